@@ -1,4 +1,4 @@
-"""What tests of several folders use."""
+"""Fixtures and hooks shared by several folders of tests."""
 
 from __future__ import annotations
 
@@ -9,21 +9,27 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests import skips
 from tests.live import Live
 
-# However busy the machine is: no example fails for having taken its time.
+# However busy the machine is, no example fails for its duration.
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unhurried")
 
 
-def pytest_configure() -> None:
-    """Ended by TERM, a run takes down what its tests have raised, as at Ctrl-C; in the background,
-    too, where a shell has it ignore Ctrl-C."""
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse skips that are not permitted, and end a run properly on SIGTERM.
+
+    The run then cleans up what its tests have started, as on Ctrl-C; also in the background, where
+    a shell makes it ignore Ctrl-C.
+    """
+    skips.pytest_configure(config)
     signal.signal(signal.SIGTERM, _end)
 
 
 def _end(*_: object) -> None:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough: twice would break that off
+    # once is enough: a second one would interrupt the cleanup
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.raise_signal(signal.SIGINT)
@@ -36,7 +42,7 @@ def anyio_backend() -> str:
 
 @pytest.fixture(scope="session")
 def portal() -> Live:
-    """The cluster that `make test` raised. A missing one is a failure, never a skip."""
+    """The cluster that `make test` created. A missing one is a failure, never a skip."""
     state = os.environ.get("PORTAL_TEST_CLUSTER")
     if not state:
         pytest.fail("PORTAL_TEST_CLUSTER names no cluster: run these by make test-cluster")

@@ -1,4 +1,4 @@
-"""Which environments' images a run of the tests is to have."""
+"""The environments' images that a test run expects."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import os
 import pytest
 
 WANTED = os.environ.get("PORTAL_IMAGES")
-"""Names of images with blanks between them; without it all that can be built are wanted."""
+"""Names of images, separated by spaces; if unset, all images that can be built are expected."""
 
 
 def needs(*images: str) -> pytest.MarkDecorator:
-    """Skips a test of an image that PORTAL_IMAGES leaves out; one that is wanted must be there."""
+    """Skip a test of an image that PORTAL_IMAGES omits; an expected image must exist."""
     left_out = WANTED is not None and not set(images) <= set(WANTED.split())
     return pytest.mark.skipif(left_out, reason="PORTAL_IMAGES leaves its image out")

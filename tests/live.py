@@ -1,4 +1,4 @@
-"""A running cluster as tests see it: its address, its people, and a hand on its parts."""
+"""A running cluster for tests: its address, its users, and control over its services."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CHECKOUT = Path(__file__).resolve().parent.parent
 
 @dataclass(frozen=True)
 class Live:
-    """The cluster in `state`. Its commands are the ones an operator has."""
+    """The cluster in `state`. Its commands are those available to an operator."""
 
     state: Path
     base_url: str
@@ -36,13 +36,14 @@ class Live:
 
     @asynccontextmanager
     async def login(self, username: str) -> AsyncIterator[Client]:
-        """A browser in which this person is logged in."""
+        """A browser in which this user is logged in, with a freshly confirmed password."""
         async with Client(self.base_url) as client:
             await client.login(username, self.users[username])
+            await client.api("POST", "/reauth", {"password": self.users[username]})
             yield client
 
     def exec_as(self, user: str, argv: list[str], node: str | None = None) -> str:
-        """What a program printed that ran as this user, on the head or a node."""
+        """Run a program as this user, on the head or a node, and return its stdout."""
         where = ["--node", node] if node else []
         return command(self.state, "exec", *where, "--user", user, "--", *argv).stdout
 
@@ -50,7 +51,7 @@ class Live:
         command(self.state, "stop", service)
 
     def start(self, service: str) -> None:
-        """Bring a part back; the portal is waited for, and the nodes that slurmctld finds again."""
+        """Start a service; wait for the portal, and for the nodes after slurmctld."""
         command(self.state, "start", service)
         if service == "portal":
             self.wait_until_served()
@@ -58,11 +59,11 @@ class Live:
             self.wait_until_nodes_answer()
 
     def wait_until_nodes_answer(self, timeout_s: float = PATIENCE_S) -> None:
-        """Until slurmctld gives all nodes away again: `idle` they are called before that, too."""
+        """Wait until slurmctld allocates all nodes: their state is `idle` earlier, too."""
         nodes = ["--partition=debug", "--nodes=3", "--ntasks=3", "--mem=1"]
         deadline = time.monotonic() + timeout_s
         while True:
-            with contextlib.suppress(RuntimeError):  # slurmctld itself doesn't answer yet
+            with contextlib.suppress(RuntimeError):  # slurmctld itself does not answer yet
                 self.exec_as("alice", ["srun", *nodes, "--immediate=5", "--chdir=/", "true"])
                 return
             if time.monotonic() > deadline:
@@ -70,7 +71,7 @@ class Live:
             time.sleep(0.2)
 
     def wait_until_served(self, timeout_s: float = PATIENCE_S) -> None:
-        """Until the portal answers through the front door."""
+        """Wait until the portal answers through nginx."""
         deadline = time.monotonic() + timeout_s
         while True:
             url = f"{self.base_url}/healthz"
@@ -85,14 +86,14 @@ class Live:
             time.sleep(0.05)
 
     def kill(self, service: str) -> None:
-        """SIGKILL for a part's process; the supervisor brings it back."""
+        """Send SIGKILL to a service's process; the supervisor restarts it."""
         status = json.loads(command(self.state, "status", "--json").stdout)
         (pid,) = [part["pid"] for part in status["services"] if part["name"] == service]
         os.kill(pid, signal.SIGKILL)
 
 
 def command(state: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """One command of the cluster's own program; its output is in the error if it fails."""
+    """Run one command of the cluster's command line; an error includes its output."""
     argv = [PYTHON, "-m", "cluster", "--state", str(state), *arguments]
     done = subprocess.run(
         argv, cwd=CHECKOUT, capture_output=True, text=True, check=False, timeout=120

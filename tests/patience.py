@@ -1,18 +1,20 @@
-"""How tests wait for what must come: however slow the machine is, and not for ever."""
+"""Polling in tests: long enough for slow machines, but bounded."""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import Callable
 
-PATIENCE_S = 120.0
+# everything takes longer on an emulated machine
+PATIENCE_S = float(os.environ.get("PORTAL_TEST_PATIENCE_S", "120"))
 PAUSE_S = 0.01
 WHAT = "what is waited for"
 
 
 async def until(so: Callable[[], object], what: str = WHAT) -> None:
-    """Let others go on until something is so."""
+    """Poll until a condition holds, while other tasks run."""
     end = time.monotonic() + PATIENCE_S
     while not so():
         assert time.monotonic() < end, f"in {PATIENCE_S} s never: {what}"
@@ -20,7 +22,7 @@ async def until(so: Callable[[], object], what: str = WHAT) -> None:
 
 
 def wait_until(so: Callable[[], object], what: str = WHAT, patience_s: float = PATIENCE_S) -> None:
-    """The same, where nobody else runs in this thread."""
+    """Poll until a condition holds, blocking this thread."""
     end = time.monotonic() + patience_s
     while not so():
         assert time.monotonic() < end, f"in {patience_s} s never: {what}"

@@ -1,6 +1,6 @@
-"""A real registry (Debian's docker-registry) on a free port, and tiny images in it.
+"""A real registry (Debian's docker-registry) on a free port, with tiny images.
 
-Images are made and pushed here, by the registry's own HTTP interface: nothing comes from outside.
+Images are created and pushed here, by the registry's HTTP interface: nothing is downloaded.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PROGRAM = "docker-registry"
 BUSYBOX = Path("/bin/busybox")
 START_S = 30.0
 USER, PASSWORD = "puller", "let-me-pull"
-# bcrypt of PASSWORD, the only kind of hash that the registry takes
+# bcrypt of PASSWORD, the only kind of hash that the registry supports
 HTPASSWD = f"{USER}:$2b$04$.gE5C4EBUALVcViyaWl.reBptmlVW1ALORYvl9o6DF6OGTTcEl8Hi\n"
 
 CONFIG = "application/vnd.oci.image.config.v1+json"
@@ -47,7 +47,7 @@ SIF = "application/vnd.sylabs.sif.layer.v1.sif"
 
 @dataclass(frozen=True)
 class Registry:
-    """One that listens on 127.0.0.1 and speaks plain HTTP."""
+    """A registry on 127.0.0.1 that speaks plain HTTP."""
 
     port: int
     private: bool
@@ -59,7 +59,7 @@ class Registry:
     def request(
         self, method: str, path: str, data: bytes | None = None, kind: str = ""
     ) -> tuple[dict[str, str], bytes]:
-        """One request as the account that may; (headers in lower case, body)."""
+        """Send one request as the authorized account; return (lowercase headers, body)."""
         url = path if path.startswith("http") else f"http://{self.host}{path}"
         headers = {"Content-Type": kind} if kind else {}
         if self.private:
@@ -70,7 +70,7 @@ class Registry:
             return {k.lower(): v for k, v in answer.headers.items()}, answer.read()
 
     def blob(self, repository: str, content: bytes) -> dict[str, Any]:
-        """Push a blob; its digest and size, as a manifest says them."""
+        """Push a blob; return its digest and size, as in a manifest."""
         digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
         headers, _ = self.request("POST", f"/v2/{repository}/blobs/uploads/", b"")
         place = headers["location"]
@@ -79,7 +79,7 @@ class Registry:
         return {"digest": digest, "size": len(content)}
 
     def manifest(self, repository: str, tag: str, manifest: dict[str, Any]) -> dict[str, Any]:
-        """Push a manifest; its digest and size."""
+        """Push a manifest; return its digest and size."""
         content = json.dumps(manifest).encode()
         kind = str(manifest["mediaType"])
         self.request("PUT", f"/v2/{repository}/manifests/{tag}", content, kind)
@@ -97,9 +97,9 @@ class Registry:
         architecture: str = "amd64",
         ballast_bytes: int = 0,
     ) -> dict[str, Any]:
-        """Push a small image that has a shell; its manifest's digest and size.
+        """Push a small image that has a shell; return its manifest's digest and size.
 
-        `ballast_bytes` of noise, which no compression makes smaller, are a layer of their own.
+        `ballast_bytes` of incompressible noise are a layer of their own.
         """
         plain = [_layer({"bin/busybox": BUSYBOX.read_bytes(), "etc/who": WHO.encode()})]
         if ballast_bytes:
@@ -124,18 +124,18 @@ class Registry:
         self.manifest(repository, "latest", index)
 
     def push_file(self, repository: str, content: bytes) -> None:
-        """Push a file that is an image by itself, as oras:// has it."""
+        """Push a file that is itself an image, as for oras://."""
         self.artifact(repository, "latest", SIF_CONFIG, SIF, b"{}", [content])
 
     def push_chart(self, repository: str) -> None:
-        """Push what registries also hold and no container can be made from."""
+        """Push an artifact from which no container can be created."""
         self.artifact(repository, "latest", CHART, CHART_LAYER, b"{}", [b"no image at all"])
 
     def artifact(
         self, repository: str, tag: str, config_kind: str, kind: str, config: bytes,
         layers: list[bytes],
     ) -> dict[str, Any]:  # fmt: skip
-        """Push anything: a configuration and layers of these media types."""
+        """Push an arbitrary artifact: a configuration and layers of these media types."""
         manifest = {
             "schemaVersion": 2,
             "mediaType": MANIFEST,
@@ -157,7 +157,7 @@ def _platform(architecture: str) -> dict[str, str]:
 
 
 def _layer(files: dict[str, bytes]) -> bytes:
-    """A tar of these files; where busybox is among them, with a shell and what tests call."""
+    """Return a tar of these files; busybox brings a shell and the commands that tests use."""
     content = io.BytesIO()
     with tarfile.open(fileobj=content, mode="w") as tar:
         for name, text in files.items():
@@ -174,7 +174,7 @@ def _layer(files: dict[str, bytes]) -> bytes:
 
 @contextmanager
 def running(folder: Path, *, private: bool = False) -> Iterator[Registry]:
-    """A registry that keeps what it has in `folder`; a private one wants USER and PASSWORD."""
+    """Run a registry with its data in `folder`; a private one requires USER and PASSWORD."""
     assert shutil.which(PROGRAM), "Debian's docker-registry is missing: `make prepare-tests`"
     port = free_port()
     config: dict[str, Any] = {
@@ -211,9 +211,9 @@ def _wait_until_up(registry: Registry, process: subprocess.Popen[bytes], log: Pa
 
 
 class Relay:
-    """A slow way to a registry: answers pass until `budget_bytes` have, then wait for `release`.
+    """A slow path to a registry: `budget_bytes` of responses pass, the rest waits for `release`.
 
-    What a slow registry does to its clients, without a clock: a test decides when it goes on.
+    It simulates a slow registry without timing: a test decides when it continues.
     """
 
     def __init__(self, target: int, port: int = 0, budget_bytes: int | None = None) -> None:
@@ -244,7 +244,7 @@ class Relay:
             self._left = budget_bytes
 
     def release(self) -> None:
-        """Everything passes from now on."""
+        """Let everything pass from now on."""
         with self._state:
             self._left = None
             self._state.notify_all()

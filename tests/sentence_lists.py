@@ -1,66 +1,71 @@
-"""Which texts of the sources are said to people in a browser: the lists of `tests.sentences`.
+"""The texts of the sources that users read in a browser: the lists of `tests.sentences`.
 
-A new module whose sentences reach a page belongs into MODULES. A text of those modules that nobody
-reads there belongs into NOT_SAID, and one that is put together from parts by anything but an
-f-string's own alternatives is spelt out in SPELT_OUT (sentence_spelt.py).
-tests/unit/test_sentences.py says what is missing in these lists, and what they name that isn't in
-the sources any more.
+Add a new module to MODULES if its sentences reach a page. Add a text of those modules that is never
+shown there to NOT_SAID. A text that is combined from parts by anything but an f-string's own
+alternatives must be spelled out in SPELT_OUT (sentence_spelt.py). tests/unit/test_sentences.py
+reports missing and obsolete entries.
 """
 
 import re
 
 MODULES = (
     "portal/errors/*.py",
-    "portal/ppolicy.py",
+    "portal/config/origin_check.py",
     "portal/api/*.py",
     "portal/directory/*.py",
     "portal/services/*.py",
     "portal/services/*/*.py",
-    "portal/reconcile.py",
-    "portal/smtp.py",
-    "spawner/accounting.py",
-    "spawner/agent.py",
-    "spawner/apptainer.py",
-    "spawner/benchmarks.py",
-    "spawner/catalog.py",
-    "spawner/channel.py",
+    "portal/background/*.py",
+    "portal/health/probes.py",
+    "portal/health/status*.py",
+    "portal/leader/forward.py",
+    "portal/streaming/sse.py",
+    "portal/web/*.py",
+    "spawner/slurm/accounting.py",
+    "spawner/launcher/pool.py",
+    "spawner/containers/apptainer.py",
+    "spawner/catalog/benchmarks.py",
+    "spawner/catalog/environment.py",
+    "spawner/launcher/connection.py",
     "spawner/command.py",
-    "spawner/file_agents.py",
-    "spawner/filer/*.py",
-    "spawner/freescript.py",
-    "spawner/imagefile.py",
-    "spawner/jobscript.py",
-    "spawner/launcher.py",
-    "spawner/node/desk.py",
-    "spawner/node/home.py",
-    "spawner/node/place.py",
+    "spawner/launcher/file_pool.py",
+    "spawner/files/*.py",
+    "spawner/catalog/own_script.py",
+    "spawner/containers/image_file.py",
+    "spawner/catalog/jobscript.py",
+    "spawner/launcher/program.py",
+    "spawner/slurm/log_reasons.py",
+    "spawner/node/jupyter/handlers.py",
+    "spawner/node/portal_client.py",
+    "spawner/node/workdir.py",
     "spawner/node/session.py",
     "spawner/node/tensorboard.py",
-    "spawner/node/terminal_link.py",
+    "spawner/node/jupyter/terminal_link.py",
     "spawner/node/terminals.py",
-    "spawner/parameters.py",
-    "spawner/pull.py",
-    "spawner/pulltext.py",
-    "spawner/reasons.py",
-    "spawner/references.py",
-    "spawner/runtimes.py",
-    "spawner/shelltext.py",
-    "spawner/slurm.py",
-    "spawner/templates.py",
+    "spawner/catalog/parameters.py",
+    "spawner/containers/pull.py",
+    "spawner/containers/pull_output.py",
+    "spawner/slurm/reasons.py",
+    "spawner/containers/references.py",
+    "spawner/containers/runtimes.py",
+    "spawner/catalog/shell_reader.py",
+    "spawner/slurm/client.py",
+    "spawner/catalog/template.py",
 )
-# E-mails have both languages in themselves; the routes of the node programs and the API's
-# description are English.
+# E-mails contain both languages themselves; the node programs' routes and the API's description are
+# in English only.
 OTHERS = (
     "portal/api/node.py",
-    "portal/api/schema.py",
+    "portal/web/openapi.py",
     "portal/api/session_use.py",
-    "portal/services/mail/letter*.py",
+    "portal/services/mail/messages.py",
+    "portal/services/mail/texts.py",
 )
 
-# Fields of the catalog's files (spawner/catalog) whose texts are shown.
+# fields of the catalog's files (spawner/catalog) that contain displayed texts
 CATALOG_PLACES = frozenset({"title", "description"})
 
-# What marks a text that is for no eye, whatever else it says: headers, types, commands.
+# marks of texts that are never displayed: headers, types, commands
 NOT_SAID_LIKE = tuple(
     re.compile(pattern)
     for pattern in (
@@ -73,12 +78,12 @@ NOT_SAID_LIKE = tuple(
         r"^(# |export |in_env |exec |JPY_|RANK |[a-z]+_proxy )",
         r"^(Invalid|Requested|Required) (account|feature|job|node|partition|qos|res|time|user)",
         r"^(Creating|Downloading|Extracting|Fetching|While) .*(SIF|oras|OCI|oci)",
-        r"^[a-z]+ \{0\}$",  # a task of the program, by what it is about
+        r"^[a-z]+ \{0\}$",  # one of the program's tasks, by its subject
     )
 )
 
-# Words in which Slurm, Apptainer, slapd and the launcher tell the portal something, names of tasks
-# and of log events, and what only administrators of the machine read in its logs.
+# Texts with which Slurm, Apptainer, slapd and the launcher report to the portal, names of tasks and
+# of log events, and texts only in the logs of the machine's administrators.
 NOT_SAID = frozenset(
     {
         "{0} doesn't hold a key of {1} bytes in base64",
@@ -103,7 +108,6 @@ NOT_SAID = frozenset(
         "Value error, ",
         "a download was cut off: the login has ended",
         "already completing or completed",
-        "already finished",
         "called home",
         "calling home failed unexpectedly",
         "change: {0} {1}",
@@ -141,7 +145,7 @@ NOT_SAID = frozenset(
     }
 )
 
-# Pieces of sentences, of one word or of what the sources put together from a number and a word.
+# Parts of sentences, of one word or of a number and a word.
 PIECES = frozenset(
     {
         "Association",
@@ -159,8 +163,8 @@ _MONTHS = (
     *("September", "October", "November", "December"),
 )
 EXTRA = (
-    "Home",  # settings_files.HOME
-    *("class", "outputs"),  # what batch-inference.yaml lets one choose
+    "Home",  # portal.config.files.HOME
+    *("class", "outputs"),  # choices of batch-inference.yaml
     *("a list", "a minute", "a number", "a text"),
     *(
         f"{{0}} {word}{plural}"
@@ -172,8 +176,9 @@ EXTRA = (
     ),
     *(f"{{0}} hour{h} {{1}} minute{m}" for h in ("", "s") for m in ("", "s")),
     *(f"{{0}} day{d} {{1}} hour{h}" for d in ("", "s") for h in ("", "s")),
-    "Let both keep time by the same server: chrony, or systemd-timesyncd.",  # check_clocks.ADVICE
-    # what the system says of a file or a connection, and Slurm of a node
+    # portal.health.clocks.ADVICE
+    "Let both keep time by the same server: chrony, or systemd-timesyncd.",
+    # the system's messages about a file or a connection, and Slurm's about a node
     "Connection refused",
     "Connection timed out",
     "Disk quota exceeded",

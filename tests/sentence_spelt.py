@@ -1,10 +1,10 @@
-"""Texts that the sources put together from parts, as whole sentences: lists of `tests.sentences`.
+"""Texts combined from parts in the sources, as whole sentences: lists of `tests.sentences`.
 
-A text of f-strings' own alternatives needs none of this. What begins with a gap is spelt out, too,
-where it would say too little of its own (tests/unit/test_sentences.py).
+Texts with an f-string's own alternatives need no entry. Texts that begin with a placeholder are
+also spelled out, where they would contain too few words (tests/unit/test_sentences.py).
 """
 
-# Parts of the texts that SPELT_OUT has as a whole.
+# parts of the texts that SPELT_OUT contains as a whole
 PARTS = frozenset(
     {
         "{0} and others",
@@ -59,7 +59,7 @@ PARTS = frozenset(
 _ASK = "or ask your administrators."
 _KINDS = ("a number", "a whole number", "a text", "yes or no", "a list")
 SPELT_OUT: dict[str, tuple[str, ...]] = {
-    # portal/services/limits/limit_rules.py: what is asked for, and whose limit it is, in brackets
+    # portal/services/limits/limit_rules.py: the request, and the limit's owner in parentheses
     "Your sessions and jobs may last {0} at most{1}.": (
         "Your sessions and jobs may last {0} at most.",
         "Your sessions and jobs may last {0} at most ({1}).",
@@ -174,7 +174,7 @@ SPELT_OUT: dict[str, tuple[str, ...]] = {
         "Your account {0} allows at most {1}.",
         "The QOS {0} allows at most {1}.",
     ),
-    # portal/services/limits/associations.py: whose limit Slurm refused
+    # portal/services/limits/associations.py: the owner of the limit that Slurm refused
     "Slurm refused {0}: {1}": tuple(
         f"Slurm refused {place}: {{{gaps}}}"
         for place, gaps in (
@@ -205,7 +205,7 @@ SPELT_OUT: dict[str, tuple[str, ...]] = {
     "is wrong in element {0}{1}, which ": (
         "is wrong in element {0}, which {1}",
         "{0} is wrong in element {1}, which {2}.",
-        # what else follows a parameter's title: "{title} {fault}."
+        # the other texts that follow a parameter's title: "{title} {fault}."
         *(
             f"{{0}} must be {kind}{empty}."
             for kind in _KINDS

@@ -1,10 +1,10 @@
-"""The sentences that the portal's programs say to people, as templates with numbered gaps. Pure.
+"""The portal's sentences for users, as templates with numbered placeholders. Pure.
 
-The pages translate them where they read them (docs/decisions/0013), by the catalogue
-portal/said.zh.json. This reads them out of the sources, so that none is forgotten:
-tests/unit/test_sentences.py compares the two, and `python -m tests.sentences` prints what has no
-translation yet. What is a sentence here and what isn't stands in `tests/sentence_lists.py`
-and `tests/sentence_spelt.py`.
+The pages translate them where they display them (docs/decisions/0013), with the catalog
+portal/i18n/zh.json. This module extracts them from the sources, so that none is missing:
+tests/unit/test_sentences.py compares the two, and `python -m tests.sentences` prints those without
+a translation. `tests/sentence_lists.py` and `tests/sentence_spelt.py` define which texts are
+sentences.
 """
 
 import ast
@@ -32,14 +32,14 @@ from tests.sentence_lists import (
 from tests.sentence_spelt import PARTS, SPELT_OUT
 
 ROOT = Path(__file__).parents[1]
-CATALOGUE = ROOT / "portal/said.zh.json"
+CATALOGUE = ROOT / "portal/i18n/zh.json"
 CATALOG = ROOT / "spawner/catalog"
 DEMO = ROOT / "cluster/cluster.toml"
 PROBLEMS = ROOT / "deploy/templates"
 
-# Two words side by side: what has fewer is a key, a name or a piece of a sentence (PIECES).
+# Two adjacent words: anything less is a key, a name or a part of a sentence (PIECES).
 _WORDS = re.compile(r"[^\W\d_]{2,}[,;:’”)]* [^\W\d_{“]")
-# What a text stands in that nobody reads in a browser, by the function it is given to.
+# Functions with arguments that are never displayed in a browser.
 _UNREAD_CALLS = re.compile(
     r"(^|\.)log\.|^re\.|(^|\.)(Field|Query|Header|Path|text|execute|add_argument|asserting)$"
     r"|^(RuntimeError|AssertionError|TypeError|print)$"
@@ -47,24 +47,24 @@ _UNREAD_CALLS = re.compile(
 _NAMED = re.compile(r"\{(?:[a-z_][a-z_0-9.]*)?(?::[^{}]*)?\}")
 GAP = re.compile(r"\{\d+\}")
 
-# A part of a text: its words, or None for what is only known when it is said.
+# A text's parts: words, or None for a value known only at run time.
 _Parts = tuple[str | None, ...]
 
 
 def numbered(parts: _Parts) -> str:
-    """The parts as one template; gaps are numbered from 0."""
+    """Join the parts into one template; placeholders are numbered from 0."""
     numbers = itertools.count()
     return "".join(f"{{{next(numbers)}}}" if part is None else part for part in parts)
 
 
 def _named_gaps(text: str) -> _Parts:
-    """A text for `str.format`: its named fields are gaps."""
+    """Split a text for `str.format`: its named fields are placeholders."""
     words = _NAMED.split(text)
     return tuple(part for word in words for part in (word, None))[:-1]
 
 
 def _branches(node: ast.expr, tests: dict[str, bool]) -> Iterator[_Parts]:
-    """All that an expression may be, its conditions being as `tests` says of them."""
+    """Yield all values of an expression, with the results of its conditions given by `tests`."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         yield (node.value,)
     elif isinstance(node, ast.IfExp) and ast.unparse(node.test) in tests:
@@ -95,7 +95,7 @@ def _says_something(node: ast.expr) -> bool:
 
 
 def _conditions(node: ast.expr) -> list[str]:
-    """The conditions within a text by which its words change."""
+    """Return the conditions within a text on which its words depend."""
     return sorted(
         {
             ast.unparse(each.test)
@@ -107,7 +107,7 @@ def _conditions(node: ast.expr) -> list[str]:
 
 
 def _texts(node: ast.expr) -> Iterator[str]:
-    """All texts that an expression makes, as templates."""
+    """Yield all texts that an expression produces, as templates."""
     conditions = _conditions(node) if not isinstance(node, ast.Constant) else []
     for values in itertools.product((True, False), repeat=len(conditions)):
         for parts in _branches(node, dict(zip(conditions, values, strict=True))):
@@ -122,7 +122,7 @@ class _Reader(ast.NodeVisitor):
         self.found: list[str] = []
 
     def visit_Expr(self, node: ast.Expr) -> None:
-        if not isinstance(node.value, ast.Constant):  # a docstring, of a thing or of a name
+        if not isinstance(node.value, ast.Constant):  # a docstring, of an object or of a name
             self.generic_visit(node)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
@@ -151,7 +151,8 @@ class _Reader(ast.NodeVisitor):
             self.generic_visit(node)
 
     def _inside(self, node: ast.expr) -> None:
-        """The texts within a text's gaps; its words and its alternatives are in it already."""
+        """Visit texts within a text's placeholders; its words and its alternatives are included
+        already."""
         if isinstance(node, ast.Constant | ast.JoinedStr):
             if isinstance(node, ast.JoinedStr):
                 for value in node.values:
@@ -167,14 +168,14 @@ class _Reader(ast.NodeVisitor):
 
 
 def texts_of(source: str) -> list[str]:
-    """All texts of a module, as templates, docstrings and logged ones left out."""
+    """Return all texts of a module as templates, without docstrings and logged ones."""
     reader = _Reader()
     reader.visit(ast.parse(source))
     return reader.found
 
 
 def is_said(text: str) -> bool:
-    """Whether a text of the modules is one for people."""
+    """Return whether a text of the modules is displayed to users."""
     if text in PIECES or text in SPELT_OUT:
         return True
     if text in NOT_SAID | PARTS or any(pattern.search(text) for pattern in NOT_SAID_LIKE):
@@ -183,7 +184,7 @@ def is_said(text: str) -> bool:
 
 
 def module_files() -> list[Path]:
-    """The modules whose sentences reach a browser."""
+    """Return the modules with sentences that reach a browser."""
     others = {path for pattern in OTHERS for path in ROOT.glob(pattern)}
     found = [path for pattern in MODULES for path in sorted(ROOT.glob(pattern))]
     return [path for path in found if path not in others]
@@ -191,13 +192,13 @@ def module_files() -> list[Path]:
 
 @functools.cache
 def all_texts() -> tuple[str, ...]:
-    """All texts of those modules, those for people and the others."""
+    """Return all texts of those modules, displayed or not."""
     return tuple(text for path in module_files() for text in texts_of(path.read_text()))
 
 
 @functools.cache
 def catalog_texts() -> tuple[str, ...]:
-    """Titles and descriptions of the environments, templates and job forms that come along."""
+    """Return titles and descriptions of the shipped environments, templates and job forms."""
     return tuple(
         text
         for folder in ("environments", "templates")
@@ -207,13 +208,13 @@ def catalog_texts() -> tuple[str, ...]:
 
 
 def front_door_texts() -> list[str]:
-    """Titles and details of the problem documents that nginx answers with by itself."""
+    """Return titles and details of nginx's own problem documents."""
     found = [json.loads(path.read_text()) for path in sorted(PROBLEMS.glob("*.problem"))]
     return [problem[name] for problem in found for name in ("title", "detail")]
 
 
 def demo_texts() -> list[str]:
-    """Titles and descriptions of the demo's presets, which a site's own would stand in place of."""
+    """Return titles and descriptions of the demo's presets, which a site replaces by its own."""
     presets = tomllib.loads(DEMO.read_text())["preset"]
     return [preset[name] for preset in presets for name in ("title", "description")]
 
@@ -230,19 +231,20 @@ def _catalog_words(value: Any, name: str = "") -> Iterator[str]:
 
 
 def sentences() -> list[str]:
-    """Every template that wants a translation, in the order of the sources, each once."""
-    said = [
+    """Return every template that needs a translation, in the order of the sources, without
+    duplicates."""
+    found_sentences = [
         spelt.strip()
         for text in all_texts()
         if is_said(text)
         for spelt in SPELT_OUT.get(text, (text,))
     ]
     others = (*EXTRA, *front_door_texts(), *demo_texts(), *catalog_texts())
-    return list(dict.fromkeys([*said, *others]))
+    return list(dict.fromkeys([*found_sentences, *others]))
 
 
 def translations() -> dict[str, str]:
-    """The catalogue."""
+    """Return the catalog."""
     found: dict[str, str] = json.loads(CATALOGUE.read_text())
     return found
 

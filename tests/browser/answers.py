@@ -1,11 +1,11 @@
-"""Answers of a running portal, for the tests of pages and their parts (frontend/src/testing).
+"""Recorded API responses for the frontend's page and component tests (frontend/src/testing).
 
     python -m tests.browser.answers --cluster DIR --out frontend/src/testing/answers
 
-DIR is the state folder of a running cluster. It starts two sessions and a few jobs of carol's,
-which end with it. Nothing of this machine is kept: what lies in DIR lies in /cluster. After it,
-`npm run format` gives the files their form, and `npm run typecheck` tells whether they are still
-what the API promises.
+DIR is the state folder of a running cluster. The program starts two sessions and a few jobs as
+carol, and ends them afterwards. Nothing of this machine is recorded: DIR is replaced by /cluster.
+Afterwards, `npm run format` formats the files, and `npm run typecheck` checks that they still match
+the API.
 """
 
 from __future__ import annotations
@@ -38,8 +38,11 @@ import type { Answer } from '../answer';
 
 @dataclass(frozen=True)
 class Question:
-    """`route` is the path as the schema has it, `path` as it is asked; `few` are the names
-    or ids of those of a list that are enough."""
+    """One request to record.
+
+    `route` is the path in the schema, `path` the requested one; `few` are the names or ids of a
+    list's items to keep.
+    """
 
     name: str
     route: str
@@ -72,7 +75,7 @@ def questions(things: dict[str, str]) -> Iterator[Question]:
 
 
 def anonymous(text: str, live: Live) -> str:
-    """Without what is this machine's alone."""
+    """Return the text without data of this machine."""
     host = re.sub(r"^https?://", "", live.base_url)
     for ours, theirs in (
         (str(live.state.resolve()), "/cluster"),

@@ -1,4 +1,4 @@
-"""axe-core in a page: what of it people with other ears, eyes and hands can't use."""
+"""Accessibility checks of a page with axe-core."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _RUN = """async ([only, tags]) => {
 
 
 def findings(page: Page, *, only: list[str] | None = None) -> list[str]:
-    """What is serious or critical, as sentences; `only` some of the rules."""
+    """Return serious and critical violations as sentences; `only` restricts the rules."""
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE.read_text())
     found: list[dict[str, Any]] = page.evaluate(_RUN, [only, RULES])

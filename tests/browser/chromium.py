@@ -1,4 +1,5 @@
-"""The browser of the tests and of the screenshots: Debian's Chromium, with its own traffic off."""
+"""The browser of the tests and of the screenshots: Debian's Chromium, without background
+traffic."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from typing import Any
 from playwright.sync_api import Browser, BrowserContext, Playwright
 
 PATIENCE_MS = 120_000
-"""For what a page or a server on a busy machine does; nothing waits for it in vain."""
+"""The timeout for pages and servers on a busy machine; successful tests never reach it."""
 
 CHROMIUM = "/usr/bin/chromium"
 QUIET = [
@@ -22,7 +23,8 @@ QUIET = [
 
 
 def window(browser: Browser, **options: Any) -> BrowserContext:
-    """With cookies of its own, and patience; `options` are those of `new_context`."""
+    """Open a context with separate cookies and a long timeout; `options` are passed to
+    `new_context`."""
     context = browser.new_context(**options)
     context.set_default_timeout(PATIENCE_MS)
     return context

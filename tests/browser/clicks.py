@@ -1,4 +1,4 @@
-"""Clicks of a person, counted."""
+"""A counter of a user's clicks."""
 
 from playwright.sync_api import Locator
 

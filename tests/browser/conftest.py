@@ -1,4 +1,4 @@
-"""A real Chromium, driven by Playwright, with its background traffic off."""
+"""A real Chromium without background traffic, driven by Playwright."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ expect.set_options(timeout=PATIENCE_MS)
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    """One for a file: while it is there, Playwright's event loop keeps others from running."""
+    """One browser per file: while it runs, Playwright's event loop blocks other event loops."""
     with sync_playwright() as playwright:
         browser = launch(playwright)
         yield browser
@@ -27,7 +27,7 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture
 def context(chromium: Browser, request: pytest.FixtureRequest) -> Iterator[BrowserContext]:
-    """A browser of its own for each test; what a failed one shows is kept as a picture."""
+    """A separate browser context for each test; a failed test's pages are saved as pictures."""
     context = window(chromium, viewport={"width": 1280, "height": 900})
     yield context
     pictures = os.environ.get("PORTAL_TEST_PICTURES")
@@ -39,7 +39,7 @@ def context(chromium: Browser, request: pytest.FixtureRequest) -> Iterator[Brows
 
 @pytest.fixture
 def log_in(portal: Live) -> Callable[[Page, str], None]:
-    """Fill in the login page as a person does."""
+    """Return a function that fills in the login page as a user does."""
 
     def log_in(page: Page, username: str) -> None:
         page.goto(f"{portal.base_url}/login")
@@ -47,6 +47,12 @@ def log_in(portal: Live) -> Callable[[Page, str], None]:
         page.get_by_label("Password", exact=True).fill(portal.users[username])
         page.keyboard.press("Enter")
         page.get_by_role("heading", name="Your sessions").wait_for()
+        confirmed = page.request.post(
+            f"{portal.base_url}/api/v1/reauth",
+            data={"password": portal.users[username]},
+            headers={"Origin": portal.base_url},
+        )
+        assert confirmed.ok, confirmed.text()
 
     return log_in
 
@@ -55,7 +61,7 @@ def log_in(portal: Live) -> Callable[[Page, str], None]:
 def logged_in(
     context: BrowserContext, log_in: Callable[[Page, str], None]
 ) -> Callable[[str], Page]:
-    """A page of this test's browser, for whoever has logged in there."""
+    """Return a function that logs a user in and opens a page in this test's browser."""
 
     def logged_in(username: str) -> Page:
         page = context.new_page()

@@ -1,5 +1,8 @@
-"""What each form does when the portal says no, or nothing: it says so in plain words where one
-looks, keeps what was typed, asks once however often one clicks, and works when tried again."""
+"""The behavior of forms when the portal refuses a request or does not answer.
+
+The form shows a clear message in a visible place, keeps its content, sends one request for repeated
+clicks, and works on a retry.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +15,18 @@ from playwright.sync_api import Locator, Page, expect
 from tests.browser.refused import LOGIN_ENDED, REFUSALS, Refusal, Stand, at_field
 
 ODD = "<b>Zoë</b> 数据 & co."
-# what a program says to itself
+# internal messages of programs
 GIBBERISH = re.compile("undefined|null|NaN|TypeError|Failed to fetch|Object]|<html|urn:portal")
 
 
 @dataclass(frozen=True)
 class Form:
-    """A form as a person meets it. `field`: one that the portal may find wrong, and its label;
-    `wrong`: by label, what is refused at the field before it is sent, or by the portal itself;
-    `blocked`: what leaves nothing to send. `at_field`: the portal's words stand at that field."""
+    """A form as a user sees it.
+
+    `field`: one that the portal may reject, and its label. `wrong`: by label, values that are
+    rejected at the field before sending, or by the portal. `blocked`: the reason why there is
+    nothing to send. `at_field`: the portal's message is shown at that field.
+    """
 
     address: str
     button: str
@@ -60,7 +66,8 @@ class Form:
 
 
 def wrong_at_once(page: Page, form: Form, stand: Stand) -> None:
-    """Said at the field, to which the focus goes, and all is kept."""
+    """Check that the error is shown at the field, which gets the focus, and that all input is
+    kept."""
     stand.answer = None
     for label, value in form.wrong:
         form.labelled(page, label).fill(value)
@@ -75,12 +82,12 @@ def wrong_at_once(page: Page, form: Form, stand: Stand) -> None:
 
 
 def refused(page: Page, form: Form, stand: Stand, refusal: Refusal) -> None:
-    """Once: the words in sight, what was typed as it was, and the button ready for another try."""
+    """Check one refusal: the message is visible, the input unchanged, and the button enabled."""
     stand.answer = refusal
     form.send(page).click()
-    said = form.says(page, refusal)
-    expect(said).to_be_in_viewport()
-    expect(said).not_to_contain_text(GIBBERISH)
+    alert = form.says(page, refusal)
+    expect(alert).to_be_in_viewport()
+    expect(alert).not_to_contain_text(GIBBERISH)
     if refusal.field is not None and form.field is not None:
         expect(form.labelled(page, form.field[1])).to_be_focused()
     form.keeps(page)
@@ -88,7 +95,7 @@ def refused(page: Page, form: Form, stand: Stand, refusal: Refusal) -> None:
 
 
 def impatient(page: Page, form: Form, stand: Stand) -> None:
-    """Clicks twice, and presses Enter twice, before there is an answer: asked for once."""
+    """Click twice, and press Enter twice, before the response: only one request is sent."""
     for act in (lambda: form.send(page).dblclick(), lambda: _enter_twice(page, form)):
         stand.answer = REFUSALS[0]
         stand.while_held(act)
@@ -98,7 +105,7 @@ def impatient(page: Page, form: Form, stand: Stand) -> None:
 
 
 def _enter_twice(page: Page, form: Form) -> None:
-    """In the last field if it is of one line, else on the button."""
+    """Press Enter twice in the last field if it has one line, else on the button."""
     where = form.send(page)
     if form.typed:
         last = form.labelled(page, [*form.typed][-1])
@@ -108,7 +115,8 @@ def _enter_twice(page: Page, form: Form) -> None:
 
 
 def login_ends(page: Page, form: Form, stand: Stand, password: str) -> None:
-    """It is asked for in place, and the same request made once more: here to hear another no."""
+    """Check that the password is requested in place and the request repeated, which is refused
+    again."""
     stand.answer = LOGIN_ENDED
     stand.asked.clear()
     form.send(page).click()
@@ -123,8 +131,10 @@ def login_ends(page: Page, form: Form, stand: Stand, password: str) -> None:
 
 
 def endure(page: Page, form: Form, password: str | None) -> Stand:
-    """Everything that may happen to a form, before it succeeds. `password`: who is logged in has
-    one, to go on when the login has ended."""
+    """Run all failures on a form, before it succeeds.
+
+    `password`: that of the logged-in user, to continue after the login has ended.
+    """
     stand = Stand(page, form.address, form.method)
     form.fill(page)
     wrong_at_once(page, form, stand)
@@ -141,7 +151,7 @@ def endure(page: Page, form: Form, password: str | None) -> Stand:
 
 @dataclass(frozen=True)
 class Button:
-    """An act without a form: what asks for it, and what is said at the foot of the page."""
+    """An action without a form: its trigger, and the message at the foot of the page."""
 
     address: str
     method: str
@@ -154,16 +164,17 @@ class Button:
 
 
 def endure_button(page: Page, button: Button) -> Stand:
-    """Each refusal in plain words, which are put away again, and the next try is possible."""
+    """Check that each refusal has a clear message that can be dismissed, and that a retry is
+    possible."""
     stand = Stand(page, button.address, button.method)
     for refusal in REFUSALS:
         stand.answer = refusal
         button.act()
-        said = page.get_by_role("alert").filter(has_text=refusal.said)
-        expect(said).to_be_in_viewport()
-        expect(said).not_to_contain_text(GIBBERISH)
-        said.get_by_role("button").click()
-        expect(said).to_have_count(0)
+        alert = page.get_by_role("alert").filter(has_text=refusal.said)
+        expect(alert).to_be_in_viewport()
+        expect(alert).not_to_contain_text(GIBBERISH)
+        alert.get_by_role("button").click()
+        expect(alert).to_have_count(0)
     assert len(stand.asked) == len(REFUSALS)
     stand.answer = None
     stand.asked.clear()

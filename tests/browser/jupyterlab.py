@@ -1,4 +1,4 @@
-"""JupyterLab as a person drives it: its launcher, the notebook in front, the Kernel menu."""
+"""JupyterLab's user interface: its launcher, the current notebook, the Kernel menu."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ NOTEBOOK_CARD = ".jp-LauncherCard[data-category=Notebook]"
 
 
 def open_launcher(lab: Page, url: str) -> None:
-    """JupyterLab with its launcher alone; what was open before is left."""
+    """Open JupyterLab with its launcher only, without the earlier layout."""
     lab.goto(f"{url}lab?reset")
     lab.locator(NOTEBOOK_CARD).first.wait_for()
 
 
 def kernels(lab: Page) -> list[str]:
-    """The names of the kernels that the launcher offers for notebooks, in their order."""
+    """Return the names of the notebook kernels in the launcher, in their order."""
     return [card.get_attribute("title") or "" for card in lab.locator(NOTEBOOK_CARD).all()]
 
 
 def front(lab: Page) -> Locator:
-    """The notebook in front."""
+    """Return the current notebook."""
     return lab.locator(".jp-NotebookPanel:not(.lm-mod-hidden)")
 
 
 def open_notebook(lab: Page, kernel: str) -> None:
-    """From the launcher to a new notebook whose kernel has started."""
+    """Open a new notebook from the launcher, and wait until its kernel has started."""
     lab.locator(NOTEBOOK_CARD).filter(has=lab.get_by_text(kernel, exact=True)).click()
     front(lab).locator(".jp-CodeCell .cm-content").first.wait_for()
     idle(lab, kernel)
 
 
 def idle(lab: Page, kernel: str) -> None:
-    """Wait until the status bar says that the kernel has nothing to do."""
+    """Wait until the status bar shows the kernel as idle."""
     words = re.compile(rf"^{re.escape(kernel)} \| Idle$")
     lab.get_by_text(words).first.wait_for()
 
@@ -47,14 +47,14 @@ def run_cell(lab: Page, code: str) -> None:
 
 
 def output(lab: Page, text: str | re.Pattern[str]) -> str:
-    """The last output with this text, once it is there."""
+    """Return the last output with this text, once it is there."""
     found = front(lab).locator(".jp-OutputArea-output", has_text=text).last
     found.wait_for()
     return found.inner_text()
 
 
 def kernel_menu(lab: Page, item: str) -> None:
-    """Choose from the menu Kernel."""
+    """Choose an item of the Kernel menu."""
     lab.get_by_role("menuitem", name="Kernel", exact=True).click()
     lab.get_by_role("menuitem", name=re.compile(f"^{re.escape(item)}")).click()
 

@@ -1,4 +1,4 @@
-"""A phone: a small screen, a finger instead of a mouse, and what must hold on it everywhere."""
+"""A phone: a small touch screen, and the properties that every page must have on it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ WIDTH, HEIGHT = 390, 844
 
 
 def phone(chromium: Browser, login: StorageState | None = None) -> BrowserContext:
-    """One that holds still and is light; `login`: the cookies of another browser."""
+    """Open a phone context without animations and in the light scheme.
+
+    `login`: the cookies and storage of another browser.
+    """
     return window(
         chromium,
         viewport={"width": WIDTH, "height": HEIGHT},
@@ -25,10 +28,11 @@ def phone(chromium: Browser, login: StorageState | None = None) -> BrowserContex
 
 
 def ill_fitting(page: Page, name: str) -> list[str]:
-    """What is wider than the screen, too small for a finger, or shuts anybody out, as sentences."""
+    """Return content wider than the screen, small touch targets and other violations, as
+    sentences."""
     settle(page)
-    # a phone makes its window as wide as the page is
+    # a phone widens its viewport to the page's width
     wide = page.evaluate("document.documentElement.scrollWidth") - WIDTH
     found = [f"{name}: {wide} pixels wider than the screen"] if wide > 0 else []
-    # the size of what is touched is one of these rules (WCAG 2.2, 2.5.8)
+    # the target size is one of these rules (WCAG 2.2, 2.5.8)
     return found + [f"{name}: {text}" for text in findings(page)]

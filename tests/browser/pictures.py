@@ -2,8 +2,8 @@
 
     python -m tests.browser.pictures --cluster DIR [--out docs/pictures]
 
-DIR is the state folder of a running cluster, such as the demo's. It starts and ends what
-`scenes` has, as the screenshots of every page do; a notebook in carol's home directory, too.
+DIR is the state folder of a running cluster, such as the demo's. The program creates and ends the
+content of `scenes`, as the screenshots do, and a notebook in carol's home directory.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ SHOWN = (
     "admin-people",
     "admin-status",
 )
-# What comes later than the page, and belongs into its picture.
+# content that loads after the page and must be in its picture
 SHOWS = {"session": (".uplot",), "job-failed": ("text=ModuleNotFoundError",)}
 
 
 def places() -> list[Place]:
-    """The pages that the documentation shows, in its order."""
+    """Return the pages in the documentation, in its order."""
     known = {place.name: place for place in PLACES}
     return [known[name] for name in SHOWN]
 
 
 def take(live: Live, browser: Browser, out: Path, things: Mapping[str, str]) -> None:
-    """One picture of each page as one looks at it, and one of JupyterLab."""
+    """Take one picture of each page's visible part, and one of JupyterLab."""
     context = opened(browser, LOOK)
     page = context.new_page()
     api = scenes.log_in(context, live.base_url, FULL, live.users[FULL])
@@ -63,12 +63,12 @@ def take(live: Live, browser: Browser, out: Path, things: Mapping[str, str]) -> 
             page.locator(there).first.wait_for(timeout=READY_MS)
         page.screenshot(path=out / f"{place.name}.png")
     url = api.ask("GET", f"/sessions/{things['session']}")["url"]
-    jupyterlab(context, live.base_url + url, out / "jupyterlab.png")
+    jupyterlab(context, url, out / "jupyterlab.png")
     context.close()
 
 
 def jupyterlab(context: BrowserContext, url: str, file: Path) -> None:
-    """A notebook with one cell that has run."""
+    """Take a picture of a notebook with one executed cell."""
     lab = context.new_page()
     jl.open_launcher(lab, url)
     jl.open_notebook(lab, KERNEL)

@@ -1,6 +1,6 @@
-"""Every page of the portal by its address, and what has to be there for it to show something.
+"""Every page of the portal with its address and the content that it requires.
 
-A test compares this list with the application's routes, so that no page is forgotten.
+A test compares this list with the application's routes, so that no page is missing.
 """
 
 from __future__ import annotations
@@ -17,8 +17,11 @@ READY_MS = 60_000
 
 @dataclass(frozen=True)
 class Place:
-    """`path` as the router has it. For its parameter `fill` names one of the scene's things, or
-    `given` is what stands there; `search` has the names of things in braces."""
+    """One page. `path` is as in the router.
+
+    For its parameter, `fill` names an object of the scene, or `given` is the value; `search` has
+    names of objects in braces.
+    """
 
     name: str
     path: str
@@ -28,12 +31,13 @@ class Place:
 
     @property
     def needs(self) -> set[str]:
-        """The things without which there is nothing to show."""
+        """The objects without which the page is empty."""
         named = {field for _, field, _, _ in Formatter().parse(self.search) if field}
         return named | ({self.fill} if self.fill else set())
 
     def address(self, things: Mapping[str, str]) -> str:
-        """Below the portal's own address. KeyError if there is no such thing."""
+        """Return the path and query below the portal's address. Raises KeyError for a missing
+        object."""
         value = things[self.fill] if self.fill else self.given
         path = self.path
         if value is not None:
@@ -95,16 +99,17 @@ PLACES = (
     Place("not-found", "/no/such/page"),
 )
 
-# Routes without a page to look at here, and why.
+# routes without a page of their own, with the reason
 ELSEWHERE = {
     "/login": "before the login; looked at by itself",
     "/sessions/$id/tensorboard": "leads to TensorBoard",
+    "/tensorboards/$id": "leads to TensorBoard",
     "/jobs/$id/tensorboard": "leads to TensorBoard",
 }
 
 
 def settle(page: Page, timeout_ms: float = READY_MS) -> None:
-    """Until a page shows what it has: a heading, and nothing that stands for what is to come."""
+    """Wait until a page has loaded: it has a heading, and no loading placeholders."""
     expect(page.locator("h1").first).to_be_visible(timeout=timeout_ms)
     for waiting in (".mantine-Skeleton-root", "[aria-label=Loading]", "[aria-label=正在加载]"):
         expect(page.locator(waiting)).to_have_count(0, timeout=timeout_ms)

@@ -1,4 +1,4 @@
-"""One request of a form, answered as a test wants: refused, held back, or not at all."""
+"""One request of a form with a test's response: refused, held back, or none at all."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ PROBLEM = "application/problem+json"
 
 @dataclass(frozen=True)
 class Refusal:
-    """An answer, and what of it is to be read on the page. `status` 0: there is no network."""
+    """A response, and its visible text on the page. `status` 0: no network."""
 
     status: int
     said: str
     slug: str = "played"
     field: str | None = None
     retry_after_s: int | None = None
-    page: bool = False  # not the portal's words, but a proxy's
+    page: bool = False  # not the portal's text, but a proxy's
 
     def answer(self, route: Route) -> None:
         if self.status == 0:
@@ -65,7 +65,7 @@ def at_field(field: str) -> Refusal:
 
 
 class Stand:
-    """Stands in for the portal at one address. Everything else goes to the portal itself."""
+    """A replacement of the portal at one address. All other requests go to the portal itself."""
 
     def __init__(self, page: Page, address: str, method: str = "POST") -> None:
         self.asked: list[Request] = []
@@ -98,7 +98,7 @@ class Stand:
             self.answer.answer(route)
 
     def while_held(self, act: Callable[[], None]) -> None:
-        """Does something that asks for this, and answers only when all of it is done."""
+        """Run an action that sends the request, and respond only after the action is complete."""
         self.holding = True
         self.asked.clear()
         with self._page.expect_request(self._is_mine):

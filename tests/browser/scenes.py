@@ -1,7 +1,8 @@
-"""Something to look at: sessions and jobs in several states, made through the API."""
+"""Example content: sessions and jobs in several states, created through the API."""
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,13 +19,13 @@ GROUP = "portal-users"
 
 @dataclass
 class Api:
-    """The portal's API as one person, from a browser's own cookie jar."""
+    """The portal's API as one user, with a browser's cookie jar."""
 
     request: APIRequestContext
     base_url: str
 
     def ask(self, method: str, path: str, body: object = None) -> Any:
-        """The answer's JSON, None without one; AssertionError with what was refused."""
+        """Return the response's JSON, None without a body. Raises AssertionError for a refusal."""
         answer = self.request.fetch(
             f"{self.base_url}/api/v1{path}",
             method=method,
@@ -35,7 +36,7 @@ class Api:
         return answer.json() if answer.body() else None
 
     def until(self, path: str, state: str) -> Any:
-        """The thing at `path`, once it is in this state."""
+        """Return the object at `path`, once it is in this state."""
         deadline = time.monotonic() + SLOW_S
         while (now := self.ask("GET", path))["state"] != state:
             assert time.monotonic() < deadline, f"{path} is still {now['state']}: {now['reason']}"
@@ -43,19 +44,41 @@ class Api:
         return now
 
 
+# once per login, otherwise a later login on the page would be treated as foreign
+REMEMBER_LOGIN = """(origin, id) => {
+  if (location.origin !== origin) return;
+  const known = JSON.parse(localStorage.getItem('test-logins') ?? '[]');
+  if (known.includes(id)) return;
+  localStorage.setItem('test-logins', JSON.stringify([...known, id]));
+  localStorage.setItem('portal-login-id', id);
+}"""
+
+
+def remember_login(context: BrowserContext, base_url: str, login_id: str) -> None:
+    """Register the login as the login page does: the portal's pages end unregistered logins."""
+    known = json.dumps([base_url, login_id])
+    context.add_init_script(f"({REMEMBER_LOGIN})(...{known})")
+
+
 def log_in(context: BrowserContext, base_url: str, username: str, password: str) -> Api:
-    """The API as this person, whose pages the context then shows."""
+    """Log in as this user and return the API; the context's pages belong to this login.
+
+    The password has been confirmed, unless it must be changed first.
+    """
     api = Api(context.request, base_url)
-    api.ask("POST", "/login", {"username": username, "password": password})
+    found = api.ask("POST", "/login", {"username": username, "password": password})
+    remember_login(context, base_url, found["login_id"])
+    if not found["password_change_required"]:
+        api.ask("POST", "/reauth", {"password": password})
     return api
 
 
 def begin(api: Api) -> dict[str, str]:
-    """Start and submit what the pages show; what `finish` waits for. Answers names to ids."""
+    """Create the content of the pages, for which `finish` waits. Return ids by name."""
     resources = {"gpus": 1, "cpus": 1, "memory_gb": 1, "time_limit_minutes": 30}
     session = {"environment": "python3", "resources": resources}
     job = {"resources": SMALL}
-    # a name is free again only when what had it has ended
+    # a name is available again only when its last session has ended
     over, exploring = (f"{name}-{token_hex(2)}" for name in ("over", "exploring"))
     array = {"learning_rate": [0.1, 0.5], "hidden": [4, 8], "epochs": 2}
     python = {"template": "python-training", "parameters": {"epochs": 5}, "resources": SMALL}
@@ -79,7 +102,7 @@ def begin(api: Api) -> dict[str, str]:
 
 
 def finish(api: Api, things: Mapping[str, str]) -> None:
-    """Wait until each is in the state that its name says."""
+    """Wait until each object is in the state of its name."""
     api.until(f"/sessions/{things['ended']}", "running")
     api.ask("DELETE", f"/sessions/{things['ended']}")
     for job in ("job", "failed", "array"):
@@ -89,12 +112,12 @@ def finish(api: Api, things: Mapping[str, str]) -> None:
 
 
 def lead(api: Api, username: str) -> None:
-    """Make an administrator a leader, too."""
+    """Make an administrator a group manager, too."""
     api.ask("PUT", f"/admin/groups/{GROUP}/leaders/{username}")
 
 
 def end(api: Api, things: Mapping[str, str], leader: str) -> None:
-    """Leave nothing running, and nobody leading who didn't before."""
+    """End everything that runs, and remove the group manager."""
     api.ask("DELETE", f"/sessions/{things['session']}")
     api.ask("POST", f"/jobs/{things['waiting']}/cancel")
     api.ask("DELETE", f"/admin/groups/{GROUP}/leaders/{leader}")

@@ -1,10 +1,10 @@
-"""Pictures of every page, to be looked at: light, dark, phone, Chinese, full, empty, failing, and
-while Slurm is silent.
+"""Screenshots of every page: light, dark, phone, Chinese, full, empty, failing, and without Slurm.
 
     python -m tests.browser.screenshots --cluster DIR --out DIR [--only NAME]… [--look LOOK]…
 
-DIR is the state folder of a running cluster, such as the demo's. It starts two sessions and a few
-jobs of carol's, which end with it; bob has nothing. `index.html` in OUT shows all pictures.
+DIR is the state folder of a running cluster, such as the demo's. The program starts two sessions
+and a few jobs as carol, and ends them afterwards; bob has none. `index.html` in OUT shows all
+pictures.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from tests.live import Live
 
 DESKTOP, PHONE = (1280, 900), (390, 844)
 FULL, EMPTY = "carol", "bob"
-LOGIN = "login"  # the one page that is looked at before the login
+LOGIN = "login"  # the only page without a login
 SILENT = re.compile("^Slurm has not answered since")
-FAILING_MS = 4_000  # what comes by the event stream never comes then
+FAILING_MS = 4_000  # with a failing portal, nothing arrives on the event stream
 PROBLEM = (
     '{"type":"urn:portal:internal","title":"Trouble","status":500,'
     '"detail":"Something went wrong here. It has been written down."}'
@@ -38,8 +38,10 @@ PROBLEM = (
 
 @dataclass(frozen=True)
 class Look:
-    """How pages are looked at. `failing`: each question but who asks is answered with a problem;
-    `silent`: Slurm has stopped answering."""
+    """The conditions of a series of screenshots.
+
+    `failing`: all requests except /me return a problem; `silent`: Slurm does not answer.
+    """
 
     name: str
     who: str = FULL
@@ -65,7 +67,7 @@ LOOKS = (
 
 @dataclass(frozen=True)
 class Wanted:
-    """What was asked for on the command line."""
+    """The arguments of the command line."""
 
     live: Live
     out: Path
@@ -73,14 +75,15 @@ class Wanted:
     looks: tuple[Look, ...]
 
     def places(self, things: Mapping[str, str]) -> Iterator[Place]:
-        """Those for which there is something to show."""
+        """Yield the pages whose required content exists."""
         for place in PLACES:
             if place.needs <= set(things) and (not self.only or place.name in self.only):
                 yield place
 
 
 def look(wanted: Wanted, browser: Browser, how: Look, things: Mapping[str, str]) -> None:
-    """All pictures of one look; a page that can't be shown is said, and the others go on."""
+    """Take all pictures of one series; a page that cannot be shown is reported, and the others
+    continue."""
     folder = wanted.out / how.name
     folder.mkdir(parents=True, exist_ok=True)
     context = opened(browser, how)
@@ -100,7 +103,7 @@ def look(wanted: Wanted, browser: Browser, how: Look, things: Mapping[str, str])
 
 @contextmanager
 def slurm_silent(live: Live, page: Page) -> Iterator[None]:
-    """From when the pages say so; it answers again afterwards."""
+    """Stop Slurm and wait until the pages report it; restart it afterwards."""
     live.stop("slurmctld")
     try:
         page.goto(live.base_url)
@@ -123,7 +126,7 @@ def opened(browser: Browser, how: Look) -> BrowserContext:
 
 
 def fail(route: Route) -> None:
-    """A portal in trouble, which still knows who asks."""
+    """Respond as a failing portal that still knows the user."""
     if route.request.url.endswith("/api/v1/me"):
         route.continue_()
     else:
@@ -131,20 +134,20 @@ def fail(route: Route) -> None:
 
 
 def picture(page: Page, how: Look, file: Path) -> None:
-    """One page from its top to its end. If it still waits for something, that is said here."""
+    """Take a picture of the complete page; report it if it is still loading."""
     try:
         settle(page, FAILING_MS if how.failing else READY_MS)
     except AssertionError:
         sys.stderr.write(f"{file}: still waits for something\n")
     page.screenshot(path=file, full_page=True)
-    # a phone makes its window as wide as the page
+    # a phone widens its viewport to the page's width
     wide = page.evaluate("document.documentElement.scrollWidth") - how.size[0]
     if wide > 0:
         sys.stderr.write(f"{file}: {wide} pixels wider than the screen\n")
 
 
 def sheet(out: Path) -> None:
-    """A page with all pictures: a row for each place, a column for each look."""
+    """Write a page with all pictures: a row per page, a column per series."""
     looks = [how.name for how in LOOKS if (out / how.name).is_dir()]
     rows = []
     for name in (LOGIN, *(place.name for place in PLACES)):
@@ -165,7 +168,7 @@ def sheet(out: Path) -> None:
 
 
 def with_scene(wanted: Wanted, browser: Browser, show: Callable[[Mapping[str, str]], None]) -> None:
-    """Make what the pages are about, show it, and end it again."""
+    """Create the pages' content, run `show`, and end the content again."""
     context = browser.new_context()
     api = scenes.log_in(context, wanted.live.base_url, FULL, wanted.live.users[FULL])
     scenes.lead(api, FULL)

@@ -1,5 +1,7 @@
-"""One's own account, the language one reads, and what the browser tells: asked for by a click, told
-once in all tabs."""
+"""A user's account, language, and browser notifications.
+
+Notifications require a click, and each is shown once across all tabs.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from tests.browser.chromium import window
 from tests.live import Live
 
 CHINESE = "简体中文"
-# The browser's own, which also write down what they show.
+# replaces the browser's own, and records its notifications
 RECORDER = """
 window.told = [];
 const Real = window.Notification;
@@ -30,16 +32,16 @@ window.Notification = class extends Real {
 def alice(
     portal: Live, context: BrowserContext, log_in: Callable[[Page, str], None]
 ) -> Iterator[Page]:
-    """alice in a browser that would give its permission; her choices are put back afterwards."""
+    """alice in a browser that grants the permission; her preferences are restored afterwards."""
     context.grant_permissions(["notifications"], origin=portal.base_url)
     context.add_init_script(RECORDER)
     page = context.new_page()
     log_in(page, "alice")
     yield page
-    told = dict.fromkeys(("session_started", "job_ended", "time_short"), True)
+    events = dict.fromkeys(("session_started", "job_ended", "time_short"), True)
     url, origin = f"{portal.base_url}/api/v1/me/preferences", {"Origin": portal.base_url}
-    wish = {"notify": {"browser": told}}
-    assert context.request.patch(url, data=wish, headers=origin).ok
+    body = {"notify": {"browser": events}}
+    assert context.request.patch(url, data=body, headers=origin).ok
 
 
 def submit(portal: Live, context: BrowserContext, name: str, script: str) -> None:
@@ -52,12 +54,13 @@ def submit(portal: Live, context: BrowserContext, name: str, script: str) -> Non
 
 
 def hears(page: Page, title: str) -> list[str]:
-    """Wait until a tab tells this; all it has told about what this test made."""
+    """Wait for this notification in a tab; return all its notifications about this test's
+    objects."""
     page.wait_for_function("title => told.includes(title)", arg=title)
-    return told_by(page)
+    return list_notifications(page)
 
 
-def told_by(page: Page) -> list[str]:
+def list_notifications(page: Page) -> list[str]:
     return [title for title in page.evaluate("told") if "told-" in title]
 
 
@@ -72,15 +75,15 @@ def test_the_end_of_a_job_is_told_by_one_tab(
     expect(other.get_by_role("radio", name="As the system")).to_be_checked()
     submit(portal, context, first, "exit 3")
     assert hears(alice, f"Job {first} has failed") == [f"Job {first} has failed"]
-    assert told_by(other) == []
-    alice.close()  # the other tab takes over, and knows what was told
+    assert list_notifications(other) == []
+    alice.close()  # the other tab takes over, and knows the earlier notifications
     submit(portal, context, second, "true")
     assert hears(other, f"Job {second} is done") == [f"Job {second} is done"]
     turn_off(portal, other)
 
 
 def walk_through_the_account(portal: Live, page: Page) -> None:
-    """By the keyboard, from the profile on."""
+    """Visit the pages with the keyboard, from the profile on."""
     page.goto(f"{portal.base_url}/account")
     profile = page.get_by_role("region", name="Profile")
     expect(profile).to_contain_text("alice@")
@@ -97,7 +100,7 @@ def walk_through_the_account(portal: Live, page: Page) -> None:
 
 
 def turn_on(page: Page) -> None:
-    """The permission is asked for by a click; where no e-mails are sent this is said."""
+    """The permission is requested on a click; a missing mail server is reported."""
     page.goto(re.sub(r"/nowhere$", "/notifications", page.url))
     expect(page.get_by_role("region", name="By e-mail")).to_contain_text("sends no e-mails")
     expect(page.get_by_text("Off in this browser.")).to_be_visible()
@@ -107,7 +110,7 @@ def turn_on(page: Page) -> None:
 
 
 def turn_off(portal: Live, page: Page) -> None:
-    """A choice is kept by the portal, the switch by the browser."""
+    """A choice is stored by the portal, the switch by the browser."""
     page.goto(f"{portal.base_url}/account/notifications")
     browser = page.get_by_role("region", name="In the browser")
     browser.get_by_label("A job has ended").uncheck()
@@ -121,7 +124,7 @@ def turn_off(portal: Live, page: Page) -> None:
 
 @pytest.fixture
 def no_choice(portal: Live, chromium: Browser) -> Iterator[None]:
-    """bob has chosen no language, before and after: his pages speak as his browser says."""
+    """bob has no language set, before and after: his pages use the browser's."""
     none = {"language": None}
     with closing(window(chromium)) as own:
         api = scenes.log_in(own, portal.base_url, "bob", portal.users["bob"])
@@ -142,7 +145,7 @@ def test_a_language_is_kept_for_every_login(
     page.reload()
     expect(page.get_by_role("radio", name=CHINESE)).to_be_checked()
     with closing(window(chromium)) as elsewhere:
-        logs_in_anew(portal, elsewhere.new_page())
+        log_in_again(portal, elsewhere.new_page())
     choose(portal, page, "English")
     expect_language(page, "en")
     expect(page.get_by_role("heading", level=1)).to_have_text("Your account")
@@ -154,12 +157,12 @@ def choose(portal: Live, page: Page, language: str) -> None:
 
 
 def expect_language(page: Page, tag: str) -> None:
-    """The page is loaded anew in it; English is the reader's own kind, such as en-US."""
+    """The page is reloaded in it; English is the reader's own variant, such as en-US."""
     expect(page.locator("html")).to_have_attribute("lang", re.compile(rf"^{tag}\b"))
 
 
-def logs_in_anew(portal: Live, page: Page) -> None:
-    """In a browser that has never seen this person: English until the portal knows who it is."""
+def log_in_again(portal: Live, page: Page) -> None:
+    """In a browser that is new for this user: English until the portal knows the user."""
     page.goto(f"{portal.base_url}/login")
     expect_language(page, "en")
     page.get_by_label("User name").fill("bob")
@@ -193,16 +196,16 @@ def test_a_choice_at_the_login_becomes_ones_own(portal: Live, context: BrowserCo
     page.get_by_role("button", name=CHINESE).click()
     page.get_by_label("用户名").fill("bob")
     page.get_by_label("密码", exact=True).fill(portal.users["bob"])
-    with page.expect_response(is_kept) as told:
+    with page.expect_response(is_kept) as events:
         page.keyboard.press("Enter")
-    assert told.value.ok
+    assert events.value.ok
     page.goto(f"{portal.base_url}/account/appearance")
     expect(page.get_by_role("radio", name=CHINESE)).to_be_checked()
     page.get_by_role("button", name=re.compile("的账户$")).click()
     page.get_by_role("menuitem", name="退出登录").click()
     page.wait_for_url(re.compile("/login$"))
-    # nothing of it is left to whoever comes next, and the portal has it for bob
-    logs_in_anew(portal, page)
+    # nothing of it is left for the next user, and the portal has stored it for bob
+    log_in_again(portal, page)
     page.goto(f"{portal.base_url}/account/appearance")
     page.locator("input[name=language][value='']").click()
     expect_language(page, "en")
@@ -212,5 +215,30 @@ def test_a_choice_at_the_login_becomes_ones_own(portal: Live, context: BrowserCo
 
 
 def is_kept(answer: Response) -> bool:
-    """The portal's answer to what one has chosen."""
+    """Return whether this is the portal's response to a change of preferences."""
     return answer.request.method == "PATCH" and answer.url.endswith("/me/preferences")
+
+
+def test_a_login_is_ended_from_another_browser(
+    portal: Live, chromium: Browser, log_in: Callable[[Page, str], None]
+) -> None:
+    """bob sees both of his logins in one browser and ends the other, which must log in again."""
+    with closing(window(chromium)) as here, closing(window(chromium)) as there:
+        page, other = here.new_page(), there.new_page()
+        log_in(other, "bob")
+        log_in(page, "bob")
+        page.goto(f"{portal.base_url}/account")
+        page.get_by_role("navigation", name="Your account").get_by_role(
+            "link", name="Logins"
+        ).click()
+        logins = page.get_by_role("region", name="Logins")
+        expect(logins).to_contain_text("This one")
+        ended = logins.get_by_role("button", name=re.compile("^End the login of Chrom"))
+        count = ended.count()
+        assert count >= 1
+        ended.first.click()
+        expect(ended).to_have_count(count - 1)
+        other.goto(f"{portal.base_url}/jobs")
+        expect(other.get_by_label("User name")).to_be_visible()
+        page.reload()
+        expect(logins).to_contain_text("This one")

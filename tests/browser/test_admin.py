@@ -1,4 +1,4 @@
-"""A person's first and last day, as an administrator sees it: everything through the pages."""
+"""A user's first and last day from an administrator's view: everything through the pages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PARTS = ("Database", "Directory", "Slurm", "Slurm's accounting", "JupyterHub", "
 
 @pytest.fixture
 def newcomer(chromium: Browser) -> Iterator[Page]:
-    """The browser of somebody who joins."""
+    """The browser of a new user."""
     context = window(chromium, viewport={"width": 1280, "height": 900})
     yield context.new_page()
     context.close()
@@ -28,7 +28,7 @@ def newcomer(chromium: Browser) -> Iterator[Page]:
 
 @pytest.fixture
 def admin(portal: Live, context: BrowserContext, log_in: LogIn) -> Iterator[Page]:
-    """carol's browser; what the test announces goes with it."""
+    """carol's browser; the test's announcements are removed afterwards."""
     page = context.new_page()
     log_in(page, "carol")
     yield page
@@ -57,17 +57,19 @@ def join(portal: Live, admin: Page, username: str) -> str:
     form.get_by_label("Given name").fill("Eve")
     form.get_by_label("Surname").fill("Example")
     form.get_by_label("User name").fill(username)
-    form.get_by_label("Groups, optional").fill("portal-users")
-    admin.get_by_role("option", name=re.compile("^portal-users")).click()
+    expect(form.get_by_label("Login group")).to_have_value("portal-users")
+    expect(form.get_by_label("Slurm account")).to_have_value("research")
     form.get_by_role("button", name="Create person").click()
     password = admin.get_by_test_id("one-time-password").inner_text()
     admin.get_by_role("link", name=f"Go to {username}").click()
     expect(admin.get_by_role("heading", name="Eve Example")).to_be_visible()
+    lights = admin.get_by_role("region", name=f"Whether {username} can work")
+    expect(lights.get_by_text("Yes", exact=True)).to_have_count(3)
     return password
 
 
 def choose_password(portal: Live, newcomer: Page, username: str, first: str) -> str:
-    """eve logs in with it, must choose another one, and is in."""
+    """eve logs in with it, must choose another one, and gets access."""
     fill_login(portal, newcomer, username, first)
     expect(newcomer.get_by_role("heading", name="Choose a new password")).to_be_visible()
     password = f"quite-{secrets.token_hex(6)}-long"
@@ -86,7 +88,7 @@ def fill_login(portal: Live, page: Page, username: str, password: str) -> None:
 
 
 def make_viewer(admin: Page, newcomer: Page) -> None:
-    """What eve may see follows at her next request; what she may change doesn't."""
+    """The new view permissions apply at her next request; change permissions are not granted."""
     admin.get_by_label("Role given in the portal").select_option("viewer")
     expect(admin.locator("section", has_text="Role given in the portal")).to_contain_text("Viewer.")
     newcomer.goto(re.sub(r"(//[^/]+)/.*", r"\1/admin/people", newcomer.url))
@@ -95,7 +97,7 @@ def make_viewer(admin: Page, newcomer: Page) -> None:
 
 
 def limit_to_one_gpu(portal: Live, admin: Page, newcomer: Page) -> None:
-    """carol gives eve one GPU; eve sees that on her account's page."""
+    """carol gives eve one GPU; eve sees that on her account page."""
     admin.get_by_role("navigation", name=re.compile("^More about")).get_by_role(
         "link", name="Limits", exact=True
     ).click()
@@ -107,7 +109,7 @@ def limit_to_one_gpu(portal: Live, admin: Page, newcomer: Page) -> None:
 
 
 def announce(portal: Live, admin: Page, newcomer: Page) -> None:
-    """What carol announces stands on eve's open page, which nobody reloads."""
+    """carol's announcement appears on eve's open page without a reload."""
     admin.goto(f"{portal.base_url}/admin/announcements")
     admin.get_by_role("button", name="New announcement").click()
     dialog = admin.get_by_role("dialog")
@@ -120,12 +122,12 @@ def announce(portal: Live, admin: Page, newcomer: Page) -> None:
 
 
 def look_at_audit_and_status(portal: Live, admin: Page, username: str) -> None:
-    """All of it is written down, with what it was before; and every part answers."""
+    """Everything is recorded with its previous value, and every service answers."""
     admin.goto(f"{portal.base_url}/admin/audit?target={username}")
     table = admin.get_by_role("table", name=re.compile("^Events"))
     for title in ("Created a person", "Granted a role", "Set a limit"):
         expect(table.get_by_role("row").filter(has_text=title).first).to_contain_text("carol")
-    table.get_by_role("button", name=re.compile("^Set a limit")).click()
+    table.get_by_role("button", name=re.compile("^Set a limit")).first.click()
     expect(table.get_by_text("limit.set")).to_be_visible()
     admin.get_by_role("link", name="Status", exact=True).click()
     for part in PARTS:
@@ -136,18 +138,18 @@ def look_at_audit_and_status(portal: Live, admin: Page, username: str) -> None:
 
 
 def leave(portal: Live, admin: Page, newcomer: Page, username: str, password: str) -> None:
-    """carol disables eve: her open page is closed to her, and so is the door."""
+    """carol disables eve: her open page loses access, and a new login is refused."""
     admin.goto(f"{portal.base_url}/admin/people/{username}")
     admin.get_by_role("button", name="Disable…").click()
     dialog = admin.get_by_role("dialog")
-    dialog.get_by_label(re.compile("^Why")).fill("moved away")
+    dialog.get_by_label("Reason").fill("moved away")
     dialog.get_by_role("button", name="Disable", exact=True).click()
     expect(admin.get_by_role("button", name="Enable…")).to_be_visible()
     again = newcomer.get_by_role("dialog", name="Please log in again")
     again.get_by_label("Password", exact=True).fill(password)
     newcomer.keyboard.press("Enter")
     expect(again.get_by_role("alert")).to_contain_text(GONE)
-    again.get_by_role("button", name="Log in as somebody else").click()
+    again.get_by_role("button", name="Log in as another user").click()
     newcomer.wait_for_url(re.compile("/login"))
     fill_login(portal, newcomer, username, password)
     expect(newcomer.get_by_role("alert").first).to_contain_text(GONE)

@@ -1,5 +1,4 @@
-"""An image's way from a registry into an environment that people can start, and out again, through
-the administrators' pages."""
+"""An image imported from a registry into an environment, used, and deleted, on the admin pages."""
 
 from __future__ import annotations
 
@@ -31,7 +30,7 @@ default_resources: {{cpus: 1, memory_gb: {memory}, time_limit_minutes: 60}}
 
 @pytest.fixture
 def host(portal: Live, tmp_path: Path) -> Iterator[str]:
-    """A real registry, where this cluster's portal expects one that speaks plain HTTP."""
+    """A real registry, at the address where this cluster's portal permits plain HTTP."""
     settings = tomllib.loads((portal.state / "etc/portal.toml").read_text())
     (host,) = settings["image_import_plain_registries"]
     with registries.running(tmp_path) as registry:
@@ -42,7 +41,7 @@ def host(portal: Live, tmp_path: Path) -> Iterator[str]:
 
 @pytest.fixture
 def name(portal: Live) -> Iterator[str]:
-    """Of a site's environment and its image; nothing of that name is left."""
+    """The name of a site's environment and its image, both removed afterwards."""
     name = f"try_{secrets.token_hex(3)}"
     yield name
     (portal.state / f"catalog/environments/{name}.yaml").unlink(missing_ok=True)
@@ -82,7 +81,7 @@ def environment(admin: Page, title: str) -> Locator:
 
 
 def import_image(portal: Live, admin: Page, reference: str, file: str) -> None:
-    """What can't be imported is said at the field; what can is there a moment later."""
+    """An invalid reference is reported at the field; a valid one is imported shortly afterwards."""
     admin.goto(f"{portal.base_url}/admin/images")
     field = admin.get_by_label("Reference")
     field.fill("https://user:secret@example.org/x")
@@ -101,7 +100,7 @@ def import_image(portal: Live, admin: Page, reference: str, file: str) -> None:
 
 
 def delete_image(admin: Page, name: str) -> None:
-    """Who runs from it is said before it goes."""
+    """The environments that use it are listed before it is deleted."""
     admin.get_by_role("link", name="Images", exact=True).click()
     row = admin.get_by_role("listitem").filter(has=admin.get_by_text(re.compile("^sha256:")))
     expect(row.filter(has_text=f"{name}.sif")).to_contain_text(f"Used by 1 environment: {name}")

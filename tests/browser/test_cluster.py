@@ -1,4 +1,4 @@
-"""The cluster's page and a real Slurm: whose GPUs are whose, why a node is out, who waits where."""
+"""The Cluster page with a real Slurm: GPU owners, reasons of unavailable nodes, the queue."""
 
 from __future__ import annotations
 
@@ -22,11 +22,13 @@ def submit(portal: Live, user: str, gpus: int, name: str) -> None:
 
 @pytest.fixture
 def busy(portal: Live) -> Iterator[None]:
-    """node01 with a GPU of alice's and two of bob's, a job of alice's that waits for all four, and
-    node02 drained."""
+    """node01 with one GPU used by alice and two by bob, a pending job of alice, and node02 drained.
+
+    The pending job needs all four GPUs.
+    """
     drain = ["scontrol", "update", "NodeName=node02"]
     portal.exec_as("root", [*drain, "State=DRAIN", f"Reason={REASON}"])
-    for user in ("alice", "bob"):  # what other tests have left running
+    for user in ("alice", "bob"):  # leftovers of other tests
         portal.exec_as(user, ["scancel", f"--user={user}"])
     try:
         submit(portal, "alice", 1, "small")
@@ -66,7 +68,7 @@ def test_the_cluster_at_a_glance_and_node_by_node(
 
 
 def by_keyboard(page: Page) -> None:
-    """One stop for the tab key; arrows lead from node to node, Enter shows one."""
+    """One tab stop; arrow keys move between nodes, Enter opens one."""
     page.get_by_role("button", name="node01: ").focus()
     page.keyboard.press("ArrowRight")
     expect(page.get_by_role("button", name="node02: ")).to_be_focused()
@@ -83,7 +85,7 @@ def by_keyboard(page: Page) -> None:
 
 
 def as_a_table(page: Page) -> None:
-    """The same as text, filtered and sorted, all of it kept in the address."""
+    """The same as a table, filtered and sorted, with the state in the address."""
     page.get_by_text("Table", exact=True).click()
     table = page.get_by_role("region", name="Table of nodes")
     expect(table.get_by_role("rowheader")).to_have_text(["node01", "node02", "node03"])
@@ -99,7 +101,7 @@ def as_a_table(page: Page) -> None:
 
 
 def as_an_administrator(page: Page) -> None:
-    """Who has what, and where the nodes are."""
+    """Users and jobs of each node, and the nodes' addresses."""
     page.goto(page.url.rstrip("/") + "/cluster?view=table&node=node01")
     row = page.get_by_role("row").filter(has_text="node01").first
     expect(row).to_contain_text("node01-bmc.example")

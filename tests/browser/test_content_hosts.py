@@ -1,5 +1,7 @@
-"""Notebooks on hosts of their own, one for each person, in a real browser: the way in, the work
-there, what a page there can't do, and the end."""
+"""Notebooks on a separate host per user, in a real browser.
+
+Entry, work there, attempts of a page there, and logout.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from cluster.paths import Paths
+from cluster.config.paths import Paths
 from tests.browser import jupyterlab as jl
 from tests.browser.chromium import window
 from tests.browser.scenes import SMALL, Api
@@ -25,7 +27,7 @@ LogIn = Callable[[Page, str], None]
 NAME = f"apart-{token_hex(2)}"
 FRONT = ("portal", "hub", "nginx")
 
-# What a page of content tries at the portal, which is another origin to it: what came of each.
+# attempts of a content page at the portal, which is another origin: the result of each
 ATTACK = """async (portal) => {
   const tried = async (path, init) => {
     try { return (await fetch(portal + path, {credentials: 'include', ...init})).type; }
@@ -41,16 +43,21 @@ ATTACK = """async (portal) => {
 
 @pytest.fixture
 def apart(portal: Live) -> Iterator[Callable[[str], str]]:
-    """The running cluster, with a host for each person; they are 127.0.0.1 to a browser. Answers
-    the origin of somebody's."""
+    """Configure the running cluster with a host per user; a browser resolves them to 127.0.0.1.
+
+    Yields a function that returns a user's origin.
+    """
     port = urlsplit(portal.base_url).port
     paths = Paths(portal.state)
     kept = {
         paths.etc / name: (paths.etc / name).read_text() for name in ("portal.toml", "hub.toml")
     }
-    line = f'content_url = "http://{{user}}.jupyter.localhost:{port}"\n'
+    urls = {
+        "notebook_url": f"http://{{user}}.jupyter.localhost:{port}",
+        "tensorboard_url": f"http://{{user}}.tensorboard.localhost:{port}",
+    }
     for file, before in kept.items():
-        file.write_text(line + before)
+        file.write_text(_with_urls(before, urls))
     renew_front(portal, paths)
     try:
         yield lambda user: f"http://{user}.jupyter.localhost:{port}"
@@ -60,8 +67,18 @@ def apart(portal: Live) -> Iterator[Callable[[str], str]]:
         renew_front(portal, paths)
 
 
+def _with_urls(text: str, urls: dict[str, str]) -> str:
+    """Return the text with these settings replaced."""
+    lines = []
+    for line in text.splitlines():
+        name = line.partition(" = ")[0]
+        lines.append(f'{name} = "{urls[name]}"' if name in urls else line)
+    return "\n".join(lines) + "\n"
+
+
 def renew_front(portal: Live, paths: Paths) -> None:
-    """As the operator does: nginx's configuration rendered again, what reads settings restarted."""
+    """Apply settings as the operator does: render nginx's configuration again, restart the
+    services."""
     account = ["--reuid", "www-data", "--regid", "www-data", "--init-groups"]
     render = [str(paths.venv / "bin/python"), "-I", "-m", "deploy.nginx"]
     settings = ["--settings", str(paths.etc / "portal.toml"), "--out", str(paths.nginx)]
@@ -74,7 +91,7 @@ def renew_front(portal: Live, paths: Paths) -> None:
 
 @pytest.fixture
 def session(portal: Live, context: BrowserContext, log_in: LogIn) -> Iterator[dict[str, Any]]:
-    """One of alice's, who is logged in in this browser."""
+    """A session of alice's, who is logged in in this browser."""
     log_in(context.new_page(), "alice")
     api = Api(context.request, portal.base_url)
     wanted = {"environment": "python3", "name": NAME, "resources": {**SMALL, "memory_gb": 4}}
@@ -97,7 +114,7 @@ def test_notebooks_on_a_host_of_their_owners(
     jl.open_launcher(lab, session["url"])
     kernel = jl.kernels(lab)[0]
     jl.open_notebook(lab, kernel)
-    jl.run_cell(lab, "print(6 * 7)")  # its websocket passes, too
+    jl.run_cell(lab, "print(6 * 7)")  # its websocket works, too
     jl.output(lab, "42")
     lab.keyboard.press("Control+s")
 
@@ -105,7 +122,7 @@ def test_notebooks_on_a_host_of_their_owners(
     a_page_there_can_do_nothing_at_the_portal(portal, context, lab)
     lab.goto(f"{portal.base_url}/user/alice/{NAME}/lab")  # an old bookmark
     lab.wait_for_url(f"{alices}/user/alice/{NAME}/lab*")
-    nobody_else_enters(portal, chromium, log_in, session["url"])
+    refuse_other_users(portal, chromium, log_in, session["url"])
 
     the_end_of_the_login_is_its_end_there(portal, context, f"{session['url']}api/status")
 
@@ -115,7 +132,8 @@ def each_cookie_at_its_own_host(context: BrowserContext, portal: Live) -> None:
     ours = {(host, name) for host, name in found if name.startswith("portal_")}
     own = urlsplit(portal.base_url).hostname
     there = "alice.jupyter.localhost"
-    assert ours == {(own, "portal_session"), (there, "portal_content"), (there, "portal_entry")}
+    at_portal = {(own, "portal_session"), (own, "portal_device")}
+    assert ours == {*at_portal, (there, "portal_content"), (there, "portal_entry")}
     assert not [host for host, _ in found if host.startswith(".")]
 
 
@@ -129,7 +147,7 @@ def a_page_there_can_do_nothing_at_the_portal(
     assert me.json()["username"] == "alice"  # still logged in
 
 
-def nobody_else_enters(portal: Live, chromium: Browser, log_in: LogIn, url: str) -> None:
+def refuse_other_users(portal: Live, chromium: Browser, log_in: LogIn, url: str) -> None:
     with closing(window(chromium)) as his:
         page = his.new_page()
         log_in(page, "bob")
@@ -141,8 +159,10 @@ def nobody_else_enters(portal: Live, chromium: Browser, log_in: LogIn, url: str)
 
 
 def the_end_of_the_login_is_its_end_there(portal: Live, context: BrowserContext, url: str) -> None:
-    """From one of the next requests on: nginx keeps the gate's answers for three seconds. Who logs
-    in again comes back to where they were."""
+    """Within a few requests, because nginx caches the gate's responses for three seconds.
+
+    A user who logs in again returns to the same page.
+    """
     origin = {"Origin": portal.base_url}
     assert context.request.post(f"{portal.base_url}/api/v1/logout", headers=origin).status == 204
     page = context.new_page()

@@ -1,5 +1,7 @@
-"""What was typed into a form waits for its return: after a reload, after another page, and after
-another login of the same person; whoever comes next finds nothing of it."""
+"""Unsent form input is restored after a reload, another page, or another login of the same user.
+
+Another user does not see it.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ NOTES = "written before\n"
 
 @dataclass(frozen=True)
 class Form:
-    """Where a form is, what opens it there, and what is typed into it, by label."""
+    """A form's address, the button that opens it, and its input by label."""
 
     name: str
     address: str
@@ -29,7 +31,7 @@ class Form:
     opener: str | None = None
 
     def open(self, page: Page) -> Locator:
-        """Once the page is there."""
+        """Open the form, and wait until it is there."""
         if self.opener is None:
             return page.locator("main")
         page.get_by_role("button", name=self.opener, exact=True).click()
@@ -136,7 +138,7 @@ def test_no_password_is_kept(portal: Live, page: Page) -> None:
 
 @pytest.fixture
 def notes(portal: Live) -> Iterator[str]:
-    """The name of a file in her home."""
+    """The name of a file in her home directory."""
     name = f"notes-{token_hex(3)}.txt"
     portal.exec_as(WHO, ["/bin/sh", "-c", f"printf '%s' '{NOTES}' > {name}"])
     yield name
@@ -144,7 +146,7 @@ def notes(portal: Live) -> Iterator[str]:
 
 
 def test_a_file_that_is_edited(portal: Live, page: Page, notes: str) -> None:
-    """It asks before it is left, and is there again after a reload all the same."""
+    """Leaving asks for confirmation, and the text is restored after a reload nevertheless."""
     asked: list[str] = []
     stay = True
 

@@ -1,5 +1,7 @@
-"""An administrator edits somebody whom another one has changed meanwhile: nothing that either has
-typed is lost, and nothing is undone unasked."""
+"""Two administrators edit the same user concurrently.
+
+No input of either is lost, and nothing is reverted without a confirmation.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ def page(logged_in: Callable[[str], Page]) -> Page:
 
 @pytest.fixture
 def person(api: Api) -> Iterator[str]:
-    """Somebody of this test's alone."""
+    """A user for this test only."""
     name = f"edited{token_hex(3)}"
     api.ask("POST", "/admin/users", {"username": name, "given_name": "A", "surname": "B"})
     yield name
@@ -43,9 +45,9 @@ def test_a_person_edited_by_two(portal: Live, page: Page, api: Api, person: str)
     api.ask("PATCH", path, theirs)
 
     form.get_by_role("button", name="Save").click()
-    said = form.get_by_role("alert")
-    expect(said).to_contain_text("Filled in as they left it: Given name.")
-    expect(said).to_contain_text("You both changed: Shown as.")
+    alert = form.get_by_role("alert")
+    expect(alert).to_contain_text("Filled in as they left it: Given name.")
+    expect(alert).to_contain_text("You both changed: Shown as.")
     for field, value in ((shown, "As typed"), (given, "Theirs"), (surname, "Typed too")):
         expect(field).to_have_value(value)
 

@@ -1,5 +1,4 @@
-"""What holds on every page: nothing in it shuts anybody out, the palette leads anywhere, and a
-login that has ended is asked for again in place."""
+"""Properties of every page: accessibility, the command palette, and a login renewed in place."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ CAROL = "carol"
 
 @pytest.fixture
 def calm(chromium: Browser) -> Iterator[BrowserContext]:
-    """A browser of somebody who wants nothing to move: nothing is half faded in when looked at."""
+    """A browser with reduced motion: no check happens during a transition."""
     context = window(
         chromium,
         viewport={"width": 1280, "height": 900},
@@ -60,9 +59,10 @@ def test_no_page_shuts_anybody_out(
     api = scenes.log_in(calm, portal.base_url, CAROL, portal.users[CAROL])
     scenes.lead(api, CAROL)
     things = scenes.begin(api)
-    # those that need none of what has begun come first: it gets ready meanwhile
+    # first the pages without required content, which is created in the meantime
     places = sorted(PLACES, key=lambda place: bool(place.needs))
     ready = False
+    page.goto(portal.base_url)  # where the login is registered as this browser's own
     pocket = phone(chromium, calm.storage_state())
     small = pocket.new_page()
     try:
@@ -84,7 +84,7 @@ def test_no_page_shuts_anybody_out(
 
 
 def in_chinese(page: Page, name: str) -> list[str]:
-    """The same for a browser that speaks it, whose reader has chosen nothing."""
+    """Run the same checks in a Chinese browser of a user without a preferred language."""
     settle(page)
     expect(page.locator("html")).to_have_attribute("lang", "zh-CN")
     expect(page.locator("body")).to_contain_text(re.compile(r"[\u4e00-\u9fff]"))
@@ -92,7 +92,7 @@ def in_chinese(page: Page, name: str) -> list[str]:
 
 
 def in_both_schemes(page: Page, name: str) -> list[str]:
-    """Everything while it is light; of the dark only what colours can spoil."""
+    """Run all checks in the light scheme, and only the color checks in the dark one."""
     page.emulate_media(color_scheme="light")
     found = [f"{name}, light: {text}" for text in findings(page)]
     page.emulate_media(color_scheme="dark")
@@ -111,11 +111,11 @@ def test_keys_lead_anywhere_and_a_login_ends_in_place(portal: Live, calm: Browse
     find_alice(page)
     use_keys(page)
     go_on_after_the_login_has_ended(portal, page)
-    begin_anew_after_somebody_else(portal, page)
+    reload_after_another_login(portal, page)
 
 
 def find_alice(page: Page) -> None:
-    """The palette finds pages by their words and people by their names, and reads well."""
+    """The palette finds pages by their words and users by their names, and is accessible."""
     page.keyboard.press("Control+k")
     field = page.get_by_role("combobox", name="Find a page, a session, a job or an action")
     expect(field).to_be_focused()
@@ -128,7 +128,7 @@ def find_alice(page: Page) -> None:
 
 
 def use_keys(page: Page) -> None:
-    """Single keys lead to pages, but not while one types."""
+    """Single keys open pages, but not while the user types."""
     page.get_by_label("Search words").press("g")
     page.get_by_label("Search words").press("j")
     expect(page.get_by_label("Search words")).to_have_value("gj")
@@ -144,7 +144,7 @@ def use_keys(page: Page) -> None:
 
 
 def go_on_after_the_login_has_ended(portal: Live, page: Page) -> None:
-    """What was typed is there afterwards, and was saved once."""
+    """The input is still there afterwards, and is saved once."""
     page.goto(f"{portal.base_url}/admin/new/person")
     form = page.get_by_role("form", name="New person")
     form.get_by_label("Given name").fill("<b>Zoë</b>")
@@ -163,13 +163,13 @@ def go_on_after_the_login_has_ended(portal: Live, page: Page) -> None:
     password.fill(portal.users[CAROL])
     page.keyboard.press("Enter")
     expect(dialog).to_have_count(0)
-    # the very request that had found the login ended has now been answered
+    # the original request, which met the ended login, has been answered
     expect(form).to_contain_text(re.compile("taken|already|exists"))
     expect(form.get_by_label("Given name")).to_have_value("<b>Zoë</b>")
 
 
-def begin_anew_after_somebody_else(portal: Live, page: Page) -> None:
-    """Somebody else's login in another tab takes this one over, and its sessions and jobs."""
+def reload_after_another_login(portal: Live, page: Page) -> None:
+    """Another user's login in another tab replaces this one, with other sessions and jobs."""
     page.goto(portal.base_url)
     expect(page.get_by_role("button", name=re.compile("^Account of Carol"))).to_be_visible()
     other = page.context.new_page()

@@ -1,5 +1,7 @@
-"""Somebody's files through the pages: dropped, lost on the way, gone on with, looked at, deleted,
-brought back; all of it as themselves in a real home."""
+"""A user's files through the pages: dropped, interrupted, resumed, previewed, deleted, restored.
+
+All operations run as the user in a real home directory.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ NOTEBOOK = {
     "metadata": {},
     "cells": [{"cell_type": "code", "source": "print(6 * 7)", "metadata": {}, "outputs": []}],
 }
-# a picture of one grey point
+# an image of one gray pixel
 PNG = bytes.fromhex(
     "89504e470d0a1a0a0000000d4948445200000001000000010800000000"
     "3a7e9b550000000a49444154789c6360000000020001e221bc330000000049454e44ae426082"
@@ -45,9 +47,9 @@ def folder() -> str:
 
 @pytest.fixture
 def page(portal: Live, context: BrowserContext, log_in: LogIn, folder: str) -> Iterator[Page]:
-    """alice, who leaves nothing behind."""
+    """alice's page; her files are removed afterwards."""
     page = context.new_page()
-    page.on("dialog", lambda dialog: dialog.accept())  # that leaving ends an upload
+    page.on("dialog", lambda dialog: dialog.accept())  # confirms that leaving ends an upload
     log_in(page, "alice")
     yield page
     context.set_offline(False)
@@ -69,6 +71,29 @@ def test_files(portal: Live, page: Page, folder: str, tmp_path: Path) -> None:
     rename_delete_undo(portal, page, folder)
 
 
+# as high as banners that push the list out of sight
+BANNER = """() => {
+  const banner = document.createElement('div');
+  banner.id = 'banner';
+  banner.style.height = '3000px';
+  document.querySelector('main').prepend(banner);
+}"""
+
+
+def test_rows_are_drawn_when_what_stood_above_them_goes(
+    portal: Live, page: Page, folder: str
+) -> None:
+    portal.exec_as("alice", ["mkdir", folder])
+    page.goto(f"{portal.base_url}/files")
+    row = page.get_by_role("link", name=folder)
+    expect(row).to_be_visible()
+    page.evaluate(BANNER)
+    page.evaluate("dispatchEvent(new Event('resize'))")
+    expect(row).to_have_count(0)
+    page.evaluate("document.getElementById('banner').remove()")
+    expect(row).to_be_visible()
+
+
 def large_file(place: Path, name: str) -> Path:
     path = place / name
     path.write_bytes(os.urandom(LARGE))
@@ -88,7 +113,7 @@ def make_folder(portal: Live, page: Page, folder: str) -> None:
 
 
 def drop(page: Page, folder: str) -> None:
-    """Two files fall onto the list; one of a name that is taken is asked about."""
+    """Drop two files onto the list; a name that exists requires a confirmation."""
     area = page.locator("[data-says]")
     data = page.evaluate_handle(DROPPED, ["notes.txt", "<i>odd & ünïcode.txt"])
     area.dispatch_event("dragover", {"dataTransfer": data})
@@ -113,7 +138,7 @@ def line(page: Page, region: str, name: str) -> Locator:
 
 
 def offsets(page: Page) -> list[int]:
-    """Where the chunks begin that are sent from now on."""
+    """Record the offsets of chunks that are sent from now on."""
     seen: list[int] = []
 
     def note(request: Request) -> None:
@@ -125,7 +150,8 @@ def offsets(page: Page) -> list[int]:
 
 
 def lose_the_network(portal: Live, page: Page, folder: str, file: Path) -> None:
-    """With the first chunk there and the second on its way; it goes on by itself, not anew."""
+    """Lose the network during the second chunk; the upload resumes by itself without starting
+    again."""
     sent = offsets(page)
 
     def gone(route: Route) -> None:
@@ -144,13 +170,13 @@ def lose_the_network(portal: Live, page: Page, folder: str, file: Path) -> None:
 
 
 def arrived(portal: Live, folder: str, file: Path) -> bool:
-    """Whether the user's own file is the one that was chosen."""
+    """Return whether the user's file equals the chosen one."""
     there = portal.exec_as("alice", ["sha256sum", f"{folder}/{file.name}"]).split()[0]
     return there == hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 def leave_and_come_back(portal: Live, page: Page, folder: str, file: Path) -> None:
-    """The page is loaded anew in the middle: the same file, chosen again, goes on."""
+    """Reload the page during the upload: choosing the same file again resumes it."""
     page.route(f"**/uploads/*?offset={CHUNK}", lambda _held: None, times=1)
     with page.expect_request(re.compile(rf"\?offset={CHUNK}$")):
         choose(page, file)
@@ -173,7 +199,7 @@ def leave_and_come_back(portal: Live, page: Page, folder: str, file: Path) -> No
 
 
 def look_inside(page: Page, place: Path) -> None:
-    """Text, a table, a notebook, an image; what a file holds is never HTML of the portal's."""
+    """Text, a table, a notebook, an image; a file's content is never HTML of the portal."""
     (place / "page.html").write_text(MARKUP)
     (place / "table.csv").write_text("epoch,loss\n1,0.5\n2,<b>0.25</b>\n")
     (place / "run.ipynb").write_text(json.dumps(NOTEBOOK))

@@ -1,5 +1,4 @@
-"""Many jobs as a person keeps them in order: found, chosen, compared, cancelled, removed; and what
-benchmarks have measured."""
+"""Managing many jobs: found, selected, compared, cancelled, removed; and benchmark results."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ from playwright.sync_api import BrowserContext, Locator, Page, expect
 from tests.live import Live
 
 LogIn = Callable[[Page, str], None]
-NAME = f"lists{uuid4().hex[:6]}"  # of this run's jobs alone
+NAME = f"lists{uuid4().hex[:6]}"  # unique to this run's jobs
 SMALL = {"cpus": 1, "memory_gb": 1}
 LEARNING = {"template": "python-training", "resources": SMALL}
 MEASURING = {
@@ -26,7 +25,7 @@ MEASURING = {
 
 @pytest.fixture
 def alice(portal: Live, context: BrowserContext, log_in: LogIn) -> Iterator[Page]:
-    """alice at her list; what she leaves running ends with the test."""
+    """alice at her list; her running jobs end with the test."""
     page = context.new_page()
     log_in(page, "alice")
     yield page
@@ -59,7 +58,7 @@ def test_found_compared_cancelled_and_removed(portal: Live, alice: Page) -> None
 
 
 def filter_and_return(portal: Live, page: Page) -> None:
-    """What is listed stands in the address, so that a link and a reload show the same."""
+    """The filter is part of the address, so that a link and a reload show the same jobs."""
     page.goto(f"{portal.base_url}/jobs")
     page.get_by_label("Find by name or Slurm job number").fill(NAME)
     expect(page.get_by_role("article")).to_have_count(4)
@@ -74,8 +73,8 @@ def filter_and_return(portal: Live, page: Page) -> None:
 
 
 def compare(page: Page) -> None:
-    """Two runs side by side: what they were given differs, and both have logged."""
-    page.get_by_role("checkbox", name="Choose all that are shown").check()
+    """Two runs side by side: their parameters differ, and both have logged."""
+    page.get_by_role("checkbox", name="Select all that are shown").check()
     page.get_by_role("link", name="Compare").click()
     page.get_by_role("heading", name="Compare runs").wait_for()
     table = page.get_by_role("region", name="Runs side by side")
@@ -83,14 +82,14 @@ def compare(page: Page) -> None:
     expect(rate.get_by_role("cell")).to_have_text(["0.01", "0.1"])
     expect(table.get_by_role("row", name="loss")).to_be_visible()
     expect(table.get_by_role("row", name="epochs")).to_have_count(0)
-    page.get_by_label("Also what is the same in all of them").check()
+    page.get_by_label("Show identical rows").check()
     expect(table.get_by_role("row", name="epochs").get_by_role("cell")).to_have_text(["2", "2"])
-    page.get_by_role("button", name=f"Leave out {NAME}-rate 0.1", exact=True).click()
+    page.get_by_role("button", name=f"Remove {NAME}-rate 0.1", exact=True).click()
     expect(rate.get_by_role("cell")).to_have_text(["0.01"])
 
 
 def cancel_and_remove(portal: Live, page: Page) -> None:
-    """Of those that are chosen each act reaches those that it can be done to."""
+    """Each operation applies to the selected jobs for which it is possible."""
     page.goto(f"{portal.base_url}/jobs?q={NAME}")
     sleeper = jobs_called(page, f"{NAME}-sleeper")
     sleeper.get_by_role("checkbox").check()
@@ -104,10 +103,10 @@ def cancel_and_remove(portal: Live, page: Page) -> None:
     expect(jobs_called(page, f"{NAME}-storage")).to_contain_text("Completed")
     page.get_by_label("Find by name or Slurm job number").fill(f"{NAME}-rate")
     expect(page.get_by_role("article")).to_have_count(2)
-    page.get_by_role("checkbox", name="Choose all that are shown").check()
+    page.get_by_role("checkbox", name="Select all that are shown").check()
     page.get_by_role("button", name="Remove 2").click()
     dialog.get_by_role("button", name="Remove them").click()
-    expect(page.get_by_text("No job of yours is like this.")).to_be_visible()
+    expect(page.get_by_text("No matching jobs.")).to_be_visible()
     page.get_by_role("button", name="Show all", exact=True).click()
     expect(sleeper).to_be_visible()
     expect(jobs_called(page, f"{NAME}-rate")).to_have_count(0)

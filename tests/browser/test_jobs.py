@@ -1,5 +1,7 @@
-"""A job as a person does it: choose a template, submit, watch, log, TensorBoard; and bob; what is
-refused, and what was typed and not yet sent."""
+"""A job as a user runs it: choose a template, submit, watch, log, TensorBoard.
+
+Also sharing with bob, refusals, and unsent input.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ EDITOR = "**/assets/editor-*.js"
 
 @pytest.fixture(autouse=True)
 def clean(portal: Live) -> Iterator[None]:
-    """alice's jobs end with the test, whatever became of it."""
+    """alice's jobs end with the test, whatever its result."""
     yield
     portal.exec_as("alice", ["scancel", "--user=alice"])
 
@@ -35,14 +37,14 @@ def open_jobs(page: Page) -> None:
 
 
 def choose(page: Page, template: str) -> None:
-    """From the list of jobs to a template's form."""
+    """Open a template's form from the list of jobs."""
     page.get_by_role("link", name="Submit a job").click()
     page.get_by_role("link", name=template, exact=True).click()
     page.get_by_role("heading", name=template, level=1).wait_for()
 
 
 def submit_script(page: Page, script: str, name: str) -> None:
-    """A script of one's own, from the list of jobs to the job's page."""
+    """Submit a custom script, from the list of jobs to the job's page."""
     page.get_by_role("link", name="Submit a job").click()
     page.get_by_text("My own script", exact=True).click()
     page.get_by_label("Script", exact=True).fill(script)
@@ -52,7 +54,7 @@ def submit_script(page: Page, script: str, name: str) -> None:
 
 
 def newest(page: Page, name: str) -> Locator:
-    """The newest job of this name in the list."""
+    """Return the newest job with this name in the list."""
     return page.get_by_role("article").filter(has_text=name).first
 
 
@@ -85,7 +87,7 @@ def test_from_a_template_to_tensorboard(
     board = opened.value
     board.locator("card-view", has_text="loss").first.wait_for()
     expect(board.locator("card-view line-chart").first).to_be_visible()
-    assert re.search(r"/tensorboard/[0-9a-f-]{36}/", board.url)
+    assert re.search(r"/tensorboard/[0-9a-f-]{36}/[0-9a-f]{32}/", board.url)
 
     share_with_bob(page, context, log_in, board.url)
 
@@ -97,7 +99,7 @@ def test_from_a_template_to_tensorboard(
 
 
 def share_with_bob(page: Page, alices: BrowserContext, log_in: LogIn, board_url: str) -> None:
-    """From alice's page of the job: bob finds it, opens it, and loses it again."""
+    """Share on alice's job page: bob finds it, opens it, and loses access again."""
     page.get_by_role("button", name="Share TensorBoard").click()
     dialog = page.get_by_role("dialog")
     dialog.get_by_label("User name").fill("nobody-of-this-name")
@@ -117,7 +119,11 @@ def share_with_bob(page: Page, alices: BrowserContext, log_in: LogIn, board_url:
     card = his.get_by_role("article").filter(has_text=JOB)
     with bobs.expect_page() as opened:
         card.get_by_role("link", name="Open TensorBoard").click()
-    assert opened.value.url.startswith(board_url.partition("#")[0])
+    # the same TensorBoard, at bob's own address
+    board = re.search(r"/tensorboard/[0-9a-f-]{36}/", board_url)
+    assert board is not None
+    opened.value.wait_for_url(re.compile(f"{board[0]}[0-9a-f]{{32}}/"))
+    assert opened.value.url.partition("#")[0] != board_url.partition("#")[0]
     opened.value.locator("card-view", has_text="loss").first.wait_for()
 
     dialog.get_by_role("button", name="Take back from bob").click()
@@ -131,7 +137,7 @@ def share_with_bob(page: Page, alices: BrowserContext, log_in: LogIn, board_url:
 def refuse_bob(
     portal: Live, alices: BrowserContext, log_in: LogIn, job_url: str, board_url: str
 ) -> None:
-    """With the addresses in hand, bob gets neither job nor log nor TensorBoard."""
+    """Even with the addresses, bob gets neither job nor log nor TensorBoard."""
     browser = alices.browser
     assert browser is not None
     bobs = window(browser)
@@ -172,8 +178,8 @@ def test_cancelled_from_the_list_and_removed(context: BrowserContext, log_in: Lo
 
 
 def read_the_log(page: Page) -> None:
-    """A long one, while it is being written: find, go back, save all of it."""
-    page.reload()  # who was there from its beginning has all of it
+    """A long log, while it is written: search, scroll back, download all of it."""
+    page.reload()  # a page that was open from the beginning has all of it
     log = page.get_by_role("region", name="Output")
     expect(log).to_contain_text("fast asleep")
     find = page.get_by_label("Find in this log")
@@ -208,7 +214,7 @@ def test_a_failed_job_shows_its_error_in_one_click(context: BrowserContext, log_
     assert way.clicks == 1
     card.get_by_role("link", name=FAILING).click()
     page.get_by_role("button", name="Show it in the log").click()
-    shown = page.get_by_role("region", name="Messages").locator("mark")
+    shown = page.get_by_role("region", name="Errors (stderr)").locator("mark")
     expect(shown).to_have_text(re.compile("no-such-folder.*No such file"))
     expect(shown).to_be_in_viewport()
 
@@ -241,7 +247,7 @@ def test_what_is_refused_stands_at_its_field(context: BrowserContext, log_in: Lo
 
 
 def test_the_editor_takes_over_what_is_written(context: BrowserContext, log_in: LogIn) -> None:
-    """Its program comes while all that stands in the plain field is about to be replaced."""
+    """The editor loads while the plain field's text is about to be replaced."""
     page = context.new_page()
     log_in(page, "alice")
     late: list[Route] = []
@@ -269,7 +275,7 @@ LEFT = "This form is as you left it."
 
 
 def half_written(page: Page) -> None:
-    """The script of one's own, as it was left."""
+    """Check the custom script's input after returning."""
     expect(page.get_by_label("Script", exact=True)).to_contain_text("half <written> 数据")
     expect(page.get_by_label("Name, optional")).to_have_value(JOB)
     expect(page.get_by_text(LEFT)).to_be_visible()
@@ -308,3 +314,18 @@ def test_what_was_typed_waits_until_it_is_sent(context: BrowserContext, log_in: 
     expect(page.get_by_label("Script", exact=True)).to_contain_text("SLURM_JOB_ID")
     expect(page.get_by_label("Name, optional")).to_have_value("")
     expect(page.get_by_text(LEFT)).to_have_count(0)
+
+
+def test_log_opens_on_the_output_that_holds_anything(
+    portal: Live, context: BrowserContext, log_in: LogIn
+) -> None:
+    page = context.new_page()
+    log_in(page, "alice")
+    open_jobs(page)
+    submit_script(page, "#!/usr/bin/env python3\nimport nothing_like_that\n", "only-stderr")
+    log = page.get_by_role("region", name="Log", exact=True)
+    expect(log).to_contain_text("Traceback (most recent call last)")
+    expect(log.get_by_role("radio", name="Errors (stderr)")).to_be_checked()
+    expect(log.get_by_text("Nothing printed yet.")).to_have_count(0)
+    reason = page.get_by_text("It could not load “nothing_like_that”", exact=False)
+    expect(reason.first).to_be_visible()

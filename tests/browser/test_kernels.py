@@ -62,7 +62,7 @@ LANGUAGES = [
         version=r"4\.2\.\d TRUE r",
         plot="plot(c(3, 1, 2))",
         endless='cat("asleep\\n")\nrepeat Sys.sleep(0.01)',
-        interrupted=None,  # IRkernel ends the cell without a word
+        interrupted=None,  # IRkernel ends the cell without a message
         keep='kept <- 6; cat("is", 7 * kept)',
         kept='cat("there:", exists("kept"))',
     ),
@@ -77,7 +77,7 @@ class Started:
 
 @pytest.fixture(scope="module")
 def session(portal: Live, chromium: Browser) -> Iterator[Started]:
-    """A session of alice's for the whole file."""
+    """One session of alice's for the whole file."""
     context = chromium.new_context(extra_http_headers={"Origin": portal.base_url})
     api = f"{portal.base_url}/api/v1"
     login = {"username": "alice", "password": portal.users["alice"]}
@@ -93,14 +93,14 @@ def session(portal: Live, chromium: Browser) -> Iterator[Started]:
         assert time.monotonic() < deadline, now
         time.sleep(0.1)
     context.close()
-    yield Started(f"{portal.base_url}{now['url']}", now["node"])
+    yield Started(now["url"], now["node"])
     portal.exec_as("alice", ["scancel", "--user=alice"])
     portal.exec_as("alice", ["/bin/sh", "-c", "rm -f Untitled*.ipynb one-click.ipynb in-terminal"])
 
 
 @pytest.fixture
 def lab(context: BrowserContext, log_in: LogIn, session: Started) -> Page:
-    """JupyterLab of the session, in a browser that is logged in."""
+    """The session's JupyterLab, in a logged-in browser."""
     page = context.new_page()
     log_in(page, "alice")
     jl.open_launcher(page, session.url)
@@ -150,10 +150,11 @@ def test_a_kernel_runs_plots_and_obeys(
 
 
 def in_containers(portal: Live, node: str) -> set[str]:
-    """alice's processes on the node that mount an image, start a container or are a kernel."""
+    """Return alice's processes on the node that mount an image, start a container or are a
+    kernel."""
     shown = portal.exec_as("alice", ["ps", "-u", "alice", "-o", "pid=,args="], node=node)
-    telling = re.compile(r"squashfuse|[Aa]pptainer|starter|ipykernel|IRkernel")
-    return {line for line in shown.splitlines() if telling.search(line)}
+    relevant = re.compile(r"squashfuse|[Aa]pptainer|starter|ipykernel|IRkernel")
+    return {line for line in shown.splitlines() if relevant.search(line)}
 
 
 def wait_until(done: Callable[[], bool]) -> None:
@@ -184,7 +185,7 @@ def test_a_terminal_is_one_click_away_on_the_node_and_in_each_environment(
     page = context.new_page()
     log_in(page, "alice")
     card = page.get_by_role("article").filter(has_text=SESSION).first
-    said = portal.state / "home" / "alice" / "in-terminal"
+    record = portal.state / "home" / "alice" / "in-terminal"
     for place, shows in (
         ("On the node", f"{session.node}  no\n"),
         ("In R", f"{session.node} r yes\n"),
@@ -192,10 +193,10 @@ def test_a_terminal_is_one_click_away_on_the_node_and_in_each_environment(
         card.get_by_role("button", name="Terminal").click()
         with context.expect_page() as opened:
             page.get_by_role("menuitem", name=place).click()
-        say_in_terminal(opened.value, said)
-        wait_until(lambda: said.exists() and said.read_text().endswith("\n"))
-        assert said.read_text() == shows
-        portal.exec_as("alice", ["rm", str(said)])
+        say_in_terminal(opened.value, record)
+        wait_until(lambda: record.exists() and record.read_text().endswith("\n"))
+        assert record.read_text() == shows
+        portal.exec_as("alice", ["rm", str(record)])
         opened.value.close()
     with context.expect_page() as opened:
         page.evaluate("url => { window.open(url) }", f"{session.url}portal/terminal/env_none")
@@ -203,7 +204,7 @@ def test_a_terminal_is_one_click_away_on_the_node_and_in_each_environment(
 
 
 def say_in_terminal(terminal: Page, file: Path) -> None:
-    """Type a command that writes down where it runs."""
+    """Type a command that records where it runs."""
     terminal.locator(".jp-Terminal .xterm-helper-textarea").first.wait_for(state="attached")
     terminal.locator(".jp-Terminal").first.click()
     terminal.keyboard.type(
@@ -237,7 +238,7 @@ def test_a_notebook_of_the_session_is_run_as_a_job_by_one_click(
 
 
 def write_notebook(portal: Live) -> None:
-    """A notebook of R's that was saved in a session."""
+    """Write an R notebook as saved in a session."""
     cells = [
         {"cell_type": "code", "metadata": {"tags": tags}, "source": source,
          "execution_count": None, "outputs": [], "id": source[:3]}

@@ -1,5 +1,7 @@
-"""The portal inside JupyterLab: how long the session goes on, more time, that nothing runs, and the
-ways out of it; in the language that its user has chosen."""
+"""The portal inside JupyterLab: remaining time, extension, idleness, and links out of it.
+
+All in the user's language.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +22,14 @@ from tests.live import Live
 
 LogIn = Callable[[Page, str], None]
 SESSION = f"lab-{token_hex(2)}"
-MINUTES = 14  # under a quarter of an hour: the warning is due at once
+MINUTES = 14  # less than 15 minutes: the warning is shown at once
 SLOW_S = 120
-IDLE_MINUTES = 0.2  # two looks of the node program
+IDLE_MINUTES = 0.2  # two measurements of the node program
 
 
 @dataclass(frozen=True)
 class Started:
-    """A session as the portal's API has it."""
+    """A session with access to the portal's API."""
 
     context: BrowserContext
     api: str
@@ -42,7 +44,7 @@ class Started:
 
 @contextmanager
 def reading(context: BrowserContext, api: str, language: str | None) -> Iterator[None]:
-    """Who is logged in has chosen this language, and none afterwards, whatever goes wrong."""
+    """Set the logged-in user's language, and reset it afterwards in any case."""
     chosen = f"{api}/me/preferences"
     assert context.request.patch(chosen, data={"language": language}).ok
     try:
@@ -55,7 +57,7 @@ def reading(context: BrowserContext, api: str, language: str | None) -> Iterator
 def started(
     portal: Live, chromium: Browser, minutes: int, language: str | None = None
 ) -> Iterator[Started]:
-    """A session of alice's, who reads this language."""
+    """A session of alice's, with this language."""
     context = chromium.new_context(extra_http_headers={"Origin": portal.base_url})
     api = f"{portal.base_url}/api/v1"
     login = {"username": "alice", "password": portal.users["alice"]}
@@ -82,14 +84,14 @@ def started(
 
 @pytest.fixture
 def session(portal: Live, chromium: Browser) -> Iterator[Started]:
-    """One that ends soon."""
+    """A session that ends soon."""
     with started(portal, chromium, MINUTES) as session:
         yield session
 
 
 @pytest.fixture
 def soon_idle(portal: Live) -> Iterator[None]:
-    """A portal that speaks of a session after the shortest time without work."""
+    """A portal that reports an idle session after the shortest possible time."""
     settings = portal.state / "etc/portal.toml"
     before = settings.read_text()
     settings.write_text(f"session_idle_warning_minutes = {IDLE_MINUTES}\n{before}")
@@ -105,12 +107,12 @@ def restart(portal: Live) -> None:
 
 
 def left(lab: Page) -> Locator:
-    """How long the session goes on, in the status bar."""
+    """Return the remaining time in the status bar."""
     return lab.get_by_role("button", name=re.compile(r"left$"))
 
 
 def choose(lab: Page, item: str) -> None:
-    """From the menu that the time left opens."""
+    """Choose an item from the menu of the remaining time."""
     left(lab).click()
     lab.get_by_role("menuitem", name=item).click()
 
@@ -121,7 +123,7 @@ def test_the_session_is_looked_after_from_within_jupyterlab(
     lab = context.new_page()
     log_in(lab, "alice")
     now = session.now()
-    jl.open_launcher(lab, f"{portal.base_url}{now['url']}")
+    jl.open_launcher(lab, now["url"])
 
     expect(left(lab)).to_have_attribute("data-urgency", "soon")
     expect(lab.get_by_role("note")).to_contain_text(now["node"])
@@ -134,7 +136,7 @@ def test_the_session_is_looked_after_from_within_jupyterlab(
     ends = datetime.fromisoformat(now["expires_at"]) + timedelta(hours=1)
     assert session.expires_at() == ends
 
-    left(lab).focus()  # and now without a mouse
+    left(lab).focus()  # again without a mouse
     lab.keyboard.press("Enter")
     menu = lab.get_by_role("menu")
     expect(menu.get_by_role("menuitem", name="Back to the Portal")).to_be_visible()
@@ -151,7 +153,7 @@ def test_the_session_is_looked_after_from_within_jupyterlab(
 
     with context.expect_page() as opened:
         choose(lab, "Open TensorBoard")
-    opened.value.wait_for_url(re.compile(r"/tensorboard/[0-9a-f-]{36}/"))
+    opened.value.wait_for_url(re.compile(r"/tensorboard/[0-9a-f-]{36}/[0-9a-f]{32}/"))
     opened.value.close()
 
     jl.open_notebook(lab, "Python 3.11")
@@ -179,7 +181,7 @@ def test_a_session_in_which_nothing_runs_says_so_until_something_does(
     lab = context.new_page()
     log_in(lab, "alice")
     with started(portal, chromium, minutes=60) as session:
-        url = f"{portal.base_url}{session.now()['url']}"
+        url = session.now()["url"]
         jl.open_launcher(lab, url)
         warning = lab.get_by_role("alert").filter(has_text="Nothing has run here for")
         expect(warning).to_contain_text("CPU")
@@ -197,15 +199,15 @@ def test_a_session_in_which_nothing_runs_says_so_until_something_does(
         jl.open_launcher(lab, url)
         warning.get_by_role("button", name="Keep It").click()
         expect(warning).to_be_hidden()
-        with lab.expect_response(re.compile(r"/portal/session(\?|$)")) as told:
+        with lab.expect_response(re.compile(r"/portal/session(\?|$)")) as received:
             jl.open_launcher(lab, url)
-        assert told.value.json()["kept"], "the server remembers it for every tab"
+        assert received.value.json()["kept"], "the server remembers it for every tab"
         left(lab).wait_for()
         expect(warning).to_be_hidden()
 
         jl.open_notebook(lab, "Python 3.11")
         jl.run_cell(lab, "import time; time.sleep(3600)")
-        expect(idle).to_be_hidden()  # it waits, but it is still at it
+        expect(idle).to_be_hidden()  # it is waiting, but the cell is still running
         assert session.now()["idle_since"] is None
         assert session.now()["state"] == "running"
 
@@ -216,8 +218,8 @@ def test_jupyterlab_speaks_the_language_of_the_portal(
     lab = context.new_page()
     log_in(lab, "alice")
     with started(portal, chromium, MINUTES, language="zh") as session:
-        with lab.expect_response(re.compile(r"/said\.zh\.\w+\.json$")) as sentences:
-            lab.goto(f"{portal.base_url}{session.now()['url']}lab?reset")
+        with lab.expect_response(re.compile(r"/zh\.\w+\.json$")) as sentences:
+            lab.goto(f"{session.now()['url']}lab?reset")
         assert sentences.value.ok, "the portal's sentences come with it"
         time_left = lab.get_by_role("button", name=re.compile(r"^剩余 1\d:\d\d 分钟$"))
         time_left.click()

@@ -1,4 +1,4 @@
-"""What happens behind a page's back: it is gone back to, or what it shows ends elsewhere."""
+"""Changes behind an open page: the user navigates back, or its object ends elsewhere."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SUBMISSION = re.compile(r"/api/v1/(jobs|sessions|setups/[^/]+/start)$")
 
 @pytest.fixture
 def page(portal: Live, context: BrowserContext, log_in: LogIn) -> Iterator[Page]:
-    """bob's; what this test made ends with it."""
+    """bob's page; this test's jobs and sessions end with it."""
     page = context.new_page()
     log_in(page, WHO)
     yield page
@@ -34,7 +34,7 @@ def page(portal: Live, context: BrowserContext, log_in: LogIn) -> Iterator[Page]
 
 @pytest.fixture
 def sent(page: Page) -> list[Request]:
-    """Every request of the page that submits or starts something, as it is made."""
+    """Record every request of the page that submits or starts something."""
     found: list[Request] = []
 
     def note(request: Request) -> None:
@@ -66,24 +66,23 @@ def test_going_back_submits_nothing_again(portal: Live, page: Page, sent: list[R
     page.goto(f"{portal.base_url}/start?environment=python3&partition=cpu&gpus=0&memory_gb=1")
     page.get_by_label("Name (optional)").fill(NAME)
     page.get_by_role("button", name="Start session").click()
-    card = page.get_by_role("article").filter(has_text=NAME)
-    expect(card).to_be_visible()
+    page.wait_for_url(re.compile(f"/{NAME}/lab"))
     page.go_back()
     expect(page.get_by_role("button", name="Start session")).to_be_visible()
     page.reload()
     page.go_forward()
-    expect(card).to_have_count(1)
+    page.wait_for_url(re.compile(f"/{NAME}/lab"))
     assert len(sent) == 2
     api = Api(page.context.request, portal.base_url)
     assert [job["name"] for job in api.ask("GET", "/jobs")["items"]].count(NAME) == 1
 
 
 def test_what_a_question_is_about_ends_elsewhere(portal: Live, page: Page) -> None:
-    """A job and a session, each while its page asks whether to end it; and the same on a page that
-    doesn't hear of it."""
+    """A job and a session end while their page asks whether to end them; also on a page without
+    events."""
     api = Api(page.context.request, portal.base_url)
-    wish = {"script": SLEEP, "resources": SMALL}
-    job, deaf = (api.ask("POST", "/jobs", wish | {"name": f"{NAME}-{n}"}) for n in ("job", "deaf"))
+    body = {"script": SLEEP, "resources": SMALL}
+    job, deaf = (api.ask("POST", "/jobs", body | {"name": f"{NAME}-{n}"}) for n in ("job", "deaf"))
     small = {"environment": "python3", "resources": {"cpus": 1, "memory_gb": 1}}
     one, other = (api.ask("POST", "/sessions", small | {"name": f"{NAME}-{n}"}) for n in "ab")
     api.until(f"/jobs/{job['id']}", "running")
@@ -99,7 +98,7 @@ def a_job_cancelled_by_scancel(portal: Live, page: Page, job: str) -> None:
     expect(dialog.get_by_role("button", name="Cancel it")).to_be_visible()
     portal.exec_as(WHO, ["scancel", f"--user={WHO}", f"--name={NAME}-job"])
     expect(page.get_by_text("Cancelled", exact=True).first).to_be_visible()
-    expect(dialog).to_have_count(0)  # there is nothing to ask any more
+    expect(dialog).to_have_count(0)  # there is nothing left to confirm
     expect(page.get_by_role("link", name="Run again")).to_be_visible()
 
 
@@ -117,7 +116,7 @@ def a_session_stopped_elsewhere(portal: Live, page: Page, api: Api, session: str
 
 
 def cut_off(page: Page) -> None:
-    """The page hears of nothing any more; what it asks for is answered."""
+    """Cut the page's event stream off; its other requests work."""
     page.context.set_offline(True)
     expect(page.get_by_text("no network connection").first).to_be_visible()  # it is cut off by now
     page.route("**/api/v1/events*", lambda route: route.abort())
@@ -125,7 +124,7 @@ def cut_off(page: Page) -> None:
 
 
 def on_a_page_that_is_cut_off(portal: Live, page: Page, api: Api, job: str, session: str) -> None:
-    """It asks for the end of what has ended: that is said, and nothing else happens."""
+    """A request to end an ended object is reported, and has no other effect."""
     page.goto(f"{portal.base_url}/jobs/{job}")
     page.get_by_role("button", name="Cancel", exact=True).click()
     cut_off(page)

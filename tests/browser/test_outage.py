@@ -1,4 +1,4 @@
-"""Slurm falls silent while somebody works, and comes back: nothing is lost, nothing is reloaded."""
+"""Slurm stops answering while a user works, and returns: nothing is lost, nothing is reloaded."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SILENT = re.compile("^Slurm has not answered since")
 
 @pytest.fixture
 def page(portal: Live, context: BrowserContext, log_in: LogIn) -> Iterator[Page]:
-    """alice's, with a job that runs. Slurm answers afterwards, and nothing of hers is left."""
+    """alice's page, with a running job. Slurm is restarted afterwards, and her jobs are removed."""
     page = context.new_page()
     log_in(page, WHO)
     api = Api(context.request, portal.base_url)
@@ -53,20 +53,21 @@ def test_slurm_is_silent_for_a_while(portal: Live, page: Page) -> None:
     expect(running).to_contain_text("Running")
     portal.stop(SLURM)
     banner(page)
-    expect(running).to_contain_text("Running")  # as it was last known
+    expect(running).to_contain_text("Running")  # the last known state
     look_at_jobs(page)
     try_to_start(page)
     portal.start(SLURM)
     expect(page.get_by_text(SILENT)).to_have_count(0)
+    still_typed(page)
+    assert page.evaluate("window.neverReloaded")
     start_after_all(page)
     go(page, "Jobs")
     card = page.get_by_role("article").filter(has_text=JOB)
-    expect(card).to_contain_text("Cancelled")  # as was asked for meanwhile
-    assert page.evaluate("window.neverReloaded")
+    expect(card).to_contain_text("Cancelled")  # as requested during the outage
 
 
 def look_at_jobs(page: Page) -> None:
-    """The list and the job are there as last known; to cancel it is taken down for later."""
+    """The list and the job show the last known state; a cancellation is recorded for later."""
     go(page, "Jobs")
     banner(page)
     card = page.get_by_role("article").filter(has_text=JOB)
@@ -82,7 +83,7 @@ def look_at_jobs(page: Page) -> None:
 
 
 def try_to_start(page: Page) -> None:
-    """It is said why not, beside the button; what was typed stays."""
+    """The reason is shown beside the button; the input stays."""
     go(page, "Home")
     page.get_by_role("link", name="Start a session").first.click()
     page.get_by_role("radio", name=re.compile("own numbers")).check()
@@ -102,7 +103,9 @@ def still_typed(page: Page) -> None:
 
 
 def start_after_all(page: Page) -> None:
-    still_typed(page)
+    home = page.url.partition("/start")[0]
     page.get_by_role("button", name="Start session").click()
+    page.wait_for_url(re.compile(f"/{SESSION}/lab"))
+    page.goto(home)
     card = page.get_by_role("article").filter(has_text=SESSION)
     expect(card).to_contain_text("Running")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from secrets import token_hex
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.browser.phone import ill_fitting, phone
 from tests.browser.scenes import Api
@@ -20,7 +20,7 @@ JOB = f"phone job {token_hex(2)} with a name that is longer than a screen is wid
 
 @pytest.fixture
 def page(portal: Live, chromium: Browser) -> Iterator[Page]:
-    """alice's phone; what she starts ends with the test."""
+    """alice's phone; her sessions and jobs end with the test."""
     context = phone(chromium)
     yield context.new_page()
     api = Api(context.request, portal.base_url)
@@ -33,7 +33,7 @@ def page(portal: Live, chromium: Browser) -> Iterator[Page]:
 
 
 class Fitting:
-    """Pages looked at one by one, and what was wrong with them."""
+    """Pages checked one by one, and their violations."""
 
     def __init__(self, page: Page) -> None:
         self.page, self.wrong = page, list[str]()
@@ -68,14 +68,19 @@ def log_in(portal: Live, page: Page) -> None:
 
 
 def start_a_session(eyes: Fitting) -> None:
-    """From Home, with the button that stays at the foot of the screen, to its own page."""
+    """From Home, with the button at the foot of the screen, to the session's page."""
     page = eyes.page
     page.get_by_role("link", name="Start a session").first.tap()
     page.get_by_label("Name (optional)").fill(SESSION)
     page.get_by_role("radio", name=re.compile("own numbers")).check()
     page.get_by_label("GPUs", exact=True).fill("0")
     eyes.look("start, with numbers of one's own")
+    home = page.url.partition("/start")[0]
     page.get_by_role("button", name="Start session").tap()
+    # In a narrow window the notebook gets the full width: the file browser is closed.
+    page.locator(".jp-LauncherCard, .jp-NotebookPanel").first.wait_for()
+    expect(page.locator("#filebrowser")).to_be_hidden()
+    page.goto(home)
     page.get_by_role("link", name=SESSION, exact=True).first.tap()
     expect(page.get_by_role("heading", name=SESSION, level=1)).to_be_visible()
     expect(page.get_by_role("link", name="Open JupyterLab")).to_be_visible()
@@ -149,3 +154,20 @@ def log_out(eyes: Fitting) -> None:
     page.get_by_role("menuitem", name="Log out").tap()
     expect(page.get_by_label("User name")).to_be_visible()
     eyes.look("the login page")
+
+
+def test_start_without_an_account_brings_the_reason_into_view(portal: Live, page: Page) -> None:
+    problem = "You have no Slurm account yet. Ask your administrators to give you one."
+
+    def without_account(route: Route) -> None:
+        answer = route.fetch()
+        route.fulfill(response=answer, json={**answer.json(), "problem": problem})
+
+    log_in(portal, page)
+    page.route("**/api/v1/me/limits", without_account)
+    page.goto(f"{portal.base_url}/start")
+    reason = page.get_by_text(problem)
+    expect(reason).to_be_attached()
+    expect(reason).not_to_be_in_viewport()
+    page.locator("form").get_by_role("button", name="Start session").last.tap()
+    expect(reason).to_be_in_viewport()

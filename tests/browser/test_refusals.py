@@ -1,7 +1,8 @@
-"""The forms people meet first, when the portal says no, or nothing (tests/browser/forms.py)."""
+"""The most important forms, when a request is refused or not answered (tests/browser/forms.py)."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from secrets import token_hex
 
@@ -21,7 +22,7 @@ TOO_LONG = "x" * 5000
 
 @pytest.fixture
 def alice(portal: Live, context: BrowserContext, log_in: LogIn) -> Iterator[Page]:
-    """What she starts here ends with the test."""
+    """alice's page; sessions started here end with the test."""
     page = context.new_page()
     log_in(page, "alice")
     yield page
@@ -41,7 +42,7 @@ def test_starting_a_session(portal: Live, alice: Page) -> None:
     form = Form("/api/v1/sessions", "Start session", typed, ("name", name), wrong)
     endure(page, form, portal.users["alice"])
     form.send(page).click()
-    expect(page.get_by_role("article").filter(has_text=NAME)).to_contain_text("Running")
+    page.wait_for_url(re.compile(f"/user/alice/{NAME}/lab"))  # JupyterLab opens by itself
 
 
 def test_a_job_from_a_template(portal: Live, alice: Page) -> None:
@@ -85,7 +86,7 @@ def test_logging_in(portal: Live, context: BrowserContext) -> None:
 
 @pytest.fixture
 def carol(portal: Live, context: BrowserContext, log_in: LogIn) -> Iterator[Page]:
-    """An administrator; what she announces and whom she creates here goes with the test."""
+    """An administrator; announcements and users created here are removed with the test."""
     page = context.new_page()
     log_in(page, "carol")
     yield page

@@ -1,4 +1,5 @@
-"""The forms of one's own account, when the portal says no, or nothing (tests/browser/forms.py)."""
+"""The forms of a user's account, when a request is refused or not answered
+(tests/browser/forms.py)."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from secrets import token_hex
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from portal.services.login import totp
+from portal.services.auth import totp
 from tests.browser import scenes
 from tests.browser.chromium import window
 from tests.browser.forms import ODD, Form, endure
@@ -23,16 +24,17 @@ DIALOG = "[role=dialog]:has(form)"
 
 @pytest.fixture
 def password(portal: Live, chromium: Browser, context: BrowserContext) -> Iterator[str]:
-    """eve's, who is logged in, and gone with the test."""
+    """The password of eve, who is logged in, and is deleted after the test."""
     office = window(chromium)
     admin = scenes.log_in(office, portal.base_url, ADMIN, portal.users[ADMIN])
-    wish = {"username": EVE, "surname": "Example", "groups": [scenes.GROUP]}
+    body = {"username": EVE, "surname": "Example", "groups": [scenes.GROUP]}
     try:
-        first = admin.ask("POST", "/admin/users", wish)["password"]["password"]
+        first = admin.ask("POST", "/admin/users", body)["password"]["password"]
         chosen = f"quite-{token_hex(6)}-long"
         eve = scenes.log_in(context, portal.base_url, EVE, first)
         change = {"current_password": first, "new_password": chosen}
-        eve.ask("POST", "/login/password", change)
+        whole = eve.ask("POST", "/login/password", change)
+        scenes.remember_login(context, portal.base_url, whole["login_id"])
         yield chosen
     finally:
         goodbye = {"files": "keep", "jobs": "cancel", "confirm": EVE}
@@ -41,7 +43,7 @@ def password(portal: Live, chromium: Browser, context: BrowserContext) -> Iterat
 
 
 def test_one_s_account(portal: Live, context: BrowserContext, password: str) -> None:
-    """A token, another password, a second factor: each refused in every way, then done."""
+    """A token, another password, a second factor: each refused in every way, then completed."""
     page = context.new_page()
     page.goto(f"{portal.base_url}/account/tokens")
     a_token(page, password)
@@ -63,6 +65,9 @@ def a_token(page: Page, password: str) -> None:
     )
     endure(page, form, password)
     form.send(page).click()
+    again = page.get_by_role("dialog", name="Your password, please")
+    again.get_by_label("Password", exact=True).fill(password)
+    page.keyboard.press("Enter")
     expect(page.get_by_test_id("token")).to_be_visible()
     page.get_by_role("button", name="I have copied it").click()
     expect(page.get_by_role("cell", name=ODD, exact=True)).to_be_visible()
@@ -82,7 +87,7 @@ def a_password(page: Page, password: str) -> None:
 
 
 def a_second_factor(page: Page) -> None:
-    """Set up with a code of an app, and turned off with one of the codes for the day it is lost."""
+    """Set up with an app's code, and disabled with one of the recovery codes."""
     page.get_by_role("button", name="Set up…").click()
     secret = page.locator("[role=dialog] code").inner_text().replace(" ", "")
     code = "Code of the app"

@@ -1,4 +1,4 @@
-"""An administrator's forms, when the portal says no, or nothing (tests/browser/forms.py)."""
+"""An administrator's forms, when a request is refused or not answered (tests/browser/forms.py)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def page(logged_in: Callable[[str], Page]) -> Page:
 
 @pytest.fixture
 def unlimited(api: Api) -> Iterator[None]:
-    """Has no limit of their own, before and after."""
+    """Remove the user's own limits, before and after."""
 
     def remove() -> None:
         for one in api.ask("GET", "/admin/limits")["items"]:
@@ -92,7 +92,7 @@ def test_a_group_and_its_members(portal: Live, page: Page) -> None:
 
 
 def test_imports(portal: Live, page: Page) -> None:
-    """Of people, tried out only, and of an image, which isn't found."""
+    """Of users, as a dry run only, and of an image that does not exist."""
     page.goto(f"{portal.base_url}/admin/new/people")
     lines = "The file’s lines"
     form = Form(

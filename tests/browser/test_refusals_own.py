@@ -1,5 +1,7 @@
-"""Forms of one's own files, setups, sessions and jobs, when the portal says no, or nothing
-(tests/browser/forms.py)."""
+"""Forms of a user's files, setups, sessions and jobs, when requests are refused or not answered.
+
+See tests/browser/forms.py.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ def page(logged_in: Callable[[str], Page]) -> Page:
 
 @pytest.fixture
 def folder(portal: Live) -> Iterator[str]:
-    """One in his home, with a file and a folder in it."""
+    """A folder in his home directory, with a file and a folder in it."""
     make = f"mkdir -p {NAME}/inner && printf before > {NAME}/a.txt"
     portal.exec_as(WHO, ["/bin/sh", "-c", make])
     yield NAME
@@ -75,7 +77,7 @@ def another_name(page: Page, password: str) -> None:
 
 
 def another_place(page: Page, password: str) -> None:
-    """Where it is to go stays chosen."""
+    """The chosen destination is kept."""
     page.get_by_role("checkbox", name="Select b.txt").check()
     page.get_by_role("button", name="Move", exact=True).click()
     dialog = page.get_by_role("dialog")
@@ -144,9 +146,9 @@ def test_a_setup(portal: Live, page: Page) -> None:
 
 @pytest.fixture
 def session(api: Api) -> Iterator[str]:
-    """The id of one that runs."""
-    wish = {"environment": "python3", "name": NAME, "resources": SMALL | {"memory_gb": 1}}
-    id_ = str(api.ask("POST", "/sessions", wish)["id"])
+    """The id of a running session."""
+    body = {"environment": "python3", "name": NAME, "resources": SMALL | {"memory_gb": 1}}
+    id_ = str(api.ask("POST", "/sessions", body)["id"])
     yield id_
     api.ask("DELETE", f"/sessions/{id_}")
 
@@ -167,8 +169,8 @@ def test_more_time(portal: Live, page: Page, api: Api, session: str) -> None:
 
 @pytest.fixture
 def job(portal: Live, api: Api) -> Iterator[str]:
-    wish = {"template": "python-training", "name": NAME, "resources": SMALL}
-    yield str(api.ask("POST", "/jobs", wish | {"parameters": {"epochs": 1}})["id"])
+    body = {"template": "python-training", "name": NAME, "resources": SMALL}
+    yield str(api.ask("POST", "/jobs", body | {"parameters": {"epochs": 1}})["id"])
     portal.exec_as(WHO, ["scancel", f"--user={WHO}"])
 
 

@@ -1,4 +1,4 @@
-"""A session's own page, from its first figures to what Slurm's accounting says at the end."""
+"""A session's own page, from its first usage to the values of Slurm's accounting at the end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.live import Live
 
 LogIn = Callable[[Page, str], None]
 OWNER = "bob"
-MINUTES = 14  # under a quarter of an hour: every page warns
+MINUTES = 14  # less than 15 minutes: every page warns
 SLOW_S = 120
 PACKAGE = f"portal_test_{token_hex(2)}"
 SITE = ".local/share/portal/packages/python3/lib/python3.11/site-packages"
@@ -57,7 +57,7 @@ def _now(context: BrowserContext, address: str) -> Any:
 
 @pytest.fixture
 def installed(portal: Live) -> Iterator[None]:
-    """A package of the owner's, as pip lays it out."""
+    """A package of the owner's, as pip installs it."""
     folder = f"{SITE}/{PACKAGE}-1.2.dist-info"
     portal.exec_as(OWNER, ["/bin/mkdir", "-p", folder])
     yield
@@ -77,7 +77,7 @@ def test_a_session_s_page(context: BrowserContext, log_in: LogIn, session: Start
 
 
 def more_time_anywhere(page: Page, session: Started) -> None:
-    """A page that is about something else says that the time runs out, and gives more of it."""
+    """Any other page warns that the time is running out, and can extend it."""
     menu = page.get_by_role("navigation", name="Main")
     menu.get_by_role("link", name="Files").click()
     warning = page.get_by_role("status").filter(has_text=f"Session {session.name} ends at")
@@ -89,8 +89,8 @@ def more_time_anywhere(page: Page, session: Started) -> None:
 
 
 def what_it_uses(page: Page) -> None:
-    """What the node measures, as a picture and as a table."""
-    use = page.get_by_role("region", name="What it uses")
+    """The node's measurements, as a chart and as a table."""
+    use = page.get_by_role("region", name="Usage")
     expect(use.get_by_text("of 2 GB are used now")).to_be_visible()
     expect(use.locator(".uplot canvas").first).to_be_visible()
     use.get_by_text("Memory as a table").click()
@@ -116,7 +116,7 @@ def to_its_end(page: Page, session: Started) -> None:
     page.get_by_role("dialog").get_by_role("button", name="Stop it").click()
     expect(page.get_by_text("Stopped", exact=True)).to_be_visible()
     expect(page.get_by_text("as Slurm’s accounting has it")).to_be_visible()
-    expect(page.get_by_role("region", name="What it used").get_by_text("At most")).to_be_visible()
+    expect(page.get_by_role("region", name="Usage").get_by_text("At most")).to_be_visible()
     page.get_by_role("button", name="Remove from the list").click()
     expect(page.get_by_role("heading", name="Home", level=1)).to_be_visible()
     expect(page.get_by_role("link", name=session.name, exact=True)).to_be_hidden()

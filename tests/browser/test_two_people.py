@@ -1,8 +1,8 @@
-"""Two people at once, each in a browser of their own: nothing of one is the other's, but for the
-GPUs, whose number both see change."""
+"""Two concurrent users in separate browsers: their data is separate, except for the free GPUs."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from secrets import token_hex
@@ -17,12 +17,12 @@ from tests.live import Live
 LogIn = Callable[[Page, str], None]
 GPUS = 8  # of the demo's nodes
 PEOPLE = ("alice", "bob")
-NAME = f"both-{token_hex(2)}"  # the same for both: a name is one's own
+NAME = f"both-{token_hex(2)}"  # the same for both: names are per user
 
 
 @pytest.fixture
-def nobody_else(portal: Live) -> Iterator[None]:
-    """Nothing runs before and after."""
+def idle_cluster(portal: Live) -> Iterator[None]:
+    """Ensure that nothing runs before and after."""
     for user in (*PEOPLE, "carol"):
         portal.exec_as(user, ["scancel", f"--user={user}"])
     yield
@@ -30,7 +30,7 @@ def nobody_else(portal: Live) -> Iterator[None]:
         portal.exec_as(user, ["scancel", f"--user={user}"])
 
 
-@pytest.mark.usefixtures("nobody_else")
+@pytest.mark.usefixtures("idle_cluster")
 def test_two_people_at_once(portal: Live, chromium: Browser, log_in: LogIn) -> None:
     with closing(window(chromium)) as hers, closing(window(chromium)) as his:
         alice, bob = hers.new_page(), his.new_page()
@@ -49,7 +49,7 @@ def test_two_people_at_once(portal: Live, chromium: Browser, log_in: LogIn) -> N
 
 
 def free(page: Page) -> Locator:
-    """How many GPUs are free now."""
+    """Return the number of free GPUs."""
     return page.get_by_role("region", name="Free now").locator("strong").first
 
 
@@ -60,15 +60,18 @@ def mine(page: Page) -> Locator:
 def begin_together(portal: Live, alice: Page, bob: Page) -> None:
     """alice with one GPU and bob with two; neither waits for the other."""
     for page, gpus in ((alice, 1), (bob, 2)):
-        wish = f"environment=python3&partition=gpu&gpus={gpus}&cpus=1&memory_gb=1"
-        page.goto(f"{portal.base_url}/start?{wish}")
+        body = f"environment=python3&partition=gpu&gpus={gpus}&cpus=1&memory_gb=1"
+        page.goto(f"{portal.base_url}/start?{body}")
         page.get_by_label("Name (optional)").fill(NAME)
     for page in (alice, bob):
         page.get_by_role("button", name="Start session").click(no_wait_after=True)
+    for page in (alice, bob):
+        page.wait_for_url(re.compile("/lab"))
+        page.goto(portal.base_url)
 
 
 def keep_apart(portal: Live, alice: Page, bob: Page) -> None:
-    """Each has a session of this name; the address of hers is nothing to him."""
+    """Each has a session with this name; he has no access to hers."""
     (hers,) = Api(alice.request, portal.base_url).ask("GET", "/sessions?state=live")["items"]
     (his,) = Api(bob.request, portal.base_url).ask("GET", "/sessions?state=live")["items"]
     assert (hers["name"], his["name"]) == (NAME, NAME)

@@ -1,20 +1,28 @@
-"""What a data scientist could put in their server's place: it keeps all it is sent, and lies.
+"""A malicious replacement of a user's server: it records every request, and lies.
 
-Standard library only: tests hand its text to `python3 -c` on a node. It prints its port, lives on
-in the background, and ends when asked or after its time.
+Standard library only: tests pass its text to `python3 -c` on a node. It prints its port, continues
+in the background, and ends on request or after its time.
 
-    hostile_server.py SECONDS            a server
-    hostile_server.py ask [REQUEST, …]   send requests from where it runs; prints the answers
+    hostile_server.py SECONDS [KEY]      a server; KEY: proves to the portal that it is the guard
+                                         of a TensorBoard, as spawner/guard.py does
+    hostile_server.py ask [REQUEST, …]   send requests from its host; prints the responses
 """
 
+import base64
+import hashlib
+import hmac
 import http.server
 import json
 import os
 import sys
 import threading
 import urllib.error
+import urllib.parse
 import urllib.request
+from collections.abc import Iterable
 
+WEBSOCKET = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # RFC 6455
+GREETING = b"hostile greeting"
 LIES = (
     ("Set-Cookie", "portal_session=planted; Path=/"),
     ("Set-Cookie", "__Host-portal=planted; Path=/; Secure"),
@@ -28,9 +36,13 @@ LIES = (
 
 
 class Hostile(http.server.BaseHTTPRequestHandler):
-    """Answers everything with the same page; `seen` and `quit` are for the test alone."""
+    """Responds to everything with the same page, or with the content of the query's `say`.
 
-    seen: list[dict[str, object]] = []  # noqa: RUF012 - one list for all requests is the point
+    `say` holds status, kind, headers and body. `seen` and `quit` are for the test alone.
+    """
+
+    seen: list[dict[str, object]] = []  # noqa: RUF012 - deliberately one list for all requests
+    guard_key = ""
 
     def answer(self) -> None:
         length = int(self.headers.get("Content-Length") or 0)
@@ -44,21 +56,53 @@ class Hostile(http.server.BaseHTTPRequestHandler):
             return
         record = {"method": self.command, "path": self.path, "body": body}
         self.seen.append({**record, "headers": self.headers.items()})
-        self.send(b"hostile page", LIES)
+        query = urllib.parse.parse_qs(urllib.parse.urlsplit(self.path).query)
+        if self.headers.get("Upgrade", "").lower() == "websocket":
+            self.greet()
+        elif "say" in query:
+            self.say(**json.loads(query["say"][0]))
+        else:
+            self.send(b"hostile page", LIES)
 
-    do_GET = do_POST = do_PUT = do_DELETE = do_OPTIONS = answer  # noqa: N815
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = answer  # noqa: N815
 
-    def send(self, body: bytes, headers: tuple[tuple[str, str], ...]) -> None:
-        self.send_response(200)
+    def say(
+        self, body: str, kind: str, status: int = 200, headers: Iterable[tuple[str, str]] = ()
+    ) -> None:
+        self.send(body.encode(), tuple(headers), status, kind)
+
+    def greet(self) -> None:
+        """Send one message on a websocket."""
+        key = self.headers.get("Sec-WebSocket-Key", "").encode() + WEBSOCKET
+        accept = base64.b64encode(hashlib.sha1(key).digest())  # noqa: S324 - by the protocol
+        self.wfile.write(
+            b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            b"Sec-WebSocket-Accept: " + accept + b"\r\n\r\n"
+            b"\x81" + bytes([len(GREETING)]) + GREETING
+        )
+        self.rfile.read(1)  # until the other side closes
+
+    def send(
+        self,
+        body: bytes,
+        headers: tuple[tuple[str, str], ...],
+        status: int = 200,
+        kind: str = "text/html",
+    ) -> None:
+        self.send_response(status)
         for name, value in headers:
             self.send_header(name, value)
-        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Type", kind)
+        signature = self.headers.get("X-Portal-Signature", "")
+        if self.guard_key and signature:
+            proof = hmac.new(self.guard_key.encode(), f"answer\n{signature}".encode(), "sha256")
+            self.send_header("X-Portal-Proof", proof.hexdigest())
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Its output is closed."""
+        """Discard log messages, because its output is closed."""
 
 
 def serve(seconds: float) -> None:
@@ -100,4 +144,5 @@ if __name__ == "__main__":
     if sys.argv[1] == "ask":
         print(json.dumps(ask(json.loads(sys.argv[2]))))
     else:
+        Hostile.guard_key = "".join(sys.argv[2:])
         serve(float(sys.argv[1]))

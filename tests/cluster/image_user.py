@@ -1,8 +1,8 @@
-"""What an ordinary user does with a kernel, for test_image.py; each act is one function.
+"""An ordinary user's operations with a kernel, for test_image.py; each is one function.
 
-`python image_user.py enter SETUP.json ACT`, started as root in a mount namespace of its own, makes
-the user known there, becomes that user and runs itself again with the nodes' virtualenv as
-`act SETUP.json ACT`, which prints what it saw as JSON.
+`python image_user.py enter SETUP.json ACT`, started as root in a new mount namespace, adds the user
+there, switches to it and runs itself again with the nodes' virtualenv as `act SETUP.json ACT`,
+which prints its observations as JSON.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def enter(act: str) -> None:
 
 @contextmanager
 def kernel() -> Iterator[tuple[Any, Any]]:
-    """A kernel manager over ipc with its client, as jupyter_server would make them."""
+    """Run a kernel manager over ipc with its client, as jupyter_server would create them."""
     from jupyter_client.kernelspec import KernelSpecManager
     from jupyter_client.manager import KernelManager
 
@@ -61,13 +61,14 @@ def kernel() -> Iterator[tuple[Any, Any]]:
         client.stop_channels()
         manager.shutdown_kernel(now=False)
         manager.cleanup_resources()
-        # what a killed kernel leaves behind is Slurm's to end, and here ours
+        # normally Slurm ends what a killed kernel leaves behind; here the test does
         for pid in own_processes():
             os.kill(pid, signal.SIGKILL)
 
 
 def run(client: Any, code: str) -> dict[str, Any]:
-    """Run a cell; → its printed text, the types of what it showed, and its error's name."""
+    """Run a cell; return its printed text, the types of its displayed data, and its error's
+    name."""
     seen: dict[str, Any] = {"text": "", "shown": []}
 
     def output(message: Any) -> None:
@@ -104,7 +105,7 @@ def until(condition: Callable[[], bool]) -> bool:
 
 
 def own_processes() -> dict[int, str]:
-    """The processes of this user but for this one, by their command lines."""
+    """Return the user's other processes with their command lines."""
     found = {}
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -116,7 +117,7 @@ def own_processes() -> dict[int, str]:
 
 
 def listening() -> list[str]:
-    """The TCP sockets of this user that take connections (proc_net_tcp in Linux' documentation)."""
+    """Return the user's listening TCP sockets (proc_net_tcp in Linux' documentation)."""
     rows = [
         line.split()
         for name in ("tcp", "tcp6")
@@ -143,7 +144,7 @@ def interrupt() -> dict[str, Any]:
     errors = []
     with kernel() as (manager, client):
         for _ in range(3):
-            # or the kernel drops whatever comes within a moment after the error
+            # otherwise the kernel drops requests that arrive shortly after the error
             request = client.execute(
                 "print('in', flush=True)\nwhile True: pass", stop_on_error=False
             )
@@ -177,7 +178,7 @@ def shutdown() -> dict[str, Any]:
 
 
 def killed_starter() -> dict[str, Any]:
-    """Kill what Jupyter started: the kernel inside the container must not stay."""
+    """Kill the process that Jupyter started: the kernel inside the container must end too."""
     with kernel() as (manager, client):
         inside = value(client, "os.getpid()")
         manager.signal_kernel(signal.SIGKILL)
@@ -213,7 +214,7 @@ def libraries() -> dict[str, Any]:
 
 
 def byte_code() -> dict[str, Any]:
-    """Sources without byte code, or with byte code that Python would check against them."""
+    """Return sources without bytecode, or with bytecode that Python would check against them."""
     code = """
 import pathlib, sys
 missing, checked, good = [], [], 0
@@ -266,9 +267,10 @@ async def _terminals() -> dict[str, Any]:
 
 
 async def _environ(term: Any) -> dict[str, Any]:
-    """What a shell in the terminal has: variables, and whether it is in the container with a tty.
+    """Return a terminal shell's variables, and whether it is in the container with a tty.
 
-    The shell runs a program that writes a file, for a terminal's text has prompts and echoes in it.
+    The shell runs a program that writes a file, because a terminal's text contains prompts and
+    echoes.
     """
     out = Path(SETUP["node_dir"]) / f"seen-{term.term_name}"
     term.ptyproc.write(f"python3 -I {SETUP['home']}/look.py {out}\n")

@@ -1,4 +1,4 @@
-"""Rendered templates as jobs of a real Slurm, submitted as the portal does it."""
+"""Rendered templates as jobs of a real Slurm, submitted as the portal does."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from cluster.paths import Paths
-from spawner.catalog import Catalog
-from spawner.jobscript import JobPlace, Rendered, render_job, render_script
-from spawner.model import JobSpec, Resources
-from spawner.sbatch import sbatch_options
-from spawner.templates import check_parameters, load_templates
+from cluster.config.paths import Paths
+from spawner.catalog.environment import Catalog
+from spawner.catalog.jobscript import JobPlace, Rendered, render_job, render_script
+from spawner.catalog.template import check_parameters, load_templates
+from spawner.slurm.model import JobSpec, Resources
+from spawner.slurm.sbatch import sbatch_options
 from tests.live import Live
 from tests.patience import PATIENCE_S
 
@@ -35,16 +35,16 @@ class Run:
     rendered: Rendered
 
     def states(self) -> dict[str, str]:
-        """Slurm's word for each task; the task of a plain job is the empty text."""
-        told = self.live.exec_as(
+        """Return Slurm's state of each task; a plain job has one task with an empty name."""
+        printed = self.live.exec_as(
             "alice",
             ["sacct", "-X", "-n", "-P", "-j", str(self.job_id), "--format=JobID,State"],
         )
-        rows = (line.split("|") for line in told.splitlines())
+        rows = (line.split("|") for line in printed.splitlines())
         return {job.partition("_")[2]: state.split(" ")[0] for job, state in rows}
 
     def ended(self, bound_s: float = PATIENCE_S) -> dict[str, str]:
-        """The states, once all have ended."""
+        """Return the states, once all tasks have ended."""
         end = time.monotonic() + bound_s
         while True:
             states = self.states()
@@ -55,18 +55,18 @@ class Run:
             time.sleep(0.3)
 
     def said(self, name: str = "*.log") -> str:
-        """Everything that its tasks printed."""
+        """Return the output of all tasks."""
         return "".join(path.read_text() for path in sorted(self.folder.glob(name)))
 
     def says(self, text: str, bound_s: float = PATIENCE_S) -> None:
-        """Wait until it has printed this."""
+        """Wait until the output contains this text."""
         end = time.monotonic() + bound_s
         while text not in self.said():
             assert time.monotonic() < end, f"{self.states()}\n{self.said()}"
             time.sleep(0.1)
 
     def start_now(self, bound_s: float = PATIENCE_S) -> None:
-        """Slurm lets a requeued job wait for two minutes; its owner may say otherwise."""
+        """Start a requeued job, which would otherwise wait for two minutes in Slurm."""
         end = time.monotonic() + bound_s
         while set(self.states().values()) != {"PENDING"}:
             assert time.monotonic() < end, self.states()
@@ -75,7 +75,7 @@ class Run:
         self.live.exec_as("alice", now)
 
     def completed(self, bound_s: float = PATIENCE_S) -> str:
-        """What it printed; it must have ended well."""
+        """Return the output, after checking that the job completed."""
         states = self.ended(bound_s)
         assert set(states.values()) == {"COMPLETED"}, f"{states}\n{self.said()}"
         return self.said()
@@ -116,7 +116,7 @@ def _place(live: Live, root: Path, environment: str | None, resources: Resources
 
 
 def submit(live: Live, place: JobPlace, rendered: Rendered) -> Run:
-    """As the launcher does: a folder of the user's with the files, then sbatch."""
+    """Submit as the launcher does: create the user's folder with the files, then run sbatch."""
     folder = Path(place.home) / ".local/share/portal/jobs" / place.uuid
     live.exec_as("alice", ["mkdir", "-p", "-m", "700", str(folder)])
     owner = folder.stat()
@@ -140,15 +140,15 @@ def submit(live: Live, place: JobPlace, rendered: Rendered) -> Run:
             stderr="stderr-%a.log",
         )
     options = [*sbatch_options(spec), f"--chdir={place.home}"]
-    told = live.exec_as("alice", ["sbatch", *options, str(folder / "script.sh")])
-    return Run(live, int(told.strip()), folder, Path(place.logdir), rendered)
+    printed = live.exec_as("alice", ["sbatch", *options, str(folder / "script.sh")])
+    return Run(live, int(printed.strip()), folder, Path(place.logdir), rendered)
 
 
 def scalars(logdir: Path, tag: str) -> list[float]:
-    """A scalar's values, in the order of their steps, read from TensorBoard's event files here.
+    """Return a scalar's values, ordered by step, read from TensorBoard's event files.
 
-    The format is TFRecord: length, checksum, data, checksum; of the Event and Summary messages only
-    the fields that hold a scalar's tag and value are looked at.
+    The format is TFRecord: length, checksum, data, checksum. Of the Event and Summary messages only
+    the fields with a scalar's tag and value are parsed.
     """
     found: dict[int, float] = {}
     for path in sorted(logdir.rglob("events.out.tfevents.*")):
@@ -167,7 +167,7 @@ def scalars(logdir: Path, tag: str) -> list[float]:
 
 
 def _fields(data: bytes) -> dict[int, list[Any]]:
-    """A protocol buffer's fields by number, as far as its wire format tells."""
+    """Return a protocol buffer's fields by number, parsed by wire format only."""
     fields: dict[int, list[Any]] = {}
     at = 0
     while at < len(data):

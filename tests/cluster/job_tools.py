@@ -1,4 +1,4 @@
-"""What the tests of jobs share: submit, wait, and look behind the portal's back."""
+"""Shared helpers of the job tests: submitting, waiting, and inspection that bypasses the portal."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 import aiohttp
 
-from cluster.client import Client, Refused
+from cluster.client import Client, RequestRefused
 from tests.live import Live
 from tests.patience import PATIENCE_S
 
 SMALL = {"cpus": 1, "memory_gb": 0.25, "time_limit_minutes": 10}
-AWAY = (aiohttp.ClientError, ConnectionError, TimeoutError, Refused)
+AWAY = (aiohttp.ClientError, ConnectionError, TimeoutError, RequestRefused)
 
 
 async def submit(client: Client, script: str = "true", key: str | None = None, **body: Any) -> Any:
@@ -24,8 +24,10 @@ async def submit(client: Client, script: str = "true", key: str | None = None, *
 
 
 async def settled(client: Client, job_id: str, *states: str, timeout_s: float = PATIENCE_S) -> Any:
-    """The job, once it is in one of these states (by default: ended), through whatever answers
-    meanwhile."""
+    """Return the job once it is in one of these states (by default: ended).
+
+    Errors while a service restarts are retried.
+    """
     wanted = states or ("ended",)
     deadline = time.monotonic() + timeout_s
     job: Any = None
@@ -33,7 +35,7 @@ async def settled(client: Client, job_id: str, *states: str, timeout_s: float = 
         try:
             job = await client.api("GET", f"/jobs/{job_id}")
         except AWAY as error:
-            if isinstance(error, Refused) and error.status < 500:
+            if isinstance(error, RequestRefused) and error.status < 500:
                 raise
         else:
             if job["state"] in wanted:
@@ -42,36 +44,46 @@ async def settled(client: Client, job_id: str, *states: str, timeout_s: float = 
     raise TimeoutError(f"still {job and (job['state'], job['reason'])}")
 
 
+async def found(client: Client, name: str) -> Any:
+    """Return the job with this name, once it is in the user's list."""
+    async with asyncio.timeout(PATIENCE_S):
+        while not (items := (await client.api("GET", f"/jobs?q={name}"))["items"]):
+            await asyncio.sleep(0.2)
+    (job,) = items
+    return job
+
+
 async def log_of(client: Client, job: Any, **query: Any) -> str:
-    """A job's whole log, if it is short."""
+    """Return a short job log completely."""
     rest = "".join(f"&{name}={value}" for name, value in query.items())
     piece = await client.api("GET", f"/jobs/{job['id']}/log?offset=0{rest}")
     return str(piece["text"])
 
 
-async def refused(client: Client, **body: Any) -> Refused:
+async def refused(client: Client, **body: Any) -> RequestRefused:
     try:
         await client.api("POST", "/jobs", {"resources": SMALL, **body})
-    except Refused as error:
+    except RequestRefused as error:
         return error
     raise AssertionError("it was accepted")
 
 
 def without_labels(text: str) -> str:
-    """What ranks printed under `srun --label --unbuffered`, without the labels and line ends.
+    """Return the output of ranks under `srun --label --unbuffered`, without labels and line ends.
 
-    Srun ends a line wherever it has read no further, so that a text may be cut anywhere."""
+    srun ends a line wherever a read ended, so that a text may be split anywhere.
+    """
     return re.sub(r"^\s*\d+: |\n", "", text, flags=re.MULTILINE)
 
 
 def lines(live: Live, user: str, file: str) -> list[str]:
-    """The lines of a file in a user's home; none if there is no such file."""
+    """Return the lines of a file in a user's home directory; none if the file does not exist."""
     path = live.state / "home" / user / file
     return path.read_text().splitlines() if path.exists() else []
 
 
 def slurm_jobs(live: Live, user: str) -> list[str]:
-    """Slurm's ids of all of a user's jobs that it remembers."""
+    """Return the ids of all of a user's jobs that Slurm remembers."""
     shown = live.exec_as(user, ["squeue", "-h", "--states=all", "-u", user, "-o", "%A"])
     return shown.split()
 
@@ -79,9 +91,9 @@ def slurm_jobs(live: Live, user: str) -> list[str]:
 async def scalars(
     client: Client, board: Any, tag: str = "loss", run: str = ".", timeout_s: float = PATIENCE_S
 ) -> Any:
-    """The points of a scalar, once TensorBoard has read its folder."""
-    url = f"{client.base_url}{board['url']}data/plugin/scalars/scalars"
+    """Return the points of a scalar, once TensorBoard has read its folder."""
     async with asyncio.timeout(timeout_s):
+        url = f"{await client.open_tensorboard(board)}data/plugin/scalars/scalars"
         while True:
             async with client.http.get(url, params={"run": run, "tag": tag}) as answer:
                 if answer.status == 200 and (points := await answer.json()):
@@ -92,7 +104,7 @@ async def scalars(
 async def board_of(
     client: Client, job_id: str, body: Any = None, timeout_s: float = PATIENCE_S
 ) -> Any:
-    """Ask for a job's TensorBoard and wait until it runs."""
+    """Request a job's TensorBoard and wait until it runs."""
     await client.api("PUT", f"/jobs/{job_id}/tensorboard", body)
     deadline = time.monotonic() + timeout_s
     while True:

@@ -1,6 +1,6 @@
-"""A cluster of a test's own, as an operator has it, and what it leaves on the machine.
+"""A separate cluster as an operator uses it, and its traces on the machine.
 
-State folders of its own beside the others; needs root and Debian's packages.
+Its state folder lies beside the others; requires root and Debian's packages.
 """
 
 from __future__ import annotations
@@ -14,12 +14,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.patience import PATIENCE_S, wait_until
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 DIGEST = hashlib.sha256(str(CHECKOUT).encode()).hexdigest()[:8]
 ROOT = Path(os.environ.get("PORTAL_STATE_ROOT", f"/srv/portal-{DIGEST}"))
 RAISE = ("up", "--only-slurm")
+UNCONFINED = "PORTAL_ALLOW_UNCONFINED"
 
 
 def argv_of(state: Path, *arguments: str) -> list[str]:
@@ -63,12 +66,12 @@ class Cluster:
         return int(self.exec("sbatch", "--parsable", *options, "--wrap", script, user=user).strip())
 
     def job(self, job_id: int, columns: str) -> list[str]:
-        """Of squeue, which remembers an ended job for a while with -t all."""
+        """Return columns of squeue, which with -t all remembers an ended job for a while."""
         text = self.exec("squeue", "-h", "-t", "all", "-j", str(job_id), "-o", columns)
         return text.split()
 
     def output(self, user: str, job_id: int) -> str:
-        """A job's output once it has ended."""
+        """Return a job's output once it has ended."""
         ended = {"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "OUT_OF_MEMORY"}
         wait_until(lambda: self.job(job_id, "%T")[0] in ended, f"job {job_id} to end")
         return (self.state / "home" / user / f"slurm-{job_id}.out").read_text()
@@ -76,7 +79,7 @@ class Cluster:
 
 @contextmanager
 def one_machine(name: str) -> Iterator[Cluster]:
-    """Nothing is there before, and nothing after."""
+    """Yield a cluster that does not exist before, and is removed afterwards."""
     found = Cluster(ROOT / name)
     found.run("down", "--purge")
     try:
@@ -86,7 +89,7 @@ def one_machine(name: str) -> Iterator[Cluster]:
 
 
 def traces(state: Path) -> dict[str, list[str]]:
-    """What a cluster has outside its folder: processes, mounts, network devices, cgroups."""
+    """Return a cluster's traces outside its folder: processes, mounts, network devices, cgroups."""
     token = "dsp" + hashlib.sha256(str(state).encode()).hexdigest()[:8]
     needle = str(state).encode()
     processes = []
@@ -104,15 +107,33 @@ def traces(state: Path) -> dict[str, list[str]]:
             line for line in Path("/proc/mounts").read_text().splitlines() if str(state) in line
         ],
         "devices": [path.name for path in Path("/sys/class/net").iterdir() if token in path.name],
-        "cgroups": [str(path) for path in Path("/sys/fs/cgroup").glob(f"*/{token}")],
+        "cgroups": [
+            str(path)
+            for pattern in (token, f"*/{token}")  # version 2 and version 1
+            for path in Path("/sys/fs/cgroup").glob(pattern)
+        ],
     }
+
+
+def require_confined(cluster: Cluster, resource: str) -> None:
+    """Fail where this machine cannot confine jobs to a resource.
+
+    Skip the test instead if PORTAL_ALLOW_UNCONFINED permits it.
+    """
+    found = cluster.status()["confinement"][resource]
+    if found["confined"]:
+        return
+    problem = f"jobs' {resource} can't be confined on this machine: {found['detail']}"
+    if os.environ.get(UNCONFINED):
+        pytest.skip(problem)
+    pytest.fail(f"{problem}. Set {UNCONFINED}=1 to run the other tests without it.")
 
 
 NOTHING: dict[str, list[str]] = {"processes": [], "mounts": [], "devices": [], "cgroups": []}
 
 
 def ldap(cluster: Cluster, password: str, dn: str, *options: str) -> tuple[int, str]:
-    """ldapwhoami's exit status and words; the password travels in a file."""
+    """Return ldapwhoami's exit status and output; the password is passed in a file."""
     known = cluster.status()["ldap"]
     file = cluster.state / "run" / "test-password"
     file.touch(0o600)

@@ -1,4 +1,4 @@
-"""Slurm's commands and sudo as the portal's account has them on the head, for tests outside it."""
+"""Slurm's commands and sudo as the portal's account has them on the head, for use outside it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
-from cluster.namespaces import find_head
-from cluster.paths import Paths
+from cluster.config.paths import Paths
+from cluster.host.namespaces import find_head
 from tests.live import CHECKOUT, PYTHON, Live
 from tests.patience import PATIENCE_S
 
@@ -18,15 +18,16 @@ PORTAL_UID = 19001
 
 
 def make_bin(folder: Path, live: Live) -> Path:
-    """A folder with the commands, each entering the head and becoming the portal's account.
+    """Create a folder with the commands; each enters the head and switches to the portal's account.
 
-    The commands of Slurm join no pid namespace, so that each stays one process, which can be
-    killed like the real one. sudo does; it keeps no more of the environment than the real one."""
+    Slurm's commands join no pid namespace, so that each remains one process, which can be killed
+    like the real one. sudo does; it keeps no more of the environment than the real one.
+    """
     head = find_head(Paths(live.state))
     assert head, "the cluster is not up"
     become = f"setpriv --reuid={PORTAL_UID} --regid={PORTAL_UID} --clear-groups --"
     enter = f"nsenter --target {head} --mount --uts --wd=/ -- {become}"
-    for name in ("squeue", "sacct", "scontrol", "scancel"):
+    for name in ("squeue", "sacct", "sdiag", "scontrol", "scancel"):
         write(folder / name, f'exec {enter} /usr/bin/{name} "$@"')
     exec_ = f"{PYTHON} -m cluster --state {shlex.quote(str(live.state))} exec --user portal --"
     write(folder / "sudo", f'cd {shlex.quote(str(CHECKOUT))}; exec {exec_} /usr/bin/sudo "$@"')
@@ -51,12 +52,12 @@ def home_of(live: Live, user: str) -> Path:
 
 
 def quickly(script: str) -> list[str]:
-    """sbatch, as a command for `Live.exec_as`, of a small job that may run on any node."""
+    """Return sbatch's argv, for `Live.exec_as`, of a small job that may run on any node."""
     return ["sbatch", "--parsable", "--mem=64M", "--time=5", "--output=/dev/null", "--wrap", script]
 
 
 async def until(condition: Callable[[], Awaitable[bool]]) -> None:
-    """Wait for what Slurm does in its own time, looking as often as is decent."""
+    """Poll a condition that depends on Slurm, at moderate intervals."""
     end = time.monotonic() + PATIENCE_S
     while not await condition():
         assert time.monotonic() < end, "waited in vain"

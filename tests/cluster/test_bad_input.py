@@ -1,4 +1,5 @@
-"""What goes wrong gets its status, a sentence, the field's name, and leaves nothing behind."""
+"""Failed requests return the right status, a message and the field's name, and leave nothing
+behind."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from cluster.client import Client, Refused
+from cluster.client import Client, RequestRefused
 from tests.live import Live
 from tests.patience import PATIENCE_S
 
@@ -22,10 +23,10 @@ async def bob(portal: Live) -> AsyncIterator[Client]:
         yield client
 
 
-async def refused(client: Client, **body: Any) -> Refused:
-    """The refusal of a session, after which there is none."""
+async def refused(client: Client, **body: Any) -> RequestRefused:
+    """Return the refusal of a session, and check that none was created."""
     before = {s["id"] for s in (await client.api("GET", "/sessions"))["items"]}
-    with pytest.raises(Refused) as found:
+    with pytest.raises(RequestRefused) as found:
         await client.start_session(**body)
     after = {s["id"] for s in (await client.api("GET", "/sessions"))["items"]}
     assert after == before
@@ -68,7 +69,7 @@ async def test_resources_that_cannot_be(bob: Client, resources: Any, field: str)
 
 
 async def test_missing_fields(bob: Client) -> None:
-    with pytest.raises(Refused) as found:
+    with pytest.raises(RequestRefused) as found:
         await bob.api("POST", "/sessions", {})
     assert list(found.value.fields) == ["environment"]
 
@@ -85,7 +86,7 @@ async def test_a_full_home(portal: Live, bob: Client) -> None:
         error = await refused(bob)
     assert error.status == 409
     assert error.problem["type"] == "urn:portal:home-unavailable"
-    assert "space" in error.problem["detail"] or "full" in error.problem["detail"]
+    assert "is full: free some space" in error.problem["detail"]
 
 
 async def test_a_missing_home(portal: Live, bob: Client) -> None:
@@ -102,7 +103,7 @@ async def test_a_missing_home(portal: Live, bob: Client) -> None:
 
 @contextmanager
 def small_home(portal: Live, user: str) -> Iterator[None]:
-    """A home with no space left, on the head only: where the launcher looks."""
+    """A home directory with no space left, on the head only, where the launcher checks."""
     home = str(portal.state / "home" / user)
     portal.exec_as("root", ["mount", "-t", "tmpfs", "-o", "size=16k,mode=777", "full", home])
     try:
@@ -115,7 +116,7 @@ def small_home(portal: Live, user: str) -> Iterator[None]:
 
 
 async def test_an_image_that_is_gone(portal: Live) -> None:
-    """A site's environment whose image was there when the portal read the catalog."""
+    """A site's environment whose image was deleted after the portal read the catalog."""
     folder = portal.state / "catalog/environments"
     image = portal.state / "gone.sif"
     image.write_bytes(b"image")
@@ -144,7 +145,8 @@ async def test_an_image_that_is_gone(portal: Live) -> None:
 
 
 async def test_slurmctld_down(portal: Live, bob: Client) -> None:
-    """Twice, and then the retry that the answer advises: the name is free, no job is left over."""
+    """Twice, and then the retry that the message suggests: the name is free, no job is left
+    over."""
     portal.stop("slurmctld")
     try:
         for _ in range(2):
@@ -165,13 +167,13 @@ async def _once_slurm_answers(client: Client, name: str) -> Any:
         while True:
             try:
                 return await client.start_session(name=name)
-            except Refused as refusal:
+            except RequestRefused as refusal:
                 assert refusal.status == 503
                 await asyncio.sleep(0.5)
 
 
 async def test_the_hub_down_is_waited_for(portal: Live, bob: Client) -> None:
-    """Nothing is refused while the hub is away: the session starts when it is back."""
+    """Nothing is refused while the hub is down: the session starts when it is back."""
     portal.stop("hub")
     try:
         made = await bob.start_session(name="patient")

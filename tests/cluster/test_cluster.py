@@ -1,4 +1,4 @@
-"""The one-machine cluster in use, for real: jobs, nodes, directory, accounts, and what dies."""
+"""The single-machine cluster in real use: jobs, nodes, directory, accounts, and killed services."""
 
 from __future__ import annotations
 
@@ -19,9 +19,12 @@ from tests.cluster.one_machine import (
     argv_of,
     ldap,
     one_machine,
+    require_confined,
     state_of,
 )
 from tests.patience import wait_until
+
+TWO_CORES = "cores_per_socket = 2"
 
 
 @pytest.fixture(scope="module")
@@ -41,16 +44,23 @@ def test_up_again_leaves_everything_as_it_is(cluster: Cluster) -> None:
 
 
 def test_a_gpu_job_sees_its_gpus_and_no_others(cluster: Cluster) -> None:
+    require_confined(cluster, "GPUs")
     script = (
         "hostname; id -un; echo CVD=$CUDA_VISIBLE_DEVICES; "
         f"for n in 0 1 2 3; do head -c0 {cluster.state}/dev/nvidia$n 2>&1; done; true"
     )
     output = cluster.output("alice", cluster.submit("alice", script, "-p", "gpu", "--gpus=2"))
     assert output.splitlines()[:3] == ["node01", "alice", "CVD=0,1"]
-    # the driver isn't there for any; the device may be asked for two of them only
-    confined = not any("cgroups" in note for note in cluster.status()["notes"])
-    assert output.count("Operation not permitted") == (2 if confined else 0)
-    assert "nvidia3' for reading: Operation not permitted" in output or not confined
+    # no job has the driver; cgroups permit two of the devices only
+    refused = re.findall(r"nvidia(\d)' for reading: Operation not permitted", output)
+    assert refused == ["2", "3"]
+
+
+def test_a_job_without_gpus_sees_none(cluster: Cluster) -> None:
+    require_confined(cluster, "GPUs")
+    script = f"for n in 0 1 2 3; do head -c0 {cluster.state}/dev/nvidia$n 2>&1; done; true"
+    output = cluster.output("alice", cluster.submit("alice", script, "-p", "gpu"))
+    assert output.count("Operation not permitted") == 4
 
 
 def test_a_group_at_its_limit_waits_with_slurms_reason(cluster: Cluster) -> None:
@@ -60,16 +70,52 @@ def test_a_group_at_its_limit_waits_with_slurms_reason(cluster: Cluster) -> None
     reason = ["PENDING", "(AssocGrpGRES)"]
     wait_until(lambda: cluster.job(third, "%T %R") == reason, "the reason of the third")
     assert [cluster.job(job, "%T") for job in first] == [["RUNNING"], ["RUNNING"]]
-    cluster.exec("scancel", *map(str, [*first, third]), user="portal")  # an operator may
+    cluster.exec("scancel", *map(str, [*first, third]), user="portal")  # permitted for an operator
     wait_until(lambda: cluster.job(third, "%T") == ["CANCELLED"], "the operator's cancel")
 
 
 def test_memory_is_confined(cluster: Cluster) -> None:
-    if any("cgroups" in note for note in cluster.status()["notes"]):
-        pytest.skip("this machine has no cgroups v1")
+    require_confined(cluster, "memory")
     eat = "python3 -c 'x = bytearray(200_000_000)'"
     job = cluster.submit("bob", eat, "--mem=50M")
     wait_until(lambda: cluster.job(job, "%T") == ["OUT_OF_MEMORY"], "the job to run out of memory")
+
+
+def test_cores_are_confined(tmp_path: Path) -> None:
+    """On nodes that claim no more cores than this machine has."""
+    text = (CHECKOUT / "cluster/cluster.toml").read_text(encoding="utf-8")
+    assert "cores_per_socket = 16" in text
+    small = tmp_path / "cluster.toml"
+    small.write_text(
+        text.replace("sockets = 2", "sockets = 1").replace("cores_per_socket = 16", TWO_CORES)
+    )
+    show = "nproc; grep Cpus_allowed_list /proc/self/status; "
+    with one_machine("t-cores") as cluster:
+        cluster.run(*RAISE, "--description", str(small))
+        require_confined(cluster, "cores")
+        meet = (
+            "touch ~/$SLURM_JOB_ID; until [ $(ls ~ | grep -c '^[0-9]*$') = 2 ]; do sleep 0.1; done"
+        )
+        options = ("-p", "gpu", "-w", "node01", "-c", "1", "--mem=100")
+        jobs = [cluster.submit("alice", show + meet, *options) for _ in range(2)]
+        shown = [cluster.output("alice", job) for job in jobs]
+    assert [text.split()[0] for text in shown] == ["1", "1"]
+    # both ran at the same time, each on its own core
+    cores = [re.findall(r"Cpus_allowed_list:\s+(\S+)", text) for text in shown]
+    assert sorted(cores) == [["0"], ["1"]]
+
+
+def test_the_folders_of_ended_jobs_go(cluster: Cluster) -> None:
+    """Those of a long-running cluster would accumulate."""
+    require_confined(cluster, "memory")
+    job = cluster.submit("alice", "true", "-w", "node01", "-p", "gpu")
+    wait_until(lambda: cluster.job(job, "%T") == ["COMPLETED"], "the job to end")
+
+    def folders() -> str:
+        find = f"find /sys/fs/cgroup -type d -name 'job_{job}'"
+        return cluster.exec("sh", "-c", find, node="node01")
+
+    wait_until(lambda: not folders(), "its cgroups to go")
 
 
 def test_nodes_are_hosts_of_their_own(cluster: Cluster) -> None:
@@ -156,7 +202,7 @@ def test_accounts_of_the_services_exist_on_the_head_alone(cluster: Cluster) -> N
 def test_an_account_that_the_machine_gets_meanwhile_takes_none_away(
     cluster: Cluster, node: str
 ) -> None:
-    """A new /etc/passwd of the machine's would undo what is mounted over the old one."""
+    """A new /etc/passwd on the machine would undo the mount over the old one."""
     own = cluster.exec("stat", "--format=%d", "/etc", node=node)
     assert int(own) != Path("/etc").stat().st_dev
 
@@ -207,9 +253,14 @@ def test_a_node_that_loses_power_boots_again(cluster: Cluster) -> None:
     job = cluster.submit("alice", "sleep 300", "-w", "node02", "-p", "gpu", "--no-requeue")
     wait_until(lambda: cluster.job(job, "%T") == ["RUNNING"], "the job to run")
     state = re.escape(str(cluster.state))
-    # the oldest: what it starts bears its name until it is something else
+    # the oldest: its children have the same name until they execute another program
     found = subprocess.run(
-        ["pgrep", "--oldest", "-f", f"^/usr/bin/python3 -m cluster.node inside {state} node02$"],
+        [
+            "pgrep",
+            "--oldest",
+            "-f",
+            f"^/usr/bin/python3 -m cluster.host.node inside {state} node02$",
+        ],
         capture_output=True,
         text=True,
         check=True,
@@ -217,8 +268,8 @@ def test_a_node_that_loses_power_boots_again(cluster: Cluster) -> None:
     os.kill(int(found.stdout), signal.SIGKILL)
     wait_until(lambda: cluster.job(job, "%T") == ["NODE_FAIL"], "Slurm to notice")
 
-    # Booted before Slurm noticed, it may have to wait until it is asked for its registration again:
-    # every 20th ping, and those come each third of SlurmdTimeout (slurmctld's ping_nodes.c)
+    # If it booted before Slurm noticed, it may have to wait for the next registration request:
+    # every 20th ping, with pings every third of SlurmdTimeout (slurmctld's ping_nodes.c)
     wait_until(lambda: state_of(cluster, "node02") == "idle", "node02 to be back", 300)
     srun = ("exec", "--user", "alice", "--", "srun", "-p", "gpu", "-w", "node02", "hostname")
     wait_until(lambda: cluster.run(*srun, check=False).stdout == "node02\n", "a job on it")

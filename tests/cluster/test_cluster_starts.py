@@ -1,4 +1,4 @@
-"""The one-machine cluster raised and taken down: twice, interrupted, cut off, refused, changed."""
+"""Starting and stopping the single-machine cluster: repeated, interrupted, refused, changed."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ def cluster() -> Iterator[Cluster]:
 
 @pytest.fixture
 def other() -> Iterator[Cluster]:
-    """A second one, for a test to treat as it likes."""
+    """A second cluster that a test may break."""
     with one_machine("t-cl2") as found:
         yield found
 
 
 def test_a_power_cut_of_everything_leaves_no_ghosts(other: Cluster) -> None:
-    """Killed outright, its daemons too; what Slurm's saved state calls running is gone."""
+    """All processes are killed; jobs that run in Slurm's saved state are gone."""
     other.run(*RAISE)
     job = other.submit("alice", "sleep 300", "--no-requeue")
     wait_until(lambda: other.job(job, "%T") == ["RUNNING"], "the job to run")
-    other.run("restart", "slurmctld")  # which saves its state when it ends
-    pattern = f"^/usr/bin/python3 -m cluster.head {re.escape(str(other.state))}$"
+    other.run("restart", "slurmctld")  # slurmctld saves its state when it ends
+    pattern = f"^/usr/bin/python3 -m cluster.host.head_init {re.escape(str(other.state))}$"
     subprocess.run(["pkill", "-KILL", "-f", pattern], check=True)
     wait_until(lambda: not traces(other.state)["processes"], "everything to end")
     assert other.run("status").stdout == "down\n"
@@ -92,7 +92,8 @@ STEPS = ("configuration", "head", "directory", "MariaDB", "accounts", "Slurm and
 
 @pytest.mark.parametrize("step", STEPS)
 def test_an_interrupted_start_can_be_run_again(other: Cluster, step: str) -> None:
-    """Killed outright as soon as it has reported a step; from nothing, so all is half-made."""
+    """Killed as soon as it has reported a step; started from nothing, so everything is
+    incomplete."""
     process = subprocess.Popen(
         argv_of(other.state, *RAISE), cwd=CHECKOUT, stdout=subprocess.PIPE, text=True
     )
@@ -122,7 +123,7 @@ def test_an_interrupted_start_can_be_taken_down(other: Cluster) -> None:
 
 
 def test_taken_addresses_are_replaced(other: Cluster) -> None:
-    """Someone else has our subnet and our port when we come back."""
+    """The subnet and the port are in use when the cluster starts again."""
     other.run(*RAISE)
     before = other.status()
     other.run("down")
@@ -177,9 +178,9 @@ def test_where_the_machine_refuses_it_falls_back_and_says_so(
     status = other.status()
     for word in ("loopback", "cgroups", "mknod", "fuse"):
         expected = word in refusal
-        said = [note for note in status["notes"] if word.lower() in note.lower()]
-        assert bool(said) == expected, word
-        assert all(f"note: {note}" in printed for note in said)
+        matching = [note for note in status["notes"] if word.lower() in note.lower()]
+        assert bool(matching) == expected, word
+        assert all(f"note: {note}" in printed for note in matching)
     script = "echo $(hostname) CVD=$CUDA_VISIBLE_DEVICES"
     options = ("-p", "gpu", "--gpus=3", "-w", "node02")
     output = other.output("alice", other.submit("alice", script, *options))
@@ -191,7 +192,7 @@ def test_where_the_machine_refuses_it_falls_back_and_says_so(
 
 
 def without_capabilities(state: Path, *names: str) -> subprocess.CompletedProcess[str]:
-    """`up` by a root that lacks these, as in most containers."""
+    """Run `up` as a root without these capabilities, as in most containers."""
     bound = ",".join(f"-{name}" for name in names)
     return subprocess.run(
         ["setpriv", f"--bounding-set={bound}", *argv_of(state, *RAISE)],

@@ -1,6 +1,8 @@
-"""Disable means now: what somebody has open when an administrator disables them is closed, in the
-browser, in Slurm, in the hub and in the directory; also when those are killed right after, and when
-the person has gone from the directory before."""
+"""Disabling a user takes effect at once: in the browser, in Slurm, in the hub and in the directory.
+
+Also when these are killed right afterwards, and when the user was deleted from the directory
+before.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from cluster.client import Client, Kernel, Refused
+from cluster.client import Client, Kernel, RequestRefused
 from tests.cluster.job_tools import AWAY, SMALL, board_of, submit
 from tests.live import Live, command
 from tests.patience import PATIENCE_S
@@ -29,7 +31,8 @@ WAIT_S = 120
 
 @dataclass
 class Desk:
-    """All that one person can have open at once; `pages` are addresses that open for them."""
+    """Everything that a user can have open at once; `pages` are addresses accessible to the
+    user."""
 
     client: Client
     session: Any
@@ -44,7 +47,7 @@ class Desk:
 
 @asynccontextmanager
 async def desk(portal: Live, username: str, *, board: bool = True) -> AsyncIterator[Desk]:
-    """Log in, and open a notebook, a job, its TensorBoard and log, the events; make a token."""
+    """Log in, open a notebook, a job, its TensorBoard and log, and the events; create a token."""
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(portal.login(username))
         made = await client.start_session(resources={**SMALL, "memory_gb": 2})
@@ -58,7 +61,7 @@ async def desk(portal: Live, username: str, *, board: bool = True) -> AsyncItera
         if board:
             shown = await board_of(client, job["id"], {"logdir": "~"})
             assert shown["state"] == "running", shown["reason"]
-            pages.append(shown["url"])
+            pages.append(await client.open_tensorboard(shown))
         events = await stack.enter_async_context(_stream(client, "/events"))
         log = await stack.enter_async_context(_stream(client, f"/jobs/{job['id']}/log/follow"))
         body = {"name": "script", "scopes": ["read"], "expires_in_days": 1}
@@ -81,7 +84,7 @@ async def _ends(socket: aiohttp.ClientWebSocketResponse) -> None:
 
 
 async def _read(answer: aiohttp.ClientResponse) -> None:
-    """To the end of a stream, however it ends."""
+    """Read a stream until its end, however it ends."""
     try:
         async for _ in answer.content.iter_any():
             pass
@@ -90,7 +93,7 @@ async def _read(answer: aiohttp.ClientResponse) -> None:
 
 
 async def shut_out(portal: Live, there: Desk) -> None:
-    """Nothing of theirs works: neither cookie nor token, at no door; every stream has ended."""
+    """Check that neither cookie nor token works anywhere, and that every stream has ended."""
     async with asyncio.timeout(WAIT_S):
         await asyncio.gather(*there.closed)
     client = there.client
@@ -102,13 +105,13 @@ async def shut_out(portal: Live, there: Desk) -> None:
 
 
 async def login_refused(portal: Live, client: Client, username: str) -> int:
-    """The status, once the portal and the directory answer."""
+    """Return the status, once the portal and the directory answer."""
     async with asyncio.timeout(WAIT_S):
         while True:
             try:
                 await client.login(username, portal.users[username])
             except AWAY as error:
-                if isinstance(error, Refused) and error.status < 500:
+                if isinstance(error, RequestRefused) and error.status < 500:
                     return error.status
             else:
                 raise AssertionError("they were let in")
@@ -116,25 +119,24 @@ async def login_refused(portal: Live, client: Client, username: str) -> int:
 
 
 async def status_of(client: Client, path: str, headers: dict[str, str] | None = None) -> int:
-    """What nginx answers now; its answers about who may enter are seconds old at most."""
+    """Return nginx's current status; its cached authorizations are seconds old at most."""
     async with asyncio.timeout(WAIT_S):
         while True:
-            url = f"{client.base_url}{path}"
-            async with client.http.get(url, headers=headers, allow_redirects=False) as answer:
-                if answer.status < 500 and answer.status not in {200, 424}:
-                    return answer.status
+            status = await client.status_of(path, headers=headers)
+            if status < 500 and status not in {200, 424}:
+                return status
             await asyncio.sleep(0.1)
 
 
 async def closed(carol: Client, username: str) -> Any:
-    """The person, once the portal has seen that all is closed."""
+    """Return the user, once the portal has finished deprovisioning."""
     person: Any = None
     async with asyncio.timeout(WAIT_S):
         while not (person and person["closed_at"]):
             try:
                 person = await carol.api("GET", f"/admin/users/{username}")
             except AWAY as error:
-                if isinstance(error, Refused) and error.status < 500:
+                if isinstance(error, RequestRefused) and error.status < 500:
                     raise
             await asyncio.sleep(0.1)
     assert person["closing"] == []
@@ -143,14 +145,14 @@ async def closed(carol: Client, username: str) -> Any:
 
 
 def in_slurm(portal: Live, number: int) -> set[str]:
-    """Numbers of somebody's jobs that have not ended."""
+    """Return the ids of a user's jobs that have not ended."""
     shown = portal.exec_as("root", ["squeue", "-h", "-o", "%U %A %T"])
     rows = [line.split() for line in shown.splitlines()]
     return {job for uid, job, state in rows if int(uid) == number and state != "COMPLETING"}
 
 
 async def known_to_hub(portal: Live, username: str) -> bool:
-    """Whether the hub has the user, and with them tokens."""
+    """Return whether the hub has the user, and thus the user's tokens."""
     port = json.loads(command(portal.state, "status", "--json").stdout)["ports"]["hub"]
     token = (portal.state / "portal/secrets/hub_token").read_text().strip()
     url = f"http://127.0.0.1:{port}/hub/api/users/{username}"
@@ -165,11 +167,12 @@ async def disable(carol: Client, username: str, jobs: str = "cancel") -> Any:
     return await carol.api("POST", f"/admin/users/{username}/disable", body)
 
 
-# --- the directory, by hand -----------------------------------------------------------------------
+# --- manual changes of the directory
+# ----------------------------------------------------------------
 
 
 def ldap(portal: Live, program: str, *arguments: str, text: str = "") -> str:
-    """One of OpenLDAP's own tools, as the account that may write."""
+    """Run one of OpenLDAP's tools as the account that may write."""
     known = json.loads(command(portal.state, "status", "--json").stdout)["ldap"]
     secret = portal.state / "run" / "test-disable-password"
     secret.touch(0o600)
@@ -186,7 +189,7 @@ def ldap(portal: Live, program: str, *arguments: str, text: str = "") -> str:
 
 @contextmanager
 def deleted_by_hand(portal: Live, username: str) -> Iterator[None]:
-    """Someone's entry is taken out of the directory, and put back as it was."""
+    """Delete a user's entry from the directory, and restore it unchanged afterwards."""
     suffix = json.loads(command(portal.state, "status", "--json").stdout)["ldap"]["suffix"]
     base = ("-LLL", "-o", "ldif-wrap=no", "-b", f"ou=people,{suffix}", f"(uid={username})", "*")
     entry = ldap(portal, "ldapsearch", *base)
@@ -206,7 +209,8 @@ def shell_of(portal: Live, username: str) -> str:
 
 
 async def test_whoever_is_disabled_has_nothing_left_open(portal: Live) -> None:
-    """First as it is; then with portal, hub and directory killed right after, and the jobs left."""
+    """First undisturbed; then with portal, hub and directory killed right afterwards, and jobs
+    kept."""
     async with portal.login("carol") as carol:
         numbers = await carol.api("GET", "/admin/users/alice")
         try:
@@ -238,7 +242,7 @@ async def test_whoever_is_disabled_has_nothing_left_open(portal: Live) -> None:
 
 
 async def _enabled(portal: Live, carol: Client) -> None:
-    """Until the directory has been told too."""
+    """Wait until the directory has been updated too."""
     async with asyncio.timeout(WAIT_S):
         while (await carol.api("GET", "/admin/users/alice"))["directory_wants"]:
             await asyncio.sleep(0.1)
@@ -246,7 +250,7 @@ async def _enabled(portal: Live, carol: Client) -> None:
 
 
 async def test_whoever_has_gone_from_the_directory_is_disabled_all_the_same(portal: Live) -> None:
-    """Nobody can act as them any more, and Slurm doesn't know their name."""
+    """No process can act as that user anymore, and Slurm does not resolve the name."""
     async with portal.login("carol") as carol:
         number = (await carol.api("GET", "/admin/users/bob"))["uid"]
         try:

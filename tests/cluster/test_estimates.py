@@ -1,4 +1,4 @@
-"""The start estimate against a real queue: now, later, with cheaper ways, and only so often."""
+"""Start estimates against a real queue: now, later, cheaper alternatives, and the rate limit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from cluster.client import Client, Refused
+from cluster.client import Client, RequestRefused
 from tests.cluster.job_tools import SMALL, settled, submit
 from tests.live import Live
 
@@ -32,7 +32,7 @@ async def carol(portal: Live) -> AsyncIterator[Client]:
 
 @pytest.fixture
 async def bob(portal: Live) -> AsyncIterator[Client]:
-    """Nobody else here asks as bob: how often one may ask is counted for each person."""
+    """No other test requests estimates as bob: the rate limit is per user."""
     async with portal.login("bob") as client:
         yield client
 
@@ -42,7 +42,7 @@ async def estimate(client: Client, **resources: Any) -> Any:
 
 
 async def test_with_room_it_starts_now(portal: Live, carol: Client) -> None:
-    async with asyncio.timeout(120):  # what other tests have left there
+    async with asyncio.timeout(120):  # leftovers of other tests there
         while portal.exec_as("root", ["squeue", "-h", "-p", "cpu", "-o", "%i"]).strip():
             await asyncio.sleep(0.5)
     found = await estimate(carol, partition="cpu")
@@ -51,7 +51,7 @@ async def test_with_room_it_starts_now(portal: Live, carol: Client) -> None:
 
 
 async def test_behind_a_full_partition_fewer_gpus_would_start(carol: Client) -> None:
-    """Of two nodes with four GPUs each one is taken for 20 minutes, and half of the other."""
+    """Of two nodes with four GPUs each, one is occupied for 20 minutes, and half of the other."""
     taken = [{"gpus": 4}, {"gpus": 2}]
     body = {"partition": "gpu", "cpus": 1, "memory_gb": 0.5, "time_limit_minutes": 20}
     jobs = [await submit(carol, "sleep 600", resources={**body, **gpus}) for gpus in taken]
@@ -81,10 +81,10 @@ async def test_behind_a_full_partition_fewer_gpus_would_start(carol: Client) -> 
 async def test_before_a_reservation_a_shorter_time_or_another_partition(
     portal: Live, alice: Client
 ) -> None:
-    """The only node of a partition is to be kept free in 90 minutes."""
+    """The only node of a partition is reserved in 90 minutes."""
     name = "portal-test-estimates"
     reserve = ["ReservationName=" + name, "StartTime=now+90minutes", "Duration=60", "Users=root"]
-    reserve.append("Flags=MAINT")  # without, Slurm's forecast says that there is no such node
+    reserve.append("Flags=MAINT")  # without it, Slurm's forecast reports that no such node exists
     portal.exec_as("root", ["scontrol", "create", *reserve, "Nodes=node03"])
     try:
         found = await estimate(alice, partition="cpu", time_limit_minutes=240)
@@ -99,7 +99,7 @@ async def test_before_a_reservation_a_shorter_time_or_another_partition(
 
 
 async def test_a_limit_that_the_forecast_can_not_see_is_said(portal: Live, alice: Client) -> None:
-    """The account may use two GPUs at once: the third waits although GPUs are free."""
+    """The account may use two GPUs at once: the third job waits although GPUs are free."""
     body = {**SMALL, "partition": "gpu", "gpus": 2, "account": LIMITED}
     jobs = [await submit(alice, "sleep 600", resources=body) for _ in range(2)]
     try:
@@ -120,12 +120,12 @@ async def test_a_limit_that_the_forecast_can_not_see_is_said(portal: Live, alice
 
 
 async def test_slurm_is_asked_only_so_often_and_the_same_not_twice(bob: Client) -> None:
-    """Twenty times the same is no more than may be asked; many different questions at once are."""
+    """Twenty identical requests stay within the rate limit; many different ones exceed it."""
     for _ in range(20):
         await estimate(bob, memory_gb=0.5)
     asked = [estimate(bob, memory_gb=1 + number / 8) for number in range(40)]
     answers = await asyncio.gather(*asked, return_exceptions=True)
-    refused = [answer for answer in answers if isinstance(answer, Refused)]
+    refused = [answer for answer in answers if isinstance(answer, RequestRefused)]
     assert len(refused) >= 40 - 12
     assert {answer.status for answer in refused} == {429}
     assert {answer.problem["type"] for answer in refused} == {"urn:portal:too-many-questions"}

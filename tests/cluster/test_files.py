@@ -1,4 +1,4 @@
-"""Files with everything real: nginx, sudo, the installed launcher, the homes of two people."""
+"""Files with real nginx, sudo, the installed launcher, and the home directories of two users."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from cluster.client import Client, Refused
+from cluster.client import Client, RequestRefused
 from tests.live import Live
 
 pytestmark = pytest.mark.anyio
@@ -40,7 +40,7 @@ async def remove(client: Client, path: str) -> None:
 
 
 async def put(client: Client, upload: str, offset: int, chunk: bytes) -> int | None:
-    """Where the next chunk begins; None if nobody answered."""
+    """Return the offset of the next chunk; None without a response."""
     url = f"{client.base_url}/api/v1/files/uploads/{upload}?offset={offset}"
     try:
         headers = {"Origin": client.base_url}
@@ -55,14 +55,14 @@ async def put(client: Client, upload: str, offset: int, chunk: bytes) -> int | N
 
 
 async def where(client: Client, upload: str) -> int:
-    """Where to go on, from a portal that may only just come back."""
+    """Return the offset to resume at; the portal may be restarting."""
     async with asyncio.timeout(120):
         while True:
             try:
                 return int((await client.api("GET", f"/files/uploads/{upload}"))["offset"])
             except AWAY:
                 pass
-            except Refused as refused:
+            except RequestRefused as refused:
                 if refused.status < 500:
                     raise
             await asyncio.sleep(0.1)
@@ -114,7 +114,7 @@ async def test_a_hundred_thousand_entries(portal: Live, alice: Client) -> None:
     assert names(last) == ["f99999", "f99998", "f99997"]
     (deleted,) = (await delete(alice, "files-test"))["items"]
     assert deleted["trash_id"]
-    with pytest.raises(Refused) as gone:
+    with pytest.raises(RequestRefused) as gone:
         await alice.api("GET", asked)
     assert gone.value.status == 404
     back = {"root": "home", "ids": [deleted["trash_id"]]}
@@ -139,13 +139,13 @@ async def test_somebody_elses_files_stay_theirs(portal: Live, alice: Client) -> 
         portal.exec_as("bob", ["ln", "-sfn", home, "alices"])
         try:
             for route in ("preview", "text", "image"):
-                with pytest.raises(Refused) as refused:
+                with pytest.raises(RequestRefused) as refused:
                     asked = "root=home&path=alices/files-test/secret"
                     await bob.api("GET", f"/files/{route}?{asked}")
                 assert refused.value.status == 403
             assert (await fetched(bob, "alices/files-test/secret"))[0] == 403
             moved = {"root": "home", "path": "alices/files-test", "to_path": "mine"}
-            with pytest.raises(Refused) as refused:
+            with pytest.raises(RequestRefused) as refused:
                 await bob.api("POST", "/files/move", moved)
             assert refused.value.status == 409, "no link leads to a change"
         finally:

@@ -1,7 +1,7 @@
-"""A kernel in the python3 image, started as Jupyter starts it, by a user without privileges.
+"""A kernel in the python3 image, started as Jupyter starts it, by an unprivileged user.
 
-It needs root, Apptainer, the built image and the nodes' virtualenv, but no Slurm: the user lives in
-a mount namespace of the test.
+Requires root, Apptainer, the built image and the nodes' virtualenv, but no Slurm: the user exists
+in a mount namespace of the test.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from uuid import uuid4
 
 import pytest
 
-from spawner.catalog import Catalog, availability
-from spawner.kernels import KernelPlace, kernelspec, packages_dir
-from spawner.scripts import node_dir
+from spawner.catalog.environment import Catalog, availability
+from spawner.catalog.launch_files import node_dir
+from spawner.containers.kernels import KernelPlace, kernelspec, packages_dir
 
 ROOT = Path(__file__).resolve().parents[2]
 STATE = Path(os.environ.get("PORTAL_STATE", str(Path(sys.prefix).parent)))
@@ -42,7 +42,7 @@ os.rename(fresh, sys.argv[1])
 
 @pytest.fixture(scope="module")
 def place() -> Iterator[Path]:
-    """A folder that other users can enter, with the user's home in it."""
+    """A folder that other users can enter, with the user's home directory in it."""
     assert os.geteuid() == 0, "these tests become another user"
     with tempfile.TemporaryDirectory(prefix="test-image-", dir=STATE) as name:
         folder = Path(name)
@@ -52,7 +52,8 @@ def place() -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def setup(place: Path) -> Iterator[dict[str, Any]]:
-    """A user with a home, a virtualenv with this checkout's code, and kernelspecs on the node."""
+    """A user with a home directory, a virtualenv with this checkout's code, and node
+    kernelspecs."""
     home, own_node_dir = place / "home", Path(node_dir(str(uuid4())))
     for folder in (home, own_node_dir):
         folder.mkdir(mode=0o700)
@@ -110,7 +111,8 @@ def setup(place: Path) -> Iterator[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def act(setup: dict[str, Any], place: Path) -> Act:
-    """Do one act of image_user.py as the user; → what it saw."""
+    """Return a function that runs one operation of image_user.py as the user and returns its
+    output."""
     program = place / "image_user.py"
     shutil.copy(Path(__file__).with_name("image_user.py"), program)
     config = place / "setup.json"
@@ -133,7 +135,7 @@ def act(setup: dict[str, Any], place: Path) -> Act:
 
 
 def _virtualenv(place: Path) -> Path:
-    """The nodes' virtualenv as it is, but with the code of this checkout."""
+    """Copy the nodes' virtualenv, with the code of this checkout."""
     runtime = STATE / "runtime"
     packages = next((runtime / "lib").glob("python3*/site-packages"), None)
     assert packages is not None, f"{runtime} is not built"
@@ -147,7 +149,7 @@ def _virtualenv(place: Path) -> Path:
 
 
 def _wheel(folder: Path) -> Path:
-    """A wheel with a module and a program, made by hand: nothing is downloaded."""
+    """Create a wheel with a module and a program by hand: nothing is downloaded."""
     path = folder / "keepsake-1.0-py3-none-any.whl"
     info = "keepsake-1.0.dist-info"
     files = {
@@ -195,7 +197,7 @@ def test_a_notebook_s_name_is_never_run(act: Act) -> None:
 def test_kernels_talk_through_sockets_in_the_private_folder(act: Act) -> None:
     seen = act("cell")
     assert len(seen["sockets"]) == 5
-    # ipykernel's own pipe for what forked children print: it takes only messages that begin with a
+    # ipykernel's own pipe for output of forked children: it accepts only messages that begin with a
     # random key, and answers none (ipykernel/iostream.py, IOPubThread)
     assert len(seen["listening"]) == 1
     assert seen["listening"][0].startswith("0100007F:")

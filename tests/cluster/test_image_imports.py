@@ -14,7 +14,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from cluster.client import Client, Refused
+from cluster.client import Client, RequestRefused
 from tests import registry as registries
 from tests.live import Live
 from tests.registry import Registry, Relay
@@ -41,7 +41,7 @@ def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
 
 @pytest.fixture
 def relay(registry: Registry, settings: dict[str, Any]) -> Iterator[Relay]:
-    """The registry, where this cluster's portal expects one that speaks plain HTTP."""
+    """The registry, at the address where this cluster's portal permits plain HTTP."""
     (host,) = settings["image_import_plain_registries"]
     with Relay(registry.port, int(host.rpartition(":")[2])) as relay:
         yield relay
@@ -49,7 +49,7 @@ def relay(registry: Registry, settings: dict[str, Any]) -> Iterator[Relay]:
 
 @pytest.fixture
 def credentials(settings: dict[str, Any], relay: Relay) -> Iterator[Path]:
-    """The administrator's file for this registry, as it was before afterwards."""
+    """The administrator's credentials file for this registry, restored afterwards."""
     path = Path(settings["image_import_auth_file"])
     before = path.read_text()
     write_password(path, relay.host, registries.PASSWORD)
@@ -58,7 +58,7 @@ def credentials(settings: dict[str, Any], relay: Relay) -> Iterator[Path]:
 
 
 def write_password(path: Path, host: str, password: str) -> None:
-    """Owner and mode stay what they are."""
+    """Write credentials; owner and mode stay unchanged."""
     known = base64.b64encode(f"{registries.USER}:{password}".encode()).decode()
     path.write_text(json.dumps({"auths": {host: {"auth": known}}}))
 
@@ -72,13 +72,13 @@ async def carol(portal: Live) -> AsyncIterator[Client]:
 
 
 async def ended(client: Client, import_id: str) -> Any:
-    """The import once it has ended, through whatever answers meanwhile."""
+    """Return the import once it has ended; errors while a service restarts are retried."""
     async with asyncio.timeout(PATIENCE_S):
         while True:
             with contextlib.suppress(*AWAY):
                 try:
                     found = await client.api("GET", f"{IMAGES}/imports/{import_id}")
-                except Refused as error:
+                except RequestRefused as error:
                     if error.status < 500:
                         raise
                 else:
@@ -94,7 +94,7 @@ async def fetching(client: Client, import_id: str) -> None:
 
 
 def pulls(folder: str) -> set[int]:
-    """The processes that name the import folder."""
+    """Return the processes whose command line contains the import folder."""
     found = set()
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -105,12 +105,12 @@ def pulls(folder: str) -> set[int]:
 
 
 def names_in(folder: Path) -> list[str]:
-    """Hidden ones too."""
+    """Return all names, including hidden ones."""
     return [path.name for path in folder.iterdir()]
 
 
 def kept(portal: Live, state: Path) -> bytes:
-    """All that the portal has written down: its log and its database."""
+    """Return everything that the portal has stored: its log and its database."""
     files = [portal.state / "log/portal.log", *state.glob("portal.db*")]
     return b"".join(path.read_bytes() for path in files)
 
@@ -121,8 +121,8 @@ async def test_a_portal_killed_while_it_imports_imports_again(
     """With credentials, as the portal's own account; then a user runs it on a node."""
     folder = Path(settings["image_import_dir"])
     relay.hold_after(BALLAST_BYTES // 2)
-    wish = {"reference": f"docker://{relay.host}/team/small", "file": "small.sif"}
-    asked = await carol.api("POST", IMAGES, wish)
+    body = {"reference": f"docker://{relay.host}/team/small", "file": "small.sif"}
+    asked = await carol.api("POST", IMAGES, body)
     await fetching(carol, asked["id"])
     first = pulls(str(folder))
     assert first
@@ -145,13 +145,13 @@ async def test_a_wrong_password_is_told_and_never_shown(
     portal: Live, carol: Client, relay: Relay, credentials: Path, settings: dict[str, Any]
 ) -> None:
     write_password(credentials, relay.host, "no-such-word")
-    wish = {"reference": f"docker://{relay.host}/team/small", "file": "other.sif"}
-    asked = await carol.api("POST", IMAGES, wish)
+    body = {"reference": f"docker://{relay.host}/team/small", "file": "other.sif"}
+    asked = await carol.api("POST", IMAGES, body)
     failed = await ended(carol, asked["id"])
     assert failed["state"] == "failed"
     assert "are wrong, or don't reach so far" in failed["reason"]
     written = kept(portal, Path(settings["state_dir"]))
-    assert wish["reference"].encode() in written
+    assert body["reference"].encode() in written
     for secret in ("no-such-word", registries.PASSWORD):
         assert secret.encode() not in written
 
@@ -159,6 +159,6 @@ async def test_a_wrong_password_is_told_and_never_shown(
 async def test_a_user_can_t(portal: Live) -> None:
     async with portal.login("alice") as alice:
         for method, path in (("GET", IMAGES), ("POST", IMAGES), ("DELETE", f"{IMAGES}/x.sif")):
-            with pytest.raises(Refused) as refused:
+            with pytest.raises(RequestRefused) as refused:
                 await alice.api(method, path, {} if method == "POST" else None)
             assert refused.value.status == 403

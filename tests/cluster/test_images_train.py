@@ -1,9 +1,9 @@
-"""Each environment trains a toy model, by its own starter notebook, in its own kernel.
+"""Each environment trains a toy model with its own starter notebook, in its own kernel.
 
-By a user without privileges, started as a session starts it; so this tries the image, the kernel,
-the wrapper and the notebook at once. It needs root, Apptainer and the nodes' virtualenv, but no
-Slurm. PORTAL_IMAGES (names of images, with spaces) tells which images are expected here; without
-it, all are, and one that isn't built fails.
+It runs as an unprivileged user and starts as a session does, which tests the image, the kernel, the
+wrapper and the notebook together. Requires root, Apptainer and the nodes' virtualenv, but no Slurm.
+PORTAL_IMAGES (names of images, separated by spaces) lists the expected images; without it, all are
+expected, and a missing one fails.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from uuid import uuid4
 
 import pytest
 
-from spawner.catalog import SHIPPED, Catalog, Environment, availability
-from spawner.kernels import KernelPlace, kernelspec
-from spawner.runtimes import Container
-from spawner.scripts import node_dir
+from spawner.catalog.environment import SHIPPED, Catalog, Environment, availability
+from spawner.catalog.launch_files import node_dir
+from spawner.containers.kernels import KernelPlace, kernelspec
+from spawner.containers.runtimes import Container
 from tests.cluster.test_image import STATE, UID, _virtualenv
 
 CATALOG = Catalog.load(image_dir=STATE / "images").environments
@@ -32,13 +32,13 @@ IMAGES = {e.name: e.runtime for e in CATALOG.values() if isinstance(e.runtime, C
 WITH_KERNEL = [e for e in CATALOG.values() if e.kernel and IMAGES[e.name].public_image is None]
 WANTED = os.environ.get("PORTAL_IMAGES")
 EXPECTED = [e for e in WITH_KERNEL if WANTED is None or IMAGES[e.name].image.stem in WANTED.split()]
-# The mean square of a sine is about a half; a line through it leaves 0.2.
+# The mean square of a sine is about 0.5; a fitted line leaves 0.2.
 LOSS_AT_FIRST = 0.3
 LOSS_IN_THE_END = 0.15
-# For R there is no writer of event files among Debian's packages.
+# Debian has no package for R that writes event files.
 PRINTS_ONLY = {"r"}
 TAGS = {"keras": "epoch_loss"}
-# For each language: a cell that never ends, and one that prints a sum.
+# per language: a cell that never ends, and one that prints a sum
 ENDLESS = {
     "python": "import sys\nsys.stdout.write('on')\nsys.stdout.flush()\nwhile True: pass",
     "R": "cat('on'); flush(stdout()); repeat Sys.sleep(0.01)",
@@ -46,8 +46,8 @@ ENDLESS = {
 SUM = {"python": "print(20 + 22)", "R": "cat(20 + 22)"}
 # one environment of each version of each language
 LANGUAGES = list({(e.language, e.version): e for e in reversed(EXPECTED)}.values())
-# Two processes add 1 and 2, by MPI and by Gloo. The launcher is imported as docs/environments.md
-# says, with what its threads would otherwise import all at once.
+# Two processes add 1 and 2, with MPI and with Gloo. The launcher is imported as described in
+# docs/environments.md, together with modules that its threads would otherwise import concurrently.
 ADDING = """
 import subprocess, sys
 program = '''import horovod.tensorflow as hvd, tensorflow as tf
@@ -68,7 +68,7 @@ Act = Callable[[str, str], dict[str, Any]]
 
 @pytest.fixture(scope="module")
 def place() -> Iterator[Path]:
-    """A folder that other users can enter, with the user's home in it."""
+    """A folder that other users can enter, with the user's home directory in it."""
     assert os.geteuid() == 0, "these tests become another user"
     with tempfile.TemporaryDirectory(prefix="test-train-", dir=STATE) as name:
         folder = Path(name)
@@ -78,7 +78,7 @@ def place() -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def setup(place: Path) -> Iterator[dict[str, Any]]:
-    """A user with a home, the nodes' virtualenv, and the kernelspecs and starters of all."""
+    """A user with a home directory, the nodes' virtualenv, and all kernelspecs and starters."""
     home, own_node_dir = place / "home", Path(node_dir(str(uuid4())))
     for folder in (home, own_node_dir):
         folder.mkdir(mode=0o700)
@@ -129,7 +129,7 @@ def setup(place: Path) -> Iterator[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def act(setup: dict[str, Any], place: Path) -> Act:
-    """Do one act of train_user.py with an environment as the user; → what it saw."""
+    """Return a function that runs one operation of train_user.py in an environment as the user."""
     program = place / "train_user.py"
     shutil.copy(Path(__file__).with_name("train_user.py"), program)
     config = place / "setup.json"
@@ -173,7 +173,7 @@ def test_it_trains_and_logs(environment: Environment, act: Act) -> None:
 def test_an_interrupt_ends_the_cell_and_not_the_kernel(environment: Environment, act: Act) -> None:
     seen = act("interrupt", environment.name)
     assert seen["after"] == "42"
-    # IRkernel calls an interrupted cell an ended one
+    # IRkernel reports an interrupted cell as ended
     assert seen["error"] == (None if environment.language == "R" else "KeyboardInterrupt")
 
 

@@ -1,4 +1,4 @@
-"""`portal init` on a real cluster: what it proposes is what the cluster was made with."""
+"""`portal init` on a real cluster: it proposes the values that the cluster was created with."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_it_finds_what_the_cluster_was_made_with(name: str, proposed: dict[str, 
 
 def test_gpus_accounts_and_administrators_are_told(proposed: dict[str, Any]) -> None:
     assert [preset["name"] for preset in proposed["found"]["presets"]] == ["one-v100"]
-    for said in ("# Account teaching: gres/gpu 2", "portal-admins", "# Image python3.sif"):
-        assert said in proposed["text"]
+    for expected in ("# Account teaching: gres/gpu 2", "portal-admins", "# Image python3.sif"):
+        assert expected in proposed["text"]
     assert proposed["found"]["ldap_admin_groups"] == []
     assert "NOT FOUND" not in proposed["text"]

@@ -1,6 +1,5 @@
-"""`portal check` on a real cluster: nothing is wrong; and what is said when this machine's clock
-is, for Slurm's munge.
-"""
+"""`portal check` on a real cluster: no problems, and the report of a wrong clock by Slurm's
+munge."""
 
 from __future__ import annotations
 
@@ -17,14 +16,14 @@ FAKETIME = Path("/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1")
 
 
 def check(portal: Live, *options: str, slurm_conf: Path | None = None) -> dict[str, str]:
-    """What it says of each thing: nothing, or the problem."""
+    """Return the result for each check: empty, or the problem."""
     etc, python = portal.state / "etc", portal.state.parent / "venv/bin/python"
     env = [f"PORTAL_CONFIG={etc}/portal.toml"]
     env += [f"PORTAL_SLURM_CONF={slurm_conf}"] if slurm_conf else []
     argv = ["env", *env, str(python), "-I", "-m", "portal", "check", *options]
-    # its status says whether anything failed, and so do the lines
-    said = portal.exec_as("portal", ["sh", "-c", '"$@" || true', "sh", *argv])
-    found = re.findall(r"^(ok     |FAILED )  ?([^:\n]+?)(?:: (.*))?$", said, re.MULTILINE)
+    # its exit status reports failures, and so do its lines
+    output = portal.exec_as("portal", ["sh", "-c", '"$@" || true', "sh", *argv])
+    found = re.findall(r"^(ok     |FAILED )  ?([^:\n]+?)(?:: (.*))?$", output, re.MULTILINE)
     return {what: problem if how == "FAILED " else "" for how, what, problem in found}
 
 
@@ -39,7 +38,7 @@ def test_nothing_is_wrong_and_a_node_says_so(portal: Live) -> None:
         assert found[what] == "", what
     assert any(what.startswith("clock of node") for what in found)
     jobs = portal.exec_as("bob", ["sh", "-c", "ls ~/.local/share/portal/jobs || true"])
-    # its folder went with it
+    # its folder was removed too
     assert "portal-check" not in portal.exec_as("bob", ["squeue", "-h", "-o", "%j", "-u", "bob"])
     assert all(len(name) == 36 for name in jobs.split())
 
@@ -53,7 +52,7 @@ def test_who_is_no_user_of_the_portals_is_not_acted_for(portal: Live, name: str)
 
 @contextmanager
 def another_clock(portal: Live, offset: str) -> Iterator[Path]:
-    """A munged of the cluster's key whose clock is off; a slurm.conf that leads to it."""
+    """A munged with the cluster's key and a wrong clock; yields a slurm.conf that uses it."""
     folder = portal.state / "run/skewed"
     key = portal.state / "state/munge/munge.key"
     portal.exec_as("root", ["install", "-d", "-o", "munge", "-g", "munge", str(folder)])
@@ -65,7 +64,8 @@ def another_clock(portal: Live, offset: str) -> Iterator[Path]:
     munged += [f"--{name}-file={folder}/munged.{name}" for name in ("pid", "log", "seed")]
     faked = ["env", f"LD_PRELOAD={FAKETIME}", f"FAKETIME={offset}"]
     become = ["setpriv", "--reuid=munge", "--regid=munge", "--clear-groups"]
-    portal.exec_as("root", [*become, *faked, *munged])  # it answers before it goes to the back
+    # it answers before it moves to the background
+    portal.exec_as("root", [*become, *faked, *munged])
     try:
         yield conf
     finally:

@@ -1,5 +1,7 @@
-"""TensorBoards of jobs against everything real: while they run, after their end, of arrays, and for
-others. Both jobs are submitted first, so that one waits while the other is looked at."""
+"""TensorBoards of real jobs: while they run, after their end, of arrays, and shared ones.
+
+Both jobs are submitted first, so that one waits while the other is tested.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +13,13 @@ from typing import Any
 
 import pytest
 
-from cluster.client import Client, Refused
+from cluster.client import Client, RequestRefused
 from tests.cluster.job_tools import SMALL, board_of, log_of, scalars, settled, submit
 from tests.live import Live
 
 pytestmark = pytest.mark.anyio
 
-# Logs, says that it has, and stays until its file is there: no test waits for a time to pass.
+# Logs, reports that it has, and runs until its file exists: no test depends on timing.
 TRAINING = """
 import argparse, os, pathlib, time
 from tensorboardX import SummaryWriter
@@ -40,7 +42,7 @@ RATES = [0.5, 0.25]
 
 @dataclass(frozen=True)
 class Submitted:
-    """Both jobs run until each one's file is there."""
+    """Both jobs run until their files exist."""
 
     portal: Live
     alice: Client
@@ -52,7 +54,7 @@ class Submitted:
         (self.portal.state / f"home/alice/{which}-{self.word}.end").touch()
 
     def own_boards(self) -> int:
-        """How many TensorBoards of alice's have a job of their own in Slurm."""
+        """Return how many TensorBoards of alice's have their own job in Slurm."""
         shown = ["squeue", "-h", "-u", "alice", "-n", "portal-tensorboard", "-o", "%A"]
         return len(self.portal.exec_as("alice", shown).split())
 
@@ -79,9 +81,11 @@ async def made(portal: Live) -> AsyncIterator[Submitted]:
             await alice.api("DELETE", f"/jobs/{job_id}/tensorboard")
 
 
-async def _status(client: Client, path: str) -> int:
-    async with client.http.get(f"{client.base_url}{path}", allow_redirects=False) as answer:
-        return answer.status
+async def _open_status(client: Client, board: Any) -> int:
+    """Return the status of the refusal to open this TensorBoard."""
+    with pytest.raises(RequestRefused) as refused:
+        await client.open_tensorboard(board)
+    return refused.value.status
 
 
 async def _until_logged(client: Client, job: Any, **query: Any) -> None:
@@ -91,7 +95,7 @@ async def _until_logged(client: Client, job: Any, **query: Any) -> None:
 
 
 async def test_a_board_outlives_its_job_and_keeps_its_address(made: Submitted) -> None:
-    """First inside the job's own allocation, then by itself in the service partition."""
+    """First inside the job's own allocation, then separately in the service partition."""
     alice = made.alice
     job = await settled(alice, made.job, "running", timeout_s=120)
     await _until_logged(alice, job)
@@ -100,38 +104,41 @@ async def test_a_board_outlives_its_job_and_keeps_its_address(made: Submitted) -
     assert len(await scalars(alice, board)) == 5
     own = made.own_boards()
     await _shared(made.portal, alice, made.job, board)
+    shown = await alice.open_tensorboard(board)
     made.let_end("job")
     async with asyncio.timeout(120):
         while made.own_boards() == own:
-            assert await _status(alice, board["url"]) in {200, 424, 503}
+            assert await alice.status_of(shown) in {200, 424, 503}
             await asyncio.sleep(0.3)
     assert len(await scalars(alice, board)) == 6
     after = await alice.api("GET", f"/jobs/{made.job}/tensorboard")
     assert (after["id"], after["state"], after["reason"]) == (board["id"], "running", None)
-    assert after["url"] == board["url"]
+    assert await alice.open_tensorboard(after) == shown
 
 
 async def _shared(portal: Live, alice: Client, job_id: str, board: Any) -> None:
-    """By name and by group; taken back, the next request is refused."""
+    """Share by name and by group; after revocation, the next request is refused."""
     async with portal.login("bob") as bob:
-        assert await _status(bob, board["url"]) == 404
+        assert await _open_status(bob, board) == 404
         (group,) = (await bob.api("GET", "/me/groups"))["items"]
-        for whom in ("bob", f"groups/{group}"):
-            await alice.api("PUT", f"/jobs/{job_id}/shares/{whom}")
+        for recipient in ("bob", f"groups/{group}"):
+            await alice.api("PUT", f"/jobs/{job_id}/shares/{recipient}")
             assert len(await scalars(bob, board)) == 5
             seen = (await bob.api("GET", "/tensorboards?shared=true"))["items"]
             assert [(one["owner"], one["url"]) for one in seen] == [("alice", board["url"])]
-            with pytest.raises(Refused):
+            with pytest.raises(RequestRefused):
                 await bob.api("GET", f"/jobs/{job_id}")
-            await alice.api("DELETE", f"/jobs/{job_id}/shares/{whom}")
-            assert await _status(bob, board["url"]) == 404
-    with pytest.raises(Refused) as refused:
+            shown = await bob.open_tensorboard(board)
+            await alice.api("DELETE", f"/jobs/{job_id}/shares/{recipient}")
+            assert await bob.status_of(shown) == 404
+            assert await _open_status(bob, board) == 404
+    with pytest.raises(RequestRefused) as refused:
         await alice.api("PUT", f"/jobs/{job_id}/shares/groups/portal-admins")
     assert refused.value.fields.keys() == {"group"}
 
 
 async def test_an_arrays_tasks_are_side_by_side_while_they_run(made: Submitted) -> None:
-    """In one TensorBoard, a run each; and in the table, with what they have logged so far."""
+    """In one TensorBoard, as one run each; and in the table, with their logged values so far."""
     alice = made.alice
     job = await settled(alice, made.array, "running", timeout_s=120)
     for index in range(len(RATES)):
@@ -151,18 +158,18 @@ async def test_an_arrays_tasks_are_side_by_side_while_they_run(made: Submitted) 
         {"loss": pytest.approx(rate / 5)} for rate in RATES
     ]
     assert {task["so_far"] for task in tasks} == {True}
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(RequestRefused) as refused:
         await alice.api("GET", f"/jobs/{made.array}/log")
     assert refused.value.fields.keys() == {"task"}
 
 
 async def _runs(client: Client, board: Any) -> set[str]:
-    async with client.http.get(f"{client.base_url}{board['url']}data/runs") as answer:
+    async with client.http.get(f"{await client.open_tensorboard(board)}data/runs") as answer:
         return set(await answer.json())
 
 
 async def _tasks(client: Client, job_id: str, ready: Any) -> list[Any]:
-    """An array's tasks, once each of them is as it should be."""
+    """Return an array's tasks, once all of them meet the condition."""
     async with asyncio.timeout(120):
         while True:
             tasks = (await client.api("GET", f"/jobs/{job_id}"))["array"]["tasks"]
@@ -172,7 +179,7 @@ async def _tasks(client: Client, job_id: str, ready: Any) -> list[Any]:
 
 
 async def test_an_array_that_has_ended_is_one_job_with_a_table(made: Submitted) -> None:
-    """Each task with its parameters and the last value that it logged; both boards go on."""
+    """Each task has its parameters and its last logged value; both TensorBoards continue."""
     alice = made.alice
     made.let_end("array")
     job = await settled(alice, made.array, timeout_s=120)

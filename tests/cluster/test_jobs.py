@@ -1,4 +1,4 @@
-"""Batch jobs against everything real: submitted once, followed, cancelled, looked at afterwards."""
+"""Batch jobs against everything real: submitted once, followed, cancelled, inspected afterwards."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import asyncio
 import json
 import uuid
 from collections.abc import AsyncIterator
-from typing import Any
 
 import pytest
 
-from cluster.client import Client, Refused
+from cluster.client import Client, RequestRefused
 from tests.cluster.job_tools import (
     board_of,
+    found,
     lines,
     log_of,
     settled,
@@ -81,18 +81,18 @@ async def test_a_running_job_is_cancelled(alice: Client) -> None:
     assert asked["state"] == "stopping"
     job = await settled(alice, made["id"])
     assert job["outcome"] == "cancelled"
-    with pytest.raises(Refused) as again:
+    with pytest.raises(RequestRefused) as again:
         await alice.api("POST", f"/jobs/{made['id']}/cancel")
     assert (again.value.status, "cancelled" in again.value.problem["detail"]) == (409, True)
     await alice.api("DELETE", f"/jobs/{made['id']}")
-    with pytest.raises(Refused) as gone:
+    with pytest.raises(RequestRefused) as gone:
         await alice.api("GET", f"/jobs/{made['id']}")
     assert gone.value.status == 404
 
 
 async def test_a_live_job_is_not_taken_off_the_list(alice: Client) -> None:
     made = await submit(alice, "sleep 300")
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(RequestRefused) as refused:
         await alice.api("DELETE", f"/jobs/{made['id']}")
     assert refused.value.status == 409
     await alice.api("POST", f"/jobs/{made['id']}/cancel")
@@ -105,12 +105,12 @@ async def test_the_same_key_is_the_same_job(portal: Live, alice: Client) -> None
     jobs = await asyncio.gather(*both)
     assert len({job["id"] for job in jobs}) == 1
     assert (await submit(alice, f"echo x >> {key}", key=key))["id"] == jobs[0]["id"]
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(RequestRefused) as refused:
         await submit(alice, "another", key=key)
     assert refused.value.status == 409
     await settled(alice, jobs[0]["id"])
     assert lines(portal, "alice", key) == ["x"]
-    async with portal.login("bob") as bob:  # a key is its owner's alone
+    async with portal.login("bob") as bob:  # keys are per user
         other = await submit(bob, "true", key=key)
         assert other["id"] != jobs[0]["id"]
         await settled(bob, other["id"])
@@ -140,7 +140,7 @@ async def test_others_see_nothing_of_it(portal: Live, alice: Client) -> None:
             ("DELETE", ""), ("PUT", "/tensorboard"), ("GET", "/tensorboard"),
             ("PUT", "/shares/carol"),
         ):  # fmt: skip
-            with pytest.raises(Refused) as refused:
+            with pytest.raises(RequestRefused) as refused:
                 await bob.api(method, f"/jobs/{job['id']}{path}")
             assert refused.value.status == 404, (method, path)
 
@@ -162,11 +162,11 @@ async def test_an_array_is_cancelled_as_one(portal: Live, alice: Client) -> None
         portal.exec_as("root", ["scontrol", "update", "PartitionName=debug", "State=UP"])
 
 
-# --- from outside -------------------------------------------------------------------------------
+# --- jobs from outside ----------------------------------------------------------------------------
 
 
 async def test_a_job_from_outside_stands_in_its_owners_list(portal: Live, alice: Client) -> None:
-    """With its log, a TensorBoard of a folder that is named, and an end."""
+    """With its log, a TensorBoard of a given folder, and its end."""
     home = portal.state / "home/alice"
     word = f"outside-{uuid.uuid4().hex[:8]}"
     script = f"#!/bin/sh\necho from outside $SLURM_JOB_ID\nmkdir -p {home}/runs/{word}\nsleep 300\n"
@@ -175,13 +175,13 @@ async def test_a_job_from_outside_stands_in_its_owners_list(portal: Live, alice:
     sbatch = ["sbatch", "--parsable", "--mem=200M", "--time=10", f"--job-name={word}"]
     where = [f"--chdir={home}", str(path)]
     number = portal.exec_as("alice", [*sbatch, *where]).strip()
-    job = await _found(alice, word)
+    job = await found(alice, word)
     assert (job["external"], job["job_id"]) == (True, int(number))
     job = await settled(alice, job["id"], "running")
     async with asyncio.timeout(PATIENCE_S):
         while "from outside" not in await log_of(alice, job):
             await asyncio.sleep(0.2)
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(RequestRefused) as refused:
         await alice.api("PUT", f"/jobs/{job['id']}/tensorboard")
     assert refused.value.fields.keys() == {"logdir"}
     board = await board_of(alice, job["id"], {"logdir": f"{home}/runs/{word}"})
@@ -193,16 +193,8 @@ async def test_a_job_from_outside_stands_in_its_owners_list(portal: Live, alice:
         assert (await bob.api("GET", f"/jobs?q={word}"))["items"] == []
 
 
-async def _found(client: Client, name: str) -> Any:
-    async with asyncio.timeout(PATIENCE_S):
-        while not (found := (await client.api("GET", f"/jobs?q={name}"))["items"]):
-            await asyncio.sleep(0.2)
-    (job,) = found
-    return job
-
-
 async def test_what_began_and_ended_while_the_portal_was_down(portal: Live, alice: Client) -> None:
-    """One of the portal's own, and one from outside. What still runs stays one job."""
+    """One of the portal's own, and one from outside. A job that still runs stays one job."""
     running = await submit(alice, "sleep 600")
     await settled(alice, running["id"], "running")
     ours = await submit(alice, "sleep 2; echo done; exit 4")
@@ -215,7 +207,7 @@ async def test_what_began_and_ended_while_the_portal_was_down(portal: Live, alic
             ["sbatch", "--mem=100M", f"--job-name={word}", "--output=/dev/null", *wrap],
         )
         async with asyncio.timeout(PATIENCE_S):
-            # By name: a TensorBoard of an earlier job may run on.
+            # by name: an earlier job's TensorBoard may still run
             left = ["squeue", "-h", "-u", "alice", "-o", "%A", f"--name={running['name']},{word}"]
             while portal.exec_as("alice", left).split() != [str(running["job_id"])]:
                 await asyncio.sleep(0.5)
@@ -223,7 +215,7 @@ async def test_what_began_and_ended_while_the_portal_was_down(portal: Live, alic
         portal.start("portal")
     job = await settled(alice, ours["id"])
     assert (job["outcome"], job["exit_code"]) == ("failed", 4)
-    outside = await _found(alice, word)
+    outside = await found(alice, word)
     ended = await settled(alice, outside["id"])
     assert (ended["outcome"], ended["exit_code"], ended["external"]) == ("failed", 5, True)
     listed = (await alice.api("GET", "/jobs"))["items"]
@@ -239,11 +231,11 @@ async def test_a_hundred_at_once(portal: Live, alice: Client) -> None:
     """Each is one job in Slurm, and each runs once."""
     word = uuid.uuid4().hex
     before = set(slurm_jobs(portal, "alice"))
-    wishes = [
+    bodies = [
         submit(alice, f"echo {n} >> {word}", name=f"{word} {n}", key=f"{word}-{n}")
         for n in range(100)
     ]
-    made = await asyncio.gather(*wishes)
+    made = await asyncio.gather(*bodies)
     assert len({job["id"] for job in made}) == 100
     ended = await asyncio.gather(*(settled(alice, job["id"], timeout_s=180) for job in made))
     assert {job["outcome"] for job in ended} == {"completed"}

@@ -1,4 +1,4 @@
-"""Bad input of jobs: each answer names the field in plain words, and nothing is left behind."""
+"""Invalid job requests: each response names the field clearly, and nothing is left behind."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from cluster.client import Client, Refused
+from cluster.client import Client, RequestRefused
 from tests.cluster.job_tools import SMALL, log_of, refused, settled, submit
 from tests.live import Live
 
@@ -75,7 +75,7 @@ HOSTILE = "a'b\"c $(touch pwned) `touch pwned` ; touch pwned\n\\ end ü"
 
 
 async def test_hostile_text_arrives_as_it_is(portal: Live, bob: Client) -> None:
-    """Of a name and a script: nothing in it is run by anyone but the script itself."""
+    """In a name and in a script: only the script itself executes any of it."""
     word = f"n{uuid.uuid4().hex[:8]} '$(touch pwned)' \"`touch pwned`\" ;touch pwned ü"
     made = await submit(bob, "printf '%s' \"$SLURM_JOB_NAME\"", name=word)
     job = await settled(bob, made["id"])
@@ -86,13 +86,13 @@ async def test_hostile_text_arrives_as_it_is(portal: Live, bob: Client) -> None:
 @pytest.mark.parametrize("what", ["/jobs/{}", "/jobs/{}/log", "/jobs/{}/tensorboard"])
 @pytest.mark.parametrize("name", ["nope", "00000000-0000-0000-0000-000000000000", "%2e%2e"])
 async def test_there_is_no_such_job(bob: Client, what: str, name: str) -> None:
-    with pytest.raises(Refused) as found:
+    with pytest.raises(RequestRefused) as found:
         await bob.api("GET", what.format(name))
     assert found.value.status == 404
 
 
 async def test_a_cursor_that_is_none(bob: Client) -> None:
-    with pytest.raises(Refused) as found:
+    with pytest.raises(RequestRefused) as found:
         await bob.api("GET", "/jobs?cursor=nonsense")
     assert found.value.fields.keys() == {"cursor"}
 
@@ -101,7 +101,7 @@ async def test_a_logdir_that_is_not_the_users(portal: Live, bob: Client) -> None
     job = await settled(bob, (await submit(bob))["id"])
     private = portal.state / "home/alice"
     for logdir in ("/root", str(private / "portal"), "relative", "/none/at/all", "/etc/passwd"):
-        with pytest.raises(Refused) as found:
+        with pytest.raises(RequestRefused) as found:
             await bob.api("PUT", f"/jobs/{job['id']}/tensorboard", {"logdir": logdir})
         assert found.value.fields.keys() == {"logdir"}, logdir
 
@@ -109,13 +109,13 @@ async def test_a_logdir_that_is_not_the_users(portal: Live, bob: Client) -> None
 @pytest.mark.parametrize("name", ["Bob!", "root;", "x" * 40])
 async def test_nobody_of_this_name_can_be_shared_with(bob: Client, name: str) -> None:
     job = await settled(bob, (await submit(bob))["id"])
-    with pytest.raises(Refused) as found:
+    with pytest.raises(RequestRefused) as found:
         await bob.api("PUT", f"/jobs/{job['id']}/shares/{name}")
     assert found.value.fields.keys() == {"username"}
 
 
 async def test_logs_of_every_kind(portal: Live, bob: Client) -> None:
-    """Five gigabytes, with the end at hand; no line ends; bytes that are no text; a missing one."""
+    """Five gigabytes with direct access to the end; no line ends; binary data; a missing log."""
     job = await settled(bob, (await submit(bob, "echo begin"))["id"])
     log = portal.state / f"home/bob/.local/share/portal/jobs/{job['id']}/stdout.log"
     os.truncate(log, 5 << 30)
@@ -135,7 +135,7 @@ async def test_logs_of_every_kind(portal: Live, bob: Client) -> None:
     assert "�" in await log_of(bob, job)
     log.unlink()
     log.symlink_to("/etc/passwd")
-    with pytest.raises(Refused):
+    with pytest.raises(RequestRefused):
         await log_of(bob, job)
     log.unlink()
     assert await log_of(bob, job) == ""
@@ -143,6 +143,6 @@ async def test_logs_of_every_kind(portal: Live, bob: Client) -> None:
 
 async def test_estimates_that_cannot_be(bob: Client) -> None:
     for resources, field in (({"nodes": 99}, "nodes"), ({"account": "nope"}, "account")):
-        with pytest.raises(Refused) as found:
+        with pytest.raises(RequestRefused) as found:
             await bob.api("POST", "/estimates", {"resources": {**SMALL, **resources}})
         assert found.value.fields.keys() == {f"resources.{field}"}

@@ -1,6 +1,7 @@
-"""Many submissions at once, some of them twice: each key is one job, and others are answered.
+"""Many concurrent submissions, some of them repeated: each key is one job, and other users are
+served.
 
-PORTAL_TEST_SUBMISSIONS is how many keys there are.
+PORTAL_TEST_SUBMISSIONS is the number of keys.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ from tests.live import Live, command
 
 pytestmark = pytest.mark.anyio
 
-# 1,000 passed, once in 97 s on two cores at a load of 11, most of it sbatch: 200 are for every day.
+# 1,000 passed, once in 97 s on two cores at a load of 11, most of it sbatch: 200 is the default.
 KEYS = int(os.environ.get("PORTAL_TEST_SUBMISSIONS", "200"))
 CONNECTIONS = 40
-MOST_MB = 150  # more than before: a portal that kept them all in memory would need far more
+MOST_MB = 150  # growth above the initial value: keeping all jobs in memory would need far more
 
 
 async def test_many_submissions_at_once(portal: Live) -> None:
-    """To a partition that is closed, so that nothing runs; every fourth key is sent twice."""
+    """To a closed partition, so that nothing runs; every fourth key is sent twice."""
     word = uuid.uuid4().hex
     before = memory_mb(portal)
     body = {"resources": {**SMALL, "partition": "debug"}, "name": word}
@@ -41,12 +42,12 @@ async def test_many_submissions_at_once(portal: Live) -> None:
     portal.exec_as("root", ["scontrol", "update", "PartitionName=debug", "State=DOWN"])
     try:
         async with portal.login("carol") as carol, portal.login("bob") as bob:
-            wishes = asyncio.gather(*(one(carol, key) for key in [*keys, *keys[::4]]))
+            bodies = asyncio.gather(*(one(carol, key) for key in [*keys, *keys[::4]]))
             answered = 0
-            while not wishes.done():
+            while not bodies.done():
                 await bob.api("GET", "/jobs")
                 answered += 1
-            made = await wishes
+            made = await bodies
             assert answered > 0
         by_id = {job["id"]: job for job in made}
         assert len(by_id) == KEYS
@@ -62,7 +63,7 @@ async def test_many_submissions_at_once(portal: Live) -> None:
 
 
 def memory_mb(live: Live) -> int:
-    """What the portal's process holds in memory."""
+    """Return the resident memory of the portal's process."""
     status = json.loads(command(live.state, "status", "--json").stdout)
     (pid,) = [part["pid"] for part in status["services"] if part["name"] == "portal"]
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()

@@ -1,5 +1,7 @@
-"""Portal, hub and nginx, each killed with -9 while a session is queued, starting and running with a
-cell that executes: nothing is lost."""
+"""Portal, hub and nginx, each killed with SIGKILL while a session is queued, starting or running.
+
+The running one executes a cell. Nothing is lost.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from cluster.client import Client, Refused
+from cluster.client import Client, RequestRefused
 from tests.live import Live
 from tests.patience import PATIENCE_S
 
@@ -18,7 +20,7 @@ pytestmark = pytest.mark.anyio
 
 PARTS = ["portal", "hub", "nginx"]
 SMALL = {"cpus": 1, "memory_gb": 2, "time_limit_minutes": 30}
-AWAY = (aiohttp.ClientError, ConnectionError, Refused)
+AWAY = (aiohttp.ClientError, ConnectionError, RequestRefused)
 
 
 @pytest.fixture
@@ -34,13 +36,13 @@ async def clear(client: Client) -> None:
 
 
 async def settled(client: Client, session_id: str) -> Any:
-    """The session once it runs or has ended, through whatever answers meanwhile."""
+    """Return the session once it runs or has ended; errors while a service restarts are retried."""
     async with asyncio.timeout(PATIENCE_S):
         while True:
             try:
                 session = await client.api("GET", f"/sessions/{session_id}")
             except AWAY as error:
-                if isinstance(error, Refused) and error.status < 500:
+                if isinstance(error, RequestRefused) and error.status < 500:
                     raise
             else:
                 if session["state"] in {"running", "ended"}:
@@ -49,7 +51,7 @@ async def settled(client: Client, session_id: str) -> Any:
 
 
 async def computes(client: Client, session: Any) -> str:
-    """What a new kernel of this session prints, through whatever answers meanwhile."""
+    """Return a new kernel's output in this session; errors while a service restarts are retried."""
     async with asyncio.timeout(PATIENCE_S):
         while True:
             try:
@@ -57,7 +59,7 @@ async def computes(client: Client, session: Any) -> str:
                 async with client.kernel(session) as kernel:
                     return (await kernel.run("print(6 * 7)")).text
             except AWAY as error:
-                if isinstance(error, Refused) and error.status < 500 and error.status != 424:
+                if isinstance(error, RequestRefused) and error.status < 500 and error.status != 424:
                     raise
             await asyncio.sleep(0.2)
 
@@ -108,7 +110,7 @@ async def test_killed_while_a_cell_executes(portal: Live, alice: Client, part: s
 
 
 async def _value(client: Client, session: Any, kernel_id: str) -> str:
-    """What the executing cell has left in its kernel, asked until the front door is back."""
+    """Return the executing cell's result from its kernel, retrying until nginx is back."""
     async with asyncio.timeout(PATIENCE_S):
         while True:
             try:

@@ -1,4 +1,4 @@
-"""The real thing: sudo from the portal's account, the installed launcher, a real Slurm."""
+"""The launcher with real sudo from the portal's account, as installed, and a real Slurm."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from uuid import uuid4
 
 import pytest
 
-from spawner.agent import Agents
 from spawner.errors import (
     HomeUnavailable,
+    JobNotFound,
     LauncherUnavailable,
-    NotFound,
     PathRefused,
     Rejected,
     Unreachable,
 )
-from spawner.model import JobInfo, JobSpec, Resources, SlurmState
-from spawner.slurm import Slurm
+from spawner.launcher.pool import LauncherPool
+from spawner.slurm.client import Slurm
+from spawner.slurm.model import JobInfo, JobSpec, Resources, SlurmState
 from tests.cluster.slurm_tools import (
     home_of,
     launcher_path,
@@ -40,7 +40,7 @@ pytestmark = pytest.mark.anyio
 GPU = Resources(partition="gpu", gpus=1, gpu_type="v100", memory_gb=0.25, time_limit_minutes=5)
 SMALL = replace(GPU, gpus=0, gpu_type=None)
 SLEEP = "#!/bin/sh\nsleep 120\n"
-BRIEFLY_S, PATIENTLY_S = 4.0, 60.0  # the launcher takes no longer ones
+BRIEFLY_S, PATIENTLY_S = 4.0, 60.0  # the longest that the launcher accepts
 
 
 @pytest.fixture(scope="module")
@@ -54,19 +54,21 @@ def slurm(portal: Live, commands: Path) -> Slurm:
 
 
 @pytest.fixture
-async def agents(portal: Live, commands: Path, slurm: Slurm) -> AsyncIterator[Agents]:
-    """A pool; what was submitted through it is cancelled afterwards."""
+async def agents(portal: Live, commands: Path, slurm: Slurm) -> AsyncIterator[LauncherPool]:
+    """A pool; jobs submitted through it are cancelled afterwards."""
     async with pool_of(portal, commands, PATIENTLY_S) as pool:
         yield pool
         for job in await slurm.jobs():
             if job.uuid and job.name == "launcher-test" and job.state is not SlurmState.ENDED:
-                with contextlib.suppress(NotFound):
-                    await slurm.cancel(job.job_id)
+                with contextlib.suppress(JobNotFound):
+                    await slurm.cancel(job.job_id, job.user)
 
 
 @contextlib.asynccontextmanager
-async def pool_of(portal: Live, commands: Path, slurm_timeout_s: float) -> AsyncIterator[Agents]:
-    pool = Agents(launcher_path(portal), commands / "sudo", slurm_timeout_s=slurm_timeout_s)
+async def pool_of(
+    portal: Live, commands: Path, slurm_timeout_s: float
+) -> AsyncIterator[LauncherPool]:
+    pool = LauncherPool(launcher_path(portal), commands / "sudo", slurm_timeout_s=slurm_timeout_s)
     try:
         yield pool
     finally:
@@ -97,7 +99,7 @@ async def in_state(slurm: Slurm, job_id: int, state: SlurmState) -> JobInfo:
     return found[0]
 
 
-async def log_of(agents: Agents, user: str, uuid: str, until_text: str) -> str:
+async def log_of(agents: LauncherPool, user: str, uuid: str, until_text: str) -> str:
     texts: list[str] = []
 
     async def there() -> bool:
@@ -111,7 +113,7 @@ async def log_of(agents: Agents, user: str, uuid: str, until_text: str) -> str:
 
 
 def launchers(portal: Live) -> set[int]:
-    """Processes of this cluster's launcher, without the sudos above them."""
+    """Return the processes of this cluster's launcher, without their sudo parents."""
     found = set()
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
@@ -128,7 +130,7 @@ def parent_of(pid: int) -> int:
     return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("PPid:"))
 
 
-async def test_a_job_as_alice(agents: Agents, slurm: Slurm, portal: Live) -> None:
+async def test_a_job_as_alice(agents: LauncherPool, slurm: Slurm, portal: Live) -> None:
     empty = spec(resources=GPU)
     script = (
         "#!/bin/bash -l\numask; ulimit -c; env; echo GPU $CUDA_VISIBLE_DEVICES; pwd; id -un\n"
@@ -172,7 +174,7 @@ async def test_a_job_as_alice(agents: Agents, slurm: Slurm, portal: Live) -> Non
     ],
 )
 async def test_refused_leaves_nothing(
-    agents: Agents, portal: Live, resources: Resources, code: str
+    agents: LauncherPool, portal: Live, resources: Resources, code: str
 ) -> None:
     job = spec(resources=resources)
     with pytest.raises(Rejected) as caught:
@@ -181,7 +183,7 @@ async def test_refused_leaves_nothing(
     assert not folder(portal, "alice", job.uuid).exists()
 
 
-async def test_cancel_is_for_ones_own(agents: Agents, slurm: Slurm) -> None:
+async def test_cancel_is_for_ones_own(agents: LauncherPool, slurm: Slurm) -> None:
     job_id = await agents.submit("bob", spec(), {})
     await running(slurm, job_id)
     with pytest.raises(Rejected) as caught:
@@ -189,14 +191,15 @@ async def test_cancel_is_for_ones_own(agents: Agents, slurm: Slurm) -> None:
     assert caught.value.code == "not-permitted"
     await agents.cancel("bob", job_id)
     await in_state(slurm, job_id, SlurmState.ENDED)
-    with pytest.raises(NotFound):
+    with pytest.raises(JobNotFound):
         await agents.cancel("bob", 4_000_000)
 
 
 async def test_a_step_beside_a_job(
-    agents: Agents, slurm: Slurm, portal: Live, commands: Path
+    agents: LauncherPool, slurm: Slurm, portal: Live, commands: Path
 ) -> None:
-    """It runs on the job's node, takes no GPU of it, outlives its launcher, and can be ended."""
+    """It runs on the job's node, occupies none of its GPUs, outlives its launcher, and can be
+    ended."""
     job = spec("#!/bin/sh\nsrun sleep 120\n", GPU)
     job_id = await agents.submit("alice", job, {})
     node = (await running(slurm, job_id)).nodes[0]
@@ -212,7 +215,7 @@ async def test_a_step_beside_a_job(
     await agents.close()
     assert f"portal-{uuid}" in steps_of(portal, job_id)
 
-    other = Agents(launcher_path(portal), commands / "sudo")
+    other = LauncherPool(launcher_path(portal), commands / "sudo")
     await other.end_step("alice", job_id, uuid)
 
     async def gone() -> bool:
@@ -244,7 +247,7 @@ async def test_slurmctld_down(portal: Live, commands: Path) -> None:
     assert not folder(portal, "alice", job.uuid).exists()
 
 
-async def test_killed_in_the_middle_of_a_request(agents: Agents, portal: Live) -> None:
+async def test_killed_in_the_middle_of_a_request(agents: LauncherPool, portal: Live) -> None:
     before = launchers(portal)
     await agents.info("alice")
     (launcher,) = launchers(portal) - before
@@ -263,7 +266,7 @@ async def test_killed_in_the_middle_of_a_request(agents: Agents, portal: Live) -
 
 
 async def test_it_ends_when_the_pool_does_even_without_its_sudo(
-    agents: Agents, portal: Live
+    agents: LauncherPool, portal: Live
 ) -> None:
     before = launchers(portal)
     await agents.info("bob")
@@ -278,7 +281,7 @@ async def test_it_ends_when_the_pool_does_even_without_its_sudo(
 
 
 @pytest.mark.parametrize("name", ["root", "slurm", "portal", "nobody", "nosuchuser"])
-async def test_not_everyone(agents: Agents, name: str) -> None:
+async def test_not_everyone(agents: LauncherPool, name: str) -> None:
     with pytest.raises(LauncherUnavailable):
         await agents.info(name)
 
@@ -296,7 +299,7 @@ def test_sudo_runs_nothing_else(portal: Live, commands: Path) -> None:
 
 @contextlib.contextmanager
 def small_home(portal: Live, user: str) -> Iterator[None]:
-    """A full file system in place of a home, as the head sees it."""
+    """A full file system instead of a home directory, on the head."""
     home = home_of(portal, user)
     uid = home.stat().st_uid
     options = f"size=16k,mode=700,uid={uid},gid={uid}"
@@ -307,7 +310,7 @@ def small_home(portal: Live, user: str) -> Iterator[None]:
         portal.exec_as("root", ["umount", "--lazy", str(home)])
 
 
-async def test_a_full_home(agents: Agents, portal: Live) -> None:
+async def test_a_full_home(agents: LauncherPool, portal: Live) -> None:
     job = spec()
     with small_home(portal, "bob"):
         with pytest.raises(HomeUnavailable, match="is full"):
@@ -317,7 +320,7 @@ async def test_a_full_home(agents: Agents, portal: Live) -> None:
         await agents.mkdir("bob", f".local/share/portal/jobs/{job.uuid}")
 
 
-async def test_a_missing_home(agents: Agents, portal: Live) -> None:
+async def test_a_missing_home(agents: LauncherPool, portal: Live) -> None:
     home = home_of(portal, "bob")
     aside = home.with_name("bob-aside")
     home.rename(aside)
@@ -328,7 +331,7 @@ async def test_a_missing_home(agents: Agents, portal: Live) -> None:
         aside.rename(home)
 
 
-async def test_a_link_in_the_way(agents: Agents, portal: Live) -> None:
+async def test_a_link_in_the_way(agents: LauncherPool, portal: Live) -> None:
     portal.exec_as("bob", ["sh", "-c", "mkdir -p elsewhere; ln -s elsewhere link"])
     try:
         with pytest.raises(PathRefused):

@@ -1,5 +1,7 @@
-"""Limits against a real Slurm: refused by the portal, obeyed by sbatch in a terminal, watched for
-changes by hand; accounts given and taken away; use counted from a real job."""
+"""Limits against a real Slurm: enforced by the portal and by sbatch, and monitored for drift.
+
+Also accounts granted and revoked, and usage counted from a real job.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from cluster.client import Client, Refused
+from cluster.client import Client, RequestRefused
 from tests.cluster.job_tools import SMALL, refused, settled, submit
 from tests.live import PYTHON, Live
 
@@ -40,22 +42,22 @@ async def bob(portal: Live) -> AsyncIterator[Client]:
 
 @pytest.fixture
 async def account(portal: Live, carol: Client) -> AsyncIterator[None]:
-    """An account of this test's own, and no limit of bob's left behind."""
-    told(portal, "add", "account", ACCOUNT, check=False)  # or it is there from a run before
+    """A separate account for this test; bob's limits are removed afterwards."""
+    run_sacctmgr(portal, "add", "account", ACCOUNT, check=False)  # it may exist from an earlier run
     try:
         yield
     finally:
         try:
             await carol.api("DELETE", BOB)
-        except Refused as error:
+        except RequestRefused as error:
             assert error.status == 404, error
         await until(lambda: bobs(portal) == ["research||||normal"] or accounts_only(portal))
-        told(portal, "remove", "user", "bob", "where", f"account={ACCOUNT}", check=False)
-        told(portal, "remove", "account", ACCOUNT, check=False)
+        run_sacctmgr(portal, "remove", "user", "bob", "where", f"account={ACCOUNT}", check=False)
+        run_sacctmgr(portal, "remove", "account", ACCOUNT, check=False)
 
 
-def told(live: Live, *words: str, check: bool = True) -> None:
-    """sacctmgr as its administrator, who changes things by hand."""
+def run_sacctmgr(live: Live, *words: str, check: bool = True) -> None:
+    """Run sacctmgr as a Slurm administrator who makes manual changes."""
     try:
         live.exec_as("root", ["sacctmgr", "-i", *words])
     except RuntimeError:
@@ -64,22 +66,24 @@ def told(live: Live, *words: str, check: bool = True) -> None:
 
 
 def bobs(live: Live) -> list[str]:
-    """Bob's associations, as Slurm has them."""
+    """Return bob's associations in Slurm."""
     columns = "format=account,partition,grptres,maxwall,qos"
     text = live.exec_as("root", ["sacctmgr", "-nP", "show", "assoc", "user=bob", columns])
     return sorted(text.split())
 
 
 def held(live: Live) -> set[str]:
-    """What slurmctld itself holds bob to: slurmdbd tells it, a moment later when it has just
-    begun."""
+    """Return the limits that slurmctld enforces for bob.
+
+    slurmdbd sends them to slurmctld, with a delay after slurmctld's start.
+    """
     argv = ["scontrol", "show", "assoc_mgr", "users=bob", "flags=assoc"]
     text = live.exec_as("root", argv).partition("UserName=bob(")[2]
     return set(re.split(r"[\s,(]+", text.replace("GrpTRES=", "").replace("MaxTRES", " ")))
 
 
 def accounts_only(live: Live) -> bool:
-    """Whether nothing is left but associations without limits."""
+    """Return whether only associations without limits are left."""
     return all(line.split("|")[1:4] == ["", "", ""] for line in bobs(live))
 
 
@@ -91,10 +95,10 @@ async def until(condition: Callable[[], bool]) -> None:
 
 
 async def put(client: Client, path: str, **body: Any) -> Any:
-    """Set a limit over whatever is there."""
+    """Set a limit, replacing the current version."""
     try:
         version = (await client.api("GET", path))["version"]
-    except Refused as error:
+    except RequestRefused as error:
         assert error.status == 404
         version = None
     return await client.api("PUT", path, {**body, "version": version})
@@ -103,7 +107,7 @@ async def put(client: Client, path: str, **body: Any) -> Any:
 async def drift_of(
     client: Client, field: str = "GPUs at once", *, accepted: bool = False, fresh: bool = True
 ) -> Any:
-    """What is shown of a change by hand, once it is; by itself, or when one asks."""
+    """Return a displayed drift once it exists, found by the loop or, with `fresh`, on request."""
     end = time.monotonic() + BOUND_S
     query = "?fresh=true" if fresh else ""
     while True:
@@ -116,7 +120,7 @@ async def drift_of(
 
 
 def in_a_terminal(live: Live, *options: str) -> subprocess.CompletedProcess[str]:
-    """sbatch as bob, who doesn't come by the portal."""
+    """Run sbatch as bob, bypassing the portal."""
     script = ["--parsable", "--mem=64M", "--time=5", "--output=/dev/null", "--wrap=sleep 300"]
     argv = [PYTHON, "-m", "cluster", "--state", str(live.state), "exec", "--user", "bob", "--"]
     return subprocess.run(
@@ -125,7 +129,7 @@ def in_a_terminal(live: Live, *options: str) -> subprocess.CompletedProcess[str]
 
 
 async def waits_for(live: Live, job_id: str) -> str:
-    """Why a job waits, once Slurm says more than that it has not looked yet."""
+    """Return the reason why a job is pending, once Slurm has considered it."""
     reason = ""
 
     def known() -> bool:
@@ -143,7 +147,7 @@ async def test_a_limit_holds_in_the_portal_and_in_a_terminal(
     answer = await put(carol, BOB, gpus=1, time_limit_minutes=30, partitions=["gpu", "debug"])
     assert answer["slurm"]["state"] == "written", answer
     assert "research||gres/gpu=1|00:30:00|normal" in bobs(portal)
-    told(portal, *BY_HAND, "MaxWall=40")  # is noticed while all that follows goes on
+    run_sacctmgr(portal, *BY_HAND, "MaxWall=40")  # is detected while everything below happens
     await until(lambda: {"gres/gpu=1", "MaxWallPJ=40"} <= held(portal))
 
     problem = await refused(bob, script="true", resources={**GPU, "gpus": 2})
@@ -177,14 +181,14 @@ async def test_a_limit_holds_in_the_portal_and_in_a_terminal(
 
 
 async def changed_by_hand(portal: Live, carol: Client) -> None:
-    """Noticed, mended, noticed again, accepted; a new limit ends that."""
+    """Detected, fixed, detected again, accepted; a new limit ends the acceptance."""
     item = await drift_of(carol, "Longest time", fresh=False)
     assert (item["wanted"], item["found"]) == ("30 minutes", "40 minutes")
     mended = await carol.api("POST", f"/admin/drift/{item['id']}/mend")
     assert [i for i in mended["items"] if i["username"] == "bob"] == []
     assert "research||gres/gpu=1|00:30:00|normal" in bobs(portal)
 
-    told(portal, *BY_HAND, "GrpTRES=gres/gpu=3")
+    run_sacctmgr(portal, *BY_HAND, "GrpTRES=gres/gpu=3")
     item = await drift_of(carol)
     await carol.api("POST", f"/admin/drift/{item['id']}/accept")
     item = await drift_of(carol, accepted=True)
@@ -206,7 +210,7 @@ async def accounts_come_and_go(portal: Live, carol: Client) -> None:
     job = in_a_terminal(portal, "--partition=cpu", f"--account={ACCOUNT}").stdout.strip()
     sacct = ["sacct", "-nX", "-j", job, "-o", "state"]
     try:
-        # Slurm minds the jobs that its database knows
+        # Slurm enforces limits on jobs that its database has
         await until(lambda: "RUNNING" in portal.exec_as("root", sacct))
         answer = await put(carol, BOB, accounts=["research"])
         assert answer["slurm"]["state"] == "refused", answer
@@ -220,7 +224,7 @@ async def accounts_come_and_go(portal: Live, carol: Client) -> None:
 
 
 async def test_use_is_counted_from_accounting(portal: Live, carol: Client, bob: Client) -> None:
-    """A GPU for a few seconds; accounting is read again soon while somebody looks on."""
+    """A GPU for a few seconds; accounting is read again soon while a user views the page."""
     job = await submit(bob, "sleep 5", resources=GPU)
     await settled(bob, job["id"])
     month = f"{datetime.now(UTC):%Y-%m}"

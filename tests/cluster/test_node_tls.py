@@ -1,5 +1,8 @@
-"""TLS to the nodes, switched on in a running cluster: what ran before goes on in the clear, what
-starts from then on proves itself, and both do so when it is switched off again."""
+"""TLS to the nodes, switched on and off in a running cluster.
+
+Sessions started before continue without TLS; later ones use it, and both continue when it is
+switched off again.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from typing import Any
 import pytest
 
 from cluster.client import Client
-from cluster.paths import Paths
+from cluster.config.paths import Paths
 from portal.node_ca import DOMAIN
 from tests.cluster.job_tools import scalars
 from tests.live import Live, command
@@ -41,7 +44,7 @@ print("looked")
 
 
 class Switch:
-    """The setting in the cluster's own file, and what an operator does after changing it."""
+    """The setting in the cluster's own file, and an operator's steps after changing it."""
 
     def __init__(self, portal: Live) -> None:
         self.portal = portal
@@ -51,14 +54,14 @@ class Switch:
         self.bundle = str(self.folder / "ca.crt")
 
     def turn(self, *, on: bool) -> None:
-        """What the authority has signed stays known when it is off: nothing new gets any."""
+        """Switch TLS; when off, existing certificates stay trusted, but no new ones are issued."""
         self.folder.mkdir(exist_ok=True, mode=0o755)
         shutil.chown(self.folder, int(self.portal.exec_as("portal", ["id", "-u"])))
         file = f'node_ca_certificate_file = "{self.bundle}"'
         self._write(f"{self.before}node_tls = {str(on).lower()}\n{file}\n")
 
     def back(self) -> None:
-        """As the cluster was raised."""
+        """Restore the initial settings."""
         self._write(self.before)
 
     def _write(self, text: str) -> None:
@@ -99,7 +102,7 @@ async def started(alice: Client, name: str) -> Any:
 
 
 async def answers(portal: Live, session: Any) -> None:
-    """In a browser of its own: an nginx that starts anew closes the connections of others."""
+    """Use a new browser, because a starting nginx closes existing connections."""
     async with portal.login("alice") as alice:
         await alice.open_lab(session)
         async with alice.kernel(session) as kernel:
@@ -107,13 +110,13 @@ async def answers(portal: Live, session: Any) -> None:
 
 
 async def draws(portal: Live, board: Any) -> None:
-    """The TensorBoard shows what the session wrote."""
+    """Check that the TensorBoard shows the session's data."""
     async with portal.login("alice") as alice:
         assert len(await scalars(alice, board)) == 1
 
 
 def served_at(portal: Live, session: Any) -> tuple[str, int]:
-    """Where the session's server listens, as the gate tells nginx."""
+    """Return the address of the session's server, as the gate gives it to nginx."""
     file = Paths(portal.state).portal_home / "portal.db"
     sql = "SELECT target_host, target_port FROM sessions WHERE id = ?"
     with contextlib.closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as database:
@@ -122,7 +125,8 @@ def served_at(portal: Live, session: Any) -> tuple[str, int]:
 
 
 def shown(address: tuple[str, int], bundle: str, name: str) -> str:
-    """The name in the certificate, for whoever asks for `name` there; or why it won't do."""
+    """Return the name in the certificate for a client that expects `name`, or the reason for
+    failure."""
     context = ssl.create_default_context(cafile=bundle)
     try:
         with (

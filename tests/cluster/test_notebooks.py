@@ -45,7 +45,7 @@ async def alice(portal: Live) -> AsyncIterator[Client]:
 
 
 def write(portal: Live, name: str, *sources: str) -> None:
-    """A notebook in alice's home, without a word about its kernel."""
+    """Write a notebook in alice's home directory, without kernel metadata."""
     cells = [
         {"cell_type": "code", "metadata": {} if number else {"tags": ["parameters"]},
          "source": source, "execution_count": None, "outputs": [], "id": f"cell-{number}"}
@@ -74,9 +74,9 @@ async def test_a_notebook_runs_in_the_environment_of_its_language(
     for language, submitted in zip(LANGUAGES, await asyncio.gather(*wanted), strict=True):
         assert submitted["environment"] == language.environment
         job = await settled(alice, submitted["id"], timeout_s=180)
-        said = await log_of(alice, job)
-        assert job["outcome"] == "completed", (said, await log_of(alice, job, stream="stderr"))
-        assert SAYS[language.environment] in said
+        output = await log_of(alice, job)
+        assert job["outcome"] == "completed", (output, await log_of(alice, job, stream="stderr"))
+        assert SAYS[language.environment] in output
         copy = executed(job, f"{language.environment}-{mark}.ipynb")
         injected = [c for c in copy["cells"] if "injected-parameters" in c["metadata"]["tags"]]
         assert len(injected) == 1
@@ -86,7 +86,7 @@ async def test_a_notebook_runs_in_the_environment_of_its_language(
 
 
 def executed(job: Any, name: str) -> Any:
-    """The executed copy that was kept."""
+    """Return the executed copy that was kept."""
     copy = json.loads((Path(job["logdir"]) / name).read_text())
     for cell in copy["cells"]:
         cell["metadata"].setdefault("tags", [])

@@ -1,5 +1,8 @@
-"""A person from their first day to their last, against the demo's own directory and Slurm: created,
-given a home, a password changed at the first login, a session; locked; deleted with their files."""
+"""A user's life cycle with the demo's own directory and Slurm.
+
+Creation, home directory, password change at the first login, a session; locking; deletion with
+files.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from cluster.client import Client, Refused
+from cluster.client import Client, RequestRefused
 from tests.cluster.job_tools import SMALL
 from tests.live import Live
 
@@ -26,7 +29,7 @@ CSV = f"username;surname;groups\n{NAME};Newton;portal-users\nleibniz;;portal-use
 
 
 async def until(what: Callable[[], Awaitable[Any]]) -> Any:
-    """What this gives, once it gives something."""
+    """Poll until a truthy value is returned, and return that."""
     end = time.monotonic() + BOUND_S
     while not (found := await what()):
         assert time.monotonic() < end, "waited in vain"
@@ -34,14 +37,14 @@ async def until(what: Callable[[], Awaitable[Any]]) -> Any:
     return found
 
 
-async def refusal(client: Client, method: str, path: str, body: Any = None) -> Refused:
-    with pytest.raises(Refused) as caught:
+async def refusal(client: Client, method: str, path: str, body: Any = None) -> RequestRefused:
+    with pytest.raises(RequestRefused) as caught:
         await client.api(method, path, body)
     return caught.value
 
 
 async def home_run(carol: Client, task: str) -> Any:
-    """The person's run of this kind, once it has ended."""
+    """Return the user's run of this kind, once it has ended."""
 
     async def ended() -> Any:
         runs = (await carol.api("GET", f"{USERS}/{NAME}"))["home_runs"]
@@ -55,7 +58,7 @@ async def absent(home: Path) -> bool:
 
 
 async def archived(folder: Path, name: str) -> bool:
-    """Whether there is an archive of that name, complete, and no second one."""
+    """Return whether there is a complete archive with that name; there must be no second one."""
     found = [file.name for file in await asyncio.to_thread(lambda: list(folder.glob(f"{name}*")))]
     assert found in ([], [f"{name}.tar.gz"])
     return bool(found)
@@ -64,7 +67,7 @@ async def archived(folder: Path, name: str) -> bool:
 async def gone(carol: Client) -> bool:
     try:
         await carol.api("GET", f"{USERS}/{NAME}")
-    except Refused as error:
+    except RequestRefused as error:
         assert error.status == 404, error
         return True
     return False
@@ -74,22 +77,26 @@ async def test_from_the_first_day_to_the_last(portal: Live) -> None:
     home = portal.state / "home" / NAME
     async with portal.login("carol") as carol:
         tried = await carol.api("POST", f"{USERS}/import", {"csv": CSV, "dry_run": True})
-        results = [(row["username"], row["result"], row["field"]) for row in tried["rows"]]
-        assert results == [(NAME, "would_create", None), ("leibniz", "error", "surname")]
-        new = {"username": NAME, "given_name": "Isaac", "surname": "Newton"}
-        made = await carol.api("POST", USERS, {**new, "groups": ["portal-users"]})
+        results = [
+            (row["username"], row["result"], [one["field"] for one in row["findings"]])
+            for row in tried["rows"]
+        ]
+        assert results == [(NAME, "would_create", []), ("leibniz", "error", ["surname"])]
+        assert tried["rows"][0]["slurm_account"] == "research", "the default of the settings"
+        # only names: login group, Slurm account and home directory come from the settings
+        made = await carol.api("POST", USERS, {"username": NAME, "surname": "Newton"})
         first, person = made["password"]["password"], made["person"]
+        assert person["groups"] == ["portal-users"]
 
         run = await home_run(carol, "create")
         assert (run["state"], run["output"]) == ("done", f"{home} was made.\n")
         status = home.stat()
         assert (status.st_uid, status.st_gid) == (person["uid"], person["gid"])
         assert status.st_mode & 0o777 == 0o700
-        # NSS knows them on the nodes, Slurm by the account that their limit names
+        # NSS resolves the user on the nodes, Slurm by the account in the user's limit
         assert portal.exec_as(NAME, ["id", "-un"], node="node01").strip() == NAME
-        limit = {"accounts": ["research"]}
-        given = await carol.api("PUT", f"/admin/limits/person/{NAME}", limit)
-        assert given["slurm"]["state"] == "written", given
+        ready = (await carol.api("GET", f"{USERS}/{NAME}"))["readiness"]
+        assert {name: one["answer"] for name, one in ready.items()} == dict.fromkeys(ready, "yes")
 
         async with Client(portal.base_url) as newton:
             begun = await newton.login(NAME, first)
@@ -111,7 +118,8 @@ async def test_from_the_first_day_to_the_last(portal: Live) -> None:
             await carol.api("POST", f"{USERS}/{NAME}/lock")
             async with Client(portal.base_url) as late:
                 body = {"username": NAME, "password": OWN_PASSWORD}
-                assert "locked" in str(await refusal(late, "POST", "/login", body))
+                # a browser without an earlier login gets no information about the lock
+                assert "wrong-credentials" in str(await refusal(late, "POST", "/login", body))
             assert (await newton.api("GET", "/me"))["username"] == NAME, "a lock ends no session"
             await carol.api("POST", f"{USERS}/{NAME}/unlock")
 
@@ -119,7 +127,7 @@ async def test_from_the_first_day_to_the_last(portal: Live) -> None:
             await carol.api("DELETE", f"{USERS}/{NAME}", leaving)
             assert (await refusal(newton, "GET", "/me")).status == 401
         await until(lambda: gone(carol))
-        await until(lambda: absent(home))  # it is moved away first, and packed then
+        await until(lambda: absent(home))  # it is moved away first, and archived then
         await until(lambda: archived(portal.state / "state" / "homes", f"{NAME}-{person['uid']}"))
         (left,) = (await carol.api("GET", f"{USERS}?state=deleted&query={NAME}"))["items"]
         assert left["former_username"] == NAME

@@ -1,5 +1,8 @@
-"""Environments without a container, against everything real: kernels, terminals and jobs with
-modules loaded by Lmod, and in a virtualenv; and what is said where a module is missing."""
+"""Environments without a container: kernels, terminals and jobs with real Lmod modules or a
+virtualenv.
+
+Also the message where a module is missing.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from cluster.client import Client
-from cluster.paths import Paths
+from cluster.client import Client, origin_of
+from cluster.config.paths import Paths
 from tests.cluster.job_tools import SMALL, log_of, settled
 from tests.live import Live
 from tests.patience import PATIENCE_S
@@ -59,7 +62,7 @@ async def alice(portal: Live) -> AsyncIterator[Client]:
 
 @pytest.fixture(scope="module")
 async def catalog(portal: Live, alice: Client) -> AsyncIterator[Path]:
-    """The site's folder with two more files, taken in by the running portal."""
+    """The site's folder with two more files, reloaded by the running portal."""
     folder = Paths(portal.state).catalog
     files = {
         folder / "environments" / "missing_module.yaml": MISSING,
@@ -125,7 +128,7 @@ async def running(alice: Client, jobs: dict[str, Any]) -> AsyncIterator[Any]:
 
 @pytest.fixture(scope="module")
 def wheel(portal: Live) -> Path:
-    """A package of one line, in alice's home."""
+    """A package of one line, in alice's home directory."""
     path = Paths(portal.state).home / "alice" / "onething-1.0-py3-none-any.whl"
     about = "Metadata-Version: 2.1\nName: onething\nVersion: 1.0\n"
     with zipfile.ZipFile(path, "w") as file:
@@ -137,7 +140,7 @@ def wheel(portal: Live) -> Path:
 
 
 def seen(text: str) -> Any:
-    """What SHOW printed."""
+    """Return the output of SHOW."""
     return json.loads(next(line for line in text.splitlines() if line.startswith("{")))
 
 
@@ -179,8 +182,8 @@ async def test_what_pip_installs_is_the_user_s_own_and_lasts(
 ) -> None:
     packages = Paths(portal.state).home / "alice/.local/share/portal/packages"
     async with alice.kernel(running, environment) as kernel:
-        said = await kernel.run(f"%pip install --no-index {wheel}")
-        assert "Successfully installed onething-1.0" in said.text, said
+        output = await kernel.run(f"%pip install --no-index {wheel}")
+        assert "Successfully installed onething-1.0" in output.text, output
         assert (await kernel.run("import onething; print(onething.__file__)")).text.startswith(
             str(packages / environment)
         )
@@ -201,12 +204,12 @@ async def test_terminals_on_the_node_and_inside_have_modules(
 
 
 async def _terminal(client: Client, session: Any, body: Any) -> str:
-    """What a terminal shows up to the answer of TERMINAL, as one line."""
+    """Return a terminal's output up to the answer of TERMINAL, as one line."""
     made = await client.jupyter(session, "POST", "api/terminals", body)
-    url = f"{client.base_url}{session['url']}terminals/websocket/{made['name']}"
+    url = f"{client.address(session['url'])}terminals/websocket/{made['name']}"
     shown = ""
     async with (
-        client.http.ws_connect(url, origin=client.base_url) as socket,
+        client.http.ws_connect(url, origin=origin_of(url)) as socket,
         asyncio.timeout(PATIENCE_S),
     ):
         await socket.send_json(["set_size", 50, 500])
@@ -254,8 +257,8 @@ async def test_a_job_whose_module_is_missing_fails_with_a_sentence(
     job = await settled(alice, jobs["missing"]["id"], timeout_s=PATIENCE_S)
     assert job["outcome"] == "failed"
     assert await log_of(alice, job) == ""
-    said = await log_of(alice, job, stream="stderr")
-    assert f"portal: the module no-such-module/2 can't be loaded on {job['node']}: " in said
+    output = await log_of(alice, job, stream="stderr")
+    assert f"portal: the module no-such-module/2 can't be loaded on {job['node']}: " in output
 
 
 async def test_each_node_loads_the_modules_for_its_ranks(

@@ -1,5 +1,8 @@
-"""The main job against everything real: cells in a container in an allocation, TensorBoard, the
-end; and that nobody else gets anywhere."""
+"""The main workflow with a real cluster: cells in a container in an allocation, TensorBoard, the
+end.
+
+No other user gets access to any of it.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,12 @@ import asyncio
 import re
 from collections.abc import AsyncIterator
 from typing import Any
+from urllib.parse import urlsplit
 
 import aiohttp
 import pytest
 
-from cluster.client import Client, Refused
+from cluster.client import Client, RequestRefused, origin_of
 from tests.live import Live
 from tests.patience import PATIENCE_S
 
@@ -105,12 +109,12 @@ async def test_terminals_on_the_node_and_in_the_container(alice: Client, running
 
 
 async def _terminal(client: Client, session: Any, body: Any, say: str) -> str:
-    """What a terminal shows after a command, up to the command's answer."""
+    """Return a terminal's output after a command, up to the command's answer."""
     made = await client.jupyter(session, "POST", "api/terminals", body)
-    url = f"{client.base_url}{session['url']}terminals/websocket/{made['name']}"
+    url = f"{client.address(session['url'])}terminals/websocket/{made['name']}"
     shown = ""
     async with (
-        client.http.ws_connect(url, origin=client.base_url) as socket,
+        client.http.ws_connect(url, origin=origin_of(url)) as socket,
         asyncio.timeout(PATIENCE_S),
     ):
         await socket.send_json(["stdin", say + "\r"])
@@ -127,16 +131,16 @@ async def test_a_scalar_is_read_back_through_tensorboard(alice: Client, running:
     board = await alice.wait_tensorboard(running["id"])
     assert board["state"] == "running", board["reason"]
     assert [point[1] for point in await _scalars(alice, board)] == [0, 1, 2, 3, 4]
+    shown = await alice.open_tensorboard(board)
     await alice.api("DELETE", f"/sessions/{running['id']}/tensorboard")
-    async with alice.http.get(f"{alice.base_url}{board['url']}") as answer:
-        assert answer.status == 424
+    assert await alice.status_of(shown) == 424
     again = await alice.wait_tensorboard(running["id"])
     assert len(await _scalars(alice, again)) == 5
 
 
 async def _scalars(client: Client, board: Any) -> Any:
-    """The points of `loss`, once TensorBoard has read its folder."""
-    url = f"{client.base_url}{board['url']}data/plugin/scalars/scalars?run=.&tag=loss"
+    """Return the points of `loss`, once TensorBoard has read its folder."""
+    url = f"{await client.open_tensorboard(board)}data/plugin/scalars/scalars?run=.&tag=loss"
     async with asyncio.timeout(PATIENCE_S):
         while True:
             async with client.http.get(url) as answer:
@@ -165,42 +169,45 @@ async def _board(client: Client, session: Any) -> Any:
 
 async def test_others_are_refused_everywhere(portal: Live, alice: Client, running: Any) -> None:
     board = await alice.wait_tensorboard(running["id"])
+    shown = await alice.open_tensorboard(board)
     async with portal.login("bob") as bob:
         for path in (f"/sessions/{running['id']}", f"/sessions/{running['id']}/log"):
-            with pytest.raises(Refused) as refused:
+            with pytest.raises(RequestRefused) as refused:
                 await bob.api("GET", path)
             assert refused.value.status == 404
-        with pytest.raises(Refused):
+        with pytest.raises(RequestRefused):
             await bob.api("DELETE", f"/sessions/{running['id']}")
-        assert await _status(bob, f"{running['url']}lab") == 403
-        assert await _status(bob, f"{running['url']}api/status") == 403
-        assert await _status(bob, board["url"]) == 404
+        assert await bob.enter(f"{running['url']}lab") == 403
+        assert await bob.status_of(f"{running['url']}api/status") == 403
+        with pytest.raises(RequestRefused) as refused:
+            await bob.open_tensorboard(board)
+        assert refused.value.status == 404
+        assert await bob.enter(shown) == 404  # alice's own address, including the ticket
+        assert await bob.status_of(shown) == 404
+        url = f"{running['url']}api/events/subscribe"
         with pytest.raises(aiohttp.WSServerHandshakeError) as handshake:
-            await bob.http.ws_connect(f"{bob.base_url}{running['url']}api/events/subscribe")
+            await bob.http.ws_connect(bob.address(url), origin=origin_of(url))
         assert handshake.value.status == 403
-    async with Client(portal.base_url) as nobody:
-        assert await _status(nobody, f"{running['url']}api/status") == 401
-        assert await _status(nobody, board["url"]) == 401
-
-
-async def _status(client: Client, path: str) -> int:
-    async with client.http.get(f"{client.base_url}{path}", allow_redirects=False) as answer:
-        return answer.status
+    async with Client(portal.base_url) as anonymous:
+        assert await anonymous.status_of(f"{running['url']}api/status") == 401
+        assert await anonymous.status_of(shown) == 401
 
 
 async def test_a_neighbour_on_the_node_gets_nothing_from_the_port(
     portal: Live, running: Any
 ) -> None:
-    """The server's address can be reached from the node; its doors stay shut without a token."""
+    """The server is reachable from the node, but refuses requests without a token."""
     answers = portal.exec_as(
-        "bob", ["/usr/bin/python3", "-c", KNOCK, running["url"]], node=running["node"]
+        "bob",
+        ["/usr/bin/python3", "-c", KNOCK, urlsplit(running["url"]).path],
+        node=running["node"],
     ).split()
     assert answers
     assert set(answers) <= {"401", "403", "404"}
 
 
 async def test_a_second_session_of_the_same_name_is_refused(alice: Client, running: Any) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(RequestRefused) as refused:
         await alice.start_session(name=running["name"])
     assert refused.value.status == 409
     assert "name" in refused.value.fields
@@ -220,12 +227,12 @@ async def test_tensorboard_runs_on_after_the_session_has_ended(alice: Client) ->
     assert len(await _scalars(alice, board)) == 5
     await alice.api("DELETE", f"/sessions/{session['id']}/tensorboard")
     await alice.api("DELETE", f"/sessions/{session['id']}")
-    with pytest.raises(Refused):
+    with pytest.raises(RequestRefused):
         await alice.api("GET", f"/sessions/{session['id']}")
 
 
 async def test_a_session_that_must_wait_says_why(alice: Client) -> None:
-    """The account's two GPUs are all it may use; Slurm says so, and so do we."""
+    """The account is limited to two GPUs; the portal passes Slurm's reason on."""
     teaching = {**GPU, "account": "teaching", "gpus": 2}
     first = await alice.start_session(name="first", resources=teaching)
     second = await alice.start_session(name="second", resources=teaching)

@@ -11,10 +11,10 @@ from uuid import uuid4
 
 import pytest
 
-from spawner.errors import NotFound, Rejected, Unreachable
-from spawner.model import JobInfo, Outcome, SlurmState, WallLimit
-from spawner.slurm import Slurm
-from spawner.watcher import Pace, Watcher
+from spawner.errors import JobNotFound, Rejected, Unreachable
+from spawner.slurm.client import Slurm
+from spawner.slurm.model import JobInfo, Outcome, SlurmState, WallLimit
+from spawner.slurm.watcher import Pace, Watcher
 from tests.cluster.slurm_tools import make_bin, quickly, slurm_conf, stopped, until
 from tests.live import Live
 
@@ -30,7 +30,7 @@ def slurm(portal: Live, tmp_path_factory: pytest.TempPathFactory) -> Slurm:
 
 @pytest.fixture
 def submitted(portal: Live) -> Iterator[list[int]]:
-    """Ids of jobs to be cancelled afterwards."""
+    """Ids of jobs that are cancelled afterwards."""
     jobs: list[int] = []
     yield jobs
     if jobs:
@@ -124,8 +124,8 @@ async def test_the_gpus_that_jobs_named_for_each_node(
              ("--gpus=2",), ("--ntasks=2", "--gpus-per-task=1"), ())  # fmt: skip
     for options in asked:
         submit(portal, submitted, "alice", "exit", "--hold", "--partition=gpu", *options)
-    told = {job.job_id: job.gpus for job in await slurm.jobs()}
-    assert [told[job_id] for job_id in submitted] == [
+    gpus_by_job = {job.job_id: job.gpus for job in await slurm.jobs()}
+    assert [gpus_by_job[job_id] for job_id in submitted] == [
         (("v100", 2),), (("gpu", 1),), (("v100", 1),), (), (), (),
     ]  # fmt: skip
 
@@ -145,17 +145,17 @@ async def test_the_portal_may_end_and_extend_anyones_job(
     await in_state(slurm, job_id, SlurmState.RUNNING)
     await slurm.set_time_limit(job_id, 20)
     assert (await find(slurm, job_id)).time_limit_minutes == 20
-    await slurm.cancel(job_id)
+    await slurm.cancel(job_id, "bob")
     ended = await in_state(slurm, job_id, SlurmState.ENDED)
     assert ended.outcome is Outcome.CANCELLED
-    with contextlib.suppress(NotFound):  # until Slurm has forgotten it, this is no error
-        await slurm.cancel(job_id)
+    with contextlib.suppress(JobNotFound):  # no error until Slurm has forgotten it
+        await slurm.cancel(job_id, "bob")
 
 
 async def test_what_bounds_a_jobs_time_though_not_the_portals_changes(
     slurm: Slurm, portal: Live, submitted: list[int]
 ) -> None:
-    """What the portal has to look at itself before it lengthens anything."""
+    """The portal must check these limits itself before it extends a job."""
     job_id = submit(portal, submitted, "bob", "sleep 60")
     job = await in_state(slurm, job_id, SlurmState.RUNNING)
     name = f"bounds-{job_id}"
@@ -179,13 +179,13 @@ async def test_what_bounds_a_jobs_time_though_not_the_portals_changes(
     finally:
         portal.exec_as("root", [*bob, "MaxWallDurationPerJob=-1"])
         portal.exec_as("root", ["scontrol", "delete", f"ReservationName={name}"])
-        await slurm.cancel(job_id)
+        await slurm.cancel(job_id, "bob")
 
 
 async def test_what_is_not_there(slurm: Slurm) -> None:
-    with pytest.raises(NotFound):
-        await slurm.cancel(4_000_000)
-    with pytest.raises((NotFound, Rejected)):
+    with pytest.raises(JobNotFound):
+        await slurm.cancel(4_000_000, "bob")
+    with pytest.raises((JobNotFound, Rejected)):
         await slurm.set_time_limit(4_000_000, 5)
 
 
@@ -196,7 +196,12 @@ async def test_slurmctld_down(slurm: Slurm, portal: Live, tmp_path: Path) -> Non
     known = watcher.at
     impatient = Watcher(brief)
     with stopped(portal, "slurmctld"):
-        for act in (brief.jobs(), brief.nodes(), brief.cancel(1), brief.set_time_limit(1, 5)):
+        for act in (
+            brief.jobs(),
+            brief.nodes(),
+            brief.cancel(1, "bob"),
+            brief.set_time_limit(1, 5),
+        ):
             with pytest.raises(Unreachable):
                 await act
         await impatient.look()
@@ -211,7 +216,7 @@ async def test_slurmctld_down(slurm: Slurm, portal: Live, tmp_path: Path) -> Non
 
 
 class Forgetful(Slurm):
-    """A Slurm whose controller has forgotten a job; its accounting has not."""
+    """A Slurm whose controller has forgotten a job, while its accounting has not."""
 
     forgotten: frozenset[int] = frozenset()
 
@@ -244,7 +249,7 @@ async def test_a_job_that_vanishes_ends_by_accounting_alone(
 
     await until(looked_again)
     assert state() is SlurmState.RUNNING, "accounting has not said that it ended"
-    await slurm.cancel(job_id)
+    await slurm.cancel(job_id, "alice")
     await until(lambda: is_in(SlurmState.ENDED))
     found = watcher.by_uuid(uuid, "alice", job_id)
     assert found is not None

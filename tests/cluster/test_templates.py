@@ -1,6 +1,6 @@
-"""The shipped templates as jobs of a real Slurm: what they leave behind, and how they end.
+"""The shipped templates as jobs of a real Slurm: their results, and how they end.
 
-Those that train a framework, and those of several nodes, run in test_frameworks.py.
+Templates that train a framework, and multi-node ones, run in test_frameworks.py.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def test_an_array_has_a_task_for_each_combination(portal: Live, root: Path) -> N
     run.completed()
     last = [scalars(run.logdir / f"task-{task}", "loss")[-1] for task in range(4)]
     assert len(set(last)) == 4
-    assert last[3] < last[1]  # more neurons, but above all the faster rate
+    assert last[3] < last[1]  # more neurons, but above all the higher rate
 
 
 def test_a_job_continues_where_it_was(portal: Live, root: Path) -> None:
@@ -67,9 +67,9 @@ def test_a_job_continues_where_it_was(portal: Live, root: Path) -> None:
     portal.exec_as("alice", ["scancel", "--batch", "--signal=USR1", str(run.job_id)])
     run.says("back to the queue")
     run.start_now()
-    said = run.completed()
-    assert said.count("beginning anew") == 1
-    assert said.count("beginning with epoch") == 1
+    output = run.completed()
+    assert output.count("beginning anew") == 1
+    assert output.count("beginning with epoch") == 1
     assert len(scalars(run.logdir, "loss")) == 24
 
 
@@ -85,8 +85,8 @@ def test_a_notebook_runs_with_parameters_and_its_copy_is_kept(portal: Live, root
     portal.exec_as("alice", ["/bin/sh", "-c", script])
     given = {"notebook": "~/it's.ipynb", "parameters": ["count=[1, 2]", "text=$(id) 'x'"]}
     run = run_template(portal, root, "notebook", given)
-    said = run.completed()
-    assert "[1, 2] $(id) 'x' True" in said
+    output = run.completed()
+    assert "[1, 2] $(id) 'x' True" in output
     copy = json.loads((run.logdir / "it's.ipynb").read_text())
     assert [cell["outputs"][0]["text"] for cell in copy["cells"] if cell["id"] == "b"]
 
@@ -97,7 +97,7 @@ def test_a_notebook_that_fails_is_a_job_that_failed(portal: Live, root: Path) ->
     assert "none.ipynb" in run.said()
 
 
-BENCHMARK_S = 1500.0  # frameworks are imported, models made and changed
+BENCHMARK_S = 1500.0  # frameworks are imported, models built and changed
 SMALL_BENCHMARKS: list[tuple[str, dict[str, Any], dict[str, Any], int]] = [
     (
         "bench-training",
@@ -132,10 +132,10 @@ def test_a_benchmark_prints_and_keeps_its_figures(
     rows: int,
 ) -> None:
     run = run_template(portal, root, name, given, gpus=0, **resources)
-    said = run.completed(BENCHMARK_S)
+    output = run.completed(BENCHMARK_S)
     kept = json.loads((run.logdir / "results.json").read_text())
     assert len(kept["rows"]) == rows
-    assert all(heading in said for heading in kept["headings"])
+    assert all(heading in output for heading in kept["headings"])
     figures = [value for row in kept["rows"] for value in row if isinstance(value, float)]
     assert figures
     assert all(figure > 0 for figure in figures)

@@ -11,6 +11,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import time
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 
+from spawner import guard
 from tests.patience import PATIENCE_S
 from tests.portal.hub_portal import until
 from tests.portal.hub_stand import ROOT, RUNTIME, account, give, write_private
@@ -43,15 +45,23 @@ writer.close()
 """
 
 
+def _set() -> asyncio.Event:
+    event = asyncio.Event()
+    event.set()
+    return event
+
+
 @dataclass
 class Portal:
-    """The portal's /node routes for one tensorboard."""
+    """The portal's /node routes for one TensorBoard."""
 
     secret: str = "s" * 43
     port: int | None = None
     not_yet: int = 2
     unwanted: asyncio.Event = field(default_factory=asyncio.Event)
     reports: list[dict[str, str]] = field(default_factory=list)
+    hold: asyncio.Event = field(default_factory=_set)
+    """Reports are answered once it is set."""
     url: str = ""
 
     async def hello(self, request: web.Request) -> web.Response:
@@ -72,6 +82,7 @@ class Portal:
     async def report(self, request: web.Request) -> web.Response:
         self._check(request)
         self.reports.append(await request.json())
+        await self.hold.wait()
         return web.Response(status=204)
 
     def _check(self, request: web.Request) -> None:
@@ -88,9 +99,10 @@ class Board:
     config: dict[str, Any]
     process: subprocess.Popen[bytes]
 
-    @property
-    def headers(self) -> dict[str, str]:
-        return {"X-Portal-Secret": self.config["guard"]}
+    def signed(self, path: str, key: str | None = None) -> dict[str, str]:
+        """Return the headers of a request signed as the portal does."""
+        signature = guard.sign(key or self.config["guard_key"], "GET", path, time.time())
+        return {guard.SIGNATURE_HEADER: signature}
 
     @property
     def node_dir(self) -> Path:
@@ -122,7 +134,7 @@ class Board:
         return (await until(status, "the end"))[0]
 
     def family(self) -> list[int]:
-        """The pids of the serving process and of its data server."""
+        """Return the pids of the serving process and of its data server."""
         return [pid for child in children(self.process.pid) for pid in (child, *children(child))]
 
     def end(self) -> None:
@@ -133,7 +145,7 @@ class Board:
 
 
 def seen_by_others(pid: int) -> bytes:
-    """A process's arguments and initial environment."""
+    """Return a process's arguments and initial environment."""
     return b"".join(Path(f"/proc/{pid}/{name}").read_bytes() for name in ("cmdline", "environ"))
 
 
@@ -162,7 +174,7 @@ def lay_out(folder: Path, url: str) -> dict[str, Any]:
         "uuid": os.urandom(16).hex(),
         "tensorboard_id": BOARD,
         "secret": "s" * 43,
-        "guard": "g" * 43,
+        "guard_key": "g" * 43,
         "portal_url": url,
         "username": "alice",
         "logdir": str(runs),
@@ -217,34 +229,37 @@ async def board(portal: Portal) -> AsyncIterator[Board]:
             board.end()
 
 
-async def test_nobody_without_the_guards_secret(board: Board) -> None:
+async def test_only_what_is_signed_with_the_guards_key(board: Board) -> None:
     await board.up()
     for path in ("/", f"{PREFIX}/", f"{PREFIX}/data/runs", f"{PREFIX}/index.html"):
         assert (await board.get(path))[0] == 403, path
-        wrong = {"X-Portal-Secret": board.config["secret"]}  # the other one
-        assert (await board.get(path, **wrong))[0] == 403, path
-        wrong = {"X-Portal-Secret": board.config["guard"] + "x"}
-        assert (await board.get(path, **wrong))[0] == 403, path
+        key = board.config["guard_key"]
+        for wrong in (board.config["secret"], key + "x"):
+            assert (await board.get(path, **board.signed(path, wrong)))[0] == 403, path
+            assert (await board.get(path, **{guard.SIGNATURE_HEADER: wrong}))[0] == 403, path
+        for other in (f"{path}?x", "/data/environment"):
+            assert (await board.get(path, **board.signed(other)))[0] == 403, path
 
 
 async def test_its_runs_and_scalars(board: Board) -> None:
     await board.up()
-    assert (await board.get(f"{PREFIX}/", **board.headers))[0] == 200
-    assert (await board.get("/data/runs", **board.headers))[0] == 404
+    for path, expected in ((f"{PREFIX}/", 200), ("/data/runs", 404)):
+        assert (await board.get(path, **board.signed(path)))[0] == expected
 
     async def runs() -> str | None:
-        status, text = await board.get(f"{PREFIX}/data/runs", **board.headers)
+        path = f"{PREFIX}/data/runs"
+        status, text = await board.get(path, **board.signed(path))
         assert status == 200
         return text if "one" in text else None
 
     await until(runs, "the run in TensorBoard")
     path = f"{PREFIX}/data/plugin/scalars/scalars?run=one&tag=loss"
-    status, text = await board.get(path, **board.headers)
+    status, text = await board.get(path, **board.signed(path))
     assert (status, len(json.loads(text))) == (200, 10)
 
 
 async def test_the_data_server_is_out_of_others_reach(board: Board) -> None:
-    """Either it listens in a network of its own, or it isn't there and the log says why."""
+    """Either it listens in a private network, or it does not run and the log has the reason."""
     await board.up()
     serving, *data_servers = board.family()
     if not data_servers:
@@ -269,6 +284,22 @@ async def test_ends_when_the_portal_wants_it_no_more(board: Board) -> None:
     assert board.portal.reports == [{"event": "exiting", "message": "TensorBoard was ended"}]
     await until(lambda: gone(family), "the end of all its processes")
     assert not board.node_dir.exists()
+
+
+async def test_its_port_is_nobodys_until_the_portal_knows_of_its_end(board: Board) -> None:
+    """After a kill, as for lack of memory, or an orderly end, another program could otherwise
+    get requests."""
+    await board.up()
+    board.portal.hold.clear()
+    os.kill(children(board.process.pid)[0], signal.SIGKILL)
+    await until(lambda: _true(bool(board.portal.reports)), "the report")
+    assert board.portal.port is not None
+    with socket.socket() as other, pytest.raises(OSError, match="in use"):
+        other.bind(("127.0.0.1", board.portal.port))
+    board.portal.hold.set()
+    assert await board.ended() == 1
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", board.portal.port))
 
 
 async def test_ends_with_its_step(board: Board) -> None:
@@ -296,7 +327,7 @@ async def test_nothing_is_left_lying_about(board: Board) -> None:
         "node.log",
         "runs",
     }
-    for secret in ("secret", "guard"):
+    for secret in ("secret", "guard_key"):
         assert board.config[secret] not in board.log()
         for pid in (board.process.pid, *board.family()):
             assert board.config[secret].encode() not in seen_by_others(pid)
@@ -315,12 +346,16 @@ async def test_a_logdir_that_can_not_be_made(portal: Portal) -> None:
     assert "/proc/nothing" in portal.reports[0]["message"]
 
 
+async def _true(value: bool) -> bool | None:
+    return value or None
+
+
 async def gone(pids: list[int]) -> bool | None:
     return all(not alive(pid) for pid in pids) or None
 
 
 def alive(pid: int) -> bool:
-    """Running; a process that has ended but has not been reaped is not."""
+    """Return whether a process runs; one that has ended but has not been reaped does not."""
     try:
         status = Path(f"/proc/{pid}/status").read_text()
     except OSError:
@@ -329,6 +364,6 @@ def alive(pid: int) -> bool:
 
 
 def listening(table: Path) -> set[int]:
-    """The ports that are listened on, from proc(5)'s net/tcp."""
+    """Return the listening ports, from proc(5)'s net/tcp."""
     rows = [line.split() for line in table.read_text().splitlines()[1:]]
     return {int(row[1].rpartition(":")[2], 16) for row in rows if row[3] == "0A"}

@@ -1,9 +1,9 @@
-"""What an ordinary user does with an environment, for test_images_train.py.
+"""An ordinary user's operations with an environment, for test_images_train.py.
 
-`python train_user.py enter SETUP.json ACT NAME`, started as root in a mount namespace of its own,
-makes the user known there, becomes that user and runs itself again with the nodes' virtualenv as
-`act SETUP.json ACT NAME`. That starts the environment's kernel as a session would, runs the cells
-of its starter notebook (or another), or interrupts an endless one, and prints what it saw as JSON.
+`python train_user.py enter SETUP.json ACT NAME`, started as root in a new mount namespace, adds the
+user there, switches to it and runs itself again with the nodes' virtualenv as `act SETUP.json ACT
+NAME`. That starts the environment's kernel as a session would, runs the cells of its starter
+notebook (or another), or interrupts an endless one, and prints its observations as JSON.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def enter() -> None:
 
 @contextmanager
 def _kernel(name: str) -> Iterator[tuple[Any, Any]]:
-    """The environment's kernel and its client, as jupyter_server would make them."""
+    """Run the environment's kernel and its client, as jupyter_server would create them."""
     from jupyter_client.kernelspec import KernelSpecManager
     from jupyter_client.manager import KernelManager
 
@@ -75,18 +75,18 @@ def train(name: str) -> dict[str, Any]:
 
 
 def interrupt(name: str) -> dict[str, Any]:
-    """Interrupt a cell that would never end, then ask the same kernel for a sum."""
+    """Interrupt a cell that would never end, then calculate a sum in the same kernel."""
     endless, total = SETUP["endless"][name], SETUP["sum"][name]
     with _kernel(name) as (manager, client):
         request = client.execute(endless)
-        _wait_for(client.get_iopub_msg, request, "stream")  # it says that it is in its loop
+        _wait_for(client.get_iopub_msg, request, "stream")  # it prints from within its loop
         manager.interrupt_kernel()
         content = _wait_for(client.get_shell_msg, request, "execute_reply")["content"]
         return {"error": content.get("ename"), "after": _printed(client, total)}
 
 
 def _printed(client: Any, code: str) -> str:
-    """What a cell prints. Shortly after an interrupt a kernel may refuse it: then it's repeated."""
+    """Return a cell's output; repeat it if the kernel refuses it shortly after an interrupt."""
     deadline = time.monotonic() + DEADLINE_S
     while True:
         request = client.execute(code)
@@ -98,7 +98,7 @@ def _printed(client: Any, code: str) -> str:
 
 
 def cell(name: str) -> dict[str, Any]:
-    """Run the cell that the test gives."""
+    """Run the cell that the test provides."""
     with _kernel(name) as (_, client):
         return _run(client, SETUP["cells"][name])
 
@@ -133,7 +133,7 @@ def _run(client: Any, code: str) -> dict[str, Any]:
 
 
 def _end_what_is_left() -> None:
-    """What a kernel leaves behind is Slurm's to end, and here ours: the user is the test's own."""
+    """End all remaining processes of the test's user, which Slurm would otherwise do."""
     for folder in Path("/proc").glob("[0-9]*"):
         pid = int(folder.name)
         try:
@@ -144,7 +144,7 @@ def _end_what_is_left() -> None:
 
 
 def _scalars(logdir: Path) -> dict[str, list[float]]:
-    """What the event files below the folder hold, as TensorBoard reads them."""
+    """Return the content of the event files below the folder, as TensorBoard reads them."""
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
     from tensorboard.util import tensor_util
 

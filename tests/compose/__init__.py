@@ -1,1 +1,1 @@
-"""docker-compose.yml run for real, by a Docker of the tests' own: `make test-compose`."""
+"""docker-compose.yml run by a separate Docker for the tests: `make test-compose`."""

@@ -1,10 +1,9 @@
-"""`python -m tests.compose --state-root DIR [COMMAND…]`: run a command with a Docker of its own.
+"""`python -m tests.compose --state-root DIR [COMMAND…]`: run a command with a separate Docker.
 
-The Docker, all its containers, networks, rules of the firewall and mounts live in namespaces that
-end with this program, however it ends; what it keeps lies in DIR/compose. Inside, 127.0.0.1 is
-another one than the machine's: no port of the machine is taken, and several may run side by side.
-slirp4netns gives it the way out, without a rule on the machine. By default the command is pytest on
-these tests.
+The Docker, all its containers, networks, firewall rules and mounts live in namespaces that end with
+this program, however it ends; its data is in DIR/compose. Inside, 127.0.0.1 is not the machine's:
+no port of the machine is taken, and several runs are possible in parallel. slirp4netns provides
+outgoing connections, without a rule on the machine. The default command is pytest on these tests.
 """
 
 from __future__ import annotations
@@ -19,9 +18,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from cluster.machine import folder as make_folder
-from cluster.machine import locked, wait_for
-from cluster.paths import CHECKOUT, Paths
+from cluster.config.paths import CHECKOUT, Paths
+from cluster.host.machine import folder as make_folder
+from cluster.host.machine import locked, wait_for
 from tests.compose.packages import provide
 
 CGROUPS = Path("/sys/fs/cgroup")
@@ -35,14 +34,14 @@ def main() -> int:
     parser.add_argument("--state-root", type=Path, required=True)
     parser.add_argument("command", nargs=argparse.REMAINDER)
     asked = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that all that was started ends
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that everything started here ends
     folder = make_folder(asked.state_root.resolve() / "compose")
     command = asked.command or [sys.executable, "-m", "pytest", str(Path(__file__).parent)]
     environment = {**os.environ, "PORTAL_STATE_ROOT": str(asked.state_root.resolve())}
     with locked(folder / "lock"):
         programs, base = provide(folder)
         cgroup = Paths(folder).token
-        _clear(folder, cgroup)  # what a run left that was killed
+        _clear(folder, cgroup)  # left by a killed run
         try:
             with _namespaces(
                 folder, [str(programs), str(base), cgroup], command, environment
@@ -56,7 +55,10 @@ def main() -> int:
 def _namespaces(
     folder: Path, what: Sequence[str], command: Sequence[str], environment: dict[str, str]
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """tests.compose.inside with the command, in namespaces with a way out. Leaving it ends all."""
+    """Run tests.compose.inside with the command, in namespaces with outgoing connections.
+
+    Leaving the block ends everything.
+    """
     go, network_is_up = os.pipe()
     init = [str(Path(what[0]) / "usr/bin/tini-static"), "-s", "--"]
     inside = [sys.executable, "-m", "tests.compose.inside", str(go), str(folder), *what, "--"]
@@ -77,21 +79,21 @@ def _namespaces(
 
 @contextmanager
 def _way_out(process: subprocess.Popen[bytes], network_is_up: int) -> Iterator[None]:
-    """The namespaces' network, by a program that speaks for it as any other of this machine."""
+    """Give the namespaces a network, provided by a user-mode program."""
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
     wait_for(lambda: bool(children.read_text().strip()), "the namespaces", PATIENCE_S)
     pid = children.read_text().split()[0]
     wait_for(lambda: _apart(pid), "a network namespace", PATIENCE_S)
-    ready, said = os.pipe()
-    options = ["--configure", "--mtu=1500", "--disable-host-loopback", f"--ready-fd={said}"]
+    ready, ready_writer = os.pipe()
+    options = ["--configure", "--mtu=1500", "--disable-host-loopback", f"--ready-fd={ready_writer}"]
     slirp = subprocess.Popen(
         [*CAGE, "slirp4netns", *options, pid, "tap0"],
-        pass_fds=[said],
+        pass_fds=[ready_writer],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    os.close(said)
+    os.close(ready_writer)
     try:
         if os.read(ready, 1) != b"1":
             raise RuntimeError("slirp4netns gives no network")
@@ -109,13 +111,13 @@ def _apart(pid: str) -> bool:
 
 
 def _clear(folder: Path, cgroup: str) -> None:
-    """What lies outside the namespaces: the containers' cgroups, and what nobody needs any more."""
-    wait_for(lambda: _removed(cgroup), "the containers' cgroups to empty", PATIENCE_S)
+    """Remove what lies outside the namespaces: the containers' cgroups, and the run folder."""
+    wait_for(lambda: _try_remove(cgroup), "the containers' cgroups to empty", PATIENCE_S)
     shutil.rmtree(folder / "run", ignore_errors=True)
 
 
-def _removed(cgroup: str) -> bool:
-    """Innermost first; a folder whose last process is still ending is busy for a moment."""
+def _try_remove(cgroup: str) -> bool:
+    """Remove cgroups, innermost first. Return False while a last process is still ending."""
     tops = [path / cgroup for path in (CGROUPS, *CGROUPS.iterdir()) if (path / cgroup).is_dir()]
     for top in tops:
         inner = sorted(top.rglob("*/"), key=lambda path: len(path.parts), reverse=True)

@@ -1,4 +1,4 @@
-"""The project, built once; up when the first test begins, and gone when the last has ended."""
+"""The project: built once, started before the first test, and removed after the last."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Within the namespaces: dockerd, and the command that wants it. Started by tests.compose alone.
+"""The program within the namespaces: dockerd, and the command. Started by tests.compose only.
 
     python -m tests.compose.inside FD FOLDER PROGRAMS BASE CGROUP -- COMMAND…
 
-FD is readable once there is a network.
+FD becomes readable once there is a network.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from cluster.machine import PATH, folder, run, succeeds, wait_for, write
+from cluster.host.machine import PATH, folder, run, succeeds, wait_for, write
 from tests.compose.packages import BASE_IMAGE, PLUGINS
 
 CGROUPS = Path("/sys/fs/cgroup")
@@ -40,12 +40,12 @@ def main() -> int:
             try:
                 return process.wait()
             except BaseException:
-                process.terminate()  # it takes its containers down; then all of this ends
+                process.terminate()  # it stops its containers; then everything ends
                 raise
 
 
 def _mount(state: Path) -> None:
-    """What a machine has for itself: /run, a view of its own network, a device for all users."""
+    """Mount a private /run and a view of the own network, and open a device to all users."""
     run(["mount", "-t", "tmpfs", "-o", "mode=755", "run", "/run"])
     kept = folder(state / "run" / "cgroups")
     run(["mount", "--rbind", str(CGROUPS), str(kept)])
@@ -59,7 +59,7 @@ def _mount(state: Path) -> None:
 
 
 def _environment(state: Path, programs: Path) -> dict[str, str]:
-    """With which `docker` is the one of the tests."""
+    """Return the environment in which `docker` uses the tests' Docker."""
     config = {"cliPluginsExtraDirs": [str(programs / PLUGINS)]}
     write(state / "config" / "config.json", json.dumps(config))
     return {
@@ -71,7 +71,7 @@ def _environment(state: Path, programs: Path) -> dict[str, str]:
 
 @contextmanager
 def _engine(state: Path, programs: Path, cgroup: str) -> Iterator[None]:
-    """dockerd, from when it answers until it has ended."""
+    """Run dockerd until the block ends; yields once it answers."""
     places = [f"--data-root={state}/docker", f"--exec-root={state}/run/exec"]
     places += [f"--pidfile={state}/run/docker.pid", f"--host=unix://{state}/run/docker.sock"]
     how = ["--storage-driver=overlay2", "--mtu=1400", f"--cgroup-parent=/{cgroup}"]
@@ -96,12 +96,12 @@ def _engine(state: Path, programs: Path, cgroup: str) -> Iterator[None]:
 
 
 def _tidy(base: Path) -> None:
-    """Nothing of an earlier run but its layers, and the base image there."""
+    """Remove an earlier run's containers and volumes, but not its layers; load the base image."""
     if containers := _docker("ps", "--all", "--quiet").split():
         _docker("rm", "--force", *containers)
     _docker("volume", "prune", "--all", "--force")
     _docker("network", "prune", "--force")
-    _docker("image", "prune", "--force")  # what an earlier build called by the names of this one
+    _docker("image", "prune", "--force")  # an earlier build's images with the names of this build's
     _docker("builder", "prune", "--force", "--keep-storage", KEPT_CACHE)
     label = f"base={base.name}"
     if not _docker("images", "--quiet", "--filter", f"label={label}", BASE_IMAGE).strip():

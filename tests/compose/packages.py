@@ -1,5 +1,7 @@
-"""What the tests' own Docker is made of: Debian packages, unpacked into the state folder, and the
-base image that the Dockerfile begins with, made of Debian packages too. No registry is asked."""
+"""The software of the tests' Docker: Debian packages, unpacked into the state folder.
+
+The Dockerfile's base image is made of Debian packages too. No registry is used.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +15,11 @@ from tests.recording.packages import download
 
 SUITE = "trixie"
 BASE_IMAGE = "debian:trixie-slim"
-# not runc: another release's wants another C library; the machine's own package serves
+# not runc: another release's needs another C library; the machine's own package is used
 PACKAGES = ("docker.io", "docker-cli", "containerd", "tini", "docker-compose", "docker-buildx")
 PLUGINS = Path("usr/libexec/docker/cli-plugins")
 SITE_CERTIFICATES = Path("/usr/local/share/ca-certificates")
-# what the site's own authorities sign is believed inside, too: package sources may be behind them
+# the site's own certificate authorities are trusted inside, too: package sources may need them
 _HOOK = (
     f'mkdir -p "$1{SITE_CERTIFICATES}";'
     f' for file in {SITE_CERTIFICATES}/*.crt; do test ! -e "$file" ||'
@@ -26,7 +28,7 @@ _HOOK = (
 
 
 def provide(folder: Path) -> tuple[Path, Path]:
-    """The unpacked programs and the base image's archive, made where they aren't there yet."""
+    """Return the unpacked programs and the base image's archive, creating missing ones."""
     programs, base = folder / "programs", folder / f"base-{_name()}.tar"
     if not (programs.is_dir() and base.exists()):
         packages = download(SUITE, folder, PACKAGES)
@@ -36,11 +38,11 @@ def provide(folder: Path) -> tuple[Path, Path]:
 
 
 def _name() -> str:
-    """Other settings or certificates of the site's make another image."""
-    told = hashlib.sha256(_HOOK.encode() + apt_settings().encode())
+    """Return a name that changes with the site's apt settings and certificates."""
+    hasher = hashlib.sha256(_HOOK.encode() + apt_settings().encode())
     for file in sorted(SITE_CERTIFICATES.glob("*.crt")):
-        told.update(file.read_bytes())
-    return told.hexdigest()[:12]
+        hasher.update(file.read_bytes())
+    return hasher.hexdigest()[:12]
 
 
 def _unpack(packages: Path, programs: Path) -> None:
@@ -56,7 +58,7 @@ def _make_base(sources: Path, base: Path) -> None:
     for old in base.parent.glob("base-*.tar"):
         old.unlink()
     fresh, options = base.with_name("base.new.tar"), base.with_name("apt.conf")
-    options.write_text(apt_settings(), encoding="utf-8")  # they go into the image, too
+    options.write_text(apt_settings(), encoding="utf-8")  # part of the image, too
     how = ["--quiet", "--variant=minbase", "--include=ca-certificates"]
     how += [f"--aptopt={options}", f"--customize-hook={_HOOK}"]
     subprocess.run(["mmdebstrap", *how, SUITE, str(fresh), str(sources)], check=True)

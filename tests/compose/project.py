@@ -1,4 +1,4 @@
-"""docker-compose.yml as an operator uses it: the tests' hand on it, and a browser."""
+"""docker-compose.yml as an operator uses it, with a browser."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 
 
 class ComposeFailed(Exception):
-    """`docker compose` didn't; the message has its last words, and what the services said."""
+    """`docker compose` failed; the message has its last output, and the services' logs."""
 
 
 @dataclass
@@ -29,7 +29,7 @@ class Project:
     _credentials: dict[str, Any] = field(default_factory=dict)
 
     def compose(self, *arguments: str) -> str:
-        """Its output; raises ComposeFailed."""
+        """Run `docker compose` and return its output. Raises ComposeFailed."""
         done = subprocess.run(
             ["docker", "compose", "--ansi", "never", *arguments],
             cwd=CHECKOUT,
@@ -40,8 +40,8 @@ class Project:
             check=False,
         )
         if done.returncode != 0:
-            said = "" if arguments[0] == "logs" else self.compose("logs", "--tail", "40")
-            words = f"{done.stdout[-4000:]}\n{done.stderr[-4000:]}\n{said}"
+            output = "" if arguments[0] == "logs" else self.compose("logs", "--tail", "40")
+            words = f"{done.stdout[-4000:]}\n{done.stderr[-4000:]}\n{output}"
             raise ComposeFailed(f"docker compose {' '.join(arguments)}: {words}")
         return done.stdout
 
@@ -49,7 +49,7 @@ class Project:
         self.compose("up", "--detach", "--wait")
 
     def containers(self) -> list[dict[str, Any]]:
-        """What `docker inspect` says of each, one-shot services included."""
+        """Return the output of `docker inspect` for each container, including one-shot services."""
         names = self.compose("ps", "--all", "--quiet").split()
         done = subprocess.run(["docker", "inspect", *names], capture_output=True, check=True)
         found: list[dict[str, Any]] = json.loads(done.stdout)
@@ -66,8 +66,8 @@ class Project:
     @property
     def credentials(self) -> dict[str, Any]:
         if not self._credentials:
-            said = self.compose("run", "--rm", "--no-TTY", "setup", "credentials")
-            self._credentials = json.loads(said)
+            output = self.compose("run", "--rm", "--no-TTY", "setup", "credentials")
+            self._credentials = json.loads(output)
         return self._credentials
 
     @property
@@ -75,7 +75,7 @@ class Project:
         return str(self.credentials["base_url"])
 
     def tls(self) -> ssl.SSLContext:
-        """Believes the project's own authority, and nobody else."""
+        """Return a TLS context that trusts only the project's own authority."""
         authority = self.execute("nginx", "cat", "/srv/cluster/etc/ca.crt")
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.load_verify_locations(cadata=authority)
@@ -83,7 +83,7 @@ class Project:
 
     @asynccontextmanager
     async def login(self, username: str) -> AsyncIterator[Client]:
-        """A browser in which this person is logged in."""
+        """A browser in which this user is logged in."""
         async with Client(self.base_url, self.tls()) as client:
             await client.login(username, self.credentials["users"][username])
             yield client

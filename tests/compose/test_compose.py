@@ -1,6 +1,6 @@
-"""The main job over TLS on two hosts, and what is left of it when parts die and when all goes down.
+"""The main workflow over TLS on two hosts, and its state after services die and after a shutdown.
 
-One project for all of them, in this order.
+One project for all of the tests, in this order.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from cluster.client import Client, Refused
+from cluster.client import Client, RequestRefused
 from cluster.demo import TRAIN
 from tests.compose.project import Project, docker
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
 
-# a node has 4: two such sessions fit on no single one
+# a node has 4: two such sessions do not fit on one
 RESOURCES = {"partition": "cpu", "cpus": 3, "memory_gb": 2, "time_limit_minutes": 60}
 PORTALS = {"portal": 8001, "portal-standby": 8002}
 HOST = "import os, platform; print(platform.node(), bool(os.environ.get('APPTAINER_NAME')))"
@@ -36,13 +36,13 @@ async def session(client: Client, name: str) -> Any:
 
 
 async def until_served(client: Client, timeout_s: float = PATIENCE_S) -> None:
-    """Until the portal answers; while nobody does, nginx says so with 503."""
+    """Wait until the portal answers; without a leader, nginx responds with 503."""
     async with asyncio.timeout(timeout_s):
         while True:
             try:
                 await client.api("GET", "/me")
                 return
-            except Refused as refused:
+            except RequestRefused as refused:
                 assert refused.status == 503
                 await asyncio.sleep(0.1)
 
@@ -51,14 +51,14 @@ async def test_the_main_job_with_kernels_on_two_hosts(project: Project) -> None:
     async with project.login("alice") as client:
         first, second = await session(client, "one"), await session(client, "two")
         async with client.kernel(first) as kernel, client.kernel(second) as other:
-            said = [(await each.run(HOST, PATIENCE_S)).text.split() for each in (kernel, other)]
-            assert sorted(said) == [["node01", "True"], ["node02", "True"]]
+            output = [(await each.run(HOST, PATIENCE_S)).text.split() for each in (kernel, other)]
+            assert sorted(output) == [["node01", "True"], ["node02", "True"]]
             assert {first["node"], second["node"]} == {"node01", "node02"}
             trained = await kernel.run(TRAIN, PATIENCE_S)
             assert trained.status == "ok", trained.error
         board = await client.wait_tensorboard(first["id"], timeout_s=PATIENCE_S)
         assert board["state"] == "running", board["reason"]
-        data = f"{project.base_url}{board['url']}data/plugin/scalars/scalars?run=.&tag=loss"
+        data = f"{await client.open_tensorboard(board)}data/plugin/scalars/scalars?run=.&tag=loss"
         async with client.http.get(data) as answer:
             points = await answer.json()
         assert points[-1][2] < points[0][2]
@@ -92,21 +92,22 @@ async def test_the_front_door_speaks_http_2_under_a_certificate_of_its_own(
 async def test_nobody_else_comes_in_and_nothing_else_is_reached(project: Project) -> None:
     async with project.login("alice") as client, project.login("bob") as bob:
         (live,) = (await client.api("GET", "/sessions?state=live"))["items"]
-        async with bob.http.get(f"{project.base_url}{live['url']}api/status") as answer:
-            assert answer.status == 403
+        assert await bob.enter(live["url"]) == 403
+        assert await bob.status_of(f"{live['url']}api/status") == 403
     published = [
         (port, binding["HostIp"])
         for container in project.containers()
         for port, bindings in (container["NetworkSettings"]["Ports"] or {}).items()
         for binding in bindings or ()
     ]
-    assert published == [("8443/tcp", "127.0.0.1")]
+    # the origins of the portal's pages, of notebooks, and of TensorBoards
+    assert sorted(published) == [(f"{port}/tcp", "127.0.0.1") for port in (8443, 8444, 8445)]
     for container in project.containers():
         settings = container["HostConfig"]
         once = container["Config"]["Labels"]["com.docker.compose.service"] == "images"
         assert settings["ReadonlyRootfs"] is not once, container["Name"]
         assert settings["Privileged"] is once, container["Name"]
-    # what a user's program on a node may ask for
+    # addresses that a user's program on a node may try
     for address in ("10.77.0.1/8001", "10.77.0.1/8081"):
         refused = f"exec 3<>/dev/tcp/{address}"
         script = f"timeout 5 bash -c '{refused}' 2>/dev/null || echo refused"
@@ -121,13 +122,13 @@ async def test_secrets_are_files_of_their_services_alone(project: Project) -> No
     )
     assert {line.split()[0] for line in files.splitlines()} == {"600"}
     for container in project.containers():
-        told = " ".join([*container["Config"]["Env"], *(container["Config"]["Cmd"] or ())])
+        environment = " ".join([*container["Config"]["Env"], *(container["Config"]["Cmd"] or ())])
         for password in project.credentials["users"].values():
-            assert password not in told
+            assert password not in environment
 
 
 def leader(project: Project) -> str:
-    """The service that acts, by what each says of itself; none for a moment after one has died."""
+    """Return the leading service, by its own metrics; none shortly after one has died."""
     for service, port in PORTALS.items():
         script = f"curl --silent http://127.0.0.1:{port}/metrics || true"
         if "portal_leads 1.0" in project.execute("hub", "sh", "-c", script):
@@ -150,7 +151,7 @@ async def test_the_portal_that_acts_dies_and_neither_session_nor_job_is_lost(
             kept = await kernel.run(REMEMBER, PATIENCE_S)
             assert kept.status == "ok", kept.error
             before = project.container(first)["State"]["StartedAt"]
-            # everything of its account; what is left of the container is its pid 1, which follows
+            # all processes of its account; the container's pid 1 is left, and ends next
             project.compose("exec", "--no-TTY", "--detach", first, "bash", "-c", "kill -KILL -1")
             answer = await kernel.run("print(kept)", PATIENCE_S)
             assert answer.text == "42\n"
@@ -178,13 +179,13 @@ async def test_down_and_up_again_with_all_that_was_kept(project: Project) -> Non
         assert [job["id"] for job in (await client.api("GET", "/jobs"))["items"]] == [
             job["id"] for job in before["items"]
         ]
-        async with asyncio.timeout(PATIENCE_S):  # the nodes went away under the session
+        async with asyncio.timeout(PATIENCE_S):  # the nodes disappeared under the session
             while (await client.api("GET", "/sessions?state=live"))["items"]:
                 await asyncio.sleep(0.2)
         third = await session(client, "three")
         async with client.kernel(third) as kernel:
-            said = await kernel.run("print(open('/srv/cluster/home/alice/kept').read())")
-            assert said.text == "here\n"
+            output = await kernel.run("print(open('/srv/cluster/home/alice/kept').read())")
+            assert output.text == "here\n"
         await client.stop_session(third["id"], timeout_s=PATIENCE_S)
 
 

@@ -1,7 +1,7 @@
 """The commands of docs/install.md, in their order.
 
-A block of them is what stands between ```sh and ```; a comment `<!-- test: NAME -->` before it
-names it, where a test does something of its own there. Blocks have the heading that they are under.
+A block is the text between ```sh and ```. A comment `<!-- test: NAME -->` before it names it, where
+a test has a step of its own. Blocks are assigned to their headings.
 """
 
 from __future__ import annotations

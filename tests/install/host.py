@@ -1,5 +1,7 @@
-"""A cluster as a site has it, without the portal, on whose head /etc, /opt and the like may be
-written to: changes lie in a folder of the test's, and are gone with it.
+"""A cluster without the portal, as at a site, with a writable head.
+
+/etc, /opt and similar folders can be written to: changes lie in a folder of the test, and are
+removed with it.
 """
 
 from __future__ import annotations
@@ -10,11 +12,11 @@ from pathlib import Path
 
 from tests.cluster.one_machine import CHECKOUT, Cluster, argv_of
 
-# what an installation writes to, below /
+# the folders that an installation writes to, below /
 OVERLAID = ("etc", "opt", "usr/local", "var/lib", "var/backups")
 
-# The head's files of /etc are mounted one by one; an overlay hides such mounts, so they are copied
-# into it first. The portal's accounts and rules, which `cluster` gives every head, go.
+# The head's files of /etc are mounted one by one. An overlay hides such mounts, so they are copied
+# into it first. The portal's accounts and rules, which `cluster` gives every head, are removed.
 FRESH = """
 set -eu
 work=$1; shift
@@ -41,7 +43,7 @@ mount --bind $work/shared /opt/portal
 ln --symbolic --force $SLURM_CONF $work/slurm/slurm.conf
 cp --no-dereference $work/slurm/slurm.conf /etc/slurm/
 """
-# A node sees the shared folder and nothing else of the installation.
+# A node has the shared folder and nothing else of the installation.
 SHARE = """
 set -eu
 mount -t tmpfs -o mode=755 opt /opt
@@ -52,7 +54,7 @@ if [ -d /etc/slurm ]; then mount --bind $1/slurm /etc/slurm; fi
 
 
 class Host(Cluster):
-    """The head, as root's terminal there. `values` are its shell's."""
+    """The head with a root terminal. `values` are the shell's variables."""
 
     def __init__(self, state: Path, values: Mapping[str, str]) -> None:
         super().__init__(state)
@@ -65,7 +67,7 @@ class Host(Cluster):
             self.exec("sh", "-c", SHARE, "sh", str(self.work), node=node)
 
     def shell(self, text: str, stdin: str = "", timeout_s: float = 900) -> str:
-        """Run commands as the document has them; the first that fails is the test's failure."""
+        """Run commands of the document; the first failure fails the test."""
         values = "".join(f"export {name}={value}\n" for name, value in self.values.items())
         script = f"set -euo pipefail\numask 022\n{values}{text}"
         argv = argv_of(self.state, "exec", "--user", "root", "--", "bash", "-c", script)

@@ -1,7 +1,7 @@
-"""docs/install.md, as a new operator follows it: on a Slurm and LDAP cluster without the portal.
+"""docs/install.md, followed as by a new operator on a Slurm and LDAP cluster without the portal.
 
-The commands are the document's own. A test puts in its own values, and does what only systemd
-could: it starts what the rendered units say. `make test-install`; the tests build on each other.
+The commands are the document's own. A test provides its own values, and replaces systemd: it starts
+the commands of the rendered units. `make test-install`; the tests build on each other.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LATER = [block for block in STEPS if block.heading.startswith("Upgrade")]
 
 
 class Site(Host):
-    """The installed portal, its services started as their units say."""
+    """The installed portal, with its services started as defined by their units."""
 
     def __init__(self, state: Path, values: dict[str, str], facts: dict[str, Any]) -> None:
         super().__init__(state, values)
@@ -59,7 +59,7 @@ class Site(Host):
         )
 
     def stop(self, name: str) -> None:
-        """As systemd does: the main process alone is told."""
+        """Stop a service as systemd does: only the main process is signaled."""
         process = self.running.pop(name)
         if process.poll() is None:
             for pid in _children(process.pid):
@@ -79,10 +79,10 @@ class Site(Host):
         wait_until(answers, "the installed portal's answer")
 
     def check(self, name: str) -> dict[str, str]:
-        """What `portal check` says of each thing: nothing, or the problem."""
+        """Return the result of `portal check` for each check: empty, or the problem."""
         text = f"sudo -u portal PORTAL_CONFIG=$PORTAL_CONFIG portal check --as {name} || true"
-        said = self.shell(text)
-        found = re.findall(r"^(ok     |FAILED )  ?([^:\n]+?)(?:: (.*))?$", said, re.MULTILINE)
+        output = self.shell(text)
+        found = re.findall(r"^(ok     |FAILED )  ?([^:\n]+?)(?:: (.*))?$", output, re.MULTILINE)
         return {what: problem if how == "FAILED " else "" for how, what, problem in found}
 
 
@@ -119,7 +119,7 @@ def site() -> Iterator[Site]:
 def test_the_document_names_its_values_and_no_others(site: Site) -> None:
     (values,) = [block for block in STEPS if block.name == "values"]
     assert set(re.findall(r"^(\w+)=", values.text, re.MULTILINE)) == set(site.values)
-    assert values.text.endswith("umask 022\n")  # host.py says it, too
+    assert values.text.endswith("umask 022\n")  # host.py sets it, too
     for block in STEPS:
         used = set(re.findall(r"\$(\w+)", block.text))
         assert used <= {*site.values, "PORTAL_CONFIG"}, block.text
@@ -127,7 +127,7 @@ def test_the_document_names_its_values_and_no_others(site: Site) -> None:
 
 @pytest.mark.parametrize("block", FIRST, ids=lambda block: f"{block.heading}-{block.name}")
 def test_step(site: Site, block: Block) -> None:
-    """Each in its turn: what fails here would fail for an operator."""
+    """Run each step in order: a failure here would be a failure for an operator."""
     match block.name:
         case "values":
             assert site.values["APP"] in block.text
@@ -160,10 +160,12 @@ def _all_but_python3(folder: str, names: list[str]) -> set[str]:
 
 
 def _decide(site: Site) -> None:
-    """The lines of the document's table that want a decision, and the ports that are free here."""
+    """Set the lines of the document's table that need a decision, with ports that are free here."""
     ports = site.facts["ports"]
     decided = {
         "public_url": site.url,
+        "notebook_url": f"http://127.0.0.1:{ports['notebooks']}",
+        "tensorboard_url": f"http://127.0.0.1:{ports['tensorboards']}",
         "node_url": f"http://{site.facts['head']}:{ports['node_facing']}",
         "listen_port": ports["portal"],
         "hub_url": f"http://127.0.0.1:{ports['hub']}",
@@ -186,7 +188,7 @@ def test_check_finds_no_fault(site: Site) -> None:
         "slurm accounting", "slurm operator", "comments in accounting", "launcher", "sudo", "hub",
         "nginx", "launcher as alice", "job as alice", "runtime on the nodes",
         "shared folders on the nodes", "Apptainer on the nodes", "portal from the nodes",
-        "hub from the nodes",
+        "hub from the nodes", "origins", "notebook_url", "tensorboard_url",
     } <= set(found)  # fmt: skip
     assert {what: problem for what, problem in found.items() if problem} == {}
     assert "environment python3" in found
@@ -210,7 +212,7 @@ async def test_a_session_starts_and_runs_a_cell(site: Site) -> None:
 
 @pytest.mark.anyio
 async def test_who_is_in_no_group_of_the_portals_is_not_acted_for(site: Site) -> None:
-    """sudo's own answer, whatever the portal would ask."""
+    """sudo itself refuses, whatever the portal requests."""
     launcher = "/usr/local/libexec/portal/launcher"
     asked = f"sudo -u portal sudo -n -u {{}} -- {launcher} </dev/null 2>&1 || true"
     assert '"username":"alice"' in site.shell(asked.format("alice")).replace(" ", "")
@@ -226,7 +228,7 @@ def test_a_nightly_backup_can_be_made_as_its_unit_says(site: Site) -> None:
 
 
 def test_upgrade(site: Site) -> None:
-    """The same release again, in folders of its own: everything is done but the change itself."""
+    """The same release again, in separate folders: every step except the change itself."""
     backup, stop, migrate, go_on, back = LATER
     assert [block.name for block in LATER] == ["", "systemd", "upgrade", "systemd", "back"]
     site.shell(backup.text)
@@ -249,8 +251,8 @@ def test_upgrade(site: Site) -> None:
 def _come_back(site: Site, back: Block) -> None:
     site.values["APP"] = "/opt/portal-app-1"
     site.stop("portal")
-    said = site.shell(back.text)
-    assert "/etc/systemd/system/portal.service written." in said
+    output = site.shell(back.text)
+    assert "/etc/systemd/system/portal.service written." in output
     site.up("portal")
     site.wait_until_served()
     found = site.check("alice")

@@ -1,8 +1,8 @@
-"""systemd's part, where none runs: starts what a unit says, as the account and with the protection
-that it says, as far as namespaces and capabilities can be had here without systemd.
+"""A replacement of systemd: starts a unit's command with the unit's account and protections.
 
-`argv` is for the head's own namespaces. What it leaves out of a unit: filters of system calls,
-cgroups, and everything that needs systemd's own services.
+The protections are limited to those possible with namespaces and capabilities alone. `argv` is for
+the head's own namespaces. It ignores system call filters, cgroups, and everything that needs
+systemd's own services.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import json
 import shlex
 from collections.abc import Mapping, Sequence
 
-# Runs as root in a mount namespace of its own: makes what must not be written read-only, then
-# becomes the account. Its argument is {"read_only": […], "private_tmp": …, "then": argv}, and where
-# there is a socket "listen": host:port, which the program inherits as systemd would hand it over.
+# Runs as root in a separate mount namespace: makes protected folders read-only, then switches to
+# the account. Its argument is {"read_only": […], "private_tmp": …, "then": argv}, and with a socket
+# "listen": host:port, which the program inherits as systemd would pass it.
 ENTER = """
 import json, os, socket, subprocess, sys
 order = json.loads(sys.argv[1])
@@ -41,7 +41,7 @@ READ_ONLY = {"full": ["/usr", "/boot", "/etc"], "strict": ["/usr", "/boot", "/et
 
 
 def parse(text: str) -> dict[str, list[str]]:
-    """Each setting's values, in their order."""
+    """Return each setting's values, in their order."""
     found: dict[str, list[str]] = {}
     for line in text.splitlines():
         key, equals, value = line.partition("=")
@@ -53,7 +53,7 @@ def parse(text: str) -> dict[str, list[str]]:
 def argv(
     unit: Mapping[str, Sequence[str]], key: str = "ExecStart", listen: str | None = None
 ) -> list[str]:
-    """What to run as root for the unit's command."""
+    """Return the argv to run as root for the unit's command."""
 
     def one(name: str, otherwise: str = "") -> str:
         return unit.get(name, [otherwise])[-1]

@@ -1,4 +1,5 @@
-"""Slurm's accounting, played: it takes sacctmgr's lines as 22.05 does, in a mood of its own."""
+"""A fake of Slurm's accounting: it accepts sacctmgr's lines as 22.05 does, in configurable
+states."""
 
 from __future__ import annotations
 
@@ -10,12 +11,12 @@ from datetime import datetime
 from typing import Any, Literal
 
 from spawner.errors import Unreachable
-from spawner.parse_accounting import Facts, Figures, InUse, JobTime, Place, parse_tres
+from spawner.slurm.parse_accounting import ClusterFacts, Figures, InUse, JobTime, Place, parse_tres
 
 Mood = Literal["obeys", "refuses", "shrugs", "slow", "away"]
-"""`refuses` says why, `shrugs` does nothing and says nothing, `slow` waits for `go_on`."""
+"""`refuses` gives a reason, `shrugs` does and prints nothing, `slow` waits for `go_on`."""
 
-FACTS = Facts(
+FACTS = ClusterFacts(
     "demo",
     frozenset({"associations", "limits", "qos"}),
     frozenset({"cpu", "mem", "gres/gpu", "gres/gpu:v100"}),
@@ -36,7 +37,7 @@ PEOPLE = ("alice", "bob", "carol")
 
 @dataclass
 class FakeAccounting:
-    """`rows` is what slurmdbd holds; `told` every line that was said; `busy` users have jobs."""
+    """`rows` is slurmdbd's content; `told` every received line; `busy` users have jobs."""
 
     rows: dict[Place, dict[str, Any]] = field(default_factory=_people)
     told: list[str] = field(default_factory=list)
@@ -47,7 +48,7 @@ class FakeAccounting:
     used: dict[tuple[str, str], InUse] = field(default_factory=dict)
     go_on: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def facts(self) -> Facts:
+    async def facts(self) -> ClusterFacts:
         self._there()
         return FACTS
 
@@ -71,7 +72,7 @@ class FakeAccounting:
         self._there()
         return [j for j in self.times if j.start < end and (j.end is None or j.end > start)]
 
-    async def tell(self, lines: Sequence[str]) -> str:
+    async def update(self, lines: Sequence[str]) -> str:
         self._there()
         if self.mood == "slow":
             await self.go_on.wait()

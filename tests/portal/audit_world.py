@@ -1,4 +1,4 @@
-"""Events of the audit, written and found."""
+"""Writing and searching events of the audit log."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,7 +18,7 @@ async def events(portal: Portal, *conditions: Any) -> list[AuditEvent]:
 
 
 async def add(portal: Portal, *rows: Mapping[str, Any]) -> None:
-    """Events as they are written, with a time of their own."""
+    """Add events as the portal writes them, with their own times."""
     plain = {"actor": "alice", "action": "login", "target": "", "detail": {}, "ip": ""}
     async with portal.app.state.db.session() as db:
         db.add_all(AuditEvent(**{**plain, **row}) for row in rows)
@@ -26,7 +26,7 @@ async def add(portal: Portal, *rows: Mapping[str, Any]) -> None:
 
 
 async def found(browser: Browser, query: str) -> list[str]:
-    """Targets of what is found, newest first."""
+    """Return the targets of the matching events, newest first."""
     answer = await browser.get(f"{AUDIT}?{query}")
     assert answer.status == 200, answer
     return [item["target"] for item in answer.body["items"]]

@@ -1,4 +1,4 @@
-"""Something that speaks TLS on localhost, with certificates made for a test."""
+"""A TLS server on localhost, with certificates created for a test."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Serve = Callable[[Path | None], str]
 
 @pytest.fixture
 def make(tmp_path: Path) -> Make:
-    """A self-signed certificate with its key in one file."""
+    """Return a function that creates a self-signed certificate with its key in one file."""
 
     def made(name: str = "localhost", until: datetime = NOW + 90 * DAY) -> Path:
         key = ec.generate_private_key(ec.SECP256R1())
@@ -57,12 +57,13 @@ class Healthy(http.server.BaseHTTPRequestHandler):
         self.wfile.write(b'{"status":"ok"}')
 
     def log_message(self, *_: object) -> None:
-        """Nothing on stderr."""
+        """Discard log messages."""
 
 
 @pytest.fixture
 def serve() -> Iterator[Serve]:
-    """Something at https://localhost that says that it is well, with a certificate."""
+    """Return a function that starts a healthy server at https://localhost with a given
+    certificate."""
     servers = []
 
     def served(pair: Path | None) -> str:

@@ -1,4 +1,4 @@
-"""The command line beside a running portal of the tests, with that portal's own settings."""
+"""The command line beside a running portal of the tests, with that portal's settings."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from pathlib import Path
 import structlog
 from typer.testing import CliRunner
 
-from portal.cli import app
-from portal.cli_desk import unix_user
-from portal.settings import Settings
+from portal.cli.context import unix_user
+from portal.cli.main import app
+from portal.config.settings import Settings
 
 ME = f"cli:{unix_user()}"
 
@@ -30,7 +30,7 @@ Run = Callable[..., Awaitable[Done]]
 
 
 def write_config(settings: Settings, file: Path) -> Path:
-    """A running portal's own settings, in a file."""
+    """Write a running portal's settings to a file."""
     lines = []
     for name in sorted(settings.model_fields_set):
         value = getattr(settings, name)
@@ -43,8 +43,11 @@ def write_config(settings: Settings, file: Path) -> Path:
 
 @contextmanager
 def command_line(config: Path) -> Iterator[Run]:
-    """`await run("users", "list")`: the command in a thread of this process, for its start takes
-    longer than itself."""
+    """Return `run`, for `await run("users", "list")`.
+
+    It runs the command in a thread of this process, because starting a process takes longer than
+    the command.
+    """
 
     async def portal(*arguments: str) -> Done:
         env = {"PORTAL_CONFIG": str(config)}
@@ -52,4 +55,4 @@ def command_line(config: Path) -> Iterator[Run]:
         return Done(found.exit_code, found.stdout, found.stderr)
 
     yield portal
-    structlog.reset_defaults()  # a command silences the log of its process
+    structlog.reset_defaults()  # a command disables the logging of its process

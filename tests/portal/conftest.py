@@ -1,4 +1,4 @@
-"""A real portal on a free port, in front of a real slapd; no Slurm here."""
+"""Fixtures: a real portal on a free port, with a real slapd and no Slurm."""
 
 import asyncio
 import socket
@@ -15,8 +15,8 @@ import uvicorn
 from fastapi import FastAPI
 
 from portal.app import create_app
-from portal.serve import server_config
-from portal.settings import Settings
+from portal.config.settings import Settings
+from portal.server import server_config
 from tests.patience import PATIENCE_S
 from tests.portal import databases
 from tests.portal import slapd as slapd_module
@@ -49,12 +49,12 @@ MakeSettings = Callable[..., Settings]
 
 @pytest.fixture
 def make_settings(slapd: Slapd, tmp_path: Path) -> MakeSettings:
-    """Settings that work here; keywords replace what a test is about."""
+    """Return a function that makes working settings; keywords replace single ones."""
     return lambda **changes: settings_in(tmp_path, slapd, **changes)
 
 
 def settings_in(folder: Path, slapd: Slapd, **changes: Any) -> Settings:
-    """Settings of a portal that keeps its things in this folder."""
+    """Return settings of a portal that keeps its state in this folder."""
     secrets = {
         "internal": INTERNAL_SECRET,
         "hub": "hub-" + "x" * 32,
@@ -66,8 +66,9 @@ def settings_in(folder: Path, slapd: Slapd, **changes: Any) -> Settings:
         file.write_text(text)
     values: dict[str, Any] = {
         "public_url": "http://127.0.0.1:8000",
+        "same_origin_content": not {"notebook_url", "content_url"} & changes.keys(),
         "node_url": "http://127.0.0.1:8002",
-        # nobody's: whatever else this machine runs
+        # a free port: independent of the other programs on this machine
         "hub_url": f"http://127.0.0.1:{free_port()}",
         "slurm_bin_dir": folder / "no-slurm",
         "state_dir": folder,
@@ -82,6 +83,7 @@ def settings_in(folder: Path, slapd: Slapd, **changes: Any) -> Settings:
         "ldap_admin_groups": ["portal-admins"],
         "runtime_dir": folder / "runtime",
         "image_dir": folder / "images",
+        "refused_login_seconds": 0,
     }
     if databases.kind() != "sqlite":
         values["database_url"] = databases.database_of(folder)
@@ -90,15 +92,18 @@ def settings_in(folder: Path, slapd: Slapd, **changes: Any) -> Settings:
 
 @pytest.fixture(autouse=True)
 def logging_stays(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A command in this process leaves the process' logging alone: its stderr ends with its test,
-    loggers that were configured once don't forget it, and most commands silence them."""
+    """Keep a command in this process from configuring logging.
+
+    Its stderr ends with its test, cached loggers keep their configuration, and most commands
+    disable logging.
+    """
     monkeypatch.setattr("portal.logging.configure", lambda _settings: None)
     yield
     structlog.reset_defaults()
 
 
 class _Server(uvicorn.Server):
-    """uvicorn inside the test's own loop: pytest keeps its signal handlers."""
+    """uvicorn inside the test's own loop; pytest keeps its signal handlers."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -107,7 +112,7 @@ class _Server(uvicorn.Server):
 
 @dataclass(frozen=True)
 class Answer:
-    """A response, read to its end."""
+    """A response, read completely."""
 
     status: int
     headers: Any
@@ -120,8 +125,10 @@ class Answer:
 
 @dataclass(frozen=True)
 class Browser:
-    """A browser with a cookie jar of its own; it says where its requests come from, as all do.
-    After each change that succeeds it looks whether the audit has it, and has it once."""
+    """A browser with its own cookie jar, which sends an Origin header as all browsers do.
+
+    After each successful change it checks that the audit log has exactly one event for it.
+    """
 
     http: aiohttp.ClientSession
     origin: str
@@ -151,10 +158,15 @@ class Browser:
         body = {"username": username, "password": password}
         return await self.post("/api/v1/login", body)
 
+    async def confirm(self, password: str = PASSWORD) -> None:
+        """Enter the password again, for operations that a login alone does not permit."""
+        answer = await self.post("/api/v1/reauth", {"password": password})
+        assert answer.status == 204, answer
+
 
 @dataclass(frozen=True)
 class Portal:
-    """A portal that listens; `browser()` makes someone to talk to it."""
+    """A listening portal; `browser()` creates a client."""
 
     app: FastAPI
     url: str
@@ -177,7 +189,7 @@ async def running_portal(settings: Settings) -> AsyncIterator[Portal]:
         task = asyncio.create_task(server.serve(sockets=[listener]))
         try:
             async with asyncio.timeout(PATIENCE_S):
-                # on PostgreSQL it may have to wait for the one before it to be gone
+                # on PostgreSQL it may have to wait until the previous portal has ended
                 while not (server.started and app.state.turns.leads.is_set()):
                     assert not task.done(), "the portal didn't start"
                     await asyncio.sleep(0.01)
@@ -192,7 +204,7 @@ RunPortal = Callable[..., AbstractAsyncContextManager[Portal]]
 
 @pytest.fixture
 def run_portal(make_settings: MakeSettings) -> RunPortal:
-    """`async with run_portal(login_attempts=2) as portal`: a portal with settings of its own."""
+    """Return `run_portal`; `async with run_portal(login_attempts=2) as portal` runs one."""
     return lambda **changes: running_portal(make_settings(**changes))
 
 

@@ -1,4 +1,4 @@
-"""Portals with people's content on hosts of its own."""
+"""Portals with user content on separate hosts."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,14 +11,14 @@ from tests.portal.gate_portal import Real, real_portal
 
 @pytest.fixture
 def one(tmp_path: Path) -> Iterator[Real]:
-    """All content on one host."""
+    """All user content on one host."""
     with real_portal(tmp_path, content_url=ONE) as made:
         yield made
 
 
 @pytest.fixture
 def each(tmp_path: Path) -> Iterator[Real]:
-    """A host for each person."""
+    """A host for each user."""
     with real_portal(tmp_path, content_url="http://{user}.jupyter.test") as made:
         yield made
 

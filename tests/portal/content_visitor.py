@@ -1,4 +1,4 @@
-"""A browser with a cookie jar for each host, as browsers have, that goes where it is sent."""
+"""A browser with a cookie jar per host that follows redirects between hosts."""
 
 from dataclasses import dataclass, field
 from http.cookies import SimpleCookie
@@ -18,8 +18,10 @@ ENTERING = "/content/enter?"
 
 @dataclass
 class Visitor:
-    """Asks the real portal, or a door before it. Its jars are by host: what one host sets, no
-    other gets."""
+    """A client of the real portal, or of an nginx in front of it.
+
+    Its cookie jars are separate per host: cookies set by one host are not sent to another.
+    """
 
     real: Real
     jars: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -44,7 +46,8 @@ class Visitor:
         return answer
 
     def follow(self, url: str, *, until: str = "") -> tuple[str, Answer]:
-        """Where it ends; or the first address that begins with `until`, not asked for."""
+        """Follow redirects, up to the first address that begins with `until`, which is not
+        requested."""
         for _ in range(8):
             answer = self.ask(url)
             if answer.status not in {302, 303, 308}:
@@ -59,11 +62,11 @@ class Visitor:
 
 def home_of(real: Real, name: str = "alice") -> str:
     assert real.settings.content
-    return real.settings.content.origin_of(name)
+    return real.settings.content.notebooks.origin_of(name)
 
 
 def entered(real: Real, name: str = "alice") -> Visitor:
-    """Someone who has come in, to what isn't running."""
+    """Return a visitor with access to the content host, at a session that is not running."""
     visitor = Visitor(real)
     visitor.log_in(name)
     url, answer = visitor.follow(f"{home_of(real, name)}/user/{name}/s1/lab")
@@ -72,7 +75,7 @@ def entered(real: Real, name: str = "alice") -> Visitor:
 
 
 def inside(real: Real) -> Visitor:
-    """Someone who has a cookie there, and has been shown nothing yet."""
+    """Return a visitor that has a cookie for the content host, and has received no content yet."""
     visitor = Visitor(real)
     visitor.log_in("alice")
     visitor.ask(code_for(visitor, home_of(real)))
@@ -80,13 +83,13 @@ def inside(real: Real) -> Visitor:
 
 
 def cookie_of(visitor: Visitor, name: str = "alice") -> str:
-    """The content cookie's token."""
+    """Return the content cookie's token."""
     netloc = urlsplit(home_of(visitor.real, name)).netloc
     return visitor.jars[netloc]["portal_content"]
 
 
 def gate(real: Real, token: str, host: str, owner: str = "alice", **cookies: str) -> Answer:
-    """What nginx is told of a request with this content cookie at that host."""
+    """Return the gate's response to a request with this content cookie at that host."""
     shown = {"portal_content": token, **cookies}
     cookie = "; ".join(f"{name}={value}" for name, value in shown.items())
     headers = {"Cookie": cookie, "X-Content-Host": urlsplit(host).netloc}
@@ -94,7 +97,7 @@ def gate(real: Real, token: str, host: str, owner: str = "alice", **cookies: str
 
 
 def code_for(visitor: Visitor, at: str, path: str = LAB) -> str:
-    """The address at which its browser would enter, not asked for."""
+    """Return the address at which the browser would enter, without requesting it."""
     url, _ = visitor.follow(f"{at}{path}", until=f"{at}{ENTERING}")
     assert url.startswith(f"{at}{ENTERING}")
     return url

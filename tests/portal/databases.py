@@ -1,9 +1,9 @@
-"""Where the tests' portals keep their state: SQLite, or a PostgreSQL for all of them.
+"""The databases of the tests' portals: SQLite, or one PostgreSQL server for all of them.
 
     PORTAL_TEST_DATABASE=postgresql python -m pytest tests/portal
 
-A folder has one database, however often its portal begins anew. Each is a copy of an empty one that
-was migrated once, unless a test is about that.
+A folder has one database, however often its portal restarts. Each is a copy of an empty one that
+was migrated once, unless a test is about migration.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _made: dict[Path, str] = {}
 
 
 def kind() -> str:
-    """Which database the tests are run with."""
+    """Return the kind of database that the tests are run with."""
     found = os.environ.get(VARIABLE, KINDS[0])
     if found not in KINDS:
         raise ValueError(f"{VARIABLE} must be one of {', '.join(KINDS)}")
@@ -34,7 +34,7 @@ def kind() -> str:
 
 
 def database_of(folder: Path) -> str:
-    """The URL of the database of a portal that keeps its things in this folder."""
+    """Return the database URL of a portal that keeps its state in this folder."""
     if kind() == "sqlite":
         return f"sqlite+aiosqlite:///{folder / 'portal.db'}"
     server = _server()
@@ -46,7 +46,7 @@ def database_of(folder: Path) -> str:
 
 
 def new_of(folder: Path) -> str:
-    """The same, with nothing in it: for what migrates it itself."""
+    """Return the same with an empty database, for tests that migrate it themselves."""
     if kind() != "sqlite":
         assert folder not in _made
         _made[folder] = _server().make(f"portal_{len(_made) + 1}")
@@ -55,10 +55,10 @@ def new_of(folder: Path) -> str:
 
 @cache
 def _server() -> PostgreSql:
-    """One for the whole run."""
+    """Start one server for the whole run."""
     open_until_the_end = ExitStack()
     server = open_until_the_end.enter_context(postgresql.running())
     atexit.register(open_until_the_end.close)
-    with ThreadPoolExecutor(1) as thread:  # migrations want no event loop around them
+    with ThreadPoolExecutor(1) as thread:  # migrations must not run inside an event loop
         thread.submit(upgrade, server.make(EMPTY)).result()
     return server

@@ -1,4 +1,4 @@
-"""Fixtures of the tests of the directory itself."""
+"""Fixtures of the tests of the directory client."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -24,8 +24,10 @@ def directory_slapd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slapd]
 def open_here(
     directory_slapd: Slapd, make_settings: MakeSettings, tmp_path: Path
 ) -> Iterator[OpenHere]:
-    """A directory that may be written to; keywords replace settings. Each call makes another one,
-    as another portal would be."""
+    """Return a function that opens a writable directory; keywords replace settings.
+
+    Each call opens a separate client, as another portal would.
+    """
     password = tmp_path / "writer.secret"
     password.touch(mode=0o600)
     password.write_text(WRITER_PASSWORD)

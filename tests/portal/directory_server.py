@@ -1,5 +1,7 @@
-"""A slapd for tests of the directory itself: an account that writes, 2,000 people, and a tree in
-Active Directory's shape."""
+"""A slapd for tests of the directory client.
+
+It has an account that writes, 2,000 users, and a tree in Active Directory's structure.
+"""
 
 from collections.abc import Callable
 
@@ -16,7 +18,7 @@ MANY_BASE = f"ou=many,{SUFFIX}"
 AD_BASE = f"ou=ad,{SUFFIX}"
 MANY = 2000
 
-# slapd has no schema of Active Directory's: these are its names with numbers of the tests' own
+# slapd has no Active Directory schema: these are its names with numbers private to the tests
 _AD_SCHEMA = """
 attributetype ( 1.3.6.1.4.1.99999.1 NAME 'sAMAccountName'
   EQUALITY caseIgnoreMatch SUBSTR caseIgnoreSubstringsMatch
@@ -62,7 +64,7 @@ def _unit(name: str) -> str:
 
 
 def many(base: str) -> str:
-    """The names are such that words of them can be searched for."""
+    """Return LDIF of users whose names contain searchable words."""
     return "".join(
         f"\ndn: uid=p{n:04},{base}\nobjectClass: inetOrgPerson\nobjectClass: posixAccount\n"
         f"uid: p{n:04}\ncn: Person {n:04}\nsn: {n:04}\nmail: p{n:04}@many.example\n"
@@ -126,7 +128,7 @@ def content() -> Content:
 
 
 def without_policy() -> Content:
-    """A server without the ppolicy module, with slapd's unique overlay on uid numbers."""
+    """Return a server without the ppolicy module, with slapd's unique overlay on uid numbers."""
     policy = ("ppolicy_", "moduleload ppolicy", "overlay ppolicy")
     lines = [line for line in _config().splitlines() if not line.startswith(policy)]
     at = lines.index("moduleload back_mdb")

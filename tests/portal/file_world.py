@@ -1,5 +1,8 @@
-"""A portal whose users' files are real: sudo is played by a program that becomes a user of nobody's
-uid, who has a home of their own, and runs the launcher as it is installed."""
+"""A portal whose users have real files.
+
+sudo is replaced by a program that switches to an unused uid, with a home directory for each user,
+and runs the launcher as installed.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +69,7 @@ class FileWorld:
     async def raw(
         self, method: str, path: str, data: bytes = b"", who: str = "alice", **headers: str
     ) -> tuple[int, Mapping[str, str], bytes]:
-        """Status, headers and bytes."""
+        """Return status, headers and body."""
         browser = self.people[who]
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         async with browser.http.request(
@@ -78,7 +81,7 @@ class FileWorld:
             return answer.status, answer.headers.copy(), await answer.read()
 
     def empty(self) -> None:
-        """Away with everybody's files, and with what the portal remembers of them."""
+        """Delete all users' files, and the portal's cached state of them."""
         for home in self.homes.iterdir():
             for path in home.iterdir():
                 if path.is_dir() and not path.is_symlink():
@@ -88,7 +91,7 @@ class FileWorld:
         self.files.tidied.clear()
 
     def write(self, path: str, data: bytes = b"x", who: str = "alice") -> Path:
-        """A file of somebody's."""
+        """Create a file of a user."""
         file = self.homes / who / path
         for folder in reversed(file.relative_to(self.homes).parents):
             (self.homes / folder).mkdir(exist_ok=True)
@@ -110,7 +113,7 @@ async def file_world(slapd: Slapd, folder: Path) -> AsyncIterator[FileWorld]:
 
 
 def ground(root: Path) -> tuple[Path, Path, Path]:
-    """What plays sudo, the launcher, and everybody's homes."""
+    """Create the fake sudo, the launcher, and the users' home directories."""
     root.chmod(0o755)
     homes = root / "homes"
     homes.mkdir()
@@ -129,7 +132,7 @@ def ground(root: Path) -> tuple[Path, Path, Path]:
 async def running_world(
     slapd: Slapd, folder: Path, sudo: Path, launcher: Path, homes: Path
 ) -> AsyncIterator[FileWorld]:
-    """A portal over what is there; after another one it is as after a restart."""
+    """Run a portal on existing files; after another one, this is a restart."""
     roots = [
         {"name": "home", "title": "Home", "path": "~"},
         {"name": "scratch", "title": "Scratch", "path": f"{homes}/scratch-{{username}}"},

@@ -1,4 +1,4 @@
-"""Fixtures of the tests of the front door; a module that uses them names this one as a plugin."""
+"""Fixtures of the nginx tests; a module that uses them names this one as a plugin."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +17,7 @@ def kept_world(request: pytest.FixtureRequest) -> Iterator[World]:
 
 @pytest.fixture
 def door(kept_world: World) -> Iterator[World]:
-    """A front door, once with each of the cookie's names; what it has seen is forgotten."""
+    """An nginx, once with each of the cookie's names; its recorded requests are cleared."""
     kept_world.clear()
     yield kept_world
     kept_world.node_answer = lambda _seen, _connection: reply()
@@ -25,7 +25,7 @@ def door(kept_world: World) -> Iterator[World]:
 
 @pytest.fixture
 def own_door() -> Iterator[World]:
-    """One that a test may break."""
+    """An nginx that a test may break."""
     with world() as made:
         yield made
 

@@ -1,4 +1,4 @@
-"""The real application with a real database, on a port of its own; nothing else."""
+"""The real application with a real database, on its own port; no other services."""
 
 import asyncio
 import json
@@ -11,13 +11,14 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, cast
 
-import aiohttp
 import uvicorn
 from fastapi import FastAPI
-from sqlalchemy import create_engine
+from sqlalchemy import create_engine, select
 from sqlalchemy.orm import Session as DbSession
 
 from portal.app import create_app
+from portal.config.settings import Settings
+from portal.context import AppContext
 from portal.db import Database, utcnow
 from portal.directory import open_directory
 from portal.models import (
@@ -30,12 +31,13 @@ from portal.models import (
     User,
     WebSession,
 )
-from portal.parts import Parts
-from portal.serve import server_config
-from portal.services.login.hashes import hash_token
-from portal.services.people.people import People
-from portal.settings import Settings
-from tests.portal.gate_world import Answer, Upstream, read_answer, reply, wait_until
+from portal.server import server_config
+from portal.services.auth.hashes import hash_token
+from portal.services.identity.memberships import DirectoryUsers
+from portal.services.slurm.launch import hashed
+from portal.services.tensorboards.tickets import issue_ticket
+from portal.streaming.proxy import open_client
+from tests.portal.gate_world import GUARD_KEY, Answer, Upstream, read_answer, reply, wait_until
 
 TARGET = "10.77.0.11:40123"
 
@@ -43,6 +45,7 @@ TARGET = "10.77.0.11:40123"
 def gate_settings(folder: Path, **changes: Any) -> Settings:
     values: dict[str, Any] = {
         "public_url": "http://portal.test",
+        "same_origin_content": not {"notebook_url", "content_url"} & changes.keys(),
         "node_url": "http://127.0.0.1:8002",
         "state_dir": folder,
         "hub_token_file": folder / "hub",
@@ -58,7 +61,7 @@ def gate_settings(folder: Path, **changes: Any) -> Settings:
 
 @dataclass
 class Real:
-    """The real application on a port of its own, and its database to write rows in."""
+    """The real application on its own port, and its database for adding rows."""
 
     settings: Settings
     node: Upstream
@@ -114,7 +117,8 @@ class Real:
             "state": TensorboardState.RUNNING,
             "host": "127.0.0.1",
             "port": self.node.port,
-            "secret": "the-secret",
+            "secret_hash": hashed("call-home"),
+            "guard_key": GUARD_KEY,
             "last_request_at": utcnow(),
             "logdir": "/home/alice/runs",
             **changes,
@@ -123,6 +127,13 @@ class Real:
         with self.rows() as db:
             db.add(made)
         return made
+
+    def board_at(self, board: Tensorboard, user: str = "alice") -> str:
+        """Return the path at which the browser of this user's login opens a TensorBoard."""
+        login = select(WebSession.id).where(WebSession.token_hash == hash_token(f"token-of-{user}"))
+        with self.rows() as db:
+            ticket = issue_ticket(self.settings, db.scalars(login).one(), board.id)
+        return f"/tensorboard/{board.id}/{ticket}/"
 
     def board(self, board_id: str) -> Tensorboard:
         with self.rows() as db:
@@ -145,7 +156,7 @@ class Real:
         headers: dict[str, str] | None = None,
         body: bytes = b"",
     ) -> Answer:
-        """A request straight to the portal, as nginx or a program on this host sends it."""
+        """Send a request directly to the portal, as nginx or a program on this host does."""
         lines = {"Host": "portal.test", "Connection": "close", **(headers or {})}
         if user:
             lines["Cookie"] = f"{self.settings.cookie_name}=token-of-{user}"
@@ -163,14 +174,13 @@ class Real:
 
 @asynccontextmanager
 async def only_what_routes_use(app: FastAPI) -> AsyncIterator[None]:
-    """The parts these routes use: database and client; neither Slurm nor hub."""
+    """Create the parts that these routes use: database and client, but neither Slurm nor hub."""
     settings: Settings = app.state.settings
     nothing = cast(Any, None)
     app.state.db = Database(settings.database)
-    jar = aiohttp.DummyCookieJar()
-    async with aiohttp.ClientSession(cookie_jar=jar, auto_decompress=False) as http:
-        app.state.people = People(app.state.db, open_directory(settings), settings)
-        app.state.parts = Parts(
+    async with open_client() as http, open_client() as tensorboard_http:
+        app.state.people = DirectoryUsers(app.state.db, open_directory(settings), settings)
+        app.state.parts = AppContext(
             settings=settings,
             db=app.state.db,
             agents=nothing,
@@ -179,6 +189,7 @@ async def only_what_routes_use(app: FastAPI) -> AsyncIterator[None]:
             catalog=nothing,
             hub=nothing,
             http=http,
+            tensorboard_http=tensorboard_http,
             books=nothing,
         )
         yield
@@ -187,7 +198,7 @@ async def only_what_routes_use(app: FastAPI) -> AsyncIterator[None]:
 
 @contextmanager
 def serving(app: FastAPI, settings: Settings) -> Iterator[None]:
-    """uvicorn in a thread, for clients that block."""
+    """Run uvicorn in a thread, for blocking clients."""
     server = uvicorn.Server(server_config(app, settings))
     thread = threading.Thread(target=lambda: asyncio.run(server.serve()))
     thread.start()
@@ -202,10 +213,12 @@ def serving(app: FastAPI, settings: Settings) -> Iterator[None]:
 
 @contextmanager
 def real_portal(folder: Path, **changes: Any) -> Iterator[Real]:
-    """The application with these settings, alice, bob and carol in it, and a node."""
+    """Run the application with these settings, the users alice, bob and carol, and a node."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     settings = gate_settings(folder, listen_port=port, **changes)
+    settings.internal_secret_file.touch(mode=0o600)
+    settings.internal_secret_file.write_text("i" * 32)
     app = create_app(settings)
     app.router.lifespan_context = only_what_routes_use
     node = Upstream(lambda *_: reply())

@@ -1,6 +1,6 @@
-"""A front door to try: the real nginx, with a portal, a hub and a node made of plain sockets.
+"""The real nginx, with a portal, a hub and a node made of plain sockets.
 
-The upstreams record what reaches them, byte for byte, and answer what a test tells them to.
+The upstreams record the requests they receive, byte for byte, and respond as a test defines.
 """
 
 import contextlib
@@ -19,20 +19,23 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from deploy.nginx import Certificate, Content, FrontDoor, Listener, command, write
+from deploy.front_door import Certificate, Content, ContentServer, FrontDoor, FrontDoorListener
+from deploy.nginx import command, write
 from deploy.nginx_program import version_here
-from portal.content import ContentHosts
+from portal.config.listen import CONNECTIONS_PER_ADDRESS
+from portal.config.origins import ContentHosts
+from spawner import guard
 
 USERS = {"token-of-alice": "alice", "token-of-bob": "bob", "token-of-carol": "carol"}
-CONTENT_COOKIES = ("content", "entry")
 WAIT_S = 60.0
 PAGE = {"Accept": "text/html", "Sec-Fetch-Mode": "navigate"}
 HOME = "/user/alice/s1/"
+GUARD_KEY = "the-key"
 
 
 @dataclass(frozen=True)
 class Seen:
-    """One request as an upstream got it. Header names are lowercase."""
+    """One request as an upstream received it. Header names are lowercase."""
 
     method: str
     path: str
@@ -51,7 +54,7 @@ Answerer = Callable[[Seen, socket.socket], bytes]
 
 
 def reply(status: int = 200, headers: str = "", body: bytes = b"ok") -> bytes:
-    """A whole response that ends its connection."""
+    """Return a complete response that closes its connection."""
     head = (
         f"HTTP/1.1 {status} X\r\n{headers}Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
     )
@@ -59,15 +62,21 @@ def reply(status: int = 200, headers: str = "", body: bytes = b"ok") -> bytes:
 
 
 class Upstream:
-    """A server on 127.0.0.1 that can go away and come back on the same port."""
+    """A server on 127.0.0.1 that can stop and restart on the same port.
+
+    It proves to signed requests that it has `guard_key`, as a TensorBoard's guard does; with None,
+    it cannot.
+    """
 
     def __init__(self, answer: Answerer) -> None:
         self.answer = answer
+        self.guard_key: str | None = GUARD_KEY
         self.seen: list[Seen] = []
         self.tls: ssl.SSLContext | None = None
         self.silent = 0  # connections that ended without a request
         self._open: set[socket.socket] = set()
-        # keeps the port from others while this is away: bound, it refuses who connects
+        # Keeps the port reserved while this server is stopped: bound but not listening, it refuses
+        # connections.
         place = socket.socket()
         weakref.finalize(self, place.close)
         place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -106,17 +115,24 @@ class Upstream:
             seen = _read(talked_to)
             if seen is not None:
                 self.seen.append(seen)
-                talked_to.sendall(self.answer(seen, talked_to))
+                talked_to.sendall(self._proven(seen, self.answer(seen, talked_to)))
         self.silent += seen is None
         self._open.discard(connection)
 
+    def _proven(self, seen: Seen, answer: bytes) -> bytes:
+        signatures = seen.all(guard.SIGNATURE_HEADER.lower())
+        if not signatures or self.guard_key is None:
+            return answer
+        proof = f"{guard.PROOF_HEADER}: {guard.prove(self.guard_key, signatures[0])}"
+        return answer.replace(b"\r\n", f"\r\n{proof}\r\n".encode(), 1)
+
     def _shaken(self, connection: socket.socket) -> socket.socket:
-        """What is talked over: TLS where this server has any."""
+        """Return the TLS connection if this server uses TLS, else the plain one."""
         return self.tls.wrap_socket(connection, server_side=True) if self.tls else connection
 
 
 def _read(connection: socket.socket) -> Seen | None:
-    """The head of a request, and its body if it says how long that is and it is short."""
+    """Read a request's head, and its body if that is short and its length is given."""
     head = b""
     while b"\r\n\r\n" not in head:
         part = connection.recv(65536)
@@ -129,14 +145,14 @@ def _read(connection: socket.socket) -> Seen | None:
     pairs = [line.partition(":") for line in lines]
     headers = tuple((name.lower(), value.strip()) for name, _, value in pairs)
     length = next((int(value) for name, value in headers if name == "content-length"), 0)
-    while len(body) < length <= 65536:
+    while len(body) < length <= 70_000:
         body += connection.recv(65536)
     return Seen(method, path, headers, body)
 
 
 @dataclass
 class Answer:
-    """What a client got."""
+    """A response as the client received it."""
 
     status: int
     headers: list[tuple[str, str]]
@@ -167,10 +183,10 @@ class World:
         return self.door.cookie
 
     def gate(self, seen: Seen, _connection: socket.socket) -> bytes:
-        """The portal: its gate by the rules, any other path by saying what it was."""
+        """Respond as the portal: the gate by the rules, any other path with its own name."""
         if seen.path != "/internal/gate":
             return reply(200, "Content-Type: text/plain\r\n", f"portal {seen.path}".encode())
-        token = "".join(seen.all("cookie")).removeprefix(f"{self.cookie}=")
+        token = "".join(seen.all("cookie")).removeprefix(f"{self.door.gate_cookie}=")
         user = USERS.get(token)
         owner, server = seen.one("x-owner"), seen.one("x-server")
         if user is None:
@@ -195,9 +211,10 @@ class World:
     def gate_requests(self) -> list[Seen]:
         return [seen for seen in self.portal.seen if seen.path == "/internal/gate"]
 
-    def connect(self, *, cluster: bool = False) -> socket.socket:
+    def connect(self, source: str = "127.0.0.1", *, cluster: bool = False) -> socket.socket:
         listener = self.door.cluster if cluster else self.door.front
-        plain = socket.create_connection(("127.0.0.1", listener.port), timeout=WAIT_S)
+        there = ("127.0.0.1", listener.port)
+        plain = socket.create_connection(there, WAIT_S, (source, 0))
         if listener.certificate is None:
             return plain
         context = ssl.create_default_context(cafile=str(listener.certificate.chain))
@@ -214,7 +231,7 @@ class World:
         body: bytes = b"",
         cluster: bool = False,
     ) -> Answer:
-        """Send a request exactly as written and read the whole answer."""
+        """Send a request exactly as written and read the complete response."""
         lines = {"Host": "portal.test", "Connection": "close", **(headers or {})}
         if user is not None:
             lines["Cookie"] = f"{self.cookie}=token-of-{user}"
@@ -253,11 +270,14 @@ def world(
     portal_port: int | None = None,
     node_ca: Path | None = None,
     content_url: str | None = None,
+    device_cookie: str = "",
+    trusted_proxies: tuple[str, ...] = (),
+    connections: int = CONNECTIONS_PER_ADDRESS,
 ) -> Iterator[World]:
-    """A running front door in a folder of its own, as an account without rights.
+    """Run nginx in its own folder, as an unprivileged account.
 
-    `portal_port`: a real portal's, in the place of ours; `node_ca`: whom it believes of nodes;
-    `content_url`: as the setting.
+    `portal_port`: a real portal's, replacing the fake one; `node_ca`: the authority trusted for
+    nodes; `content_url`, `device_cookie`, `trusted_proxies`, `connections`: as the settings.
     """
     folder = Path(tempfile.mkdtemp(prefix="gate-", dir="/tmp"))
     folder.chmod(0o755)
@@ -269,8 +289,8 @@ def world(
         certificate = _certificate(folder) if tls else None
         door = FrontDoor(
             folder=folder / "nginx",
-            front=Listener(("127.0.0.1",), free_port(), certificate),
-            cluster=Listener(("127.0.0.1",), free_port()),
+            front=FrontDoorListener(("127.0.0.1",), free_port(), certificate),
+            cluster=FrontDoorListener(("127.0.0.1",), free_port()),
             scheme="https" if tls else "http",
             portal=f"127.0.0.1:{portal_port}" if portal_port else portal.address,
             hub=hub.address,
@@ -278,12 +298,12 @@ def world(
             assets=assets,
             node_ca=node_ca,
             version=version_here(),
+            device_cookie=device_cookie,
+            trusted_proxies=trusted_proxies,
+            connections=connections,
         )
         if content_url:
-            hosts = ContentHosts.of(content_url)
-            names = [f"{'__Host-portal-' if tls else 'portal_'}{name}" for name in CONTENT_COOKIES]
-            home = f"{door.scheme}://portal.test"
-            door = replace(door, content=Content(hosts, door.front, *names, home))
+            door = replace(door, content=_content(door, content_url, tls=tls))
         made = World(door, portal, hub, node)
         made.targets[("alice", "s1")] = node.address
         portal.answer = made.gate
@@ -331,6 +351,18 @@ def _connects(port: int) -> bool:
     with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
         return True
     return False
+
+
+def _content(door: FrontDoor, content_url: str, *, tls: bool) -> Content:
+    """Return notebooks and TensorBoards on one origin, which differs from the portal's by name."""
+    prefix = "__Host-portal-" if tls else "portal_"
+    return Content(
+        servers=(ContentServer(ContentHosts.of(content_url), door.front, True, True),),
+        cookie=f"{prefix}content",
+        cookies=(f"{prefix}content", f"{prefix}tensorboard"),
+        entry=f"{prefix}entry",
+        home=f"{door.scheme}://portal.test",
+    )
 
 
 def _certificate(folder: Path) -> Certificate:

@@ -1,4 +1,4 @@
-"""JupyterHub as the closing of accounts sees it: named behaviours behind its REST API."""
+"""A fake JupyterHub for deprovisioning: named behaviors behind its REST API."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -9,8 +9,10 @@ from aiohttp import web
 
 @dataclass
 class PlayedHub:
-    """Users with the names of their servers. `away`: it answers 503; `forgotten`: whom it was told
-    to forget."""
+    """Users with the names of their servers.
+
+    `away`: responds with 503; `forgotten`: users whose deletion was requested.
+    """
 
     users: dict[str, set[str]] = field(default_factory=dict)
     away: bool = False
@@ -43,7 +45,7 @@ class PlayedHub:
 
 @asynccontextmanager
 async def played_hub() -> AsyncIterator[PlayedHub]:
-    """A hub that listens, with nobody in it."""
+    """Run a hub without users."""
     hub = PlayedHub()
     app = web.Application()
     app.router.add_route("*", "/hub/api/users/{name}{rest:.*}", hub.answer)

@@ -1,6 +1,7 @@
-"""A small portal for the hub and the node programs, of named behaviours.
+"""A small portal with named behaviors, for the hub and the node programs.
 
-It holds sessions by (user, server) and answers the /internal and /node routes as the real one does.
+It holds sessions by (user, server) and responds on the /internal and /node routes as the real one
+does.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ T = TypeVar("T")
 
 
 async def until(ask: Callable[[], Awaitable[T | None]], what: str) -> T:
-    """What `ask` answers once it isn't None."""
+    """Poll `ask` until its result is not None, and return that."""
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         answer = await ask()
@@ -37,7 +38,7 @@ async def until(ask: Callable[[], Awaitable[T | None]], what: str) -> T:
 
 @dataclass
 class Session:
-    """What the portal knows of one session."""
+    """The portal's data about one session."""
 
     username: str
     name: str
@@ -66,8 +67,11 @@ class Session:
 
 @dataclass
 class Portal:
-    """A portal of named behaviours. `hold`: a start is never answered, "before" or "after" its
-    environment was taken; `away`: every request of the hub's gets 503."""
+    """A portal with named behaviors.
+
+    `hold`: a start is never answered, "before" or "after" its environment was read; `away`: every
+    request of the hub gets 503.
+    """
 
     secret: str = field(default_factory=lambda: secrets.token_hex(32))
     sessions: dict[tuple[str, str], Session] = field(default_factory=dict)
@@ -110,7 +114,7 @@ class Portal:
         return cookie
 
     def new_session(self) -> Session:
-        """Of a user nobody has heard of yet."""
+        """Add a session of a new user."""
         username = f"alice{next(self.numbers)}"
         session = Session(username, "s1", secrets.token_hex(16), secrets.token_hex(32))
         self.sessions[username, "s1"] = session
@@ -182,7 +186,7 @@ class Portal:
         return web.Response(status=204)
 
     async def act(self, request: web.Request) -> web.Response:
-        """What JupyterLab's page wants of the portal; `answers` has what it gets, by name."""
+        """Respond to a request of JupyterLab's page; `answers` has the response by name."""
         session, act = self._by_secret(request), request.match_info["act"]
         body = await request.json() if request.method == "POST" else None
         session.asked.append((request.method, act, body))

@@ -1,6 +1,6 @@
-"""A stand for the hub and the node program: both real, with a small portal.
+"""The real hub and the real node program, with a small portal.
 
-Nothing of Slurm: the node program runs as an ordinary account on loopback.
+No Slurm: the node program runs as an ordinary account on loopback.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from urllib.parse import urljoin, urlsplit
 import aiohttp
 from yarl import URL
 
-from portal.hub import Hub as Client
-from portal.hub import HubUnavailable
+from portal.hub.client import Hub as Client
+from portal.hub.client import HubNotReady
 from tests.portal.hub_portal import COOKIE, Portal, Session, until
 from tests.portal.slapd import free_port
 
@@ -40,18 +40,19 @@ KERNEL = {
 
 
 def account() -> dict[str, Any]:
-    """Popen's user and group for an ordinary account; nothing when the tests don't run as root."""
+    """Return Popen's user and group for an ordinary account; empty if the tests do not run as
+    root."""
     if os.geteuid() != 0:
         return {}
-    nobody = pwd.getpwnam("nobody")
-    return {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
+    entry = pwd.getpwnam("nobody")
+    return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
 
 
 def give(path: Path) -> None:
-    """Hand a file or folder to that account."""
+    """Give a file or folder to that account."""
     if os.geteuid() == 0:
-        nobody = pwd.getpwnam("nobody")
-        os.chown(path, nobody.pw_uid, nobody.pw_gid)
+        entry = pwd.getpwnam("nobody")
+        os.chown(path, entry.pw_uid, entry.pw_gid)
 
 
 def write_private(path: Path, text: str) -> Path:
@@ -125,7 +126,7 @@ class Hub:
             return None
 
     def kill(self) -> None:
-        """As a crash would: -9, nothing saved."""
+        """Kill it with SIGKILL, as in a crash; nothing is saved."""
         if self.process is not None:
             self.process.kill()
             self.process.wait()
@@ -170,16 +171,16 @@ class Node:
         return Path(f"/tmp/portal-{self.session.uuid[:13]}")
 
     def environ(self) -> bytes:
-        """As other processes of the user see it."""
+        """Return the environment as other processes of the user can read it."""
         return Path(f"/proc/{self.process.pid}/environ").read_bytes()
 
     def children(self) -> list[int]:
-        """Pids of what it has started: kernels and terminals."""
+        """Return the pids of its child processes: kernels and terminals."""
         tasks = Path(f"/proc/{self.process.pid}/task").iterdir()
         return [int(pid) for task in tasks for pid in (task / "children").read_text().split()]
 
     async def ended(self) -> int:
-        """The exit status, waited for."""
+        """Wait for the exit status and return it."""
 
         async def status() -> tuple[int] | None:
             code = self.process.poll()
@@ -219,7 +220,7 @@ def config_of(portal: Portal, session: Session, home: Path) -> dict[str, Any]:
 
 
 def lay_out(folder: Path) -> Path:
-    """A copy of the code that the account can read; returns its folder."""
+    """Copy the code to a place that the account can read; return the copy's folder."""
     folder.chmod(0o755)
     (folder / "hub").mkdir()
     code = folder / "code"
@@ -230,7 +231,7 @@ def lay_out(folder: Path) -> Path:
 
 @dataclass
 class Stand:
-    """All of it, and what a browser and the portal's hub client do with it."""
+    """All programs, with the operations of a browser and of the portal's hub client."""
 
     folder: Path
     code: Path
@@ -240,7 +241,7 @@ class Stand:
 
     @classmethod
     async def build(cls, folder: Path) -> Stand:
-        """`folder` must be one that the ordinary account can enter."""
+        """`folder` must be accessible to the ordinary account."""
         code = lay_out(folder)
         portal = Portal()
         await portal.start()
@@ -252,7 +253,7 @@ class Stand:
     @classmethod
     @asynccontextmanager
     async def opened(cls) -> AsyncIterator[Stand]:
-        """One that is closed again, whatever the tests do with it."""
+        """Run all programs, and stop them at the end in any case."""
         with tempfile.TemporaryDirectory(prefix="hub-stand-") as folder:
             stand = await cls.build(Path(folder))
             try:
@@ -261,12 +262,12 @@ class Stand:
                 await stand.close()
 
     async def ask_for(self, session: Session) -> None:
-        """What the portal does once a session has called home."""
+        """Do what the portal does once a session has called home."""
         async with Client(self.hub.url, self.hub.token) as hub:
             await hub.ensure_user(session.username)
 
             async def started() -> bool | None:
-                with suppress(HubUnavailable):  # it is still checking what it found
+                with suppress(HubNotReady):  # it is still checking its existing servers
                     await hub.start_server(session.username, session.name)
                     return True
                 return None
@@ -274,7 +275,7 @@ class Stand:
             await until(started, "the hub's consent")
 
     async def running(self) -> tuple[Session, str]:
-        """A session that is ready, and the hub's token that its server bears."""
+        """Return a ready session, and the hub token of its server."""
         session = self.portal.new_session()
         self.start_node(session)
         await self.ask_for(session)
@@ -283,7 +284,7 @@ class Stand:
         return session, session.handed["env"]["JUPYTERHUB_API_TOKEN"]
 
     async def tidy(self) -> None:
-        """End what a test has left running."""
+        """End everything that a test has left running."""
         self.portal.away, self.portal.hold = False, None
         self.portal.sessions.clear()
         for node in self.nodes:
@@ -303,7 +304,7 @@ class Stand:
         return node
 
     async def server_model(self, session: Session) -> dict[str, Any]:
-        """The hub's own view of the server."""
+        """Return the hub's own model of the server."""
         path = f"/hub/api/users/{session.username}/servers/{session.name}"
         async with (
             aiohttp.ClientSession() as client,
@@ -320,7 +321,7 @@ class Stand:
         return await until(ask, f"{session.name} ready, see {self.folder}")
 
     async def api(self, session: Session, token: str) -> int:
-        """The status of a call to the server's own API with a hub token."""
+        """Return the status of a call to the server's own API with a hub token."""
         url = f"{session.url}/user/{session.username}/{session.name}/api/status"
         async with (
             aiohttp.ClientSession() as client,
@@ -335,7 +336,8 @@ class Stand:
 
 @dataclass
 class Browser:
-    """Follows redirects as a browser would behind the front door: by path, to whose it is."""
+    """A browser that follows redirects as behind nginx: the path decides which server is
+    requested."""
 
     stand: Stand
     client: aiohttp.ClientSession
@@ -348,7 +350,8 @@ class Browser:
         return cls(stand, aiohttp.ClientSession(cookie_jar=jar))
 
     async def get(self, path: str) -> tuple[int, str]:
-        """The status and final path after at most 12 redirects; stops at the portal's pages."""
+        """Return the status and the final path after at most 12 redirects; stop at the portal's
+        pages."""
         headers = {"Sec-Fetch-Mode": "navigate", "Accept": "text/html"}
         for _ in range(12):
             self.visited.append(path)

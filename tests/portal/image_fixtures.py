@@ -1,4 +1,4 @@
-"""Fixtures of the tests of images' imports; a module that uses them names this one as a plugin."""
+"""Fixtures of the image import tests; a module that uses them names this one as a plugin."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def imported(tmp_path: Path) -> Path:
 async def site(
     run_portal: RunPortal, registry: Registry, relay: Relay, imported: Path, tmp_path: Path
 ) -> AsyncIterator[Portal]:
-    """A portal that may import, whose own catalog waits for small.sif."""
+    """A portal that may import images, with an environment in its catalog that lacks small.sif."""
     environments = tmp_path / "catalog" / "environments"
     environments.mkdir(parents=True)
     (environments / "small.yaml").write_text(ENVIRONMENT)

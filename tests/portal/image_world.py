@@ -1,4 +1,4 @@
-"""Imports of images, and what they leave: rows, files, processes, events."""
+"""Imports of images, and their results: rows, files, processes, events."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def ask(browser: Browser, reference: str, file: str, **more: Any) -> Any:
 
 
 async def until(browser: Browser, import_id: str, *states: str) -> Any:
-    """The import once it is in one of these states."""
+    """Return the import once it is in one of these states."""
     async with asyncio.timeout(PATIENCE_S):
         while True:
             found = (await browser.get(f"{IMPORTS}/{import_id}")).body
@@ -49,7 +49,7 @@ async def until(browser: Browser, import_id: str, *states: str) -> Any:
 
 
 async def fetching(browser: Browser, import_id: str) -> Any:
-    """The import once some of it has come."""
+    """Return the import once a part of it has been downloaded."""
     async with asyncio.timeout(PATIENCE_S):
         while True:
             found = await until(browser, import_id, "queued", "running")
@@ -59,7 +59,7 @@ async def fetching(browser: Browser, import_id: str) -> Any:
 
 
 def processes_of(place: Path) -> list[str]:
-    """The command lines that name this folder."""
+    """Return the command lines that contain this folder's path."""
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -73,7 +73,7 @@ def processes_of(place: Path) -> list[str]:
 
 
 def nothing_is_left(site: Portal, imported: Path) -> bool:
-    """No half-made file, no folder of work, no process."""
+    """Return whether no partial file, no work folder and no process is left."""
     work = site.settings.state_dir / "imports"
     hidden = [path for path in imported.iterdir() if path.name.startswith(".")]
     folders = [path for path in work.iterdir() if path.is_dir()]

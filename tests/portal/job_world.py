@@ -1,4 +1,4 @@
-"""A real portal, database and slapd, with Slurm and the launchers played by named behaviours."""
+"""A real portal, database and slapd, with a fake Slurm and fake launchers of named behaviors."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ import pytest
 from sqlalchemy import insert, select
 
 from portal.models import Job, JobKind, JobState, User, new_id
-from spawner.channel import UserInfo
-from spawner.errors import HomeUnavailable, NotFound, Rejected, SpawnerError, Unreachable
-from spawner.model import (
+from spawner.errors import HomeUnavailable, JobNotFound, Rejected, SpawnerError, Unreachable
+from spawner.launcher.connection import UserInfo
+from spawner.slurm.model import (
     JobInfo,
     JobSpec,
     JobUsage,
@@ -27,7 +27,7 @@ from spawner.model import (
     Resources,
     SlurmState,
 )
-from spawner.watcher import Pace, Watcher
+from spawner.slurm.watcher import Pace, Watcher
 from tests.patience import PATIENCE_S
 from tests.portal.accounting_world import FakeAccounting
 from tests.portal.conftest import Answer, Browser, Portal, running_portal, settings_in
@@ -63,7 +63,7 @@ script: |
 
 @dataclass
 class FakeSlurm:
-    """`shown` is squeue's answer. `away`: nobody answers."""
+    """`shown` is squeue's output. `away`: Slurm does not answer."""
 
     shown: dict[int, JobInfo] = field(default_factory=dict)
     cancelled: list[int] = field(default_factory=list)
@@ -79,6 +79,10 @@ class FakeSlurm:
     ) -> list[JobInfo]:
         self._there()
         return []
+
+    async def backlog(self) -> int:
+        self._there()
+        return 0
 
     async def usage(self, job_ids: Collection[int]) -> list[JobUsage]:
         self._there()
@@ -99,14 +103,17 @@ class FakeSlurm:
         self._there()
         return tuple(self.reserved)
 
-    async def cancel(self, job_id: int) -> None:
-        self._there()
-        if job_id not in self.shown:
-            raise NotFound("gone")
+    async def find(self, job_id: int) -> list[JobInfo]:
+        return [info for info in await self.jobs() if info.job_id == job_id]
+
+    async def cancel(self, job_id: int, user: str | None) -> None:
+        found = await self.find(job_id)
+        if not found or user not in {None, *(info.user for info in found)}:
+            raise JobNotFound("gone")
         self.cancelled.append(job_id)
 
-    async def kill(self, job_id: int) -> None:
-        await self.cancel(job_id)
+    async def kill(self, job_id: int, user: str | None) -> None:
+        await self.cancel(job_id, user)
 
     async def version(self) -> str:
         return "22.05.8"
@@ -125,9 +132,12 @@ class FakeSlurm:
 
 @dataclass
 class FakeAgents:
-    """Launchers. `mood` is what becomes of a submission; `hung` those that wait; `submitted` what
-    was; `files` what can be read, by path; `logged` what folders hold, `trouble_reading` what
-    becomes of reading either; `starts` what a forecast says, by GPUs and partition."""
+    """Fake launchers.
+
+    `mood` is the fate of a submission; `hung` are the waiting ones; `submitted` the completed ones.
+    `files` are readable files by path; `logged` is the content of folders; `trouble_reading` is the
+    failure of either. `starts` are forecasts, by GPUs and partition.
+    """
 
     slurm: FakeSlurm
     mood: Mood = "takes"
@@ -158,6 +168,9 @@ class FakeAgents:
             raise HomeUnavailable("Your home directory doesn't exist.")
         return UserInfo(username, 20001, 20001, f"/home/{username}", "/bin/bash")
 
+    async def look(self, username: str, path: str) -> bool:
+        return True
+
     async def submit(self, username: str, spec: JobSpec, files: Mapping[str, str]) -> int:
         if self.mood == "hangs":
             self.hung.append(spec.uuid)
@@ -179,7 +192,7 @@ class FakeAgents:
         """A TensorBoard's step, which never calls home."""
 
     async def cancel(self, username: str, job_id: int) -> None:
-        await self.slurm.cancel(job_id)
+        await self.slurm.cancel(job_id, username)
 
     async def withdraw(self, username: str, uuid: str) -> bool:
         self.withdrawn.append(uuid)
@@ -219,7 +232,7 @@ class FakeAgents:
 
 @dataclass(frozen=True)
 class World:
-    """A portal with people in it who are logged in, by name."""
+    """A portal with logged-in users, by name."""
 
     portal: Portal
     slurm: FakeSlurm
@@ -242,20 +255,20 @@ class World:
         return await self.ask("POST", "/jobs", body, who, key)
 
     async def job(self, **body: Any) -> Any:
-        """A job that was taken."""
+        """Submit a job that must be accepted."""
         answer = await self.submit(**body)
         assert answer.status == 201, answer
         return answer.body
 
     async def settled(self, job_id: str, *states: str) -> Any:
-        """A job of alice's, once it is in one of these states."""
+        """Return a job of alice's once it is in one of these states."""
         async with asyncio.timeout(PATIENCE_S):
             while (found := (await self.ask("GET", f"/jobs/{job_id}")).body)["state"] not in states:
                 await asyncio.sleep(0.02)
         return found
 
     async def rows(self, count: int, who: str = "bob", **columns: Any) -> list[str]:
-        """As many jobs in someone's history, the newest last; columns are those of all of them."""
+        """Add jobs to a user's history, newest last; `columns` apply to all of them."""
         async with self.portal.app.state.db.session() as db:
             owner = await db.scalar(select(User.id).where(User.username == who))
             made = [
@@ -274,8 +287,8 @@ class World:
 
 
 @asynccontextmanager
-async def job_world(slapd: Slapd, folder: Path) -> AsyncIterator[World]:
-    """A portal as it starts, but for its two ways to the cluster."""
+async def job_world(slapd: Slapd, folder: Path, **changed: Any) -> AsyncIterator[World]:
+    """Run a portal as in production, except for its two connections to the cluster."""
     slurm = FakeSlurm()
     agents, accounting = FakeAgents(slurm), FakeAccounting()
     for name in ("site/environments", "site/templates", "env/bin"):
@@ -283,17 +296,20 @@ async def job_world(slapd: Slapd, folder: Path) -> AsyncIterator[World]:
     (folder / "env/bin/python3").touch(mode=0o755)
     (folder / "site/environments/plain.yaml").write_text(ENVIRONMENT.format(prefix=folder / "env"))
     (folder / "site/templates/every-kind.yaml").write_text(textwrap.dedent(TEMPLATE))
-    settings = settings_in(folder, slapd, catalog_dir=folder / "site", default_partition="cpu")
+    settings = settings_in(
+        folder, slapd, catalog_dir=folder / "site", default_partition="cpu", **changed
+    )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("portal.app.Slurm", lambda *_, **__: slurm)
         patch.setattr("portal.app.Accounting", lambda *_, **__: accounting)
-        patch.setattr("portal.app.Agents", lambda *_, **__: agents)
+        patch.setattr("portal.app.LauncherPool", lambda *_, **__: agents)
         patch.setattr("portal.app.Watcher", lambda asked: Watcher(asked, OFTEN))
         async with running_portal(settings) as portal, AsyncExitStack() as stack:
             people = {}
             for name in PEOPLE:
                 people[name] = await stack.enter_async_context(portal.browser())
                 assert (await people[name].login(name)).status == 200
+                await people[name].confirm()
             world = World(portal, slurm, agents, accounting, people)
             async with asyncio.timeout(PATIENCE_S):
                 while world.parts.watcher.cluster is None or world.parts.watcher.stale_since:

@@ -1,4 +1,4 @@
-"""People who leave: disabled, deleted, gone from the directory; and their jobs."""
+"""Users who leave: disabled, deleted, removed from the directory; and their jobs."""
 
 import asyncio
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from sqlalchemy import select
 
 from portal.errors import DirectoryUnavailable
 from portal.models import BatchJob, Job, JobState, User, Wanted, new_id
-from portal.services.people.presence import Presence
+from portal.services.deprovision.directory_sync import Presence
 from tests.portal.conftest import Answer, Browser, Portal
 from tests.portal.people_world import USERS
 
@@ -29,7 +29,7 @@ async def delete(admin: Browser, username: str, **body: str) -> Answer:
 
 
 async def until(admin: Browser, username: str, so: Callable[[Any], Any]) -> Any:
-    """The person, once something is so of them."""
+    """Return the user once a condition holds."""
     async with asyncio.timeout(WAIT_S):
         while True:
             answer = await admin.get(f"{USERS}/{username}")
@@ -50,7 +50,7 @@ async def row(portal: Portal, username: str) -> User:
 
 
 async def made(admin: Browser, username: str) -> str:
-    """A person of a test's own, and their one-time password."""
+    """Create a user for one test; return the one-time password."""
     body = {"username": username, "surname": "Test", "given_name": "A"}
     answer = await admin.post(USERS, body)
     assert answer.status == 201, answer

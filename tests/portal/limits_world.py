@@ -1,4 +1,4 @@
-"""A portal with limits, and Slurm's accounting played, which a test leaves as it was at first."""
+"""A portal with limits and a fake of Slurm's accounting, which is reset after each test."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BASE = ("research", "alice", "")
 
 @asynccontextmanager
 async def put_back(shared: World) -> AsyncIterator[World]:
-    """Without limits, and with Slurm's accounting as it was at first."""
+    """Remove all limits, and reset Slurm's accounting."""
     yield shared
     first = FakeAccounting()
     accounting = shared.accounting
@@ -42,7 +42,7 @@ async def put_back(shared: World) -> AsyncIterator[World]:
 
 
 async def put(world: World, path: str, who: str = "carol", **body: Any) -> Answer:
-    """Over whatever is there."""
+    """Replace the current version."""
     found = await world.ask("GET", path, who="carol")
     version = found.body["version"] if found.status == 200 else None
     return await world.ask("PUT", path, {"version": version, **body}, who)

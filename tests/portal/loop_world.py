@@ -1,4 +1,4 @@
-"""The loop on a database of a test's own, with Slurm played by what squeue showed."""
+"""The reconcile loop on a separate database, with a fake Slurm that shows a given squeue output."""
 
 from __future__ import annotations
 
@@ -13,25 +13,26 @@ from typing import Any
 
 import pytest
 
+from portal.background.notifier import Notifier
+from portal.background.reconciler import Reconcile
+from portal.context import allow_always
 from portal.db import Database, utcnow
 from portal.metrics import Metrics
 from portal.models import BatchJob, Job, JobState, User, Wanted, new_id
-from portal.parts import nobody_else
-from portal.reconcile import Reconcile
-from portal.services.changes import Changes
 from portal.services.store import change
-from spawner.errors import LauncherUnavailable, NotFound, Unreachable
-from spawner.model import JobInfo, SlurmState
-from spawner.watcher import Watcher
+from spawner.errors import JobNotFound, LauncherUnavailable, Unreachable
+from spawner.slurm.model import JobInfo, SlurmState
+from spawner.slurm.watcher import Watcher
 from tests.portal.databases import database_of
 
 
 @dataclass
 class Slurm:
-    """What squeue shows, and what was cancelled. `away`: nobody answers."""
+    """squeue's jobs, and the cancelled ones. `away`: Slurm does not answer."""
 
     shown: dict[int, JobInfo] = field(default_factory=dict)
     cancelled: list[int] = field(default_factory=list)
+    cancelled_of: list[str | None] = field(default_factory=list)  # the users passed to scancel
     killed: list[int] = field(default_factory=list)
     away: bool = False
 
@@ -43,21 +44,27 @@ class Slurm:
     async def accounting(self, since: datetime, job_ids: Any = None) -> list[JobInfo]:
         return []
 
-    async def cancel(self, job_id: int) -> None:
-        if self.away:
-            raise Unreachable("away")
-        if job_id not in self.shown:
-            raise NotFound("gone")
-        self.cancelled.append(job_id)
+    async def backlog(self) -> int:
+        return 0
 
-    async def kill(self, job_id: int) -> None:
+    async def find(self, job_id: int) -> list[JobInfo]:
+        return [info for info in await self.jobs() if info.job_id == job_id]
+
+    async def cancel(self, job_id: int, user: str | None) -> None:
+        found = await self.find(job_id)
+        if not found or user not in {None, *(info.user for info in found)}:
+            raise JobNotFound("gone")
+        self.cancelled.append(job_id)
+        self.cancelled_of.append(user)
+
+    async def kill(self, job_id: int, user: str | None) -> None:
         self.killed.append(job_id)
-        await self.cancel(job_id)
+        await self.cancel(job_id, user)
 
 
 @dataclass
 class Agents:
-    """Launchers. `claimed`: jobs that have begun; `broken`: none can be started."""
+    """Fake launchers. `claimed`: jobs that have begun; `broken`: no launcher can be started."""
 
     claimed: set[str] = field(default_factory=set)
     withdrawn: list[str] = field(default_factory=list)
@@ -71,20 +78,23 @@ class Agents:
 
 
 class World:
-    """A loop on a database of its own; `reads` are the ids of jobs that it has loaded."""
+    """A loop on its own database; `reads` are the ids of the jobs it has loaded."""
 
     def __init__(self, db: Database) -> None:
         self.db, self.slurm, self.agents = db, Slurm(), Agents()
-        self.watcher = Watcher(self.slurm)  # type: ignore[arg-type]  # what is asked of it here
-        self.changes = Changes()
+        self.watcher = Watcher(self.slurm)  # type: ignore[arg-type]  only the methods used here
+        self.changes = Notifier()
         self.reads: list[str] = []
         settings = SimpleNamespace(
-            cluster_name="c", hub_give_up_minutes=5, tensorboard_idle_minutes=30
+            cluster_name="c",
+            call_home_minutes=3,
+            hub_give_up_minutes=5,
+            tensorboard_idle_minutes=30,
         )
         self.parts: Any = SimpleNamespace(
             db=db, slurm=self.slurm, agents=self.agents, watcher=self.watcher,
             changes=self.changes, settings=settings, submitting={}, heard={}, metrics=Metrics(),
-            fence=nobody_else,
+            fence=allow_always,
         )  # fmt: skip
         self.loop = Reconcile(self.parts)
         self.now = utcnow()
@@ -113,7 +123,7 @@ class World:
         return row.id
 
     async def queued(self, count: int) -> list[str]:
-        """As many jobs that wait, in the database and in squeue."""
+        """Add queued jobs, both to the database and to squeue."""
         ids = [await self.add(job_id=number) for number in range(1, count + 1)]
         for number, row_id in enumerate(ids, start=1):
             self.show(number, row_id)
@@ -128,7 +138,7 @@ class World:
         )  # fmt: skip
 
     async def round(self, after: timedelta = timedelta(0)) -> set[str]:
-        """Go round until nothing is left over; the jobs that were looked at."""
+        """Run rounds until none is pending; return the ids of the processed jobs."""
         self.now = max(self.now + after, utcnow() + after)
         self.reads.clear()
         await self.loop.round(self.now)
@@ -137,7 +147,7 @@ class World:
         return set(self.reads)
 
     async def acts(self) -> None:
-        """Until no act is under way."""
+        """Wait until no background task is running."""
         while running := list(self.loop._acts._running.values()):
             await asyncio.gather(*running)
 
@@ -161,10 +171,10 @@ async def looping(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncItera
         return await observe(ids, now)
 
     async def nothing(*_: Any) -> None:
-        """What concerns accounting and jobs from outside is not what is tried here."""
+        """Accounting and jobs from outside are not tested here."""
 
     monkeypatch.setattr(made.loop, "_observe", counted)
-    monkeypatch.setattr(made.loop, "_batches", nothing)
+    monkeypatch.setattr(made.loop, "_run_bulk_work", nothing)
     await made.start()
     yield made
     await made.loop.close()

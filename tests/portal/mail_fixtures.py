@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from portal.db import utcnow
-from portal.services.mail.sending import Post
-from portal.smtp import Smtp
+from portal.services.mail.sender import MailSender
+from portal.services.mail.smtp import Smtp
 from tests.portal.conftest import RunPortal
 from tests.portal.mail_world import World, smtp_settings
 from tests.portal.smtp_stand import mail_server
@@ -19,10 +19,10 @@ async def world(run_portal: RunPortal) -> AsyncIterator[World]:
         settings = portal.settings.model_copy(update=smtp_settings(server.port))
         smtp = Smtp(settings)
         parts = replace(portal.app.state.parts, settings=settings, smtp=smtp)
-        portal.app.state.parts = parts  # what routes see
+        portal.app.state.parts = parts  # the parts that routes use
         people = {}
         for name in ("bob", "alice"):
             people[name] = (await alice.login(name)).body["id"]
-        found = World(portal, server, Post(parts, smtp), people, alice, utcnow())
-        assert await found.look(found.now)  # from here on things happen
+        found = World(portal, server, MailSender(parts, smtp), people, alice, utcnow())
+        assert await found.look(found.now)  # only events after this count
         yield found

@@ -1,4 +1,4 @@
-"""A portal that sends e-mails to a server of the tests', and the clock by which it looks."""
+"""A portal that sends e-mails to a server of the tests, with a controlled clock."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -8,8 +8,8 @@ from sqlalchemy import select, update
 
 from portal.db import utcnow
 from portal.models import BatchJob, Job, JobState, Mail, User
-from portal.services.mail.sending import Post
-from spawner.model import Outcome
+from portal.services.mail.sender import MailSender
+from spawner.slurm.model import Outcome
 from tests.portal.conftest import Browser, Portal
 from tests.portal.smtp_stand import MailServer
 
@@ -20,18 +20,21 @@ EVERYTHING = {"session_started": True, "job_ended": True, "time_short": True}
 
 @dataclass
 class World:
-    """A portal whose loop doesn't send, and one of ours that looks when a test says so, by a clock
-    of the test's: `now` is when it looked last, and when rows were written since."""
+    """A portal whose own loop does not send, with a sender that runs when a test asks for it.
+
+    It uses the test's clock: `now` is the time of the last round, and the time of rows written
+    since.
+    """
 
     portal: Portal
     server: MailServer
-    post: Post
+    post: MailSender
     people: dict[str, str]
     alice: Browser
     now: datetime
 
     async def look(self, now: datetime) -> bool:
-        """One round; False if the server could not be used."""
+        """Run one round; return False if the server could not be used."""
         self.now = now
         return await self.post.round(now)
 
@@ -43,7 +46,7 @@ class World:
             await db.commit()
 
     async def add(self, kind: type[Job] = BatchJob, who: str = "alice", **columns: Any) -> str:
-        """A row as the reconcile loop leaves it."""
+        """Add a row as the reconcile loop leaves it."""
         owner = self.people[who]
         mine = {"owner_id": owner} if kind is BatchJob else {}
         usual: dict[str, Any] = {
@@ -84,7 +87,7 @@ def ended(**columns: Any) -> dict[str, Any]:
 
 
 async def forget(portal: Portal) -> None:
-    """As when a minute has gone by."""
+    """Clear the rate limit, as if a minute had passed."""
     async with portal.app.state.db.session() as db:
         await db.execute(update(Mail).values(event="earlier"))
         await db.commit()

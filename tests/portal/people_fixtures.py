@@ -1,4 +1,4 @@
-"""Fixtures of the tests of people and groups: a portal whose directory it may change."""
+"""Fixtures of the tests of users and groups: a portal that may change its directory."""
 
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -8,6 +8,7 @@ import pytest
 
 from tests.portal.conftest import Browser, MakeSettings, Portal, running_portal
 from tests.portal.directory_server import WRITER_DN, WRITER_PASSWORD
+from tests.portal.job_world import FakeSlurm
 from tests.portal.people_world import RunHere, content, logged_in
 from tests.portal.slapd import Slapd, running
 
@@ -20,7 +21,7 @@ def people_slapd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slapd]:
 
 @pytest.fixture
 def writing_settings(people_slapd: Slapd, tmp_path: Path) -> dict[str, Any]:
-    """What makes a portal of the other tests one that changes this directory."""
+    """Return the additional settings with which a portal changes this directory."""
     password = tmp_path / "writer.secret"
     password.touch(mode=0o600)
     password.write_text(WRITER_PASSWORD)
@@ -33,6 +34,14 @@ def writing_settings(people_slapd: Slapd, tmp_path: Path) -> dict[str, Any]:
         "ldap_uid_range": (50_000, 59_999),
         "ldap_gid_range": (50_000, 59_999),
     }
+
+
+@pytest.fixture
+def slurm(monkeypatch: pytest.MonkeyPatch) -> FakeSlurm:
+    """A Slurm that answers, without jobs unless a test adds some."""
+    slurm = FakeSlurm()
+    monkeypatch.setattr("portal.app.Slurm", lambda *_, **__: slurm)
+    return slurm
 
 
 @pytest.fixture

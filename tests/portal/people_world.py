@@ -1,4 +1,4 @@
-"""What tests of people and groups use: a directory of 2,000 that a portal may change."""
+"""A directory of 2,000 users that a portal may change, for the tests of users and groups."""
 
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -21,8 +21,10 @@ def dn(username: str, number: int) -> str:
 
 
 def content() -> Content:
-    """Everybody of the other tests, an account that writes, p0000 to p1999, and a group of bob and
-    carol within one of alice."""
+    """The users of the other tests, an account that writes, p0000 to p1999, and nested groups.
+
+    The group of bob and carol is within a group of alice.
+    """
     whole = directory_server.content()
     members = {"inner": [dn("bob", 20002), dn("carol", 20003)]}
     members["outer"] = [dn("alice", 20001), f"cn=inner,ou=groups,{SUFFIX}"]
@@ -46,17 +48,20 @@ async def logged_in(portal: Portal, username: str, **password: str) -> AsyncIter
     async with portal.browser() as browser:
         answer = await browser.login(username, **password)
         assert answer.status == 200, answer
+        whole = answer.body["second_factor"] != "required"
+        if whole and not answer.body["password_change_required"]:
+            await browser.confirm(**password)
         yield browser
 
 
 def fields(answer: Answer) -> dict[str, str]:
-    """What is wrong, by field."""
+    """Return the validation errors by field."""
     assert answer.status == 422, answer
     return {error["field"]: error["message"] for error in answer.body["errors"]}
 
 
 async def audited(portal: Portal, action: str, target: str) -> list[dict[str, Any]]:
-    """What was written down, oldest first: the details, and who it was."""
+    """Return the audit events' details and actors, oldest first."""
     query = select(AuditEvent).where(AuditEvent.action == action, AuditEvent.target == target)
     async with portal.app.state.db.session() as db:
         rows = (await db.scalars(query.order_by(AuditEvent.id))).all()

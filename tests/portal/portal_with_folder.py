@@ -1,9 +1,9 @@
-"""`portal serve` as a process, with a Slurm that several portals share: a folder.
+"""`portal serve` as a process, with a fake Slurm that several portals share: a folder.
 
     python -m tests.portal.portal_with_folder FOLDER [options of `portal serve`]
 
-In FOLDER is a file for each job that Slurm has, and `asked`, a line for each submission. While
-there is a file `hold-before`, submissions wait before Slurm takes them; with `hold-after` after.
+FOLDER has a file for each job in Slurm, and `asked`, with a line for each submission. While a file
+`hold-before` exists, submissions wait before Slurm accepts them; with `hold-after`, afterwards.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from portal import app
-from portal.cli import main
-from spawner.model import JobInfo, JobSpec, SlurmState
-from spawner.watcher import Watcher
+from portal.__main__ import main
+from spawner.slurm.model import JobInfo, JobSpec, SlurmState
+from spawner.slurm.watcher import Watcher
 from tests.portal.accounting_world import FakeAccounting
 from tests.portal.job_world import OFTEN, FakeAgents, FakeSlurm
 
@@ -29,7 +29,7 @@ FIRST = 100
 
 
 class FolderSlurm(FakeSlurm):
-    """squeue shows the folder's jobs."""
+    """A Slurm whose squeue shows the folder's jobs."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__()
@@ -38,13 +38,13 @@ class FolderSlurm(FakeSlurm):
     async def jobs(self) -> list[JobInfo]:
         return [_info(file) for file in sorted(self.folder.glob("job-*"))]
 
-    async def cancel(self, job_id: int) -> None:
+    async def cancel(self, job_id: int, user: str | None) -> None:
         with (self.folder / "cancelled").open("a") as out:
             out.write(f"{job_id}\n")
 
 
 class FolderAgents(FakeAgents):
-    """sbatch puts a job there, whoever else does so at the same moment."""
+    """Launchers whose sbatch adds a job to the folder, also concurrently with other portals."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(FolderSlurm(folder))
@@ -90,16 +90,16 @@ def _info(file: Path) -> JobInfo:
 
 
 def in_slurm(folder: Path) -> Counter[str]:
-    """How often Slurm has each of our jobs."""
+    """Return how often Slurm has each of the portal's jobs."""
     return Counter(json.loads(file.read_text())["uuid"] for file in sorted(folder.glob("job-*")))
 
 
 def play(folder: Path) -> None:
-    """The portal's ways to the cluster lead to the folder."""
+    """Replace the portal's connections to the cluster by the folder."""
     played: dict[str, Any] = {
         "Slurm": lambda *_, **__: FolderSlurm(folder),
         "Accounting": lambda *_, **__: FakeAccounting(),
-        "Agents": lambda *_, **__: FolderAgents(folder),
+        "LauncherPool": lambda *_, **__: FolderAgents(folder),
         "Watcher": lambda asked: Watcher(asked, OFTEN),
     }
     for name, value in played.items():

@@ -1,4 +1,4 @@
-"""A real PostgreSQL of the tests' own: own folder, own port, an account with a password."""
+"""A real PostgreSQL for tests: own folder, own port, an account with a password."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from tests.portal.slapd import free_port
 PROGRAMS = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda at: int(at.parent.name))
 ACCOUNT = "nobody"
 NAME, PASSWORD = "portal", r"s3cr:t\word@x"
-# No test is about what the disk keeps through a power cut.
+# no test depends on the durability of data after a power failure
 CONFIG = "fsync = off\nfull_page_writes = off\nlisten_addresses = '127.0.0.1'\n"
 
 
 @dataclass(frozen=True)
 class PostgreSql:
-    """A server. `url(name)` is a database's, with the driver that the portal asks for."""
+    """A server. `url(name)` is a database's URL, with the driver that the portal requires."""
 
     port: int
 
@@ -35,7 +35,7 @@ class PostgreSql:
         return self.url(database)
 
     def sql(self, database: str, *statements: str) -> str:
-        """All in one session; what it prints."""
+        """Run all statements in one session; return the output."""
         commands = [word for text in statements for word in ("--command", text)]
         argv = ["psql", "-XqAt", "--set=ON_ERROR_STOP=1", *commands]
         done = subprocess.run(
@@ -67,20 +67,20 @@ def running() -> Iterator[PostgreSql]:
             shutil.chown(place, ACCOUNT)
     data = folder / "data"
     make = ["-D", data, "-U", NAME, "-A", "scram-sha-256", "--pwfile", password, "--no-sync"]
-    _as_nobody(programs / "initdb", *make, "--locale=C.UTF-8", "-E", "UTF8")
+    _run_unprivileged(programs / "initdb", *make, "--locale=C.UTF-8", "-E", "UTF8")
     with (data / "postgresql.conf").open("a") as config:
         config.write(f"{CONFIG}port = {port}\nunix_socket_directories = '{folder}'\n")
     control = (programs / "pg_ctl", "-D", data, "-w", "-l", folder / "log")
     try:
-        _as_nobody(*control, "-t", "120", "start")
+        _run_unprivileged(*control, "-t", "120", "start")
         yield PostgreSql(port)
     finally:
-        _as_nobody(*control, "-m", "immediate", "stop")
+        _run_unprivileged(*control, "-m", "immediate", "stop")
         shutil.rmtree(folder)
 
 
-def _as_nobody(*argv: Path | str) -> None:
-    """PostgreSQL refuses to be root's."""
+def _run_unprivileged(*argv: Path | str) -> None:
+    """Run a program as an unprivileged account, because PostgreSQL refuses to run as root."""
     become = ["setpriv", f"--reuid={ACCOUNT}", "--regid=nogroup", "--clear-groups"]
     words = [*(become if os.geteuid() == 0 else []), *map(str, argv)]
     subprocess.run(words, check=True, stdout=subprocess.DEVNULL, cwd="/")

@@ -1,4 +1,4 @@
-"""Somebody's authenticator app, the portal's clock for codes, and what is kept of both."""
+"""A user's authenticator app, the portal's clock for codes, and the stored state of both."""
 
 import base64
 import time
@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import select, update
 
-from portal.services.login import totp
+from portal.services.auth import totp
 from tests.portal.conftest import Answer, Browser, Portal
 
 HERE = "/api/v1/second-factor"
@@ -17,7 +17,7 @@ FOREIGN = "http://evil.example"
 
 
 class Clock:
-    """The portal's clock for codes, which stands still: no code grows old while a test runs."""
+    """The portal's clock for codes; it stands still, so that no code expires during a test."""
 
     def __init__(self) -> None:
         self.now_s = time.time()
@@ -33,7 +33,7 @@ class Clock:
 
 
 class App:
-    """Somebody's authenticator app, and the recovery codes they wrote down."""
+    """A user's authenticator app and recovery codes."""
 
     def __init__(self, clock: Clock, secret: bytes, recovery: list[str]) -> None:
         self.clock, self.secret, self.recovery = clock, secret, recovery
@@ -42,12 +42,13 @@ class App:
         return self.clock.code(self.secret, skew)
 
     def next_code(self) -> str:
-        """A code that wasn't used yet."""
+        """Return an unused code."""
         self.clock.next_step()
         return self.code()
 
 
 async def enrol(browser: Browser, clock: Clock) -> App:
+    await browser.confirm()
     begun = await browser.post(f"{HERE}/enrolment")
     assert begun.status == 201, begun
     secret = base64.b32decode(begun.body["secret"])
@@ -74,7 +75,10 @@ async def change(portal: Portal, table: Any, **values: Any) -> None:
 @asynccontextmanager
 async def logged_in(portal: Portal, username: str) -> AsyncIterator[Browser]:
     async with portal.browser() as browser:
-        assert (await browser.login(username)).status == 200
+        answer = await browser.login(username)
+        assert answer.status == 200
+        if answer.body["second_factor"] != "required":
+            await browser.confirm()
         yield browser
 
 

@@ -1,4 +1,4 @@
-"""A real slapd of the tests' own: own folder, own CA, StartTLS and LDAPS, password policy."""
+"""A real slapd for tests: own folder, own CA, StartTLS and LDAPS, password policy."""
 
 import contextlib
 import os
@@ -127,7 +127,7 @@ memberUid: carol
 
 @dataclass(frozen=True)
 class Slapd:
-    """A running server; `ca` verifies its certificate, `wrong_ca` doesn't."""
+    """A running server; `ca` verifies its certificate, `wrong_ca` does not."""
 
     ldap_port: int
     ldaps_port: int
@@ -177,9 +177,9 @@ PEOPLE = "".join(
         person("twin", 20008),
         person("twin", 20009, ou="ou=more,ou=people"),
         person("system", 12),
-        person("heidi", 20010),  # whose password a test changes
+        person("heidi", 20010),  # a test changes the password
         person("judy", 20011),
-        person("kate", 20013),  # whose password an administrator resets
+        person("kate", 20013),  # an administrator resets the password
         person(
             "ivan",
             20012,
@@ -192,7 +192,7 @@ PEOPLE = "".join(
 
 @dataclass(frozen=True)
 class Content:
-    """What a server holds: `config` with the same places to fill in as CONFIG, and its entries."""
+    """A server's content: `config`, with the placeholders of CONFIG, and its entries."""
 
     config: str
     ldif: str
@@ -202,8 +202,11 @@ LOGINS = Content(CONFIG, BASE + PEOPLE)
 
 
 def free_port() -> int:
-    """One on which nobody listens. From below those that the kernel gives to connections going out:
-    of these any may be taken before a server has it."""
+    """Return a port on which nothing listens.
+
+    It lies below the ephemeral ports, any of which the kernel may assign to an outgoing connection
+    before a server has bound it.
+    """
     first = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     while True:
         port = secrets.choice(range(first // 2, first))
@@ -216,7 +219,7 @@ def free_port() -> int:
 
 @contextmanager
 def running(folder: Path, content: Content = LOGINS) -> Iterator[Slapd]:
-    """Make the certificates and the database, start slapd, and stop it again."""
+    """Create the certificates and the database, start slapd, and stop it again."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "db").mkdir()
     _certificates(folder)
@@ -275,7 +278,7 @@ def _wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
 
 
 def _certificates(folder: Path) -> None:
-    """A CA and a server certificate for 127.0.0.1, and a CA that signed nothing."""
+    """Create a CA with a server certificate for 127.0.0.1, and a CA that signed nothing."""
     for name in ("ca", "other-ca"):
         _run(
             "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",

@@ -1,4 +1,4 @@
-"""A small mail server for tests, with named behaviours; it keeps what it takes."""
+"""A small mail server for tests, with named behaviors; it keeps the accepted messages."""
 
 import asyncio
 import base64
@@ -14,14 +14,15 @@ from typing import Literal
 Mood = Literal[
     "takes", "defers", "knows nobody", "lets nobody in", "hangs up", "serves nobody", "is rude"
 ]
-"""`defers` says to come again later; `hangs up` takes the letter and ends without a farewell;
-`serves nobody` says so at once, `is rude` when it is greeted."""
+"""`defers` replies with a temporary error; `hangs up` accepts the message and disconnects without
+a reply to QUIT; `serves nobody` refuses at once, `is rude` after the greeting."""
 WAIT_S = 60.0
 
 
 @dataclass(frozen=True)
 class Letter:
-    """What was taken: who sent it to whom, as whom they had logged in, and over TLS or not."""
+    """An accepted message: sender, recipients, the authenticated account, and whether TLS was
+    used."""
 
     sender: str
     recipients: tuple[str, ...]
@@ -42,22 +43,22 @@ class MailServer:
     _news: asyncio.Condition = field(default_factory=asyncio.Condition)
 
     async def has(self, count: int) -> list[Letter]:
-        """Wait until so many letters have come."""
+        """Wait until this many messages have arrived."""
         async with asyncio.timeout(WAIT_S), self._news:
             await self._news.wait_for(lambda: len(self.letters) >= count)
         return self.letters
 
     async def has_refused(self, count: int) -> None:
-        """Wait until so many were not taken."""
+        """Wait until this many messages have been refused."""
         async with asyncio.timeout(WAIT_S), self._news:
             await self._news.wait_for(lambda: self.refused >= count)
 
     async def talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One connection, to its end."""
+        """Serve one connection until it ends."""
         try:
             await _Talk(self, reader, writer).run()
         except (OSError, asyncio.IncompleteReadError):
-            pass  # whoever asked has gone
+            pass  # the client has disconnected
         finally:
             writer.close()
 
@@ -73,7 +74,7 @@ class MailServer:
 
 
 class _Talk:
-    """RFC 5321 as far as smtplib speaks it."""
+    """The part of RFC 5321 that smtplib uses."""
 
     def __init__(
         self, server: MailServer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
@@ -158,7 +159,7 @@ class _Talk:
             await self._say("250 well")
 
     async def _data(self) -> bool:
-        """Take a letter; False when the connection is to end."""
+        """Accept a message; return False when the connection must end."""
         await self._say("354 go on")
         raw = (await self.reader.readuntil(b"\r\n.\r\n")).removesuffix(b".\r\n")
         message = message_from_bytes(raw, policy=default)

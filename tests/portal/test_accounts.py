@@ -1,4 +1,4 @@
-"""Staying logged in, being shut out, and the password asked again or changed."""
+"""Staying logged in, losing access, and confirming or changing the password."""
 
 from collections.abc import AsyncIterator, Callable
 from datetime import timedelta
@@ -8,12 +8,12 @@ import pytest
 from sqlalchemy import select, update
 
 from portal.db import utcnow
-from portal.directory.contract import Person
+from portal.directory.contract import DirectoryUser
 from portal.errors import Forbidden
 from portal.models import AuditEvent, HalfLogin, User, WebSession
 from portal.services.audit.audit import Action
-from portal.services.login import accounts, web_sessions
-from portal.services.people import roles
+from portal.services.auth import accounts, web_sessions
+from portal.services.identity import roles
 from tests.portal.conftest import Browser, Portal
 from tests.portal.slapd import PASSWORD
 
@@ -120,7 +120,7 @@ class TestRole:
     async def test_a_name_the_cluster_cannot_use_gives_none(
         self, make_settings: Callable[..., Any], name: str
     ) -> None:
-        person = Person(name, "cn=x", "X", None, 20001, frozenset())
+        person = DirectoryUser(name, "cn=x", "X", None, 20001, frozenset())
         with pytest.raises(Forbidden):
             accounts.admit(person, make_settings())
 
@@ -156,11 +156,12 @@ class TestPasswordChange:
     async def heidi(self, portal: Portal) -> AsyncIterator[Browser]:
         async with portal.browser() as browser:
             assert (await browser.login("heidi")).status == 200
+            await browser.confirm()
             yield browser
 
     @staticmethod
     async def begin_a_login(portal: Portal) -> None:
-        """Half a login, with the password that is about to change."""
+        """Start a login with the password that is about to change, without its second factor."""
         (user,) = await rows(portal, User)
         end = utcnow() + timedelta(minutes=5)
         async with portal.app.state.db.session() as db:
@@ -171,6 +172,10 @@ class TestPasswordChange:
     async def change(browser: Browser, current: str, new: str) -> Any:
         body = {"current_password": current, "new_password": new}
         return await browser.post("/api/v1/me/password", body)
+
+    async def test_a_login_alone_is_not_enough(self, alice: Browser) -> None:
+        answer = await self.change(alice, PASSWORD, NEW_PASSWORD)
+        assert (answer.status, answer.slug) == (403, "password-required")
 
     async def test_it_changes_in_the_directory_and_ends_other_logins(
         self, portal: Portal, heidi: Browser
@@ -192,11 +197,13 @@ class TestPasswordChange:
         assert events.count(Action.PASSWORD_CHANGED) == 1
 
     async def test_a_short_one_is_refused_with_the_reason(self, alice: Browser) -> None:
+        await alice.confirm()
         answer = await self.change(alice, PASSWORD, "short")
         assert (answer.status, answer.slug) == (422, "invalid-input")
         assert "short" in answer.body["detail"]
 
     async def test_the_current_one_must_be_right(self, portal: Portal, alice: Browser) -> None:
+        await alice.confirm()
         answer = await self.change(alice, "wrong", NEW_PASSWORD)
         assert (answer.status, answer.slug) == (401, "wrong-credentials")
         assert (await alice.login("alice")).status == 200
@@ -205,6 +212,7 @@ class TestPasswordChange:
     async def test_what_cannot_be_a_password_names_its_field(
         self, alice: Browser, new: str
     ) -> None:
+        await alice.confirm()
         answer = await self.change(alice, PASSWORD, new)
         assert answer.status == 422
         assert [error["field"] for error in answer.body["errors"]] == ["new_password"]

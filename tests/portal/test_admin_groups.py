@@ -1,4 +1,4 @@
-"""Groups made and changed by administrators; what a membership means here counts at once."""
+"""Groups created and changed by administrators; memberships take effect at once."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import pytest
 from portal.errors import Conflict, LastAdmin
 from portal.models import GroupLeader
 from portal.services.audit.audit import By
-from portal.services.people import groups, person_changes
+from portal.services.users import commands, groups
 from tests.portal.conftest import Answer, Browser, Portal
 from tests.portal.people_world import GROUPS, USERS, RunHere, audited, fields, logged_in
 
@@ -90,12 +90,12 @@ async def test_the_last_administrator_stays(here: Portal, carol: Browser) -> Non
     with pytest.raises(LastAdmin):
         await groups.remove(accounts, "portal-admins", "carol", by)
     with pytest.raises(LastAdmin):
-        await person_changes.lock(accounts, "carol", by)
+        await commands.lock(accounts, "carol", by)
     assert "portal-admins" in (await carol.get(f"{USERS}/carol")).body["groups"]
 
 
 async def test_groups_within_groups(run_here: RunHere) -> None:
-    """groupOfNames: never empty, and nested where the settings say so."""
+    """groupOfNames: never empty, and nested if the settings say so."""
     changes: dict[str, Any] = {
         "ldap_group_member_attribute": "member",
         "ldap_nested_groups": True,

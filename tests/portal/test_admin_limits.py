@@ -1,4 +1,4 @@
-"""Limits through the routes: set, and obeyed."""
+"""Limits through the API: setting and enforcement."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import select
 
 from portal.models import AuditEvent, GroupLeader, GroupMembership, User
-from spawner.parse_accounting import InUse
+from spawner.slurm.parse_accounting import InUse
 from tests.portal.conftest import Answer
 from tests.portal.job_world import World, job_world
 from tests.portal.limits_world import ALICE, BASE, put, put_back
@@ -94,19 +94,20 @@ async def test_nobody_has_no_limit_and_the_second_of_two_editors_is_told(world: 
     late = await put(world, ALICE, gpus=3, version=seen)
     assert (late.status, late.slug) == (409, "changed-meanwhile")
     assert late.body["changed_by"] == "carol"
-    new = await put(world, ALICE, gpus=3, version=None)  # that there was none was seen
+    # version None: the client saw that there was none
+    new = await put(world, ALICE, gpus=3, version=None)
     assert new.status == 409
 
 
-# --- obeyed -------------------------------------------------------------------------------------
+# --- enforcement --------------------------------------------------------------------------------
 
 
 async def test_more_than_the_limit_is_refused_with_the_field(world: World) -> None:
     world.accounting.used = {("research", "alice"): InUse(gpus=1)}
     assert (await put(world, "/admin/limits/default", gpus=1)).status == 200
     for path, body in (("/jobs", {"script": "true"}), ("/sessions", {"environment": "plain"})):
-        wish = {**body, "resources": {"partition": "gpu", "gpus": 2}}
-        answer = await world.ask("POST", path, wish)
+        payload = {**body, "resources": {"partition": "gpu", "gpus": 2}}
+        answer = await world.ask("POST", path, payload)
         assert (answer.status, answer.slug) == (422, "invalid-input")
         (error,) = answer.body["errors"]
         assert error["field"] == "resources.gpus"
@@ -116,7 +117,7 @@ async def test_more_than_the_limit_is_refused_with_the_field(world: World) -> No
     mine = (await world.ask("GET", "/me/limits")).body
     assert mine["effective"]["gpus"]["from"] == {"scope": "default", "name": ""}
     assert mine["slurm"] is None
-    # asked for together they wait in Slurm, each by itself is no more than the limit
+    # submitted together they wait in Slurm, because each alone is within the limit
     for _ in range(2):
         await world.job(resources={"partition": "gpu", "gpus": 1})
 
@@ -132,7 +133,7 @@ async def test_of_two_sessions_at_once_one_is_refused(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def submitted(_parts: Any, _session: Any) -> None:
-        """What becomes of it in Slurm isn't what this is about."""
+        """The result in Slurm does not matter here."""
 
     monkeypatch.setattr("portal.services.slurm.launch.submit_session", submitted)
     await put(world, ALICE, sessions=1)
@@ -142,7 +143,7 @@ async def test_of_two_sessions_at_once_one_is_refused(
     assert refused.slug == "limit-reached"
     assert "1 session at a time (a limit of your own)" in refused.body["detail"]
     assert (await start(world, who="bob")).status == 201
-    await put(world, ALICE, sessions=0)  # fewer than there are: what runs goes on
+    await put(world, ALICE, sessions=0)  # fewer than running: running sessions continue
     assert (await world.ask("GET", "/me/limits")).body["use"]["sessions"] == 1
 
 
@@ -215,7 +216,7 @@ async def test_a_leader_limits_members_within_what_the_group_has(world: World) -
 
 
 async def leading(world: World, **groups: str) -> None:
-    """Who leads which group."""
+    """Set the group managers."""
     async with world.parts.db.session() as db:
         for username, group in groups.items():
             found = await db.scalar(select(User.id).where(User.username == username))
@@ -243,7 +244,8 @@ async def test_what_an_administrator_set_holds_however_often_a_leader_saves(
     assert await save(gpus=3) == 422
     assert await save() == 422
     assert await save(gpus=2, cpus=9) == 422
-    assert await save(gpus=2, cpus=8) == 200  # one's own, and lowered ones, up to what was said
+    # own limits, and lowered ones, up to the values set by an administrator
+    assert await save(gpus=2, cpus=8) == 200
     await put(world, "/admin/limits/person/carol", gpus=3)
     assert await save(gpus=3) == 200
     assert await save(gpus=4) == 422

@@ -1,4 +1,4 @@
-"""People made, found and changed by administrators, in a real directory of 2,000."""
+"""Users created, searched and changed by administrators, in a real directory of 2,000."""
 
 import asyncio
 import json
@@ -15,7 +15,7 @@ from portal.errors import DirectoryUnfinished
 from portal.models import User
 from tests.portal.conftest import Answer, Browser, MakeSettings, Portal, running_portal
 from tests.portal.people_world import MANY, USERS, RunHere, audited, fields, logged_in
-from tests.portal.slapd import Slapd, free_port
+from tests.portal.slapd import PASSWORD, Slapd, free_port
 
 pytest_plugins = ["tests.portal.people_fixtures"]
 pytestmark = pytest.mark.anyio
@@ -41,7 +41,7 @@ async def shown(browser: Browser, username: str) -> dict[str, Any]:
     return found
 
 
-# --- finding --------------------------------------------------------------------------------------
+# --- searching ------------------------------------------------------------------------------------
 
 
 async def test_two_thousand_people_in_pages_and_by_words(carol: Browser) -> None:
@@ -121,7 +121,8 @@ async def test_somebody_is_created_and_logs_in_with_the_password(
     assert event == {"actor": "carol", "uid": person["uid"], "groups": ["scientists"]}
     assert password["password"] not in str(event)
     async with here.browser() as ada:
-        assert (await ada.login("ada", password["password"])).status in {200, 401}, "a change only"
+        answer = await ada.login("ada", password["password"])
+        assert (answer.status, answer.body["password_change_required"]) == (200, True)
 
 
 async def test_every_mistake_is_told_with_its_field(carol: Browser) -> None:
@@ -147,7 +148,7 @@ async def test_every_mistake_is_told_with_its_field(carol: Browser) -> None:
 async def test_the_name_of_somebody_remembered_is_theirs_alone(
     here: Portal, carol: Browser
 ) -> None:
-    """Who gets the name gets the jobs: a stranger must not."""
+    """A new user with a known name would get its jobs, so the name stays reserved."""
     async with here.app.state.db.session() as db:
         db.add(User(username="once", uid=58_100, missing_since=utcnow()))
         db.add(User(username="going", uid=58_101, deleted_at=utcnow()))
@@ -163,7 +164,7 @@ _CREATES = """
 import asyncio, json, sys
 from portal.directory import open_directory
 from portal.directory.contract import NewPerson
-from portal.settings import Settings
+from portal.config.settings import Settings
 from pathlib import Path
 
 async def main(settings, prefix, count):
@@ -221,7 +222,7 @@ async def test_of_two_admins_who_edit_one_person_the_second_is_told(
         again = await patch(alice, "edited", {"version": now, "email": "late@x.org"})
         assert again.body["email"] == "late@x.org"
 
-        # by other means than the portal
+        # by another program than the portal
         await portal.app.state.directory.edit("edited", Edit(surname="Else"), "")
         third = await patch(carol, "edited", {"version": again.body["version"], "email": ""})
         assert third.body["changed_by"] == "somebody outside the portal"
@@ -252,7 +253,28 @@ async def test_lock_unlock_and_a_new_password(here: Portal, carol: Browser) -> N
         assert (await carol.post(f"{USERS}/nobody-here/{act}")).status == 404
 
 
-# --- what isn't managed, what isn't there ---------------------------------------------------------
+async def test_an_unlock_forgets_the_portals_own_count(run_here: RunHere) -> None:
+    """No attempt has to wait for the rate limit's window: logins from new and from known
+    browsers, and confirmations of the password."""
+    async with (
+        run_here(login_attempts=2, login_attempts_known_browser=2) as portal,
+        logged_in(portal, "carol") as carol,
+        logged_in(portal, "bob") as known,
+        portal.browser() as unknown,
+    ):
+
+        async def statuses(password: str) -> list[int]:
+            again = await known.post("/api/v1/reauth", {"password": password})
+            tries = [again, await known.login("bob", password)]
+            return [one.status for one in (*tries, await unknown.login("bob", password))]
+
+        assert [await statuses("wrong") for _ in range(2)] == [[401] * 3] * 2
+        assert await statuses(PASSWORD) == [429] * 3
+        assert (await carol.post(f"{USERS}/bob/unlock")).status == 200
+        assert await statuses(PASSWORD) == [204, 200, 200]
+
+
+# --- unmanaged and missing users ------------------------------------------------------------------
 
 
 async def test_system_accounts_are_shown_and_left_alone(carol: Browser) -> None:
@@ -322,7 +344,7 @@ async def test_without_the_directory_the_portal_shows_what_it_remembers(
 async def test_a_creation_that_breaks_off_is_written_down_and_mended_at_the_login(
     here: Portal, carol: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The directory is the truth: who was made there is somebody, and becomes known here later."""
+    """The directory is authoritative: a user created there exists, and is added here later."""
     directory = here.app.state.directory
     whole = type(directory).create
 
@@ -337,7 +359,7 @@ async def test_a_creation_that_breaks_off_is_written_down_and_mended_at_the_logi
     assert "stopped answering" in event["unfinished"]
     found = await shown(carol, "halfway")
     assert (found["in_directory"], found["known"]) == (True, False)
-    # whoever administers goes on from there, and the row is made by the next change that needs it
+    # an administrator can continue, and the next change that needs the row creates it
     added = await carol.send("PUT", f"{USERS}/halfway/groups/scientists")
     assert added.body["groups"] == ["scientists"]
     given = await carol.post(f"{USERS}/halfway/password")

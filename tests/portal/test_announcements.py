@@ -1,4 +1,4 @@
-"""Announcements: made, changed and taken away by admins, shown to everyone while they hold."""
+"""Announcements: created, changed and deleted by administrators, shown to all while active."""
 
 import asyncio
 import json
@@ -69,9 +69,9 @@ async def test_everyone_is_shown_what_is_on_the_gravest_first(
 async def test_the_login_page_gets_those_that_are_for_it(portal: Portal, carol: Browser) -> None:
     await announce(carol, "for people")
     await announce(carol, "for anyone", public=True)
-    async with portal.browser() as nobody:
-        assert await shown(nobody, "announcements/public") == ["for anyone"]
-        assert (await nobody.get("/api/v1/announcements")).status == 401
+    async with portal.browser() as anonymous:
+        assert await shown(anonymous, "announcements/public") == ["for anyone"]
+        assert (await anonymous.get("/api/v1/announcements")).status == 401
 
 
 async def test_two_editors_and_the_second_is_told_by_whom(portal: Portal, carol: Browser) -> None:
@@ -135,7 +135,7 @@ async def test_only_an_end_can_be_taken_away(carol: Browser) -> None:
 
 
 async def test_pages_go_back_to_the_first(carol: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("portal.services.announcements.PAGE", 2)
+    monkeypatch.setattr("portal.services.announcements.announcements.PAGE", 2)
     for number in range(5):
         await announce(carol, f"n{number}")
     seen, cursor = [], ""
@@ -147,7 +147,7 @@ async def test_pages_go_back_to_the_first(carol: Browser, monkeypatch: pytest.Mo
 
 
 async def test_open_pages_hear_of_it_at_once(carol: Browser, alice: Browser) -> None:
-    """The snapshot has what is on; each change comes as the whole list."""
+    """The snapshot has the active announcements; each change is sent as the whole list."""
     await announce(carol, "first")
     heard: list[list[str]] = []
     async with asyncio.timeout(PATIENCE_S), alice.http.get("/api/v1/events") as answer:

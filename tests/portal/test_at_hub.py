@@ -1,4 +1,4 @@
-"""A session's server at the hub, and the next session's of the same name."""
+"""A session's server at the hub, and the server of the next session with the same name."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from portal.db import Database
-from portal.hub import HubUnavailable
+from portal.hub.client import HubNotReady
 from portal.models import JobState, Session, User, new_id
-from portal.services.sessions import at_hub
+from portal.services.sessions import hub_sync
 from tests.portal.databases import database_of
 
 pytestmark = pytest.mark.anyio
@@ -26,7 +26,8 @@ CALLED = {"state": JobState.STARTING, "target_port": 40000}
 
 @dataclass
 class Hub:
-    """What it was told, in order. `stopping`: so often it says that it is still stopping."""
+    """A hub that records its requests in order. `stopping`: number of times it reports still
+    stopping."""
 
     told: list[str] = field(default_factory=list)
     stopping: int = 0
@@ -58,7 +59,7 @@ class World:
         return SimpleNamespace(db=self.db, hub=self.hub)
 
     async def add(self, name: str = "s1", **columns: Any) -> Session:
-        """One session after another."""
+        """Add a session, each created after the previous one."""
         self.made += 1
         at = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(minutes=self.made)
         row = Session(
@@ -76,7 +77,7 @@ class World:
 
 @pytest.fixture
 async def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[World]:
-    monkeypatch.setattr(at_hub, "ASK_S", 0.0)
+    monkeypatch.setattr(hub_sync, "ASK_S", 0.0)
     db = Database(database_of(tmp_path))
     await db.migrate()
     user = User(username="alice")
@@ -92,7 +93,7 @@ async def test_what_an_earlier_one_left_is_closed_first(world: World) -> None:
     await world.add("another", **ENDED)
     now = await world.add(**CALLED)
     world.hub.stopping = 2
-    await at_hub.adopt(world.parts, now)
+    await hub_sync.adopt(world.parts, now)
     assert world.hub.told == ["stop s1"] * 3 + ["user alice", "start s1"]
     assert (await world.row(earlier)).server_env is None
 
@@ -101,8 +102,8 @@ async def test_one_that_does_not_stop_is_waited_for_another_time(world: World) -
     await world.add(**ENDED)
     now = await world.add(**CALLED)
     world.hub.stopping = 1000
-    with pytest.raises(HubUnavailable):
-        await at_hub.adopt(world.parts, now)
+    with pytest.raises(HubNotReady):
+        await hub_sync.adopt(world.parts, now)
     assert "start s1" not in world.hub.told
 
 
@@ -122,20 +123,21 @@ async def test_an_end_never_closes_the_next_one_s_server(
     ended = await world.add(**ENDED)
     if next_one is not None:
         await world.add(**next_one)
-    await at_hub.close(world.parts, ended)
+    await hub_sync.close(world.parts, ended)
     assert world.hub.told == told
     assert ((await world.row(ended)).server_env is None) is forgotten
 
 
 async def test_one_thing_after_the_other(world: World) -> None:
-    """A closing under way when the next one calls home is waited for."""
+    """If a server is still being stopped when the next session calls home, the start waits for
+    it."""
     ended = await world.add(**ENDED)
     world.hub.slow = asyncio.Event()
-    closing = asyncio.create_task(at_hub.close(world.parts, ended))
+    closing = asyncio.create_task(hub_sync.close(world.parts, ended))
     while not world.hub.told:
         await asyncio.sleep(0)
     now = await world.add(**CALLED)
-    adopting = asyncio.create_task(at_hub.adopt(world.parts, now))
+    adopting = asyncio.create_task(hub_sync.adopt(world.parts, now))
     await world.row(now)
     assert world.hub.told == ["stop s1"]
     world.hub.slow.set()

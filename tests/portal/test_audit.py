@@ -1,4 +1,4 @@
-"""The audit: everything is in it once, and nothing leaves it but by retention."""
+"""The audit log: each change is in it exactly once, and only retention removes events."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -10,10 +10,10 @@ from sqlalchemy.exc import DBAPIError
 
 from portal.db import utcnow
 from portal.models import AuditEvent, Mark, Refusals, User
+from portal.services.audit import refused_logins
 from portal.services.audit.audit import Action, changed, record
-from portal.services.audit.audit_keeping import MARK, AuditKeeping
-from portal.services.audit.audit_titles import TITLES
-from portal.services.login import refusals
+from portal.services.audit.retention import MARK, AuditKeeping
+from portal.services.audit.titles import TITLES
 from tests.portal.audit_world import AUDIT, add, events, found
 from tests.portal.audited import NOT_RECORDED, RECORDED, RECORDED_IF_CHANGED, changing_routes
 from tests.portal.conftest import Browser, Portal, RunPortal
@@ -29,7 +29,7 @@ async def carol(portal: Portal) -> AsyncIterator[Browser]:
         yield browser
 
 
-# --- what is in it --------------------------------------------------------------------------------
+# --- content --------------------------------------------------------------------------------------
 
 
 def test_every_route_that_changes_something_says_what_it_leaves() -> None:
@@ -45,8 +45,9 @@ def test_every_action_has_words() -> None:
 async def test_an_event_says_who_what_whence_by_which_token_and_in_which_request(
     portal: Portal, carol: Browser
 ) -> None:
-    wish = {"name": "nightly", "scopes": ["admin"], "expires_in_days": 3}
-    token = (await carol.post("/api/v1/tokens", wish)).body["token"]
+    payload = {"name": "nightly", "scopes": ["admin"], "expires_in_days": 3}
+    await carol.confirm()
+    token = (await carol.post("/api/v1/tokens", payload)).body["token"]
     async with portal.browser() as program:
         answer = await program.post(
             "/api/v1/admin/announcements",
@@ -57,7 +58,7 @@ async def test_an_event_says_who_what_whence_by_which_token_and_in_which_request
     assert (event.actor, event.target, event.ip) == ("carol", "Maintenance", "127.0.0.1")
     assert (event.token, event.request_id) == ("nightly", answer.headers["X-Request-Id"])
     (shown,) = (await carol.get(f"{AUDIT}?query=maintenance")).body["items"]
-    assert (shown["title"], shown["token"]) == ("Made an announcement", "nightly")
+    assert (shown["title"], shown["token"]) == ("Created an announcement", "nightly")
 
 
 async def test_what_is_long_or_named_a_secret_is_cut(portal: Portal) -> None:
@@ -79,7 +80,7 @@ async def test_what_is_long_or_named_a_secret_is_cut(portal: Portal) -> None:
     assert "down" not in str(event.detail)
 
 
-# --- nothing leaves it ----------------------------------------------------------------------------
+# --- immutability ---------------------------------------------------------------------------------
 
 
 async def test_the_database_refuses_to_change_or_delete_an_event(
@@ -127,7 +128,7 @@ async def test_retention_lets_go_of_what_is_old_and_of_nothing_else(run_portal: 
 async def test_without_the_setting_everything_is_kept(portal: Portal, carol: Browser) -> None:
     await add(portal, {"target": "old", "at": utcnow() - timedelta(days=4000)})
     async with portal.app.state.db.session() as db:
-        await db.execute(insert(Mark).values(name=MARK, at=utcnow()))  # of a setting that was
+        await db.execute(insert(Mark).values(name=MARK, at=utcnow()))  # of an earlier setting
         await db.commit()
     assert await AuditKeeping(portal.app.state.db, portal.settings).retain(utcnow()) == 0
     async with portal.app.state.db.session() as db:
@@ -147,16 +148,18 @@ async def test_a_flood_of_refused_logins_is_a_few_events(run_portal: RunPortal) 
     async with run_portal(login_attempts=5) as portal, portal.browser() as browser:
         for _ in range(12):
             await browser.login("bob", "wrong")
-        assert [event.actor for event in await refused(portal)] == ["bob"] * refusals.OWN_EVENTS
+        assert [event.actor for event in await refused(portal)] == [
+            "bob"
+        ] * refused_logins.OWN_EVENTS
         keeping = AuditKeeping(portal.app.state.db, portal.settings)
         await keeping.flush(utcnow())
-        assert len(await refused(portal)) == refusals.OWN_EVENTS, "the window isn't over"
+        assert len(await refused(portal)) == refused_logins.OWN_EVENTS, "the window isn't over"
         await keeping.flush(utcnow() + timedelta(minutes=11))
         *_, together = await refused(portal)
         assert (together.actor, together.ip, together.detail["times"]) == ("bob", "127.0.0.1", 9)
         assert together.detail["since"] < together.detail["until"]
         await keeping.flush(utcnow() + timedelta(minutes=30))
-        assert len(await refused(portal)) == refusals.OWN_EVENTS + 1
+        assert len(await refused(portal)) == refused_logins.OWN_EVENTS + 1
 
 
 async def test_refusals_at_once_are_all_counted(run_portal: RunPortal) -> None:
@@ -165,31 +168,39 @@ async def test_refusals_at_once_are_all_counted(run_portal: RunPortal) -> None:
         keeping = AuditKeeping(portal.app.state.db, portal.settings)
         await keeping.flush(utcnow() + timedelta(minutes=11))
         found = await refused(portal)
-    assert len(found) == refusals.OWN_EVENTS + 1
-    assert found[-1].detail["times"] == 20 - refusals.OWN_EVENTS
+    assert len(found) == refused_logins.OWN_EVENTS + 1
+    assert found[-1].detail["times"] == 20 - refused_logins.OWN_EVENTS
 
 
 async def test_many_names_and_addresses_cost_a_bounded_number_of_rows(
     portal: Portal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(refusals, "MOST_KEYS", 3)
+    monkeypatch.setattr(refused_logins, "MOST_KEYS", 3)
     database = portal.app.state.db
     for number in range(8):
-        await refusals.note(
-            database, Action.LOGIN_FAILED, f"name{number}", ip=f"2001:db8::{number}", why="Wrong"
+        await refused_logins.note(
+            database,
+            Action.LOGIN_FAILED,
+            f"name{number}",
+            ip=f"2001:db8:{number:x}::1",
+            why="Wrong",
         )
     async with database.session() as db:
         assert await db.scalar(select(func.count()).select_from(Refusals)) == 4
-    await refusals.flush(database, utcnow() + timedelta(hours=1), timedelta(minutes=10))
+    await refused_logins.flush(database, utcnow() + timedelta(hours=1), timedelta(minutes=10))
     *own, together = await refused(portal)
     assert len(own) == 3
-    assert (together.actor, together.ip, together.detail["times"]) == (refusals.NOBODY, "", 5)
+    assert (together.actor, together.ip, together.detail["times"]) == (
+        refused_logins.UNKNOWN_ACTOR,
+        "",
+        5,
+    )
 
 
 async def test_a_password_typed_as_a_name_is_not_kept(
     portal: Portal, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Whose name is somebody's is told, be it that they were never here."""
+    """The name of an existing user is recorded, even without any login so far."""
     async with portal.browser() as browser:
         await browser.login("correct-horse-battery", "alice")
         await browser.login("alice", "wrong")

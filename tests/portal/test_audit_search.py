@@ -1,4 +1,4 @@
-"""The audit looked up, and taken away as CSV or JSON lines."""
+"""The audit log: searching, and export as CSV or JSON lines."""
 
 import csv
 import io
@@ -10,12 +10,12 @@ import pytest
 from sqlalchemy import select, update
 
 from portal.api import admin_audit
-from portal.api.deps import Identity
 from portal.db import utcnow
 from portal.models import AuditEvent, Role, User
-from portal.services.audit import audit_search
+from portal.services.audit import search
 from portal.services.audit.audit import Action, changed
 from portal.services.csv_cells import csv_lines
+from portal.web.dependencies import Identity
 from tests.portal.audit_world import AUDIT, add, events, found
 from tests.portal.conftest import Browser, Portal
 
@@ -30,7 +30,7 @@ async def carol(portal: Portal) -> AsyncIterator[Browser]:
         yield browser
 
 
-# --- looking it up --------------------------------------------------------------------------------
+# --- searching ------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ async def test_it_is_found_by_time(filled: Browser) -> None:
 async def test_pages_follow_each_other_without_a_gap(
     portal: Portal, carol: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(audit_search, "PAGE", 2)
+    monkeypatch.setattr(search, "PAGE", 2)
     await add(portal, *({"target": f"n{number}"} for number in range(5)))
     seen, cursor = [], ""
     while cursor is not None:
@@ -117,14 +117,14 @@ async def test_kinds_of_events_have_words(carol: Browser) -> None:
     assert {"action": "login.failed", "title": "Login failed"} in items
 
 
-# --- taking it away -------------------------------------------------------------------------------
+# --- export ---------------------------------------------------------------------------------------
 
 
 async def test_as_csv_that_no_spreadsheet_runs(
     portal: Portal, carol: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """More than one batch, so that what comes between two of them is seen as well."""
-    monkeypatch.setattr(audit_search, "BATCH", 2)
+    """More than one batch, so that the transition between two batches is tested too."""
+    monkeypatch.setattr(search, "BATCH", 2)
     evil = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", " =1", 'a,"b"\nc']
     await add(portal, *({"target": target, "actor": "evil"} for target in evil))
     answer = await carol.get(f"{AUDIT}/export?format=csv&actor=evil")
@@ -149,13 +149,13 @@ async def test_as_json_lines(portal: Portal, filled: Browser) -> None:
 async def test_a_file_is_cut_off_when_its_reader_may_not_see_it_any_more(
     portal: Portal, carol: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(audit_search, "BATCH", 1)
+    monkeypatch.setattr(search, "BATCH", 1)
     monkeypatch.setattr(admin_audit, "RECHECK_S", 0.0)
     await add(portal, {"target": "one"}, {"target": "two"})
     async with portal.app.state.db.session() as db:
         user = (await db.scalars(select(User).where(User.username == "carol"))).one()
         who = Identity(user)
-        assert not await admin_audit._still_reads(portal.app.state.parts, who), "no login at all"
+        assert not await admin_audit._may_still_read(portal.app.state.parts, who), "no login at all"
         await db.execute(update(User).values(role=Role.USER))
         await db.commit()
 
@@ -163,7 +163,7 @@ async def test_a_file_is_cut_off_when_its_reader_may_not_see_it_any_more(
         yield b"secret"
 
     with pytest.raises(ConnectionAbortedError):
-        async for _ in admin_audit._while_open(portal.app.state.parts, who, pieces()):
+        async for _ in admin_audit._stream_while_allowed(portal.app.state.parts, who, pieces()):
             raise AssertionError("nothing comes any more")
     assert (await carol.get(f"{AUDIT}/export")).status == 403
 

@@ -1,4 +1,4 @@
-"""No secret that any route is given, or makes, is in the audit or in the log."""
+"""No secret that a route receives or creates is in the audit log or in the log."""
 
 import logging
 from typing import Any
@@ -22,7 +22,7 @@ SECRET_FIELDS = {"password", "current_password", "new_password", "code"}
 
 
 class Secrets:
-    """Makes bodies from the API's own description, each field for a secret with one of its own."""
+    """Builds bodies from the API's schema, with a distinct secret in each secret field."""
 
     def __init__(self) -> None:
         self.schema = bare_app().openapi()
@@ -33,7 +33,7 @@ class Secrets:
         return self.given[-1]
 
     def bodies(self) -> list[tuple[str, str, Any]]:
-        """(method, path, body) of every route that takes one or changes something."""
+        """Return (method, path, body) of every route that takes a body or changes something."""
         return [
             (method.upper(), path, self._body(operation))
             for path, operations in self.schema["paths"].items()
@@ -66,7 +66,7 @@ async def test_no_secret_given_to_any_route_is_in_the_audit_or_in_the_log(
     run_portal: RunPortal, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    logging.getLogger("aiosqlite").setLevel(logging.WARNING)  # as portal/logging.py does
+    logging.getLogger("aiosqlite").setLevel(logging.WARNING)  # as in portal/logging.py
     secrets = Secrets()
     bodies = secrets.bodies()
     assert len(secrets.given) > 8
@@ -80,6 +80,7 @@ async def test_no_secret_given_to_any_route_is_in_the_audit_or_in_the_log(
                 shown = {"Authorization": f"Bearer dsp_{secrets.new()}", "Origin": ""}
                 await browser.send(method, where, json=body, headers=shown)
             await browser.login("carol")
+            await browser.confirm()
             made = await _own_secrets(browser)
         kept = str([vars(event) for event in await events(portal)])
     out, err = capsys.readouterr()
@@ -89,9 +90,9 @@ async def test_no_secret_given_to_any_route_is_in_the_audit_or_in_the_log(
 
 
 async def _own_secrets(browser: Browser) -> list[str]:
-    """What the portal itself makes: a cookie, a token, the secret of a second factor."""
-    wish = {"name": "mine", "scopes": ["read"], "expires_in_days": 1}
-    token: Answer = await browser.post("/api/v1/tokens", wish)
+    """Return secrets created by the portal: a cookie, a token, the secret of a second factor."""
+    payload = {"name": "mine", "scopes": ["read"], "expires_in_days": 1}
+    token: Answer = await browser.post("/api/v1/tokens", payload)
     enrolment = await browser.post("/api/v1/second-factor/enrolment")
     cookies = [morsel.value for morsel in browser.http.cookie_jar]
     assert (token.status, enrolment.status) == (201, 201)

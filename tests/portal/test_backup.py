@@ -1,5 +1,6 @@
-"""Backup of a portal that runs and is written to, and restore into a state of its own: both at the
-command line, as processes.
+"""Backup of a running portal under writes, and restore into an empty state.
+
+Both run on the command line, as processes.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ import pytest
 from alembic import command as alembic_command
 from typer.testing import CliRunner
 
-from portal.cli import app
+from portal.cli.main import app
+from portal.config.settings import Settings
 from portal.db import Database, alembic_config, upgrade, utcnow
 from portal.models import Announcement, Base, ImageImport, ImportState, User, WebSession
-from portal.settings import Settings
 from tests.portal.command_line import Done, write_config
 from tests.portal.conftest import MakeSettings
 from tests.portal.slapd import free_port
@@ -52,7 +53,7 @@ class Place:
 def place(make_settings: MakeSettings, tmp_path: Path) -> Place:
     images = tmp_path / "imported"
     images.mkdir()
-    # on SQLite, whatever the others are on: test_backup_postgresql.py has the other
+    # always SQLite, whatever the other tests use: test_backup_postgresql.py covers PostgreSQL
     settings = make_settings(listen_port=free_port(), image_import_dir=images, database_url="")
     return Place(tmp_path, settings, write_config(settings, tmp_path / "portal.toml"))
 
@@ -73,8 +74,10 @@ def serving(place: Place) -> Iterator[subprocess.Popen[str]]:
 
 @contextmanager
 def writing(database: Path) -> Iterator[None]:
-    """Pairs of rows, each pair in one transaction, until it ends: half a pair would be a copy of
-    no moment. The first is there when it begins."""
+    """Write pairs of rows, each pair in one transaction, until the block ends.
+
+    A copy with half a pair would be inconsistent. The first pair exists when the block begins.
+    """
     begun, stop, problems = threading.Event(), threading.Event(), list[BaseException]()
 
     def write() -> None:
@@ -104,13 +107,13 @@ def writing(database: Path) -> Iterator[None]:
 
 
 def run(*arguments: str, config: Path | None = None) -> Done:
-    """The command in this process: its start takes longer than itself."""
+    """Run the command in this process, because starting a process takes longer than the command."""
     found = CliRunner().invoke(app, arguments, env={"PORTAL_CONFIG": str(config or "")})
     return Done(found.exit_code, found.stdout, found.stderr)
 
 
 def fill(place: Place, *more: Base) -> None:
-    """Something of what a backup must hold: rows, and a second factor's key."""
+    """Add some data that a backup must contain: rows, and a second factor's key."""
 
     async def work() -> None:
         database = Database(place.settings.database)
@@ -139,7 +142,7 @@ def backed_up(place: Place) -> Path:
 
 
 def emptied(place: Place, keep: Path) -> Path:
-    """The same machine without any state: no database, no secret, no settings."""
+    """Remove all state from the machine: the database, secrets and settings."""
     kept = place.folder.parent / f"{place.folder.name}-backup"
     shutil.move(keep, kept)
     for name in ("portal.db", "portal.db-wal", "portal.db-shm", "portal.toml", "second-factor.key"):
@@ -193,7 +196,7 @@ def test_the_backup_says_what_is_in_it_and_what_is_not(place: Place) -> None:
 
 
 def test_everybody_logs_in_again(place: Place) -> None:
-    """A login that was ended after the backup must not be back."""
+    """A login that ended after the backup must not be restored."""
     fill(
         place,
         User(id="u", username="alice"),
@@ -218,7 +221,7 @@ def test_a_backup_is_never_written_over_a_file(place: Place) -> None:
 
 @pytest.mark.parametrize("name", ["nowhere/backup", "backup"])
 def test_a_backup_that_can_not_be_made_is_one_sentence(place: Place, name: str) -> None:
-    """A folder that isn't there; a database that isn't."""
+    """A missing folder, or a missing database."""
     if "/" in name:
         fill(place)
     done = run("backup", str(place.folder / name), config=place.config)
@@ -228,7 +231,7 @@ def test_a_backup_that_can_not_be_made_is_one_sentence(place: Place, name: str) 
 
 
 class TestRefused:
-    """With a sentence, and nothing changed."""
+    """Refusals have a message, and change nothing."""
 
     def refused(self, place: Place, file: Path, *options: str) -> str:
         before = files(place.folder)
@@ -253,8 +256,8 @@ class TestRefused:
 
     def test_a_state_that_is_there(self, place: Place) -> None:
         fill(place)
-        said = self.refused(place, backed_up(place))
-        assert said == f"There is a database already, {place.database}: --replace puts it away."
+        message = self.refused(place, backed_up(place))
+        assert message == f"There is a database already, {place.database}: --replace puts it away."
 
     def test_a_secret_that_is_another(self, place: Place) -> None:
         fill(place)
@@ -262,8 +265,8 @@ class TestRefused:
         other = place.folder / "hub.secret"
         other.touch(mode=0o600)
         other.write_text("another-" + "y" * 32)
-        said = self.refused(place, kept)
-        assert said == f"hub_token_file {other} holds another secret: --replace replaces it."
+        message = self.refused(place, kept)
+        assert message == f"hub_token_file {other} holds another secret: --replace replaces it."
 
     def test_a_schema_of_a_newer_portal(self, place: Place) -> None:
         fill(place)
@@ -271,9 +274,9 @@ class TestRefused:
             out.execute("UPDATE alembic_version SET version_num = '9999'")
             out.commit()
         kept = emptied(place, backed_up(place))
-        said = self.refused(place, kept)
-        assert "has schema 9999" in said
-        assert "restore with the newer one" in said
+        message = self.refused(place, kept)
+        assert "has schema 9999" in message
+        assert "restore with the newer one" in message
 
     def test_a_damaged_file(self, place: Place) -> None:
         fill(place)
@@ -320,7 +323,7 @@ def test_an_older_schema_is_migrated(place: Place) -> None:
 
 
 def test_a_restore_that_was_broken_off_is_run_again(place: Place) -> None:
-    """Secrets come first: with them back and the database missing, nothing stands in the way."""
+    """Secrets come first: with them restored and the database missing, a second run succeeds."""
     fill(place)
     kept = emptied(place, backed_up(place))
     assert run("restore", str(kept), config=place.config).code == 0

@@ -13,10 +13,10 @@ from alembic import command
 from sqlalchemy.engine import make_url
 from typer.testing import CliRunner
 
-from portal import revisions
-from portal.backup_file import BackupError
-from portal.backup_postgresql import Server
-from portal.cli import app
+from portal.backup import revisions
+from portal.backup.archive import BackupError
+from portal.backup.postgresql import PostgresServer
+from portal.cli.main import app
 from portal.db import alembic_config
 from tests.portal import postgresql
 from tests.portal.command_line import Done, write_config
@@ -39,17 +39,17 @@ def postgres() -> Iterator[PostgreSql]:
 
 @dataclass
 class Databases:
-    """Fresh ones, dropped afterwards."""
+    """New databases, dropped afterwards."""
 
     server: PostgreSql
     made: list[str]
 
-    def fresh(self) -> Server:
+    def fresh(self) -> PostgresServer:
         self.made.append(f"portal_{free_port()}_{len(self.made)}")
-        return Server(self.server.make(self.made[-1]))
+        return PostgresServer(self.server.make(self.made[-1]))
 
-    def filled(self) -> Server:
-        """With the portal's schema and an event in the audit."""
+    def filled(self) -> PostgresServer:
+        """Create one with the portal's schema and an audit event."""
         new = self.fresh()
         config = alembic_config("postgresql://")
         config.output_buffer = io.StringIO()
@@ -57,7 +57,7 @@ class Databases:
         self.sql(new, config.output_buffer.getvalue(), EVENT)
         return new
 
-    def sql(self, at: Server, *statements: str) -> str:
+    def sql(self, at: PostgresServer, *statements: str) -> str:
         return self.server.sql(str(make_url(at.url).database), *statements)
 
 
@@ -76,7 +76,7 @@ def test_all_of_it_comes_back(databases: Databases, tmp_path: Path) -> None:
     second.restore(tmp_path / "copy")
     assert second.revision() == revisions.head()
     assert databases.sql(second, FOUND) == "1"
-    # the triggers are back: an event of the audit is never changed
+    # the triggers are restored: an audit event cannot be changed
     with pytest.raises(AssertionError, match="never changed"):
         databases.sql(second, "UPDATE audit_events SET actor = 'nobody'")
     databases.sql(second, EVENT)
@@ -84,7 +84,7 @@ def test_all_of_it_comes_back(databases: Databases, tmp_path: Path) -> None:
 
 
 def test_what_was_there_goes(databases: Databases, tmp_path: Path) -> None:
-    """That which a newer schema had, too."""
+    """Including objects of a newer schema."""
     first, second = databases.filled(), databases.filled()
     first.dump(tmp_path / "copy")
     databases.sql(second, EVENT, "CREATE TABLE newer (id int)", "CREATE TYPE mood AS ENUM ('ok')")
@@ -135,11 +135,11 @@ def test_a_server_that_refuses_is_named_without_the_password(
     url = make_url(databases.fresh().url)
     changed = url.set(password="wr0ng") if wrong == "password" else url.set(port=free_port())
     with pytest.raises(BackupError) as refused:
-        Server(changed.render_as_string(hide_password=False)).is_empty()
-    said = str(refused.value)
-    assert said.startswith(f"psql on {url.database} at 127.0.0.1:{changed.port} failed: ")
-    assert "wr0ng" not in said
-    assert PASSWORD not in said
+        PostgresServer(changed.render_as_string(hide_password=False)).is_empty()
+    message = str(refused.value)
+    assert message.startswith(f"psql on {url.database} at 127.0.0.1:{changed.port} failed: ")
+    assert "wr0ng" not in message
+    assert PASSWORD not in message
 
 
 class TestPortal:
@@ -148,11 +148,13 @@ class TestPortal:
     @pytest.fixture
     def run(self, databases: Databases, make_settings: MakeSettings, tmp_path: Path) -> Run:
         settings = make_settings(listen_port=free_port(), database_url=databases.fresh().url)
-        return Run(write_config(settings, tmp_path / "portal.toml"), Server(settings.database))
+        return Run(
+            write_config(settings, tmp_path / "portal.toml"), PostgresServer(settings.database)
+        )
 
     def test_backup_and_restore(self, run: Run, databases: Databases, tmp_path: Path) -> None:
-        said = run("migrate").out
-        assert said == f"The database went from nothing to {revisions.head()}.\n"
+        message = run("migrate").out
+        assert message == f"The database went from nothing to {revisions.head()}.\n"
         databases.sql(run.server, EVENT)
         file = tmp_path / "backup"
         done = run("backup", str(file))
@@ -184,7 +186,7 @@ class Run:
     """The command line with a settings file."""
 
     config: Path
-    server: Server
+    server: PostgresServer
 
     def __call__(self, *arguments: str) -> Done:
         env = {"PORTAL_CONFIG": str(self.config)}

@@ -1,5 +1,7 @@
-"""A restore by root: it believes no file that somebody else could have written, and in a folder of
-another account's it is that account, which can then lead it nowhere by a link.
+"""A restore by root, which trusts no file that another user could have written.
+
+In a folder of another account it runs as that account, which therefore cannot misdirect it by a
+link.
 """
 
 from __future__ import annotations
@@ -13,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from portal import backup_owner, backup_postgresql, revisions
-from portal.backup_file import BackupError
+from portal.backup import owner, postgresql, revisions
+from portal.backup.archive import BackupError
 from tests.portal.command_line import write_config
 from tests.portal.conftest import settings_in
 from tests.portal.slapd import Slapd, free_port
@@ -34,7 +36,7 @@ open_code = pytest.mark.skipif(
 
 @pytest.fixture
 def base() -> Iterator[Path]:
-    """A folder that is root's, and that others reach: pytest's own are closed to them."""
+    """A folder that belongs to root and is accessible to others, unlike pytest's own folders."""
     with tempfile.TemporaryDirectory(prefix="portal-restore-") as made:
         folder = Path(made)
         folder.chmod(0o755)
@@ -43,7 +45,7 @@ def base() -> Iterator[Path]:
 
 @pytest.fixture
 def place(base: Path, slapd: Slapd) -> Place:
-    """Settings in a folder of root's, the state in one of another account's."""
+    """Settings in a folder of root, and the state in a folder of another account."""
     state, etc = base / "state", base / "etc"
     state.mkdir()
     etc.mkdir()
@@ -54,7 +56,8 @@ def place(base: Path, slapd: Slapd) -> Place:
 
 @pytest.fixture
 def kept(place: Place, base: Path) -> Path:
-    """Its backup, root's; of its state nothing else is left than the other account's folder."""
+    """Create its backup, owned by root; only the other account's empty folder is left of its
+    state."""
     fill(place)
     shutil.chown(place.folder / "hub.secret", OTHER)
     file = backed_up(place).rename(base / "kept")
@@ -72,7 +75,7 @@ def root_stays_root() -> Iterator[None]:
 
 
 def refused(place: Place, file: Path) -> str:
-    """The sentence; no database has come."""
+    """Return the message, and check that no database was created."""
     done = run("restore", str(file), config=place.config)
     assert (done.code, done.out) == (1, "")
     assert not place.database.exists()
@@ -120,12 +123,14 @@ def test_a_backup_of_somebody_elses(how: str, place: Place, kept: Path, base: Pa
 
 def test_settings_of_somebody_elses(place: Place, kept: Path) -> None:
     shutil.chown(place.config, OTHER)
-    said = refused(place, kept)
-    assert said.startswith(f"{place.config} can be written by {OTHER}, so root can't trust these")
+    message = refused(place, kept)
+    assert message.startswith(
+        f"{place.config} can be written by {OTHER}, so root can't trust these"
+    )
 
 
 def test_a_link_leads_root_nowhere(place: Place, kept: Path, base: Path) -> None:
-    """Put by whose folder it is, where root is about to write a secret."""
+    """A link placed by the folder's owner where root is about to write a secret."""
     text = place.config.read_text()
     place.config.write_text(text.replace(f"{place.folder}/hub", f"{place.folder}/secrets/hub"))
     target = base / "root"
@@ -154,7 +159,7 @@ def test_a_folder_in_somebody_elses(base: Path) -> None:
     os.chown(inner, 65533, 65533)
     with (
         pytest.raises(BackupError, match=rf"{inner} is .*'s and lies in what is {OTHER}'s"),
-        backup_owner.as_owner_of(inner),
+        owner.as_owner_of(inner),
     ):
         pass
 
@@ -163,11 +168,11 @@ def test_links_that_go_round(base: Path) -> None:
     (base / "a").symlink_to(base / "b")
     (base / "b").symlink_to(base / "a")
     with pytest.raises(BackupError, match="go round in a circle"):
-        backup_owner.refuse_others_word(base / "a", "this backup", "no")
+        owner.refuse_others_word(base / "a", "this backup", "no")
 
 
 def test_programs_can_not_become_root_again(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """psql runs what stands in the copy, which may be the other account's word."""
+    """psql executes the content of the copy, which the other account may control."""
     folder = base / "theirs"
     folder.mkdir()
     shutil.chown(folder, OTHER)
@@ -177,19 +182,19 @@ def test_programs_can_not_become_root_again(base: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("PATH", f"{base}:/usr/bin:/bin")
     uid = folder.stat().st_uid
     with (
-        pytest.raises(BackupError) as said,
-        backup_owner.as_owner_of(folder),
+        pytest.raises(BackupError) as message,
+        owner.as_owner_of(folder),
     ):
-        backup_postgresql.Server("postgresql+psycopg://db/portal").is_empty()
-    assert f"Uid: {uid} {uid} {uid} {uid}" in str(said.value)
-    assert "/root" not in str(said.value)
+        postgresql.PostgresServer("postgresql+psycopg://db/portal").is_empty()
+    assert f"Uid: {uid} {uid} {uid} {uid}" in str(message.value)
+    assert "/root" not in str(message.value)
 
 
 def test_postgresql_is_talked_to_as_the_other_account(databases: Databases, base: Path) -> None:
     folder, first, second = base / "theirs", databases.filled(), databases.fresh()
     folder.mkdir()
     shutil.chown(folder, OTHER)
-    with backup_owner.as_owner_of(folder):
+    with owner.as_owner_of(folder):
         first.dump(folder / "copy")
         second.restore(folder / "copy")
         restored = second.revision()

@@ -1,6 +1,7 @@
-"""What is wrong with an installation is said in one sentence: by the start that refuses, by `portal
-check`, or by the page Status. docs/operation.md has the table; test_start.py and test_front.py have
-the others.
+"""Faults of an installation, each reported in one sentence.
+
+The sentence comes from the refused start, from `portal check`, or from the Status page.
+docs/operation.md has the table; test_start.py and test_front.py have the other cases.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from portal.check import directory_advice
 from portal.directory import open_directory
-from portal.services import probes
-from portal.services.probes import Looks
-from portal.services.status import Part, State
+from portal.health import probes
+from portal.health.check import directory_advice
+from portal.health.probes import Probes
+from portal.health.status import Component, ComponentState
 from tests.portal import postgresql
 from tests.portal.certificate_stand import DAY, NOW, Make, Serve, make, serve
 from tests.portal.conftest import MakeSettings, RunPortal
@@ -34,7 +35,7 @@ def server() -> Iterator[postgresql.PostgreSql]:
 
 
 class TestWrongDatabase:
-    """A DSN that can be read, and leads nowhere."""
+    """A valid DSN that leads nowhere."""
 
     @pytest.mark.parametrize(
         ("before", "after", "words"),
@@ -49,12 +50,12 @@ class TestWrongDatabase:
     ) -> None:
         places = {"port": server.port, "free": free_port()}
         url = server.url("gone").replace(before.format(**places), after.format(**places), 1)
-        said = stand.refused("serve", database_url=url)
-        assert said.startswith("The portal can't start: The database ")
-        assert words in said
-        assert "doesn't answer" in said
-        assert "s3cr" not in said
-        assert "other" not in said
+        error_text = stand.refused("serve", database_url=url)
+        assert error_text.startswith("The portal can't start: The database ")
+        assert words in error_text
+        assert "doesn't answer" in error_text
+        assert "s3cr" not in error_text
+        assert "other" not in error_text
 
 
 @pytest.mark.anyio
@@ -76,28 +77,29 @@ async def test_a_front_door_whose_certificate_has_expired_is_on_the_page(
     run_portal: RunPortal, make: Make, serve: Serve
 ) -> None:
     async with run_portal() as portal:
-        looks = Looks(portal.app.state.parts, portal.app.state.directory)
+        looks = Probes(portal.app.state.parts, portal.app.state.directory)
         for until, state, words in (
-            (NOW + 90 * DAY, State.OK, "It answers, and reaches the portal."),
-            (NOW + 3 * DAY, State.FAILING, "its certificate expires on "),
-            (NOW - DAY, State.FAILING, "its certificate expired on "),
+            (NOW + 90 * DAY, ComponentState.OK, "It answers, and reaches the portal."),
+            (NOW + 3 * DAY, ComponentState.FAILING, "its certificate expires on "),
+            (NOW - DAY, ComponentState.FAILING, "its certificate expired on "),
         ):
             settings = portal.settings.model_copy(update={"public_url": serve(make(until=until))})
             looks.parts = replace(portal.app.state.parts, settings=settings)
             found = (await looks.nginx())[""]
             assert (found.state, words in found.message) == (state, True)
-            assert bool(found.advice) == (state is State.FAILING)
+            assert bool(found.advice) == (state is ComponentState.FAILING)
 
 
 @pytest.mark.anyio
 async def test_home_directories_that_are_away_are_on_the_page(
     run_portal: RunPortal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One person's may be full; when nobody's can be used any more, the file system is away."""
+    """One user's home directory may be full; if no home directory is usable, the file system is
+    down."""
     monkeypatch.setattr(probes, "launcher", lambda _: SimpleNamespace(problem=None))
     async with run_portal() as portal:
         parts = portal.app.state.parts
-        looks = Looks(parts, portal.app.state.directory)
+        looks = Probes(parts, portal.app.state.directory)
 
         async def launcher() -> Any:
             return (await looks.launcher())[""]
@@ -106,10 +108,10 @@ async def test_home_directories_that_are_away_are_on_the_page(
         assert "home directory" not in (await launcher()).message.lower()
         parts.agents.homeless["bob"] = "Your home directory doesn't exist."
         found = await launcher()
-        assert found.state is State.FAILING
+        assert found.state is ComponentState.FAILING
         assert "alice, bob" in found.message
         assert found.advice == probes.HOMES_ADVICE
-        assert Part.LAUNCHER in {probe.part for probe in portal.app.state.status.probes}
+        assert Component.LAUNCHER in {probe.part for probe in portal.app.state.status.probes}
 
 
 @pytest.mark.parametrize("name", ["docs/operation.md"])

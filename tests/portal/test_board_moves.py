@@ -1,4 +1,5 @@
-"""A TensorBoard whose allocation is over: moves if somebody looks, else ends and says why."""
+"""A TensorBoard whose allocation has ended: it moves while viewed, otherwise it ends with a
+reason."""
 
 import dataclasses
 from collections.abc import AsyncIterator, Callable
@@ -8,6 +9,8 @@ from typing import Any, cast
 
 import pytest
 
+from portal.config.settings import Settings
+from portal.context import AppContext
 from portal.db import Database, utcnow
 from portal.errors import InvalidInput
 from portal.models import (
@@ -19,15 +22,13 @@ from portal.models import (
     TensorboardState,
     User,
 )
-from portal.parts import Parts
 from portal.services.tensorboards import tensorboards
-from portal.settings import Settings
-from spawner.channel import UserInfo
+from spawner.launcher.connection import UserInfo
 from tests.portal.databases import database_of
 from tests.portal.gate_portal import gate_settings
 
 pytestmark = pytest.mark.anyio
-MakeParts = Callable[..., Parts]
+MakeParts = Callable[..., AppContext]
 
 
 @pytest.fixture
@@ -40,13 +41,22 @@ async def database(tmp_path: Path) -> AsyncIterator[Database]:
 
 @pytest.fixture
 def make_parts(tmp_path: Path, database: Database) -> MakeParts:
-    """Parts with neither Slurm nor launchers: only rows are written here."""
+    """Create parts with neither Slurm nor launchers: only rows are written here."""
 
-    def make(**changes: Any) -> Parts:
+    def make(**changes: Any) -> AppContext:
         settings: Settings = gate_settings(tmp_path, **changes)
         nothing = cast(Any, None)
-        edges = ("agents", "slurm", "watcher", "catalog", "hub", "http", "books")
-        return Parts(settings=settings, db=database, **dict.fromkeys(edges, nothing))
+        edges = (
+            "agents",
+            "slurm",
+            "watcher",
+            "catalog",
+            "hub",
+            "http",
+            "tensorboard_http",
+            "books",
+        )
+        return AppContext(settings=settings, db=database, **dict.fromkeys(edges, nothing))
 
     return make
 
@@ -54,7 +64,7 @@ def make_parts(tmp_path: Path, database: Database) -> MakeParts:
 async def board_in(
     database: Database, host_state: JobState, *, own_job: bool = False, **changes: Any
 ) -> Tensorboard:
-    """A running TensorBoard of a session in this state, inside it or in a job of its own."""
+    """Add a running TensorBoard of a session in this state, inside it or in its own job."""
     values = {"state": TensorboardState.RUNNING, "host": "10.0.0.1", "port": 4000, **changes}
     async with database.session() as db:
         user = User(username="alice")
@@ -68,7 +78,8 @@ async def board_in(
             parent_id=session.id,
             user_id=user.id,
             logdir="/x",
-            secret="before",
+            secret_hash="before",
+            guard_key="before",
             started_at=utcnow(),
             slurm_job=own.id if own_job else None,
             **{"last_request_at": utcnow(), **values},
@@ -83,7 +94,7 @@ async def again(database: Database, board: Tensorboard) -> Tensorboard:
         return await db.get_one(Tensorboard, board.id)
 
 
-async def over(parts: Parts, board: Tensorboard) -> bool:
+async def over(parts: AppContext, board: Tensorboard) -> bool:
     host: Job = await tensorboards.host_job(parts, board)
     return tensorboards.is_homeless(board, host)
 
@@ -95,7 +106,7 @@ async def over(parts: Parts, board: Tensorboard) -> bool:
         (JobState.STARTING, False),
         (JobState.STOPPING, True),
         (JobState.SUSPENDED, False),
-        (JobState.QUEUED, True),  # requeued: it will run again, and elsewhere
+        (JobState.QUEUED, True),  # requeued: it will run again, on another node
         (JobState.SUBMITTING, True),
         (JobState.ENDED, True),
     ],
@@ -133,7 +144,8 @@ async def test_a_folder_is_named_from_its_owners_home(
 
 
 async def test_it_moves_while_somebody_looks(database: Database, make_parts: MakeParts) -> None:
-    """Its id and so its address stay; run and secret are new, for the old program may still ask."""
+    """Its id and thus its address stay; run and secret are new, because the old program may
+    still call."""
     parts = make_parts(service_partition="cpu")
     before = await board_in(database, JobState.ENDED)
     parts.heard[before.run_id] = utcnow()
@@ -142,7 +154,8 @@ async def test_it_moves_while_somebody_looks(database: Database, make_parts: Mak
     assert (after.id, after.state, after.wanted) == (before.id, TensorboardState.STARTING, True)
     assert (after.host, after.port, after.started_at) == (None, None, None)
     assert after.run_id != before.run_id
-    assert after.secret not in {before.secret, ""}
+    assert after.guard_key not in {before.guard_key, ""}
+    assert after.secret_hash == "", "the earlier run's opens nothing"
     assert after.reason == tensorboards.MOVES
     assert parts.heard == {}
 
@@ -170,7 +183,7 @@ async def test_one_that_its_owner_has_ended_stays_ended(
     ("partition", "own_job", "seen", "reason"),
     [
         (None, False, timedelta(0), tensorboards.NO_SERVICE_PARTITION),
-        ("cpu", False, timedelta(minutes=11), tensorboards.NOBODY_LOOKED),
+        ("cpu", False, timedelta(minutes=11), tensorboards.ENDED_UNWATCHED),
         ("cpu", True, timedelta(0), tensorboards.HOST_ENDED),
     ],
 )

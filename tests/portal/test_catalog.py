@@ -1,4 +1,4 @@
-"""The catalog as administrators see it, and that a running portal takes changes in."""
+"""The catalog for administrators, and its reload by a running portal."""
 
 import asyncio
 from pathlib import Path
@@ -68,7 +68,7 @@ async def test_an_environment_says_what_it_is_and_why_it_cannot_be_used(
         items = (await alice.get("/api/v1/environments")).body["items"]
     found = {item["name"]: item for item in items}
     of_gpu = found["on_gpu"]
-    told = {
+    listed = {
         "language": "python",
         "framework": "foo 2.1",
         "version": "3.11",
@@ -79,7 +79,7 @@ async def test_an_environment_says_what_it_is_and_why_it_cannot_be_used(
         "runtime": "apptainer",
         "available": False,
     }
-    assert {field: of_gpu[field] for field in told} == told
+    assert {field: of_gpu[field] for field in listed} == listed
     assert "mine.sif, is not there" in of_gpu["unavailable_reason"]
     assert found["loaded"]["runtime"] == "modules"
     assert not found["loaded"]["available"]

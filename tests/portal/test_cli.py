@@ -1,4 +1,4 @@
-"""The command line as an administrator meets it: a process, its words, its exit status."""
+"""The command line as an administrator uses it: processes, output, exit status."""
 
 import json
 import os
@@ -36,7 +36,7 @@ def run(*args: str, config: Path | None = None) -> subprocess.CompletedProcess[s
 
 @pytest.fixture
 def config(make_settings: MakeSettings, tmp_path: Path) -> Path:
-    """A configuration file of the settings that the other tests use."""
+    """A configuration file with the settings of the other tests."""
     return write_config(make_settings(listen_port=free_port()), tmp_path / "portal.toml")
 
 
@@ -50,7 +50,7 @@ def test_the_schema_is_always_the_same() -> None:
     assert "SessionOut" in schema["components"]["schemas"]
 
 
-@pytest.mark.parametrize("name", ["serve", "migrate", "check"])
+@pytest.mark.parametrize("name", ["serve", "migrate", "check", "secrets"])
 def test_missing_settings_stop_the_start_and_are_named(name: str, tmp_path: Path) -> None:
     config = tmp_path / "portal.toml"
     config.write_text('public_url = "http://127.0.0.1:8000"\n')

@@ -1,4 +1,4 @@
-"""Limits, use and announcements at the command line, and that a running portal notices them."""
+"""Limits, usage and announcements on the command line, and their effect on a running portal."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ BASE = ("research", "alice", "")
 
 @pytest.fixture(scope="module")
 async def world(slapd: Slapd, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
-    """A portal whose loops look often."""
+    """A portal whose loops run often."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("portal.services.limits.slurm_limits.LOOK_S", 0.2)
-        patch.setattr("portal.services.announcements.REFRESH_S", 0.2)
+        patch.setattr("portal.services.announcements.announcements.REFRESH_S", 0.2)
         async with job_world(slapd, tmp_path_factory.mktemp("cli-limits")) as made:
             yield made
 
@@ -71,9 +71,10 @@ async def test_a_limit_is_told_to_slurm_shown_and_taken_back(world: World, run: 
         while "Access/permission denied" not in (table := await run("limits", "list")).out:
             assert table.code == 0, table
     world.accounting.mood = "obeys"
-    await run("limits", "set", *ALICE, "--gpus", "1")  # it is new, so it is tried at once
+    await run("limits", "set", *ALICE, "--gpus", "1")  # it is new, so it is applied at once
     await until(lambda: rows[BASE] == {"gres/gpu": 1, "cpu": 8})
-    async with world.portal.app.state.slurm_limits.between_rounds():  # it has read what it told
+    # it has read its own changes back
+    async with world.portal.app.state.slurm_limits.between_rounds():
         rows[BASE] = {"gres/gpu": 4, "cpu": 8}
     async with asyncio.timeout(120):
         while not (drift := await listed(run, "limits", "drift", "list")):
@@ -133,7 +134,7 @@ async def test_use_as_table_and_csv(world: World, run: Run) -> None:
 async def test_open_pages_are_told_what_is_announced_and_edited(world: World, run: Run) -> None:
     stream = world.people["alice"].http.get("/api/v1/events")
     async with asyncio.timeout(120), stream as answer:
-        await answer.content.readline()  # from here on changes are heard
+        await answer.content.readline()  # changes are sent from here on
         key = (await run("announcements", "add", "Soon", "--ends", "2999-01-01")).out.strip()
         await _heard(answer.content, "Soon")
         edited = await run("announcements", "edit", key, "--title", "Now", "--no-end", "--public")
@@ -147,7 +148,7 @@ async def test_open_pages_are_told_what_is_announced_and_edited(world: World, ru
 
 
 async def _heard(stream: Any, title: str | None) -> None:
-    """Once the event stream says that this alone is announced, or nothing."""
+    """Wait until the event stream has exactly this announcement, or none."""
     wanted, name = [title] if title else [], ""
     async for line in stream:
         if line.startswith(b"event: "):

@@ -1,4 +1,4 @@
-"""People and groups at the command line, beside a running portal."""
+"""Users and groups on the command line, beside a running portal."""
 
 import asyncio
 import json
@@ -102,12 +102,15 @@ async def test_import_groups_and_leaving(here: Portal, run: Run, tmp_path: Path)
     group = await run("groups", "create", "cli-team", "--member", "alice", "--description", "A lab")
     assert (silent.code, "--passwords" in silent.err) == (2, True)
     assert tried.code == 1
-    results = [(row["line"], row["result"], row["field"]) for row in json.loads(tried.out)["rows"]]
+    results = [
+        (row["line"], row["result"], [one["field"] for one in row["findings"]])
+        for row in json.loads(tried.out)["rows"]
+    ]
     assert results == [
-        (2, "would_create", None),
-        (3, "error", "surname"),
-        (4, "exists", None),
-        (5, "error", "uid"),
+        (2, "would_create", []),
+        (3, "error", ["surname"]),
+        (4, "exists", [None]),
+        (5, "error", ["uid"]),
     ]
     assert (group.code, group.err) == (0, "")
 

@@ -1,4 +1,4 @@
-"""The cluster as each may see it: whose GPUs are whose, places in the queue, what lies ahead."""
+"""The cluster as each role may see it: GPU owners, queue positions, upcoming events."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from portal.services.cluster.node_table import Addresses
-from spawner.model import JobInfo, ReservationInfo, SlurmState
+from portal.services.cluster.node_table import TableAddresses
+from spawner.slurm.model import JobInfo, ReservationInfo, SlurmState
 from tests.portal.conftest import Browser
 from tests.portal.job_world import World, job_world
 from tests.portal.slapd import Slapd
@@ -42,13 +42,13 @@ def job(number: int, user: str, **values: Any) -> JobInfo:
 
 
 async def shows(world: World, *jobs: JobInfo) -> None:
-    """Slurm shows these, and the portal has seen it."""
+    """Set the jobs in Slurm, and let the portal poll them."""
     world.slurm.shown = {job.job_id: job for job in jobs}
     await world.parts.watcher.look()
 
 
 async def reserves(world: World, *reserved: ReservationInfo) -> None:
-    """Slurm tells of these, and the portal knows it."""
+    """Set the reservations in Slurm and in the portal."""
     world.slurm.reserved = [*reserved]
     world.parts.watcher.reservations = reserved
 
@@ -83,7 +83,7 @@ async def test_each_sees_their_own_gpus_and_that_others_are_in_use(world: World)
 
 async def test_names_and_addresses_are_for_whom_they_are(world: World) -> None:
     await shows(world, *GPU_JOBS, job(3, "bob", nodes=("node01",)))
-    world.parts.node_table.nodes = {"node01": Addresses(None, "10.1.0.11", "10.2.0.11")}
+    world.parts.node_table.nodes = {"node01": TableAddresses(None, "10.1.0.11", "10.2.0.11")}
     plain = await seen(world, "nodes")
     assert (plain["sees_users"], plain["sees_addresses"]) == (False, False)
     assert all(n["users"] is None and n["addresses"] is None for n in plain["nodes"])
@@ -167,5 +167,5 @@ async def test_what_slurm_told_last_is_said_to_be_old(world: World) -> None:
     await reserves(world, ReservationInfo("works", NOW, NOW + HOUR, ("node01",), True))
     assert (await seen(world, "reservations"))["stale_since"] is None
     world.parts.watcher.reservations_stale_since = NOW
-    told = await seen(world, "reservations")
-    assert (datetime.fromisoformat(told["stale_since"]), len(told["items"])) == (NOW, 1)
+    received = await seen(world, "reservations")
+    assert (datetime.fromisoformat(received["stale_since"]), len(received["items"])) == (NOW, 1)

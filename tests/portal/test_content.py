@@ -1,4 +1,4 @@
-"""People's content on hosts of its own: the way in, and each way round it."""
+"""User content on separate hosts: how access is granted, and attempts to bypass it."""
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -15,8 +15,8 @@ from portal.models import (
     User,
     WebSession,
 )
-from portal.services.login.hashes import hash_token
-from portal.services.tensorboards import viewers
+from portal.services.auth.hashes import hash_token
+from portal.services.tensorboards import access
 from tests.portal.content_visitor import (
     ALICES,
     BOBS,
@@ -35,7 +35,7 @@ from tests.portal.gate_portal import TARGET, Real, problem
 pytest_plugins = ["tests.portal.content_fixtures"]
 
 
-# --- the way in -----------------------------------------------------------------------------------
+# --- entry ----------------------------------------------------------------------------------------
 
 
 def test_whoever_is_logged_in_comes_to_where_they_wanted(real: Real) -> None:
@@ -59,7 +59,7 @@ def test_whoever_is_logged_in_comes_to_where_they_wanted(real: Real) -> None:
     token = cookie_of(visitor)
     answer = gate(real, token, at)
     assert (answer.status, answer.one("x-target")) == (204, TARGET)
-    # what stands in the database opens nothing
+    # the value in the database grants no access
     with real.rows() as db:
         login = db.scalars(select(ContentLogin)).one()
         assert login.token_hash == hash_token(token)
@@ -81,15 +81,15 @@ def test_nobody_is_asked_to_log_in_and_led_back(real: Real) -> None:
 def test_whose_login_ends_on_the_way_is_asked_to_log_in(
     real: Real, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In another tab, between the look at the cookie and the code."""
-    look = viewers.look
+    """The login ends in another tab, between the check of the cookie and the code."""
+    look = access.load_access
 
-    async def ends_meanwhile(*args: Any) -> Any:
+    async def end_login_first(*args: Any) -> Any:
         with real.rows() as db:
             db.execute(delete(WebSession))
         return await look(*args)
 
-    monkeypatch.setattr(viewers, "look", ends_meanwhile)
+    monkeypatch.setattr(access, "load_access", end_login_first)
     visitor = Visitor(real)
     visitor.log_in("alice")
     at = home_of(real)
@@ -198,7 +198,8 @@ def test_a_code_is_old_after_a_minute(real: Real) -> None:
 
 
 def test_a_code_in_another_browser_opens_nothing_and_is_used_up(real: Real) -> None:
-    """It was seen somewhere; or it is the thief's own, sent to make another work as them."""
+    """The code was seen elsewhere; or it is the attacker's own, to make a victim work in their
+    account."""
     at = home_of(real)
     host = urlsplit(at).netloc
     victim = Visitor(real)
@@ -212,7 +213,8 @@ def test_a_code_in_another_browser_opens_nothing_and_is_used_up(real: Real) -> N
 
 
 def test_nobody_can_be_made_to_enter_as_somebody_else(one: Real) -> None:
-    """Bob's own code, made for a browser of his, in alice's, who is on her way in herself."""
+    """Bob's own code, issued to his browser, in the browser of alice, who is entering at the
+    same time."""
     bob, alice = Visitor(one), Visitor(one)
     bob.log_in("bob")
     alice.log_in("alice")
@@ -233,7 +235,7 @@ def test_a_code_at_another_host_opens_nothing(each: Real) -> None:
         elsewhere = entering.replace(ALICES, other)
         answer = alice.ask(elsewhere)
         assert (answer.status, answer.all("set-cookie")) == ((403 if other == BOBS else 404), [])
-    assert alice.ask(entering).status == 403  # used up at bob's
+    assert alice.ask(entering).status == 403  # used up by bob
 
 
 def test_a_code_of_a_login_that_is_over_opens_nothing(real: Real) -> None:

@@ -1,4 +1,4 @@
-"""Cookies of content hosts: where they count, for what, and their end."""
+"""Cookies of content hosts: their scope and their end."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -154,7 +154,7 @@ def test_work_at_the_content_host_keeps_the_login_alive(real: Real) -> None:
         assert login.last_seen_at > long_ago
 
 
-# --- what else there is ---------------------------------------------------------------------------
+# --- other ----------------------------------------------------------------------------------------
 
 
 def whoami(real: Real, token: str, host: str) -> Answer:
@@ -174,8 +174,7 @@ def test_the_hub_knows_nobody_at_a_host_where_they_only_look_on(each: Real) -> N
     _share(each, each.add_board(each.add_session()), username="bob")
     bob = Visitor(each)
     bob.log_in("bob")
-    board = _board_of(each)
-    bob.follow(f"{ALICES}/tensorboard/{board}/")
+    bob.follow(f"{ALICES}/tensorboard/{_board_of(each)}/{'0' * 32}/")
     token = bob.jars["alice.jupyter.test"]["portal_content"]
     assert whoami(each, token, ALICES).status == 401
     assert gate(each, token, ALICES).status == 403
@@ -215,11 +214,11 @@ def test_without_the_setting_nothing_of_this_is_there(tmp_path: Path) -> None:
 # --- TensorBoard ----------------------------------------------------------------------------------
 
 
-def _share(real: Real, board: Tensorboard, **whom: str) -> None:
+def _share(real: Real, board: Tensorboard, **recipient: str) -> None:
     with real.rows() as db:
-        db.add(Share(parent_id=board.parent_id, **whom))
-        if "group_name" in whom:
-            db.add(GroupMembership(user_id=real.users["bob"].id, name=whom["group_name"]))
+        db.add(Share(parent_id=board.parent_id, **recipient))
+        if "group_name" in recipient:
+            db.add(GroupMembership(user_id=real.users["bob"].id, name=recipient["group_name"]))
 
 
 def _board_of(real: Real) -> str:
@@ -231,17 +230,18 @@ def test_ones_own_tensorboard_is_at_ones_own_host(real: Real) -> None:
     board = real.add_board(real.add_session())
     visitor = Visitor(real)
     visitor.log_in("alice")
-    url, answer = visitor.follow(f"http://{PORTAL}/tensorboard/{board.id}/?x=1")
-    assert (url, answer.status) == (f"{home_of(real)}/tensorboard/{board.id}/?x=1", 200)
+    at = real.board_at(board)
+    url, answer = visitor.follow(f"http://{PORTAL}{at}?x=1")
+    assert (url, answer.status) == (f"{home_of(real)}{at}?x=1", 200)
     policy = "; ".join(answer.all("content-security-policy"))
-    assert f"connect-src {home_of(real)}/tensorboard/{board.id}/;" in policy
+    assert f"connect-src {home_of(real)}{at};" in policy
     (seen,) = real.node.seen
     assert seen.all("cookie") == []
 
 
 def test_a_shared_tensorboard_is_at_its_owners_host(each: Real) -> None:
     board = each.add_board(each.add_session())
-    at = f"/tensorboard/{board.id}/"
+    at = each.board_at(board, "bob")
     bob = Visitor(each)
     bob.log_in("bob")
     _, answer = bob.follow(f"http://{PORTAL}{at}")
@@ -251,7 +251,7 @@ def test_a_shared_tensorboard_is_at_its_owners_host(each: Real) -> None:
     _share(each, board, username="bob")
     url, answer = bob.follow(f"http://{PORTAL}{at}")
     assert (url, answer.status) == (f"{ALICES}{at}", 200)
-    # he has come in for this alone
+    # he was given access to this only
     url, answer = bob.follow(f"{ALICES}{HOME}lab")
     assert answer.status == 403
     with each.rows() as db:
@@ -262,7 +262,7 @@ def test_a_shared_tensorboard_is_at_its_owners_host(each: Real) -> None:
 def test_a_change_there_comes_from_that_hosts_own_pages(each: Real) -> None:
     board = each.add_board(each.add_session())
     alice = inside(each)
-    url = f"{ALICES}/tensorboard/{board.id}/data/plugin/timeseries/timeSeries"
+    url = f"{ALICES}{each.board_at(board)}data/plugin/timeseries/timeSeries"
 
     def post(origin: str) -> int:
         return alice.ask(url, method="POST", body=b"x", headers={"Origin": origin}).status
@@ -273,5 +273,5 @@ def test_a_change_there_comes_from_that_hosts_own_pages(each: Real) -> None:
 
 
 def test_addresses_in_the_api_are_whole(each: Real) -> None:
-    assert each.settings.content_address("j.doe", "/x").startswith("http://u-j-doe--")
-    assert each.settings.content_address("alice", HOME) == f"{ALICES}{HOME}"
+    assert each.settings.notebook_address("j.doe", "/x").startswith("http://u-j-doe--")
+    assert each.settings.notebook_address("alice", HOME) == f"{ALICES}{HOME}"

@@ -1,4 +1,4 @@
-"""nginx before the real portal, with content on hosts of its own: who gets to a node, and how."""
+"""nginx in front of the real portal, with content on separate hosts: access to nodes."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -38,7 +38,7 @@ def door(kept: tuple[Real, World]) -> World:
 
 @pytest.fixture
 def alice(kept: tuple[Real, World], door: World) -> Visitor:
-    """She has come in at her own host."""
+    """Alice, with access to her own host."""
     visitor = Visitor(kept[0], door=door)
     visitor.log_in("alice")
     url, answer = visitor.follow(f"{door.door.scheme}://{ALICES}{HOME}lab")
@@ -80,8 +80,8 @@ def test_at_the_portals_host_no_node_is_reached(alice: Visitor, door: World) -> 
     everything = f"{cookies(alice, PORTAL)}; {cookies(alice)}"
     for host in (PORTAL, "evil.test", "127.0.0.1", "jupyter.test", f"x.{ALICES}"):
         headers = {"Host": host, "Cookie": everything, **PROGRAM}
-        assert door.ask(f"{HOME}api", headers=headers).status in {401, 404}
-        assert door.ask("/hub/api/user", headers=headers).status in {401, 404}
+        assert door.ask(f"{HOME}api", headers=headers).status == 404
+        assert door.ask("/hub/api/user", headers=headers).status == 404
     assert door.node.seen == door.hub.seen == []
 
 
@@ -139,14 +139,20 @@ def test_the_hub_and_the_way_in_are_there_and_nothing_else(alice: Visitor, door:
     ):
         assert door.ask(path, headers=headers).status == 404, path
     opening = f"/content/open?host={ALICES}&state={'0' * 64}&next=/"
-    for path in (opening, "/content/x", "/content/../api/v1/me"):
+    for path in (opening, "/content/x"):
         assert door.ask(path, headers=headers).status == 404, path
+    for path in ("/content/../api/v1/me", "/tensorboard/x/..%2f..%2fhub/x", "/hub/..%2fcontent/x"):
+        assert door.ask(path, headers=headers).status == 400, path
+    worker = {**headers, "Service-Worker": "script"}
+    for path in ("/tensorboard/x/sw.js", "/hub/sw.js", f"{HOME}sw.js"):
+        refused = door.ask(path, headers=worker)
+        assert (refused.status, len(refused.all("content-security-policy"))) == (404, 1)
     home = door.ask("/", headers=headers)
     assert (home.status, home.one("location")) == (302, f"{door.door.scheme}://{PORTAL}/")
 
 
 def test_a_browser_on_its_way_in_is_known_again(kept: tuple[Real, World], door: World) -> None:
-    """Two tabs that come at once are in one and the same browser."""
+    """Two concurrent tabs belong to the same browser."""
     visitor = Visitor(kept[0], door=door)
     visitor.log_in("alice")
     scheme = door.door.scheme
@@ -162,7 +168,7 @@ def test_a_browser_on_its_way_in_is_known_again(kept: tuple[Real, World], door: 
 def test_a_logout_ends_it_with_the_next_question_to_the_gate(
     alice: Visitor, door: World, kept: tuple[Real, World]
 ) -> None:
-    """nginx may go on while it keeps an answer, so it was asked about another session before."""
+    """nginx may use a cached response, so the request is for another session than before."""
     scheme = door.door.scheme
     origin = {"Origin": f"{scheme}://{PORTAL}"}
     url = f"{scheme}://{PORTAL}/api/v1/logout"

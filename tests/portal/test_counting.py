@@ -1,4 +1,4 @@
-"""Waits, starts and ends, counted as rows are written."""
+"""Metrics of waits, starts and ends, updated as rows are written."""
 
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
@@ -10,9 +10,9 @@ import pytest
 from portal.db import Database
 from portal.metrics import Metrics
 from portal.models import BatchJob, Job, JobState, Session, User, new_id
-from portal.services.counting import Counting
+from portal.services.slurm.job_metrics import Counting
 from portal.services.store import change
-from spawner.model import Outcome
+from spawner.slurm.model import Outcome
 from tests.portal.databases import database_of
 
 pytestmark = pytest.mark.anyio
@@ -97,8 +97,8 @@ async def test_a_start_is_counted_without_the_queue_and_once(world: World) -> No
     await world.set(Session, session, state=JobState.STARTING, started_at=after(101))
     await world.set(Session, session, called_home_at=after(102))
     await world.set(Session, session, state=JobState.RUNNING, ready_at=after(103))
-    assert world.counted("portal_spawn_seconds_sum") == 3  # of 103 s 100 in the queue
-    # the hub loses it, and finds it again an hour later
+    assert world.counted("portal_spawn_seconds_sum") == 3  # of 103 s, 100 were in the queue
+    # the hub loses it, and has it again an hour later
     await world.set(Session, session, state=JobState.STARTING, ready_at=None)
     await world.set(Session, session, state=JobState.RUNNING, ready_at=after(3700))
     assert world.counted("portal_spawn_seconds_count") == 1

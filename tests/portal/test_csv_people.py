@@ -1,4 +1,4 @@
-"""A file of people: read whole, every mistake told at once, and then created one by one."""
+"""A CSV file of users: read completely, all mistakes reported together, then created one by one."""
 
 import asyncio
 import csv
@@ -9,8 +9,8 @@ import pytest
 
 from portal.directory.contract import NewPerson
 from portal.errors import FieldError, InvalidInput
-from portal.services.people import csv_people
-from portal.services.people.csv_people import Known, Line
+from portal.services.users import csv_file
+from portal.services.users.csv_file import CsvLine, Known
 from tests.portal.conftest import Answer, Browser, Portal
 from tests.portal.people_world import USERS, audited, fields, logged_in
 
@@ -26,19 +26,19 @@ def nothing_wrong(_new: NewPerson) -> list[FieldError]:
     return []
 
 
-def checked(text: str, known: Known | None = None) -> list[Line]:
-    return csv_people.check(csv_people.read(text), nothing_wrong, known or Known(), 100)
+def checked(text: str, known: Known | None = None) -> list[CsvLine]:
+    return csv_file.check(csv_file.read(text), nothing_wrong, known or Known(), 100)
 
 
 def refusal(text: str | bytes) -> str:
     with pytest.raises(InvalidInput) as caught:
-        csv_people.read(csv_people.decoded(text) if isinstance(text, bytes) else text)
+        csv_file.read(csv_file.decoded(text) if isinstance(text, bytes) else text)
     (error,) = caught.value.errors
     assert error.field == "csv"
     return error.message
 
 
-def rows_of(found: list[Line]) -> list[tuple[int, str]]:
+def rows_of(found: list[CsvLine]) -> list[tuple[int, str]]:
     return [(line.number, one.field) for line in found for one in line.findings]
 
 
@@ -47,9 +47,9 @@ class TestReading:
         comma = 'username,surname,groups,uid\nada,"Love, Lace",a;b,2001\n'
         semicolon = '\ufeffUsername;Surname;Groups;UID\r\n\r\nada;Love, Lace;"a;b";2001\r\n'
         for text in (comma, semicolon):
-            (line,) = csv_people.read(csv_people.decoded(text.encode()))
-            person = line.person
-            assert person is not None
+            (line,) = csv_file.read(csv_file.decoded(text.encode()))
+            assert line.user is not None
+            person = line.user.person
             assert (person.surname, person.uid) == ("Love, Lace", 2001)
             assert sorted(person.groups) == ["a", "b"]
             assert (person.given_name, person.email, person.home) == ("", None, None)
@@ -65,8 +65,8 @@ class TestReading:
         for part in ("surname is missing", "no column phone", "username is there twice"):
             assert part in message
         assert "Line 3 can't be read" in refusal('username,surname\nada,B\neve,"C\nfay,D\n')
-        many = "\n".join(f"u{n},N" for n in range(csv_people.MAX_LINES + 1))
-        assert str(csv_people.MAX_LINES) in refusal(f"username,surname\n{many}\n")
+        many = "\n".join(f"u{n},N" for n in range(csv_file.MAX_LINES + 1))
+        assert str(csv_file.MAX_LINES) in refusal(f"username,surname\n{many}\n")
 
     def test_each_line_is_told_of_by_its_field(self) -> None:
         text = "username,surname,uid,gid\na,N,one,2\nb,N,1,1,1\na,N,3,-4\nc,N,٣,\n"
@@ -85,7 +85,7 @@ class TestReading:
             "c,N,8,5,\nown,N,9,,\n"
         )
         assert rows_of(checked(text, known)) == [(3, "uid"), (4, "groups"), (5, "uid"), (5, "gid")]
-        own_groups = csv_people.check(csv_people.read(text), nothing_wrong, known, None)
+        own_groups = csv_file.check(csv_file.read(text), nothing_wrong, known, None)
         assert (6, "username") in rows_of(own_groups)
 
 
@@ -94,14 +94,14 @@ class TestReading:
 
 def table(*people: dict[str, Any]) -> str:
     text = io.StringIO()
-    writer = csv.DictWriter(text, csv_people.COLUMNS)
+    writer = csv.DictWriter(text, csv_file.COLUMNS)
     writer.writeheader()
     writer.writerows(people)
     return text.getvalue()
 
 
 def three_thousand() -> tuple[str, dict[int, str]]:
-    """A file, and its lines with a mistake by the field it is in."""
+    """Return a file, and its invalid lines with the field of each mistake."""
     people: list[dict[str, Any]] = [
         {"username": f"new{n}", "surname": f"Name {n}", "email": f"new{n}@x.org"}
         for n in range(LINES)
@@ -116,12 +116,12 @@ def three_thousand() -> tuple[str, dict[int, str]]:
         at = number * (LINES // MISTAKES)
         people[at][field] = value
         mistakes[at + 2] = field
-    # the second UPPER and root are like the first: told of as such, too
+    # the second UPPER and root repeat the first: those lines have two mistakes
     return table(*people), mistakes
 
 
 async def ended(browser: Browser, answer: Answer) -> dict[str, Any]:
-    """The import when it is over; `answer` began it."""
+    """Return the finished import that `answer` started."""
     assert answer.status == 202, answer
     found: dict[str, Any] = answer.body
     async with asyncio.timeout(120):
@@ -135,6 +135,12 @@ async def import_(browser: Browser, text: str, *, dry_run: bool = False) -> dict
     return await ended(browser, await browser.post(IMPORT, {"csv": text, "dry_run": dry_run}))
 
 
+def shown(row: dict[str, Any]) -> tuple[int, str, str, list[str | None]]:
+    """Return a line's number, username, result, and the fields of its problems."""
+    findings = [one["field"] for one in row["findings"]]
+    return row["line"], row["username"], row["result"], findings
+
+
 async def test_forty_mistakes_in_three_thousand_lines_are_told_at_once(
     here: Portal, carol: Browser
 ) -> None:
@@ -146,8 +152,9 @@ async def test_forty_mistakes_in_three_thousand_lines_are_told_at_once(
     assert set(wrong) == set(mistakes)
     first_of_its_name = {2, 2 + LINES // MISTAKES}
     for line, field in mistakes.items():
-        assert field in {row["field"] for row in found["rows"] if row["line"] == line}, line
-        assert wrong[line]["message"]
+        findings = {one["field"]: one["message"] for one in wrong[line]["findings"]}
+        assert findings[field], line
+    assert len(found["rows"]) == LINES, "a line with two mistakes is one row"
     assert first_of_its_name <= set(wrong)
     assert found["failed"] == MISTAKES
     assert found["created"] == LINES - MISTAKES
@@ -168,13 +175,12 @@ async def test_what_can_be_made_is_and_a_second_time_it_exists(
         {"username": "csv-gus", "surname": "Gus", "uid": 58001},
     ]
     found = await import_(carol, table(*people))
-    results = [(row["line"], row["username"], row["result"], row["field"]) for row in found["rows"]]
-    assert results == [
-        (2, "csv-ada", "created", None),
-        (3, "csv-eve", "error", "surname"),
-        (4, "p0001", "exists", None),
-        (5, "csv-fay", "error", "uid"),
-        (6, "csv-gus", "created", None),
+    assert [shown(row) for row in found["rows"]] == [
+        (2, "csv-ada", "created", []),
+        (3, "csv-eve", "error", ["surname"]),
+        (4, "p0001", "exists", [None]),
+        (5, "csv-fay", "error", ["uid"]),
+        (6, "csv-gus", "created", []),
     ]
     counts = {"created": 2, "exists": 1, "failed": 2}
     assert {name: found[name] for name in counts} == counts

@@ -1,12 +1,12 @@
-"""Changing groups in OpenLDAP: those that name their members, and those that hold their DNs."""
+"""Changing groups in OpenLDAP: groups with member names, and groups with member DNs."""
 
 import asyncio
 from itertools import count
 
 import pytest
 
-from portal.directory.connections import Link
-from portal.directory.contract import Group, NewGroup, NewPerson
+from portal.directory.connections import OpenConnection
+from portal.directory.contract import DirectoryGroup, NewGroup, NewPerson
 from portal.directory.service import LdapDirectory
 from portal.errors import Conflict, InvalidInput, NotFound
 from tests.portal.directory_server import OpenHere
@@ -19,13 +19,13 @@ _numbers = count(1)
 
 @pytest.fixture
 def name() -> str:
-    """A group's name that no other test has."""
+    """Return a group name that is unique among the tests."""
     return f"team{next(_numbers)}"
 
 
 @pytest.fixture
 def by_dn(open_here: OpenHere) -> LdapDirectory:
-    """With groups of class groupOfNames."""
+    """A directory with groups of class groupOfNames."""
     return open_here(ldap_group_member_attribute="member", ldap_primary_gid=30001)
 
 
@@ -33,8 +33,8 @@ async def test_a_group_is_made_joined_left_and_removed(directory: LdapDirectory,
     made = await directory.create_group(NewGroup(name, description="Those who test"))
     assert made.gid is not None
     assert made.gid >= 20000
-    assert made == Group(name, made.dn, made.gid, "Those who test")
-    for _ in range(2):  # each may be repeated
+    assert made == DirectoryGroup(name, made.dn, made.gid, "Those who test")
+    for _ in range(2):  # each operation is repeatable
         await directory.add_member(name, "alice")
     await directory.add_member(name, "bob")
     alice = await directory.find("alice")
@@ -151,15 +151,15 @@ async def test_the_last_member_of_a_group_is_not_removed_from_the_directory(
 
 
 async def test_groups_within_groups_and_round_again(open_here: OpenHere, name: str) -> None:
-    """A loop made by someone else's program: the portal only reads it."""
+    """A cycle created by another program: the portal only reads it."""
     nested = open_here(
         ldap_group_member_attribute="member", ldap_primary_gid=30001, ldap_nested_groups=True
     )
     inner = await nested.create_group(NewGroup(f"{name}i", members=frozenset({"alice"})))
     outer = await nested.create_group(NewGroup(f"{name}o", members=frozenset({"bob"})))
 
-    def put(group: Group, into: Group) -> None:
-        def modify(link: Link) -> None:
+    def put(group: DirectoryGroup, into: DirectoryGroup) -> None:
+        def modify(link: OpenConnection) -> None:
             link.bind_writer()
             assert link.connection.modify(into.dn, {"member": [("MODIFY_ADD", [group.dn])]})
 
@@ -175,6 +175,6 @@ async def test_groups_within_groups_and_round_again(open_here: OpenHere, name: s
     alice = await nested.find("alice")
     assert alice is not None
     assert {inner.name, outer.name} <= alice.groups
-    # removed together with its mention in the other one
+    # removed together with its membership in the other one
     assert await nested.delete_group(inner.name)
     assert await nested.members(outer.name) == {"bob"}

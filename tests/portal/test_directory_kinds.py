@@ -1,14 +1,14 @@
-"""Directories that are only read: Active Directory's shape, groups within groups, loops."""
+"""Read-only directories: Active Directory's structure, nested groups, cycles."""
 
 from typing import Any
 
 import pytest
 
+from portal.config.settings import Settings
 from portal.directory import mapping
 from portal.directory.contract import Ability, Edit, NewGroup, NewPerson
 from portal.directory.service import LdapDirectory
 from portal.errors import DirectoryReadOnly, NotFound, WrongCredentials
-from portal.settings import Settings
 from tests.portal.conftest import MakeSettings
 from tests.portal.directory_server import AD_BASE, OpenHere
 from tests.portal.slapd import PASSWORD
@@ -90,7 +90,7 @@ async def test_without_nesting_only_the_own_groups_count(open_here: OpenHere) ->
 
 
 async def test_nesting_is_followed_without_member_of(open_here: OpenHere) -> None:
-    """By the DNs that groups hold, as in a directory without that attribute."""
+    """By the DNs that groups contain, as in a directory without that attribute."""
     plain = open_here(**AD, ldap_member_of_attribute=None)
     assert await plain.members("site") == {"ada", "bo"}
     lab = await plain.group("lab")

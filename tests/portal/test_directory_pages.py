@@ -1,4 +1,4 @@
-"""Reading people: in pages, by a word, all of them; and what happens between two pages."""
+"""Reading users: in pages, by search term, all of them; and changes between two pages."""
 
 import pytest
 
@@ -114,7 +114,7 @@ async def test_a_cursor_belongs_to_its_search(many: LdapDirectory) -> None:
 
 
 async def test_what_the_server_keeps_to_itself_is_said(open_here: OpenHere) -> None:
-    """This account has slapd's usual limit, 500 entries of a search."""
+    """This account has slapd's default limit of 500 entries per search."""
     some = open_here(
         ldap_user_base=MANY_BASE,
         ldap_bind_dn=WRITER_DN,

@@ -1,4 +1,4 @@
-"""Changing people in OpenLDAP: each change as the directory, and its password policy, sees it."""
+"""Changing users in OpenLDAP, verified in the directory and against its password policy."""
 
 import asyncio
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from portal.directory.changes import Change
+from portal.directory.changes import DirectoryChange
 from portal.directory.contract import Edit, NewGroup, NewPerson
 from portal.directory.service import LdapDirectory
 from portal.errors import (
@@ -32,7 +32,7 @@ _numbers = count(1)
 
 @pytest.fixture
 def name() -> str:
-    """A username that no other test has."""
+    """Return a username that is unique among the tests."""
     return f"ada{next(_numbers)}"
 
 
@@ -93,7 +93,7 @@ async def test_a_primary_group_may_be_everybodys(open_here: OpenHere, name: str)
         ({"uid": 65534}, ["uid"]),
         ({"uid": 2**31}, ["uid"]),
         ({"uid": 20001}, ["uid"]),  # alice's
-        ({"uid": 30001}, ["uid"]),  # the number of a group, and one of their own is to be made
+        ({"uid": 30001}, ["uid"]),  # a group's number, and a private group is to be created
         ({"gid": 0}, ["gid"]),
         ({"gid": 31234}, ["gid"]),
         ({"home": "relative"}, ["home"]),
@@ -220,7 +220,7 @@ async def test_of_editors_at_once_one_wins(open_here: OpenHere, name: str) -> No
 
 
 async def test_a_mistyped_password_stops_no_editor(directory: LdapDirectory, name: str) -> None:
-    """What the password policy notes in the entry isn't somebody else's change."""
+    """Attributes written by the password policy do not count as a concurrent change."""
     seen = (await directory.create(someone(name))).person.version
     with pytest.raises(WrongCredentials):
         await directory.authenticate(name, "wrong")
@@ -263,7 +263,7 @@ async def test_nobody_cannot_be_changed(directory: LdapDirectory) -> None:
 
 
 async def make(directory: LdapDirectory, name: str, **changes: Any) -> None:
-    """Someone who has chosen a password of their own."""
+    """Create a user, and change the initial password."""
     made = await directory.create(someone(name, **changes))
     await directory.change_password(name, made.password.password, PASSWORD)
 
@@ -294,7 +294,7 @@ async def test_the_policys_answer_is_a_sentence(
 
 async def test_locked_until_unlocked(directory: LdapDirectory, name: str) -> None:
     await make(directory, name)
-    for _ in range(2):  # each may be repeated
+    for _ in range(2):  # each operation is repeatable
         await directory.lock(name)
         with pytest.raises(AccountLocked, match="An administrator"):
             await directory.authenticate(name, PASSWORD)
@@ -353,7 +353,7 @@ async def test_disabling_at_once_forgets_no_shell(open_here: OpenHere, name: str
     assert (await portals[0].authenticate(name, PASSWORD)).shell == "/bin/zsh"
 
 
-# --- removing, and breaking off -------------------------------------------------------------------
+# --- deleting, and interruptions ------------------------------------------------------------------
 
 
 async def test_a_removed_person_is_in_no_group(directory: LdapDirectory, name: str) -> None:
@@ -373,13 +373,14 @@ Fail = Callable[[int], None]
 
 @pytest.fixture
 def fail_after(monkeypatch: pytest.MonkeyPatch) -> Fail:
-    """The connection breaks when the n-th step was sent: made by the server, answered to nobody."""
-    send = Change.send
+    """The connection breaks after the n-th step was sent: the server applies it, the reply is
+    lost."""
+    send = DirectoryChange.send
 
     def arm(steps: int) -> None:
         left = count(steps, -1)
 
-        def broken(self: Change, act: Callable[[], Any], words: str) -> Any:
+        def broken(self: DirectoryChange, act: Callable[[], Any], words: str) -> Any:
             if next(left) != 1:
                 return send(self, act, words)
 
@@ -389,7 +390,7 @@ def fail_after(monkeypatch: pytest.MonkeyPatch) -> Fail:
 
             return send(self, lost, words)
 
-        monkeypatch.setattr(Change, "send", broken)
+        monkeypatch.setattr(DirectoryChange, "send", broken)
 
     return arm
 
@@ -398,13 +399,13 @@ async def test_breaking_off_says_what_is_done_and_what_is_not(
     directory: LdapDirectory, name: str, fail_after: Fail
 ) -> None:
     await directory.find("alice")
-    fail_after(4)  # the number, the entry, the own group, the first group
+    fail_after(4)  # the number, the entry, the private group, the first group
     with pytest.raises(DirectoryUnfinished) as caught:
         await directory.create(someone(name, groups=frozenset({"scientists"})))
     done, _, unknown = caught.value.detail.partition("It isn't known")
     assert f"the entry of {name} was made; the group {name} was made" in done
     assert f"{name} was added to scientists" in unknown
-    # nobody can log in as who was made by half
+    # an incompletely created user cannot log in
     with pytest.raises(WrongCredentials):
         await directory.authenticate(name, "anything")
     assert await directory.delete(name)

@@ -1,4 +1,4 @@
-"""Servers that can do less, or aren't alone: no password policy, a replica, unique numbers."""
+"""Limited or replicated servers: without a password policy, read-only replica, unique numbers."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from portal.directory.connections import Link
+from portal.directory.connections import OpenConnection
 from portal.directory.contract import Ability, Edit, NewPerson
 from portal.directory.service import LdapDirectory
 from portal.errors import DirectoryReadOnly, InvalidInput
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.anyio
 
 @pytest.fixture(scope="module")
 def plain_slapd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slapd]:
-    """No password policy; uid numbers are kept unique by slapd itself."""
+    """A server without a password policy, where slapd itself keeps uid numbers unique."""
     with running(tmp_path_factory.mktemp("plain"), without_policy()) as slapd:
         yield slapd
 
@@ -52,7 +52,7 @@ async def test_a_policy_that_asks_for_no_change_is_noticed(directory: LdapDirect
     await directory.create(NewPerson("strictly", "Ada", "Example"))
     policy = f"cn=strict,ou=policies,{SUFFIX}"
 
-    def give_policy(link: Link) -> None:
+    def give_policy(link: OpenConnection) -> None:
         link.bind_writer()
         dn = f"uid=strictly,ou=people,{SUFFIX}"
         change = {"pwdPolicySubentry": [("MODIFY_REPLACE", [policy])]}
@@ -65,7 +65,7 @@ async def test_a_policy_that_asks_for_no_change_is_noticed(directory: LdapDirect
 async def test_numbers_that_slapd_refuses_are_stepped_over(
     plain: LdapDirectory, plain_slapd: Slapd, open_here: OpenHere
 ) -> None:
-    """alice and bob, who have 20001 and 20002, aren't where this portal looks."""
+    """alice and bob, who have 20001 and 20002, are outside this portal's search base."""
     narrow = open_here(
         ldap_urls=[plain_slapd.ldap_url],
         ldap_ca_file=plain_slapd.ca,
@@ -81,7 +81,7 @@ async def test_numbers_that_slapd_refuses_are_stepped_over(
 
 @pytest.fixture(scope="module")
 def replica(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slapd]:
-    """It holds the same, takes no changes, and will never hear of any."""
+    """A server with the same content that accepts no changes and is never synchronized."""
     whole = content()
     shadow = (
         'syncrepl rid=001 provider=ldap://127.0.0.1:9 type=refreshOnly retry="3600 +"\n'
@@ -105,13 +105,14 @@ async def test_a_replica_is_read_and_the_main_server_changed(
         assert (await both.authenticate("alice", PASSWORD)).username == "alice"
     assert not [line for line in lines if line["event"] == "directory server failed"]
     assert await main.find("far") == made.person
-    assert await both.find("far") is None  # the replica is asked first
+    assert await both.find("far") is None  # the replica is used first
 
 
 async def test_an_account_that_sees_less_edits_all_the_same(
     tmp_path_factory: pytest.TempPathFactory, open_here: OpenHere
 ) -> None:
-    """Mail addresses are hidden from the account that searches, not from the one that writes."""
+    """Mail addresses are hidden from the account that searches, but not from the one that
+    writes."""
     whole = without_policy()
     hidden = f'access to attrs=mail by dn.exact="{WRITER_DN}" write by * none\n'
     config = whole.config.replace("access to *\n", f"{hidden}access to *\n", 1)
@@ -123,3 +124,10 @@ async def test_an_account_that_sees_less_edits_all_the_same(
         after = await directory.edit("alice", Edit(surname="Other"), alice.version)
         assert (await directory.edit("alice", Edit(), after.version)).surname == "Other"
         directory.close()
+
+
+async def test_the_policies_that_lock_are_read(directory: LdapDirectory) -> None:
+    found = {policy.policy.partition(",")[0]: policy for policy in await directory.lockouts()}
+    assert found["cn=strict"].max_failures == 3
+    assert found["cn=default"].forgets_after_s == 0
+    assert "cn=grace" not in found

@@ -1,5 +1,7 @@
-"""One error shape for everything that goes wrong, in words that people read."""
+"""One error format for all failures, with readable messages."""
 
+import asyncio
+import json
 import sys
 from typing import Annotated, Any
 
@@ -7,6 +9,7 @@ import pytest
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+from yarl import URL
 
 from portal import errors
 from portal.errors import PortalError, field_errors, invalid_input
@@ -29,13 +32,34 @@ class TestOnTheWire:
     @pytest.mark.parametrize("path", ["/api/v1/nothing", "/api/nothing", "/api", "/internal/x"])
     async def test_an_unknown_route(self, browser: Browser, path: str) -> None:
         assert_problem(await browser.get(path), 404, "not-found")
-        answer = await browser.send("PUT", path)
-        assert answer.status in {404, 405}
-        assert set(answer.body) == KEYS
+        assert_problem(await browser.send("PUT", path), 404, "not-found")
 
     async def test_a_wrong_method(self, browser: Browser) -> None:
-        answer = await browser.send("DELETE", "/api/v1/me")
-        assert_problem(answer, 405, "method-not-allowed")
+        for method, path, allowed in (
+            ("DELETE", "/api/v1/me", "GET"),
+            ("GET", "/api/v1/login", "POST"),
+            ("GET", "/api/v1/files/delete", "POST"),
+            ("GET", "/api/v1/me/password", "POST"),
+            ("PUT", "/api/v1/jobs", "GET, POST"),
+            ("PATCH", "/api/v1/jobs/00000000-0000-4000-8000-000000000000", "DELETE, GET"),
+            ("PUT", "/api/v1/me/preferences", "GET, PATCH"),
+            ("POST", "/sessions", "GET, HEAD"),
+        ):
+            answer = await browser.send(method, path)
+            assert_problem(answer, 405, "method-not-allowed")
+            assert answer.headers["Allow"] == allowed, (method, path)
+
+    @pytest.mark.parametrize("sent", [b"FOO / HTTP/1.1\r\nHost: x\r\n\r\n", b"\x00\x01\r\n\r\n"])
+    async def test_what_is_no_request(self, portal: Portal, sent: bytes) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", URL(portal.url).port)
+        writer.write(sent)
+        head, _, body = (await reader.read()).partition(b"\r\n\r\n")
+        writer.close()
+        assert head.startswith(b"HTTP/1.1 400 ")
+        assert b"content-type: application/problem+json" in head.lower()
+        found = json.loads(body)
+        assert (found["type"], found["status"]) == ("urn:portal:invalid-input", 400)
+        assert set(found) == KEYS
 
     async def test_a_body_that_is_not_json(self, browser: Browser) -> None:
         headers = {"Origin": browser.origin, "Content-Type": "application/json"}

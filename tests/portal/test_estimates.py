@@ -1,4 +1,4 @@
-"""Estimates, with Slurm's forecasts played: cheaper ways, limits, answers kept, questions counted.
+"""Estimates with fake Slurm forecasts: cheaper alternatives, limits, caching, number of queries.
 
 The same against a real queue: tests/cluster/test_estimates.py.
 """
@@ -14,7 +14,7 @@ import pytest
 
 from portal.services.jobs import forecasts
 from spawner.errors import LauncherUnavailable, Rejected, Unreachable
-from spawner.model import JobInfo, SlurmState
+from spawner.slurm.model import JobInfo, SlurmState
 from tests.portal.job_world import World, job_world
 from tests.portal.slapd import Slapd
 
@@ -32,9 +32,9 @@ async def shared(slapd: Slapd, tmp_path_factory: pytest.TempPathFactory) -> Asyn
 
 @pytest.fixture
 def world(shared: World) -> Iterator[World]:
-    """With nothing asked so far."""
-    shared.parts.forecasts._kept.clear()
-    shared.parts.forecasts._asked.clear()
+    """The shared world without earlier forecasts."""
+    shared.parts.forecasts._answers.clear()
+    shared.parts.forecasts._requests.clear()
     shared.agents.forecasts.clear()
     shared.agents.starts.clear()
     yield shared
@@ -52,10 +52,10 @@ async def test_cheaper_ways_that_start_earlier_the_earliest_first(world: World) 
         ("gpu", 4): NOW + 5 * HOUR,
         ("gpu", 2): NOW + 2 * HOUR,
         ("gpu", 4, 60): NOW + HOUR,
-        ("cpu", 4): NOW,  # has no GPUs: nothing of the kind is asked
+        ("cpu", 4): NOW,  # has no GPUs, so it is not queried
     }
     found = await estimate(world, **BIG)
-    start = NOW + 5 * HOUR  # NOW is when this file was read: the tests before may take long
+    start = NOW + 5 * HOUR  # NOW was set when this file was imported: earlier tests may take long
     assert abs(datetime.fromisoformat(found["start_at"]) - start) < timedelta(seconds=1)
     assert 0 < found["seconds"] <= 5 * 3600
     assert (found["certain"], "forecast" in found["note"]) == (False, True)
@@ -94,11 +94,11 @@ async def test_what_starts_now_needs_none(world: World) -> None:
     assert len(world.agents.forecasts) == 1
 
 
-@pytest.mark.parametrize("said", [None, Rejected("no-such-node", "No node has that.")])
-async def test_slurm_can_not_say(world: World, said: Any) -> None:
-    """Its forecast knows of no node that is reserved before the job would end, though the job may
-    wait for it."""
-    world.agents.starts = {("gpu", 4): said}
+@pytest.mark.parametrize("forecast", [None, Rejected("no-such-node", "No node has that.")])
+async def test_slurm_can_not_say(world: World, forecast: Any) -> None:
+    """Its forecast rejects nodes that are reserved before the job would end, although the job
+    may wait for them."""
+    world.agents.starts = {("gpu", 4): forecast}
     found = await estimate(world, **BIG)
     assert (found["start_at"], found["seconds"], found["certain"]) == (None, None, False)
 
@@ -187,3 +187,10 @@ async def test_alternatives_are_asked_for_as_far_as_the_count_allows(world: Worl
     found = await estimate(world, **BIG)
     assert (found["seconds"] > 0, found["alternatives"]) == (True, [])
     assert len(world.agents.forecasts) == 1
+
+
+async def test_resources_of_a_submitted_job_can_be_estimated(world: World) -> None:
+    """As a waiting job's page requests them."""
+    job = await world.job(resources={"cpus": 2, "partition": "cpu"})
+    answer = await world.ask("POST", "/estimates", {"resources": job["resources"]})
+    assert answer.status == 200, answer

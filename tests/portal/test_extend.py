@@ -1,5 +1,7 @@
-"""More time for a session: from the portal's pages and from the session itself, by the site's
-policy, by what Slurm knows, and what becomes of it when Slurm does not answer."""
+"""Extending a session from the portal's pages and from the session itself.
+
+Covers the site's policy, Slurm's limits, and a Slurm that does not answer.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,8 @@ from sqlalchemy import select, update
 from portal.db import utcnow
 from portal.models import AuditEvent, JobState, Session, Tensorboard, User, Wanted, new_id
 from portal.services.sessions.extending import Extension, offered, spoken
-from spawner.errors import NotFound, Rejected, SlurmError, Unreachable
-from spawner.model import (
+from spawner.errors import JobNotFound, Rejected, SlurmError, Unreachable
+from spawner.slurm.model import (
     ClusterInfo,
     JobInfo,
     PartitionInfo,
@@ -38,11 +40,13 @@ LIMIT = 120
 
 @dataclasses.dataclass
 class LongSlurm(FakeSlurm):
-    """With time limits that can be changed, and what bounds them."""
+    """A Slurm with changeable time limits, and their bounds."""
 
     wall_limits: tuple[WallLimit, ...] = ()
     kept: tuple[ReservationInfo, ...] = ()
     refusal: SlurmError | None = None
+    given_again: bool = False
+    """Whether every job id now belongs to another user's job, which no poll has seen yet."""
 
     async def walls(self, job: JobInfo) -> tuple[WallLimit, ...]:
         self._there()
@@ -51,6 +55,10 @@ class LongSlurm(FakeSlurm):
     async def reservations(self) -> tuple[ReservationInfo, ...]:
         self._there()
         return self.kept
+
+    async def find(self, job_id: int) -> list[JobInfo]:
+        found = await super().find(job_id)
+        return [dataclasses.replace(i, user="bob") for i in found] if self.given_again else found
 
     async def set_time_limit(self, job_id: int, minutes: int) -> None:
         self._there()
@@ -61,7 +69,7 @@ class LongSlurm(FakeSlurm):
 
 @dataclasses.dataclass
 class Extending:
-    """A world in which alice has a session that runs."""
+    """A world in which alice has a running session."""
 
     world: World
     slurm: LongSlurm
@@ -94,7 +102,7 @@ class Extending:
 
     @property
     def limit(self) -> int | None:
-        """What Slurm has."""
+        """Return the limit in Slurm."""
         return self.slurm.shown[JOB_ID].time_limit_minutes
 
 
@@ -135,9 +143,10 @@ async def kept(slapd: Slapd, tmp_path_factory: pytest.TempPathFactory) -> AsyncI
 
 @pytest.fixture
 async def session(kept: Extending) -> AsyncIterator[Extending]:
-    """The session as it was at first, whatever the last test made of it."""
+    """The session, reset to its initial state."""
     slurm = kept.slurm
     slurm.wall_limits, slurm.kept, slurm.refusal, slurm.away = (), (), None, False
+    slurm.given_again = False
     job = dataclasses.replace(slurm.shown[JOB_ID], time_limit_minutes=LIMIT)
     slurm.shown[JOB_ID] = dataclasses.replace(job, state=SlurmState.RUNNING)
     await kept.change(
@@ -159,7 +168,7 @@ def resources(**named: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-# --- the policy -----------------------------------------------------------------------------------
+# --- policy ---------------------------------------------------------------------------------------
 
 CLUSTER = ClusterInfo(
     (), (PartitionInfo("cpu", True, "UP", 240), PartitionInfo("gpu", False)), utcnow()
@@ -210,7 +219,7 @@ def test_minutes_in_words() -> None:
     ]
 
 
-# --- the act --------------------------------------------------------------------------------------
+# --- extending ------------------------------------------------------------------------------------
 
 
 @pytest.mark.anyio
@@ -253,9 +262,9 @@ class TestExtend:
         session.slurm.wall_limits = (WallLimit(150, "account", "research"),)
         answer = await session.extend(60)
         assert answer.status == 422
-        said = answer.body["errors"][0]["message"]
-        assert "account research allows at most 2 hours 30 minutes" in said
-        assert "at most 30 minutes can be added" in said
+        message = answer.body["errors"][0]["message"]
+        assert "account research allows at most 2 hours 30 minutes" in message
+        assert "at most 30 minutes can be added" in message
         assert (await session.extend(30)).status == 200
         session.slurm.wall_limits = (WallLimit(150, "qos", "normal"),)
         answer = await session.extend(1)
@@ -271,9 +280,9 @@ class TestExtend:
         session.slurm.kept = (over, elsewhere, ahead)
         answer = await session.extend(90)
         assert answer.status == 422
-        said = answer.body["errors"][0]["message"]
-        assert "node03 is kept for maintenance from" in said
-        assert "at most 1 hour can be added" in said
+        message = answer.body["errors"][0]["message"]
+        assert "node03 is kept for maintenance from" in message
+        assert "at most 1 hour can be added" in message
         assert (await session.extend(60)).status == 200
 
     async def test_a_slurm_that_is_silent_refuses_or_has_forgotten(
@@ -282,12 +291,17 @@ class TestExtend:
         for refusal, status, words in (
             (Unreachable("away"), 503, "Look at the time left"),
             (Rejected("x", "Slurm does not let you do that.", "Ask."), 422, "not let you do that"),
-            (NotFound("gone"), 409, "has ended meanwhile"),
+            (JobNotFound("gone"), 409, "has ended meanwhile"),
         ):
             session.slurm.refusal = refusal
             answer = await session.extend()
             assert answer.status == status
             assert words in answer.body["detail"]
+        assert session.limit == LIMIT
+
+    async def test_another_job_of_its_number_gets_no_time(self, session: Extending) -> None:
+        session.slurm.given_again = True
+        assert (await session.extend()).status == 409
         assert session.limit == LIMIT
 
     async def test_only_a_running_session_has_time_to_add_to(self, session: Extending) -> None:
@@ -296,7 +310,7 @@ class TestExtend:
         assert (answer.status, answer.slug) == (409, "conflict")
 
 
-# --- the session's own program --------------------------------------------------------------------
+# --- the node program -----------------------------------------------------------------------------
 
 
 @pytest.mark.anyio
@@ -311,6 +325,7 @@ class TestNode:
             "session": f"http://127.0.0.1:8000/sessions/{session.session_id}",
             "tensorboard": f"http://127.0.0.1:8000/sessions/{session.session_id}/tensorboard",
             "run_notebook": "http://127.0.0.1:8000/jobs/new",
+            "start_again": "http://127.0.0.1:8000/start-again/s1",
         }
         assert abs(datetime.fromisoformat(answer.body["now"]) - utcnow()) < timedelta(minutes=5)
         assert SECRET not in str(answer.body)
@@ -330,6 +345,14 @@ class TestNode:
         async with session.world.portal.app.state.db.session() as db:
             board = await db.get_one(Tensorboard, answer.body["id"])
             assert board.parent_id == session.session_id
+
+    async def test_its_notebook_chooses_the_folder_that_it_shows(self, session: Extending) -> None:
+        first = (await session.node("PUT", "tensorboard")).body
+        moved = (await session.node("PUT", "tensorboard", {"logdir": "/tmp/other"})).body
+        assert (moved["id"], moved["logdir"]) == (first["id"], "/tmp/other")
+        assert (await session.node("PUT", "tensorboard")).body["logdir"] == "/tmp/other"
+        refused = await session.node("PUT", "tensorboard", {"logdir": "relative"})
+        assert (refused.status, refused.body["errors"][0]["field"]) == (422, "logdir")
 
     @pytest.mark.parametrize("secret", ["another", "", None])
     async def test_nobody_without_the_secret(self, session: Extending, secret: str | None) -> None:

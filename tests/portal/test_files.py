@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import hashlib
 import io
 import json
@@ -39,7 +40,7 @@ async def shared(
 
 @pytest.fixture
 def world(shared: FileWorld) -> FileWorld:
-    """With empty homes, as if nobody had been there."""
+    """A world with empty home directories, as if unused."""
     shared.empty()
     return shared
 
@@ -106,11 +107,15 @@ async def test_links_lead_to_where_things_are(world: FileWorld) -> None:
     assert (answer.status, answer.slug) == (409, "file-link")
 
 
+MISSING = "%ef%be%80%ef"  # a valid name without a file
+
+
 async def test_paths_that_lead_nowhere(world: FileWorld) -> None:
-    for path in ("..", "../bob", "/etc/passwd", "a/../../x", "x" * 300, "%00", "%ef%be%80%ef"):
+    for path in ("..", "../bob", "/etc/passwd", "a/../../x", "x" * 300, "%00", MISSING):
         for route in ("", "/entry", "/preview", "/download", "/text", "/image", "/archive"):
             answer = await world.ask("GET", f"{route}?root=home&path={path}")
-            assert answer.status in {404, 422}, (path, route, answer)
+            expected = 404 if path == MISSING else 422
+            assert answer.status == expected, (path, route, answer)
     assert (await world.ask("GET", "?root=nowhere")).status == 422
 
 
@@ -202,6 +207,23 @@ async def test_previews_are_data(world: FileWorld) -> None:
     assert confined(dict(headers))
     for name in ("image.svg", "page.html"):
         assert (await world.ask("GET", f"/image?root=home&path={name}")).slug == "not-a-file"
+
+
+async def test_streams_of_all_places_count_together(world: FileWorld) -> None:
+    """Six downloads from one root leave none for another root; other users have their own limit."""
+    size = 64 << 20
+    for folder in (world.home, world.scratch):
+        with (folder / "large").open("wb") as file:
+            file.truncate(size)
+    world.write("small", who="bob")
+    async with contextlib.AsyncExitStack() as stack:
+        http = world.people["alice"].http
+        path = "/api/v1/files/download?path=large&root="
+        roots = ["home"] * 4 + ["scratch"] * 4
+        held = [await stack.enter_async_context(http.get(path + root)) for root in roots]
+        assert [answer.status for answer in held] == [200] * 6 + [429] * 2
+        status, _, _ = await world.raw("GET", "/download?root=home&path=small", who="bob")
+        assert status == 200
 
 
 async def test_notebooks_are_shown_without_html(world: FileWorld) -> None:
@@ -326,7 +348,8 @@ async def test_uploads_that_can_not_be(world: FileWorld) -> None:
     assert (await world.raw("PUT", f"{upload}?offset=0", b"abcd"))[0] == 413
     assert (await world.ask("GET", upload, who="bob")).status == 404 or not AS_ROOT
     assert (await world.raw("DELETE", upload))[0] == 204
-    assert (await world.raw("PUT", f"{upload}?offset=0", b"abc"))[0] == 404
+    for data in (b"abc", b""):
+        assert (await world.raw("PUT", f"{upload}?offset=0", data))[0] == 404
     assert (await world.ask("GET", "/uploads/no-id")).status == 404
     assert (await world.ask("GET", "/uploads")).body["items"] == []
 

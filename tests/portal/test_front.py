@@ -1,4 +1,4 @@
-"""The front door looked at from outside: certificates that are good, expired, another's."""
+"""nginx checked from outside: certificates that are valid, expired, or for another name."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from portal import front
-from portal.check_front import _answers, _certificate_advice, content, file_problem
-from portal.content import ContentHosts
+from portal.config.origins import ContentHosts
+from portal.health import nginx_probe
+from portal.health.nginx import _certificate_advice, _check_answer, content, file_problem
 from tests.portal.certificate_stand import DAY, NOW, Make, Serve, make, serve
 from tests.portal.slapd import free_port
 
@@ -18,56 +18,58 @@ __all__ = ["make", "serve"]  # fixtures
 
 def test_a_good_one(make: Make, serve: Serve) -> None:
     pair = make()
-    answer = front.ask(serve(pair), cafile=str(pair))
+    answer = nginx_probe.ask(serve(pair), cafile=str(pair))
     assert (answer.is_portal, answer.certificate) == (True, None)
 
 
 def test_an_expired_one_is_told_and_the_answer_too(make: Make, serve: Serve) -> None:
     pair = make(until=NOW - DAY)
     url = serve(pair)
-    answer = front.ask(url, cafile=str(pair))
+    answer = nginx_probe.ask(url, cafile=str(pair))
     assert answer.is_portal
     assert "expired" in str(answer.certificate)
     assert "reload portal-nginx" in _certificate_advice(str(answer.certificate))
-    until = front.shown_until("localhost", int(url.rpartition(":")[2]))
+    until = nginx_probe.fetch_certificate_expiry("localhost", int(url.rpartition(":")[2]))
     assert until is not None
     assert until < NOW
 
 
 def test_one_that_ends_soon(make: Make, serve: Serve) -> None:
     pair = make(until=NOW + 3 * DAY)
-    answer = front.ask(serve(pair), cafile=str(pair))
+    answer = nginx_probe.ask(serve(pair), cafile=str(pair))
     assert str(answer.certificate).startswith("the certificate expires on ")
     assert str(file_problem(pair)).startswith("the certificate expires on ")
 
 
 def test_anothers_name(make: Make, serve: Serve) -> None:
     pair = make("elsewhere.example.org")
-    said = str(front.ask(serve(pair), cafile=str(pair)).certificate)
-    assert "localhost" in said
-    assert "public_url" in _certificate_advice(said)
+    message = str(nginx_probe.ask(serve(pair), cafile=str(pair)).certificate)
+    assert "localhost" in message
+    assert "public_url" in _certificate_advice(message)
 
 
 def test_an_authority_that_nobody_knows(make: Make, serve: Serve) -> None:
-    said = str(front.ask(serve(make())).certificate)
-    assert "isn't good" in said
-    assert "whole chain" in _certificate_advice(said)
+    message = str(nginx_probe.ask(serve(make())).certificate)
+    assert "isn't good" in message
+    assert "whole chain" in _certificate_advice(message)
 
 
 def test_without_tls_there_is_none(serve: Serve) -> None:
-    answer = front.ask(serve(None))
+    answer = nginx_probe.ask(serve(None))
     assert (answer.is_portal, answer.certificate) == (True, None)
-    assert front.shown_until("127.0.0.1", free_port()) is None
+    assert nginx_probe.fetch_certificate_expiry("127.0.0.1", free_port()) is None
 
 
 def test_what_is_said_of_the_answer() -> None:
     url = "https://portal.example.org"
-    assert _answers(url, front.Answer(200, '{"status":"ok"}')).problem is None
-    away = _answers(url, front.Answer(503))
+    assert _check_answer(url, nginx_probe.NginxAnswer(200, '{"status":"ok"}')).problem is None
+    away = _check_answer(url, nginx_probe.NginxAnswer(503))
     assert away.problem == f"nginx answers at {url}, and the portal behind it doesn't"
-    assert "isn't the portal's nginx" in str(_answers(url, front.Answer(404)).problem)
-    nobody = _answers(url, front.Answer(None, problem="refused"))
-    assert nobody.problem == f"nothing answers at {url}: refused"
+    assert "isn't the portal's nginx" in str(
+        _check_answer(url, nginx_probe.NginxAnswer(404)).problem
+    )
+    unreachable = _check_answer(url, nginx_probe.NginxAnswer(None, problem="refused"))
+    assert unreachable.problem == f"nothing answers at {url}: refused"
 
 
 def test_files(tmp_path: Path, make: Make) -> None:
@@ -79,24 +81,29 @@ def test_files(tmp_path: Path, make: Make) -> None:
 
 def test_a_host_for_content(make: Make, serve: Serve) -> None:
     pair = make()
-    assert content(ContentHosts.of(serve(pair)), cafile=str(pair)).problem is None
-    assert content(ContentHosts.of(serve(None).replace("127.0.0.1", "localhost"))).problem is None
+    assert content("notebook_url", ContentHosts.of(serve(pair)), cafile=str(pair)).problem is None
+    assert (
+        content(
+            "notebook_url", ContentHosts.of(serve(None).replace("127.0.0.1", "localhost"))
+        ).problem
+        is None
+    )
 
 
 def test_a_host_for_content_of_which_its_certificate_knows_nothing(
     make: Make, serve: Serve
 ) -> None:
     pair = make("portal.example.org")
-    found = content(ContentHosts.of(serve(pair)), cafile=str(pair))
+    found = content("notebook_url", ContentHosts.of(serve(pair)), cafile=str(pair))
     assert "localhost" in str(found.problem)
     assert found.advice.startswith("The certificate must be for localhost, too")
 
 
 def test_a_host_for_each_person(make: Make, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Any label is looked up, and the wildcard is what the advice asks for."""
+    """Any label is resolved; the advice asks for the wildcard record."""
     hosts = ContentHosts.of("https://{user}.jupyter.invalid")
-    found = content(hosts)
-    assert "the name portal-check.jupyter.invalid of content_url isn't known" in str(found.problem)
+    found = content("notebook_url", hosts)
+    assert "the name portal-check.jupyter.invalid of notebook_url isn't known" in str(found.problem)
     assert found.advice == "Let DNS lead *.jupyter.invalid to this nginx."
     look_up = socket.getaddrinfo
     monkeypatch.setattr(
@@ -108,11 +115,11 @@ def test_a_host_for_each_person(make: Make, serve: Serve, monkeypatch: pytest.Mo
         pair = make(name)
         port = serve(pair).rpartition(":")[2]
         hosts = ContentHosts.of(f"https://{{user}}.jupyter.invalid:{port}")
-        found = content(hosts, cafile=str(pair))
+        found = content("notebook_url", hosts, cafile=str(pair))
         assert (found.problem is None) == good
     assert found.advice.startswith("The certificate must be for *.jupyter.invalid, too")
 
 
 def test_a_host_for_content_where_nobody_is() -> None:
-    found = content(ContentHosts.of(f"http://localhost:{free_port()}"))
+    found = content("notebook_url", ContentHosts.of(f"http://localhost:{free_port()}"))
     assert "nothing answers at http://localhost:" in str(found.problem)

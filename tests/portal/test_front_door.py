@@ -1,5 +1,6 @@
-"""What Status says of the certificates that are shown beside the portal's own: that of people's
-content and that of the address for nodes, each a real one.
+"""The Status page's checks of additional certificates.
+
+These are the certificates of user content and of the address for nodes, each a real one.
 """
 
 from __future__ import annotations
@@ -8,9 +9,9 @@ from datetime import timedelta
 
 import pytest
 
-from portal.services import front_door
-from portal.services.probes import Looks
-from portal.services.status import Found, State
+from portal.health import status_nginx
+from portal.health.probes import Probes
+from portal.health.status import ComponentState, ProbeResult
 from tests.portal.certificate_stand import DAY, NOW, Make, Serve, make, serve
 from tests.portal.conftest import RunPortal
 
@@ -21,14 +22,14 @@ pytestmark = pytest.mark.anyio
 SAID = "It answers, and reaches the portal."
 
 
-async def found(run_portal: RunPortal, **settings: str) -> Found:
+async def found(run_portal: RunPortal, **settings: str) -> ProbeResult:
     async with run_portal(**settings) as portal:
-        looks = Looks(portal.app.state.parts, portal.app.state.directory)
+        looks = Probes(portal.app.state.parts, portal.app.state.directory)
         return (await looks.nginx())[""]
 
 
 def well(make: Make, serve: Serve) -> str:
-    """The portal's own, by another name of this machine than the others'."""
+    """The portal's own server, under another name of this machine than the other servers."""
     return serve(make()).replace("localhost", "127.0.0.1")
 
 
@@ -38,27 +39,27 @@ async def test_a_certificate_beside_the_portals_own_ends(
     which: str, left: timedelta, verb: str, run_portal: RunPortal, make: Make, serve: Serve
 ) -> None:
     own, other = well(make, serve), serve(make(until=NOW + left))
-    said = await found(run_portal, **{"public_url": own, which: other})
-    assert said.state is State.FAILING
-    assert said.message == (
+    check = await found(run_portal, **{"public_url": own, which: other})
+    assert check.state is ComponentState.FAILING
+    assert check.message == (
         f"It answers, but the certificate of {which} localhost {verb} on {NOW + left:%Y-%m-%d}."
     )
-    assert said.advice == front_door.CERTIFICATE_ADVICE
+    assert check.advice == status_nginx.CERTIFICATE_ADVICE
 
 
 async def test_one_that_holds_is_not_told(run_portal: RunPortal, make: Make, serve: Serve) -> None:
     own, other = well(make, serve), serve(make())
-    said = await found(run_portal, public_url=own, content_url=other)
-    assert (said.state, said.message) == (State.OK, SAID)
+    check = await found(run_portal, public_url=own, content_url=other)
+    assert (check.state, check.message) == (ComponentState.OK, SAID)
 
 
 async def test_a_name_that_is_not_known_here_is_passed_by(
     run_portal: RunPortal, make: Make, serve: Serve
 ) -> None:
-    """People's browsers may know it; `portal check` says that this machine doesn't."""
+    """Users' browsers may resolve it; `portal check` reports that this machine cannot."""
     content = "https://{user}.no-such-name.invalid"
-    said = await found(run_portal, public_url=well(make, serve), content_url=content)
-    assert (said.state, said.message) == (State.OK, SAID)
+    check = await found(run_portal, public_url=well(make, serve), content_url=content)
+    assert (check.state, check.message) == (ComponentState.OK, SAID)
 
 
 async def test_the_portals_own_is_told_first(
@@ -66,5 +67,5 @@ async def test_the_portals_own_is_told_first(
 ) -> None:
     both = [serve(make(until=NOW - DAY)) for _ in range(2)]
     own = both[0].replace("localhost", "127.0.0.1")
-    said = await found(run_portal, public_url=own, content_url=both[1])
-    assert said.message == f"It answers, but its certificate expired on {NOW - DAY:%Y-%m-%d}."
+    check = await found(run_portal, public_url=own, content_url=both[1])
+    assert check.message == f"It answers, but its certificate expired on {NOW - DAY:%Y-%m-%d}."

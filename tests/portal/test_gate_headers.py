@@ -1,8 +1,10 @@
-"""What nginx passes to a node and lets come back: never our cookie, nothing of our origin."""
+"""Headers that nginx forwards to a node and back: never the portal's cookie, nothing for its
+origin."""
 
 import pytest
 
-from tests.portal.gate_world import HOME, PAGE, World, read_answer, reply
+from deploy.nginx import MOST_REMOVED
+from tests.portal.gate_world import HOME, PAGE, World, read_answer, reply, world
 
 pytest_plugins = ["tests.portal.gate_fixtures"]
 
@@ -28,12 +30,12 @@ pytest_plugins = ["tests.portal.gate_fixtures"]
         ("{c}; a=1; {c}", "a=1"),
         ("{n}=planted; a=1; {c}; b=2", "a=1; b=2"),
         ("a=1; {n} = x; {c}", "a=1"),
-        ("{n}=1; {n}=2; a=1; {c}", ""),
+        ("{n}=1; {n}=2; a=1; {c}", "a=1"),
         ("{c}; a=1; {n}=; b=2", "a=1; b=2"),
-        ("{c}; a=1; {n}; b=2", ""),
+        ("{c}; a=1; {n}; b=2", "a=1; b=2"),
         ("{c}; a=1,{n}=token-of-alice", ""),
         ('a="x; {n}=token-of-alice"; {c}', 'a="x'),
-        ("{c}; ;; a==1; =; b", ";; a==1; =; b"),
+        ("{c}; ;; a==1; =; b", "a==1; =; b"),
         ("{c}; x{n}=1; {n}-x=2; my.{n}=3", "x{n}=1; {n}-x=2; my.{n}=3"),
         ("{c}; a={n}", ""),
         ("a=1; {c}; jupyter=%22x%22; _xsrf=2|a|b|1", "a=1; jupyter=%22x%22; _xsrf=2|a|b|1"),
@@ -46,6 +48,58 @@ def test_our_cookie_never_reaches_a_node(door: World, cookies: str, passed: str)
     (seen,) = door.node.seen
     assert "; ".join(seen.all("cookie")) == passed.replace("{n}", name)
     assert "token-of-alice" not in repr(seen)
+
+
+def test_the_device_cookie_never_reaches_a_node() -> None:
+    with world(device_cookie="portal_device") as made:
+        ours = f"portal_device=d; {made.cookie}=token-of-alice"
+        made.ask(HOME, headers={"Cookie": f"{ours}; a=1"})
+        (seen,) = made.node.seen
+        assert seen.all("cookie") == ["a=1"]
+
+
+@pytest.mark.parametrize(
+    "cookies",
+    [
+        "a=1; portal_session=x; b=2",
+        "portal_session=x; portal_content=y; a=1; portal_tensorboard=z; b=2; portal_entry=q",
+        "; ".join(["a=1", *["portal_tensorboard=x"] * 14, "b=2"]),
+        "portal_session = x ;a=1;portal_entry; b=2",
+        "a=1;b=2;;portal_session=x;",
+    ],
+)
+def test_node_cookie_all_of_ours_are_removed_and_the_others_kept(cookies: str) -> None:
+    with world(content_url="http://jupyter.test") as made:
+        sent = {"Host": "jupyter.test", "Cookie": f"{cookies}; portal_content=token-of-alice"}
+        made.ask(HOME, headers=sent)
+        (kept,) = made.node.seen[-1].all("cookie")
+    assert [part.strip() for part in kept.split(";")] == ["a=1", "b=2"]
+
+
+def test_node_cookie_more_of_ours_than_are_removed_leaves_none() -> None:
+    with world(content_url="http://jupyter.test") as made:
+        planted = "; ".join(["a=1", *["portal_session=x"] * MOST_REMOVED])
+        sent = {"Host": "jupyter.test", "Cookie": f"{planted}; portal_content=token-of-alice"}
+        made.ask(HOME, headers=sent)
+        assert made.node.seen[-1].all("cookie") == []
+
+
+def test_the_hub_gets_its_own_cookies_and_the_logins(door: World) -> None:
+    hubs = "jupyterhub-session-id=1; _xsrf=2|a|b; jupyterhub-hub-login=3"
+    login = f"{door.cookie}=token-of-alice"
+    sent = f"a=1; {hubs}; portal_device=d; jupyterhub-user-bob=4; {login}; b=x_xsrf=5"
+    door.ask("/hub/home", headers={"Cookie": sent})
+    cookies = door.hub.seen[-1].one("cookie").split("; ")
+    assert sorted(cookies) == sorted([*hubs.split("; "), login])
+
+
+def test_https_is_all_that_browsers_may_use() -> None:
+    for tls in (True, False):
+        with world(tls=tls) as made:
+            sent_back = ["max-age=31536000"] if tls else []
+            for path in ("/", "/hub/x", "/api/v1/x", "/internal/gate", HOME):
+                headers = made.ask(path).all("strict-transport-security")
+                assert headers == sent_back, path
 
 
 def test_of_several_the_last_counts_as_in_the_portal(door: World) -> None:
@@ -66,7 +120,7 @@ def test_several_cookie_headers_are_one(door: World) -> None:
 
 @pytest.mark.parametrize("filler", [" ", "; ", ";", "=", "{n}", "{n}=x; ", "a=1; ", "\t ; "])
 def test_long_cookies_can_not_carry_ours_along(door: World, filler: str) -> None:
-    """What a page can set is up to a header's limit, and must not wear out the patterns."""
+    """A page can set cookies up to a header's limit, which must not exceed the patterns' limits."""
     filler = filler.replace("{n}", door.cookie)
     bulk = filler * (15_000 // len(filler))
     for sent in (f"z{bulk}z; {{c}}", f"{{c}}; z{bulk}", f"z{bulk}; {{c}}; z{bulk[:900]}"):
@@ -76,7 +130,7 @@ def test_long_cookies_can_not_carry_ours_along(door: World, filler: str) -> None
 
 
 def test_what_a_client_says_about_itself_is_not_believed(door: World) -> None:
-    said = {
+    sent_back = {
         "X-Forwarded-For": "6.6.6.6",
         "X-Forwarded-Proto": "gopher",
         "X-Forwarded-Host": "evil.test",
@@ -85,7 +139,7 @@ def test_what_a_client_says_about_itself_is_not_believed(door: World) -> None:
         "X_Forwarded_For": "6.6.6.6",
     }
     for path, upstream in ((HOME, door.node), ("/api/v1/me", door.portal), ("/hub/x", door.hub)):
-        door.ask(path, user="alice", headers=said)
+        door.ask(path, user="alice", headers=sent_back)
         seen = upstream.seen[-1]
         assert seen.one("x-forwarded-for") == "127.0.0.1"
         assert seen.one("x-real-ip") == "127.0.0.1"
@@ -99,7 +153,7 @@ def test_what_a_client_says_about_itself_is_not_believed(door: World) -> None:
 
 
 def test_what_a_node_says_stays_below_its_path(door: World) -> None:
-    said = "".join(
+    sent_back = "".join(
         f"{line}\r\n"
         for line in (
             "Set-Cookie: plain=1",
@@ -118,7 +172,7 @@ def test_what_a_node_says_stays_below_its_path(door: World) -> None:
             "X-Own: kept",
         )
     )
-    door.node_answer = lambda *_: reply(200, said)
+    door.node_answer = lambda *_: reply(200, sent_back)
     answer = door.ask(HOME, user="alice")
     cookies = answer.all("set-cookie")
     assert len(cookies) == 5

@@ -1,4 +1,4 @@
-"""nginx and servers on nodes that speak TLS: only the one that the gate names gets a request."""
+"""nginx and node servers with TLS: only the server named by the gate gets a request."""
 
 import contextlib
 import shutil
@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from portal.node_ca import DOMAIN, NodeCa, open_ca, renew
-from spawner.node.identity import Identity
+from spawner.node.identity import NodeIdentity
 from tests.portal.gate_portal import gate_settings
 from tests.portal.gate_world import HOME, PAGE, WAIT_S, World, wait_until, world
 
@@ -24,19 +24,19 @@ NOTEBOOK_COOKIE = "jupyterhub-user-alice=her-notebooks-own"
 
 @dataclass
 class Door:
-    """The front door, and the authority that it believes."""
+    """An nginx, and the authority that it trusts."""
 
     world: World
     authority: NodeCa
 
     def prove(self, name: str, *, authority: NodeCa | None = None, hours: float = 1) -> None:
-        """Let the node's server show a certificate of this name."""
-        identity, until = Identity(), datetime.now(UTC) + timedelta(hours=hours)
+        """Let the node's server present a certificate for this name."""
+        identity, until = NodeIdentity(), datetime.now(UTC) + timedelta(hours=hours)
         identity.take((authority or self.authority).sign(identity.request, name, until))
         self.world.node.tls = identity.context
 
     def call(self, path: str = HOME, *, page: bool = False) -> tuple[int, bytes]:
-        """Alice asks for her notebook, with the cookies that she has."""
+        """Request alice's notebook with her cookies."""
         cookie = f"{self.world.cookie}=token-of-alice; {NOTEBOOK_COOKIE}"
         answer = self.world.ask(path, headers={"Cookie": cookie, **(PAGE if page else {})})
         return answer.status, answer.body
@@ -44,7 +44,7 @@ class Door:
 
 @pytest.fixture(scope="module")
 def folder() -> Iterator[Path]:
-    """One that nginx can reach, as an account without rights."""
+    """A folder that nginx can access as an unprivileged account."""
     made = Path(tempfile.mkdtemp(prefix="ca-", dir="/tmp"))
     made.chmod(0o755)
     yield made
@@ -60,8 +60,8 @@ def authority_in(folder: Path) -> NodeCa:
 
 @pytest.fixture
 def door(folder: Path) -> Iterator[Door]:
-    """Alice's session speaks TLS, and proves it. A door of its own, which has kept no answer of
-    the gate's yet."""
+    """A new nginx without cached gate responses; alice's session uses TLS with a valid
+    certificate."""
     authority = authority_in(folder)
     with world(node_ca=authority.bundle) as made:
         made.tls_names[("alice", "s1")] = ALICES
@@ -106,7 +106,7 @@ def test_a_websocket_over_tls(door: Door) -> None:
 
 
 def refused(door: Door) -> None:
-    """Alice gets the page that says so, and the node's server, read to the end, gets no request."""
+    """Check that alice gets the error page, and that the node's server receives no request."""
     status, body = door.call(page=True)
     assert status == 502
     assert b"doesn\xe2\x80\x99t answer" in body
@@ -135,7 +135,8 @@ def test_an_authority_of_ones_own_is_refused(door: Door, folder: Path) -> None:
 
 @contextlib.contextmanager
 def eavesdropper() -> Iterator[tuple[str, bytearray, threading.Event]]:
-    """Whoever took the port and speaks plain HTTP: all that it hears, until it hears no more."""
+    """A plain-HTTP server that took the port over; it records every byte until the connection
+    ends."""
     heard, over = bytearray(), threading.Event()
     listener = socket.create_server(("127.0.0.1", 0))
 
@@ -160,7 +161,7 @@ def test_who_took_the_port_hears_no_byte_of_a_request(door: Door) -> None:
         status, _ = door.call(HOME + "api/contents/a-file-of-hers")
         assert status == 502
         assert over.wait(WAIT_S)
-    assert heard[:1] == b"\x16"  # a handshake of TLS, and nothing after it
+    assert heard[:1] == b"\x16"  # a TLS handshake, and nothing after it
     for secret in (b"her-notebooks-own", b"token-of-alice", b"a-file-of-hers", b"GET"):
         assert secret not in heard
 

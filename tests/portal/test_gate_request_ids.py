@@ -1,4 +1,4 @@
-"""The front door names each request, and whoever answers or logs it has that name."""
+"""nginx assigns an id to each request, which all responses and logs contain."""
 
 import json
 import re
@@ -64,7 +64,7 @@ def test_a_line_of_the_log_is_json_with_the_name(own_door: World) -> None:
     own_door.ask('/hub/"quoted%22\\path')
     log = own_door.door.folder / "logs" / "access.log"
     wait_until(lambda: log.read_text().count("\n") == 2, "both requests in the log")
-    # each of nginx's processes writes its lines when it likes
+    # each nginx process flushes its lines at its own time
     found = [json.loads(line) for line in log.read_text().splitlines()]
     lines = {line["path"]: line for line in found}
     assert lines.keys() == {"/api/v1/me", '/hub/"quoted%22\\path'}

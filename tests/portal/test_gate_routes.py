@@ -1,4 +1,4 @@
-"""The portal's side of the front door: the gate, the page in a session's place; behind nginx."""
+"""The portal's side of access control: the gate, and the page shown instead of a session."""
 
 import html
 import json
@@ -10,9 +10,9 @@ from sqlalchemy.dialects import sqlite
 
 from portal.db import utcnow
 from portal.models import JobState, Session, User, Wanted, WebSession
-from portal.services.login.hashes import hash_token
-from portal.services.sessions.gate import LOOK
-from spawner.model import Outcome
+from portal.services.auth.hashes import hash_token
+from portal.services.sessions.gate import GATE_QUERY
+from spawner.slurm.model import Outcome
 from tests.portal.gate_portal import TARGET, Real, problem
 from tests.portal.gate_world import HOME, PAGE, wait_until, world
 
@@ -75,7 +75,8 @@ def test_logins_that_are_over_open_nothing(real: Real) -> None:
     name = real.settings.cookie_name
     for token in ("expired", "idle", "", "x" * 5000, "token-of-alice2"):
         cookie = {"Cookie": f"{name}={token}"}
-        # two ways to ask the same: the gate's one query, and web_sessions.resume behind the page
+        # two implementations of one check: the gate's single query, and web_sessions.resume for the
+        # page
         assert real.gate("alice", headers=cookie).status == 401
         assert real.ask(HOME, headers=cookie).status == 401
     real.update(User, real.users["alice"].id, disabled_at=utcnow())
@@ -95,8 +96,8 @@ def test_work_in_a_session_keeps_the_login_alive(real: Real) -> None:
 
 
 def test_the_gate_asks_by_indexes_alone(real: Real) -> None:
-    """It is asked for every notebook in use, every few seconds."""
-    sql = str(LOOK.compile(dialect=sqlite.dialect()))
+    """The gate is called for every notebook in use, every few seconds."""
+    sql = str(GATE_QUERY.compile(dialect=sqlite.dialect()))
     unbound = dict.fromkeys(range(sql.count("?")))
     with real.rows() as db:
         explain = db.connection().exec_driver_sql(f"EXPLAIN QUERY PLAN {sql}", tuple(unbound))
@@ -115,7 +116,7 @@ def test_through_a_proxy_there_is_no_gate(real: Real) -> None:
     assert real.gate("alice", user="alice", headers={"X-Forwarded-For": "1.2.3.4"}).status == 404
 
 
-# --- the page in a session's place ----------------------------------------------------------------
+# --- the page shown instead of a session ----------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -200,7 +201,8 @@ def test_a_session_that_has_just_become_ready(real: Real) -> None:
 
 @pytest.mark.parametrize("who", ["alice", "carol"])
 def test_a_page_of_ones_own_server_lacks_the_password(real: Real, who: str) -> None:
-    """It is of our origin and has its owner's cookie: what it must not do asks for the password."""
+    """The page is on the portal's origin and has its owner's cookie: sensitive operations
+    require the password."""
     long_ago = utcnow() - timedelta(minutes=11)
     with real.rows() as db:
         real.add_login(db, who, "token-of-stale", password_at=long_ago)

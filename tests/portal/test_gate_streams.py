@@ -1,4 +1,4 @@
-"""Streams through nginx, the answers it keeps, and what it says when a part is away."""
+"""Streams through nginx, cached gate responses, and messages when a service is down."""
 
 import queue
 import socket
@@ -54,7 +54,7 @@ def test_no_other_protocol_is_upgraded_to(door: World) -> None:
 
 
 def test_an_upload_of_a_gigabyte_is_streamed(door: World) -> None:
-    """The node has the first part while the client still holds back the rest."""
+    """The node receives the first part while the client still holds back the rest."""
     got_first = threading.Event()
 
     def answer(_seen: Seen, connection: socket.socket) -> bytes:
@@ -125,7 +125,7 @@ def test_event_streams_are_not_held_back(own_door: World, path: str) -> None:
         go_on.set()
 
 
-# --- the gate's answers are kept, for whom they are ----------------------------------------------
+# --- cached gate responses, separate per user -----------------------------------------------------
 
 
 def test_an_answer_is_kept_per_cookie_owner_and_server(own_door: World) -> None:
@@ -144,7 +144,7 @@ def test_an_answer_is_kept_per_cookie_owner_and_server(own_door: World) -> None:
 
 
 def test_a_token_with_the_keys_separator_is_its_own(own_door: World) -> None:
-    """The key is "token|owner|server": no token may be read as another's and more."""
+    """The key is "token|owner|server": a crafted token must not equal another key."""
     assert own_door.ask(HOME, user="alice").body == b"ok"
     for token in ("token-of-alice|alice|s1", "|alice|s1", "token-of-alice|"):
         headers = {"Cookie": f"{own_door.cookie}={token}"}
@@ -153,7 +153,7 @@ def test_a_token_with_the_keys_separator_is_its_own(own_door: World) -> None:
 
 def test_owners_work_on_while_the_portal_is_away(own_door: World) -> None:
     def asked_in_vain() -> int:
-        """So often nginx wanted the gate's word, and found nobody."""
+        """Return how often nginx tried to reach the gate and was refused."""
         log = (own_door.door.folder / "logs" / "error.log").read_text()
         lines = [line for line in log.splitlines() if "/internal/gate" in line]
         return sum("onnection refused" in line for line in lines)
@@ -164,7 +164,7 @@ def test_owners_work_on_while_the_portal_is_away(own_door: World) -> None:
 
     assert own_door.ask(HOME, user="alice").body == b"ok"
     asked = len(own_door.gate_requests())
-    # until an answer has grown old in front of a living portal, …
+    # until a cached response expires while the portal is up, …
     wait_until(
         lambda: (
             own_door.ask(HOME, user="alice").body == b"ok" and len(own_door.gate_requests()) > asked
@@ -172,8 +172,8 @@ def test_owners_work_on_while_the_portal_is_away(own_door: World) -> None:
         "the gate is asked again",
     )
     own_door.portal.stop()
-    wait_until(works_on, "the gate is asked in vain")  # … and then in front of a dead one
-    # whoever has no answer yet is not let in
+    wait_until(works_on, "the gate is asked in vain")  # … and then while it is down
+    # users without a cached response get no access
     for who in ("bob", "carol", None):
         answer = own_door.ask(HOME, user=who, headers=dict(PAGE))
         assert answer.status == 503
@@ -184,7 +184,7 @@ def test_owners_work_on_while_the_portal_is_away(own_door: World) -> None:
 
 
 def test_behind_a_kept_socket_an_owner_waits_for_the_gate(own_door: World) -> None:
-    """A portal that restarts: who connects is not refused, and answered once it is back."""
+    """A portal that restarts: connections are not refused, and are served once it is back."""
     assert own_door.ask(HOME, user="alice").body == b"ok"
     asked, is_back = threading.Event(), threading.Event()
 
@@ -204,7 +204,8 @@ def test_behind_a_kept_socket_an_owner_waits_for_the_gate(own_door: World) -> No
     worker.start()
     assert asked.wait(WAIT_S)
     before = answers.qsize()
-    answer = own_door.ask("/user/alice/s1", user="alice")  # what needs no gate needs no portal
+    # a path that needs no gate needs no portal
+    answer = own_door.ask("/user/alice/s1", user="alice")
     assert (answer.status, answers.qsize()) == (308, before)
     is_back.set()
     worker.join(WAIT_S)
@@ -222,7 +223,7 @@ def test_a_stopped_session_is_not_served_from_an_old_answer(own_door: World) -> 
         assert own_door.ask(HOME, user="alice").body.startswith(b"portal ")
 
 
-# --- when something is away -----------------------------------------------------------------------
+# --- services that are down -----------------------------------------------------------------------
 
 
 def test_without_the_portal_pages_say_so_and_try_again(own_door: World) -> None:

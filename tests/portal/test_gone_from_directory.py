@@ -1,4 +1,4 @@
-"""Who is gone from the directory, or is somebody else there now."""
+"""Users who are missing from the directory, or whose name belongs to another user now."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -15,7 +15,7 @@ from tests.portal.people_world import USERS, RunHere, audited, fields, logged_in
 from tests.portal.slapd import PASSWORD
 
 pytest_plugins = ["tests.portal.people_fixtures"]
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("slurm")]
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ async def here(run_here: RunHere, hub: PlayedHub) -> AsyncIterator[Portal]:
         yield portal
 
 
-# --- gone from the directory ----------------------------------------------------------------------
+# --- missing from the directory -------------------------------------------------------------------
 
 
 async def test_who_has_gone_is_shut_out_at_the_second_look_and_let_in_again(
@@ -57,7 +57,7 @@ async def test_who_has_gone_is_shut_out_at_the_second_look_and_let_in_again(
     await directory.create(NewPerson("roamer", "A", "Test", uid=before.uid, password=password))
     await presence(here).look()
     assert (await row(here, "roamer")).disabled_at is None
-    assert [said["actor"] for said in await audited(here, "person.enable", "roamer")] == [
+    assert [details["actor"] for details in await audited(here, "person.enable", "roamer")] == [
         "the directory"
     ]
 
@@ -113,14 +113,14 @@ async def test_another_number_is_another_person_until_an_administrator_says_othe
         right = await carol.send("PUT", f"{USERS}/judy/number", json={"uid": 20011})
         assert right.status == 200, right
         assert (await judy.login("judy", PASSWORD)).status == 200
-    said = await audited(here, "person.number", "judy")
-    assert said == [{"actor": "carol", "uid": {"old": 1234, "new": 20011}}]
+    details = await audited(here, "person.number", "judy")
+    assert details == [{"actor": "carol", "uid": {"old": 1234, "new": 20011}}]
 
 
 async def test_who_had_the_name_before_is_deleted_for_who_has_it_now(
     here: Portal, carol: Browser
 ) -> None:
-    """The directory's entry is the other one's, and is left alone."""
+    """The directory's entry belongs to the new user and is left alone."""
     await made(carol, "heir")
     old = await row(here, "heir")
     async with here.app.state.db.session() as db:

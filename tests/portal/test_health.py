@@ -1,4 +1,4 @@
-"""Alive, ready, counted; and the headers and files of the portal's own pages."""
+"""Liveness, readiness, metrics; and the headers and files of the portal's own pages."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ async def test_ready_says_what_works(browser: Browser) -> None:
     assert answer.status == 200
     assert answer.body["checks"]["database"] == "ok"
     assert answer.body["checks"]["directory"] == "ok"
-    # no Slurm and no hub stand behind this portal
+    # this portal has no Slurm and no hub
     assert answer.body["checks"]["slurm"] == "failed"
     assert answer.body["checks"]["hub"] == "failed"
     assert answer.body["status"] == "degraded"

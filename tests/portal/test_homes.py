@@ -1,4 +1,5 @@
-"""The site's command for home directories: run once, its output kept, again after a kill."""
+"""The site's command for home directories: run once, with stored output, and repeated after a
+kill."""
 
 import asyncio
 import fcntl
@@ -11,9 +12,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from portal.check import home_directories
+from portal.background.notifier import HOMES
+from portal.health.check import home_directories
 from portal.models import HomeRun, HomeState, User
-from portal.services.changes import HOMES
 from tests.portal.conftest import Browser, MakeSettings, Portal
 from tests.portal.people_world import USERS, RunHere, audited, logged_in
 
@@ -23,7 +24,7 @@ pytestmark = pytest.mark.anyio
 
 @pytest.fixture
 def script(tmp_path: Path) -> Callable[[str], list[str]]:
-    """A command of the site's, in Python; what it is given follows."""
+    """Return a function that creates a site command from Python code; it receives the arguments."""
 
     def make(text: str) -> list[str]:
         file = tmp_path / "make_home.py"
@@ -34,7 +35,7 @@ def script(tmp_path: Path) -> Callable[[str], list[str]]:
 
 
 async def last_run(browser: Browser, username: str, *, runs: int = 1) -> dict[str, Any]:
-    """The newest run, once so many have ended."""
+    """Return the newest run, once this many have ended."""
     async with asyncio.timeout(120):
         while True:
             found = (await browser.get(f"{USERS}/{username}")).body["home_runs"]
@@ -60,7 +61,7 @@ async def test_made_once_with_what_it_said(
         ]
         assert run["requested_by"] == "carol"
         assert (await audited(portal, "home.done", "home-ada"))[0]["exit_code"] == 0
-        # her own had never been asked for: her login did; a second login doesn't
+        # her own home was never created: her first login requests it, a second one does not
         await last_run(carol, "carol")
         async with logged_in(portal, "carol") as again:
             assert len((await again.get(f"{USERS}/carol")).body["home_runs"]) == 1
@@ -118,12 +119,12 @@ async def test_without_a_command_the_portal_makes_none(here: Portal, carol: Brow
 async def test_a_home_that_could_be_anything_is_never_handed_on(
     run_here: RunHere, script: Callable[[str], list[str]], tmp_path: Path
 ) -> None:
-    """Root would work on what the directory names: it is looked at before."""
-    told = tmp_path / "told"
-    command = script(f"open({str(told)!r}, 'w')\n")
+    """The command runs as root on the directory's value, which is therefore validated first."""
+    record = tmp_path / "told"
+    command = script(f"open({str(record)!r}, 'w')\n")
     async with run_here(home_command=command) as portal, logged_in(portal, "carol") as carol:
         await last_run(carol, "carol")
-        told.unlink()
+        record.unlink()
         for number, home in enumerate(("/", "/home", "/home/../etc", "", "home/a", "/home//a")):
             username = f"odd-home{number}"
             async with portal.app.state.db.session() as db:
@@ -140,7 +141,7 @@ async def test_a_home_that_could_be_anything_is_never_handed_on(
         for username in (*(f"odd-home{number}" for number in range(6)), "odd-home-system"):
             run = await last_run(carol, username)
             assert (run["state"], run["exit_code"]) == ("failed", None), username
-        assert not told.exists()
+        assert not record.exists()
 
 
 async def _row(db: Any, username: str) -> str:
@@ -153,8 +154,8 @@ async def _row(db: Any, username: str) -> str:
 async def test_after_a_kill_it_runs_again_when_nothing_is_left_of_the_old(
     run_here: RunHere, script: Callable[[str], list[str]], tmp_path: Path
 ) -> None:
-    """The row of a killed portal says `running`, and its command may still be at work: it has the
-    lock. The next life waits for it, then runs the command again."""
+    """The row of a killed portal is `running`, and its command may still be running: it holds
+    the lock. The next portal waits for it, then runs the command again."""
     command = script("print('again')\n")
     locks = tmp_path / "homes"
     locks.mkdir(mode=0o700)
@@ -168,10 +169,10 @@ async def test_after_a_kill_it_runs_again_when_nothing_is_left_of_the_old(
     lock = os.open(locks / user_id, os.O_RDWR | os.O_CREAT)
     fcntl.flock(lock, fcntl.LOCK_EX)
     old = await asyncio.create_subprocess_exec("sleep", "3600", stdin=lock)
-    os.close(lock)  # from now on the command alone has it
+    os.close(lock)  # from now on only the command holds it
     try:
         async with run_here(home_command=command) as portal, logged_in(portal, "carol") as carol:
-            await last_run(carol, "carol")  # the loop has been round
+            await last_run(carol, "carol")  # the loop has completed a round
             (waiting,) = (await carol.get(f"{USERS}/home-ida")).body["home_runs"]
             assert waiting["state"] == HomeState.RUNNING
             old.kill()

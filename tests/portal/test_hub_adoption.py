@@ -1,5 +1,4 @@
-"""A real JupyterHub and a real node program: a session becomes a server, and stays one whatever
-dies meanwhile."""
+"""A real JupyterHub and a real node program: a session becomes a server and survives crashes."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from portal.hub import Hub
+from portal.hub.client import Hub
 from spawner import request_id
 from tests.portal.hub_portal import COOKIE, until
 from tests.portal.hub_stand import ROOT, RUNTIME, Browser, Stand
@@ -29,7 +28,7 @@ async def whole_stand() -> AsyncIterator[Stand]:
 
 @pytest.fixture
 async def stand(whole_stand: Stand) -> AsyncIterator[Stand]:
-    """One hub for all tests, and a user of its own for each."""
+    """One hub for all tests, with a separate user for each."""
     yield whole_stand
     await whole_stand.tidy()
 
@@ -45,7 +44,7 @@ async def test_a_request_has_one_name_at_the_hub_and_back_at_the_portal(stand: S
     stand.start_node(session)
 
     async def ask() -> str:
-        name = request_id.begin()
+        name = request_id.set_request_id()
         await stand.ask_for(session)
         return name
 
@@ -62,7 +61,7 @@ async def test_a_request_has_one_name_at_the_hub_and_back_at_the_portal(stand: S
 
 IMPORT = f"""
 import sys; sys.path.insert(0, {str(ROOT)!r})
-from spawner.node import lean
+from spawner.node.jupyter import imports as lean
 PREPARE
 print(lean.import_singleuser().JupyterHubSingleUser.__name__, "sqlalchemy" in sys.modules)
 import sqlalchemy
@@ -71,7 +70,7 @@ print(bool(sqlalchemy.__version__))
 
 
 def imported(prepare: str = "") -> tuple[list[str], str]:
-    """The words and the warnings of a fresh process that imports the single-user server."""
+    """Return the output and the warnings of a new process that imports the single-user server."""
     program = IMPORT.replace("PREPARE", prepare)
     done = subprocess.run(
         [RUNTIME, "-I", "-c", program], capture_output=True, text=True, timeout=60, check=True
@@ -80,7 +79,7 @@ def imported(prepare: str = "") -> tuple[list[str], str]:
 
 
 def test_the_quick_import_is_what_runs() -> None:
-    """It leans on JupyterHub's internals: another version may need another list."""
+    """The import relies on JupyterHub's internals: another version may need another list."""
     assert imported() == (["JupyterHubSingleUser", "False", "True"], "")
 
 
@@ -101,7 +100,8 @@ async def test_the_hub_killed_while_it_runs(stand: Stand) -> None:
 
 
 async def test_the_hub_killed_once_the_portal_has_the_environment(stand: Stand) -> None:
-    """It saved the token before it asked: the same server is adopted, nobody asks for it again."""
+    """The hub saved the token before its request: it adopts the same server without another
+    request."""
     stand.portal.hold = "after"
     session = stand.portal.new_session()
     stand.start_node(session)
@@ -118,7 +118,7 @@ async def test_the_hub_killed_once_the_portal_has_the_environment(stand: Stand) 
 
 
 async def test_the_hub_killed_before_the_portal_has_the_environment(stand: Stand) -> None:
-    """The hub forgets the attempt, and the session is still there to be asked for again."""
+    """The hub forgets the attempt, and the session can be offered again."""
     stand.portal.hold = "before"
     session = stand.portal.new_session()
     stand.start_node(session)
@@ -135,7 +135,7 @@ async def test_the_hub_killed_before_the_portal_has_the_environment(stand: Stand
 
 
 async def test_a_hub_that_has_lost_its_database(stand: Stand) -> None:
-    """It knows nothing of the server; asked to start it, it takes over the one that runs."""
+    """It has lost the server; a request to start it adopts the running one."""
     session, token = await stand.running()
     stand.hub.kill()
     (stand.folder / "hub" / "hub.sqlite").unlink()
@@ -160,8 +160,8 @@ async def test_the_portal_away_while_it_starts(stand: Stand) -> None:
 
 
 async def test_everything_starts_again_after_a_session_has_ended(stand: Stand) -> None:
-    """The hub before the portal: it waits for the portal's word on the server that it knew, and
-    doesn't try for long to connect to what is gone, while nothing of that name could start."""
+    """The hub starts before the portal: it waits for the portal's information on its known
+    server. It must not retry connections to a gone server for long, which would block the name."""
     session, _ = await stand.running()
     stand.hub.kill()
     stand.nodes[-1].end()

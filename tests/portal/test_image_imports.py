@@ -1,4 +1,4 @@
-"""Images imported from a real registry by the real Apptainer, asked for through the API."""
+"""Images imported from a real registry by the real Apptainer, requested through the API."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from portal import check
+from portal.health import check
 from portal.models import ImageImport
 from tests import registry as registries
 from tests.portal.conftest import Browser, MakeSettings, Portal, RunPortal
@@ -99,7 +99,7 @@ async def test_what_can_t_be_imported_says_why(
 
 
 async def test_other_forms_of_images(site: Portal, carol: Browser, registry: Registry) -> None:
-    """For several machines under one name, by digest, and a file that is an image already."""
+    """A multi-platform image, an image by digest, and an artifact that is already a SIF file."""
     registry.push_index("team/many", ["arm64", "amd64"])
     digest = registry.push("team/named", "v1")["digest"]
     many = await ask(carol, f"docker://{registry.host}/team/many", "many.sif")
@@ -179,23 +179,23 @@ async def test_credentials_are_used_and_never_shown(
             assert "chmod 0600" in (await until(browser, opened["id"], "failed"))["reason"]
             answers = json.dumps((await browser.get(IMPORTS)).body)
     database = _database(tmp_path)
-    said = "".join(capfd.readouterr())
+    output = "".join(capfd.readouterr())
     encoded = base64.b64encode(f"{registries.USER}:{registries.PASSWORD}".encode()).decode()
     for secret in (registries.PASSWORD, "wrong-word", "other-word", encoded):
         assert secret not in answers
-        assert secret not in said
+        assert secret not in output
         assert secret.encode() not in database
 
 
 def _database(folder: Path) -> bytes:
-    """All that is on the disk of it."""
+    """Return all bytes of the database on disk."""
     return b"".join(path.read_bytes() for path in folder.glob("portal.db*"))
 
 
 def test_what_is_missing_is_told_beforehand(
     make_settings: MakeSettings, imported: Path, tmp_path: Path
 ) -> None:
-    assert check.imports(make_settings()) == check.Finding("image imports (off)")
+    assert check.imports(make_settings()) == check.CheckResult("image imports (off)")
     assert check.imports(make_settings(image_import_dir=imported)).problem is None
     for mode, problem in ((0o700, "is closed to users"), (0o755, None)):
         imported.chmod(mode)

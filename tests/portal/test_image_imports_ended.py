@@ -1,4 +1,4 @@
-"""Imports that end otherwise: cancelled, killed with the portal, never under way."""
+"""Imports that do not succeed: cancelled, killed with the portal, never started."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ async def test_a_cancelled_import_leaves_nothing(
     shown = await fetching(carol, asked["id"])
     assert (shown["phase"], shown["bytes_total"]) == ("fetching", None)
     assert processes_of(imported)
-    assert (await carol.get(IMAGES)).body["items"] == []  # half a file isn't shown
+    assert (await carol.get(IMAGES)).body["items"] == []  # a partial file is not listed
     answer = await carol.post(f"{IMPORTS}/{asked['id']}/cancel")
     assert answer.status == 202
     assert (await until(carol, asked["id"], "cancelled"))["reason"] is None
@@ -97,9 +97,10 @@ async def test_an_import_goes_on_after_the_portal_s_end(
 async def test_what_a_killed_portal_left_is_settled_at_the_next_start(
     run_portal: RunPortal, imported: Path
 ) -> None:
-    """Killed after the file was put in its place, and after a cancellation was asked for."""
+    """Killed after the file was moved into place, and after a cancellation was requested."""
     begun = {"state": ImportState.RUNNING, "reference": "docker://x", "requested_by": "carol"}
-    async with run_portal() as portal, portal.app.state.db.session() as db:  # it imports nothing
+    # this portal imports nothing
+    async with run_portal() as portal, portal.app.state.db.session() as db:
         whole = ImageImport(
             **begun, file="whole.sif", started_at=utcnow(), size_bytes=5, sha256="0" * 64
         )
@@ -124,20 +125,20 @@ async def test_what_can_not_be_removed_or_written_down_does_not_stay_under_way(
     imported: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    settle, refused = importing.Importer._settle, list[str]()
+    settle, refused = importing.Importer._update_row, list[str]()
 
     def full(folder: Path) -> None:
         raise OSError(f"{folder} can't be removed")
 
     async def once_refused(self: importing.Importer, import_id: str, apply: Any) -> Any:
-        if apply is importing._done and import_id not in refused:
+        if apply is importing._set_done and import_id not in refused:
             refused.append(import_id)
             raise OperationalError("COMMIT", {}, Exception("disk full"))
         return await settle(self, import_id, apply)
 
     monkeypatch.setattr(importing, "_remove_folder", full)
     monkeypatch.setattr(importing, "ROUND_S", 0.2)
-    monkeypatch.setattr(importing.Importer, "_settle", once_refused)
+    monkeypatch.setattr(importing.Importer, "_update_row", once_refused)
     asked = await ask(carol, f"docker://{registry.host}/team/small", "small.sif")
     await until(carol, asked["id"], "done")
     assert refused == [asked["id"]]

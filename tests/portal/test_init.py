@@ -1,4 +1,4 @@
-"""`portal init` against a real slapd, and `portal check` on what it proposes. No Slurm here."""
+"""`portal init` against a real slapd, and `portal check` on its output. No Slurm here."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from portal.cli import app
-from portal.directory.discovery import Address, GroupFound, NotFound, discover
+from portal.cli.main import app
+from portal.directory.discovery import Address, DiscoveryFailed, GroupFound, discover
 from tests.portal.command_line import Done
 from tests.portal.conftest import INTERNAL_SECRET
 from tests.portal.slapd import SERVICE_DN, SERVICE_PASSWORD, SUFFIX, Slapd
@@ -60,14 +60,14 @@ async def test_who_may_not_look_is_told_so(address: Address, tmp_path: Path) -> 
     wrong.touch(mode=0o600)
     wrong.write_text("wrong")
     refused = Address(address.url, True, address.ca_file, SERVICE_DN, wrong)
-    with pytest.raises(NotFound, match="is refused: invalidCredentials"):
+    with pytest.raises(DiscoveryFailed, match="is refused: invalidCredentials"):
         await discover(refused, None)
 
 
 @pytest.mark.anyio
 async def test_a_certificate_that_does_not_verify(address: Address, slapd: Slapd) -> None:
     other = Address(address.url, True, slapd.wrong_ca, SERVICE_DN, address.bind_password_file)
-    with pytest.raises(NotFound, match="its certificate doesn't verify"):
+    with pytest.raises(DiscoveryFailed, match="its certificate doesn't verify"):
         await discover(other, None)
 
 
@@ -94,7 +94,7 @@ def test_no_file_is_written_over(slapd: Slapd, password: Path, tmp_path: Path) -
 
 
 def test_check_runs_on_it(slapd: Slapd, password: Path, tmp_path: Path) -> None:
-    """Once the places that it names by default are the operator's own."""
+    """After replacing the default paths by paths that belong to the operator."""
     out = tmp_path / "portal.toml"
     assert run(slapd, password, "--out", str(out)).code == 0
     env = {name: text for name, text in os.environ.items() if not name.startswith("PORTAL_")}

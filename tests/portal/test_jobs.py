@@ -1,4 +1,4 @@
-"""Looking at jobs through the routes: detail, cancel, logs, events, and whose they are."""
+"""Viewing jobs through the API: detail, cancel, logs, events, ownership."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from portal.api import logs
-from portal.api.events import NEWEST_JOBS
+from portal.api.live import NEWEST_JOBS
+from portal.background.notifier import EVERYONE
 from portal.db import utcnow
 from portal.models import BatchJob, JobState
-from portal.services.changes import EVERYONE
 from portal.services.store import change
-from spawner.model import SlurmState
+from spawner.slurm.model import SlurmState
 from tests.patience import PATIENCE_S
 from tests.portal.job_world import World, job_world
 from tests.portal.slapd import Slapd
@@ -84,7 +84,7 @@ ROUTES = [
 
 @pytest.mark.parametrize(("method", "path"), ROUTES)
 async def test_someone_elses_job_is_none(world: World, method: str, path: str) -> None:
-    """For an administrator too: theirs are the admin's own routes."""
+    """For an administrator too: other users' jobs are on the admin routes."""
     job = await world.job()
     for who in ("bob", "carol"):
         body = {} if method == "PUT" else None
@@ -181,7 +181,7 @@ def end(row: BatchJob) -> None:
 
 
 async def events(world: World, path: str) -> AsyncIterator[tuple[str, Any]]:
-    """Server-sent events as alice hears them, until the stream ends."""
+    """Yield alice's server-sent events until the stream ends."""
     http = world.people["alice"].http
     async with asyncio.timeout(PATIENCE_S), http.get(f"/api/v1{path}") as answer:
         assert answer.status == 200
@@ -194,7 +194,7 @@ async def events(world: World, path: str) -> AsyncIterator[tuple[str, Any]]:
 
 
 async def test_the_end_of_an_old_job_is_told(world: World) -> None:
-    """It is no longer live, nor among the newest: shown once more as it ended, then let go."""
+    """It is neither live nor among the newest: its end is sent once, then it is dropped."""
     old = await world.job(name="old")
     heard: list[tuple[str, str]] = []
     async for name, data in events(world, "/events"):
@@ -212,7 +212,7 @@ async def test_the_end_of_an_old_job_is_told(world: World) -> None:
 
 
 async def test_events_tell_of_ones_own_jobs_alone(world: World) -> None:
-    """A snapshot, then a new job as it comes, and one that is taken off the list."""
+    """A snapshot, then a new job, and one that is removed from the list."""
     heard: list[str] = []
     made: dict[str, Any] = {}
     async for name, data in events(world, "/events"):

@@ -1,5 +1,5 @@
-"""The list of jobs: filters, order, pages; and long histories, of which no more is read than is
-shown."""
+"""The list of jobs: filters, sort orders, pages; reads do not grow with the length of the
+history."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sqlalchemy import event, select
 
 from portal.models import BatchJob, JobState, User
 from portal.services.jobs import listing
-from spawner.model import Outcome
+from spawner.slurm.model import Outcome
 from tests.portal import databases
 from tests.portal.job_world import World, job_world
 from tests.portal.slapd import Slapd
@@ -88,7 +88,7 @@ async def test_what_can_not_be_asked(world: World, query: str, field: str) -> No
 
 
 async def test_pages_hold_each_job_once_newest_first(world: World) -> None:
-    """Also where two were made at the same time, and while new ones come."""
+    """Also with equal creation times, and while jobs are added."""
     made = await world.rows(2 * listing.PAGE + 3, "carol")
     seen: list[Any] = []
     cursor: str | None = ""
@@ -114,7 +114,7 @@ async def test_pages_hold_each_job_once_newest_first(world: World) -> None:
 async def test_every_order_holds_each_job_once(
     world: World, order: str, key: str, down: bool
 ) -> None:
-    """Also where many are the same."""
+    """Also with many equal values."""
     if not await listed(world, "q=sorted", who="carol"):
         for name in ("sorted b", "sorted ä", "sorted a", "sorted ~b"):
             for minute in (1, 2):
@@ -139,10 +139,10 @@ async def test_by_the_end_only_what_has_ended_is_listed(world: World) -> None:
 
 @pytest.mark.skipif(databases.kind() != "sqlite", reason="reads SQLite's plans")
 async def test_every_order_of_a_long_history_follows_an_index(world: World) -> None:
-    """SQLite's own plan: nothing is sorted but what is equal, and nobody else's rows are read."""
+    """In SQLite's query plan, only equal rows are sorted, and no other user's rows are read."""
     user = await user_of(world, "bob")
-    for order in listing.Order:
-        for wanted in (listing.Filter(), listing.Filter(template="none")):
+    for order in listing.JobOrder:
+        for wanted in (listing.JobSelection(), listing.JobSelection(template="none")):
             steps = await plan(world, listing.ordered(listing.query_of(user, wanted), order))
             assert not [step for step in steps if "SCAN" in step], (order, steps)
             sorts = [step for step in steps if "TEMP B-TREE" in step]
@@ -166,7 +166,7 @@ async def plan(world: World, query: Any) -> list[str]:
 
 
 async def test_of_a_long_history_a_page_is_read(world: World) -> None:
-    """20,000 jobs: what is loaded, and asked of the database, does not grow with them."""
+    """20,000 jobs: neither loaded rows nor queries grow with them."""
     await world.rows(20_000)
     loaded: list[Any] = []
     asked: list[str] = []

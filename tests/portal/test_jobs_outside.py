@@ -1,4 +1,4 @@
-"""Jobs that the portal did not submit stand in their owners' lists, whatever their comments say.
+"""Jobs from outside the portal are in their owners' lists, whatever their comments are.
 
 The same against a real Slurm: tests/cluster/test_jobs.py.
 """
@@ -15,7 +15,7 @@ import pytest
 from sqlalchemy import select
 
 from portal.models import Job, Role, User, new_id
-from spawner.model import JobInfo, SlurmState
+from spawner.slurm.model import JobInfo, SlurmState
 from tests.patience import PATIENCE_S
 from tests.portal.job_world import World, job_world
 from tests.portal.slapd import Slapd
@@ -39,7 +39,7 @@ def show(world: World, number: int, uuid: str | None, **changes: Any) -> None:
 
 
 async def taken(world: World, number: int) -> Any:
-    """The job of this number of Slurm's, once it is in alice's list."""
+    """Return the job with this Slurm id, once it is in alice's list."""
     async with asyncio.timeout(PATIENCE_S):
         while True:
             items = (await world.ask("GET", f"/jobs?q={number}")).body["items"]
@@ -50,7 +50,8 @@ async def taken(world: World, number: int) -> Any:
 
 
 async def test_a_comment_like_ours_hides_no_job(world: World) -> None:
-    """Of a UUID that is nobody's job, and of another user's job; it goes on like any other."""
+    """A comment with an unknown UUID, or with that of another user's job; the job is listed
+    normally."""
     (theirs,) = await world.rows(1, "bob")
     comments = {901: None, 902: new_id(), 903: theirs}
     for number, uuid in comments.items():
@@ -71,7 +72,7 @@ async def test_a_comment_like_ours_hides_no_job(world: World) -> None:
 async def test_ones_own_job_is_no_other(world: World) -> None:
     made = await world.job(name="mine")
     found = await world.settled(made["id"], "queued")
-    show(world, 904, None)  # taken by the same round, or a later one
+    show(world, 904, None)  # listed by the same round, or a later one
     await taken(world, 904)
     assert (await taken(world, found["job_id"]))["id"] == made["id"]
 
@@ -81,7 +82,7 @@ async def test_jobs_from_before_somebodys_first_visit_are_taken_when_they_come(
 ) -> None:
     show(world, 905, None, user="newcomer")
     show(world, 906, None)
-    await taken(world, 906)  # the same look has passed over the other
+    await taken(world, 906)  # the same poll has skipped the other
     async with world.parts.db.session() as db:
         db.add(User(username="newcomer", display_name="N", role=Role.USER))
         await db.commit()

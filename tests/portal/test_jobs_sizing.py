@@ -1,4 +1,4 @@
-"""What one's last jobs used, for the next one's form; and logs as files to be saved."""
+"""Usage of a user's last jobs as defaults for the next one; and logs as downloads."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from portal.db import utcnow
-from portal.services.jobs.logs import CHUNK
-from spawner.model import Outcome
+from portal.services.slurm.logs import CHUNK
+from spawner.slurm.model import Outcome
 from tests.portal.job_world import World, job_world
 from tests.portal.slapd import Slapd
 
@@ -28,7 +28,7 @@ async def world(slapd: Slapd, tmp_path_factory: pytest.TempPathFactory) -> Async
 
 
 async def ran(world: World, count: int = 1, who: str = "alice", **columns: Any) -> list[str]:
-    """Jobs that have ended with their use known."""
+    """Add completed jobs with known usage."""
     made = {
         "template": "every-kind", "environment": "plain", "outcome": Outcome.COMPLETED,
         "usage": USED, "resources": ASKED, "external": False, "created_at": utcnow(),

@@ -1,4 +1,4 @@
-"""Submitting through the routes: what is taken, what is refused and how it is said."""
+"""Submitting through the API: accepted requests, and refusals with their messages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from spawner.scripts import quote
+from spawner.catalog.launch_files import quote
 from tests.patience import PATIENCE_S
 from tests.portal.job_world import World, job_world
 from tests.portal.slapd import Slapd
@@ -120,7 +120,7 @@ async def test_what_is_no_request_is_refused_as_such(world: World, raw: bytes) -
     browser = world.people["alice"]
     headers = {"Origin": browser.origin, "Content-Type": "application/json"}
     async with browser.http.post("/api/v1/jobs", data=raw, headers=headers) as answer:
-        assert answer.status in {400, 422}
+        assert answer.status == 422
         assert (await answer.json(content_type=None))["title"]
 
 
@@ -133,7 +133,7 @@ async def test_a_body_over_the_limit_is_not_even_read(world: World) -> None:
 
 
 class TestKeys:
-    """The same wish under the same key is one job, however often it comes."""
+    """The same request under the same key is one job, however often it is sent."""
 
     async def test_the_same_again(self, world: World) -> None:
         before = len(world.agents.submitted)
@@ -174,10 +174,34 @@ async def test_what_slurm_refuses_leaves_nothing(world: World) -> None:
     assert (await world.ask("GET", "/jobs?q=refused")).body["items"] == []
 
 
+async def test_refused_account_is_named(world: World) -> None:
+    world.agents.mood = "refuses"
+    answer = await world.submit(resources={"account": "teaching", "partition": "cpu"})
+    (error,) = answer.body["errors"]
+    assert error["field"] == "resources.account"
+    assert "the account teaching in the partition cpu" in error["message"]
+
+
+async def test_user_without_any_account_is_told_so(world: World) -> None:
+    world.agents.mood = "refuses"
+    await world.parts.books.look()
+    first = world.accounting.rows
+    world.accounting.rows = {place: row for place, row in first.items() if place[1] != "alice"}
+    try:
+        await world.parts.books.look()
+        answer = await world.submit()
+        assert (answer.status, answer.slug) == (422, "slurm-rejected")
+        assert "You have no Slurm account yet. Ask your administrators" in answer.body["detail"]
+        assert answer.body["errors"] == [], "no account was given, so no field is wrong"
+    finally:
+        world.accounting.rows = first
+        await world.parts.books.look()
+
+
 async def test_without_a_home_nothing_is_submitted(world: World) -> None:
     world.agents.mood = "no home"
     answer = await world.submit(name="homeless")
-    assert answer.status in {409, 422, 503}
+    assert (answer.status, answer.slug) == (409, "home-unavailable")
     assert "home" in answer.body["detail"]
     world.agents.mood = "takes"
     assert (await world.ask("GET", "/jobs?q=homeless")).body["items"] == []
@@ -213,14 +237,14 @@ async def test_a_slow_slurm_is_waited_for_by_all_who_ask(world: World) -> None:
 
 
 async def test_a_job_is_run_again_with_its_parameters(world: World) -> None:
-    """Its detail holds all that the form wants to be filled with."""
+    """Its detail has all values that the form needs."""
     parameters = {"text": HOSTILE, "whole": 3, "words": ["a", "b c"]}
     resources = {"cpus": 2, "time_limit_minutes": 45}
     job = await world.job(template="every-kind", parameters=parameters, resources=resources)
-    wish = {key: job[key] for key in ("template", "parameters", "resources", "name")}
-    again = await world.job(**wish)
+    payload = {key: job[key] for key in ("template", "parameters", "resources", "name")}
+    again = await world.job(**payload)
     assert again["id"] != job["id"]
-    for key in wish:
+    for key in payload:
         assert again[key] == job[key]
     free = await world.job(script="echo 1 # ü", environment="plain")
     again = await world.job(script=free["source"], environment=free["environment"])

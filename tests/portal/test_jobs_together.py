@@ -1,4 +1,4 @@
-"""Several jobs at once: cancelled, taken off the list, side by side; and what benchmarks leave."""
+"""Several jobs at once: cancelled, removed from the list, compared; and benchmark results."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from sqlalchemy.orm.exc import StaleDataError
 
 from portal.db import utcnow
 from portal.models import AuditEvent, BatchJob, BenchmarkRun, Wanted, new_id
-from portal.services.jobs import benchmark_figures, together
+from portal.services.benchmarks import figures
+from portal.services.jobs import bulk
 from spawner.errors import LauncherUnavailable, PathRefused
-from spawner.model import Outcome
+from spawner.slurm.model import Outcome
 from tests.patience import PATIENCE_S
 from tests.portal.job_world import World, job_world
 from tests.portal.slapd import Slapd
@@ -27,7 +28,7 @@ pytestmark = pytest.mark.anyio
 @pytest.fixture(scope="module")
 async def world(slapd: Slapd, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("portal.services.jobs.benchmark_reading.ROUND_S", 0.1)
+        patch.setattr("portal.services.benchmarks.reading.ROUND_S", 0.1)
         async with job_world(slapd, tmp_path_factory.mktemp("jobs")) as made:
             yield made
 
@@ -52,7 +53,7 @@ async def last_event(world: World, action: str) -> AuditEvent:
     return found
 
 
-# --- at once ------------------------------------------------------------------------------------
+# --- bulk operations ------------------------------------------------------------------------------
 
 
 async def test_several_are_cancelled_and_the_others_named(world: World) -> None:
@@ -64,8 +65,8 @@ async def test_several_are_cancelled_and_the_others_named(world: World) -> None:
     assert sorted(done["done"]) == sorted([one["id"], two["id"]])
     assert {left["id"]: left["message"] for left in done["refused"]} == {
         ended: "This job has ended already: it reached its time limit.",
-        theirs["id"]: together.NOT_YOURS,
-        "none": together.NOT_YOURS,
+        theirs["id"]: bulk.NOT_YOURS,
+        "none": bulk.NOT_YOURS,
     }
     assert done["left"] is None
     assert (await row(world, theirs["id"])).wanted is Wanted.RUN
@@ -73,7 +74,7 @@ async def test_several_are_cancelled_and_the_others_named(world: World) -> None:
     (bundle,) = event.detail["jobs"]
     assert (event.detail["count"], sorted(bundle)) == (2, sorted([one["id"], two["id"]]))
     assert (event.actor, event.target) == ("alice", "alice/2 jobs")
-    async with asyncio.timeout(PATIENCE_S):  # and Slurm hears of it
+    async with asyncio.timeout(PATIENCE_S):  # and the cancellation reaches Slurm
         while not {one["job_id"], two["job_id"]} <= set(world.slurm.cancelled):
             await asyncio.sleep(0.02)
     again = await many(world, "cancel", ids=[one["id"]])
@@ -95,7 +96,7 @@ async def test_several_are_taken_off_the_list_and_the_others_named(world: World)
 async def test_all_that_match_go_in_bundles_until_none_is_left(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(together, "AT_ONCE", 4)
+    monkeypatch.setattr(bulk, "AT_ONCE", 4)
     await world.rows(10, "carol", name="sweep")
     kept = await world.rows(1, "carol", name="other")
     live = await world.job(who="carol", name="sweep goes on")
@@ -148,7 +149,7 @@ async def test_what_can_not_be_asked(world: World, body: Any, field: str) -> Non
     assert [error["field"] for error in answer.body["errors"]] == [field]
 
 
-# --- side by side -------------------------------------------------------------------------------
+# --- comparison -----------------------------------------------------------------------------------
 
 
 async def test_runs_beside_each_other_with_what_they_logged_last(world: World) -> None:
@@ -193,7 +194,7 @@ async def test_nobody_elses_run_is_compared(world: World) -> None:
 
 
 async def measured(world: World, who: str, figures: Any, **columns: Any) -> str:
-    """A benchmark job of someone's that has just ended and left these rows."""
+    """Add a benchmark job that has just ended with these results."""
     resources = {"nodes": 1, "gpus": 1, "gpu_type": None, "partition": "gpu"}
     given: dict[str, Any] = {
         "template": "bench-matmul", "name": "It's fast", "workdir": f"/home/{who}",
@@ -211,7 +212,7 @@ async def measured(world: World, who: str, figures: Any, **columns: Any) -> str:
 
 
 async def runs(world: World, who: str, *ids: str) -> list[Any]:
-    """Someone's runs, once these are among them."""
+    """Return a user's runs, once these are among them."""
     async with asyncio.timeout(PATIENCE_S):
         while True:
             found = (await world.ask("GET", "/benchmarks", who=who)).body["items"]
@@ -247,16 +248,16 @@ async def test_figures_are_kept_shown_to_their_owner_and_summed_without_names(
     assert not any(name in str(answer.body) for name in ("alice", "bob", "It's fast", "Tesla"))
     types = (await world.ask("GET", "/benchmarks/gpu-types", who="carol")).body["items"]
     assert [(t["gpu_type"], [f["median"] for f in t["figures"]]) for t in types] == [
-        ("v100", [12.75])  # what two have measured, before what one alone has of a larger size
+        ("v100", [12.75])  # results of two users come before a larger size of one user
     ]
 
 
 async def test_so_many_of_ones_runs_count_and_no_more(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The newest of each person and sort of hardware."""
-    monkeypatch.setattr(benchmark_figures, "MOST_OF_ONE", 2)
-    monkeypatch.setattr(benchmark_figures, "MOST_COUNTED", 4)
+    """The newest of each user and kind of hardware."""
+    monkeypatch.setattr(figures, "MOST_OF_ONE", 2)
+    monkeypatch.setattr(figures, "MOST_COUNTED", 4)
     sort: dict[str, Any] = {"labels": {}, "measure": "m", "unit": "u", "better": "higher"}
     database = world.portal.app.state.db
     left = [("alice", 1, 9.0), *(("bob", 1, value) for value in (1.0, 2.0, 3.0, 4.0))]
@@ -268,7 +269,7 @@ async def test_so_many_of_ones_runs_count_and_no_more(
             kept["figures"] = [{**sort, "value": value}]
             db.add(BenchmarkRun(job_id=job, gpus=gpus, ended_at=utcnow(), **kept))
             await db.commit()
-    found = await benchmark_figures.Benchmarks().figures(database, ["ours"])
+    found = await figures.Benchmarks().figures(database, ["ours"])
     assert [(f.gpus, f.runs, f.people, f.median) for f in found] == [(1, 3, 2, 6.25), (2, 1, 1, 5)]
 
 
@@ -278,7 +279,7 @@ async def test_a_run_that_left_nothing_is_done_with_and_one_that_cant_be_read_is
     empty = await measured(world, "carol", None)
     (done,) = await runs(world, "carol", empty)
     assert done["figures"] == []
-    monkeypatch.setattr("portal.services.jobs.benchmark_reading.RETRY_S", 0.1)
+    monkeypatch.setattr("portal.services.benchmarks.reading.RETRY_S", 0.1)
     monkeypatch.setattr(world.agents, "trouble_reading", LauncherUnavailable("It is away."))
     late = await measured(world, "carol", [["fp32", 64, 3.0]])
     await asyncio.sleep(0)

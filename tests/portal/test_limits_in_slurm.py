@@ -1,4 +1,4 @@
-"""Limits as Slurm's accounting has them, in its moods; and use, from accounting."""
+"""Limits in Slurm's accounting, in all its states; and usage from accounting."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from sqlalchemy import delete
 
-from portal.directory.contract import Person
+from portal.directory.contract import DirectoryUser
 from portal.errors import DirectoryUnavailable
 from portal.models import Association, UsageDay, UsageRead
-from portal.services.limits import use
-from portal.services.limits.limited_people import LimitedPeople
-from spawner.parse_accounting import JobTime
+from portal.services.limits import gpu_hours
+from portal.services.limits.limited_users import LimitedPeople
+from spawner.slurm.parse_accounting import JobTime
 from tests.portal.accounting_world import BUSY
 from tests.portal.job_world import World, job_world
 from tests.portal.limits_world import ALICE, BASE, put, put_back
@@ -35,7 +35,7 @@ async def world(shared: World) -> AsyncIterator[World]:
         yield made
 
 
-# --- Slurm in its moods -------------------------------------------------------------------------
+# --- states of Slurm's accounting -----------------------------------------------------------------
 
 
 async def test_what_slurm_refuses_is_shown_in_its_own_words(world: World) -> None:
@@ -57,8 +57,8 @@ async def test_while_accounting_is_away_a_limit_waits_and_holds_in_the_portal(wo
     answer = await put(world, ALICE, gpus=1)
     assert (answer.status, answer.body["slurm"]["state"]) == (200, "pending")
     assert "doesn't answer" in answer.body["slurm"]["message"]
-    wish = {"script": "true", "resources": {"partition": "gpu", "gpus": 2}}
-    assert (await world.ask("POST", "/jobs", wish)).status == 422
+    payload = {"script": "true", "resources": {"partition": "gpu", "gpus": 2}}
+    assert (await world.ask("POST", "/jobs", payload)).status == 422
     assert (await world.ask("GET", "/me/limits")).body["effective"]["gpus"]["value"] == 1
     assert (await world.ask("GET", "/admin/drift", who="carol")).body["trouble"]
     world.accounting.mood = "obeys"
@@ -90,7 +90,7 @@ async def test_a_change_by_hand_is_shown_and_mended_or_accepted(world: World) ->
     assert (await world.ask("POST", f"/admin/drift/{item['id']}/mend", who="alice")).status == 403
     mended = await world.ask("POST", f"/admin/drift/{item['id']}/mend", who="carol")
     assert mended.body["items"] == []
-    assert rows[BASE] == {"gres/gpu": 1, "cpu": 9}  # an operator's own stays
+    assert rows[BASE] == {"gres/gpu": 1, "cpu": 9}  # an operator's own value stays
     gone = await world.ask("POST", f"/admin/drift/{item['id']}/mend", who="carol")
     assert gone.status == 404
 
@@ -133,15 +133,15 @@ async def test_accounts_come_and_go_but_not_under_running_jobs(world: World) -> 
     answer = await put(world, ALICE, accounts=["research"])
     assert answer.body["slurm"]["state"] == "refused"
     assert BUSY in answer.body["slurm"]["message"]
-    wish = {"script": "true", "resources": {"account": "teaching"}}
-    refused = await world.ask("POST", "/jobs", wish)
+    payload = {"script": "true", "resources": {"account": "teaching"}}
+    refused = await world.ask("POST", "/jobs", payload)
     assert "these accounts: research" in refused.body["errors"][0]["message"]
 
 
 async def test_slurms_users_who_were_never_here_have_the_default_but_not_its_own(
     world: World,
 ) -> None:
-    """`frank` is in the directory and has never logged in; root and the portal aren't people."""
+    """`frank` is in the directory and has never logged in; root and portal are not users."""
     rows = world.accounting.rows
     rows |= {("research", name, ""): {} for name in ("frank", "portal", "ghost")}
     await put(world, "/admin/limits/default", gpus=1)
@@ -151,14 +151,14 @@ async def test_slurms_users_who_were_never_here_have_the_default_but_not_its_own
 
 
 class Silent:
-    """A directory that doesn't answer."""
+    """A directory that does not answer."""
 
     finds = True
 
     async def members(self, _name: str) -> frozenset[str]:
         raise DirectoryUnavailable("away")
 
-    async def find_many(self, _usernames: Sequence[str]) -> dict[str, Person]:
+    async def find_many(self, _usernames: Sequence[str]) -> dict[str, DirectoryUser]:
         raise DirectoryUnavailable("away")
 
 
@@ -166,8 +166,8 @@ class Silent:
 async def test_after_a_restart_without_the_directory_nobody_is_let_off(
     world: World, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who has never been here is known by the directory alone: until it answers, what Slurm was
-    told of them stays. The portal's own users are known, and hear of changes."""
+    """Users who never logged in are known from the directory only: until it answers, their
+    limits in Slurm stay. The portal's own users are known, and their changes are applied."""
     slurm, rows = world.portal.app.state.slurm_limits, world.accounting.rows
     rows["research", "frank", ""] = {}
     directory = world.portal.app.state.directory
@@ -192,7 +192,7 @@ async def visited_by_frank(_directory: Any, _name: str) -> frozenset[str]:
     return frozenset({"frank"})
 
 
-# --- use ----------------------------------------------------------------------------------------
+# --- usage ----------------------------------------------------------------------------------------
 
 HOUR = timedelta(hours=1)
 
@@ -200,18 +200,18 @@ HOUR = timedelta(hours=1)
 async def test_use_is_counted_by_person_group_and_month_and_reading_again_changes_nothing(
     world: World,
 ) -> None:
-    """Two hours over the end of a month; the loop may read at the same time, and finds the same."""
-    first = datetime.combine(use.months_back(datetime.now(UTC).date(), 1), time(), UTC)
+    """Two hours across the end of a month; the loop may read concurrently, with the same result."""
+    first = datetime.combine(gpu_hours.months_back(datetime.now(UTC).date(), 1), time(), UTC)
     world.accounting.times = [
         JobTime("alice", "research", first - HOUR, first + HOUR, gpus=2, cpus=4),
         JobTime("bob", "research", first + HOUR, first + 2 * HOUR, gpus=1, cpus=1),
     ]
-    async with world.parts.db.session() as db:  # what the loop has read of them at the start
+    async with world.parts.db.session() as db:  # data that the loop has read at its start
         await db.execute(delete(UsageDay))
         await db.execute(delete(UsageRead))
         await db.commit()
     for _ in range(2):
-        while await use.read_next(world.parts, datetime.now(UTC)):
+        while await gpu_hours.read_next(world.parts, datetime.now(UTC)):
             pass
     before, last = f"{first - HOUR:%Y-%m}", f"{first:%Y-%m}"
     query = f"/admin/usage?from={before}&to={last}"

@@ -1,4 +1,4 @@
-"""A password that is good for one change only is changed at the login it opens."""
+"""A password that must be changed is changed during the login that uses it."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ PLACE = "/api/v1/login/password"
 
 
 async def made(admin: Browser, username: str) -> str:
-    """A person of a test's own; their one-time password."""
+    """Create a user for one test; return the one-time password."""
     answer = await admin.post(USERS, {"username": username, "surname": "Test"})
     assert answer.status == 201, answer
     assert answer.body["password"]["must_change"]
@@ -62,14 +62,14 @@ async def test_it_is_changed_and_opens_the_door(here: Portal, carol: Browser) ->
     async with here.browser() as browser:
         assert (await browser.login("newcomer", current)).status == 401
         assert not (await browser.login("newcomer", NEW)).body["password_change_required"]
-    said = [
+    details = [
         (event.action, event.detail) for event in await rows(here, AuditEvent)
         if event.actor == "newcomer"
     ]  # fmt: skip
-    assert [action for action, _ in said] == [
+    assert [action for action, _ in details] == [
         "login.half", "password.refused", "password.changed", "login", "login.failed", "login",
     ]  # fmt: skip
-    assert not any(NEW in str(detail) or current in str(detail) for _, detail in said)
+    assert not any(NEW in str(detail) or current in str(detail) for _, detail in details)
 
 
 async def test_the_right_one_is_no_failed_try(here: Portal, carol: Browser) -> None:
@@ -118,7 +118,7 @@ async def test_the_step_ends(here: Portal, carol: Browser) -> None:
 
 
 async def test_other_logins_end(here: Portal, carol: Browser) -> None:
-    """And giving the one-time password again is no way to prove oneself."""
+    """The one-time password is not accepted as a confirmation again."""
     current = await made(carol, "twice")
     async with here.browser() as first, here.browser() as second:
         await first.login("twice", current)
@@ -132,7 +132,7 @@ async def test_other_logins_end(here: Portal, carol: Browser) -> None:
 
 
 async def test_a_password_that_opens_the_door_a_few_times_more(here: Portal) -> None:
-    """Expired, with three logins left: it is changed as long as there is one to spend on that."""
+    """Expired, with three grace logins left: it can be changed while one is left for that."""
     async with here.browser() as browser:
         first = await browser.login("ivan")
         assert (first.status, first.body["password_change_required"]) == (200, True)

@@ -1,4 +1,4 @@
-"""E-mails: what is written down, told once and in one's language, and outlives a restart."""
+"""E-mails: queued events, each sent once in the user's language, surviving a restart."""
 
 from typing import Any
 
@@ -7,8 +7,8 @@ from sqlalchemy import func, select, update
 
 from portal.db import Database, utcnow
 from portal.models import BatchJob, JobState, Mail, Session, User, Wanted
-from portal.services.mail import due, sending
-from spawner.model import Outcome
+from portal.services.mail import outbox, sender
+from spawner.slurm.model import Outcome
 from tests.portal.conftest import RunPortal
 from tests.portal.mail_world import HOUR, MINUTE, World, ended, smtp_settings
 from tests.portal.smtp_stand import mail_server
@@ -22,15 +22,16 @@ async def test_each_event_is_told_once_to_whoever_wants_it(world: World) -> None
     await world.wants()
     await world.wants("bob", job_ended=True)
     await world.add(**ended(name="mine"))
-    await world.add(Session, who="bob", name="quiet", ready_at=now)  # bob wants to know of jobs
+    # bob wants e-mails about jobs only
+    await world.add(Session, who="bob", name="quiet", ready_at=now)
     await world.add(**ended(name="old", ended_at=now - 7 * HOUR))
     await world.add(**ended(name="gone", removed_at=now))
     await world.add(who="bob", **ended(name="theirs", outcome=Outcome.FAILED, reason="Code 1."))
     assert await world.look(now)
     assert await world.look(now + 2 * MINUTE)
     first, second = world.server.letters
-    told = {first.recipients: first, second.recipients: second}
-    mine, theirs = told["alice@test.example",], told["bob@test.example",]
+    received = {first.recipients: first, second.recipients: second}
+    mine, theirs = received["alice@test.example",], received["bob@test.example",]
     assert (mine.sender, mine.message["Subject"]) == ("portal@hpc.example", "Job mine is done")
     assert theirs.message["Subject"] == "Job theirs has failed"
     assert "Code 1." in theirs.message.get_content()
@@ -38,9 +39,9 @@ async def test_each_event_is_told_once_to_whoever_wants_it(world: World) -> None
     job = await world.add(Session, name="s", ready_at=now, expires_at=now + 3 * HOUR)
     assert await world.look(now + 3 * MINUTE)
     assert world.subjects()[2:] == ["Session s is ready"]
-    await world.change(job, ready_at=now + MINUTE)  # its server came back within its job
+    await world.change(job, ready_at=now + MINUTE)  # its server returned within the same job
     assert await world.look(now + 5 * MINUTE)
-    await world.change(job, started_at=now, ready_at=now + 2 * MINUTE)  # put back, and begun again
+    await world.change(job, started_at=now, ready_at=now + 2 * MINUTE)  # requeued and started again
     assert await world.look(now + 7 * MINUTE)
     assert world.subjects()[2:] == ["Session s is ready", "Session s is ready"]
 
@@ -58,7 +59,7 @@ async def test_time_runs_out_once_for_each_end(world: World) -> None:
     assert await world.look(now + 10 * MINUTE)
     assert await world.look(now + 70 * MINUTE)
     assert world.subjects()[1:] == ["Job long ends in 10 minutes"]
-    assert await world.look(now + 90 * MINUTE)  # over, and nobody has said so yet
+    assert await world.look(now + 90 * MINUTE)  # past its end, but its end is not reported yet
     assert len(world.subjects()) == 2
 
 
@@ -78,7 +79,7 @@ async def test_what_happens_within_a_minute_comes_together(world: World) -> None
 
 
 async def test_letters_are_in_the_language_that_somebody_chose(world: World) -> None:
-    """Their own one, at the time it is sent; English for who has chosen none."""
+    """The user's language at the time of sending; English if none was chosen."""
     await world.wants("bob")
     mine = {"language": "zh", "notify": {"email": {"job_ended": True}}}
     assert (await world.alice.send("PATCH", "/api/v1/me/preferences", json=mine)).status == 200
@@ -95,8 +96,8 @@ async def test_letters_are_in_the_language_that_somebody_chose(world: World) -> 
 
 
 async def test_what_is_not_so_any_more_is_not_told(world: World) -> None:
-    """By the time that the server is back the session has ended, and someone has changed their
-    mind or has been disabled."""
+    """By the time that the server is back the session has ended, and users have changed their
+    preferences or have been disabled."""
     now = world.now
     await world.wants()
     await world.wants("bob")
@@ -113,28 +114,28 @@ async def test_what_is_not_so_any_more_is_not_told(world: World) -> None:
     world.server.mood = "takes"
     assert await world.look(now + HOUR)
     assert world.subjects() == []
-    assert {mail.problem for mail in await world.mails()} == {sending.NOT_SO_ANY_MORE}
+    assert {mail.problem for mail in await world.mails()} == {sender.OUTDATED}
     assert (await world.alice.get("/api/v1/me/mail")).body["problem"] is None
 
 
 async def test_many_rows_are_looked_at_a_page_at_a_time(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(due, "PAGE", 3)
+    monkeypatch.setattr(outbox, "PAGE", 3)
     await world.wants()
     for number in range(10):
         await world.add(**ended(name=f"j{number}"))
-    assert await due.note(world.portal.app.state.db, world.now) == 10
-    assert await due.note(world.portal.app.state.db, world.now) == 0
+    assert await outbox.note(world.portal.app.state.db, world.now) == 10
+    assert await outbox.note(world.portal.app.state.db, world.now) == 0
 
 
 async def test_two_portals_on_one_database_send_one_letter(world: World) -> None:
     now = world.now
     await world.wants()
     await world.add(**ended())
-    await due.note(world.portal.app.state.db, now)
+    await outbox.note(world.portal.app.state.db, now)
     user = world.people["alice"]
-    claims = [await sending._claimed(world.portal.app.state.db, user, now) for _ in range(2)]
+    claims = [await sender._claim_due(world.portal.app.state.db, user, now) for _ in range(2)]
     assert [len(claim) for claim in claims] == [1, 0]
 
 
@@ -142,15 +143,15 @@ async def test_what_waits_outlives_the_portal(
     run_portal: RunPortal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first portal meets a server that defers; a job ends while no portal runs; the second
-    tells both in one letter."""
-    monkeypatch.setattr(sending, "ROUND_S", 0.05)
+    portal reports both in one message."""
+    monkeypatch.setattr(sender, "ROUND_S", 0.05)
     async with mail_server() as server:
         server.mood = "defers"
         settings = smtp_settings(server.port)
         async with run_portal(**settings) as portal, portal.browser() as alice:
             user = (await alice.login("alice")).body["id"]
-            wish = {"notify": {"email": {"job_ended": True}}}
-            await alice.send("PATCH", "/api/v1/me/preferences", json=wish)
+            payload = {"notify": {"email": {"job_ended": True}}}
+            await alice.send("PATCH", "/api/v1/me/preferences", json=payload)
             await _job(portal.app.state.db, user, "first")
             await server.has_refused(1)
         database = Database(portal.settings.database)

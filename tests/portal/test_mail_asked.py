@@ -1,4 +1,4 @@
-"""The e-mail that somebody sends to themselves, and what their page says of it."""
+"""The test e-mail that users send to themselves, and its result on their page."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -8,7 +8,7 @@ from sqlalchemy import update
 
 from portal.db import utcnow
 from portal.models import User
-from portal.services.mail import sending
+from portal.services.mail import sender
 from tests.portal.mail_world import SENDER, World, forget
 
 pytestmark = pytest.mark.anyio
@@ -25,7 +25,7 @@ async def test_a_test_e_mail_says_what_the_server_says(world: World) -> None:
     answer = await world.alice.post("/api/v1/me/mail/test")
     assert (answer.status, answer.slug) == (503, "unavailable")
     assert "550 5.1.1 no such mailbox" in answer.body["detail"]
-    assert await world.look(utcnow())  # the loop has nothing to do with it
+    assert await world.look(utcnow())  # the loop is not involved
     assert "no such mailbox" in (await world.alice.get("/api/v1/me/mail")).body["problem"]
     await forget(world.portal)
     world.server.mood = "takes"
@@ -39,12 +39,12 @@ async def test_a_test_e_mail_says_what_the_server_says(world: World) -> None:
 async def test_a_test_e_mail_is_sent_once_a_minute(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A whole one, not the clock's."""
+    """A full minute, not a minute of the clock."""
     first = utcnow().replace(second=59)
     answers = []
     for seconds in (0, 0, 2, 61):
         at = first + timedelta(seconds=seconds)
-        monkeypatch.setattr(sending, "utcnow", lambda at=at: at)
+        monkeypatch.setattr(sender, "utcnow", lambda at=at: at)
         answers.append(await world.alice.post("/api/v1/me/mail/test"))
     assert [answer.status for answer in answers] == [204, 409, 409, 204]
     assert answers[2].slug == "conflict"

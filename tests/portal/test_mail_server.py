@@ -1,4 +1,4 @@
-"""E-mails and the server that takes, defers or refuses them, or doesn't answer."""
+"""E-mails with a server that accepts, defers or refuses them, or does not answer."""
 
 import ssl
 import subprocess
@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from portal import check
-from portal.services.status import Part, State
-from portal.settings import Settings
-from portal.smtp import MailUnavailable, Smtp
+from portal.config.settings import Settings
+from portal.health import check
+from portal.health.status import Component, ComponentState
+from portal.services.mail.smtp import MailUnavailable, Smtp
 from tests.portal.conftest import MakeSettings, Portal, RunPortal
 from tests.portal.mail_world import HOUR, MINUTE, World, ended, forget, smtp_settings
 from tests.portal.slapd import free_port
@@ -46,7 +46,7 @@ async def test_what_is_deferred_is_tried_again_later_each_time(world: World) -> 
 
 
 async def test_what_can_never_arrive_is_given_up(world: World) -> None:
-    """An address that the server doesn't know; a server that is away for a day."""
+    """An unknown address; a server that is down for a day."""
     now = world.now
     await world.wants()
     await world.add(**ended())
@@ -63,7 +63,7 @@ async def test_what_can_never_arrive_is_given_up(world: World) -> None:
 
 
 async def test_a_mailbox_that_is_full_holds_up_nobody_else(world: World) -> None:
-    """What the server defers is about one letter: the others are tried, and it is in no trouble."""
+    """A deferral concerns one message: the others are tried, and the server counts as healthy."""
     await world.wants()
     await world.wants("bob")
     await world.add(**ended(name="mine"))
@@ -77,7 +77,7 @@ async def test_a_mailbox_that_is_full_holds_up_nobody_else(world: World) -> None
 
 
 async def test_a_server_that_serves_nobody_is_not_the_letters_fault(world: World) -> None:
-    """Whatever code it says so with: letters wait until it does, and its trouble is known."""
+    """Messages wait until the server works, whichever code it returns; the failure is reported."""
     now = world.now
     await world.wants()
     await world.add(**ended(name="kept"))
@@ -99,7 +99,7 @@ async def test_a_server_that_serves_nobody_is_not_the_letters_fault(world: World
 
 
 async def test_a_letter_that_was_taken_is_not_sent_again(world: World) -> None:
-    """The server ends the connection without a farewell, once it has it."""
+    """The server closes the connection without a reply to QUIT, once it has the message."""
     now = world.now
     await world.wants()
     await world.add(**ended())
@@ -111,7 +111,7 @@ async def test_a_letter_that_was_taken_is_not_sent_again(world: World) -> None:
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A certificate of 127.0.0.1's, signed by itself, with its key in one file."""
+    """A self-signed certificate for 127.0.0.1, with its key in one file."""
     folder = tmp_path_factory.mktemp("smtp")
     subprocess.run(
         [
@@ -153,7 +153,7 @@ async def test_portal_check_tries_the_server_and_says_what_to_do(
     assert (await check.mail(make_settings())).what == "mail (off)"
     async with secured(certificate) as server:
         settings = checked(make_settings, server.port, certificate)
-        assert await check.mail(settings) == check.Finding("mail")
+        assert await check.mail(settings) == check.CheckResult("mail")
         stranger = checked(make_settings, server.port, certificate, smtp_ca_file=None)
         assert "smtp_ca_file" in (await check.mail(stranger)).advice
         server.mood = "lets nobody in"
@@ -171,7 +171,7 @@ async def test_portal_check_tries_the_server_and_says_what_to_do(
 async def test_a_letter_goes_by_tls_as_the_portals_account(
     run_portal: RunPortal, make_settings: MakeSettings, certificate: Path
 ) -> None:
-    """And the status tells a server that answers from one that doesn't."""
+    """The status also distinguishes a server that answers from one that does not."""
     async with secured(certificate) as server:
         settings = checked(make_settings, server.port, certificate)
         changes = {name: getattr(settings, name) for name in settings.model_fields_set}
@@ -180,17 +180,23 @@ async def test_a_letter_goes_by_tls_as_the_portals_account(
             assert (await alice.post("/api/v1/me/mail/test")).status == 204
             (letter,) = server.letters
             assert (letter.account, letter.secured) == ("portal", True)
-            assert await _status(portal) == (State.OK, "It answers, and took the last e-mail.")
+            assert await _status(portal) == (
+                ComponentState.OK,
+                "It answers, and took the last e-mail.",
+            )
             server.mood = "lets nobody in"
             await forget(portal)
             assert (await alice.post("/api/v1/me/mail/test")).status == 503
             state, message = await _status(portal)
-            assert (state, message.partition(".")[0]) == (State.FAILING, "It doesn't let us in: no")
+            assert (state, message.partition(".")[0]) == (
+                ComponentState.FAILING,
+                "It doesn't let us in: no",
+            )
 
 
-async def _status(portal: Portal) -> tuple[State, str]:
-    await portal.app.state.status.look(Part.MAIL)
-    (item,) = [item for item in portal.app.state.status.items if item.part is Part.MAIL]
+async def _status(portal: Portal) -> tuple[ComponentState, str]:
+    await portal.app.state.status.look(Component.MAIL)
+    (item,) = [item for item in portal.app.state.status.items if item.part is Component.MAIL]
     return item.state, item.message
 
 

@@ -1,4 +1,4 @@
-"""What the portal counts, and who may read it."""
+"""The portal's metrics, and access to them."""
 
 import re
 from pathlib import Path
@@ -25,7 +25,8 @@ def token_file(tmp_path: Path) -> Path:
 
 
 def value(text: str, name: str, **labels: str) -> float | None:
-    """A sample of Prometheus' text; labels that aren't named may be what they like."""
+    """Return a sample from Prometheus' text format; labels that are not named may have any
+    value."""
     wanted = {f'{key}="{word}"' for key, word in labels.items()}
     for line in text.splitlines():
         found = re.fullmatch(rf"{name}(?:\{{(.*)\}})? (\S+)", line)
@@ -53,13 +54,13 @@ async def test_from_elsewhere_by_its_token(
         assert (await browser.get("/metrics", headers=right)).status == 200
         wrong = {**FORWARDED, "Authorization": given}
         assert (await browser.get("/metrics", headers=wrong)).status == 404
-        # and it opens nothing else
+        # and it grants no other access
         assert (await browser.get("/api/v1/me", headers=right)).status == 401
 
 
 async def test_whom_the_portal_asks_is_measured(portal: Portal, browser: Browser) -> None:
     await browser.login("alice", PASSWORD)
-    await browser.get("/readyz")  # asks the hub, which isn't there
+    await browser.get("/readyz")  # queries the hub, which does not exist
 
     async def asked() -> str | None:
         text: str = (await browser.get("/metrics")).body

@@ -1,4 +1,4 @@
-"""PostgreSQL takes no NUL in a text: what a request brings is refused, and is no fault of ours."""
+"""PostgreSQL rejects NUL in texts: requests with it are refused, not answered with 500."""
 
 import re
 from collections.abc import Iterator

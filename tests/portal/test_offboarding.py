@@ -1,7 +1,9 @@
-"""People disabled, enabled and deleted, in a real directory, with a hub that is played."""
+"""Users disabled, enabled and deleted, in a real directory, with a fake hub."""
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -20,9 +22,12 @@ from portal.models import (
     User,
     Wanted,
 )
-from portal.services.people import closing
+from portal.services.deprovision import deprovision
+from spawner.slurm.model import JobInfo, SlurmState
+from spawner.slurm.watcher import Watcher
 from tests.portal.conftest import Browser, Portal
 from tests.portal.hub_played import PlayedHub, played_hub
+from tests.portal.job_world import FakeSlurm
 from tests.portal.leaving_world import (
     WAIT_S,
     _silent,
@@ -41,7 +46,7 @@ from tests.portal.leaving_world import (
 from tests.portal.people_world import USERS, RunHere, audited, fields, logged_in
 
 pytest_plugins = ["tests.portal.people_fixtures"]
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("slurm")]
 
 
 @pytest.fixture
@@ -78,7 +83,7 @@ async def test_nothing_works_at_the_next_request(
         gate = {"X-Owner": "bob", "X-Server": "s1"}
         assert (await bob.get("/api/v1/me")).status == 401
         assert (await bob.get("/internal/gate", headers=gate)).status == 401
-        assert (await bob.get("/tensorboard/00000000-0000-4000-8000-000000000000/")).status == 401
+        assert (await bob.get("/tensorboard/00000000-0000-4000-8000-000000000000/")).status == 404
         assert (await program.get("/api/v1/jobs", headers=bearer)).status == 401
         person = await closed(carol, "bob")
         assert (person["web_sessions"], person["tokens"], person["closing"]) == (0, 0, [])
@@ -86,15 +91,18 @@ async def test_nothing_works_at_the_next_request(
         assert hub.forgotten == ["bob"]
         again = await bob.login("bob")
         assert again.status == 401, "the directory refuses it first"
-        assert "switched off" in again.body["detail"]
+        assert "switched off" in again.body["detail"], "he has logged in from here before"
+        async with here.browser() as other:
+            stranger = await other.login("bob")
+        assert stranger.body["detail"] == "The username or the password is wrong"
 
         assert (await enable(carol, "bob")).body["disabled_at"] is None
         person = await until(carol, "bob", lambda one: not one["directory_wants"])
         assert not person["disabled_in_directory"]
         assert (await bob.get("/api/v1/me")).status == 401, "what was ended stays so"
         assert (await bob.login("bob")).status == 200
-    said = await audited(here, "person.disable", "bob")
-    assert said == [{"actor": "carol", "jobs": "cancel", "why": "left"}]
+    details = await audited(here, "person.disable", "bob")
+    assert details == [{"actor": "carol", "jobs": "cancel", "why": "left"}]
     assert len(await audited(here, "person.closed", "bob")) == 1
     assert len(await audited(here, "person.enable", "bob")) == 1
 
@@ -147,7 +155,7 @@ async def test_jobs_end_or_are_left_and_sessions_end(here: Portal, carol: Browse
     assert shown["closing"][:2] == ["1 session is being ended.", "1 job is being ended."]
     await end(here, session, waiting)
     await closed(carol, "p1902")
-    answer = await disable(carol, "p1902", jobs="cancel")  # the admin has thought again
+    answer = await disable(carol, "p1902", jobs="cancel")  # the administrator changes the decision
     assert answer.body["closed_at"] is None
     async with asyncio.timeout(WAIT_S):
         while await wanted(here, running) is Wanted.RUN:
@@ -163,7 +171,7 @@ def test_what_must_end() -> None:
         row = kind(state=JobState.RUNNING, wanted=Wanted.RUN, job_id=1, created_at=now, user=owner)
         for name, value in columns.items():
             setattr(row, name, value)
-        return closing.must_end(row)
+        return deprovision.must_end(row)
 
     assert of(JobsPolicy.CANCEL)
     assert not of(JobsPolicy.LEAVE)
@@ -182,7 +190,7 @@ async def test_nobody_does_it_to_themselves(here: Portal, carol: Browser) -> Non
 
 
 async def test_while_the_directory_is_silent(here: Portal, carol: Browser) -> None:
-    """The portal shuts someone out on its own, and tells the directory when it is back."""
+    """The portal removes access by itself, and updates the directory when it is back."""
     async with logged_in(here, "heidi") as heidi:
         servers = here.app.state.directory.servers
         with pytest.MonkeyPatch.context() as patch:
@@ -238,6 +246,45 @@ async def test_the_name_stays_while_a_job_of_theirs_runs(here: Portal, carol: Br
     await made(carol, "busy")
 
 
+async def test_the_name_stays_while_slurm_has_jobs_of_that_name(here: Portal) -> None:
+    """Including a job without a row; and while Slurm does not answer, it is unknown."""
+    own = FakeSlurm()
+    watcher, accounts = Watcher(own), here.app.state.accounts
+    now = utcnow()
+    async with here.app.state.db.session() as db:
+        gone = User(username="ghost", display_name="G", disabled_at=now, deleted_at=now)
+        gone.closed_at = now
+        db.add(gone)
+        await db.commit()
+    assert not await deprovision.retire(accounts, watcher, gone.id), "no look yet"
+    own.shown[9] = JobInfo(9, "ghost", "x", SlurmState.RUNNING, "RUNNING", submit_time=now)
+    await watcher.look()
+    assert not await deprovision.retire(accounts, watcher, gone.id)
+    own.shown.clear()
+    await watcher.look()
+    assert await deprovision.retire(accounts, watcher, gone.id)
+
+
+@pytest.mark.parametrize("jobs", ["cancel", "leave"])
+async def test_it_is_open_while_slurm_shows_what_is_to_end(
+    here: Portal, carol: Browser, slurm: FakeSlurm, jobs: str
+) -> None:
+    name = f"sender-{jobs}"
+    await made(carol, name)
+    parts, later = here.app.state.parts, utcnow() + timedelta(hours=1)
+    running = JobInfo(9, name, "x", SlurmState.RUNNING, "RUNNING", submit_time=later)
+    slurm.shown[9] = running
+    await parts.watcher.look()
+    assert (await disable(carol, name, jobs)).status == 200
+    async with asyncio.timeout(WAIT_S):
+        while 9 not in slurm.cancelled:
+            assert (await row(here, name)).closed_at is None
+            await asyncio.sleep(0.05)
+    slurm.shown[9] = replace(running, state=SlurmState.ENDED)
+    await parts.watcher.look()
+    await closed(carol, name)
+
+
 async def test_files_are_seen_to_before_the_entry_goes(run_here: RunHere, hub: PlayedHub) -> None:
     command = ["/bin/echo", "{username}", "{uid}", "{gid}", "{home}"]
     async with run_here(hub_url=hub.url, home_archive_command=command) as portal:
@@ -257,7 +304,7 @@ async def test_files_are_seen_to_before_the_entry_goes(run_here: RunHere, hub: P
 
 
 async def test_a_directory_that_is_only_read(run_here: RunHere, hub: PlayedHub) -> None:
-    """It is the portal's account alone, and stays shut as long as the directory knows them."""
+    """Only the portal's account is disabled, for as long as the directory has the user."""
     async with (
         run_here(hub_url=hub.url, ldap_write_dn=None) as portal,
         logged_in(portal, "carol") as carol,

@@ -1,4 +1,4 @@
-"""Foreign pages, forged addresses, and who may ask the internal routes."""
+"""Foreign pages, forged addresses, and access to the internal routes."""
 
 import pytest
 
@@ -61,7 +61,7 @@ async def test_a_second_address_of_the_portal_is_named_in_the_settings(
 async def test_a_forged_forwarding_header_opens_no_internal_route(browser: Browser) -> None:
     secret = {"Authorization": f"Bearer {INTERNAL_SECRET}"}
     known = await browser.get("/internal/users/alice", headers=secret)
-    assert known.status == 404  # nobody has logged in yet; but the route answered
+    assert known.status == 404  # there is no login yet, but the route answered
     await browser.login("alice")
     assert (await browser.get("/internal/users/alice", headers=secret)).status == 200
     assert (await browser.get("/internal/users/alice")).status == 401

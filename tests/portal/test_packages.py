@@ -1,5 +1,7 @@
-"""What somebody has installed into an environment: looked at, taken away, brought back, by a real
-launcher."""
+"""Packages that a user has installed into an environment: listed, removed, restored.
+
+A real launcher is used.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +14,12 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from portal.api.packages import MOST_TOLD
+from portal.api.packages import MAX_REMOVED_SHOWN
 from portal.models import AuditEvent
-from portal.services.files import changing
+from portal.services.files import operations
 from portal.services.files.packages import UNSEEN
-from spawner.filedata import Deleted
-from spawner.filer.trash import MOST_SHOWN
+from spawner.files.trash import MOST_SHOWN
+from spawner.launcher.file_answers import Deleted
 from tests.portal.conftest import Answer
 from tests.portal.file_world import FileWorld, file_world
 from tests.portal.slapd import Slapd
@@ -103,7 +105,7 @@ async def test_taken_away_and_brought_back(world: FileWorld) -> None:
     assert (answer.status, answer.body["items"]) == (200, [])
     (removed,) = answer.body["removed"]
     assert not (world.home / OWN / "python3").exists()
-    # a kernel that starts meanwhile makes the folder again
+    # a kernel that starts in between creates the folder again
     world.write(f"{PYTHON}/.keep").unlink()
     back = await ask(world, "/restore", {"id": removed["id"]})
     assert (back.status, [one["name"] for one in back.body["items"]]) == (200, ["einops"])
@@ -117,11 +119,11 @@ async def test_removed_long_before_much_else_and_brought_back(world: FileWorld) 
     os.utime(world.home / ".portal-trash" / first["id"], (1, 1))
     for number in range(MOST_SHOWN):
         own = f".portal-trash/{number:08x}-0000-4000-8000-000000000000"
-        path = f"{OWN}/python3" if number < MOST_TOLD else "notes.txt"
+        path = f"{OWN}/python3" if number < MAX_REMOVED_SHOWN else "notes.txt"
         world.write(f"{own}/item")
         world.write(f"{own}/about.json", json.dumps({"path": path}).encode())
     found = (await ask(world)).body
-    assert (len(found["removed"]), found["removed_complete"]) == (MOST_TOLD, True)
+    assert (len(found["removed"]), found["removed_complete"]) == (MAX_REMOVED_SHOWN, True)
     answer = await ask(world, "/restore", {"id": first["id"]})
     assert (answer.status, await named(world)) == (200, [("einops", "0.8.0")])
 
@@ -149,7 +151,7 @@ async def test_a_trash_that_can_t_be_looked_through_is_said_to_be(
     async def trash(*_: object) -> tuple[list[Deleted], bool]:
         return [], False
 
-    monkeypatch.setattr(changing, "trash", trash)
+    monkeypatch.setattr(operations, "trash", trash)
     assert (await ask(world)).body["removed_complete"] is False
     answer = await ask(world, "/restore", {"id": "00000000-0000-4000-8000-000000000000"})
     assert (answer.status, answer.body["detail"]) == (404, UNSEEN)
@@ -162,6 +164,71 @@ async def test_what_was_installed_since_is_not_covered(world: FileWorld) -> None
     answer = await ask(world, "/restore", {"id": removed["id"]})
     assert (answer.status, answer.slug) == (409, "conflict")
     assert await named(world) == [("einops", "0.9")]
+
+
+def install_whole(world: FileWorld, name: str, *files: str) -> None:
+    """Create a package as pip installs it; `files` are relative to the folder of packages."""
+    own = f"{name}-1.0.dist-info/RECORD"
+    for file in files:
+        world.write(str(Path(os.path.normpath(f"{PYTHON}/{file}"))))
+    rows = "".join(f"{file},sha256=x,1\n" for file in (*files, own))
+    world.write(f"{PYTHON}/{own}", rows.encode())
+
+
+def left(world: FileWorld) -> set[str]:
+    top = world.home / OWN / "python3"
+    return {str(path.relative_to(top)) for path in top.rglob("*") if not path.is_dir()}
+
+
+async def test_remove_python_package_deletes_its_files_alone(world: FileWorld) -> None:
+    install_whole(world, "einops", "einops/__init__.py", "einops/a/b.py", "../../../bin/einops")
+    install_whole(world, "google_one", "google/one.py")
+    install_whole(world, "google_two", "google/two.py")
+    world.write(f"{PYTHON}/einops/__pycache__/__init__.cpython-311.pyc")
+    world.write(f"{PYTHON}/google/__pycache__/one.cpython-311.pyc")
+    world.write(f"{PYTHON}/google/__pycache__/two.cpython-311.pyc")
+    answer = await ask(world, "/remove", {"package": "einops"})
+    assert answer.status == 200, answer
+    assert [one["name"] for one in answer.body["items"]] == ["google_one", "google_two"]
+    assert not (world.home / PYTHON / "einops").exists()
+    assert (await ask(world, "/remove", {"package": "google_one"})).status == 200
+    compiled = "google/__pycache__/two.cpython-311.pyc"
+    assert {path.removeprefix("lib/python3.11/site-packages/") for path in left(world)} == {
+        "google/two.py", compiled, "google_two-1.0.dist-info/RECORD",
+    }  # fmt: skip
+
+
+async def test_remove_follows_no_record_out_of_the_environment(world: FileWorld) -> None:
+    notes = world.write("notes.txt")
+    other = world.write(f"{OWN}/r/x")
+    world.write(f"{PYTHON}/evil/x")
+    linked(world.home / PYTHON / "evil" / "out", world.home)
+    away = "../" * 7 + "notes.txt"
+    whole = str(notes)
+    record = f"{away}\n{whole}\n../../../../r/x\nevil/out/notes.txt\n../../../../python3\n"
+    world.write(f"{PYTHON}/evil-1.0.dist-info/RECORD", record.encode())
+    answer = await ask(world, "/remove", {"package": "evil"})
+    assert answer.status == 409, answer
+    assert notes.exists()
+    assert other.exists()
+
+
+async def test_remove_r_package_moves_its_folder_to_the_trash(world: FileWorld) -> None:
+    site = f"{OWN}/r/lib/R/4.2"
+    for name in ("sf", "terra"):
+        world.write(f"{site}/{name}/DESCRIPTION", f"Package: {name}\nVersion: 1\n".encode())
+    answer = await ask(world, "/remove", {"package": "sf"}, name="r")
+    assert [one["name"] for one in answer.body["items"]] == ["terra"]
+
+
+async def test_remove_refuses_what_is_not_installed_or_has_no_record(world: FileWorld) -> None:
+    assert (await ask(world, "/remove", {"package": "einops"})).status == 404
+    world.write(f"{PYTHON}/old-1.0.egg-info/PKG-INFO")
+    answer = await ask(world, "/remove", {"package": "old"})
+    assert "remove all packages" in answer.body["detail"]
+    assert await named(world) == [("old", "1.0")]
+    for body in ({}, {"package": ""}, {"package": "x", "more": 1}):
+        assert (await ask(world, "/remove", body)).status == 422
 
 
 async def test_where_there_is_nothing(world: FileWorld) -> None:

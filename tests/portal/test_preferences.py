@@ -1,4 +1,4 @@
-"""What people choose for themselves: kept piece by piece, bounded, and theirs alone."""
+"""Users' preferences: stored individually, bounded, and private."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import update
 
 from portal.models import User
-from portal.services.people import preferences
+from portal.services.identity import preferences
 from tests.portal.conftest import Answer, Browser, Portal
 
 pytestmark = pytest.mark.anyio
@@ -30,8 +30,8 @@ async def alice(portal: Portal) -> AsyncIterator[Browser]:
         yield browser
 
 
-async def choose(browser: Browser, **wish: Any) -> Answer:
-    return await browser.send("PATCH", PATH, json=wish)
+async def choose(browser: Browser, **payload: Any) -> Answer:
+    return await browser.send("PATCH", PATH, json=payload)
 
 
 async def test_each_choice_leaves_the_others_as_they_are(portal: Portal, alice: Browser) -> None:
@@ -58,8 +58,8 @@ async def test_each_choice_leaves_the_others_as_they_are(portal: Portal, alice: 
 
 async def test_changes_at_once_do_not_undo_each_other(alice: Browser) -> None:
     kinds = ("session_started", "job_ended", "time_short")
-    wishes = [{"notify": {"email": {kind: True}}} for kind in kinds]
-    answers = await asyncio.gather(*(choose(alice, **wish) for wish in wishes))
+    bodies = [{"notify": {"email": {kind: True}}} for kind in kinds]
+    answers = await asyncio.gather(*(choose(alice, **payload) for payload in bodies))
     assert [answer.status for answer in answers] == [200] * 3
     assert all((await alice.get(PATH)).body["notify"]["email"].values())
 
@@ -81,15 +81,15 @@ NONSENSE: list[tuple[Any, str]] = [
 
 
 async def test_what_makes_no_sense_is_refused_by_its_field(alice: Browser) -> None:
-    for wish, field in NONSENSE:
-        answer = await choose(alice, **wish)
-        assert answer.status == 422, (wish, answer)
-        assert field in {error["field"] for error in answer.body["errors"]}, wish
+    for payload, field in NONSENSE:
+        answer = await choose(alice, **payload)
+        assert answer.status == 422, (payload, answer)
+        assert field in {error["field"] for error in answer.body["errors"]}, payload
     assert (await alice.get(PATH)).body == NOTHING_CHOSEN
 
 
 async def test_what_another_version_wrote_does_no_harm(portal: Portal, alice: Browser) -> None:
-    """Keys that aren't known stay; values that can't be read count as not chosen."""
+    """Unknown keys are kept; unreadable values count as not set."""
     kept = {"language": "zh", "density": "high"}
     async with portal.app.state.db.session() as db:
         await db.execute(update(User).where(User.username == "alice").values(preferences=kept))

@@ -1,4 +1,4 @@
-"""Which rows the loop looks at: with a real database, and Slurm played by what squeue showed."""
+"""The rows that the reconcile loop processes, with a real database and a fake squeue."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import pytest
 from sqlalchemy import event
 
 from portal.models import JobState, Session
-from portal.services.slurm.unsettled import EVERYTHING_EVERY
-from spawner.model import SlurmState
+from portal.services.slurm.pending_rows import EVERYTHING_EVERY
+from spawner.slurm.model import SlurmState
 from tests.portal.loop_world import World, looping, stop
 
 pytestmark = pytest.mark.anyio
@@ -78,7 +78,7 @@ async def test_all_are_looked_at_now_and_then(world: World) -> None:
 
 
 async def test_a_silence_of_slurm_is_one_statement(world: World) -> None:
-    """And nothing is read for it; when Slurm answers again everything is."""
+    """No rows are read for it; when Slurm answers again, all are."""
     ids = await world.queued(3)
     await world.round()
     world.slurm.away = True
@@ -112,14 +112,14 @@ async def test_an_ended_session_stays_until_the_hub_let_go_of_it(world: World) -
 
 
 async def test_someone_else_was_quicker(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One row of many was written in between: none of the others' news is lost."""
+    """One of many rows was written in between: the updates of the others are not lost."""
     ids = await world.queued(5)
     write, meddled = world.loop._watched.write, []
 
     def meddle(row: Any, now: datetime) -> bool:
         if not meddled and row.id == ids[2]:
             meddled.append(row.id)
-            row.version -= 1  # as if another had written it since it was read
+            row.version -= 1  # as if another process had written it since it was read
         return write(row, now)
 
     monkeypatch.setattr(world.loop._watched, "write", meddle)

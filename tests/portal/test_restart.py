@@ -1,4 +1,4 @@
-"""A portal whose socket outlives it is restarted, and nobody who asks through nginx notices."""
+"""A portal with a persistent socket restarts without errors for clients behind nginx."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from portal.settings import Settings
+from portal.config.settings import Settings
 from tests.patience import until
 from tests.portal.command_line import write_config
 from tests.portal.conftest import Browser, MakeSettings
@@ -32,14 +32,14 @@ MORE = 20
 
 @pytest.fixture
 def listener() -> Iterator[socket.socket]:
-    """What a service manager holds: it is there before the portal, and after it."""
+    """The socket of a service manager: it exists before the portal and after it."""
     with socket.create_server(("127.0.0.1", 0), backlog=2048) as held:
         yield held
 
 
 @dataclass
 class Served:
-    """A portal's process at a socket that isn't its own, and what was asked of it meanwhile."""
+    """A portal process on an inherited socket, and the requests sent to it."""
 
     settings: Settings
     folder: Path
@@ -61,7 +61,7 @@ class Served:
             )  # fmt: skip
 
     async def end(self) -> None:
-        """As a service manager ends it: it has ended by itself then."""
+        """Stop it as a service manager does; it must end by itself."""
         if self.process is not None:
             self.process.send_signal(signal.SIGTERM)
             process, self.process = self.process, None
@@ -72,13 +72,13 @@ class Served:
         return Browser(self.http, self.settings.public_url)
 
     async def look(self) -> None:
-        """Ask, and ask again, for as long as this runs."""
+        """Send requests repeatedly until cancelled."""
         while True:
             answer = await self.browser.get(f"{self.settings.public_url}/api/v1/jobs")
             self.answers.append(("GET", answer.status, answer.body))
 
     async def submit(self, who: int) -> None:
-        """Submit one job after the other, each once: nobody asks again for this one."""
+        """Submit jobs one after another, each once: this client does not retry."""
         number = 0
         while True:
             number += 1
@@ -89,7 +89,7 @@ class Served:
             self.answers.append(("POST", answer.status, answer.body))
 
     async def follow(self) -> None:
-        """The event stream, opened again whenever it ends; it never breaks off."""
+        """Follow the event stream, reconnecting whenever it ends; it never breaks off."""
         while True:
             async with self.http.get(f"{self.settings.public_url}/api/v1/events") as answer:
                 self.answers.append(("stream", answer.status, ""))
@@ -98,7 +98,7 @@ class Served:
                 self.streams += 1
 
     async def more(self, kind: str, count: int = MORE) -> None:
-        """Wait until as many more were answered."""
+        """Wait for this many more responses."""
         wanted = self.count(kind) + count
         await until(lambda: self.count(kind) >= wanted, f"{count} more answers to a {kind}")
 
@@ -131,7 +131,7 @@ async def served(
 async def test_no_request_fails_while_it_is_restarted(
     make_settings: MakeSettings, tmp_path: Path, listener: socket.socket
 ) -> None:
-    """Many look and submit all the time, through nginx; each is answered as if nothing was."""
+    """Clients read and submit constantly, through nginx; every request succeeds."""
     async with served(make_settings, tmp_path, listener) as portal:
         asking = [
             *(asyncio.create_task(portal.look()) for _ in range(4)),
@@ -177,10 +177,10 @@ async def test_who_comes_while_none_runs_waits_for_the_next(
 
 
 class TestHandedOver:
-    """The socket as systemd hands it over, and what is no such socket."""
+    """The socket as systemd passes it, and invalid ones."""
 
     def run(self, config: Path, listener: socket.socket, *, count: str = "1") -> Any:
-        """`portal serve` with the socket as its number 3, and LISTEN_PID its own."""
+        """Run `portal serve` with the socket as file descriptor 3 and its own pid in LISTEN_PID."""
         argv, options = command("serve", config=config)
         script = 'exec 3<&0 0</dev/null; LISTEN_PID=$$ exec "$0" "$@"'
         options["env"]["LISTEN_FDS"] = count
@@ -208,29 +208,29 @@ class TestHandedOver:
         settings = make_settings(listen_port=listener.getsockname()[1])
         config = write_config(settings, tmp_path / "portal.toml")
         with self.run(config, listener, count="2") as process:
-            _, said = process.communicate()
+            _, output = process.communicate()
         assert process.returncode == 1
-        assert said.strip().endswith("systemd hands over 2 sockets: portal.socket has one.")
+        assert output.strip().endswith("systemd hands over 2 sockets: portal.socket has one.")
 
     def test_it_must_listen_at_the_portals_port(
         self, make_settings: MakeSettings, tmp_path: Path, listener: socket.socket
     ) -> None:
         config = write_config(make_settings(), tmp_path / "portal.toml")
         with self.run(config, listener) as process:
-            _, said = process.communicate()
+            _, output = process.communicate()
         assert process.returncode == 1
-        (line,) = said.splitlines()
+        (line,) = output.splitlines()
         assert "handed over as 3 doesn't listen on port 8001" in line
 
 
 async def test_a_connection_that_was_taken_is_answered(
     make_settings: MakeSettings, tmp_path: Path, listener: socket.socket
 ) -> None:
-    """It has come just before the end, and its request just after."""
+    """The connection was made just before the end, and the request is sent just after."""
     async with served(make_settings, tmp_path, listener) as portal:
         port = listener.getsockname()[1]
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        # this one comes later, so the first has been taken when it is answered
+        # this one comes later, so the first has been accepted when it is answered
         assert (await portal.browser.get(f"http://127.0.0.1:{port}/healthz")).status == 200
         ending = asyncio.create_task(portal.end())
         log = tmp_path / "portal.log"

@@ -1,4 +1,4 @@
-"""The second factor: set up, replaced, required, and reset by an admin."""
+"""The second factor: enrolled, replaced, required, and reset by an administrator."""
 
 import base64
 from collections.abc import AsyncIterator
@@ -6,7 +6,6 @@ from datetime import timedelta
 
 import pytest
 
-from portal.api.deps import identity
 from portal.db import utcnow
 from portal.models import (
     AccessToken,
@@ -18,8 +17,9 @@ from portal.models import (
     WebSession,
 )
 from portal.services.audit.audit import Action
-from portal.services.login import second_factor, totp
-from portal.services.sessions.gate import look
+from portal.services.auth import second_factor, totp
+from portal.services.sessions.gate import load_gate_row
+from portal.web.dependencies import identity
 from tests.portal.conftest import Browser, Portal, RunPortal
 from tests.portal.second_factor_world import (
     FOREIGN,
@@ -180,14 +180,17 @@ class TestRequired:
                 answer = await carol.send(method, path, json={} if method != "GET" else None)
                 assert answer.slug == "second-factor-enrolment-required", (method, path)
                 assert answer.status == 403
-            for path in ("/internal/whoami", "/user/carol/s1/lab", "/tensorboard/x/"):
+            board = f"/tensorboard/x/{'0' * 32}/"
+            for path in ("/internal/whoami", "/user/carol/s1/lab", board):
                 assert (await carol.get(path)).status == 401, path
-            found = await look(strict.app.state.db, strict.settings, cookie(carol), "s1")
+            found = await load_gate_row(strict.app.state.db, strict.settings, cookie(carol), "s1")
             assert found == (None, None)
             assert (await carol.get(HERE)).body["required"] is True
             app = await enrol(carol, clock)
             assert (await carol.get("/api/v1/admin/sessions")).status == 200
-            login, _ = await look(strict.app.state.db, strict.settings, cookie(carol), "s1")
+            login, _ = await load_gate_row(
+                strict.app.state.db, strict.settings, cookie(carol), "s1"
+            )
             assert login is not None
             assert (await carol.post(f"{HERE}/turn-off", {"code": app.next_code()})).status == 204
             assert (await carol.get("/api/v1/me")).slug == "second-factor-enrolment-required"
@@ -197,7 +200,9 @@ class TestRequired:
     async def test_other_roles_do_without(self, strict: Portal) -> None:
         async with logged_in(strict, "alice") as alice:
             assert (await alice.get("/api/v1/me")).status == 200
-            login, _ = await look(strict.app.state.db, strict.settings, cookie(alice), "s1")
+            login, _ = await load_gate_row(
+                strict.app.state.db, strict.settings, cookie(alice), "s1"
+            )
             assert login is not None
 
     async def test_a_new_role_counts_at_once_and_for_tokens_too(
@@ -226,8 +231,8 @@ class TestReset:
         async with logged_in(portal, "carol") as carol:
             assert (await carol.post(place)).status == 204
             assert (await carol.post(place)).slug == "conflict"
-            nobody = "/api/v1/admin/users/nobody/second-factor/reset"
-            assert (await carol.post(nobody)).status == 404
+            unknown_user = "/api/v1/admin/users/nobody/second-factor/reset"
+            assert (await carol.post(unknown_user)).status == 404
         assert (await alice.get("/api/v1/me")).status == 401
         answer = await alice.login("alice")
         assert answer.body["second_factor"] == "none"
@@ -253,6 +258,7 @@ async def test_all_of_it_is_written_down_without_a_secret(portal: Portal, clock:
         await alice.login("alice")
         await give(alice, "123456x")
         await give(alice, app.recovery[0])
+        await alice.confirm()
         await alice.post(f"{HERE}/recovery-codes", {"code": app.next_code()})
         await alice.post(f"{HERE}/turn-off", {"code": app.next_code()})
         await enrol(alice, clock)

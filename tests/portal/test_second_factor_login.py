@@ -1,15 +1,15 @@
-"""The second factor at login: codes, recovery codes, and how many tries there are."""
+"""The second factor at login: codes, recovery codes, and the number of attempts."""
 
 import asyncio
 from datetime import timedelta
 
 import pytest
 
-from portal.api.deps import identity
 from portal.db import utcnow
 from portal.models import HalfLogin, User
-from portal.services.login import second_factor
-from portal.services.sessions.gate import look
+from portal.services.auth import second_factor
+from portal.services.sessions.gate import load_gate_row
+from portal.web.dependencies import identity
 from tests.portal.conftest import Portal, RunPortal
 from tests.portal.second_factor_world import (
     HERE,
@@ -31,6 +31,10 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
     monkeypatch.setattr(second_factor, "utcnow", clock)
     return clock
+
+
+NO_BOARD = f"00000000-0000-4000-8000-000000000000/{'0' * 32}"
+"""A TensorBoard's id and a ticket."""
 
 
 class TestLogin:
@@ -57,16 +61,17 @@ class TestLogin:
             for method, path in [*asked_paths(identity), ("GET", HERE)]:
                 answer = await browser.send(method, path, json={} if method != "GET" else None)
                 assert (answer.status, answer.slug) == (401, "login-required"), (method, path)
-            for path in ("/internal/whoami", "/user/carol/s1/lab", "/tensorboard/x/"):
+            for path in ("/internal/whoami", "/user/carol/s1/lab", f"/tensorboard/{NO_BOARD}/"):
                 assert (await browser.get(path)).status == 401, path
-            found = await look(portal.app.state.db, portal.settings, cookie(browser), "s1")
+            found = await load_gate_row(portal.app.state.db, portal.settings, cookie(browser), "s1")
             assert found == (None, None)
 
     async def test_a_code_is_good_once(self, portal: Portal, clock: Clock) -> None:
         async with logged_in(portal, "alice") as browser:
             app = await enrol(browser, clock)
             await browser.login("alice")
-            assert (await give(browser, app.code())).slug == "wrong-code"  # it confirmed
+            # it was used for the confirmation
+            assert (await give(browser, app.code())).slug == "wrong-code"
             code = app.next_code()
             assert (await give(browser, code)).status == 200
             await browser.login("alice")

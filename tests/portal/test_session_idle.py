@@ -1,4 +1,4 @@
-"""A session in which nothing runs: told by its node program, said to its owner, never ended."""
+"""An idle session: reported by its node program, shown to its owner, never ended."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sqlalchemy import delete, update
 
 from portal.db import utcnow
 from portal.models import JobState, SessionUse, Wanted
-from portal.services.sessions import uses
+from portal.services.sessions import usage
 from tests.portal.slapd import Slapd
 from tests.portal.test_extend import Extending, extending
 from tests.portal.test_session_use import TOLD
@@ -30,16 +30,16 @@ AN_HOUR_AGO = NOW - timedelta(hours=1)
         (None, HOUR_S, 60, AN_HOUR_AGO),
         (None, HOUR_S, 0, None),
         (NOW - timedelta(hours=2), None, 60, None),
-        # the same rest, told a little later each time, doesn't seem to begin at another moment
+        # repeated reports of one idle period, each a little later, do not change its start
         (AN_HOUR_AGO - timedelta(seconds=7), HOUR_S, 60, AN_HOUR_AGO - timedelta(seconds=7)),
-        # another, of which the first telling was lost
+        # another idle period, whose first report was lost
         (NOW - timedelta(hours=3), 2 * HOUR_S, 60, NOW - timedelta(hours=2)),
     ],
 )
 def test_when_a_rest_is_worth_a_word(
     before: datetime | None, idle_s: int | None, minutes: int, expected: datetime | None
 ) -> None:
-    assert uses.warned_of(before, idle_s, NOW, minutes) == expected
+    assert usage.idle_warning_since(before, idle_s, NOW, minutes) == expected
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ async def kept(slapd: Slapd, tmp_path_factory: pytest.TempPathFactory) -> AsyncI
 
 @pytest.fixture
 async def session(kept: Extending) -> Extending:
-    """One that runs, and that nobody has told anything of."""
+    """A running session without reports."""
     await kept.change(state=JobState.RUNNING, wanted=Wanted.RUN)
     async with kept.world.portal.app.state.db.session() as db:
         await db.execute(delete(SessionUse))
@@ -58,21 +58,21 @@ async def session(kept: Extending) -> Extending:
     return kept
 
 
-async def tell(session: Extending, idle_s: int | None) -> None:
-    """As the node program does, some time after it did so before."""
+async def report_idle(session: Extending, idle_s: int | None) -> None:
+    """Report as the node program does, a minute after the previous report."""
     await shift(session, timedelta(minutes=1))
     assert (await session.node("POST", "use", {**TOLD, "idle_s": idle_s})).status == 200
 
 
 async def shift(session: Extending, by: timedelta) -> None:
-    """As if the last time had been so long ago."""
+    """Move the previous report into the past."""
     async with session.world.portal.app.state.db.session() as db:
         await db.execute(update(SessionUse).values(told_at=utcnow() - by))
         await db.commit()
 
 
 async def idle_since(session: Extending) -> Any:
-    """What the API says, which is the same wherever a session is shown."""
+    """Return the API's value, which is the same wherever a session is shown."""
     one = (await session.world.ask("GET", f"/sessions/{session.session_id}")).body
     (listed,) = (await session.world.ask("GET", "/sessions")).body["items"]
     in_jupyterlab = await session.node("GET", "facts")
@@ -85,14 +85,14 @@ async def idle_since(session: Extending) -> Any:
 @pytest.mark.anyio
 async def test_its_owner_is_told_until_something_runs_again(session: Extending) -> None:
     assert await idle_since(session) is None
-    await tell(session, HOUR_S - 60)
+    await report_idle(session, HOUR_S - 60)
     assert await idle_since(session) is None
-    await tell(session, HOUR_S)
+    await report_idle(session, HOUR_S)
     first = await idle_since(session)
     assert abs(datetime.fromisoformat(first) - utcnow() + timedelta(hours=1)) < timedelta(minutes=1)
-    await tell(session, HOUR_S + 5)
+    await report_idle(session, HOUR_S + 5)
     assert await idle_since(session) == first
-    await tell(session, None)
+    await report_idle(session, None)
     assert await idle_since(session) is None
 
 
@@ -102,21 +102,21 @@ async def test_open_pages_hear_of_it_when_it_begins_and_when_it_ends(session: Ex
     me = (await session.world.ask("GET", "/me")).body["id"]
     async with parts.changes.listen(me) as listener:
         for idle_s, news in ((5, False), (HOUR_S, True), (HOUR_S + 30, False), (None, True)):
-            await tell(session, idle_s)
+            await report_idle(session, idle_s)
             await asyncio.sleep(0)
             assert await listener.wait(0.01) is news, idle_s
 
 
 @pytest.mark.anyio
 async def test_of_a_program_that_has_fallen_silent_nothing_is_said(session: Extending) -> None:
-    await tell(session, HOUR_S)
-    await shift(session, uses.SILENT)
+    await report_idle(session, HOUR_S)
+    await shift(session, usage.SILENT)
     assert await idle_since(session) is None
 
 
 @pytest.mark.anyio
 async def test_nothing_is_ended_for_it_nor_said_of_what_ends(session: Extending) -> None:
-    await tell(session, 100 * HOUR_S)
+    await report_idle(session, 100 * HOUR_S)
     shown = (await session.world.ask("GET", f"/sessions/{session.session_id}")).body
     assert (shown["state"], shown["idle_since"] is None) == ("running", False)
     await session.change(state=JobState.STOPPING)

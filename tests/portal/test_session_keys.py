@@ -1,4 +1,4 @@
-"""An Idempotency-Key makes a session that is asked for twice one session."""
+"""An Idempotency-Key makes a repeated request start one session."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 from sqlalchemy.exc import IntegrityError
 
 from portal.errors import LimitReached
-from portal.services import once
+from portal.services import idempotency
+from portal.services.idempotency import IdempotentRequest
 from portal.services.jobs import jobs
-from portal.services.once import Once
 from portal.services.sessions import sessions
 from tests.patience import PATIENCE_S
 from tests.portal import job_world as stage
@@ -35,7 +35,7 @@ async def world(slapd: Slapd, tmp_path_factory: pytest.TempPathFactory) -> Async
 
 @pytest.fixture(autouse=True)
 async def clean(world: World) -> AsyncIterator[None]:
-    """No session is left over, and launchers take what they get."""
+    """No session is left over, and launchers accept submissions."""
     yield
     world.agents.mood = "takes"
     world.agents.hung.clear()
@@ -54,7 +54,7 @@ async def live(world: World, who: str = "alice") -> list[Any]:
 
 
 async def saved(world: World, name: str) -> str:
-    """The address of a setup."""
+    """Return the address of a saved setup."""
     made = await world.ask("POST", "/setups", {"name": name, **SMALL})
     assert made.status == 201, made
     return f"/setups/{made.body['id']}"
@@ -156,9 +156,9 @@ async def test_who_gave_up_has_started_it(world: World) -> None:
 async def test_who_asks_again_just_as_it_was_written_hears_of_its_refusal(
     world: World, monkeypatch: pytest.MonkeyPatch, path: str, service: Any
 ) -> None:
-    """The row is there for all to see before the request that wrote it goes on."""
+    """The row is visible before the request that wrote it continues."""
     written, found = asyncio.Event(), asyncio.Event()
-    insert, earlier = service._insert, Once.earlier
+    insert, earlier = service._insert, IdempotentRequest.earlier
 
     async def slow_insert(*args: Any) -> Any:
         row = await insert(*args)
@@ -172,7 +172,7 @@ async def test_who_asks_again_just_as_it_was_written_hears_of_its_refusal(
         return row
 
     monkeypatch.setattr(service, "_insert", slow_insert)
-    monkeypatch.setattr(Once, "earlier", seen_earlier)
+    monkeypatch.setattr(IdempotentRequest, "earlier", seen_earlier)
     world.agents.mood = "refuses"
     body = {**SMALL, "script": "true"} if service is jobs else SMALL
     key = f"k9 {path}"
@@ -190,8 +190,8 @@ async def test_who_asks_again_just_as_it_was_written_hears_of_its_refusal(
 async def test_a_row_read_just_before_it_was_refused_is_nobodys_answer(
     world: World, monkeypatch: pytest.MonkeyPatch, path: str, then: Any
 ) -> None:
-    """Between the look and the wait there is a moment, and the refusal may fall into it."""
-    earlier = Once.earlier
+    """The refusal may fall between the check and the wait."""
+    earlier = IdempotentRequest.earlier
     held: list[str] = []
 
     async def read_too_early(*args: Any) -> Any:
@@ -206,7 +206,7 @@ async def test_a_row_read_just_before_it_was_refused_is_nobodys_answer(
             world.agents.mood = then
         return row
 
-    monkeypatch.setattr(Once, "earlier", read_too_early)
+    monkeypatch.setattr(IdempotentRequest, "earlier", read_too_early)
     world.agents.go_on.clear()
     world.agents.mood = "hangs"
     body = {**SMALL, "script": "true"} if path == "/jobs" else SMALL
@@ -225,7 +225,8 @@ async def test_a_row_read_just_before_it_was_refused_is_nobodys_answer(
 async def test_a_key_is_free_again_when_the_one_that_had_it_is_refused(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Both wrote at once, and only one row could be: it is gone when the other looks for it."""
+    """Both wrote at the same time, and only one row was possible: it is gone when the other
+    reads it."""
     tries = {"/sessions": 0, "/jobs": 0}
     for service, path in ((sessions, "/sessions"), (jobs, "/jobs")):
 
@@ -267,7 +268,7 @@ async def test_a_setup_started_twice_is_started_once(world: World) -> None:
 
 
 async def test_a_portal_that_ends_leaves_no_submission_behind(world: World) -> None:
-    """Its row stays as it was, for the loop of the next one."""
+    """Its row stays unchanged, for the next portal's loop."""
     world.agents.go_on.clear()
     world.agents.mood = "hangs"
     asked = asyncio.create_task(start(world, "k11"))
@@ -276,7 +277,7 @@ async def test_a_portal_that_ends_leaves_no_submission_behind(world: World) -> N
             while not world.agents.hung:
                 await asyncio.sleep(0.01)
         (task,) = world.parts.submitting.values()
-        await once.close(world.parts)
+        await idempotency.close(world.parts)
         assert task.done()
         assert world.parts.submitting == {}
     finally:
@@ -288,8 +289,8 @@ async def test_a_portal_that_ends_takes_nothing_from_a_request_that_writes(world
     async def never(_row: Any) -> None:
         raise AssertionError("it was ended before")
 
-    with once.submission(world.parts, "k12", never) as written:
-        await asyncio.sleep(0)  # the task has begun
-        await once.close(world.parts)
+    with idempotency.submission(world.parts, "k12", never) as written:
+        await asyncio.sleep(0)  # the task has started
+        await idempotency.close(world.parts)
         written.set_result(None)
     assert world.parts.submitting.pop("k12").cancelled()

@@ -1,4 +1,4 @@
-"""The end of a session, asked for by its owner: of one that runs, of one that has ended."""
+"""Stopping a session by its owner: a running one, and one that has ended."""
 
 from __future__ import annotations
 

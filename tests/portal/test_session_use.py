@@ -1,10 +1,12 @@
-"""What a session uses: told by its node program, shown to its owner, and Slurm's own word beside it
-once it has ended."""
+"""A session's usage: reported by its node program, shown to its owner.
+
+After its end, Slurm's own values are shown beside it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Collection
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -12,9 +14,9 @@ from sqlalchemy import delete, select, update
 
 from portal.db import utcnow
 from portal.models import JobState, Session, SessionUse
-from portal.services.sessions import uses
+from portal.services.sessions import usage as uses
 from portal.services.slurm import usage
-from spawner.model import JobInfo, JobUsage, Outcome, SlurmState
+from spawner.slurm.model import JobInfo, JobUsage, Outcome, SlurmState
 from tests.portal.slapd import Slapd
 from tests.portal.test_extend import JOB_ID, Extending, extending
 
@@ -27,7 +29,7 @@ TOLD = {
 }  # fmt: skip
 NOTHING_YET: dict[str, Any] = {
     "told_at": None, "step_s": None, "at": [], "memory_mb": [], "cpus": [],
-    "memory_limit_mb": None, "gpus": None, "total": None,
+    "memory_limit_mb": None, "gpus": None, "memory_killed_at": None, "total": None,
 }  # fmt: skip
 
 
@@ -39,7 +41,7 @@ async def kept(slapd: Slapd, tmp_path_factory: pytest.TempPathFactory) -> AsyncI
 
 @pytest.fixture
 async def session(kept: Extending) -> Extending:
-    """One that runs, and that nobody has told or asked anything of."""
+    """A running session without reports or requests."""
     await kept.change(state=JobState.RUNNING, usage=None, usage_due=None, removed_at=None)
     kept.world.parts.looked_at.clear()
     async with kept.world.portal.app.state.db.session() as db:
@@ -52,8 +54,8 @@ async def shown(session: Extending) -> Any:
     return (await session.world.ask("GET", f"/sessions/{session.session_id}/use")).body
 
 
-async def told_again(session: Extending) -> None:
-    """As if the last time had been a while ago."""
+async def age_last_report(session: Extending) -> None:
+    """Move the previous report into the past."""
     async with session.world.portal.app.state.db.session() as db:
         await db.execute(update(SessionUse).values(told_at=utcnow() - timedelta(minutes=1)))
         await db.commit()
@@ -68,6 +70,16 @@ async def test_its_owner_sees_what_the_node_has_told(session: Extending) -> None
     assert before - 32 <= found["at"][0] <= utcnow().timestamp() - 29
     assert (found["memory_mb"], found["cpus"]) == ([100, 150.5], [None, 1.25])
     assert (found["memory_limit_mb"], found["gpus"]) == (2048, [GPU])
+
+
+async def test_kill_for_lack_of_memory_is_shown_with_its_time(session: Extending) -> None:
+    assert (await session.node("POST", "use", {**TOLD, "killed_s": 40})).status == 200
+    found = await shown(session)
+    told_at, killed_at = (
+        datetime.fromisoformat(found[key]).replace(microsecond=0)
+        for key in ("told_at", "memory_killed_at")
+    )
+    assert told_at - killed_at == timedelta(seconds=40)
 
 
 async def test_nobody_else_does(session: Extending) -> None:
@@ -91,7 +103,7 @@ async def test_the_newest_counts_but_not_every_second(session: Extending) -> Non
     await session.node("POST", "use", TOLD)
     await session.node("POST", "use", {**TOLD, "memory_mb": [1, 2]})
     assert (await shown(session))["memory_mb"] == [100, 150.5]
-    await told_again(session)
+    await age_last_report(session)
     await session.node("POST", "use", {**TOLD, "memory_mb": [1, 2]})
     assert (await shown(session))["memory_mb"] == [1, 2]
 
@@ -179,5 +191,5 @@ async def test_who_looked_is_remembered_for_so_many_only(session: Extending) -> 
         row = await db.get_one(Session, session.session_id)
     long_ago = utcnow() - uses.STILL_LOOKING * 2
     parts.looked_at.update(dict.fromkeys(map(str, range(uses.MOST_LOOKED_AT)), long_ago))
-    await uses.look(parts, row)
+    await uses.load_usage(parts, row)
     assert set(parts.looked_at) == {row.id}

@@ -1,5 +1,4 @@
-"""Setups: saved, changed, started; what one's last sessions were started with; and the notebooks
-that sessions begin with."""
+"""Setups: saved, changed, started; recent session configurations; and starter notebooks."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ from sqlalchemy import select
 from portal.models import JobState, Session, User
 from portal.services.sessions import setups
 from spawner.errors import FileProblem
-from spawner.model import Resources
+from spawner.slurm.model import Resources
 from tests.portal import job_world as stage
 from tests.portal.job_world import World, job_world
 from tests.portal.slapd import Slapd
@@ -44,8 +43,10 @@ async def save(world: World, who: str = "alice", **body: Any) -> Any:
 async def ended(
     world: World, who: str, *, days: int, removed: bool = False, **resources: Any
 ) -> None:
-    """A session of someone's that ended so many days after a time long ago; `removed`: which they
-    have taken off their list."""
+    """Add an ended session of a user, so many days after a fixed time in the past.
+
+    `removed`: the user has removed it from the list.
+    """
     at = LONG_AGO + timedelta(days=days)
     asked = Resources(**{"partition": "cpu", "cpus": 1, "time_limit_minutes": 60, **resources})
     async with world.parts.db.session() as db:
@@ -175,7 +176,7 @@ async def test_the_last_ones_each_once_without_the_site_s_own_account(world: Wor
 
 @pytest.fixture
 def saves(world: World, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """What the launcher was asked to save; it finds nothing in the way."""
+    """The launcher's requests to save; it finds no conflicting files."""
     asked: list[dict[str, Any]] = []
 
     async def call(username: str, op: str, **fields: Any) -> dict[str, Any]:

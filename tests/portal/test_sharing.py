@@ -1,4 +1,4 @@
-"""Whom a TensorBoard is shared with: people and groups, asked at every request."""
+"""Sharing of a TensorBoard with users and groups, checked at every request."""
 
 import asyncio
 import socket
@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from sqlalchemy import delete, select, update
@@ -23,11 +24,12 @@ from portal.models import (
     User,
     WebSession,
 )
-from portal.services.login.hashes import hash_token
-from portal.services.people import people
-from portal.services.tensorboards import viewers
+from portal.services.auth.hashes import hash_token
+from portal.services.identity import memberships
+from portal.services.tensorboards import access
+from portal.services.tensorboards.tensorboards import MOVES
 from tests.portal.conftest import Browser, Portal, RunPortal
-from tests.portal.gate_world import Seen, Upstream, reply
+from tests.portal.gate_world import GUARD_KEY, Seen, Upstream, reply
 from tests.portal.slapd import free_port
 
 pytestmark = pytest.mark.anyio
@@ -48,7 +50,7 @@ def node() -> Iterator[Upstream]:
 
 @dataclass(frozen=True)
 class World:
-    """A portal with people in it, and a session of alice's whose TensorBoard answers."""
+    """A portal with users, and a session of alice's whose TensorBoard responds."""
 
     portal: Portal
     alice: Browser
@@ -57,15 +59,19 @@ class World:
     session: str
     board: str
 
-    @property
-    def at(self) -> str:
-        return f"/tensorboard/{self.board}/"
+    async def at(self, who: Browser) -> str:
+        """Return the address at which this browser views it, or would if it were permitted."""
+        path = f"/api/v1/tensorboards/{self.board}/open"
+        answer = await who.send("POST", path)
+        if answer.status == 200:
+            return str(urlsplit(answer.body["url"]).path)
+        return f"/tensorboard/{self.board}/{'0' * 32}/"
 
     async def share(self, with_: str, method: str = "PUT") -> Any:
         return await self.alice.send(method, f"/api/v1/sessions/{self.session}/shares/{with_}")
 
     async def status(self, who: Browser) -> int:
-        return (await who.get(self.at)).status
+        return (await who.get(await self.at(who))).status
 
     async def listed(self, who: Browser) -> list[Any]:
         answer = await who.get("/api/v1/tensorboards?shared=true")
@@ -83,14 +89,14 @@ class World:
             return await db.scalar(query)
 
     async def closed(self, name: str) -> None:
-        """Wait until what somebody disabled had open has been ended."""
+        """Wait until a disabled user's open TensorBoards have been stopped."""
         wanted = select(Tensorboard.id).join(User).where(User.username == name, Tensorboard.wanted)
         async with asyncio.timeout(120):
             while await self.one(wanted) is not None:
                 await asyncio.sleep(0.05)
 
     async def put_in_group(self, name: str, group: str, known: datetime) -> None:
-        """As if the directory had said so at that time."""
+        """Add a membership as if the directory had reported it at that time."""
         async with self.portal.app.state.db.session() as db:
             user = await db.scalar(select(User).where(User.username == name))
             db.add(GroupMembership(user_id=user.id, name=group))
@@ -99,7 +105,7 @@ class World:
 
 
 async def add_board(portal: Portal, node: Upstream, name: str = "s1") -> tuple[str, str]:
-    """The ids of a session of alice's and of its TensorBoard."""
+    """Return the ids of a session of alice's and of its TensorBoard."""
     async with portal.app.state.db.session() as db:
         owner = await db.scalar(select(User).where(User.username == "alice"))
         session = Session(user_id=owner.id, name=name, state=JobState.RUNNING, logdir="/x")
@@ -112,7 +118,7 @@ async def add_board(portal: Portal, node: Upstream, name: str = "s1") -> tuple[s
             state=TensorboardState.RUNNING,
             host="127.0.0.1",
             port=node.port,
-            secret="the-secret",
+            guard_key=GUARD_KEY,
             last_request_at=utcnow(),
         )
         db.add(board)
@@ -156,8 +162,8 @@ class TestGroups:
         assert both == ["left-just-now", "scientists"]
 
     def test_so_many_and_so_long(self) -> None:
-        assert people.usable({"a", "", "x" * 201, "a\nb", "ä b/c"}) == {"a", "ä b/c"}
-        assert len(people.usable(f"group-{number}" for number in range(2000))) == 1000
+        assert memberships.usable({"a", "", "x" * 201, "a\nb", "ä b/c"}) == {"a", "ä b/c"}
+        assert len(memberships.usable(f"group-{number}" for number in range(2000))) == 1000
 
 
 class TestAPerson:
@@ -169,7 +175,11 @@ class TestAPerson:
         assert await world.status(world.bob) == 200
         (seen,) = await world.listed(world.bob)
         assert (seen["id"], seen["owner"], seen["name"]) == (world.board, "alice", "s1")
-        assert (seen["kind"], seen["state"], seen["url"]) == ("session", "running", world.at)
+        assert (seen["kind"], seen["state"], seen["url"]) == (
+            "session",
+            "running",
+            f"/tensorboards/{world.board}",
+        )
         assert (seen["shared_with_you"], seen["shared_groups"]) == (True, [])
         taken = await world.share("bob", "DELETE")
         assert taken.body == {"shared_with": [], "shared_groups": []}
@@ -208,7 +218,7 @@ class TestAPerson:
     async def test_a_record_is_kept(self, world: World) -> None:
         await world.share("bob")
         await world.share("groups/scientists")
-        for _ in range(2):  # the second finds nothing to take back
+        for _ in range(2):  # the second finds nothing to revoke
             await world.share("bob", "DELETE")
         query = (
             select(AuditEvent).where(AuditEvent.action.startswith("share.")).order_by(AuditEvent.id)
@@ -256,7 +266,7 @@ class TestAGroup:
         assert answer.body["shared_groups"] == []
 
     async def test_who_has_left_is_out_although_still_logged_in(self, world: World) -> None:
-        """For some minutes the directory is not asked again; after them it is, at once."""
+        """For some minutes the directory is not queried again; after them it is, at once."""
         await world.share("groups/scientists")
         await world.put_in_group("bob", "scientists", utcnow())
         assert await world.status(world.bob) == 200
@@ -306,19 +316,47 @@ class TestAGroup:
                 )
                 await db.commit()
             cookie = {"Cookie": f"{portal.settings.cookie_name}=bobs"}
-            assert (await bob.get(f"/tensorboard/{board}/", headers=cookie)).status == 200
+            opened = await bob.send("POST", f"/api/v1/tensorboards/{board}/open", headers=cookie)
+            path = urlsplit(opened.body["url"]).path
+            assert (await bob.get(path, headers=cookie)).status == 200
+
+
+class TestOpening:
+    async def test_one_that_moves_opens_at_the_same_address(self, world: World) -> None:
+        running = await world.at(world.alice)
+        moving = {"state": TensorboardState.STARTING, "host": None, "port": None, "reason": MOVES}
+        await world.run(update(Tensorboard).values(**moving))
+        opened = await world.alice.send("POST", f"/api/v1/tensorboards/{world.board}/open")
+        assert (opened.status, urlsplit(opened.body["url"]).path) == (200, running)
+        page = await world.alice.get(running, headers={"Sec-Fetch-Mode": "navigate"})
+        assert page.status == 424
+        assert 'http-equiv="refresh"' in page.body
+        assert MOVES in page.body
+
+    @pytest.mark.parametrize("state", [TensorboardState.STOPPED, TensorboardState.FAILED])
+    async def test_one_that_does_not_run_is_refused_with_its_reason(
+        self, world: World, state: TensorboardState
+    ) -> None:
+        ended = {"state": state, "wanted": False, "host": None, "port": None, "reason": "Why."}
+        await world.run(update(Tensorboard).values(**ended))
+        refused = await world.alice.send("POST", f"/api/v1/tensorboards/{world.board}/open")
+        assert (refused.status, refused.body["detail"]) == (
+            424,
+            "This TensorBoard isn’t running. Why.",
+        )
 
 
 class TestWhatIsShared:
     async def test_one_that_does_not_run_says_whom_to_ask(self, world: World) -> None:
         await world.share("bob")
+        theirs_at, own_at = await world.at(world.bob), await world.at(world.alice)
         stopped = {"state": TensorboardState.STOPPED, "wanted": False, "host": None, "port": None}
         await world.run(update(Tensorboard).values(**stopped))
         (seen,) = await world.listed(world.bob)
         assert (seen["state"], seen["url"]) == ("stopped", None)
-        theirs = await world.bob.get(world.at, headers=PAGE)
+        theirs = await world.bob.get(theirs_at, headers=PAGE)
         assert (theirs.status, "Ask alice to start it." in theirs.body) == (424, True)
-        own = await world.alice.get(world.at, headers=PAGE)
+        own = await world.alice.get(own_at, headers=PAGE)
         assert "You can start it again in the portal." in own.body
 
     async def test_what_its_owner_has_removed_is_nobody_elses(self, world: World) -> None:
@@ -330,12 +368,13 @@ class TestWhatIsShared:
 
     async def test_it_ends_with_its_owners_account(self, world: World) -> None:
         await world.share("bob")
+        theirs_at = await world.at(world.bob)
         alice = User.username == "alice"
         await world.run(update(User).where(alice).values(disabled_at=utcnow()))
         assert (await world.status(world.bob), await world.listed(world.bob)) == (404, [])
         await world.closed("alice")
         await world.run(update(User).where(alice).values(disabled_at=None, closed_at=None))
-        theirs = await world.bob.get(world.at, headers=PAGE)
+        theirs = await world.bob.get(theirs_at, headers=PAGE)
         assert (theirs.status, "Ask alice to start it." in theirs.body) == (424, True)
 
     async def test_sharing_makes_it_known_before_it_ever_ran(self, world: World) -> None:
@@ -354,10 +393,10 @@ class TestWhatIsShared:
         )
         alice = await world.one(select(User).where(User.username == "alice"))
         database = world.portal.app.state.db
-        first = await viewers.page(database, alice, shared=False, limit=1)
+        first = await access.page(database, alice, shared=False, limit=1)
         assert [seen.name for seen in first] == ["s3", "s2"]
-        cursor = viewers.cursor_of(first[0])
-        rest = await viewers.page(database, alice, shared=False, cursor=cursor)
+        cursor = access.cursor_of(first[0])
+        rest = await access.page(database, alice, shared=False, cursor=cursor)
         assert [seen.name for seen in rest] == ["s2", "s1"]
         bad = await world.alice.get("/api/v1/tensorboards?cursor=x")
         assert (bad.status, bad.body["errors"][0]["field"]) == (422, "cursor")

@@ -1,4 +1,4 @@
-"""One of two portals acts, either may be asked, and one that dies takes nothing with it."""
+"""Two portals, of which one leads: either accepts requests, and a crash of one loses nothing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import psycopg
 import pytest
 from sqlalchemy.engine import make_url
 
-from portal.leading import AT_WORK, CLASS, LEADS, OBJECT, Lock
+from portal.leader.lock import AT_WORK, CLASS, LEADS, OBJECT, LeaderLock
 from tests.portal import postgresql
 from tests.portal.conftest import Answer, MakeSettings
 from tests.portal.postgresql import PostgreSql
@@ -40,7 +40,7 @@ def database(postgres: PostgreSql) -> Iterator[str]:
 
 @pytest.fixture
 def start(make_settings: MakeSettings, database: str, tmp_path: Path) -> Start:
-    """`async with start() as two`: with settings of their own."""
+    """`async with start() as two`, with custom settings."""
     return lambda **changes: two_portals(make_settings(database_url=database, **changes), tmp_path)
 
 
@@ -52,13 +52,13 @@ async def two(start: Start) -> AsyncIterator[Two]:
 
 
 class Stream:
-    """An open event stream, and what it has told."""
+    """An open event stream and its received events."""
 
     def __init__(self, answer: aiohttp.ClientResponse) -> None:
         self._answer = answer
 
     async def until(self, event: str, holds: str) -> None:
-        """Read on until such an event comes."""
+        """Read until such an event arrives."""
         name = ""
         async with asyncio.timeout(PATIENCE_S):
             async for line in self._answer.content:
@@ -130,8 +130,10 @@ async def test_tries_at_a_password_count_at_both(start: Start) -> None:
 
 
 async def kept_asking(two: Two, key: str, turn: int) -> Answer:
-    """As a browser does that gets no answer, or is told to come again: the same wish, the same
-    key, at one portal and then at the other."""
+    """Retry as a browser does without a response, or with Retry-After.
+
+    It repeats the same request with the same key, alternating between the portals.
+    """
     async with asyncio.timeout(PATIENCE_S):
         while True:
             turn += 1
@@ -147,8 +149,8 @@ async def kept_asking(two: Two, key: str, turn: int) -> Answer:
 
 @pytest.mark.parametrize("where", ["hold-before", "hold-after"])
 async def test_the_leader_is_killed_in_the_middle_of_submissions(two: Two, where: str) -> None:
-    """Slurm hasn't got the jobs yet, or has them and the portal doesn't know: none is lost, none
-    is there twice, and whoever asked gets an answer."""
+    """Slurm has not received the jobs yet, or has them without the portal's knowledge: none is
+    lost, none is duplicated, and every client gets a response."""
     with two.held(where):
         asking = [asyncio.create_task(kept_asking(two, f"k{n}", n)) for n in range(8)]
         await two.until(8)
@@ -163,11 +165,11 @@ async def test_the_leader_is_killed_in_the_middle_of_submissions(two: Two, where
     assert two.in_slurm() == dict.fromkeys(ids, 1)
     assert not (two.slurm / "cancelled").exists()
     if where == "hold-after":
-        assert len(two.asked()) == 8  # what Slurm has isn't asked for again
+        assert len(two.asked()) == 8  # jobs that Slurm has are not submitted again
 
 
 async def test_it_is_killed_again_and_again_under_a_stream_of_submissions(two: Two) -> None:
-    """Each portal dies in its turn and comes back as the one that stands by."""
+    """Each portal dies in turn and returns as the standby."""
     asking: list[asyncio.Task[Answer]] = []
     for leader, other in ((two.a, two.b), (two.b, two.a), (two.a, two.b)):
         before = len(two.asked())
@@ -190,7 +192,7 @@ async def test_a_portal_that_ends_hands_over(two: Two) -> None:
         two.a.end()
         await two.leads(two.b)
         with pytest.raises((AssertionError, aiohttp.ClientError)):
-            await before.until("job", "never")  # it ended with the portal that told it
+            await before.until("job", "never")  # it ended with the portal that sent it
     job = (await two.submit(two.b, "k1")).body
     two.a.start()
     await two.says(two.a, "standby")
@@ -201,7 +203,7 @@ async def test_a_portal_that_ends_hands_over(two: Two) -> None:
 async def test_one_that_loses_its_connection_leads_no_longer(
     two: Two, postgres: PostgreSql, database: str
 ) -> None:
-    """It lives on and stands by; what it was submitting, the other one finishes."""
+    """It continues as the standby; the other one completes its submissions."""
     name = database.rpartition("/")[2]
     with two.held("hold-before"):
         asking = [asyncio.create_task(kept_asking(two, f"k{n}", n)) for n in range(4)]
@@ -225,7 +227,7 @@ async def test_the_database_goes_and_comes_back(
     two: Two, postgres: PostgreSql, database: str
 ) -> None:
     """Every connection is cut at once: one of the two leads again, and only one."""
-    # told all at once, then waited for: until each is gone the leader may not have heard of it
+    # All are terminated at once, then awaited: until each is gone the leader may not have noticed.
     postgres.sql(
         database.rpartition("/")[2],
         "WITH told AS (SELECT array_agg(pid) AS pids, count(pg_terminate_backend(pid))"
@@ -243,7 +245,7 @@ class TestLock:
     """The lock itself."""
 
     async def test_one_holds_it_and_the_next_one_waits(self, database: str) -> None:
-        async with Lock(database, "a:1") as first, Lock(database, "b:1") as second:
+        async with LeaderLock(database, "a:1") as first, LeaderLock(database, "b:1") as second:
             assert await first.take(wait=False)
             assert not await second.take(wait=False)
             assert await second.leader() == "a:1"
@@ -258,7 +260,7 @@ class TestLock:
         self, database: str, postgres: PostgreSql
     ) -> None:
         url = database.replace("+psycopg", "")
-        async with Lock(database, "a:1") as first, Lock(database, "b:1") as second:
+        async with LeaderLock(database, "a:1") as first, LeaderLock(database, "b:1") as second:
             assert await first.take(wait=False)
             left = await psycopg.AsyncConnection.connect(url, application_name=first.name)
             own = await psycopg.AsyncConnection.connect(url, application_name=second.name)
@@ -274,23 +276,23 @@ class TestLock:
             assert first.name.startswith(AT_WORK)
 
     async def test_giving_up_waiting_leaves_no_one_in_the_queue(self, database: str) -> None:
-        async with Lock(database, "a:1") as first:
+        async with LeaderLock(database, "a:1") as first:
             assert await first.take(wait=False)
-            async with Lock(database, "b:1") as second:
+            async with LeaderLock(database, "b:1") as second:
                 waiting = asyncio.create_task(second.take(wait=True))
                 await asyncio.sleep(0)
                 waiting.cancel()
                 with pytest.raises(asyncio.CancelledError):
                     await waiting
             await first.release()
-            async with Lock(database, "c:1") as third:
+            async with LeaderLock(database, "c:1") as third:
                 assert await third.take(wait=False)
                 assert await third.leader() == "c:1"
 
     async def test_nobody_elses_word_counts_where_the_leader_is(
         self, database: str, postgres: PostgreSql
     ) -> None:
-        """Whoever may connect to the database may take the lock, under any name."""
+        """Any account that may connect to the database may take the lock, under any name."""
         postgres.sql("postgres", "CREATE ROLE stranger LOGIN PASSWORD 'their-own'")
         url = make_url(database).set(
             drivername="postgresql", username="stranger", password="their-own"
@@ -301,7 +303,7 @@ class TestLock:
             autocommit=True,
         )
         await stranger.execute("SELECT pg_advisory_lock(%s, %s)", (CLASS, OBJECT))
-        async with Lock(database, "a:1") as first:
+        async with LeaderLock(database, "a:1") as first:
             assert not await first.take(wait=False)
             assert await first.leader() is None
             await stranger.close()

@@ -1,5 +1,7 @@
-"""What stops the start: one sentence on stderr that says what and where, a status that isn't 0, and
-no traceback. And `portal migrate`, which mends what it can.
+"""Conditions that prevent the start, and `portal migrate`, which repairs some of them.
+
+Each is reported as one sentence on stderr with the problem and its place, with a nonzero exit
+status and without a traceback.
 """
 
 from __future__ import annotations
@@ -16,10 +18,11 @@ import pytest
 from alembic import command
 from typer.testing import CliRunner
 
-from portal import revisions, start
-from portal.cli import app
+from portal import startup
+from portal.backup import revisions
+from portal.cli.main import app
+from portal.config.settings import Settings
 from portal.db import alembic_config, upgrade
-from portal.settings import Settings
 from tests.portal import databases
 from tests.portal.command_line import Done, write_config
 from tests.portal.conftest import MakeSettings
@@ -32,7 +35,7 @@ HEAD = revisions.head()
 
 
 class Stand:
-    """A portal's settings, and what came of a command with them."""
+    """A portal's settings, and the results of commands with them."""
 
     def __init__(self, make_settings: MakeSettings, folder: Path) -> None:
         self.make_settings, self.folder = make_settings, folder
@@ -47,7 +50,7 @@ class Stand:
         return Done(found.exit_code, found.stdout, found.stderr)
 
     def refused(self, *arguments: str, **changes: Any) -> str:
-        """The one sentence."""
+        """Return the one sentence."""
         done = self.run(*arguments, **changes)
         assert done.code == 1
         (line,) = done.err.splitlines()
@@ -77,32 +80,32 @@ def stand(make_settings: MakeSettings, tmp_path: Path) -> Stand:
 def test_a_newer_database(stand: Stand) -> None:
     stand.make()
     stand.change("UPDATE alembic_version SET version_num = '9999'")
-    said = stand.refused("serve")
-    assert said.startswith("The portal can't start: The database ")
-    assert f"{stand.database} is at revision 9999, newer than this portal's {HEAD}" in said
+    message = stand.refused("serve")
+    assert message.startswith("The portal can't start: The database ")
+    assert f"{stand.database} is at revision 9999, newer than this portal's {HEAD}" in message
     assert "9999" in stand.refused("migrate")
 
 
 def test_a_database_whose_migration_was_broken_off(stand: Stand) -> None:
-    """As an older portal left it, which didn't migrate in one transaction."""
+    """As an older portal left it, which did not migrate in one transaction."""
     stand.make()
     stand.change("DROP TABLE mails", "ALTER TABLE announcements DROP COLUMN public")
-    said = stand.refused("serve")
-    assert f"{stand.database} says that it is at revision {HEAD}, but lacks " in said
-    assert "mails" in said
-    assert "announcements.public" in said
-    assert "a migration was broken off" in said
+    message = stand.refused("serve")
+    assert f"{stand.database} says that it is at revision {HEAD}, but lacks " in message
+    assert "mails" in message
+    assert "announcements.public" in message
+    assert "a migration was broken off" in message
 
 
 def test_a_migration_that_fails_leaves_all_as_it_was(stand: Stand) -> None:
-    """0015's table changes come before 0016 meets a column that is there already."""
+    """0015 changes tables before 0016 fails on a column that already exists."""
     stand.make("0013")
     stand.change("ALTER TABLE sessions ADD COLUMN idempotency_key VARCHAR(200)")
     before = stand.tables()
-    said = stand.refused("serve")
-    assert f"{stand.database} can't be brought from revision 0013 to {HEAD}" in said
-    assert "was left as it is" in said
-    assert "idempotency_key" in said
+    message = stand.refused("serve")
+    assert f"{stand.database} can't be brought from revision 0013 to {HEAD}" in message
+    assert "was left as it is" in message
+    assert "idempotency_key" in message
     assert stand.tables() == before
     assert "0013" in stand.refused("migrate")
 
@@ -115,22 +118,22 @@ def test_tables_of_somebody_elses(stand: Stand) -> None:
 
 def test_an_older_database_where_the_start_may_not_migrate(stand: Stand) -> None:
     stand.make("0014")
-    said = stand.refused("serve", auto_migrate=False)
-    assert f"is at revision 0014; this portal needs {HEAD}" in said
-    assert "portal migrate" in said
+    message = stand.refused("serve", auto_migrate=False)
+    assert f"is at revision 0014; this portal needs {HEAD}" in message
+    assert "portal migrate" in message
 
 
 def test_a_file_that_is_no_database(stand: Stand) -> None:
     stand.database.write_text("hello, this is a text and no database" * 100)
-    said = stand.refused("serve")
-    assert f"The database {stand.database} doesn't answer: " in said
-    assert "database_url" in said
+    message = stand.refused("serve")
+    assert f"The database {stand.database} doesn't answer: " in message
+    assert "database_url" in message
 
 
 def test_a_database_in_a_folder_that_is_not_there(stand: Stand) -> None:
     url = f"sqlite+aiosqlite:///{stand.folder / 'nowhere' / 'portal.db'}"
-    said = stand.refused("serve", database_url=url)
-    assert f"{stand.folder / 'nowhere'}/portal.db can't be opened: No such file" in said
+    message = stand.refused("serve", database_url=url)
+    assert f"{stand.folder / 'nowhere'}/portal.db can't be opened: No such file" in message
 
 
 def test_a_state_folder_that_is_not_there(stand: Stand) -> None:
@@ -150,8 +153,8 @@ def test_a_state_folder_that_can_not_be_written_to(stand: Stand) -> None:
 def test_a_port_in_use(stand: Stand) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
-        said = stand.refused("serve", listen_port=port)
-    assert said == (
+        message = stand.refused("serve", listen_port=port)
+    assert message == (
         f"The portal can't start: 127.0.0.1 port {port}, its listen_host and listen_port: "
         "Address already in use."
     )
@@ -162,7 +165,7 @@ def test_an_address_that_is_not_this_machines(stand: Stand) -> None:
 
 
 def test_a_state_that_is_being_restored(stand: Stand) -> None:
-    with start.alone(stand.settings()):
+    with startup.alone(stand.settings()):
         assert "is being restored or migrated" in stand.refused("serve")
 
 
@@ -170,19 +173,19 @@ def test_a_second_portal_on_the_same_sqlite(stand: Stand, tmp_path: Path) -> Non
     """In another state folder, too."""
     other = tmp_path / "other"
     other.mkdir()
-    with start.running(stand.settings()):
+    with startup.running(stand.settings()):
         url = f"sqlite+aiosqlite:///{stand.database}"
         for changes in ({}, {"state_dir": other, "database_url": url}):
-            said = stand.refused("serve", **changes)
-            assert said.startswith(
+            message = stand.refused("serve", **changes)
+            assert message.startswith(
                 f"The portal can't start: A portal is running on {stand.database} already"
             )
-            assert "PostgreSQL" in said
+            assert "PostgreSQL" in message
 
 
 def test_two_portals_may_share_a_state_folder_with_postgresql(stand: Stand) -> None:
     settings = stand.settings(database_url="postgresql+psycopg://portal@127.0.0.1/portal")
-    with start.running(settings), start.running(settings):
+    with startup.running(settings), startup.running(settings):
         assert "stop it first" in stand.refused("migrate")
 
 
@@ -205,7 +208,7 @@ def test_a_wrong_database_url(url: str, sentence: str, stand: Stand) -> None:
 
 
 def test_as_a_process_it_says_no_more(stand: Stand) -> None:
-    """Neither the log nor a traceback comes beside the sentence."""
+    """Neither the log nor a traceback is printed beside the sentence."""
     stand.make()
     stand.change("UPDATE alembic_version SET version_num = '9999'")
     config = write_config(stand.settings(), stand.folder / "portal.toml")
@@ -241,8 +244,8 @@ class TestMigrate:
     def test_back_is_never_forward(self, stand: Stand) -> None:
         url = stand.make()
         command.downgrade(alembic_config(url), "0014")
-        said = stand.refused("migrate", "--to", "0015")
-        assert said == "The database is at 0014: --to goes back only."
+        message = stand.refused("migrate", "--to", "0015")
+        assert message == "The database is at 0014: --to goes back only."
 
     def test_not_while_a_portal_runs(self, stand: Stand) -> None:
         settings = stand.settings()
@@ -253,11 +256,11 @@ class TestMigrate:
         with log.open("w") as out, subprocess.Popen(argv, stderr=out, **options) as process:
             try:
                 assert wait_until_healthy(url, process, log)
-                said = stand.refused("migrate")
+                message = stand.refused("migrate")
             finally:
                 process.terminate()
                 process.wait(timeout=60)
-        assert said == f"A portal is running on {stand.folder}: stop it first."
+        assert message == f"A portal is running on {stand.folder}: stop it first."
 
 
 def test_check_says_what_the_start_would(stand: Stand) -> None:
@@ -271,8 +274,8 @@ def test_check_says_what_the_start_would(stand: Stand) -> None:
 
 def test_the_lock_is_the_state_folders_owners(stand: Stand) -> None:
     settings = stand.settings()
-    with start.running(settings):
-        status = (stand.folder / start.LOCK).stat()
+    with startup.running(settings):
+        status = (stand.folder / startup.LOCK).stat()
         assert status.st_mode & 0o777 == 0o600
         assert status.st_uid == stand.folder.stat().st_uid
 
@@ -284,10 +287,10 @@ def test_the_lock_is_the_state_folders_owners(stand: Stand) -> None:
 def test_a_link_in_the_locks_place_gives_nothing_away(
     stand: Stand, link: Callable[[Path, Path], None], why: str
 ) -> None:
-    """Root would give away what it leads to; a hard link is for where the kernel lets anybody make
-    one."""
+    """Root would give away the link's target; a hard link is for kernels that permit any user to
+    create one."""
     other = stand.folder / "other"
     other.write_text("mine")
-    link(stand.folder / start.LOCK, other)
-    with pytest.raises(start.StartRefused, match=why), start.alone(stand.settings()):
+    link(stand.folder / startup.LOCK, other)
+    with pytest.raises(startup.StartRefused, match=why), startup.alone(stand.settings()):
         pass

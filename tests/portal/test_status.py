@@ -1,4 +1,4 @@
-"""The system's status: what is said of a part that works, is away, hangs, or was never asked."""
+"""The system's status: reports on a service that works, is down, hangs, or was never checked."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -10,15 +10,22 @@ from typing import Any
 import pytest
 
 import portal as portal_package
-from portal import check
 from portal.db import utcnow
-from portal.hub import HubRefused, HubUnavailable
-from portal.services import probes
+from portal.health import check, probes
+from portal.health.probes import Probes, is_down
+from portal.health.status import (
+    Answer,
+    Component,
+    ComponentState,
+    Probe,
+    ProbeResult,
+    SystemStatus,
+    ago,
+)
+from portal.hub.client import HubNotReady, HubRefused
 from portal.services.cluster.node_table_file import NodeTable
-from portal.services.probes import Looks, is_down
-from portal.services.status import Answer, Found, Part, Probe, State, Status, ago
 from spawner.errors import Unreachable
-from spawner.model import NodeInfo
+from spawner.slurm.model import NodeInfo
 from tests.patience import PATIENCE_S
 from tests.portal.conftest import Browser, Portal, RunPortal
 from tests.portal.slapd import Slapd, free_port
@@ -27,24 +34,24 @@ pytestmark = pytest.mark.anyio
 
 
 def nowhere() -> str:
-    """An address of this machine where nobody listens."""
+    """Return an address of this machine where nothing listens."""
     return f"http://127.0.0.1:{free_port()}"
 
 
-async def look(portal: Portal, part: Part) -> list[Any]:
-    """What is said of a part that is looked at now."""
-    status: Status = portal.app.state.status
+async def look(portal: Portal, part: Component) -> list[Any]:
+    """Check a service now, and return its items."""
+    status: SystemStatus = portal.app.state.status
     await status.look(part)
     return [item for item in status.items if item.part is part]
 
 
-# --- the parts of a real portal -------------------------------------------------------------------
+# --- services of a real portal --------------------------------------------------------------------
 
 
 async def test_without_slurm_and_hub_the_others_are_told_apart(run_portal: RunPortal) -> None:
     """No Slurm, no hub, no nginx and no launcher here; a real directory and a real database."""
     async with run_portal(public_url=nowhere()) as portal, portal.browser() as browser:
-        for part in Part:
+        for part in Component:
             await look(portal, part)
         await browser.login("carol")
         body = (await browser.get("/api/v1/admin/status")).body
@@ -52,7 +59,7 @@ async def test_without_slurm_and_hub_the_others_are_told_apart(run_portal: RunPo
     assert states == {
         "database": "ok", "directory": "ok", "slurm": "failing", "slurmdbd": "failing",
         "nodes": "unknown", "hub": "failing", "nginx": "failing", "launcher": "failing",
-        "catalog": "ok", "disk": states["disk"],
+        "catalog": "ok", "disk": states["disk"], "origins": "failing",
     }  # fmt: skip
     for item in body["items"]:
         assert item["message"]
@@ -73,7 +80,7 @@ async def test_asking_asks_nobody(portal: Portal, browser: Browser) -> None:
         raise AssertionError("asked")
 
     await browser.login("carol")
-    portal.app.state.status = Status([Probe(Part.HUB, [""], never)])
+    portal.app.state.status = SystemStatus([Probe(Component.HUB, [""], never)])
     for _ in range(3):
         (hub,) = (await browser.get("/api/v1/admin/status")).body["items"]
         assert (hub["state"], hub["checked_at"]) == ("unknown", None)
@@ -84,16 +91,16 @@ async def test_each_server_of_the_directory_is_told_apart(
 ) -> None:
     gone = f"ldap://127.0.0.1:{free_port()}"
     async with run_portal(ldap_urls=[gone, slapd.ldap_url]) as portal:
-        first, second = await look(portal, Part.DIRECTORY)
-        assert (first.name, first.state, first.latency_ms) == (gone, State.FAILING, None)
+        first, second = await look(portal, Component.DIRECTORY)
+        assert (first.name, first.state, first.latency_ms) == (gone, ComponentState.FAILING, None)
         assert "ldap_urls" in first.advice
-        assert (second.name, second.state) == (slapd.ldap_url, State.OK)
+        assert (second.name, second.state) == (slapd.ldap_url, ComponentState.OK)
         assert second.answered_at == second.checked_at
 
 
 async def test_the_hub_that_stops_keeps_its_last_good_answer(portal: Portal) -> None:
     parts = portal.app.state.parts
-    await look(portal, Part.HUB)  # the loop's own first look is over
+    await look(portal, Component.HUB)  # the loop's own first check is over
     behaviour: dict[str, Callable[[], str]] = {"version": lambda: "5.4.0"}
 
     async def version() -> str:
@@ -106,20 +113,20 @@ async def test_the_hub_that_stops_keeps_its_last_good_answer(portal: Portal) -> 
         return raising
 
     parts.hub.version = version
-    (well,) = await look(portal, Part.HUB)
-    assert (well.state, portal.app.state.status.hub_version) == (State.OK, "5.4.0")
-    behaviour["version"] = fail(HubUnavailable("refused"))
-    (away,) = await look(portal, Part.HUB)
-    assert (away.state, away.answered_at) == (State.FAILING, well.answered_at)
+    (well,) = await look(portal, Component.HUB)
+    assert (well.state, portal.app.state.status.hub_version) == (ComponentState.OK, "5.4.0")
+    behaviour["version"] = fail(HubNotReady("refused"))
+    (away,) = await look(portal, Component.HUB)
+    assert (away.state, away.answered_at) == (ComponentState.FAILING, well.answered_at)
     assert portal.settings.hub_url in away.message
     behaviour["version"] = fail(HubRefused(403, "no"))
-    (refusing,) = await look(portal, Part.HUB)
+    (refusing,) = await look(portal, Component.HUB)
     assert "refuses" in refusing.message
 
 
 async def test_nginx_is_asked_where_it_is_this_machine(portal: Portal) -> None:
-    """The portal's own address stands in for nginx's; what leads elsewhere isn't asked."""
-    looks = Looks(portal.app.state.parts, portal.app.state.directory)
+    """The portal's own address replaces nginx's; an address elsewhere is not requested."""
+    looks = Probes(portal.app.state.parts, portal.app.state.directory)
 
     def at(url: str) -> None:
         settings = portal.settings.model_copy(update={"public_url": url})
@@ -130,22 +137,25 @@ async def test_nginx_is_asked_where_it_is_this_machine(portal: Portal) -> None:
     at(nowhere())
     assert "Nothing answers" in (await looks.nginx())[""].message
     at(portal.url)
-    assert (await looks.nginx())[""].state is State.OK
+    assert (await looks.nginx())[""].state is ComponentState.OK
     at(f"{portal.url}/nowhere")
     assert "doesn't lead to the portal" in (await looks.nginx())[""].message
     at("http://192.0.2.1:8000")
     elsewhere = (await looks.nginx())[""]
-    assert (elsewhere.state, "another machine" in elsewhere.message) == (State.UNKNOWN, True)
+    assert (elsewhere.state, "another machine" in elsewhere.message) == (
+        ComponentState.UNKNOWN,
+        True,
+    )
     at("http://no-such-name.invalid")
-    assert (await looks.nginx())[""].state is State.UNKNOWN
+    assert (await looks.nginx())[""].state is ComponentState.UNKNOWN
 
 
-# --- parts played by named behaviours -------------------------------------------------------------
+# --- fake services with named behaviors -----------------------------------------------------------
 
 
 @pytest.fixture
 async def played(portal: Portal) -> AsyncIterator[Any]:
-    """Looks at a watcher and launchers that say what a test lets them."""
+    """Checks of a watcher and launchers whose state a test defines."""
     watcher = SimpleNamespace(
         stale_since=None, trouble=None, took_s=0.02, at=utcnow(), jobs={1: None}, cluster=None
     )
@@ -161,7 +171,7 @@ async def played(portal: Portal) -> AsyncIterator[Any]:
         books=books,
         node_table=NodeTable(),
     )
-    yield Looks(parts, portal.app.state.directory)  # type: ignore[arg-type]
+    yield Probes(parts, portal.app.state.directory)  # type: ignore[arg-type]
 
 
 async def _version() -> str:
@@ -176,46 +186,46 @@ async def _nothing() -> None:
     return None
 
 
-async def test_slurm_that_answers_and_then_does_not(played: Looks) -> None:
+async def test_slurm_that_answers_and_then_does_not(played: Probes) -> None:
     watcher: Any = played.parts.watcher
     found = (await played.slurm())[""]
-    assert (found.state, found.latency_ms, found.answered_at) == (State.OK, 20, watcher.at)
+    assert (found.state, found.latency_ms, found.answered_at) == (ComponentState.OK, 20, watcher.at)
     assert "1 job known" in found.message
     watcher.stale_since, watcher.trouble = utcnow() - timedelta(minutes=7), "no answer within 10 s."
     found = (await played.slurm())[""]
-    assert found.state is State.FAILING
+    assert found.state is ComponentState.FAILING
     assert found.message == "No answer for 7 minutes: No answer within 10 s."
     assert found.answered_at == watcher.at
-    assert (await played.nodes())[""].state is State.UNKNOWN
+    assert (await played.nodes())[""].state is ComponentState.UNKNOWN
 
 
-async def test_slurmdbd_that_is_away(played: Looks) -> None:
-    assert (await played.slurmdbd())[""].state is State.OK
+async def test_slurmdbd_that_is_away(played: Probes) -> None:
+    assert (await played.slurmdbd())[""].state is ComponentState.OK
 
     async def away() -> None:
         raise Unreachable("Slurm can't be reached at the moment.", "sacctmgr: error: refused")
 
     played.parts.slurm.accounting_answers = away  # type: ignore[method-assign]
     found = (await played.slurmdbd())[""]
-    assert (found.state, "refused" in found.message) == (State.FAILING, True)
+    assert (found.state, "refused" in found.message) == (ComponentState.FAILING, True)
 
 
-async def test_slurmdbd_that_lets_the_portal_write_nothing(played: Looks) -> None:
+async def test_slurmdbd_that_lets_the_portal_write_nothing(played: Probes) -> None:
     played.parts.books.denied = True
     found = (await played.slurmdbd())[""]
-    assert (found.state, "restart slurmdbd" in found.advice) == (State.FAILING, True)
+    assert (found.state, "restart slurmdbd" in found.advice) == (ComponentState.FAILING, True)
 
     async def nobody(account: str) -> str:
         return "None"
 
     played.parts.slurm.admin_level = nobody  # type: ignore[method-assign]
     found = (await played.slurmdbd())[""]
-    assert found.state is State.FAILING
+    assert found.state is ComponentState.FAILING
     assert "no operator" in found.message
     assert "AdminLevel=Operator" in found.advice
 
 
-async def test_nodes_that_are_down(played: Looks) -> None:
+async def test_nodes_that_are_down(played: Probes) -> None:
     def cluster(*states: str) -> None:
         nodes = tuple(NodeInfo(f"node{n}", "", state) for n, state in enumerate(states))
         played.parts.watcher.cluster = SimpleNamespace(nodes=nodes, at=utcnow())  # type: ignore[assignment]
@@ -226,10 +236,13 @@ async def test_nodes_that_are_down(played: Looks) -> None:
     )
     cluster("IDLE*", "DOWN", "ALLOCATED")
     found = (await played.nodes())[""]
-    assert (found.state, found.message) == (State.FAILING, "2 of 3 nodes down: node0, node1.")
+    assert (found.state, found.message) == (
+        ComponentState.FAILING,
+        "2 of 3 nodes down: node0, node1.",
+    )
 
 
-async def test_mistakes_in_the_table_of_nodes(played: Looks, tmp_path: Path) -> None:
+async def test_mistakes_in_the_table_of_nodes(played: Probes, tmp_path: Path) -> None:
     file = tmp_path / "nodes.yaml"
     table = played.parts.node_table
     table.file = file
@@ -239,14 +252,17 @@ async def test_mistakes_in_the_table_of_nodes(played: Looks, tmp_path: Path) -> 
     await table.refresh()
     found = (await played.node_table())[""]
     assert (found.state, found.message) == (
-        State.OK,
+        ComponentState.OK,
         "It has the addresses of 2 nodes. Slurm has no node called node09.",
     )
     assert check.node_table(file).problem is None
     file.write_text("node01: {}\nnode02: {in_band: 10.0.0.300, where: x}\n")
     await table.refresh()
     found = (await played.node_table())[""]
-    assert (found.state, found.message) == (State.FAILING, f"2 mistakes in {file}: line 2.")
+    assert (found.state, found.message) == (
+        ComponentState.FAILING,
+        f"2 mistakes in {file}: line 2.",
+    )
     assert f"{file}: line 2: " in (check.node_table(file).problem or "")
     file.write_bytes(b"\xff")
     await table.refresh()
@@ -267,22 +283,22 @@ def test_which_nodes_are_down(state: str, down: bool) -> None:
 
 
 async def test_the_launcher_that_could_not_be_started(
-    played: Looks, monkeypatch: pytest.MonkeyPatch
+    played: Probes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert (await played.launcher())[""].state is State.FAILING  # there is none
+    assert (await played.launcher())[""].state is ComponentState.FAILING  # there is none
     monkeypatch.setattr(probes, "launcher", lambda _: SimpleNamespace(problem=None))
     agents: Any = played.parts.agents
-    assert (await played.launcher())[""].state is State.UNKNOWN
+    assert (await played.launcher())[""].state is ComponentState.UNKNOWN
     agents.answered_at = utcnow()
-    assert (await played.launcher())[""].state is State.OK
+    assert (await played.launcher())[""].state is ComponentState.OK
     agents.trouble = (utcnow(), "sudo says no")
     found = (await played.launcher())[""]
-    assert (found.state, "Sudo says no." in found.message) == (State.FAILING, True)
+    assert (found.state, "Sudo says no." in found.message) == (ComponentState.FAILING, True)
     agents.answered_at = utcnow()
-    assert (await played.launcher())[""].state is State.OK
+    assert (await played.launcher())[""].state is ComponentState.OK
 
 
-# --- how they are asked ---------------------------------------------------------------------------
+# --- scheduling of checks -------------------------------------------------------------------------
 
 
 async def test_what_hangs_is_failing_and_hangs_once() -> None:
@@ -292,22 +308,22 @@ async def test_what_hangs_is_failing_and_hangs_once() -> None:
         nonlocal asked
         asked += 1
         await go_on.wait()
-        return {"": Found(State.OK, "back")}
+        return {"": ProbeResult(ComponentState.OK, "back")}
 
-    status = Status([Probe(Part.HUB, [""], hangs, timeout_s=0.01, advice="Look at it.")])
+    status = SystemStatus([Probe(Component.HUB, [""], hangs, timeout_s=0.01, advice="Look at it.")])
     for _ in range(3):
-        await status.look(Part.HUB)
+        await status.look(Component.HUB)
     (item,) = status.items
-    assert (item.state, item.advice, asked) == (State.FAILING, "Look at it.", 1)
+    assert (item.state, item.advice, asked) == (ComponentState.FAILING, "Look at it.", 1)
     go_on.set()
     await asyncio.sleep(0)
-    await status.look(Part.HUB)
+    await status.look(Component.HUB)
     (item,) = status.items
-    assert (item.state, item.message, asked) == (State.OK, "back", 1)
+    assert (item.state, item.message, asked) == (ComponentState.OK, "back", 1)
 
 
 async def test_what_it_asks_at_its_end_has_ended_with_it() -> None:
-    """What was asked may be the database, which is closed then."""
+    """A check may use the database, which is closed afterwards."""
     asked, ended = asyncio.Event(), False
 
     async def hangs() -> Answer:
@@ -320,7 +336,7 @@ async def test_what_it_asks_at_its_end_has_ended_with_it() -> None:
             ended = True
         return {}
 
-    running = asyncio.create_task(Status([Probe(Part.DATABASE, [""], hangs)]).run())
+    running = asyncio.create_task(SystemStatus([Probe(Component.DATABASE, [""], hangs)]).run())
     await asked.wait()
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -332,12 +348,12 @@ async def test_what_was_never_asked_is_not_known_and_a_fault_fails() -> None:
     async def breaks() -> Answer:
         raise ValueError("oh")
 
-    status = Status([Probe(Part.DISK, [""], breaks)])
+    status = SystemStatus([Probe(Component.DISK, [""], breaks)])
     (item,) = status.items
-    assert (item.state, item.checked_at) == (State.UNKNOWN, None)
-    await status.look(Part.DISK)
+    assert (item.state, item.checked_at) == (ComponentState.UNKNOWN, None)
+    await status.look(Component.DISK)
     (item,) = status.items
-    assert (item.state, item.message) == (State.FAILING, "ValueError: oh.")
+    assert (item.state, item.message) == (ComponentState.FAILING, "ValueError: oh.")
 
 
 async def test_one_part_that_hangs_holds_up_no_other() -> None:
@@ -349,15 +365,15 @@ async def test_one_part_that_hangs_holds_up_no_other() -> None:
 
     async def answers() -> Answer:
         looked.set()
-        return {"": Found(State.OK, "well")}
+        return {"": ProbeResult(ComponentState.OK, "well")}
 
-    status = Status([Probe(Part.HUB, [""], hangs), Probe(Part.DISK, [""], answers)])
+    status = SystemStatus([Probe(Component.HUB, [""], hangs), Probe(Component.DISK, [""], answers)])
     running = asyncio.create_task(status.run())
     async with asyncio.timeout(PATIENCE_S):
         await looked.wait()
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
-    assert all(task.cancelled() for task in status._under_way.values() if not task.done())
+    assert all(task.cancelled() for task in status._running.values() if not task.done())
 
 
 @pytest.mark.parametrize(
@@ -375,21 +391,21 @@ def test_how_long_ago(past: timedelta, words: str) -> None:
 
 
 async def test_a_fault_that_somebody_meets_is_looked_at_at_once() -> None:
-    said, asked = [State.OK, State.FAILING], asyncio.Event()
+    output, asked = [ComponentState.OK, ComponentState.FAILING], asyncio.Event()
 
     async def ask() -> Answer:
-        state = said.pop(0)
-        if not said:
+        state = output.pop(0)
+        if not output:
             asked.set()
-        return {"": Found(state, "so")}
+        return {"": ProbeResult(state, "so")}
 
-    status = Status([Probe(Part.DIRECTORY, [""], ask, every_s=3600.0)])
+    status = SystemStatus([Probe(Component.DIRECTORY, [""], ask, every_s=3600.0)])
     loop = asyncio.create_task(status.run())
     try:
         async with asyncio.timeout(120):
-            while status.items[0].state is not State.OK:
+            while status.items[0].state is not ComponentState.OK:
                 await asyncio.sleep(0.01)
-            status.hurry(Part.DIRECTORY)
+            status.hurry(Component.DIRECTORY)
             await asked.wait()
     finally:
         loop.cancel()

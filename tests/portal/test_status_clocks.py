@@ -1,4 +1,4 @@
-"""What Status says of the clocks of slurmctld and PostgreSQL."""
+"""The Status page's checks of the clocks of slurmctld and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from portal.check_clocks import ADVICE
 from portal.db import utcnow
-from portal.said import said
-from portal.services import clocks
-from portal.services.clocks import told
-from portal.services.probes import Looks
-from portal.services.status import State
+from portal.health import status_clocks
+from portal.health.clocks import ADVICE
+from portal.health.probes import Probes
+from portal.health.status import ComponentState
+from portal.health.status_clocks import to_probe_result
+from portal.i18n.translation import translate
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
@@ -31,19 +31,19 @@ def watcher() -> Any:
     )
 
 
-def looks(**parts: Any) -> Looks:
-    return Looks(SimpleNamespace(**parts), None, SimpleNamespace(slurm_version="23"))  # type: ignore[arg-type]
+def looks(**parts: Any) -> Probes:
+    return Probes(SimpleNamespace(**parts), None, SimpleNamespace(slurm_version="23"))  # type: ignore[arg-type]
 
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However slow this machine is."""
-    monkeypatch.setattr(clocks, "ASK_S", PATIENCE_S)
-    monkeypatch.setattr(clocks, "EVERY_S", float("inf"))
+    """Independent of the speed of this machine."""
+    monkeypatch.setattr(status_clocks, "ASK_S", PATIENCE_S)
+    monkeypatch.setattr(status_clocks, "EVERY_S", float("inf"))
 
 
 def sdiag(folder: Path, ahead_s: int | None) -> Path:
-    """A Slurm whose controller's clock is ahead; or one that doesn't answer."""
+    """Create a Slurm whose controller's clock is ahead, or one that does not answer."""
     file = folder / "sdiag"
     says = f'echo "sdiag output at Sun Nov 22 15:50:20 2026 ($(($(date +%s) + {ahead_s})))"'
     text = says if ahead_s is not None else "exit 1"
@@ -52,17 +52,21 @@ def sdiag(folder: Path, ahead_s: int | None) -> Path:
     return folder
 
 
-def slurm(folder: Path, watcher: Any) -> Looks:
+def slurm(folder: Path, watcher: Any) -> Probes:
     settings = SimpleNamespace(slurm_bin_dir=folder, slurm_conf=None, slurm_timeout_s=PATIENCE_S)
     return looks(settings=settings, watcher=watcher)
 
 
 async def test_slurms_clock_that_differs(tmp_path: Path, watcher: Any) -> None:
-    """Asked once, however often Slurm is looked at meanwhile."""
+    """Queried once, however often Slurm is checked in between."""
     look = slurm(sdiag(tmp_path, 86400), watcher)
     for _ in range(3):
         found = (await look.slurm())[""]
-        assert (found.state, found.advice, found.answered_at) == (State.FAILING, ADVICE, watcher.at)
+        assert (found.state, found.advice, found.answered_at) == (
+            ComponentState.FAILING,
+            ADVICE,
+            watcher.at,
+        )
         assert AHEAD.fullmatch(found.message)
     assert (tmp_path / "asked").read_text() == "\n"
 
@@ -73,13 +77,13 @@ async def test_slurms_clock_that_agrees_or_is_not_told(
 ) -> None:
     look = slurm(sdiag(tmp_path, 0 if answers else None), watcher)
     found = (await look.slurm())[""]
-    assert (found.state, found.message) == (State.OK, "It answers; 0 jobs known.")
+    assert (found.state, found.message) == (ComponentState.OK, "It answers; 0 jobs known.")
 
 
 async def test_slurms_clock_is_not_asked_while_slurm_is_away(tmp_path: Path, watcher: Any) -> None:
     watcher.stale_since, watcher.trouble = utcnow(), "no answer within 10 s."
     look = slurm(sdiag(tmp_path, 0), watcher)
-    assert (await look.slurm())[""].state is State.FAILING
+    assert (await look.slurm())[""].state is ComponentState.FAILING
     assert not (tmp_path / "asked").exists()
 
 
@@ -92,15 +96,15 @@ async def test_the_databases_clock() -> None:
 
     database = SimpleNamespace(answers=answers, now=now, url="postgresql://db/portal")
     found = (await looks(db=database).database())[""]
-    assert (found.state, found.advice) == (State.FAILING, ADVICE)
+    assert (found.state, found.advice) == (ComponentState.FAILING, ADVICE)
     assert AHEAD.fullmatch(found.message)
 
 
 def test_what_is_told() -> None:
-    assert told(None) is None
-    assert told(30.0) is None
-    found = told(-400.0)
+    assert to_probe_result(None) is None
+    assert to_probe_result(30.0) is None
+    found = to_probe_result(-400.0)
     assert found is not None
     assert found.message == "It answers, but its clock is 400 s behind this machine's."
-    assert said(found.message, "zh") == "有响应，但其时钟比本机慢 400 秒。"
-    assert said(found.advice, "zh") != found.advice
+    assert translate(found.message, "zh") == "有响应，但其时钟比本机慢 400 秒。"
+    assert translate(found.advice, "zh") != found.advice

@@ -1,5 +1,4 @@
-"""Templates as the API shows them: with a notebook to begin with, and a reason where one can't be
-used."""
+"""Templates in the API: with a starter notebook, and a reason where one cannot be used."""
 
 from typing import Any
 

@@ -1,4 +1,5 @@
-"""Access tokens: made, shown once, limited to their scopes on every route, and ended at once."""
+"""Access tokens: created, shown once, limited to their scopes on every route, and revoked at
+once."""
 
 import asyncio
 import re
@@ -10,16 +11,17 @@ import pytest
 from fastapi.routing import RouteContext
 from sqlalchemy import select, update
 
-from portal.api import deps
+from portal.app import bare_app
 from portal.db import utcnow
 from portal.models import AccessToken, AuditEvent, SecondFactor, User, WebSession
-from portal.origin import SAFE_METHODS
 from portal.services.audit.audit import Action
-from portal.services.login import web_sessions
-from portal.services.login.tokens import MAX_TOKENS, Scope, new_text, well_formed
+from portal.services.auth import web_sessions
+from portal.services.auth.tokens import MAX_TOKENS, Scope, new_text, well_formed
+from portal.web import dependencies
+from portal.web.request_origin import SAFE_METHODS
 from tests.patience import PATIENCE_S
 from tests.portal.conftest import Answer, Browser, Portal, RunPortal
-from tests.portal.test_routes import calls, guards, methods, name, path_of, routes
+from tests.portal.test_routes import OPEN, calls, guards, methods, name, path_of, routes
 
 pytestmark = pytest.mark.anyio
 NONE = "00000000-0000-4000-8000-000000000000"
@@ -31,6 +33,7 @@ MINE = EVERY[:-1]
 async def alice(portal: Portal) -> AsyncIterator[Browser]:
     async with portal.browser() as browser:
         assert (await browser.login("alice")).status == 200
+        await browser.confirm()
         yield browser
 
 
@@ -38,12 +41,13 @@ async def alice(portal: Portal) -> AsyncIterator[Browser]:
 async def carol(portal: Portal) -> AsyncIterator[Browser]:
     async with portal.browser() as browser:
         assert (await browser.login("carol")).body["role"] == "admin"
+        await browser.confirm()
         yield browser
 
 
 @pytest.fixture
 async def program(portal: Portal) -> AsyncIterator[Browser]:
-    """Somebody without a cookie."""
+    """A client without a cookie."""
     async with portal.browser() as browser:
         yield browser
 
@@ -54,7 +58,7 @@ async def make(browser: Browser, *scopes: str, name: str = "laptop", days: int =
 
 
 def showing(token: str) -> dict[str, str]:
-    """A program's headers: it says nothing of where it comes from."""
+    """Return a program's headers: it sends no Origin."""
     return {"Authorization": f"Bearer {token}", "Origin": ""}
 
 
@@ -135,6 +139,7 @@ class TestMaking:
     async def test_the_longest_time_is_a_setting(self, run_portal: RunPortal) -> None:
         async with run_portal(access_token_max_days=7) as portal, portal.browser() as browser:
             await browser.login("alice")
+            await browser.confirm()
             assert (await make(browser, "read", days=7)).status == 201
             refused = await make(browser, "read", name="other", days=8)
             assert "at most 7 days" in refused.body["detail"]
@@ -237,7 +242,8 @@ class TestCookiesBeside:
     async def test_no_route_of_the_api_looks_at_a_cookie_beside_a_token(
         self, portal: Portal, carol: Browser
     ) -> None:
-        """The origin check lets requests with a token pass; so none may fall back to the cookie."""
+        """The origin check permits requests with a token, so no route may fall back to the
+        cookie."""
         headers = {"Authorization": "Bearer nonsense", "Origin": "http://evil.example"}
         for route in routes():
             if not path_of(route).startswith("/api/"):
@@ -251,18 +257,19 @@ class TestCookiesBeside:
         self, alice: Browser, program: Browser
     ) -> None:
         headers = showing((await make(alice, *MINE)).body["token"])
-        for path in (f"/tensorboard/{NONE}/", "/user/alice/s1/lab", "/internal/whoami"):
+        board = f"/tensorboard/{NONE}/{'0' * 32}/"
+        for path in (board, "/user/alice/s1/lab", "/internal/whoami"):
             assert (await program.get(path, headers=headers)).status == 401, path
-        gate = {**headers, "X-Original-URI": "/user/alice/s1/lab"}
+        gate = {**headers, "X-Owner": "alice", "X-Server": "s1"}
         answer = await program.get("/internal/gate", headers=gate)
-        assert answer.status in {401, 403, 404, 422}
+        assert answer.status == 401
 
 
 # --- every route ----------------------------------------------------------------------------------
 
 PERSONAL = (
-    *("login", "logout", "reauth", "tokens", "second-factor", "me/password"),
-    "announcements/public",  # for whoever hasn't logged in
+    *("login", "logout", "reauth", "tokens", "second-factor", "me/password", "me/logins"),
+    "announcements/public",  # for users who are not logged in
 )
 
 
@@ -277,41 +284,58 @@ def api_routes() -> list[RouteContext]:
 ALWAYS = {"admin/": Scope.ADMIN, "groups/": Scope.ADMIN, "files": Scope.FILES}
 CHANGES = dict.fromkeys(
     ("environments", "sessions", "setups", "tensorboards"), Scope.SESSIONS
-) | dict.fromkeys(("jobs", "templates", "estimates"), Scope.JOBS)
+) | dict.fromkeys(("jobs", "templates", "estimates", "resources"), Scope.JOBS)
 
 
 def scope_wanted(method: str, path: str) -> Scope | None:
-    """What a token needs by the rule in docs/security.md; None: none is taken."""
+    """Return the scope that docs/security.md requires of a token; None: no token is accepted."""
     rest = path.removeprefix("/api/v1/")
-    if rest.startswith(PERSONAL):
+    if rest.startswith(PERSONAL) or rest.endswith("/open"):  # a ticket is bound to a web session
         return None
     for start, scope in ALWAYS.items():
         if rest.startswith(start):
             return scope
     if method in SAFE_METHODS:
-        return Scope.READ
+        # these list names of files in the home directory
+        return Scope.FILES if rest.endswith(("/notebooks", "/packages")) else Scope.READ
     return next((scope for start, scope in CHANGES.items() if rest.startswith(start)), None)
 
 
 @pytest.mark.parametrize("route", api_routes(), ids=name)
 def test_each_signature_says_what_a_token_needs(route: RouteContext) -> None:
     asked = set(calls(route.dependant))
-    said = {scope for guard, scope in deps.SCOPES.items() if guard in asked}
+    scopes_found = {scope for guard, scope in dependencies.SCOPES.items() if guard in asked}
     for method in methods(route):
         wanted = scope_wanted(method, path_of(route))
         if wanted is not None:
-            assert said == {wanted}
-        elif deps.identity in guards(route):
-            only_browsers = deps.web_session in asked or said == {Scope.READ}
+            assert scopes_found == {wanted}
+        elif dependencies.identity in guards(route):
+            only_browsers = dependencies.web_session in asked or scopes_found == {Scope.READ}
             assert only_browsers, "current_user refuses writes by token, web_session any token"
         else:
-            assert deps.no_token in asked
+            assert dependencies.no_token in asked
+
+
+def test_the_schema_says_who_may_call() -> None:
+    schema = bare_app().openapi()
+    assert schema["components"]["securitySchemes"].keys() == {"cookie", "token", "metrics"}
+    (metrics,) = schema["paths"].pop("/metrics").values()
+    assert metrics["security"] == [{}, {"metrics": []}]
+    wrong = []
+    for path, operations in schema["paths"].items():
+        for method, operation in operations.items():
+            wanted = scope_wanted(method.upper(), path)
+            tokens = [] if wanted is None else [{"token": [wanted.value]}]
+            public = (method.upper(), path) in OPEN
+            if operation["security"] != ([] if public else [{"cookie": []}, *tokens]):
+                wrong.append((method, path, operation["security"]))
+    assert wrong == []
 
 
 async def test_a_token_opens_what_its_scopes_say_and_nothing_else(
     carol: Browser, program: Browser
 ) -> None:
-    """Every route with every single scope, of an administrator, whom no role holds up."""
+    """Every route with every single scope, as an administrator, whose role restricts nothing."""
     for scope in Scope:
         token = (await make(carol, scope.value, name=scope.value)).body["token"]
         for route in api_routes():

@@ -1,4 +1,4 @@
-"""The wheel: all that an installation needs is in it, and works away from any checkout.
+"""The wheel: it is complete, and works without a checkout.
 
 Its dependencies are borrowed from the portal's virtualenv here; `make test-install` installs them
 from the lock.
@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from portal.settings import Settings
+from portal.config.settings import Settings
 from tests.portal.command_line import write_config
 from tests.portal.conftest import MakeSettings
 from tests.portal.databases import new_of
@@ -39,7 +39,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A fresh virtualenv with the wheel."""
+    """Create a new virtualenv with the wheel."""
     venv = tmp_path_factory.mktemp("installed") / "venv"
     subprocess.run(["/usr/bin/python3", "-m", "venv", "--without-pip", venv], check=True)
     pip = [str(BUILDER), "-m", "pip", f"--python={venv}/bin/python", "--no-cache-dir"]
@@ -77,19 +77,20 @@ def test_everything_that_is_kept_in_git_is_in_it(wheel: Path) -> None:
 
 
 def test_the_command_is_there_and_is_this_version(installed: Path, tmp_path: Path) -> None:
-    said = run(installed, "portal", "openapi", cwd=tmp_path).stdout
-    # compared with what the sources say now; that openapi.json is fresh is for `make lint`
+    output = run(installed, "portal", "openapi", cwd=tmp_path).stdout
+    # compared with the current sources; `make lint` checks that openapi.json is fresh
     source = subprocess.run(
         [sys.executable, "-m", "portal", "openapi"], cwd=ROOT, capture_output=True, text=True,
         check=True, env={name: os.environ[name] for name in ("PATH",)},
     ).stdout  # fmt: skip
-    assert json.loads(said) == json.loads(source)
+    assert json.loads(output) == json.loads(source)
 
 
 def test_its_code_and_pages_are_its_own(installed: Path, tmp_path: Path) -> None:
     code = (
-        "import portal, spawner.catalog, portal.settings as s, deploy.runtime as r;"
-        "print(portal.__file__, spawner.catalog.SHIPPED, s.PAGES / 'index.html', *r.SHIPPED)"
+        "import portal, spawner.catalog.environment as e, portal.config.settings as s;"
+        "import deploy.runtime as r;"
+        "print(portal.__file__, e.SHIPPED, s.PAGES / 'index.html', *r.SHIPPED)"
     )
     places = run(installed, "python", "-I", "-c", code, cwd=tmp_path).stdout.split()
     assert len(places) == 5

@@ -1,4 +1,4 @@
-"""Two real portals on one real PostgreSQL, and a client who may ask either."""
+"""Two real portals on one real PostgreSQL, and a client that may use either."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from typing import Any
 
 import aiohttp
 
+from portal.config.settings import Settings
 from portal.db import upgrade
-from portal.settings import Settings
 from tests.portal.command_line import write_config
 from tests.portal.conftest import Answer, Browser
 from tests.portal.portal_with_folder import in_slurm
@@ -60,7 +60,7 @@ class One:
             self.process = None
 
     async def says(self) -> str | None:
-        """What /readyz says; None while it doesn't answer."""
+        """Return the status from /readyz; None while it does not answer."""
         try:
             async with aiohttp.ClientSession() as http, http.get(f"{self.url}/readyz") as answer:
                 return str((await answer.json())["status"])
@@ -70,7 +70,7 @@ class One:
 
 @dataclass
 class Two:
-    """Both portals; `slurm` is the folder they share as their cluster."""
+    """Both portals; `slurm` is the folder that they share as their cluster."""
 
     settings: Settings
     folder: Path
@@ -87,13 +87,13 @@ class Two:
         return Browser(self.http, self.settings.public_url)
 
     async def says(self, one: One, *words: str) -> None:
-        """Wait until a portal says one of these of itself."""
+        """Wait until a portal reports one of these statuses."""
         async with asyncio.timeout(PATIENCE_S):
-            while (said := await one.says()) not in words:
+            while (state := await one.says()) not in words:
                 running = one.process is not None and one.process.poll() is None
                 assert running, one.log.read_text()[-3000:]
                 await asyncio.sleep(PAUSE_S)
-        assert said in words
+        assert state in words
 
     async def leads(self, one: One) -> None:
         await self.says(one, "ok", "degraded")
@@ -113,11 +113,11 @@ class Two:
         return list(answer.body["items"])
 
     def in_slurm(self) -> Counter[str]:
-        """How often Slurm has each of our jobs."""
+        """Return how often Slurm has each of the portal's jobs."""
         return in_slurm(self.slurm)
 
     def asked(self) -> list[str]:
-        """The jobs that were submitted, in order."""
+        """Return the submitted jobs, in order."""
         file = self.slurm / "asked"
         return [line.split()[1] for line in file.read_text().splitlines()] if file.exists() else []
 
@@ -130,13 +130,13 @@ class Two:
             (self.slurm / where).unlink()
 
     async def until(self, count: int) -> None:
-        """Wait until as many submissions were asked for."""
+        """Wait until this many submissions were requested."""
         async with asyncio.timeout(PATIENCE_S):
             while len(self.asked()) < count:
                 await asyncio.sleep(PAUSE_S)
 
     async def all_submitted(self, one: One, count: int) -> list[Any]:
-        """All jobs, once each has Slurm's number."""
+        """Return all jobs, once each has Slurm's id."""
         async with asyncio.timeout(PATIENCE_S):
             while len(found := await self.jobs(one)) < count or not all(
                 job["job_id"] for job in found
@@ -147,7 +147,7 @@ class Two:
 
 @asynccontextmanager
 async def two_portals(settings: Settings, folder: Path) -> AsyncIterator[Two]:
-    """The first leads, the second stands by."""
+    """Run both: the first leads, the second is the standby."""
     for name in ("slurm", "site/environments"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     config = write_config(settings, folder / "portal.toml")

@@ -1,1 +1,2 @@
-"""Records what Slurm's commands print, of several versions: `python -m tests.recording SUITE…`."""
+"""Recordings of Slurm's command output, for several versions: `python -m tests.recording
+SUITE…`."""

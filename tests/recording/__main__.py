@@ -1,7 +1,7 @@
-"""`python -m tests.recording [--keep FOLDER] SUITE…`: record the Slurm of these suites of Debian.
+"""`python -m tests.recording [--keep FOLDER] SUITE…`: record the Slurm of these Debian suites.
 
-As root, on Debian, half a minute each. What is fetched lies in a folder of this run, unless one to
-keep is named.
+Run as root, on Debian; half a minute each. Downloads go to a temporary folder, unless --keep names
+one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def main() -> int:
     parser.add_argument("--keep", type=Path, help="where packages and logs stay")
     parser.add_argument("suites", nargs="+", metavar="SUITE")
     given = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that all that was started ends
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that everything started here ends
     with tempfile.TemporaryDirectory(prefix="portal-recording-") as temporary:
         grounds = [_ground((given.keep or Path(temporary)) / suite) for suite in given.suites]
         for ground in grounds:
@@ -43,7 +43,7 @@ def _ground(folder: Path) -> Ground:
 
 
 def _version(folder: Path) -> str:
-    """Of the package: Debian writes 20.11.7+really20.11.4 for 20.11.4."""
+    """Return the package's version: Debian writes 20.11.7+really20.11.4 for 20.11.4."""
     (package,) = (folder / "packages").glob("slurmctld_*.deb")
     numbers: list[str] = re.findall(r"\d+\.\d+\.\d+", package.name)
     return numbers[-1]

@@ -1,7 +1,7 @@
-"""A Slurm of one version, running for a minute: in namespaces of its own, below a chroot.
+"""A short-lived Slurm of one version, in separate namespaces below a chroot.
 
 slurmctld, slurmdbd on a MariaDB without a network, three slurmd on loopback. The machine's munged
-and MariaDB serve it through sockets in its folder. Leaving the `with` ends all of it.
+and MariaDB serve it through sockets in its folder. Leaving the `with` block ends everything.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ StorageHost=localhost
 StorageUser=root
 StorageLoc=slurm_acct_db
 """
-# The second address: on a machine that has none but 127.0.0.1 the C library resolves no "any".
+# The second address: on a machine that has only 127.0.0.1 the C library does not resolve "any".
 _INSIDE = """\
 mount --rbind /dev "$1/dev" && mount --rbind /sys "$1/sys" && mount -t proc proc "$1/proc" &&
 hostname head && ip link set lo up && ip addr add 10.9.9.9/32 dev lo && echo ready &&
@@ -88,7 +88,7 @@ while :; do sleep 3600 & wait $!; done
 
 
 class Ground:
-    """One version's cluster, as long as it runs."""
+    """One version's cluster, for as long as it runs."""
 
     def __init__(self, folder: Path, root: Path, version: str) -> None:
         self.folder, self.root, self.version = folder, root, version
@@ -98,7 +98,7 @@ class Ground:
 
     @contextmanager
     def running(self, accounting: Sequence[str]) -> Iterator[None]:
-        """`accounting`: what sacctmgr is told before slurmctld registers."""
+        """Start the daemons. `accounting`: sacctmgr's input before slurmctld registers."""
         with ExitStack() as stack:
             self._configure()
             self._start_munge(stack)
@@ -114,7 +114,7 @@ class Ground:
             yield
 
     def inside(self, *command: str, stdin: str = "", check: bool = True) -> str:
-        """A command of root's: its output."""
+        """Run a command as root and return its output."""
         done = self.as_user("root", *command, stdin=stdin)
         if check and done.returncode != 0:
             raise RuntimeError(f"{' '.join(command)}: {done.stderr}{done.stdout}")
@@ -123,7 +123,7 @@ class Ground:
     def as_user(
         self, name: str, *command: str, stdin: str = ""
     ) -> subprocess.CompletedProcess[str]:
-        """A command of one of the users, in their home."""
+        """Run a command as one of the users, in the user's home directory."""
         home, who = f"/home/{name}", f"--userspec={USERS[name]}:{USERS[name]}"
         words = ["/usr/bin/env", f"--chdir={home}", f"HOME={home}", *command]
         return subprocess.run(
@@ -132,7 +132,7 @@ class Ground:
         )  # fmt: skip
 
     def from_elsewhere(self, root: Path, *command: str) -> subprocess.CompletedProcess[str]:
-        """A command of root's, of the version in another root, asking the daemons here."""
+        """Run a command as root with another root's version, against the daemons here."""
         *inside, chroot = self._enter
         for what, where in ((self.root / "run/munge", "run/munge"), (Path("/dev"), "dev")):
             bind = ["mountpoint", "-q", str(root / where)]
@@ -154,9 +154,9 @@ class Ground:
         (etc / "gres.conf").write_text(_GRES_CONF, encoding="utf-8")
         (etc / "slurmdbd.conf").write_text(_DBD_CONF, encoding="utf-8")
         (etc / "slurmdbd.conf").chmod(0o600)
-        if self.release >= (23, 11):  # before, it is read only by what asks for cgroups
+        if self.release >= (23, 11):  # earlier versions read it only when cgroups are used
             (etc / "cgroup.conf").write_text("CgroupPlugin=disabled\n", encoding="utf-8")
-        else:  # which `from_elsewhere` may have left
+        else:  # possibly left by `from_elsewhere`
             (etc / "cgroup.conf").unlink(missing_ok=True)
         for name in ("var/spool/ctld", "var/gpu", *(f"var/spool/slurmd-{n}" for n in NODES)):
             (self.root / name).mkdir()
@@ -171,7 +171,7 @@ class Ground:
             stdout=subprocess.PIPE,
         )  # fmt: skip
         stack.callback(holder.wait)
-        stack.callback(holder.kill)  # it takes all within with it; of SIGTERM it hears nothing
+        stack.callback(holder.kill)  # all processes within end with it; it ignores SIGTERM
         if holder.stdout is None or holder.stdout.readline() != b"ready\n":
             raise RuntimeError("no namespaces could be made")
         children = Path(f"/proc/{holder.pid}/task/{holder.pid}/children")
@@ -228,7 +228,7 @@ class Ground:
 
 
 def wait_for(what: str, done: Callable[[], object]) -> None:
-    """Until it is so."""
+    """Poll until the condition holds."""
     end = time.monotonic() + PATIENCE_S
     while not done():
         if time.monotonic() > end:

@@ -1,7 +1,7 @@
-"""Gets the Slurm of another release of Debian into a folder of its own.
+"""Download of another Debian release's Slurm into a separate folder.
 
-Through the machine's own apt sources, turned to that suite, with apt's own check of signatures;
-nothing is installed on this machine. munge's daemon is not among it: the machine's own serves.
+It uses the machine's own apt sources, redirected to that suite, with apt's own signature check;
+nothing is installed on this machine. munge's daemon is not included: the machine's own is used.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ USERS = {"root": 0, "alice": 20001, "bob": 20002, "carol": 20003, "portal": 2000
 
 
 def provide(suite: str, folder: Path) -> Path:
-    """The folder that a chroot can go into, made anew; packages that are there are kept."""
+    """Return a folder for a chroot, created again; downloaded packages are kept."""
     root, packages = folder / "root", folder / "packages"
     if not packages.is_dir():
         _fetch(suite, folder)
@@ -51,8 +51,10 @@ def _fetch(suite: str, folder: Path) -> None:
 
 
 def download(suite: str, folder: Path, names: Sequence[str]) -> Path:
-    """Another suite's packages of these names, without those they need, in a folder of their own.
-    The suite's sources are in `folder`, as all.sources."""
+    """Download another suite's packages, without their dependencies, into a separate folder.
+
+    The suite's sources are written to `folder`, as all.sources.
+    """
     fresh = folder / "packages.new"
     shutil.rmtree(fresh, ignore_errors=True)
     options = _asked(suite, folder)
@@ -63,7 +65,7 @@ def download(suite: str, folder: Path, names: Sequence[str]) -> Path:
 
 
 def _asked(suite: str, folder: Path) -> list[str]:
-    """apt's options for the suite, once it has read what the suite holds."""
+    """Return apt's options for the suite, after updating its package lists."""
     for part in ("lists/partial", "archives/partial", "parts"):
         (folder / part).mkdir(parents=True, exist_ok=True)
     suites = [suite] if suite == "sid" else [suite, f"{suite}-security", f"{suite}-updates"]
@@ -77,7 +79,7 @@ def _asked(suite: str, folder: Path) -> list[str]:
 
 
 def _private_apt(folder: Path) -> list[str]:
-    """Options under which apt leaves the machine's own lists alone, and looks at no others."""
+    """Return options with which apt uses neither the machine's own lists nor others."""
     settings = {
         "Dir::Etc::sourcelist": folder / "all.sources",
         "Dir::Etc::sourceparts": folder / "parts",
@@ -96,7 +98,7 @@ def _private_apt(folder: Path) -> list[str]:
 
 
 def _unpack(package: Path, root: Path) -> None:
-    """As dpkg-deb -x, but what belongs into /bin goes to /usr/bin in old releases too."""
+    """Unpack as dpkg-deb -x, but move the content of /bin to /usr/bin in old releases too."""
     with subprocess.Popen(
         ["dpkg-deb", "--fsys-tarfile", str(package)], stdout=subprocess.PIPE
     ) as archive:
@@ -112,7 +114,7 @@ def _unpack(package: Path, root: Path) -> None:
 
 
 def _furnish(root: Path) -> None:
-    """What the packages' own scripts would have made."""
+    """Create what the packages' own scripts would have created."""
     for name in ("proc", "sys", "dev", "tmp", "run/munge", "var/log", "var/spool", "etc/slurm"):
         (root / name).mkdir(parents=True, exist_ok=True)
     (root / "tmp").chmod(0o1777)
@@ -122,7 +124,7 @@ def _furnish(root: Path) -> None:
     (root / "etc/group").write_text("\n".join([*groups, ""]), encoding="utf-8")
     (root / "etc/hosts").write_text("127.0.0.1 localhost head\n", encoding="utf-8")
     (root / "etc/nsswitch.conf").write_text("passwd: files\nhosts: files\n", encoding="utf-8")
-    for name, uid in USERS.items():  # root too: nobody here has another home
+    for name, uid in USERS.items():  # including root, whose only home directory this is
         home = root / "home" / name
         home.mkdir(parents=True)
         os.chown(home, uid, uid)

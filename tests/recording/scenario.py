@@ -1,8 +1,8 @@
-"""The same small history on each version, and then every question that the product asks.
+"""The same short history on each version, followed by every query of the product.
 
-The questions are asked by the product's own code (spawner/slurm.py, spawner/accounting.py), so that
-their arguments are its own; only the commands of the launcher, which has to be a process of its
-own, are written out here.
+The queries are made by the product's own code (spawner/slurm/client.py,
+spawner/slurm/accounting.py), so that their arguments are the real ones. Only the launcher's
+commands are repeated here, because it must be a separate process.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import IO, Any
 
-from spawner import parse_accounting
-from spawner.accounting import Accounting
 from spawner.errors import SpawnerError
-from spawner.model import JobInfo, JobSpec, Resources, SlurmState
-from spawner.sbatch import sbatch_options
-from spawner.slurm import Answer
+from spawner.slurm import parse_accounting
+from spawner.slurm.accounting import Accounting
+from spawner.slurm.client import CommandResult
+from spawner.slurm.model import JobInfo, JobSpec, Resources, SlurmState
+from spawner.slurm.sbatch import sbatch_options
 from tests.recording.ground import CLUSTER, Ground, wait_for
 
 MARK = "Mk7_recorded"
@@ -34,7 +34,7 @@ EVIL = (
 )
 EVIL_REASON = "fan's broken NodeName=evil Gres=gpu:x:9 [root@2001-01-01T00:00:00]"
 
-# Before slurmctld has registered, and after: then accounting knows gres/gpu.
+# before slurmctld has registered, and after: then accounting has gres/gpu
 ACCOUNTS = (
     f"add cluster {CLUSTER}",
     f"add account research,teaching cluster={CLUSTER}",
@@ -75,7 +75,7 @@ BAD_REQUESTS: tuple[tuple[str, ...], ...] = (
 
 
 class Recorder(Accounting):
-    """The product's own questions, each answer kept as it came."""
+    """The product's own queries, with each response stored unchanged."""
 
     def __init__(self, ground: Ground, folder: Path) -> None:
         super().__init__(ground.bin_dir, "/etc/slurm/slurm.conf", timeout_s=60)
@@ -89,13 +89,13 @@ class Recorder(Accounting):
         extra: Mapping[str, str] | None = None,
         stdin: IO[bytes] | None = None,
         timeout_s: float | None = None,
-    ) -> Answer:
+    ) -> CommandResult:
         answer = await super()._run(arguments, extra, stdin, timeout_s)
         if self.file:
             self._keep(arguments, answer, (extra or {}).get("SQUEUE_FORMAT", ""))
         return answer
 
-    def _keep(self, arguments: list[str], answer: Answer, squeue_format: str) -> None:
+    def _keep(self, arguments: list[str], answer: CommandResult, squeue_format: str) -> None:
         given = [a.partition("=")[2] for a in arguments if a.startswith("--delimiter=")]
         marks = given + [squeue_format.partition("%")[0]] * bool(squeue_format)
         stdout = answer.stdout
@@ -108,7 +108,7 @@ class Recorder(Accounting):
             self.said[self.file] = {"arguments": arguments, **asdict(answer)}
 
     async def ask(self, file: str, question: Any) -> Any:
-        """A parser's complaint is for the tests to repeat: the answer is on disk by then."""
+        """Store a response even if its parser fails: the tests repeat the parsing."""
         self.file = file
         try:
             return await question
@@ -120,7 +120,7 @@ class Recorder(Accounting):
 
 
 def record(ground: Ground, folder: Path) -> None:
-    """Play the history and keep what Slurm prints in the folder, which is made anew."""
+    """Run the history and store Slurm's output in the folder, which is created again."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     jobs = _play(ground)
@@ -135,7 +135,7 @@ def _sbatch(ground: Ground, user: str, *options: str, script: str = "sleep 900")
 
 
 def _play(ground: Ground) -> dict[str, int]:
-    """→ job ids by what is the matter with each."""
+    """Submit the jobs and return their ids by kind."""
     ground.inside("sacctmgr", "-i", stdin="\n".join([*LIMITS, "exit", ""]))
     ours = JobSpec(
         OURS, "plain name",
@@ -145,7 +145,7 @@ def _play(ground: Ground) -> dict[str, int]:
     ground.inside("scontrol", "update", "nodename=node02", "state=drain", f"reason={EVIL_REASON}")
     step = "srun --overlap --gres=none --mpi=none --ntasks=1 --job-name=portal-step sleep 900"
     jobs = {"ended": _sbatch(ground, ALICE, "--job-name=ended", script="exit 0")}
-    # its folder for the logs isn't there; Slurm starts no such job, so these stand elsewhere
+    # its log folder does not exist; Slurm does not start such a job, so its logs are elsewhere
     logs = ["--output=/home/alice/out-%j.log", "--error=/home/alice/err-%j.log"]
     options = [o for o in sbatch_options(ours) if not o.startswith(("--output", "--error"))]
     jobs["running"] = _sbatch(ground, ALICE, *options, *logs, script=step)
@@ -182,7 +182,7 @@ def _settle(ground: Ground, jobs: dict[str, int]) -> None:
         "jobs to run", lambda: states("running", "evil", "cancelled", "requeued") == {"RUNNING"}
     )
     ground.as_user(BOB, "scancel", str(jobs["cancelled"]), str(jobs["withdrawn"]))
-    time.sleep(1.1)  # accounting counts whole seconds, and lists no run of none
+    time.sleep(1.1)  # accounting counts whole seconds, and omits runs of zero length
     ground.inside("scontrol", "requeue", str(jobs["requeued"]))
     ended = {"COMPLETED", "FAILED", "CANCELLED"}
     gone = ("ended", "failed", "killed", "cancelled", "withdrawn", "claims")
@@ -193,11 +193,11 @@ def _settle(ground: Ground, jobs: dict[str, int]) -> None:
     wait_for("two tasks", lambda: states("array") == {"RUNNING", "PENDING"})
     reason = ("squeue", "-h", f"--jobs={jobs['big']}", "-o", "%r|%S")
     wait_for("the queue's forecast", lambda: "Resources|20" in ground.inside(*reason))
-    # Accounting is told within seconds. Named, as sacct lists nothing of itself that is held.
+    # Accounting is updated within seconds. By id, because sacct does not list held jobs by default.
     ids = ",".join(str(job_id) for job_id in jobs.values())
     known = ("sacct", "-n", "-P", "-X", "-a", "-D", f"--jobs={ids}", "--format=jobidraw,state")
-    told = {f"{jobs[name]}|PENDING" for name in ("big", "held", "depends", "array", "requeued")}
-    wait_for("accounting", lambda: told <= set(ground.inside(*known).splitlines()))
+    expected = {f"{jobs[name]}|PENDING" for name in ("big", "held", "depends", "array", "requeued")}
+    wait_for("accounting", lambda: expected <= set(ground.inside(*known).splitlines()))
     for words in (
         ("reservation=m2", "nodes=node01", "users=alice,bob"),
         ("reservation=m3", "nodecnt=1", "partition=cpu", "accounts=teaching"),
@@ -231,13 +231,13 @@ async def _ask_everything(ground: Ground, folder: Path, jobs: dict[str, int]) ->
     await slurm.ask("in_use", slurm.in_use())
     await slurm.ask("job_times", slurm.job_times(now - timedelta(hours=1), now))
     await slurm.ask("tell_refused", slurm.tell(REFUSED))
-    await slurm.ask("cancel_ended", slurm.cancel(jobs["ended"]))
-    await slurm.ask("cancel_unknown", slurm.cancel(99_999))
+    await slurm.ask("cancel_ended", slurm.cancel(jobs["ended"], BOB))
+    await slurm.ask("cancel_unknown", slurm.cancel(99_999, BOB))
     await slurm.ask("limit_of_ended", slurm.set_time_limit(jobs["ended"], 30))
     await slurm.ask("limit_of_unknown", slurm.set_time_limit(99_999, 30))
     await slurm.ask("limit", slurm.set_time_limit(jobs["running"], 130))
     _ask_as_users(ground, folder, slurm.said, jobs)
-    await slurm.ask("kill", slurm.kill(jobs["evil"]))
+    await slurm.ask("kill", slurm.kill(jobs["evil"], ALICE))
     ids = json.dumps(jobs, indent=1) + "\n"
     (folder / "jobs.json").write_text(ids, encoding="utf-8")
     text = json.dumps(slurm.said, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
@@ -245,7 +245,7 @@ async def _ask_everything(ground: Ground, folder: Path, jobs: dict[str, int]) ->
 
 
 def _ask_as_users(ground: Ground, folder: Path, said: dict[str, Any], jobs: dict[str, int]) -> None:
-    """The launcher's commands (spawner/launcher.py)."""
+    """Run the launcher's commands (spawner/launcher/program.py)."""
     running, ended = str(jobs["running"]), str(jobs["ended"])
     fields = ("--noheader", "--parsable2", "--allocations", "--format=WorkDir%4096")
     steps = ("squeue", "--noheader", "--steps", f"--jobs={running}", "--format=%i|%j")
@@ -273,7 +273,7 @@ def _ask_as_users(ground: Ground, folder: Path, said: dict[str, Any], jobs: dict
 
 
 def ask_from_elsewhere(ground: Ground, folder: Path, others: Iterable[Ground]) -> None:
-    """What the commands of other versions say to these daemons, where they fail."""
+    """Record the failures of other versions' commands with these daemons."""
     questions = (
         ("squeue", "--noheader", "--all"),
         ("scontrol", "--all", "--oneliner", "show", "node"),
@@ -296,5 +296,5 @@ def ask_from_elsewhere(ground: Ground, folder: Path, others: Iterable[Ground]) -
     (folder / "other_clients.json").write_text(text, encoding="utf-8")
 
 
-def _answer(done: Any) -> Answer:
-    return Answer(done.returncode, done.stdout, done.stderr)
+def _answer(done: Any) -> CommandResult:
+    return CommandResult(done.returncode, done.stdout, done.stderr)

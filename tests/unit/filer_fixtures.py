@@ -1,4 +1,4 @@
-"""The fixture of the tests of files; a module that uses it names this one as a plugin."""
+"""The fixture of the file tests; a module that uses it names this one as a plugin."""
 
 import shutil
 import tempfile

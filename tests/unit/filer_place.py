@@ -1,4 +1,4 @@
-"""The launcher with all its pieces, as it is installed, and a home to work in."""
+"""The complete launcher, as installed, and a home directory to work in."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LISTING: dict[str, Any] = {
 
 
 class Problem(Exception):
-    """What the launcher refused."""
+    """An error response of the launcher."""
 
     def __init__(self, error: dict[str, Any]) -> None:
         super().__init__(error["message"])
@@ -31,7 +31,7 @@ class Problem(Exception):
 
 
 class Filer(Place):
-    """A home whose user's launcher is asked."""
+    """A home directory and its user's launcher."""
 
     def __init__(self, root: Path) -> None:
         super().__init__(root)
@@ -52,12 +52,12 @@ class Filer(Place):
             raise Problem(answer["error"])
         return answer["result"]
 
-    def names(self, path: str = "", **wish: Any) -> list[str]:
-        found = self.ask("list_folder", path, **{**LISTING, **wish})
+    def names(self, path: str = "", **body: Any) -> list[str]:
+        found = self.ask("list_folder", path, **{**LISTING, **body})
         return [entry["name"] for entry in found["entries"]]
 
     def write(self, path: str, data: bytes = b"x") -> Path:
-        """A file of the user's."""
+        """Create a file that belongs to the user."""
         file = self.folder(str(Path(path).parent)) / Path(path).name
         file.write_bytes(data)
         os.chown(file, UID, GID)
@@ -78,7 +78,7 @@ class Filer(Place):
         return link
 
     def stream(self, op: str, path: str = "", **fields: Any) -> tuple[bytes, Any]:
-        """What follows an answer, and its last line."""
+        """Return the data that follows a response, and its last line."""
         self.ask(op, path, **fields)
         data = b""
         while length := int.from_bytes(self.exactly(4), "big"):
@@ -99,7 +99,7 @@ def b64(data: bytes) -> str:
 
 
 def deepen(home: Path, levels: int) -> None:
-    """Folders in each other, deeper than a path can say."""
+    """Create nested folders, deeper than a path can be long."""
     script = (
         "import os\n"
         f"for _ in range({levels}): os.mkdir('d'); os.chdir('d')\n"

@@ -1,6 +1,7 @@
-"""A home, Slurm's commands played in it, and the launcher as a process of its own.
+"""A home directory with fake Slurm commands, and the launcher as a separate process.
 
-Run as root (as `make test` is), it becomes `nobody` first, with a home of the test's making.
+If the tests run as root (as with `make test`), the launcher switches to the account `nobody` first,
+with a home directory created by the test.
 """
 
 import contextlib
@@ -15,13 +16,13 @@ from typing import Any
 
 from tests.patience import PATIENCE_S
 
-LAUNCHER = Path(__file__).parents[2] / "spawner" / "launcher.py"
+LAUNCHER = Path(__file__).parents[2] / "spawner" / "launcher" / "program.py"
 UUID = "12345678-1234-1234-1234-123456789abc"
 OTHER = "87654321-1234-1234-1234-123456789abc"
 AS_ROOT = os.getuid() == 0
 UID, GID = (65534, 65534) if AS_ROOT else (os.getuid(), os.getgid())
 
-# The real file, told who it is and where its configuration would be.
+# Runs the real file, with its user and the path of its configuration replaced.
 HARNESS = """
 import importlib.util, sys
 spec = importlib.util.spec_from_file_location("launcher", sys.argv[1])
@@ -34,7 +35,7 @@ launcher.IDLE_S = idle_s
 launcher.main()
 """
 
-# Named behaviours of Slurm's commands. TELLS leaves what it was given beside itself.
+# Named behaviors of Slurm's commands. TELLS writes its input to files beside itself.
 TELLS = """
 import json, os, sys
 mask = os.umask(0); os.umask(mask)
@@ -60,8 +61,10 @@ HAS_ENDED = "import sys; sys.exit('scancel: error: Job/step already completing o
 
 
 class Place:
-    """A home and a folder of commands, both the user's; and the launcher where they can read it,
-    which a checkout need not be."""
+    """A home directory and a folder of commands, both the user's, and a copy of the launcher.
+
+    The copy is readable for the user, which a checkout may not be.
+    """
 
     def __init__(self, root: Path) -> None:
         self.root, self.home, self.bin_dir = root, root / "home", root / "bin"
@@ -82,7 +85,7 @@ class Place:
         return json.loads((self.bin_dir / f"{name}.told").read_text())
 
     def job_file(self, name: str, data: bytes = b"") -> Path:
-        """As a job of the user's would leave it."""
+        """Create a file as a job of the user's would leave it."""
         path = self.jobs / UUID / name
         for folder in [f for f in reversed(path.parents) if f.is_relative_to(self.home)]:
             folder.mkdir(exist_ok=True)
@@ -93,7 +96,7 @@ class Place:
 
 
 def command(place: Place, idle_s: float = 60.0) -> list[str]:
-    """What starts a launcher there."""
+    """Return the argv that starts a launcher for this place."""
     become = ["setpriv", f"--reuid={UID}", f"--regid={GID}", "--clear-groups"]
     harness = [
         system_python(), "-IS", "-c", HARNESS, str(place.launcher), str(place.home),
@@ -112,7 +115,7 @@ class Process:
             stdout=subprocess.PIPE,
             stderr=stderr,
             cwd="/",
-            bufsize=0,  # or select would not see what has been read ahead
+            bufsize=0,  # otherwise select would not see data that has been read ahead
         )
         assert self.process.stdin
         assert self.process.stdout
@@ -143,14 +146,16 @@ class Process:
         return code
 
     def close(self) -> int:
-        """Take its input away, and what a dead one did not read."""
+        """Close its stdin, ignoring input that a dead process did not read, and wait for its
+        end."""
         with contextlib.suppress(BrokenPipeError):
             self.stdin.close()
         return self.wait()
 
 
 def system_python() -> str:
-    """As in the shebang; elsewhere the one that runs the tests."""
+    """Return the interpreter of the shebang, or the one that runs the tests where that is
+    missing."""
     return "/usr/bin/python3" if Path("/usr/bin/python3").exists() else sys.executable
 
 

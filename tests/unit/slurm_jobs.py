@@ -1,8 +1,8 @@
-"""A job as squeue and accounting show it."""
+"""A job as squeue and accounting report it."""
 
 from datetime import UTC, datetime, timedelta
 
-from spawner.model import JobInfo, Outcome, SlurmState
+from spawner.slurm.model import JobInfo, Outcome, SlurmState
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 SECOND = timedelta(seconds=1)

@@ -1,4 +1,4 @@
-"""Templates of a site of the test's own."""
+"""Templates of a site, created by the test."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from spawner.templates import Template, TemplateError, load_template, parameters_schema
+from spawner.catalog.template import Template, TemplateError, load_template, parameters_schema
 
 SOUND: dict[str, Any] = {
     "title": "Mine",

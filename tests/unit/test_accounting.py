@@ -1,4 +1,4 @@
-"""Slurm's accounting: what a real one answered, and what is said to it."""
+"""Slurm's accounting: recorded responses, and the commands sent to it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spawner import parse_accounting as parse
-from spawner.parse import BadOutput
-from spawner.parse_accounting import InUse, JobTime
+from spawner.slurm import parse_accounting as parse
+from spawner.slurm.parse import BadOutput
+from spawner.slurm.parse_accounting import InUse, JobTime
 
 RECORDED = Path(__file__).parent.parent / "data/slurm/22.05.8"
 
@@ -57,7 +57,7 @@ def test_how_the_cluster_is_set_up() -> None:
 def test_what_running_jobs_hold() -> None:
     found = parse.parse_in_use(recorded("in_use.txt"))
     assert found["research", "bob"] == InUse(1, {"v100": 1}, 1, 64, 1)
-    assert found["research", ""].gpus == 1  # the account's own counts its users'
+    assert found["research", ""].gpus == 1  # the account's own usage includes its users'
     assert found["root", "root"] == InUse()
 
 
@@ -66,7 +66,7 @@ def test_each_run_of_a_job_that_began() -> None:
     started = datetime(2026, 11, 22, 5, 43, 22, tzinfo=UTC)
     assert found[-1] == JobTime("bob", "research", started, None, gpus=1, cpus=1)
     assert all(job.start for job in found)
-    assert len(found) < len(recorded("job_times.txt").splitlines())  # some never began
+    assert len(found) < len(recorded("job_times.txt").splitlines())  # some never started
 
 
 def test_what_was_refused_is_one_sentence_without_what_helps_at_a_terminal() -> None:

@@ -1,4 +1,4 @@
-"""Acts that run beside their loop: one at a time for each thing, and none that fails in silence."""
+"""Tasks that run beside their loop: one at a time per key, with failures reported."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 import pytest
 from structlog.testing import capture_logs
 
+from portal.background.keyed_tasks import AGAIN, KeyedTasks
 from portal.metrics import Metrics
-from portal.services.slurm.acts import AGAIN, Acts
 from spawner.errors import Unreachable
 
 pytestmark = pytest.mark.anyio
@@ -18,11 +18,13 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 class Stand:
-    """Acts, and how often one has ended; `failed` counts those that didn't come off."""
+    """Tasks, and how many have ended; `failed` counts the unsuccessful ones."""
 
     def __init__(self) -> None:
         self.metrics, self.ended = Metrics(), asyncio.Queue[None]()
-        self.acts = Acts(lambda: self.ended.put_nowait(None), self.metrics.background_failures)
+        self.acts = KeyedTasks(
+            lambda: self.ended.put_nowait(None), self.metrics.background_failures
+        )
 
     def failed(self, word: str) -> float | None:
         name = "portal_background_failures_total"

@@ -1,4 +1,4 @@
-"""The pool of launchers against launchers that misbehave: sudo is played by a script.
+"""The launcher pool against misbehaving launchers; a script replaces sudo.
 
 With the real sudo, launcher and Slurm: tests/cluster/test_launcher.py.
 """
@@ -14,19 +14,21 @@ from typing import Any
 
 import pytest
 
-from spawner import agent, channel, request_id
-from spawner.agent import Agents
+from spawner import request_id
 from spawner.errors import (
     BadRequest,
     HomeUnavailable,
+    JobNotFound,
     LauncherUnavailable,
-    NotFound,
     PathRefused,
     Rejected,
     SpawnerError,
     Unreachable,
 )
-from spawner.model import JobSpec, Resources
+from spawner.launcher import connection
+from spawner.launcher import pool as agent
+from spawner.launcher.pool import LauncherPool
+from spawner.slurm.model import JobSpec, Resources
 from tests.patience import until
 
 pytestmark = pytest.mark.anyio
@@ -40,7 +42,7 @@ with open(sys.argv[0] + ".log", "a") as log: log.write(json.dumps(sys.argv[1:]) 
 hello = {"hello": 1, "uid": 20001, "gid": 20001, "username": name, "home": "/home/" + name,
          "shell": "/bin/bash"}
 """
-# Named behaviours of a launcher.
+# named behaviors of a launcher
 ANSWERS = """
 say(hello)
 for line in sys.stdin:
@@ -75,19 +77,19 @@ sys.stdin.read()
 
 
 class Sudo:
-    """A script in place of sudo; `agents` makes a pool that uses it."""
+    """A script that replaces sudo; `agents` creates a pool that uses it."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "sudo"
-        self.pools: list[Agents] = []
+        self.pools: list[LauncherPool] = []
 
     def behave(self, behaviour: str) -> None:
         self.path.write_text(f"#!{sys.executable} -IS\n{GREETS}\n{behaviour}\n")
         self.path.chmod(0o755)
 
-    def agents(self, behaviour: str, idle_s: float = 60.0) -> Agents:
+    def agents(self, behaviour: str, idle_s: float = 60.0) -> LauncherPool:
         self.behave(behaviour)
-        pool = Agents("/opt/launcher", self.path, idle_s=idle_s)
+        pool = LauncherPool("/opt/launcher", self.path, idle_s=idle_s)
         self.pools.append(pool)
         return pool
 
@@ -105,6 +107,17 @@ async def sudo(tmp_path: Path) -> AsyncIterator[Sudo]:
         await asyncio.gather(*(left.wait() for left in pool._left))
 
 
+async def test_sudo_gets_a_short_environment_and_never_an_empty_one(
+    sudo: Sudo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some builds of sudo crash on an empty environment; the portal's own variables are not
+    passed."""
+    monkeypatch.setenv("PORTAL_SECRET_OF_THIS_TEST", "secret")
+    agents = sudo.agents(ANSWERS.replace("RESULT", "dict(os.environ)"))
+    answer = await agents.call("alice", "ping")
+    assert answer.keys() == {"PATH", "LANG"}
+
+
 async def test_sudo_is_asked_for_one_program_as_one_user(sudo: Sudo) -> None:
     agents = sudo.agents(ECHOES)
     info = await agents.info("alice")
@@ -118,7 +131,7 @@ async def test_a_launcher_hears_for_which_request_and_not_for_its_first_one_only
     agents = sudo.agents(ECHOES)
 
     async def asked() -> str:
-        name = request_id.begin()
+        name = request_id.set_request_id()
         answer = await agents.call("alice", "ping")
         assert answer["asked"]["request"] == name
         return name
@@ -136,7 +149,7 @@ async def test_each_operation_is_measured(sudo: Sudo, tmp_path: Path) -> None:
 
     sudo.behave(FAILS)
     for path in (sudo.path, tmp_path / "nowhere"):
-        agents = Agents("/opt/launcher", path, measure=measure)
+        agents = LauncherPool("/opt/launcher", path, measure=measure)
         sudo.pools.append(agents)
         with pytest.raises(SpawnerError):
             await agents.call("alice", "submit", error={"type": "NotFound", "message": "No."})
@@ -188,11 +201,11 @@ async def test_one_that_was_killed_at_rest_is_replaced_unnoticed(sudo: Sudo) -> 
 
 async def test_no_sudo(tmp_path: Path) -> None:
     with pytest.raises(LauncherUnavailable, match="can't be run"):
-        await Agents("/opt/launcher", tmp_path / "nowhere").call("alice", "ping")
+        await LauncherPool("/opt/launcher", tmp_path / "nowhere").call("alice", "ping")
 
 
 async def test_never_greets(sudo: Sudo, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(channel, "START_S", 0.3)
+    monkeypatch.setattr(connection, "START_S", 0.3)
     agents = sudo.agents(NEVER_GREETS)
     with pytest.raises(LauncherUnavailable, match="does not answer"):
         await agents.call("alice", "ping")
@@ -247,7 +260,7 @@ async def test_greetings_of_someone_else(sudo: Sudo, change: dict[str, Any]) -> 
     ("kind", "error"),
     [
         ("Unreachable", Unreachable),
-        ("NotFound", NotFound),
+        ("NotFound", JobNotFound),
         ("HomeUnavailable", HomeUnavailable),
         ("PathRefused", PathRefused),
         ("BadRequest", BadRequest),
@@ -256,27 +269,27 @@ async def test_greetings_of_someone_else(sudo: Sudo, change: dict[str, Any]) -> 
 )
 async def test_errors(sudo: Sudo, kind: str, error: type[SpawnerError]) -> None:
     agents = sudo.agents(FAILS)
-    said = {"type": kind, "message": "A sentence.", "stderr": "details"}
+    refusal = {"type": kind, "message": "A sentence.", "stderr": "details"}
     with pytest.raises(error) as caught:
-        await agents.call("alice", "x", error=said)
+        await agents.call("alice", "x", error=refusal)
     assert (caught.value.message, caught.value.stderr) == ("A sentence.", "details")
 
 
 async def test_refusals_are_explained(sudo: Sudo) -> None:
     agents = sudo.agents(FAILS)
     stderr = "sbatch: error: Batch job submission failed: Invalid partition name specified"
-    said = {"type": "Rejected", "message": "Slurm refused it.", "stderr": stderr}
+    refusal = {"type": "Rejected", "message": "Slurm refused it.", "stderr": stderr}
     with pytest.raises(Rejected) as caught:
-        await agents.call("alice", "x", error=said)
+        await agents.call("alice", "x", error=refusal)
     assert caught.value.code == "invalid-partition"
     assert caught.value.message == "There is no such partition."
 
 
 async def test_long_messages_are_cut(sudo: Sudo) -> None:
     agents = sudo.agents(FAILS)
-    said = {"type": "HomeUnavailable", "message": "x" * 100_000}
+    refusal = {"type": "HomeUnavailable", "message": "x" * 100_000}
     with pytest.raises(HomeUnavailable) as caught:
-        await agents.call("alice", "x", error=said)
+        await agents.call("alice", "x", error=refusal)
     assert len(caught.value.message) <= 500
 
 

@@ -1,4 +1,4 @@
-"""Apptainer's arguments; how it is installed; apt's sources turned to another suite."""
+"""Apptainer's arguments, its installation, and apt sources redirected to another suite."""
 
 from __future__ import annotations
 
@@ -9,8 +9,14 @@ import pytest
 
 from deploy.apptainer import drop_default_capabilities, parse_os_release, relax, replace_sum
 from deploy.apptainer_elf import RefusedError
-from deploy.apptainer_sources import Source, for_suites, parse_deb822, parse_one_line, read_sources
-from spawner.apptainer import exec_argv, outermost
+from deploy.apptainer_sources import (
+    AptSource,
+    for_suites,
+    parse_deb822,
+    parse_one_line,
+    read_sources,
+)
+from spawner.containers.apptainer import exec_argv, outermost
 
 DEB822 = """\
 # the release itself
@@ -116,7 +122,7 @@ def test_a_machine_without_the_archive_says_so() -> None:
     assert for_suites(only, "stable", ["sid-security"]) == []
     with pytest.raises(ValueError, match="no apt source"):
         for_suites(only, "bookworm", ["sid"])
-    assert for_suites([Source(("u",), ("bookworm",), ("contrib",))], "x", []) == []
+    assert for_suites([AptSource(("u",), ("bookworm",), ("contrib",))], "x", []) == []
 
 
 def test_os_release_is_read_with_and_without_quotes() -> None:

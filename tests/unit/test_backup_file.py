@@ -1,4 +1,4 @@
-"""A backup's file: what is written is read back, and nothing that was changed passes."""
+"""A backup's file: content survives a round trip, and any modification is detected."""
 
 import gzip
 import hashlib
@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from portal.backup_file import (
+from portal.backup.archive import (
     DATABASE,
     MANIFEST,
+    ArchiveMember,
     BackupError,
     Manifest,
-    Member,
     new_file,
     read,
     take_database,
@@ -26,9 +26,9 @@ SECRET = b"a secret of thirty-two characters"
 COPY = bytes(range(256)) * 9000
 
 
-def member(name: str, data: bytes) -> Member:
+def member(name: str, data: bytes) -> ArchiveMember:
     digest = hashlib.sha256(data).hexdigest()
-    return Member(name=name, size=len(data), sha256=digest, mode=0o600, owner="a", group="b")
+    return ArchiveMember(name=name, size=len(data), sha256=digest, mode=0o600, owner="a", group="b")
 
 
 def manifest(**members: bytes) -> Manifest:
@@ -80,7 +80,7 @@ def test_no_file_is_written_over(file: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("part", [0.001, 0.1, 0.5, 0.9, 0.999])
 def test_a_byte_that_was_changed_is_found(file: Path, part: float) -> None:
     data = bytearray(gzip.decompress(file.read_bytes()))
-    # the end of a tar is zeros that nobody reads
+    # a tar ends with zeros that are never read
     data[int(len(data.rstrip(b"\0")) * part)] ^= 0xFF
     file.write_bytes(gzip.compress(bytes(data)))
     with pytest.raises(BackupError, match=str(file)):
@@ -104,7 +104,7 @@ def packed(file: Path, **members: bytes) -> Path:
     return file
 
 
-def said(**members: bytes) -> bytes:
+def make_manifest(**members: bytes) -> bytes:
     return manifest(**members).model_dump_json().encode()
 
 
@@ -113,10 +113,13 @@ def said(**members: bytes) -> bytes:
     [
         ({"notes": b"hello"}, "its manifest is missing"),
         ({"manifest": b"{}"}, "that this portal can't read"),
-        ({"manifest": said(secret=SECRET)}, "secret is missing in it"),
-        ({"manifest": said(), "other": b"x"}, "holds other, which its manifest doesn't"),
-        ({"manifest": said(secret=SECRET), "secret": SECRET[:-1] + b"!"}, "secret isn't what"),
-        ({"manifest": said(secret=COPY), "secret": COPY}, "secret is too large"),
+        ({"manifest": make_manifest(secret=SECRET)}, "secret is missing in it"),
+        ({"manifest": make_manifest(), "other": b"x"}, "holds other, which its manifest doesn't"),
+        (
+            {"manifest": make_manifest(secret=SECRET), "secret": SECRET[:-1] + b"!"},
+            "secret isn't what",
+        ),
+        ({"manifest": make_manifest(secret=COPY), "secret": COPY}, "secret is too large"),
     ],
 )
 def test_a_foreign_file_is_refused_with_a_sentence(

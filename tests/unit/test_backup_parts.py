@@ -1,15 +1,15 @@
-"""What a backup takes along, and what PostgreSQL's programs are told."""
+"""The content of a backup, and the arguments of PostgreSQL's programs."""
 
 from pathlib import Path
 
 import pytest
 
-from portal import backup_postgresql, backup_sqlite
-from portal.backup import SECRET_FILES
-from portal.backup_file import BackupError
-from portal.settings import Settings
+from portal.backup import postgresql, sqlite
+from portal.backup.archive import BackupError
+from portal.backup.create import SECRET_FILES
+from portal.config.settings import Settings
 
-# Files that the settings name and that can be had again.
+# files named by settings that can be obtained again
 NO_SECRETS = {
     "ldap_ca_file",
     "smtp_ca_file",
@@ -33,14 +33,14 @@ def test_every_file_of_the_settings_is_taken_along_or_known_to_be_no_secret() ->
 def test_a_database_that_is_put_aside_keeps_its_log(tmp_path: Path) -> None:
     for side in ("", "-wal", "-shm"):
         (tmp_path / f"portal.db{side}").write_text(side)
-    aside = backup_sqlite.put_aside(tmp_path / "portal.db")
+    aside = sqlite.put_aside(tmp_path / "portal.db")
     found = {file.name: file.read_text() for file in tmp_path.iterdir()}
     assert found == {f"{aside.name}{side}": side for side in ("", "-wal", "-shm")}
 
 
 @pytest.fixture
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A psql that says what it was told, its password file included."""
+    """A fake psql that prints its arguments and its password file."""
     file = tmp_path / "psql"
     file.write_text(
         "#!/bin/sh\n"
@@ -59,23 +59,23 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_password_is_in_a_file_and_never_an_argument() -> None:
     url = "postgresql+psycopg://portal:s3cr%3At@db.example:5433/portal?sslmode=require"
     with pytest.raises(BackupError) as refused:
-        backup_postgresql.Server(url).is_empty()
-    said = str(refused.value)
-    arguments, _, rest = said.partition(" PGDATABASE=")
+        postgresql.PostgresServer(url).is_empty()
+    message = str(refused.value)
+    arguments, _, rest = message.partition(" PGDATABASE=")
     assert "s3cr" not in arguments
     for part in ("PGHOST=db.example", "PGPORT=5433", "PGUSER=portal", "PGSSLMODE=require"):
         assert part in rest
     assert r"600 *:*:*:*:s3cr\:t" in rest
-    assert said.startswith("psql on portal at db.example:5433 failed: ")
+    assert message.startswith("psql on portal at db.example:5433 failed: ")
 
 
 @pytest.mark.usefixtures("program")
 def test_what_the_programs_can_not_be_told_is_refused() -> None:
     with pytest.raises(BackupError, match="database_url says keepalives"):
-        backup_postgresql.Server("postgresql+psycopg://db/portal?keepalives=1").is_empty()
+        postgresql.PostgresServer("postgresql+psycopg://db/portal?keepalives=1").is_empty()
 
 
 def test_missing_programs_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(BackupError, match="psql can't be run: install PostgreSQL's client"):
-        backup_postgresql.Server("postgresql+psycopg://db/portal").is_empty()
+        postgresql.PostgresServer("postgresql+psycopg://db/portal").is_empty()

@@ -1,4 +1,4 @@
-"""The measurements' own arithmetic: percentiles, verdicts, where an answer ends, what counts."""
+"""The benchmarks' arithmetic: percentiles, verdicts, the end of a response, counted commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a benchmark left, held against what its template says; and everybody's figures together."""
+"""Benchmark results, validated against their template and aggregated over all users."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portal.services.jobs import benchmark_figures
-from portal.services.jobs.benchmark_figures import headlines, summed
-from spawner.benchmarks import MAX_FIGURES, Benchmark, Results, problems, read_results
-from spawner.templates import load_templates
+from portal.services.benchmarks import figures
+from portal.services.benchmarks.figures import headlines, summed
+from spawner.catalog.benchmarks import MAX_FIGURES, Benchmark, Results, problems, read_results
+from spawner.catalog.template import load_templates
 
 MATMUL = Benchmark(
     {"precision": ("fp32", "fp16"), "size": ()}, {"GFLOPS": "GFLOPS", "ms": "ms"}, ("tf32",)
@@ -41,18 +41,18 @@ def test_figures_with_labels_units_and_what_is_better() -> None:
 @pytest.mark.parametrize(
     "row",
     [
-        ["<b>fp32</b>", 64, 1.0, 1.0],  # none of the template's words
+        ["<b>fp32</b>", 64, 1.0, 1.0],  # not a name from the template
         ["fp32", "alice was here", 1.0, 1.0],
         ["fp32", True, 1.0, 1.0],
         ["fp32", None, 1.0, 1.0],
         [["fp32"], 64, 1.0, 1.0],
-        ["fp32", 64, 1.0],  # not a whole row
+        ["fp32", 64, 1.0],  # incomplete row
         {"precision": "fp32"},
         "fp32",
-        ["fp32", 64, None, None],  # what the GPU can't do
+        ["fp32", 64, None, None],  # unsupported by the GPU
         ["fp32", 64, "1.0", False],
         ["fp32", 64, -1.0, float("nan")],
-        ["fp32", 64, 0.0, 0],  # measured nothing
+        ["fp32", 64, 0.0, 0],  # no measurement
         ["fp32", 64, float("inf"), 10**400],
         ["fp32", 2**70, 1.0, 1.0],
     ],
@@ -90,8 +90,8 @@ def test_so_many_figures_and_no_more() -> None:
 
 
 def test_a_devices_name_is_short_and_can_be_shown() -> None:
-    for said, shown in (("A\x1b[31m\0", "A\ufffd[31m\ufffd"), ("x" * 999, "x" * 100), (7, None)):
-        data = left([], about={"device": said})
+    for output, shown in (("A\x1b[31m\0", "A\ufffd[31m\ufffd"), ("x" * 999, "x" * 100), (7, None)):
+        data = left([], about={"device": output})
         assert read_results(data, MATMUL, {}).device == shown
     assert read_results(left([], about=["device"]), MATMUL, {}).device is None
 
@@ -115,12 +115,12 @@ def test_every_shipped_benchmark_says_what_it_measures() -> None:
     assert tagged == {template.name for template in found if template.benchmark}
 
 
-# --- everybody's ------------------------------------------------------------------------------
+# --- all users --------------------------------------------------------------------------------
 
 
 @dataclass
 class Run:
-    """A row, as it is summed."""
+    """A row, as it is aggregated."""
 
     value: float
     user_id: str = "alice"
@@ -158,19 +158,19 @@ def test_of_a_time_the_shortest_is_the_best() -> None:
 def test_only_what_is_alike_is_put_together() -> None:
     runs = [
         Run(1), Run(2, gpus=2), Run(3, nodes=2, gpus=2), Run(4, gpu_type="a100"), Run(5, size=128),
-        Run(6, gpu_type=None, gpus=0), Run(7, gpu_type=None, gpus=1),  # of unknown type: left out
+        Run(6, gpu_type=None, gpus=0), Run(7, gpu_type=None, gpus=1),  # of unknown type: omitted
     ]  # fmt: skip
     assert sorted(figure.median for figure in summed(runs)) == [1, 2, 3, 4, 5, 6]
 
 
 def test_one_person_crowds_nobody_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Figures under ever new numbers of one's own leave those of others where they are."""
-    monkeypatch.setattr(benchmark_figures, "MOST_SORTS", 4)
+    """Results under ever new parameters of one user leave other users' results in place."""
+    monkeypatch.setattr(figures, "MOST_SORTS", 4)
     forged = [Run(1, "mallory", size=1000 + n) for n in range(50)]
     honest = [Run(2, "alice", size=8), Run(3, "bob", size=8), Run(4, "carol", size=16)]
     found = summed([*forged, *honest])
     assert [one.labels["size"] for one in found] == [8, 16, 1000, 1001]
-    monkeypatch.setattr(benchmark_figures, "MOST_OF_A_RUN", 0)
+    monkeypatch.setattr(figures, "MOST_OF_A_RUN", 0)
     assert summed(honest) == []
 
 

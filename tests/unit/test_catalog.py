@@ -1,4 +1,4 @@
-"""The catalog: what is shipped is sound, and what is not says which file and which field."""
+"""The catalog: the shipped one is valid, and errors name the file and the field."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 import yaml
 
-from spawner.catalog import (
+from spawner.catalog.environment import (
     SCHEMA,
     SHIPPED,
     Catalog,
@@ -19,10 +19,10 @@ from spawner.catalog import (
     Places,
     availability,
 )
-from spawner.catalog import load_environment as load
-from spawner.kernels import KernelPlace, kernel_env
-from spawner.model import Resources
-from spawner.runtimes import Container
+from spawner.catalog.environment import load_environment as load
+from spawner.containers.kernels import KernelPlace, kernel_env
+from spawner.containers.runtimes import Container
+from spawner.slurm.model import Resources
 
 SOUND: dict[str, Any] = {
     "title": "Mine",

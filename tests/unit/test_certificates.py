@@ -1,4 +1,4 @@
-"""Which program gets which certificate, and how rows that have one are connected to."""
+"""The certificates issued per program, and connections to rows that have one."""
 
 import dataclasses
 from datetime import UTC, datetime, timedelta
@@ -10,15 +10,15 @@ import pytest
 from cryptography import x509
 from jupyterhub.spawner import SpawnException
 
+from portal.context import AppContext
 from portal.errors import InvalidInput, Unavailable
 from portal.models import Session, Tensorboard
 from portal.node_ca import open_ca
-from portal.parts import Parts
-from portal.services.sessions import certificates
 from portal.services.sessions.servers import url_of
-from spawner.hub import Answer, _url
-from spawner.model import JobInfo, SlurmState
-from spawner.node.identity import Identity
+from portal.services.slurm import certificates
+from spawner.jupyterhub.plugin import PortalAnswer, _server_url
+from spawner.node.identity import NodeIdentity
+from spawner.slurm.model import JobInfo, SlurmState
 from tests.unit.test_node_ca import settings
 
 NAME = "s.session.portal.internal"
@@ -26,9 +26,9 @@ INFO = JobInfo(job_id=1, user="alice", name="s1", state=SlurmState.RUNNING, slur
 HUB = "http://127.0.0.1:8081/hub/"
 
 
-def parts(folder: Path, **changes: Any) -> Parts:
+def parts(folder: Path, **changes: Any) -> AppContext:
     chosen = settings(folder, **changes)
-    return cast(Parts, SimpleNamespace(settings=chosen, node_ca=open_ca(chosen)))
+    return cast(AppContext, SimpleNamespace(settings=chosen, node_ca=open_ca(chosen)))
 
 
 def end_of(certificate: str | None) -> datetime:
@@ -49,7 +49,7 @@ def test_names_are_of_the_session_and_of_the_run() -> None:
 def test_it_is_good_for_as_long_as_the_job_may_take_and_an_hour_more(tmp_path: Path) -> None:
     now = datetime.now(UTC)
     info = dataclasses.replace(INFO, start_time=now, time_limit_minutes=240)
-    end = end_of(certificates.first(parts(tmp_path), NAME, Identity().request, info))
+    end = end_of(certificates.first(parts(tmp_path), NAME, NodeIdentity().request, info))
     assert near(end, now + timedelta(hours=5))
 
 
@@ -57,16 +57,16 @@ def test_it_is_good_for_as_long_as_the_job_may_take_and_an_hour_more(tmp_path: P
 def test_it_is_never_good_for_long(tmp_path: Path, minutes: int | None) -> None:
     now = datetime.now(UTC)
     info = dataclasses.replace(INFO, start_time=now, time_limit_minutes=minutes)
-    end = end_of(certificates.first(parts(tmp_path), NAME, Identity().request, info))
+    end = end_of(certificates.first(parts(tmp_path), NAME, NodeIdentity().request, info))
     assert near(end, now + timedelta(days=7, hours=1))
 
 
 def test_none_for_who_asks_for_none_and_where_none_is_wanted(tmp_path: Path) -> None:
     assert certificates.first(parts(tmp_path), NAME, None, INFO) is None
     off = parts(tmp_path, node_tls=False)
-    assert certificates.first(off, NAME, Identity().request, INFO) is None
-    # one that ends soon is replaced all the same: what runs goes on as it began
-    assert certificates.signed(off, NAME, Identity().request, INFO)
+    assert certificates.first(off, NAME, NodeIdentity().request, INFO) is None
+    # certificates that end soon are still renewed: running programs keep using TLS
+    assert certificates.signed(off, NAME, NodeIdentity().request, INFO)
 
 
 def test_what_is_no_request_is_bad_input(tmp_path: Path) -> None:
@@ -92,8 +92,8 @@ def test_the_hub_looks_at_a_plain_server_and_at_itself_for_one_that_proves_its_n
     proven = Session(id="s", target_host="10.77.0.11", target_port=40123, tls_name=NAME)
     assert url_of(plain) == "http://10.77.0.11:40123"
     assert url_of(proven) == "https://10.77.0.11:40123"
-    assert _url(Answer(200, {"url": url_of(plain)}), HUB) == "http://10.77.0.11:40123"
-    assert _url(Answer(200, {"url": url_of(proven)}), HUB) == "http://127.0.0.1:8081"
+    assert _server_url(PortalAnswer(200, {"url": url_of(plain)}), HUB) == "http://10.77.0.11:40123"
+    assert _server_url(PortalAnswer(200, {"url": url_of(proven)}), HUB) == "http://127.0.0.1:8081"
     for status, url in ((404, url_of(proven)), (200, "https://10.77.0.11"), (200, "ftp://x:1")):
         with pytest.raises(SpawnException):
-            _url(Answer(status, {"url": url}), HUB)
+            _server_url(PortalAnswer(status, {"url": url}), HUB)

@@ -1,4 +1,4 @@
-"""Signals wake who listens to their topic, are kept between waits, and leave nothing behind."""
+"""Signals wake the listeners of their topic, are kept between waits, and leave nothing behind."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import asyncio
 
 import pytest
 
-from portal.services.changes import Changes
+from portal.background.notifier import Notifier
 
 pytestmark = pytest.mark.anyio
 
 
 async def test_a_signal_between_two_waits_is_kept() -> None:
-    changes = Changes()
+    changes = Notifier()
     async with changes.listen("alice") as listener:
         changes.notify("alice")
         assert await listener.wait(5)
@@ -20,7 +20,7 @@ async def test_a_signal_between_two_waits_is_kept() -> None:
 
 
 async def test_only_the_topics_listened_to_wake() -> None:
-    changes = Changes()
+    changes = Notifier()
     async with changes.listen("alice", "cluster") as listener:
         changes.notify("bob")
         assert not await listener.wait(0.01)
@@ -30,7 +30,7 @@ async def test_only_the_topics_listened_to_wake() -> None:
 
 
 async def test_whoever_waits_is_let_go_at_the_end() -> None:
-    changes = Changes()
+    changes = Notifier()
     async with changes.listen("alice") as listener:
         waiting = asyncio.create_task(listener.wait(60))
         await asyncio.sleep(0)
@@ -40,7 +40,7 @@ async def test_whoever_waits_is_let_go_at_the_end() -> None:
 
 
 async def test_nothing_is_kept_of_those_who_left() -> None:
-    changes = Changes()
+    changes = Notifier()
     async with changes.listen("alice"):
         pass
     assert not changes._waiting

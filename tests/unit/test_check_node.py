@@ -1,4 +1,4 @@
-"""What `portal check --as` makes of the words of its job, and of clocks."""
+"""The interpretation of the job's report, and of clocks, by `portal check --as`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from portal.check_clocks import AT, skewed
-from portal.check_node import MARK, Look, _job, findings
-from portal.cli import MOST_SAID, _line
-from portal.settings import Settings
+from portal.cli.main import MAX_TEXT, _format_finding
+from portal.config.settings import Settings
+from portal.health.clocks import AT, skewed
+from portal.health.node import MARK, NodeReport, _run_job, findings
 from spawner.errors import LauncherUnavailable, SpawnerError, Unreachable
-from spawner.node import look
+from spawner.node import preflight
 from spawner.sources import edition
 
 NOW = 1_790_000_000.0
@@ -25,6 +25,7 @@ HUB = {"status": 200, "type": "application/json", "date": NOW, "here": NOW}
 def settings(tmp_path: Path) -> Settings:
     values: dict[str, Any] = {
         "public_url": "https://portal.example.org",
+        "same_origin_content": True,
         "node_url": "http://head.cluster:8002",
         "state_dir": tmp_path,
         "hub_token_file": tmp_path / "x",
@@ -46,22 +47,22 @@ def seen(**changes: Any) -> dict[str, Any]:
 
 
 def problems(settings: Settings, text: str) -> dict[str, str]:
-    found = findings(settings, "alice", Look(text))
+    found = findings(settings, "alice", NodeReport(text))
     assert all(finding.advice for finding in found if finding.problem)
     return {finding.what: finding.problem for finding in found if finding.problem}
 
 
-def said(**changes: Any) -> str:
+def make_report(**changes: Any) -> str:
     return f"a prolog's words\n{MARK}{json.dumps(seen(**changes))}\nan epilog's"
 
 
 def test_the_marks_are_one() -> None:
-    assert look.MARK == MARK
+    assert preflight.MARK == MARK
 
 
 def test_a_node_that_is_well(settings: Settings) -> None:
-    assert problems(settings, said()) == {}
-    assert len(findings(settings, "alice", Look(said()))) == 7
+    assert problems(settings, make_report()) == {}
+    assert len(findings(settings, "alice", NodeReport(make_report()))) == 7
 
 
 @pytest.mark.parametrize(
@@ -81,7 +82,7 @@ def test_a_node_that_is_well(settings: Settings) -> None:
 def test_what_is_wrong_with_a_node(
     settings: Settings, changes: dict[str, Any], what: str, words: str
 ) -> None:
-    found = problems(settings, said(**changes))
+    found = problems(settings, make_report(**changes))
     assert list(found) == [what]
     assert words in found[what]
 
@@ -90,7 +91,7 @@ def test_a_certificate_that_nodes_do_not_know(settings: Settings) -> None:
     refused = {"error": "certificate verify failed: unable to get local issuer certificate"}
     (finding,) = [
         one
-        for one in findings(settings, "alice", Look(said(portal=refused)))
+        for one in findings(settings, "alice", NodeReport(make_report(portal=refused)))
         if one.what == "portal from the nodes"
     ]
     assert "node_url_ca_file" in finding.advice
@@ -100,8 +101,8 @@ def test_a_certificate_that_nodes_do_not_know(settings: Settings) -> None:
     "text",
     [
         *(f"{MARK}{{", f"{MARK}[]", f"{MARK}{{}}", MARK),
-        said(portal={**PORTAL, "date": 10**400}),
-        said(portal={**PORTAL, "here": "now"}),
+        make_report(portal={**PORTAL, "date": 10**400}),
+        make_report(portal={**PORTAL, "here": "now"}),
     ],
 )
 def test_words_that_are_none_of_ours(settings: Settings, text: str) -> None:
@@ -109,14 +110,16 @@ def test_words_that_are_none_of_ours(settings: Settings, text: str) -> None:
 
 
 def test_a_job_that_came_to_nothing(settings: Settings) -> None:
-    found = findings(settings, "alice", Look(problem="the job failed on node01: x", advice="y"))
+    found = findings(
+        settings, "alice", NodeReport(problem="the job failed on node01: x", advice="y")
+    )
     assert [(one.what, one.problem) for one in found] == [
         ("job as alice", "the job failed on node01: x")
     ]
 
 
 class Job:
-    """A launcher and a Slurm in which a job has ended well, but for what fails."""
+    """A launcher and a Slurm in which a job has succeeded, except for the given failures."""
 
     def __init__(self, **fails: SpawnerError) -> None:
         self.fails = fails
@@ -125,12 +128,12 @@ class Job:
     async def submit(self, *_: Any) -> int:
         return 7
 
-    async def jobs(self) -> list[Any]:
-        self._unless("jobs")
+    async def find(self, _job_id: int) -> list[Any]:
+        self._unless("find")
         return []
 
     async def read(self, *_: Any) -> tuple[bytes, int, int]:
-        return said().encode(), 0, 0
+        return make_report().encode(), 0, 0
 
     async def forget(self, *_: Any) -> None:
         self.forgotten += 1
@@ -146,17 +149,17 @@ class Job:
     "fails",
     [
         {},
-        {"jobs": Unreachable("Nobody there.")},
-        {"forget": LauncherUnavailable("Nobody there.")},
-        {"jobs": Unreachable("Nobody."), "forget": LauncherUnavailable("Nobody there.")},
+        {"find": Unreachable("No answer.")},
+        {"forget": LauncherUnavailable("No answer.")},
+        {"find": Unreachable("No answer."), "forget": LauncherUnavailable("No answer.")},
     ],
 )
 async def test_whatever_fails_is_said_and_the_folder_goes(
     settings: Settings, fails: dict[str, SpawnerError]
 ) -> None:
     world: Any = Job(**fails)
-    found = await _job(settings, world, world, "alice", "/home/alice")
-    problem = "job 7 was lost sight of: Nobody there." if fails else None
+    found = await _run_job(settings, world, world, "alice", "/home/alice")
+    problem = "job 7 was lost sight of: No answer." if fails else None
     assert (found.problem, bool(found.text), world.forgotten) == (problem, not fails, 1)
 
 
@@ -180,12 +183,12 @@ def test_the_controllers_own_time(text: str, epoch: str | None) -> None:
 
 
 def test_a_node_looks_without_failing(tmp_path: Path) -> None:
-    """Nobody listens there; nothing else is there either."""
-    wishes = {
+    """Nothing listens at the address, and the other paths do not exist either."""
+    bodies = {
         "node_url": "http://127.0.0.1:9", "ca": None, "folders": [str(tmp_path), "/nonexistent"],
         "programs": ["/bin/true", "/nonexistent"],
     }  # fmt: skip
-    found = look.look(wishes)
+    found = preflight.run_checks(bodies)
     assert found["folders"] == {str(tmp_path): True, "/nonexistent": False}
     assert found["programs"] == {"/bin/true": found["programs"]["/bin/true"], "/nonexistent": None}
     assert found["programs"]["/bin/true"] is not None
@@ -195,13 +198,14 @@ def test_a_node_looks_without_failing(tmp_path: Path) -> None:
 
 def test_what_a_job_says_does_nothing_to_a_terminal(settings: Settings) -> None:
     forged = {"/opt/\x1b[2J\x9b8m" + "x" * 10_000: False}
-    lines = [_line(one) for one in findings(settings, "alice", Look(said(folders=forged)))]
+    found = findings(settings, "alice", NodeReport(make_report(folders=forged)))
+    lines = [_format_finding(one) for one in found]
     (line,) = [line for line in lines if "/opt/" in line]
     assert all(letter.isprintable() or letter == "\n" for letter in line)
-    assert len(line) < 2 * MOST_SAID
+    assert len(line) < 2 * MAX_TEXT
 
 
 def test_words_that_are_too_deep_are_no_words(settings: Settings) -> None:
     text = MARK + "[" * 100_000 + "\n"
-    (one,) = findings(settings, "alice", Look(text))
+    (one,) = findings(settings, "alice", NodeReport(text))
     assert one.problem == "what the job printed can't be read"

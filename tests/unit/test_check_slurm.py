@@ -1,4 +1,4 @@
-"""What `portal check` says of Slurm's settings, on those of real ones of every version."""
+"""The results of `portal check` for Slurm's settings, recorded from every supported version."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from portal.check import comments, keeps_comments, operator
+from portal.health.check import comments, keeps_comments, operator
 
 VERSIONS = Path(__file__).parents[1] / "data/slurm/versions"
 CONFIGS = sorted(VERSIONS.glob("*/config.txt"))

@@ -1,4 +1,4 @@
-"""What `portal check` makes of what sudo says, and of one that says nothing."""
+"""The interpretation of sudo's output by `portal check`, including a sudo that never answers."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from portal import check
-from portal.settings import Settings
+from portal.config.settings import Settings
+from portal.health import check
 
 pytestmark = pytest.mark.anyio
 LAUNCHER = "/opt/portal/launcher"
 
 
 def with_sudo(folder: Path, script: str) -> Settings:
-    """Settings whose sudo is this shell script."""
+    """Return settings with this shell script as sudo."""
     path = folder / "sudo"
     path.write_text(f"#!/bin/sh\n{script}\n")
     path.chmod(0o755)
@@ -45,7 +45,7 @@ async def test_what_it_permits(tmp_path: Path, script: str, problem: str | None)
 async def test_one_that_hangs_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, may_end_it: bool
 ) -> None:
-    """Root's process by then: whoever isn't root may not end it."""
+    """The process belongs to root by then, so other accounts may not be able to end it."""
     monkeypatch.setattr(check, "SUDO_S", 0.2)
     hanging: list[subprocess.Popen[str]] = []
     kill = subprocess.Popen.kill

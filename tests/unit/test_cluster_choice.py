@@ -1,4 +1,4 @@
-"""Clusters of several checkouts on one machine choose addresses one after the other."""
+"""Clusters of several checkouts on one machine choose their addresses one after another."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from cluster import machine
-from cluster.addresses import Addresses, Listener, Taken, dumps
-from cluster.machine import choosing, forget_choice, locked, taken, write
-from cluster.paths import Paths
+from cluster.__main__ import ground_of
+from cluster.config.addresses import Addresses, Listener, Taken, dumps
+from cluster.config.paths import CHECKOUT, Paths
+from cluster.errors import ClusterError
+from cluster.host import machine
+from cluster.host.machine import choosing, forget_choice, locked, taken, write
 
 
 @pytest.fixture(autouse=True)
 def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No other cluster of this machine is known."""
+    """Hide the other clusters of this machine."""
     monkeypatch.setattr(machine, "CHOICES", tmp_path / "choices")
 
 
@@ -39,7 +41,7 @@ def test_a_choice_counts_for_other_checkouts_before_anything_listens(tmp_path: P
     here, there = cluster_in(tmp_path / "a"), cluster_in(tmp_path / "b")
     chosen(here, 17)
     assert uses(taken(there), 17)
-    assert not uses(taken(here), 17)  # its own it may have again
+    assert not uses(taken(here), 17)  # a cluster may choose its own addresses again
     chosen(here, 18)
     assert (uses(taken(there), 17), uses(taken(there), 18)) == (False, True)
     forget_choice(here)
@@ -58,9 +60,19 @@ def test_a_choice_that_failed_is_told_to_nobody(tmp_path: Path) -> None:
     here, there = cluster_in(tmp_path / "a"), cluster_in(tmp_path / "b")
     with pytest.raises(RuntimeError), choosing(here):
         raise RuntimeError("nothing is free")
-    chosen(there, 17)  # and nobody is kept waiting
+    chosen(there, 17)  # and no later choice is blocked
     assert uses(taken(here), 17)
     with locked(machine.CHOICES / "lock"):
         assert [path.name for path in machine.CHOICES.iterdir() if path.is_symlink()] == [
             there.token
         ]
+
+
+def test_a_cluster_of_an_older_version_says_what_to_do(tmp_path: Path) -> None:
+    paths = cluster_in(tmp_path)
+    paths.description.parent.mkdir(parents=True, exist_ok=True)
+    paths.description.write_text((CHECKOUT / "cluster/cluster.toml").read_text())
+    ports = {"public": 8000, "portal": 8001, "hub": 8081}
+    write(paths.addresses, dumps(Addresses("loopback", "127.9.0.0/24", ports)))
+    with pytest.raises(ClusterError, match=r"no port for notebooks, tensorboards\. .*make down"):
+        ground_of(paths)

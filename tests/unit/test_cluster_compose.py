@@ -1,4 +1,4 @@
-"""What docker-compose.yml says, against what is rendered for it."""
+"""docker-compose.yml, compared with the configuration rendered for it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import yaml
 from cluster.compose.description import PORTALS, Project, chosen, dumps, loads
 from cluster.compose.roles import ROLES
 from cluster.compose.setup import configuration
+from cluster.config.render import base_ldif, gres_conf
+from cluster.config.render import render as rendered
 from cluster.errors import LayoutError
-from cluster.render import base_ldif, gres_conf
-from cluster.render import render as rendered
 from deploy.images_definition import load
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -23,7 +23,7 @@ COMPOSE = CHECKOUT / "docker-compose.yml"
 
 
 def defaults(text: str) -> str:
-    """As compose reads it where nothing is chosen; `$$` is a dollar."""
+    """Apply the default values as compose does without an environment; `$$` is a dollar sign."""
     inner = re.compile(r"\$\{\w+:-([^${}]*)\}")
     while inner.search(text):
         text = inner.sub(r"\1", text)
@@ -45,7 +45,7 @@ def test_slurm_is_told_the_addresses_of_the_services(
     services: dict[str, dict[str, Any]], project: Project
 ) -> None:
     addresses = project.cluster.addresses
-    told = {
+    given = {
         "slurmctld": addresses.host("slurmctld"),
         "slurmdbd": addresses.host("slurmdbd"),
         "front": addresses.head,
@@ -54,8 +54,8 @@ def test_slurm_is_told_the_addresses_of_the_services(
             for index, node in enumerate(project.cluster.layout.nodes)
         },
     }
-    networks = {name: services[name]["networks"]["cluster"]["ipv4_address"] for name in told}
-    assert networks == told
+    networks = {name: services[name]["networks"]["cluster"]["ipv4_address"] for name in given}
+    assert networks == given
     assert services["slurmctld"]["hostname"] == "slurmctld"
     assert {name for name in services if re.fullmatch(r"node\d+", name)} == {
         node.name for node in project.cluster.layout.nodes
@@ -72,11 +72,11 @@ def test_each_service_has_a_role_and_a_target(services: dict[str, dict[str, Any]
     assert set(commands) <= {*ROLES, *images}
 
 
-def test_only_one_port_is_published_and_only_on_loopback(
+def test_the_three_origins_are_published_and_only_on_loopback(
     services: dict[str, dict[str, Any]],
 ) -> None:
     published = {name: service["ports"] for name, service in services.items() if "ports" in service}
-    assert published == {"front": ["127.0.0.1:8443:8443"]}
+    assert published == {"front": [f"127.0.0.1:{port}:{port}" for port in (8443, 8444, 8445)]}
     ports = {name: services[name]["environment"]["PORTAL_LISTEN_PORT"] for name in
              ("portal", "portal-standby")}  # fmt: skip
     assert tuple(ports.values()) == PORTALS
@@ -101,9 +101,12 @@ def test_without_gpus_there_are_neither_devices_nor_limits_on_them(project: Proj
     assert not any(account.grp_tres for account in cluster.layout.accounts)
 
 
+CONTENT = {"NOTEBOOK_URL": "https://localhost:8444", "TENSORBOARD_URL": "https://localhost:8445"}
+
+
 def test_a_node_with_gpus_has_the_machines_own(project: Project) -> None:
     environment = {"NODE_CPUS": "4", "NODE_MEMORY_MB": "8192", "GPU_TYPE": "a100"}
-    environment |= {"PUBLIC_URL": "https://portal.example", "NETWORK": "10.9.8"}
+    environment |= {"PUBLIC_URL": "https://portal.example", "NETWORK": "10.9.8", **CONTENT}
     found = chosen({**environment, "NODES": "node01:2 node02"})
     assert gres_conf(found.cluster) == (
         "NodeName=node01 Name=gpu Type=a100 File=/dev/nvidia[0-1]\n"
@@ -115,7 +118,8 @@ def test_a_node_with_gpus_has_the_machines_own(project: Project) -> None:
 
 def test_what_an_operator_mistypes_is_said(project: Project) -> None:
     environment = {"NODE_CPUS": "4", "NODE_MEMORY_MB": "8192", "GPU_TYPE": "gpu"}
-    environment |= {"PUBLIC_URL": "http://localhost:8443", "NETWORK": "10.9.8", "NODES": "node01"}
+    environment |= {"NETWORK": "10.9.8", "NODES": "node01", **CONTENT}
+    environment["PUBLIC_URL"] = "http://localhost:8443"
     with pytest.raises(LayoutError, match="https"):
         chosen(environment)
     with pytest.raises(LayoutError, match="four"):
@@ -125,7 +129,7 @@ def test_what_an_operator_mistypes_is_said(project: Project) -> None:
 def test_all_containers_read_one_configuration_and_no_secret(project: Project) -> None:
     files = configuration(project, "the authority's certificate\n")
     assert {"slurm.conf", "slapd.conf", "portal.toml", "hub.toml"} <= files.keys()
-    assert "nslcd.conf" not in files  # which holds a password
+    assert "nslcd.conf" not in files  # because it contains a password
     assert files["ca.crt"].text == "the authority's certificate\n"
     assert 'public_url = "https://localhost:8443"' in files["portal.toml"].text
     hub = tomllib.loads(files["hub.toml"].text)

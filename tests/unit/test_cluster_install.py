@@ -1,7 +1,8 @@
-"""Which packages are missing, and that no daemon starts while they are installed."""
+"""Detection of missing packages, and that no daemon starts during their installation."""
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -53,3 +54,48 @@ def test_nothing_is_fetched_when_all_is_there(
     assert capsys.readouterr().out == "all packages are there\n"
     assert install.main(["--tests"]) == 0
     assert asked[1] - asked[0] == set(install.TEST_PACKAGES)
+
+
+UNIT = """[Service]
+ExecStart=/bin/true
+[Install]
+WantedBy=multi-user.target
+"""
+
+
+def unit(root: Path, name: str) -> None:
+    """Create a package's unit that is enabled on installation."""
+    folder = root / "usr/lib/systemd/system"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.service").write_text(UNIT)
+    subprocess.run(["systemctl", f"--root={root}", "--quiet", "enable", name], check=True)
+
+
+def script(root: Path, name: str) -> Path:
+    """Create a daemon with only an init script, from which systemd generates a unit."""
+    link = root / "etc/rc3.d" / f"S01{name}"
+    link.parent.mkdir(parents=True, exist_ok=True)
+    (root / "etc/init.d").mkdir(exist_ok=True)
+    (root / "etc/init.d" / name).write_text("#!/bin/sh\n")
+    link.symlink_to(f"../init.d/{name}")
+    return link
+
+
+def test_daemons_that_are_installed_do_not_start_at_the_next_boot(tmp_path: Path) -> None:
+    unit(tmp_path, "mariadb")
+    script(tmp_path, "nslcd")
+    with install.new_daemons_disabled(tmp_path):
+        for name in ("nginx", "slurmd", "cron"):
+            unit(tmp_path, name)
+    # previously enabled daemons stay enabled, as do daemons of other packages
+    assert install.enabled_daemons(tmp_path) == {"mariadb", "nslcd"}
+    wanted = tmp_path / "etc/systemd/system/multi-user.target.wants"
+    assert {path.name for path in wanted.iterdir()} == {"mariadb.service", "cron.service"}
+
+
+def test_daemons_are_disabled_after_an_installation_that_failed(tmp_path: Path) -> None:
+    unit(tmp_path, "cron")
+    with pytest.raises(KeyboardInterrupt), install.new_daemons_disabled(tmp_path):
+        unit(tmp_path, "nginx")
+        raise KeyboardInterrupt
+    assert install.enabled_daemons(tmp_path) == set()

@@ -1,4 +1,4 @@
-"""What squeue's answer and the nodes' states mean for who looks at the cluster."""
+"""The cluster overview for a viewer, from squeue's output and the nodes' states."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portal.services.cluster.ahead import ahead, is_for
 from portal.services.cluster.conditions import Condition, condition
-from portal.services.cluster.gpus import GpuUse, Share, gpu_use, people
-from portal.services.cluster.overview import Queue, look
-from portal.services.cluster.remembered import Remembered
-from spawner.model import JobInfo, NodeInfo, ReservationInfo, SlurmState
-from spawner.parse import parse_squeue
+from portal.services.cluster.gpus import GpuAllocation, NodeShare, gpu_use, people
+from portal.services.cluster.identity_cache import Remembered
+from portal.services.cluster.reservations import ahead, is_for
+from portal.services.cluster.snapshot import Queue, build_snapshot
+from spawner.slurm.model import JobInfo, NodeInfo, ReservationInfo, SlurmState
+from spawner.slurm.parse import parse_squeue
 
 RECORDED = Path(__file__).parent.parent / "data/slurm/22.05.8/squeue.txt"
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
@@ -58,8 +58,8 @@ def test_slurms_states_in_one_word(state: str, expected: Condition) -> None:
 class TestGpus:
     def test_mine_others_and_free(self) -> None:
         jobs = (job(1, gpus=(("v100", 1),)), job(2, "bob", gpus=(("gpu", 2),)))
-        assert gpu_use(NODE, jobs, "alice") == [GpuUse("v100", 4, free=1, mine=1, others=2)]
-        assert gpu_use(NODE, jobs, "carol") == [GpuUse("v100", 4, free=1, others=3)]
+        assert gpu_use(NODE, jobs, "alice") == [GpuAllocation("v100", 4, free=1, mine=1, others=2)]
+        assert gpu_use(NODE, jobs, "carol") == [GpuAllocation("v100", 4, free=1, others=3)]
 
     def test_what_a_job_did_not_say_by_node_is_whose_it_can_only_be(self) -> None:
         known = job(1, gpus=(("v100", 1),))
@@ -75,9 +75,9 @@ class TestGpus:
         assert (without.gpus, with_two.gpus) == ((), (("v100", 2),))
         node = replace(NODE, gpus_allocated={"v100": 2})
         mine, bobs = replace(without, uuid="of-a-session"), job(2, "bob", gpus=())
-        assert gpu_use(node, (mine, bobs), "alice") == [GpuUse("v100", 4, free=2, others=2)]
+        assert gpu_use(node, (mine, bobs), "alice") == [GpuAllocation("v100", 4, free=2, others=2)]
         assert gpu_use(node, (mine,), "alice")[0].mine == 0
-        assert people(node, (mine, bobs)) == {"alice": Share(1, 0), "bob": Share(1, 2)}
+        assert people(node, (mine, bobs)) == {"alice": NodeShare(1, 0), "bob": NodeShare(1, 2)}
         foreign = replace(mine, uuid=None)
         assert gpu_use(node, (foreign, bobs), "alice")[0].unclear == 2
 
@@ -100,11 +100,18 @@ class TestGpus:
 
     def test_who_has_what_of_a_node(self) -> None:
         known = job(1, gpus=(("v100", 1),))
-        assert people(NODE, (known, job(2, "bob"))) == {"alice": Share(1, 1), "bob": Share(1, 2)}
+        assert people(NODE, (known, job(2, "bob"))) == {
+            "alice": NodeShare(1, 1),
+            "bob": NodeShare(1, 2),
+        }
         both = people(NODE, (known, job(2, "bob"), job(3, "carol"), job(4, "carol")))
-        assert both == {"alice": Share(1, 1), "bob": Share(1, None), "carol": Share(2, None)}
+        assert both == {
+            "alice": NodeShare(1, 1),
+            "bob": NodeShare(1, None),
+            "carol": NodeShare(2, None),
+        }
         none_left = replace(NODE, gpus_allocated={"v100": 1})
-        assert people(none_left, (known, job(2, "bob"), job(3, "carol")))["bob"] == Share(1, 0)
+        assert people(none_left, (known, job(2, "bob"), job(3, "carol")))["bob"] == NodeShare(1, 0)
 
     @given(
         st.integers(0, 8),
@@ -133,7 +140,7 @@ class TestGpus:
 
 class TestQueue:
     def test_places_are_in_the_order_of_priority_and_tasks_count(self) -> None:
-        found = look(
+        found = build_snapshot(
             of(
                 waits(1, "bob"),
                 waits(2, "bob", tasks=(0, 1, 2), array_job_id=2),
@@ -151,24 +158,31 @@ class TestQueue:
         ["JobHeldUser", "Dependency", "AssocGrpGRES", "QOSMaxJobsPerUserLimit", "BeginTime"],
     )
     def test_who_waits_for_something_else_is_in_nobodys_way(self, reason: str) -> None:
-        found = look(of(waits(1, "bob", reason=reason), waits(2)))
+        found = build_snapshot(of(waits(1, "bob", reason=reason), waits(2)))
         assert found.queues["gpu"] == Queue(in_line=1, aside=1)
         assert [one.ahead for one in found.waiting["bob"]["gpu"]] == [None]
         assert [one.ahead for one in found.waiting["alice"]["gpu"]] == [0]
 
     def test_a_job_may_wait_in_several_partitions(self) -> None:
-        found = look(of(waits(1, "bob"), waits(2, partition="debug,gpu")))
+        found = build_snapshot(of(waits(1, "bob"), waits(2, partition="debug,gpu")))
         places = {name: jobs[0].ahead for name, jobs in found.waiting["alice"].items()}
         assert places == {"debug": 0, "gpu": 1}
 
     def test_what_has_ended_is_nowhere(self) -> None:
-        found = look(of(job(1, state=SlurmState.ENDED)))
+        found = build_snapshot(of(job(1, state=SlurmState.ENDED)))
         assert (found.queues, found.on_node) == ({}, {})
 
     def test_what_still_holds_a_node_is_there(self) -> None:
-        found = look(of(*(job(n, state=state, nodes=("n1", "n2")) for n, state in enumerate(
-            (SlurmState.RUNNING, SlurmState.SUSPENDED, SlurmState.COMPLETING)
-        ))))  # fmt: skip
+        found = build_snapshot(
+            of(
+                *(
+                    job(n, state=state, nodes=("n1", "n2"))
+                    for n, state in enumerate(
+                        (SlurmState.RUNNING, SlurmState.SUSPENDED, SlurmState.COMPLETING)
+                    )
+                )
+            )
+        )
         assert {node: len(jobs) for node, jobs in found.on_node.items()} == {"n1": 3, "n2": 3}
 
 

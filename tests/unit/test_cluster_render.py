@@ -1,4 +1,5 @@
-"""The cluster's description, its rendered files, and the choice of addresses: nothing runs."""
+"""The cluster's description, its rendered files, and the choice of addresses; nothing is
+started."""
 
 from __future__ import annotations
 
@@ -9,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster import accounting, directory
-from cluster.addresses import (
+from cluster.config.addresses import (
     Addresses,
     Listener,
     Taken,
@@ -20,23 +20,32 @@ from cluster.addresses import (
     loads,
     parse_proc_net_tcp,
 )
-from cluster.control import dump_specs, load_specs
-from cluster.errors import LayoutError, NothingFreeError
-from cluster.layout import Layout, expand, parse_layout
-from cluster.paths import Paths
-from cluster.render import Abilities, Cluster, base_ldif, private_accounts, render
-from cluster.render_modules import INIT, render_catalog, render_modules
-from cluster.render_portal import (
+from cluster.config.description import Layout, expand, parse_layout
+from cluster.config.paths import Paths
+from cluster.config.render import Abilities, Cluster, base_ldif, private_accounts, render
+from cluster.config.render_modules import INIT, render_catalog, render_modules
+from cluster.config.render_portal import (
     hub_settings,
     node_table,
     portal_settings,
     render_portal,
     toml,
 )
-from cluster.services import User, base_services, head_binds, node_config, portal_services, slurmd
+from cluster.errors import LayoutError, NothingFreeError
+from cluster.host.confinement import assess, describe
+from cluster.host.control import dump_specs, load_specs
+from cluster.parts import accounting, directory
+from cluster.parts.services import (
+    User,
+    base_services,
+    head_binds,
+    node_config,
+    portal_services,
+    slurmd,
+)
 from portal.services.cluster.node_table import parse_yaml
-from spawner.catalog import Places, load_environment
-from spawner.runtimes import Modules, Virtualenv
+from spawner.catalog.environment import Places, load_environment
+from spawner.containers.runtimes import Modules, Virtualenv
 
 DESCRIPTION = (Path(__file__).parents[2] / "cluster" / "cluster.toml").read_text(encoding="utf-8")
 GPU_NODES = """[[node]]
@@ -53,7 +62,7 @@ sockets = 2
 cores_per_socket = 16
 memory_mb = 131072
 """
-EVERYWHERE = "0.0.0.0"  # noqa: S104  what a listener shows
+EVERYWHERE = "0.0.0.0"  # noqa: S104  a listener's address
 STATE = Path("/srv/x/demo")
 
 
@@ -74,7 +83,7 @@ def cluster_of(layout: Layout, mode: str = "veth", **abilities: object) -> Clust
 
 
 def slurm_conf(cluster: Cluster) -> dict[str, list[str]]:
-    """Key → values, in order: NodeName and PartitionName come more than once."""
+    """Parse slurm.conf to key → values in order; NodeName and PartitionName occur repeatedly."""
     found: dict[str, list[str]] = {}
     for line in render(cluster, "secret")["slurm.conf"].text.splitlines():
         if line and not line.startswith("#"):
@@ -132,7 +141,7 @@ def test_loopback_gives_each_slurmd_its_port_and_srun_a_way() -> None:
 
 
 def test_fallbacks() -> None:
-    cluster = cluster_of(SHIPPED, cgroups=False, mknod=False, fuse="none")
+    cluster = cluster_of(SHIPPED, cgroups=0, mknod=False, fuse="none")
     conf = slurm_conf(cluster)
     assert conf["ProctrackType"] == ["proctrack/linuxproc"]
     assert conf["TaskPlugin"] == ["task/none"]
@@ -140,7 +149,42 @@ def test_fallbacks() -> None:
     files = render(cluster, "secret")
     assert "Constrain" not in files["cgroup.conf"].text
     assert "File=/dev/tty[60-63]" in files["gres.conf"].text
-    assert node_config(cluster, 0, {})["private_fuse"] is False
+    assert node_config(cluster, 0)["private_fuse"] is False
+
+
+def cgroup_conf(cluster: Cluster) -> dict[str, str]:
+    lines = render(cluster, "secret")["cgroup.conf"].text.split()
+    return dict(line.split("=") for line in lines)
+
+
+def test_each_version_of_cgroups_confines() -> None:
+    older, newer = (cgroup_conf(cluster_of(SHIPPED, cgroups=version)) for version in (1, 2))
+    assert (older["CgroupPlugin"], newer["CgroupPlugin"]) == ("cgroup/v1", "cgroup/v2")
+    assert (older.get("IgnoreSystemd"), newer["IgnoreSystemd"]) == (None, "yes")
+    for conf in (older, newer):
+        assert (conf["ConstrainDevices"], conf["ConstrainRAMSpace"]) == ("yes", "yes")
+        assert conf["ConstrainCores"] == "no"
+    assert cgroup_conf(cluster_of(SHIPPED, cgroups=2, cores=True))["ConstrainCores"] == "yes"
+
+
+def test_the_folders_of_ended_jobs_are_removed_in_version_2() -> None:
+    assert slurm_conf(cluster_of(SHIPPED, cgroups=2))["Epilog"] == [f"{STATE}/etc/epilog"]
+    assert "Epilog" not in slurm_conf(cluster_of(SHIPPED, cgroups=1))
+
+
+def test_what_is_confined_is_told_with_the_reason() -> None:
+    assert describe(cluster_of(SHIPPED, cgroups=2)) == [
+        "jobs' GPUs: confined (cgroups v2)",
+        "jobs' memory: confined (cgroups v2)",
+        "jobs' cores: not confined (a node claims 32 cores, this machine has fewer)",
+    ]
+    assert describe(cluster_of(FIVE_NODES, cgroups=1, cores=True)) == [
+        "jobs' memory: confined (cgroups v1)",
+        "jobs' cores: confined (cgroups v1)",
+    ]
+    refused = cluster_of(SHIPPED, cgroups=0, no_cgroups="read-only")
+    assert [item.confined for item in assess(refused)] == [False, False, False]
+    assert all("no cgroups: read-only" in line for line in describe(refused))
 
 
 def test_secrets_are_in_closed_files_only() -> None:
@@ -200,7 +244,7 @@ def test_service_accounts_are_added_once() -> None:
     assert [line for line in lines if line.startswith("portal:")] == [
         "portal:x:19001:19001::/srv/x/demo/portal:/usr/sbin/nologin"
     ]
-    assert "portalhub:!:" in files["shadow"].text  # no password opens it
+    assert "portalhub:!:" in files["shadow"].text  # no password is valid
     assert files["shadow"].mode == 0o600
 
 
@@ -247,7 +291,7 @@ def test_services_survive_their_file(tmp_path: Path) -> None:
     by_name = {spec.name: spec for spec in specs}
     assert by_name["portal"].user == (9, 9, ())
     assert by_name["slurmdbd"].user == (7, 7, (7, 8))
-    assert not by_name["slurmd"].kill_group  # jobs live on without it
+    assert not by_name["slurmd"].kill_group  # jobs continue without it
     secretive = json.dumps([spec.argv for spec in specs])
     assert "password" not in secretive
     assert "token" not in secretive
@@ -295,7 +339,7 @@ def test_a_taken_subnet_gives_way_and_the_choice_is_kept() -> None:
     first = choose(SHIPPED, "veth", busy, None)
     assert first.subnet == "10.77.2.0/24"
     assert (first.head, first.node(0)) == ("10.77.2.1", "10.77.2.11")
-    assert choose(SHIPPED, "veth", Taken(), first) == first  # also once the others have gone
+    assert choose(SHIPPED, "veth", Taken(), first) == first  # also once the other clusters are gone
     wide = choose(SHIPPED, "veth", Taken(networks=frozenset({"10.77.0.0/17"})), None)
     assert wide.subnet == "10.77.128.0/24"
     with pytest.raises(NothingFreeError):
@@ -305,13 +349,14 @@ def test_a_taken_subnet_gives_way_and_the_choice_is_kept() -> None:
 def test_a_taken_port_gives_way_and_the_choice_is_kept() -> None:
     busy = Taken(listeners=frozenset({Listener("127.0.0.1", 8000), Listener(EVERYWHERE, 8001)}))
     first = choose(SHIPPED, "veth", busy, None)
-    assert first.base_url == "http://127.0.0.1:8020"  # 8010 is our own, for the nodes
+    # 8010, 8020 and 8030 are taken by this cluster itself
+    assert first.base_url == "http://127.0.0.1:8040"
     assert first.ports["portal"] == 8011
     assert first.ports["ldap"] == 389
     again = choose(SHIPPED, "veth", Taken(), first)
     assert again == first
-    lost = Taken(listeners=frozenset({Listener("127.0.0.1", 8020)}))
-    assert choose(SHIPPED, "veth", lost, first).ports["public"] == 8030
+    lost = Taken(listeners=frozenset({Listener("127.0.0.1", 8040)}))
+    assert choose(SHIPPED, "veth", lost, first).ports["public"] == 8050
 
 
 def test_two_clusters_side_by_side_share_nothing() -> None:

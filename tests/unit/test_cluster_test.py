@@ -1,4 +1,4 @@
-"""`python -m cluster.test` ended in the middle: its tests end, and then its clusters."""
+"""`python -m cluster.test` when it is terminated: its tests end, and then its clusters."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tests.patience import PATIENCE_S, wait_until
 
 CHECKOUT = Path(__file__).parents[2]
 
-# What stands for the cluster's program and for the tests' Python: notes what it was asked for and,
-# as tests, runs until TERM, after which it has something to take down.
+# Replaces the cluster's program and the tests' Python. It logs its arguments; as the tests it runs
+# until SIGTERM, and then still has cleanup to do.
 PROGRAM = """\
 import signal, sys
 asked, log = sys.argv[1:], open({log!r}, "a", buffering=1)
@@ -34,7 +34,7 @@ RUNNER = (
 
 @pytest.fixture
 def log(tmp_path: Path) -> Path:
-    """What the programs note, in a state folder that has them."""
+    """The programs' log, in a state folder that contains them."""
     log = tmp_path / "log"
     program = tmp_path / "dev/bin/python"
     program.parent.mkdir(parents=True)

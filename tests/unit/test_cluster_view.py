@@ -1,4 +1,4 @@
-"""How Slurm's figures of nodes and partitions are shown."""
+"""The display of Slurm's values for nodes and partitions."""
 
 from datetime import UTC, datetime
 from types import SimpleNamespace
@@ -7,9 +7,9 @@ from typing import Any, cast
 import pytest
 
 from portal.api.cluster import describe
+from portal.config.settings import Preset, PresetResources, Settings
 from portal.services.cluster.conditions import takes_work
-from portal.settings import Preset, PresetResources, Settings
-from spawner.model import ClusterInfo, NodeInfo, PartitionInfo
+from spawner.slurm.model import ClusterInfo, NodeInfo, PartitionInfo
 
 AT = datetime(2030, 1, 1, tzinfo=UTC)
 PRESET = Preset(name="one", title="One GPU", resources=PresetResources(gpus=1))

@@ -1,4 +1,4 @@
-"""Content hosts: whose is which, and what is none."""
+"""Content hosts: the user that each belongs to, and names that are none."""
 
 import re
 
@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portal.content import ContentHosts, label_of
-from portal.settings import USERNAME_PATTERN
-from portal.settings_content import content_problem
+from portal.config.origins import ContentHosts, ContentOrigins, label_of
+from portal.config.settings import USERNAME_PATTERN
 
 ONE = ContentHosts.of("https://jupyter.example.org")
 EACH = ContentHosts.of("https://{user}.jupyter.example.org")
@@ -76,11 +75,11 @@ def test_which_host_is_one_of_them(hosts: ContentHosts, host: str, found: str | 
     assert hosts.here(host) == found
 
 
-@given(host=st.text())
-def test_whatever_the_host_is_a_content_host_is_a_label_and_the_suffix(host: str) -> None:
-    found = EACH.here(host)
-    if found is not None:
-        assert LABEL.fullmatch(found.removesuffix(".jupyter.example.org"))
+@given(prefix=st.text(alphabet="aA0-._@/:\u0131", max_size=70))
+def test_here_host_that_is_found_is_a_label_and_the_suffix(prefix: str) -> None:
+    suffix = ".jupyter.example.org"
+    is_label = LABEL.fullmatch(prefix.lower()) is not None
+    assert EACH.here(prefix + suffix) == (f"{prefix.lower()}{suffix}" if is_label else None)
 
 
 @pytest.mark.parametrize(
@@ -92,8 +91,8 @@ def test_whatever_the_host_is_a_content_host_is_a_label_and_the_suffix(host: str
         "https://jupyter.example.org/x",
         "https://jupyter.example.org?x",
         "https://a@jupyter.example.org",
-        "https://10.0.0.1",
-        "https://[::1]",
+        "https://10.0.0.{user}",
+        "https://1.2.3",
         "https://jupyter.example.org:x",
         "https://{user}",
         "https://{user}jupyter.example.org",
@@ -109,19 +108,45 @@ def test_what_can_be_no_content_host(url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("hosts", "public_url", "others", "apart"),
+    ("notebooks", "tensorboards", "others", "wrong"),
     [
-        (ONE, "https://portal.example.org", [], True),
-        (ONE, "http://portal.example.org", [], False),
-        (ONE, "https://jupyter.example.org:8443", [], False),  # cookies tell no ports apart
-        (ONE, "https://portal.example.org", ["https://jupyter.example.org"], False),
-        (EACH, "https://portal.example.org", [], True),
-        (EACH, "https://jupyter.example.org", [], True),
-        (EACH, "https://portal.jupyter.example.org", [], False),  # that of someone named "portal"
-        (EACH, "https://portal.example.org", ["https://x.jupyter.example.org"], False),
+        ("https://portal.test:8443", "https://portal.test:8444", [], None),
+        ("https://jupyter.test", "https://tensorboard.test", [], None),
+        ("https://{user}.jupyter.test", "https://tensorboard.test", [], None),
+        ("https://jupyter.test", "https://jupyter.test", [], None),  # the older content_url
+        ("https://portal.test", "https://tensorboard.test", [], "notebook_url"),
+        ("https://portal.test:443", "https://tensorboard.test", [], "notebook_url"),
+        ("https://PORTAL.test", "https://tensorboard.test", [], "notebook_url"),
+        ("https://jupyter.test", "https://portal.test", [], "tensorboard_url"),
+        ("http://jupyter.test", "https://tensorboard.test", [], "notebook_url"),
+        ("https://jupyter.test", "https://tb.test", ["https://tb.test"], "tensorboard_url"),
+        ("https://{user}.test", "https://tb.test:1", [], "notebook_url"),  # a user named "portal"
+        ("https://{user}.jupyter.test", "https://tb.jupyter.test", [], "tensorboard_url"),
+        ("https://a.b.test", "https://{user}.b.test", [], "tensorboard_url"),
+        ("https://{user}.jupyter.test", "https://{user}.jupyter.test:1", [], None),
     ],
 )
-def test_content_is_apart_from_what_else_there_is(
-    hosts: ContentHosts, public_url: str, others: list[str], apart: bool
+def test_problem_origins_that_are_not_apart_names_the_setting(
+    notebooks: str, tensorboards: str, others: list[str], wrong: str | None
 ) -> None:
-    assert (content_problem(hosts, public_url, others) is None) is apart
+    origins = ContentOrigins(ContentHosts.of(notebooks), ContentHosts.of(tensorboards))
+    problem = origins.problem("https://portal.test", others)
+    assert (problem[0] if problem else None) == wrong
+
+
+def test_paths_of_an_origin_are_its_own_alone() -> None:
+    origins = ContentOrigins(
+        ContentHosts.of("http://127.0.0.1:8020"), ContentHosts.of("http://127.0.0.1:8030")
+    )
+    assert origins.here("127.0.0.1:8000") is None
+    assert origins.paths("127.0.0.1:8020") == ("/user/", "/content/")
+    assert origins.paths("127.0.0.1:8030") == ("/tensorboard/", "/content/")
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:8020", "http://[::1]:8020"])
+def test_here_address_with_a_port_is_compared_as_a_whole(url: str) -> None:
+    hosts = ContentHosts.of(url)
+    host = url.removeprefix("http://")
+    assert hosts.here(host) == host
+    assert hosts.here(host.removesuffix(":8020")) is None
+    assert hosts.origin_of("alice") == url

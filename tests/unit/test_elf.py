@@ -1,4 +1,4 @@
-"""Redirecting programs to an older C library, tried on a small ELF file made here."""
+"""Redirecting programs to an older C library, tested on a small ELF file created here."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NEWER = ("libc.so.6", "GLIBC_2.38")
 
 @dataclass
 class Program:
-    """Undefined symbols, each with the (library, version) it asks for, and other version needs."""
+    """Undefined symbols, each with its required (library, version), and other version needs."""
 
     symbols: dict[str, tuple[str, str] | None] = field(default_factory=dict)
     needs: list[tuple[str, str]] = field(default_factory=lambda: [PLAIN])
@@ -76,7 +76,7 @@ class Program:
 
 
 def test_the_hash_is_the_one_of_the_abi() -> None:
-    """Values as they stand in any program that readelf -V shows."""
+    """The values are those in any program that `readelf -V` shows."""
     assert elf_hash("GLIBC_2.2.5") == 0x09691A75
     assert elf_hash("GLIBC_2.38") == 0x069691B8
 
@@ -102,7 +102,7 @@ def test_symbols_move_to_the_plain_functions() -> None:
 
 
 def read_symbols(image: bytes) -> dict[str, str | None]:
-    """Symbol → the version it asks for, read the loader's way: by hash as well as by name."""
+    """Map each symbol to its required version, found as the loader does: by hash and by name."""
     (table,) = struct.unpack_from("<Q", image, 0x28)
     rows = [struct.unpack_from("<IIQQQQIIQQ", image, table + 64 * n) for n in range(1, 5)]
     (strings, _), (symbols, size), (versions, _), (needs, _) = ((r[4], r[5]) for r in rows)

@@ -1,4 +1,4 @@
-"""What can never run is refused with its field; what may have to wait is not."""
+"""Requests that can never run are refused with their field; requests that may wait are accepted."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from portal.services.slurm.feasible import impossible, no_gpu_anywhere, where_it_fits
-from spawner.model import ClusterInfo, NodeInfo, PartitionInfo, Resources
+from portal.services.catalog.feasible import impossible, no_gpu_anywhere, where_it_fits
+from spawner.slurm.model import ClusterInfo, NodeInfo, PartitionInfo, Resources
 
 GPU_NODE = {"cpus": 32, "memory_mb": 131072, "gpus": {"v100": 4}, "partitions": ("gpu", "debug")}
 CPU_NODE = {"cpus": 64, "memory_mb": 65536, "partitions": ("cpu", "debug")}
@@ -73,7 +73,8 @@ def test_without_figures_nothing_is_refused() -> None:
         (Resources(partition="cpu", nodes=2), "gpu"),
         (Resources(partition="cpu", nodes=3, time_limit_minutes=10), "debug"),
         (Resources(nodes=2), "gpu"),
-        (Resources(partition="cpu", nodes=4), "cpu"),  # nowhere: its own says so
+        # fits nowhere: its own partition reports the error
+        (Resources(partition="cpu", nodes=4), "cpu"),
     ],
 )
 def test_what_its_partition_could_never_run_goes_to_one_that_could(

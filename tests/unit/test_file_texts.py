@@ -1,4 +1,4 @@
-"""Names, ranges, previews, quotas and what launchers answer: the pure parts of files."""
+"""Names, ranges, previews, quotas and launcher responses: the pure parts of files."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portal.api.file_answer import Part, disposition, part_wanted
-from portal.services.files import notebook, previews
+from portal.api.file_answer import ByteRange, disposition, parse_range
+from portal.services.files import notebook_preview, previews
 from portal.services.files.problems import explained
-from spawner import filedata
 from spawner.errors import FileProblem, LauncherUnavailable, SpawnerError
-from spawner.filenames import is_text, meant, shown
-from spawner.quota import Quota, parse_json, parse_text
+from spawner.launcher import file_answers
+from spawner.launcher.file_names import from_text, is_text, to_text
+from spawner.launcher.quota import Quota, parse_json, parse_text
 
 THEN = datetime(2026, 1, 2, 3, 4, 5, 600, UTC)
 ETAG = '"v"'
@@ -27,19 +27,19 @@ class TestNames:
     @given(st.binary(min_size=1, max_size=60))
     def test_each_name_has_one_text_and_comes_back(self, raw: bytes) -> None:
         name = raw.decode("utf-8", "surrogateescape")
-        text = shown(name)
-        json.dumps(text, ensure_ascii=False).encode()  # it can be sent
-        assert meant(text) == name
+        text = to_text(name)
+        json.dumps(text, ensure_ascii=False).encode()  # it can be serialized
+        assert from_text(text) == name
 
     @given(st.text(max_size=60))
     def test_each_text_means_one_name(self, text: str) -> None:
-        assert is_text(meant(text)) or any("\uef80" <= char <= "\uefff" for char in text)
+        assert is_text(from_text(text)) or any("\uef80" <= char <= "\uefff" for char in text)
 
     def test_ordinary_names_are_themselves(self) -> None:
         for name in ("a b.txt", "日本", "100%.txt", "\\xff", "\n"):
-            assert (shown(name), meant(name), is_text(name)) == (name, name, True)
-        assert shown(os.fsdecode(b"caf\xe9")) == "caf\uefe9"
-        assert shown("\uefe9") == "\uefee\uefbf\uefa9"
+            assert (to_text(name), from_text(name), is_text(name)) == (name, name, True)
+        assert to_text(os.fsdecode(b"caf\xe9")) == "caf\uefe9"
+        assert to_text("\uefe9") == "\uefee\uefbf\uefa9"
 
 
 class TestRanges:
@@ -54,7 +54,7 @@ class TestRanges:
         ],
     )  # fmt: skip
     def test_what_is_asked_for(self, wanted: str, part: tuple[int, int, int]) -> None:
-        found = part_wanted({"range": wanted}, 100, ETAG, THEN)
+        found = parse_range({"range": wanted}, 100, ETAG, THEN)
         assert (found.status, found.offset, found.length) == part
 
     def test_only_of_what_the_browser_has(self) -> None:
@@ -63,10 +63,10 @@ class TestRanges:
             (ETAG, 206), ('"other"', 200), ("W/" + ETAG, 200), ("nonsense", 200),
             ("Fri, 02 Jan 2026 03:04:05 GMT", 206), ("Fri, 02 Jan 2026 03:04:06 GMT", 200),
         ):  # fmt: skip
-            assert part_wanted({**asked, "if-range": tag}, 100, ETAG, THEN).status == status
-        assert part_wanted({"if-none-match": f'"x", W/{ETAG}'}, 100, ETAG, THEN).status == 304
-        assert part_wanted(asked, 0, ETAG, THEN).status == 416
-        assert Part(416, 0, 0, 7).headers["Content-Range"] == "bytes */7"
+            assert parse_range({**asked, "if-range": tag}, 100, ETAG, THEN).status == status
+        assert parse_range({"if-none-match": f'"x", W/{ETAG}'}, 100, ETAG, THEN).status == 304
+        assert parse_range(asked, 0, ETAG, THEN).status == 416
+        assert ByteRange(416, 0, 0, 7).headers["Content-Range"] == "bytes */7"
 
     def test_names_in_headers(self) -> None:
         found = disposition('a"\r\nSet-Cookie: x\\é\uefe9')
@@ -79,14 +79,14 @@ class TestRanges:
 class TestPreviews:
     @given(st.binary(max_size=300), st.booleans(), st.sampled_from(["a", "a.csv", "a.tsv"]))
     def test_anything_has_one(self, data: bytes, more: bool, name: str) -> None:
-        found = previews.of(name, data, len(data) + more)
+        found = previews.render_preview(name, data, len(data) + more)
         json.dumps(found)
         assert found["kind"] in {"empty", "text", "csv", "image", "binary"}
 
     def test_a_character_cut_in_two_is_no_reason(self) -> None:
         data = "ä".encode() * 10
-        assert previews.of("a", data[:-1], 20)["encoding"] == "utf-8"
-        assert previews.of("a", data[:-1], 19)["encoding"] == "latin-1"
+        assert previews.render_preview("a", data[:-1], 20)["encoding"] == "utf-8"
+        assert previews.render_preview("a", data[:-1], 19)["encoding"] == "latin-1"
 
     @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=50))
     def test_text_is_saved_as_it_was_read(self, text: str) -> None:
@@ -119,15 +119,15 @@ class TestPreviews:
     ))  # fmt: skip
     def test_no_notebook_is_too_odd(self, found: Any) -> None:
         for whole in (found, {"cells": found}, {"cells": [{"outputs": found}]}):
-            json.dumps(notebook.cells(json.dumps(whole).encode()))
+            json.dumps(notebook_preview.cells(json.dumps(whole).encode()))
 
     def test_a_notebook_is_bounded(self) -> None:
         cell = {"cell_type": "code", "source": "x" * 100_000, "outputs": [{}] * 50}
-        found = notebook.cells(json.dumps({"cells": [cell] * 600}).encode())
+        found = notebook_preview.cells(json.dumps({"cells": [cell] * 600}).encode())
         assert found is not None
         assert (len(found["cells"]), found["truncated"]) == (500, True)
-        assert len(found["cells"][0]["source"]) == notebook.MAX_SOURCE
-        assert notebook.cells(b"[" * 100_000) is None
+        assert len(found["cells"][0]["source"]) == notebook_preview.MAX_SOURCE
+        assert notebook_preview.cells(b"[" * 100_000) is None
 
 
 class TestQuotas:
@@ -166,14 +166,14 @@ class TestAnswers:
     }  # fmt: skip
 
     def test_an_entry_is_checked(self) -> None:
-        found = filedata.entry(self.ENTRY)
+        found = file_answers.entry(self.ENTRY)
         assert (found.name, found.mode, found.modified_at.year) == ("a\uefff", 0o7777, 9999)
         for wrong in (
             {"name": 5}, {"name": "\ud800"}, {"kind": "x"}, {"target_kind": []}, {"mode": "1"},
             {"size_bytes": -1}, {"size_bytes": True}, {"modified_at": "x"}, {"version": None},
         ):  # fmt: skip
             with pytest.raises(LauncherUnavailable):
-                filedata.entry({**self.ENTRY, **wrong})
+                file_answers.entry({**self.ENTRY, **wrong})
 
     def test_refusals_are_told_with_what_helps(self) -> None:
         more = {"code": "offset", "offset": 5, "secret": "x", "version": [], "modified_at": 1.5}

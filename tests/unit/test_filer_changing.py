@@ -1,4 +1,4 @@
-"""Folders made, things moved, saved, deleted and brought back by the launcher."""
+"""Folders created, and files moved, saved, deleted and restored by the launcher."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from spawner.filer.trash import MOST_SHOWN
+from spawner.files.trash import MOST_SHOWN
 from tests.unit.filer_place import ODD, Filer, Problem, b64, deepen, refused
 from tests.unit.launcher_place import AS_ROOT, GID, OTHER, UID, UUID
 
@@ -252,7 +252,7 @@ class TestDeletingForGood:
         deepen(filer.home, 10_000)
         assert filer.ask("delete", "d", permanent=False, number=UUID)["done"]
         while not filer.ask("empty_trash", ids=None, older_s=0)["done"]:
-            pass  # in as many requests as a busy machine takes
+            pass  # in as many requests as a busy machine needs
         assert list((filer.home / ".portal-trash").iterdir()) == []
 
     def test_wide_ones_and_closed_ones(self, filer: Filer) -> None:

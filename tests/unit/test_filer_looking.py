@@ -1,4 +1,4 @@
-"""Folders, entries and files looked at by the launcher, and what is sent as a stream."""
+"""Folders, entries and files read by the launcher, and streamed content."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ import tarfile
 import zipfile
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from spawner.filer import room
+from spawner.files import disk, download
+from spawner.files.paths import MAX_CPU_S
 from tests.unit.filer_place import LISTING, ODD, Filer, Problem, deepen
 from tests.unit.launcher_place import AS_ROOT, GID, UID
 
@@ -59,12 +60,12 @@ class TestListing:
             os.utime(filer.write(f"f{number}", b"x" * (number % 3)), (number % 4, number % 4))
         filer.folder("one")
         filer.folder("two")
-        wish = {"sort": sort, "descending": descending}
-        whole = filer.names(**wish)
+        payload = {"sort": sort, "descending": descending}
+        whole = filer.names(**payload)
         assert len(whole) == 27
         paged, after = [], None
         while True:
-            page = filer.ask("list_folder", **{**LISTING, **wish, "limit": 4, "after": after})
+            page = filer.ask("list_folder", **{**LISTING, **payload, "limit": 4, "after": after})
             assert page["total"] == 27
             paged += [entry["name"] for entry in page["entries"]]
             after = page["next"]
@@ -184,22 +185,22 @@ class TestReading:
             b"8 1 0:44 / /home rw - nfs4 server:/home rw\n"
             b"nonsense\n"
         )
-        kinds = {path: room.filesystem(path, mounts) for path in ("/", "/mnt/a b", "/home", "/x")}
+        kinds = {path: disk.filesystem(path, mounts) for path in ("/", "/mnt/a b", "/home", "/x")}
         assert kinds == {"/": "ext4", "/mnt/a b": "lustre", "/home": "nfs4", "/x": ""}
-        lustre = room.quota_command("alice", "/mnt/a b", "lustre")
+        lustre = disk.quota_command("alice", "/mnt/a b", "lustre")
         assert lustre == ["/usr/bin/lfs", "quota", "-q", "-u", "alice", "/mnt/a b"]
-        assert room.quota_command("alice", "/home", "nfs4")[-1] == "--filesystem=/home"
+        assert disk.quota_command("alice", "/home", "nfs4")[-1] == "--filesystem=/home"
 
     def test_what_a_quota_program_prints(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         launcher: Any = SimpleNamespace(user=SimpleNamespace(name="alice"), environment=dict)
         program = tmp_path / "quota"
-        monkeypatch.setattr(room, "QUOTA", (str(program), "--user"))
-        assert room.quota_text(launcher, "/") is None  # there is none
+        monkeypatch.setattr(disk, "QUOTA", (str(program), "--user"))
+        assert disk.quota_text(launcher, "/") is None  # there is none
         program.write_text('#!/bin/sh\necho "$@"; echo no >&2; exit 1\n')
         program.chmod(0o755)
-        assert room.quota_text(launcher, "/") == "--user --filesystem=/\n"
+        assert disk.quota_text(launcher, "/") == "--user --filesystem=/\n"
 
 
 class TestSending:
@@ -278,6 +279,48 @@ class TestSending:
             ["unzip", "-t", str(tmp_path / "a.zip")], capture_output=True, check=False
         )
         assert done.returncode == 0, done.stdout
+
+    @pytest.mark.parametrize(("held", "packed"), [(0, False), (100, False), (8, True), (1, True)])
+    def test_a_compressed_file_is_not_taken_for_a_sparse_one(self, held: int, packed: bool) -> None:
+        """`held`: the fraction of the file that is allocated on disk."""
+        size = 1 << 40
+        blocks = size // held // download.BLOCK if held else 0
+        state = SimpleNamespace(st_size=size, st_blocks=blocks)
+        found = download.ArchiveEntry("data.csv", cast(os.stat_result, state), -1, "data.csv")
+        left = download.Left()
+        assert download.Walk(-1, [], left).spare(found, found.state) is packed
+        assert (left.lines == []) is packed
+
+    @pytest.mark.parametrize("kind", ["zip", "tar"])
+    def test_a_file_of_nothing_but_holes_is_left_out(self, filer: Filer, kind: str) -> None:
+        filer.folder("d")
+        with (filer.home / "d/huge").open("wb") as huge:
+            huge.truncate(1 << 43)
+        with (filer.home / "d/some").open("wb") as some:
+            some.truncate(1 << 20)
+        data, last = filer.stream("send_archive", names=["d"], format=kind)
+        assert last["ok"]
+        if kind == "zip":
+            with zipfile.ZipFile(io.BytesIO(data)) as archive:
+                found = {info.filename: info.file_size for info in archive.infolist()}
+                left = archive.read("LEFT-OUT.txt").decode()
+        else:
+            with tarfile.open(fileobj=io.BytesIO(data)) as tar:
+                found = {member.name: member.size for member in tar}
+                file = tar.extractfile("LEFT-OUT.txt")
+                assert file is not None
+                left = file.read().decode()
+        assert "d/huge" not in found
+        assert found["d/some"] == 1 << 20
+        assert "d/huge: it is mostly empty" in left
+
+    def test_work_on_files_leaves_the_cpu_to_others(self, filer: Filer) -> None:
+        pid = filer.process.process.pid
+        before = os.getpriority(os.PRIO_PROCESS, pid)
+        filer.ask("list_folder", **LISTING)
+        assert os.getpriority(os.PRIO_PROCESS, pid) == min(19, before + 10)
+        limits = Path(f"/proc/{pid}/limits").read_text()
+        assert limits.partition("Max cpu time")[2].split()[1] == str(MAX_CPU_S)
 
     def test_deep_folders_are_packed_as_deep_as_can_be(self, filer: Filer) -> None:
         deepen(filer.home, 300)

@@ -1,4 +1,4 @@
-"""Uploads through the launcher: piece by piece, resumed, and what may go wrong meanwhile."""
+"""Uploads through the launcher: chunk by chunk, resumed, and with concurrent failures."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from spawner.filer.records import records_in
-from spawner.launcher import opened
+from spawner.files.upload_state import records_in
+from spawner.launcher.program import opened
 from tests.unit.filer_place import ODD, Filer, b64, refused
 from tests.unit.launcher_place import OTHER, UUID
 
@@ -89,7 +89,7 @@ class TestUploads:
         assert filer.ask("list_uploads")["uploads"] == []
 
     def test_a_full_disk_in_the_middle(self, filer: Filer) -> None:
-        """A limit on a file's size stands for it: no disk needs to be filled."""
+        """A limit on the file size simulates a full disk."""
         self.begin(filer, size=9000)
         before = resource.getrlimit(resource.RLIMIT_FSIZE)
         resource.setrlimit(resource.RLIMIT_FSIZE, (2000, before[1]))

@@ -1,4 +1,7 @@
-"""What the pages' sources promise whoever builds and serves them; their own tests are vitest's."""
+"""Properties of the frontend's sources that building and serving depend on.
+
+The frontend's own tests use vitest.
+"""
 
 import json
 import re

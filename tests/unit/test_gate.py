@@ -1,4 +1,4 @@
-"""The gate's decision, and the pages' words."""
+"""The gate's decision, and the texts of its pages."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -8,11 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portal.api.gate import explain, page
-from portal.api.language import preferred
 from portal.models import JobState, Session, User, Wanted
-from portal.services.sessions.gate import SERVER_PATTERN, Answer, Decision, Live, decide, target_of
+from portal.services.sessions.gate import (
+    SERVER_PATTERN,
+    Decision,
+    GateAnswer,
+    LiveSession,
+    decide,
+    target_of,
+)
 from portal.services.sessions.sessions import NAME
-from spawner.model import Outcome
+from portal.web.language import preferred
+from spawner.slurm.model import Outcome
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 
@@ -31,47 +38,51 @@ def session(**changes: Any) -> Session:
     return Session(**values)
 
 
-def live(**changes: Any) -> Live:
-    found = Live.of(session(**changes))
+def live(**changes: Any) -> LiveSession:
+    found = LiveSession.of(session(**changes))
     assert found is not None
     return found
 
 
 def test_the_owner_of_a_serving_session_enters() -> None:
-    assert decide("alice", "alice", "s1", live()) == Decision(Answer.ENTER, "10.77.0.11", 40123)
+    assert decide("alice", "alice", "s1", live()) == Decision(GateAnswer.ENTER, "10.77.0.11", 40123)
 
 
 def test_whose_certificate_its_server_must_show_comes_with_where_it_is() -> None:
     found = decide("alice", "alice", "s1", live(tls_name="x.session.portal.internal"))
-    assert found == Decision(Answer.ENTER, "10.77.0.11", 40123, "x.session.portal.internal")
+    assert found == Decision(GateAnswer.ENTER, "10.77.0.11", 40123, "x.session.portal.internal")
 
 
 def test_nobody_is_asked_to_log_in_whatever_there_is() -> None:
     for found in (None, live()):
-        assert decide(None, "alice", "s1", found).answer is Answer.LOGIN
+        assert decide(None, "alice", "s1", found).answer is GateAnswer.LOGIN
 
 
 @pytest.mark.parametrize("who", ["bob", "carol", "root", "Alice", "alice ", "", "alic", "alicee"])
 def test_nobody_else_enters(who: str) -> None:
     for found in (None, live()):
-        assert decide(who, "alice", "s1", found).answer is Answer.REFUSED
+        assert decide(who, "alice", "s1", found).answer is GateAnswer.REFUSED
 
 
 @given(user=st.text(), owner=st.text(), server=st.text())
 def test_only_equal_and_plain_names_get_anywhere(user: str, owner: str, server: str) -> None:
     decision = decide(user, owner, server, live())
-    assert decision.answer is not Answer.ENTER or (user, owner, server) == ("alice", "alice", "s1")
+    assert decision.answer is not GateAnswer.ENTER or (user, owner, server) == (
+        "alice",
+        "alice",
+        "s1",
+    )
 
 
 @given(server=st.from_regex(r"[a-z0-9./%_-]{1,40}", fullmatch=True))
 def test_a_row_of_another_name_is_never_entered(server: str) -> None:
     decision = decide("alice", "alice", server, live(name="other"))
-    assert decision.answer is (Answer.REFUSED if server != "other" else Answer.ENTER)
+    assert decision.answer is (GateAnswer.REFUSED if server != "other" else GateAnswer.ENTER)
 
 
 def test_a_row_of_another_owner_is_never_entered() -> None:
     foreign = live(user=User(username="bob"))
-    assert decide("alice", "alice", "s1", foreign).answer is Answer.REFUSED
+    assert decide("alice", "alice", "s1", foreign).answer is GateAnswer.REFUSED
 
 
 @pytest.mark.parametrize(
@@ -91,13 +102,13 @@ def test_a_row_of_another_owner_is_never_entered() -> None:
     ],
 )
 def test_what_does_not_serve_is_answered_by_the_portal(changes: dict[str, Any]) -> None:
-    found = Live.of(session(**changes))
+    found = LiveSession.of(session(**changes))
     assert found is None or target_of(found) is None
-    assert decide("alice", "alice", "s1", found) == Decision(Answer.AWAY)
+    assert decide("alice", "alice", "s1", found) == Decision(GateAnswer.AWAY)
 
 
 def test_an_old_answer_of_slurm_keeps_nobody_out() -> None:
-    assert decide("alice", "alice", "s1", live(stale_since=NOW)).answer is Answer.ENTER
+    assert decide("alice", "alice", "s1", live(stale_since=NOW)).answer is GateAnswer.ENTER
 
 
 def test_names_are_the_same_everywhere() -> None:

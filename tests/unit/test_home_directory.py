@@ -1,4 +1,5 @@
-"""The program that makes homes as root: it believes nothing, and may be killed at any point."""
+"""The program that creates home directories as root: it validates everything, and may be killed
+at any time."""
 
 import json
 import os
@@ -11,15 +12,15 @@ from pathlib import Path
 import pytest
 
 from deploy import home_directory
-from deploy.home_directory import Refused, Site, archive, create, delete, home_of
+from deploy.home_directory import HomeFolders, HomeRefused, archive, create, delete, home_of
 
 UID, GID = 20001, 20002
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Site:
-    """Its tests are root's, as the program is."""
-    found = Site(tmp_path / "home", tmp_path / "archive", tmp_path / "skel", min_uid=20000)
+def site(tmp_path: Path) -> HomeFolders:
+    """The site's folders belong to root, because the program runs as root."""
+    found = HomeFolders(tmp_path / "home", tmp_path / "archive", tmp_path / "skel", min_uid=20000)
     for folder in (found.base, found.archive, found.skeleton / "sub"):
         folder.mkdir(parents=True)
     (found.skeleton / ".profile").write_text("hello\n")
@@ -27,7 +28,7 @@ def site(tmp_path: Path) -> Site:
     return found
 
 
-def ada(site: Site) -> home_directory.Home:
+def ada(site: HomeFolders) -> home_directory.HomeDirectory:
     return home_of(site, "ada", str(UID), str(GID), str(site.base / "ada"))
 
 
@@ -35,7 +36,7 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_made_from_the_skeleton_all_of_it_theirs(site: Site) -> None:
+def test_made_from_the_skeleton_all_of_it_theirs(site: HomeFolders) -> None:
     home = ada(site)
     assert "was made" in create(home)
     assert home.path.stat().st_mode & 0o777 == 0o700
@@ -48,7 +49,7 @@ def test_made_from_the_skeleton_all_of_it_theirs(site: Site) -> None:
     assert (home.path / "work").read_text() == "kept"
 
 
-def test_a_kill_in_the_middle_leaves_what_the_next_run_ends(site: Site) -> None:
+def test_a_kill_in_the_middle_leaves_what_the_next_run_ends(site: HomeFolders) -> None:
     home = ada(site)
     (home.making / "half").mkdir(parents=True)
     create(home)
@@ -60,7 +61,7 @@ def test_a_kill_in_the_middle_leaves_what_the_next_run_ends(site: Site) -> None:
     assert "no" in delete(home)
 
 
-def test_archived_by_name_never_over_another(site: Site) -> None:
+def test_archived_by_name_never_over_another(site: HomeFolders) -> None:
     home = ada(site)
     for expected in ("ada-20001.tar.gz", "ada-20001-2.tar.gz"):
         create(home)
@@ -74,24 +75,24 @@ def test_archived_by_name_never_over_another(site: Site) -> None:
         assert members["ada/sub/link"].linkname == "/etc/passwd"
 
 
-def test_what_belongs_to_somebody_else_is_left_alone(site: Site) -> None:
+def test_what_belongs_to_somebody_else_is_left_alone(site: HomeFolders) -> None:
     home, outside = ada(site), site.base.parent / "outside"
     (outside / "treasure").mkdir(parents=True)
     os.chown(outside, UID, GID)
     home.path.symlink_to(outside)
     for task in (create, archive, delete):
-        with pytest.raises(Refused, match="somebody else's"):
+        with pytest.raises(HomeRefused, match="somebody else's"):
             task(home)
     home.path.unlink()
     home.path.mkdir()
     for task in (create, archive, delete):
-        with pytest.raises(Refused, match="somebody else's"):
+        with pytest.raises(HomeRefused, match="somebody else's"):
             task(home)
     assert names(outside) == ["treasure"]
 
 
 @pytest.mark.parametrize(
-    "told",
+    "args",
     [
         ("root", "0", "0", "root"),
         ("ada", "19999", "1", "ada"),
@@ -106,13 +107,15 @@ def test_what_belongs_to_somebody_else_is_left_alone(site: Site) -> None:
         ("ada\n", "20001", "1", "ada\n"),
     ],
 )
-def test_what_it_is_told_is_not_believed(site: Site, told: tuple[str, str, str, str]) -> None:
-    username, uid, gid, name = told
-    with pytest.raises(Refused):
+def test_what_it_is_told_is_not_believed(
+    site: HomeFolders, args: tuple[str, str, str, str]
+) -> None:
+    username, uid, gid, name = args
+    with pytest.raises(HomeRefused):
         home_of(site, username, uid, gid, f"{site.base}/{name}")
 
 
-def test_as_it_is_installed(site: Site, tmp_path: Path) -> None:
+def test_as_it_is_installed(site: HomeFolders, tmp_path: Path) -> None:
     program = tmp_path / "home-directory"
     shutil.copy(home_directory.__file__, program)
     fields = {name: str(getattr(site, name)) for name in ("base", "archive", "skeleton")}
@@ -131,3 +134,36 @@ def test_as_it_is_installed(site: Site, tmp_path: Path) -> None:
     assert (refused.returncode, refused.stdout) == (1, "")
     assert "no person's" in refused.stderr
     assert run("format").returncode == 2
+
+
+def test_a_configuration_that_others_could_have_written_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "home-directory.conf"
+    fields = {"base": "/home", "archive": "/srv", "skeleton": "/etc/skel", "min_uid": 1000}
+    file.write_text(json.dumps(fields))
+    file.chmod(0o644)
+    assert home_directory.site_of(file).min_uid == 1000
+    for mode in (0o664, 0o646):
+        file.chmod(mode)
+        with pytest.raises(HomeRefused, match="must be root's"):
+            home_directory.site_of(file)
+    file.chmod(0o644)
+    os.chown(file, UID, GID)
+    with pytest.raises(HomeRefused, match="must be root's"):
+        home_directory.site_of(file)
+
+
+def test_an_archive_takes_nothing_from_the_environment(
+    site: HomeFolders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mark = tmp_path / "mark"
+    action = f"--checkpoint=1 --checkpoint-action=exec=touch\\ {mark}"
+    monkeypatch.setenv("TAR_OPTIONS", action)
+    fake = tmp_path / "bin" / "gzip"
+    fake.parent.mkdir()
+    fake.write_text(f"#!/bin/sh\ntouch {mark}\n/usr/bin/gzip\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{fake.parent}:{os.environ['PATH']}")
+    create(ada(site))
+    archive(ada(site))
+    assert names(site.archive) == ["ada-20001.tar.gz"]
+    assert not mark.exists()

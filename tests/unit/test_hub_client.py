@@ -1,4 +1,4 @@
-"""The hub's REST client against a hub of named behaviours."""
+"""The hub's REST client against a hub with named behaviors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from portal.hub import Hub, HubRefused, HubUnavailable
+from portal.hub.client import Hub, HubNotReady, HubRefused
 from spawner import request_id
 from tests.patience import PATIENCE_S
 
@@ -22,7 +22,7 @@ TOKEN = "the-portals-token"
 
 @dataclass
 class Fake:
-    """Answers each request by what was set for its method; `never`: not at all."""
+    """A server that answers each request as configured for its method; `never`: not at all."""
 
     answers: dict[str, tuple[int, Any]] = field(default_factory=dict)
     seen: list[tuple[str, str, Any]] = field(default_factory=list)
@@ -67,7 +67,7 @@ async def test_the_name_of_the_request_goes_along(fake: Fake, hub: Hub) -> None:
     fake.answers = {"GET": (200, {"version": "6"})}
 
     async def for_a_request() -> str:
-        name = request_id.begin()
+        name = request_id.set_request_id()
         await hub.version()
         return name
 
@@ -116,7 +116,7 @@ async def test_a_start_that_is_as_good_as_done(
 )
 async def test_a_start_to_be_repeated(fake: Fake, hub: Hub, status: int, message: str) -> None:
     fake.answers["POST"] = (status, message)
-    with pytest.raises(HubUnavailable):
+    with pytest.raises(HubNotReady):
         await hub.start_server("alice", "s1")
 
 
@@ -141,7 +141,7 @@ async def test_what_the_hub_says_of_a_server(fake: Fake, hub: Hub) -> None:
 @pytest.mark.parametrize("text", ["", "<html>", "[]", "3"])
 async def test_an_answer_that_can_not_be_read(fake: Fake, hub: Hub, text: str) -> None:
     fake.answers["GET"] = (200, text)
-    with pytest.raises(HubUnavailable):
+    with pytest.raises(HubNotReady):
         await hub.server_state("alice", "s1")
 
 
@@ -154,7 +154,7 @@ async def test_a_stop(fake: Fake, hub: Hub, status: int, gone: bool) -> None:
 
 async def test_a_stop_while_the_hub_is_still_checking(fake: Fake, hub: Hub) -> None:
     fake.answers["DELETE"] = (500, "pending check")
-    with pytest.raises(HubUnavailable):
+    with pytest.raises(HubNotReady):
         await hub.stop_server("alice", "s1")
 
 
@@ -182,7 +182,7 @@ async def test_the_names_of_servers(fake: Fake, hub: Hub) -> None:
     fake.answers["GET"] = (404, "")
     assert await hub.server_names("alice") == []
     fake.answers["GET"] = (503, "")
-    with pytest.raises(HubUnavailable):
+    with pytest.raises(HubNotReady):
         await hub.server_names("alice")
 
 
@@ -195,18 +195,18 @@ async def test_a_user_is_forgotten(fake: Fake, hub: Hub, status: int, gone: bool
 async def test_a_hub_that_never_answers(fake: Fake) -> None:
     fake.never = True
     async with Hub(fake.url, TOKEN, timeout_s=0.5) as hub:
-        with pytest.raises(HubUnavailable):
+        with pytest.raises(HubNotReady):
             await hub.version()
 
 
 async def test_no_hub_at_all() -> None:
     async with Hub("http://127.0.0.1:1", TOKEN) as hub:
-        with pytest.raises(HubUnavailable):
+        with pytest.raises(HubNotReady):
             await hub.version()
 
 
 async def test_a_client_that_is_not_open() -> None:
-    with pytest.raises(HubUnavailable):
+    with pytest.raises(HubNotReady):
         await Hub("http://127.0.0.1:1", TOKEN).version()
 
 

@@ -1,4 +1,4 @@
-"""The hub's configuration: complete or not at all, and nothing open that should be shut."""
+"""The hub's configuration: complete or rejected, and without unintended access."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from traitlets.config import Config
 
 from deploy.jupyterhub_config import KEYS, configure, load, secret
-from portal.settings import Settings
+from portal.config.settings import Settings
 
 
 def values(folder: Path) -> dict[str, str]:
@@ -115,7 +115,7 @@ def test_the_hub_and_the_portal_call_the_cookie_the_same(tmp_path: Path) -> None
         c = Config()
         configure(c, {**values(tmp_path), "content_url": f"{scheme}://jupyter.example"})
         settings = Settings.model_construct(public_url=f"{scheme}://portal.example")
-        assert c.PortalAuthenticator.cookie_name == settings.content_cookie
+        assert c.PortalAuthenticator.cookie_name == settings.notebook_cookie
 
 
 def test_several_portals(tmp_path: Path) -> None:

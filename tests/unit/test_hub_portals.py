@@ -1,4 +1,4 @@
-"""Which of several portals the hub asks: the next one only where nothing was sent to the first."""
+"""The hub's choice among several portals: the next one only if nothing was sent to the first."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 from aiohttp import web
 
-from spawner.hub import Portal, PortalAway
+from spawner.jupyterhub.plugin import Portal, PortalAway
 from tests.patience import PATIENCE_S
 from tests.portal.slapd import free_port
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.anyio
 
 @dataclass
 class Small:
-    """A portal that answers with `status`, or breaks off where that is None."""
+    """A portal that answers with `status`, or disconnects if that is None."""
 
     url: str
     status: int | None = 200
@@ -75,7 +75,7 @@ async def test_what_the_first_may_have_read_is_not_sent_again(
     first.status = status
     with pytest.raises(PortalAway, match="did not answer" if status is None else str(status)):
         await ask(first.url, second.url)
-    # aiohttp itself asks the same one again where a connection broke off
+    # aiohttp itself retries the same server after a broken connection
     assert (set(first.seen), second.seen) == ({"PUT /a"}, [])
 
 

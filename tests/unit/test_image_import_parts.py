@@ -1,4 +1,4 @@
-"""The small parts of an import: what an image is made for, the credentials file, the leash."""
+"""Small parts of an import: an image's platform, the credentials file, the supervised process."""
 
 import base64
 import json
@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from portal.registry_auth import registry_hosts
-from spawner import leash
-from spawner.imagefile import NotAnImage, file_architecture, layout_architecture
-from spawner.pull import Order, argv, environment
-from spawner.references import parse_reference
+from portal.config.registry_auth import registry_hosts
+from spawner import supervised_process
+from spawner.containers.image_file import NotAnImage, file_architecture, layout_architecture
+from spawner.containers.pull import PullRequest, argv, environment
+from spawner.containers.references import parse_reference
 
 HEADER = b"#!/usr/bin/env run-singularity\n\0SIF_MAGIC\x0001\0"
 
@@ -101,7 +101,7 @@ class TestCommand:
     def test_it_names_the_credentials_and_holds_none(self, tmp_path: Path) -> None:
         known = base64.b64encode(b"me:hidden-word").decode()
         auth = TestCredentialsFile.file(tmp_path, json.dumps({"auths": {"h": {"auth": known}}}))
-        order = Order(
+        order = PullRequest(
             reference=parse_reference("docker://h.example/x"),
             target=Path("/images/.import-1.sif"),
             work=tmp_path,
@@ -130,19 +130,19 @@ class TestCommand:
 
 
 class TestLeash:
-    """The command starts a child of its own; both have one pipe open until they are gone."""
+    """The command starts a child process; both hold one pipe open until they end."""
 
-    # what the shell and its child write to is the pipe, so its end means that both are gone
+    # the shell and its child both write to the pipe, so its end means that both have ended
     TWO = "sleep 1000 & echo begun; wait"
 
     @staticmethod
     def start(*command: str) -> subprocess.Popen[bytes]:
-        argv = [sys.executable, "-IS", leash.__file__, *command]
+        argv = [sys.executable, "-IS", supervised_process.__file__, *command]
         return subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     @staticmethod
     def ends(process: subprocess.Popen[bytes]) -> bool:
-        """Whether the last writer of its output goes, within any reasonable time."""
+        """Return whether the last writer of its output ends within a reasonable time."""
         assert process.stdout
         readable, _, _ = select.select([process.stdout], [], [], 60)
         return bool(readable) and process.stdout.read() == b""
@@ -179,10 +179,10 @@ class TestLeash:
 
     def test_a_descriptor_is_kept_open_by_all(self) -> None:
         reader, writer = os.pipe()
-        argv = [sys.executable, "-IS", leash.__file__, "--keep", str(writer)]
+        argv = [sys.executable, "-IS", supervised_process.__file__, "--keep", str(writer)]
         command = [*argv, "/bin/bash", "-c", f"echo kept >&{writer}"]
         with subprocess.Popen(command, stdin=subprocess.PIPE, pass_fds=(writer,)) as process:
             os.close(writer)
             assert process.wait(timeout=60) == 0
-        with os.fdopen(reader) as told:
-            assert told.read() == "kept\n"
+        with os.fdopen(reader) as received:
+            assert received.read() == "kept\n"

@@ -1,4 +1,4 @@
-"""Images: what a definition's hash depends on, what a build gets of the host, what it leaves."""
+"""Images: the inputs of a definition's hash, the host's settings in a build, and its output."""
 
 from __future__ import annotations
 
@@ -155,11 +155,11 @@ DEFINITION = Definition("mine", "Mine", ("bookworm",), ())
 
 
 class FakeBuild(Build):
-    """A build whose Debian is one file, and whose image is that file."""
+    """A build with one file as its Debian, and that file as its image."""
 
     fail = False
 
-    def _debian(self) -> None:
+    def _install_debian(self) -> None:
         for name in ("etc/apt", "tmp", "var/tmp", "root", "var/log", "var/cache/apt"):
             (self.rootfs / name).mkdir(parents=True)
         (self.rootfs / "var/lib/apt/lists").mkdir(parents=True)
@@ -168,6 +168,9 @@ class FakeBuild(Build):
         (self.rootfs / "var/log/dpkg.log").write_text("x")
         if self.fail:
             raise BuildError("no space left")
+
+    def _list_packages(self, image: Path, final: Path) -> None:
+        images.beside(final).write_text("{}")
 
     def _pack(self) -> Path:
         left = [str(p.relative_to(self.rootfs)) for p in self.rootfs.rglob("*") if p.is_file()]
@@ -195,7 +198,8 @@ def test_a_finished_image_lies_under_both_names(build: FakeBuild, tmp_path: Path
     final = tmp_path / DEFINITION.file_name
     assert (tmp_path / "mine.sif").readlink() == Path(final.name)
     assert final.read_text() == "etc/hostname\netc/resolv.conf"
-    assert names(tmp_path) == {final.name, "mine.sif", "mine.log", ".mine.lock"}
+    own = {final.name, f"{final.name}.packages.json"}
+    assert names(tmp_path) == {*own, "mine.sif", "mine.log", ".mine.lock"}
 
 
 def test_without_fuse_the_image_is_a_folder(build: FakeBuild, tmp_path: Path) -> None:
@@ -243,11 +247,11 @@ def test_a_new_definition_moves_the_link(build: FakeBuild, tmp_path: Path) -> No
 
 
 class PipBuild(FakeBuild):
-    """A build whose pip finds no torch==1+cpu, and notes what it installs."""
+    """A build in which pip finds no torch==1+cpu; it records the installed locks."""
 
     trouble = "No matching distribution found for torch==1+cpu"
 
-    def _inside(
+    def _run_inside(
         self, words: Sequence[str], settings: Mapping[str, str], binds: Sequence[str] = ()
     ) -> None:
         if "-r" in words:
@@ -290,6 +294,33 @@ def test_links_are_made_in_the_image(tmp_path: Path) -> None:
     )
     build.run()
     assert seen == ["libnew.so.4"]
+
+
+class ProgramBuild(FakeBuild):
+    """A build that records the programs it ran, and their order."""
+
+    def _run_inside(
+        self, words: Sequence[str], settings: Mapping[str, str], binds: Sequence[str] = ()
+    ) -> None:
+        self.ran = (list(words), (self.rootfs / "tmp/program.py").read_text())
+
+
+def test_build_with_programs_runs_them_in_the_image(tmp_path: Path) -> None:
+    text = "print('made')"
+    definition = Definition("mine", "Mine", ("bookworm",), (), programs=(text,))
+    build = ProgramBuild(definition, tmp_path, Programs())
+    build.run()
+    assert build.ran == (["python3", "-I", "/tmp/program.py"], text)
+    assert "program.py" not in (tmp_path / "mine.sif").read_text()
+
+
+def test_hash_follows_programs_and_stays_without(tmp_path: Path) -> None:
+    (tmp_path / "extra.py").write_text("print(1)")
+    without = read(put(tmp_path))
+    program = 'programs = ["extra.py"]\n'
+    assert read(put(tmp_path, program + TOML)).hash != without.hash
+    (tmp_path / "extra.py").write_text("print(2)")
+    assert read(put(tmp_path, "programs = []\n" + TOML)).hash == without.hash
 
 
 def test_two_builds_of_one_image_take_turns(tmp_path: Path) -> None:
@@ -339,7 +370,7 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="namespaces of its own
 
 @needs_root
 def test_stopping_ends_what_runs_and_all_below_it(tmp_path: Path) -> None:
-    """A grandchild that ignores signals, in a session of its own: its namespace takes it along."""
+    """A grandchild that ignores signals, in a session of its own, ends with its namespace."""
     programs = Programs()
     mark = f"portal-test-{os.getpid()}"
     program = "trap '' TERM INT HUP; setsid sh -c 'exec -a \"$0\" sleep 300' \"$0\" & wait"

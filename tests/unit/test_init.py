@@ -1,4 +1,4 @@
-"""`portal init`: from what was found to a settings file that the portal reads."""
+"""`portal init`: from the detected facts to a settings file that the portal accepts."""
 
 import json
 import re
@@ -12,12 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portal.directory import discovery
-from portal.directory.discovery import Address, DirectoryFound, GroupFound
-from portal.init import toml
-from portal.init_find import (
-    Environments,
-    Found,
+from portal.cli.detection import (
+    Detected,
+    DetectedEnvironments,
     SlurmFound,
     Where,
     client_address,
@@ -27,17 +24,20 @@ from portal.init_find import (
     find_virtualenvs,
     module_names,
 )
-from portal.settings import Settings, SettingsError, read_settings
-from spawner.model import PartitionInfo
-from spawner.parse_accounting import parse_associations, parse_facts
-from spawner.parse_nodes import parse_nodes, parse_partitions
+from portal.cli.proposal import toml
+from portal.config.settings import Settings, SettingsError, read_settings
+from portal.directory import discovery
+from portal.directory.discovery import Address, DirectoryFound, GroupFound
+from spawner.slurm.model import PartitionInfo
+from spawner.slurm.parse_accounting import parse_associations, parse_facts
+from spawner.slurm.parse_nodes import parse_nodes, parse_partitions
 
 RECORDED = Path(__file__).parents[1] / "data" / "slurm" / "versions"
 VERSIONS = sorted(folder.name for folder in RECORDED.iterdir())
 
 
 def recorded(version: str) -> SlurmFound:
-    """As a cluster of this version of Slurm answered."""
+    """Return the facts as a cluster with this version of Slurm reported them."""
     folder = RECORDED / version
 
     def text(name: str) -> str:
@@ -60,10 +60,10 @@ def recorded(version: str) -> SlurmFound:
 
 
 @pytest.fixture
-def found(tmp_path: Path) -> Found:
+def found(tmp_path: Path) -> Detected:
     ca = tmp_path / "ca.pem"
     ca.touch()
-    return Found(
+    return Detected(
         host="head.example.org",
         slurm=recorded(VERSIONS[0]),
         address=Address("ldap://ldap.example.org", ca_file=ca),
@@ -78,7 +78,7 @@ def found(tmp_path: Path) -> Found:
             member_attribute="member",
             lowest_uid=10001,
         ),
-        environments=Environments(
+        environments=DetectedEnvironments(
             image_dir=Path("/apps/images"),
             images=("pytorch.sif",),
             modules_init=Path("/etc/profile.d/lmod.sh"),
@@ -91,7 +91,7 @@ def found(tmp_path: Path) -> Found:
 
 @pytest.fixture
 def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """As the portal reads it, but for the secrets, which nobody has made yet."""
+    """Load settings as the portal does, except for the secrets, which do not exist yet."""
 
     def load(text: str) -> Settings:
         file = tmp_path / "proposed.toml"
@@ -102,7 +102,7 @@ def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return load
 
 
-def test_the_portal_reads_it(found: Found, load: Any) -> None:
+def test_the_portal_reads_it(found: Detected, load: Any) -> None:
     settings = load(toml(found))
     assert settings.public_url == "https://head.example.org"
     assert settings.node_url == "http://head.example.org:8002"
@@ -114,15 +114,15 @@ def test_the_portal_reads_it(found: Found, load: Any) -> None:
     assert settings.slurm_conf == Path("/opt/slurm/etc/slurm.conf")
 
 
-def test_nobody_is_made_an_administrator(found: Found, load: Any) -> None:
+def test_nobody_is_made_an_administrator(found: Detected, load: Any) -> None:
     text = toml(found)
     assert "hpc-admins (2)" in " ".join(text.replace("\n#", "").split())
     assert "physics (40" not in text
     assert load(text).ldap_admin_groups == []
 
 
-def test_what_wants_a_decision_has_its_line(found: Found, load: Any) -> None:
-    """Above the presets: what is added below them would be a preset's."""
+def test_what_wants_a_decision_has_its_line(found: Detected, load: Any) -> None:
+    """Above the presets: a line added below them would be part of a preset."""
     text = toml(found)
     decided = {
         "certificate_file": "/tls/name.pem",
@@ -143,7 +143,7 @@ def test_what_wants_a_decision_has_its_line(found: Found, load: Any) -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_of_every_slurm_recorded(version: str, found: Found, load: Any) -> None:
+def test_of_every_slurm_recorded(version: str, found: Detected, load: Any) -> None:
     slurm = recorded(version)
     settings = load(toml(replace(found, slurm=slurm)))
     assert settings.cluster_name == slurm.cluster
@@ -162,19 +162,32 @@ def test_of_every_slurm_recorded(version: str, found: Found, load: Any) -> None:
         assert preset.resources.cpus
 
 
-def test_every_value_says_where_it_comes_from(found: Found) -> None:
+def test_new_users_get_the_only_account(found: Detected, load: Any) -> None:
+    assert found.slurm is not None
+    one = replace(found.slurm, accounts={"root": {}, "research": {}})
+    text = toml(replace(found, slurm=one))
+    assert load(text).default_slurm_account == "research"
+    assert load(text).default_login_group is None, "which group is a decision"
+    assert '# default_login_group = "physics"' in text
+    two = replace(one, accounts={"root": {}, "research": {}, "teaching": {}})
+    text = toml(replace(found, slurm=two))
+    assert load(text).default_slurm_account is None
+    assert '# default_slurm_account = "research"' in text
+
+
+def test_every_value_says_where_it_comes_from(found: Detected) -> None:
     lines = toml(found).splitlines()
-    said = [
+    notes = [
         before
         for before, line in pairwise(lines)
         if line.partition(" = ")[0] in Settings.model_fields
     ]
-    assert len(said) > 15
-    assert all(before.startswith("# ") for before in said)
+    assert len(notes) > 15
+    assert all(before.startswith("# ") for before in notes)
 
 
 def test_what_was_not_found_is_to_be_filled_in(load: Any) -> None:
-    text = toml(Found(host=None, missing=("Slurm: nothing there.",)))
+    text = toml(Detected(host=None, missing=("Slurm: nothing there.",)))
     assert "# NOT FOUND. Slurm: nothing there." in text
     assert "# ldap_urls = " in text
     with pytest.raises(SettingsError) as refused:
@@ -184,7 +197,7 @@ def test_what_was_not_found_is_to_be_filled_in(load: Any) -> None:
     assert load("\n".join(filled)).ldap_user_base == "ou=people,dc=example,dc=org"
 
 
-def test_a_slurm_without_accounting_and_without_limits(found: Found, load: Any) -> None:
+def test_a_slurm_without_accounting_and_without_limits(found: Detected, load: Any) -> None:
     assert found.slurm is not None
     bare = SlurmFound(Path("/usr/bin"), None, "22.05.8", "", (), ())
     text = toml(replace(found, slurm=bare))
@@ -210,23 +223,23 @@ def test_whatever_others_call_their_things_it_is_toml(text: str) -> None:
     directory = DirectoryFound(
         "other", text, text, text or "x", 1, (GroupFound(f"admin{text}", 1),), "member", 1
     )
-    found = Found(
+    found = Detected(
         "head.example.org",
         slurm,
         Address(f"ldap://{text}"),
         text,
         directory,
-        Environments(Path("/i"), (text,), Path("/m"), (text,), (Path("/v"),)),
+        DetectedEnvironments(Path("/i"), (text,), Path("/m"), (text,), (Path("/v"),)),
         missing=(text,),
     )
-    # no surrogate can be written to a file, and none comes from one
+    # no surrogate can be written to a file, and none is read from one
     proposed = toml(found).encode(errors="replace").decode()
     values = tomllib.loads(proposed)
     assert set(values) <= set(Settings.model_fields)
     assert values["ldap_admin_groups"] == []
 
 
-# --- finding --------------------------------------------------------------------------------------
+# --- detection ------------------------------------------------------------------------------------
 
 
 def entry(dn: str, **attributes: list[str]) -> dict[str, Any]:
@@ -325,12 +338,12 @@ def test_virtualenvs_are_those_with_a_python(tmp_path: Path) -> None:
 
 @pytest.mark.anyio
 async def test_what_is_not_there_is_a_sentence(tmp_path: Path) -> None:
-    none, said = await find_slurm(Where(slurm_bin_dir=tmp_path))
+    none, notes = await find_slurm(Where(slurm_bin_dir=tmp_path))
     assert none is None
-    assert f"{tmp_path}/scontrol can't be run" in said
-    none, said = await find_directory(None, None)
+    assert f"{tmp_path}/scontrol can't be run" in notes
+    none, notes = await find_directory(None, None)
     assert none is None
-    assert "--ldap-url" in said
-    none, said = await find_directory(Address("ldap://127.0.0.1:9"), None)
+    assert "--ldap-url" in notes
+    none, notes = await find_directory(Address("ldap://127.0.0.1:9"), None)
     assert none is None
-    assert said.startswith("The directory: ldap://127.0.0.1:9: no answer")
+    assert notes.startswith("The directory: ldap://127.0.0.1:9: no answer")

@@ -1,9 +1,10 @@
-"""What Slurm's word means for batch jobs: their end, arrays, copies, use; and logs in pieces."""
+"""Slurm's reports on batch jobs: their end, arrays, copies, usage; and logs read in chunks."""
 
 from __future__ import annotations
 
 import struct
 import tempfile
+import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,11 +16,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portal.models import BatchJob, JobState, User, Wanted
-from portal.services.jobs import arrays, logs, outside
-from portal.services.jobs.logs import LogPlace, read_piece
-from portal.services.slurm import lifecycle, usage
-from spawner import launcher, parse, parse_usage
-from spawner.model import JobInfo, JobUsage, Outcome, SlurmState
+from portal.services.jobs import external_jobs
+from portal.services.slurm import arrays, lifecycle, logs, usage
+from portal.services.slurm.logs import LogPlace, read_piece
+from spawner.files.scalars import last_scalars
+from spawner.slurm import parse, parse_usage
+from spawner.slurm.model import JobInfo, JobUsage, Outcome, SlurmState
+from spawner.slurm.reasons import Explanation
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
@@ -134,10 +137,37 @@ class TestArrays:
         assert found["exit_code"] == 3
         assert found["reason"] == "1 of 3 tasks failed; 1 of 3 tasks reached their time limit."
 
+    def ended_by_failure(self, size: int = 2) -> dict[str, Any]:
+        infos = [
+            task(n, SlurmState.ENDED, outcome=Outcome.FAILED, exit_code=1, end_time=NOW)
+            for n in range(size)
+        ]
+        return dict(arrays.observe(self.row(size), infos, NOW))
+
+    def test_cause_that_failed_tasks_share_is_the_arrays(self) -> None:
+        columns = self.ended_by_failure()
+        cause = Explanation("port", "The port was taken.", "Use another port.")
+        found = arrays.with_causes(columns, {0: cause, 1: cause})
+        assert found["reason"] == "2 of 2 tasks failed. The port was taken."
+        assert found["advice"] == "Use another port."
+        other = Explanation("memory", "Memory ran out.", "Use less.")
+        found = arrays.with_causes(columns, {0: cause, 1: other})
+        assert found["reason"] == "2 of 2 tasks failed."
+        assert [t["cause"]["reason"] for t in found["tasks"]] == [cause.text, other.text]
+
+    def test_cause_is_kept_until_the_task_runs_again(self) -> None:
+        columns = self.ended_by_failure()
+        row = self.row(2)
+        row.tasks = arrays.with_causes(columns, {0: Explanation("x", "X.", "Y.")})["tasks"]
+        kept = arrays.observe(row, [], NOW)
+        assert kept["reason"] == "2 of 2 tasks failed. X."
+        again = arrays.observe(row, [task(0, SlurmState.RUNNING)], NOW)
+        assert "cause" not in again["tasks"][0]
+
     def test_of_two_arrays_the_jobs_own(self) -> None:
         other = [replace(task(0, SlurmState.QUEUED), array_job_id=9, job_id=9)]
         mine = [task(0, SlurmState.RUNNING)]
-        assert arrays.of_copies(self.row(), [*other, *mine]) == mine
+        assert arrays.select_tasks(self.row(), [*other, *mine]) == mine
 
 
 @pytest.mark.parametrize(
@@ -183,8 +213,8 @@ class TestUsage:
         assert (found[9].info.array_job_id, found[9].info.tasks) == (9, (1, 2))
 
     def test_memory_is_of_all_that_a_node_holds(self, found: dict[int, JobUsage]) -> None:
-        """Four tasks of 10 GB on each of two nodes, beside the script's 1 GB; afterwards two steps
-        of one task on the first at once, and one on the second."""
+        """On each of two nodes: first four tasks of 10 GB beside the script's 1 GB. Afterwards
+        two concurrent steps of one task on the first node, and one on the second."""
         assert found[12].max_rss_bytes == 41 << 30
 
     def test_nonsense_is_refused(self) -> None:
@@ -203,10 +233,10 @@ class TestUsage:
 
 
 def test_a_forecast() -> None:
-    said = (
+    printed = (
         "sbatch: Job 7 to start at 2026-03-01T12:00:00 using 1 processors on nodes node03 in cpu\n"
     )
-    assert parse_usage.parse_forecast(said) == NOW
+    assert parse_usage.parse_forecast(printed) == NOW
     assert parse_usage.parse_forecast("sbatch: error") is None
 
 
@@ -220,11 +250,13 @@ def test_a_jobs_name_forges_no_path() -> None:
 def test_the_same_job_from_outside_has_the_same_id() -> None:
     parts: Any = SimpleNamespace(settings=SimpleNamespace(cluster_name="c"))
     one = info(SlurmState.QUEUED, uuid=None)
-    assert outside.row_id(parts, one) == outside.row_id(parts, replace(one, state=SlurmState.ENDED))
-    assert outside.row_id(parts, one) != outside.row_id(
+    assert external_jobs.row_id(parts, one) == external_jobs.row_id(
+        parts, replace(one, state=SlurmState.ENDED)
+    )
+    assert external_jobs.row_id(parts, one) != external_jobs.row_id(
         parts, replace(one, submit_time=NOW + SECOND)
     )
-    assert lifecycle.from_outside(job(id=outside.row_id(parts, one)))
+    assert lifecycle.from_outside(job(id=external_jobs.row_id(parts, one)))
     assert not lifecycle.from_outside(job())
 
 
@@ -232,7 +264,7 @@ def test_the_same_job_from_outside_has_the_same_id() -> None:
 
 
 class File:
-    """A launcher that reads one file, and counts the bytes."""
+    """A launcher that reads one file and counts the bytes."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
@@ -314,7 +346,7 @@ def folder(tmp_path: Path) -> Path:
 
 class TestEvents:
     def read(self, folder: Path) -> dict[str, float | None]:
-        return launcher.last_scalars(str(folder), float("inf"))
+        return last_scalars(str(folder), float("inf"))
 
     def test_the_last_value_by_step(self, folder: Path) -> None:
         data = event(1, "loss", 0.5) + event(9, "loss", 0.25) + event(3, "acc", 2, tensor=True)
@@ -340,6 +372,18 @@ class TestEvents:
         with tempfile.TemporaryDirectory() as folder:
             (Path(folder) / "events.out.tfevents.1").write_bytes(record + event(1, "x", 1))
             assert self.read(Path(folder))["x"] == 1.0
+
+    def test_records_of_nothing_take_no_longer_than_there_is(self, folder: Path) -> None:
+        """Records without a scalar, which are 16 bytes of zeros each."""
+        (folder / "events.out.tfevents.1").write_bytes(bytes(16 << 20))
+
+        def seconds(given: float) -> float:
+            began = time.monotonic()
+            last_scalars(str(folder), began + given)
+            return time.monotonic() - began
+
+        all_of_it = seconds(float("inf"))
+        assert seconds(all_of_it / 100) < all_of_it / 3
 
     def test_there_is_no_such_folder(self, folder: Path) -> None:
         assert self.read(folder / "none") == {}

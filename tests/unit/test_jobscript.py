@@ -1,4 +1,4 @@
-"""Job scripts: whatever a parameter holds, a program gets exactly that; a copy doesn't run."""
+"""Job scripts: a program gets exactly a parameter's value; a copied script does not run."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spawner import jobscript
-from spawner.catalog import Catalog
-from spawner.jobscript import JobPlace, Rendered, ScriptRefused, render_job, render_script
-from spawner.model import Resources
-from spawner.scripts import EXIT_CLAIMED, job_dir
-from spawner.templates import Template, check_parameters, load_templates, parameters_schema
+from spawner.catalog import jobscript
+from spawner.catalog.environment import Catalog
+from spawner.catalog.jobscript import JobPlace, Rendered, ScriptRefused, render_job, render_script
+from spawner.catalog.launch_files import EXIT_CLAIMED, job_dir
+from spawner.catalog.template import Template, check_parameters, load_templates, parameters_schema
+from spawner.slurm.model import Resources
 from tests.patience import PATIENCE_S
 
 UUID = "0c4d7a52-8f1e-4a4e-9c63-6f2b7f0a1d11"
@@ -76,7 +76,7 @@ def rendered(template: Template, given: Mapping[str, Any], place: JobPlace) -> R
 def run(
     job: Rendered, place: JobPlace, job_id: int = 7, **variables: str
 ) -> subprocess.CompletedProcess[bytes]:
-    """The script under bash, with what Slurm would set."""
+    """Run the script under bash, with the variables that Slurm sets."""
     folder = Path(job_dir(place.home, place.uuid))
     for name, text in job.files.items():
         (folder / name).write_text(text, newline="")
@@ -87,13 +87,13 @@ def run(
     )
 
 
-def said(done: subprocess.CompletedProcess[bytes]) -> list[str]:
+def printed_lines(done: subprocess.CompletedProcess[bytes]) -> list[str]:
     assert (done.returncode, done.stderr) == (0, b"")
     return done.stdout.decode().split("\0")[:-1]
 
 
 def fresh(place: JobPlace) -> JobPlace:
-    """The same place, never claimed."""
+    """Return the same place without a claim."""
     for path in Path(job_dir(place.home, place.uuid)).iterdir():
         path.rmdir() if path.is_dir() else path.unlink()
     return place
@@ -114,7 +114,7 @@ def test_a_program_gets_exactly_the_values(
     place = fresh(place_of(tmp_path_factory.getbasetemp()))
     given_ = {"text": text, "some": some, "count": count, "rate": rate, "flag": True}
     job = rendered(template_of(PRINT), given_, place)
-    assert said(run(job, place)) == [text, f"--x={text}", *some, str(count), f"{rate}true"]
+    assert printed_lines(run(job, place)) == [text, f"--x={text}", *some, str(count), f"{rate}true"]
 
 
 @settings(max_examples=60, deadline=None)
@@ -131,7 +131,7 @@ def test_each_task_gets_its_own_values(
     task = job.array - 1
     done = run(job, place, SLURM_ARRAY_JOB_ID="7", SLURM_ARRAY_TASK_ID=str(task))
     logdir = jobscript.task_logdir(place.logdir, task)
-    assert said(done) == [some[-1], f"--x={other[-1]}", logdir]
+    assert printed_lines(done) == [some[-1], f"--x={other[-1]}", logdir]
     assert Path(logdir).is_dir()
 
 
@@ -141,7 +141,7 @@ def test_filters_and_sums_are_quoted_too(tmp_path: Path, text: str) -> None:
         "printf '%s\\0' {{ text ~ '.txt' }} {{ text | safe }} {{ [text, text] }} {{ text | e }}"
     )
     job = rendered(template_of(script), {"text": text}, place_of(tmp_path))
-    heard = said(run(job, place_of(tmp_path)))
+    heard = printed_lines(run(job, place_of(tmp_path)))
     assert heard[:4] == [f"{text}.txt", text, text, text]
     assert len(heard) == 5
 
@@ -160,7 +160,7 @@ def test_what_depends_on_a_value(tmp_path: Path) -> None:
 def test_a_paths_tilde_is_the_users_home(tmp_path: Path, path: str, meant: str | None) -> None:
     place = place_of(tmp_path)
     job = rendered(template_of("printf '%s\\0' {{ path }}"), {"path": path}, place)
-    assert said(run(job, place)) == [path if meant is None else f"{tmp_path}{meant}"]
+    assert printed_lines(run(job, place)) == [path if meant is None else f"{tmp_path}{meant}"]
 
 
 def test_where_the_job_is(tmp_path: Path) -> None:
@@ -170,7 +170,7 @@ def test_where_the_job_is(tmp_path: Path) -> None:
     )
     place = replace(place_of(tmp_path), workdir=str(tmp_path / "runs"))
     folder = job_dir(str(tmp_path), UUID)
-    heard = said(run(rendered(template_of(script), {}, place), place))
+    heard = printed_lines(run(rendered(template_of(script), {}, place), place))
     assert heard == [str(tmp_path), "2", "1", "4", "alice", f"{tmp_path}/runs", folder, "0"]
 
 
@@ -266,7 +266,7 @@ def test_commands_run_in_the_container(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", sorted(load_templates()))
 def test_every_shipped_script_is_bash(tmp_path: Path, name: str) -> None:
-    """With defaults, and with everything that may be given."""
+    """With defaults, and with every parameter set."""
     template = load_templates()[name]
     environment = Catalog.load(image_dir=Path("/images")).environments[template.environment]
     place = replace(place_of(tmp_path), environment=environment)
@@ -308,6 +308,20 @@ def test_without_a_first_line_it_is_bash(tmp_path: Path) -> None:
     assert done.stdout.strip()
 
 
+def test_own_script_in_bash_has_module(tmp_path: Path) -> None:
+    init = tmp_path / "modules init.sh"
+    init.write_text("echo loading\nmodule() { echo loaded $2; }\nexport -f module\nfalse\n")
+    place = replace(place_of(tmp_path), modules_init=str(init))
+    done = run(render_script("#!/bin/bash\nmodule load cuda\n", place, None), place)
+    assert (done.returncode, done.stdout) == (0, b"loaded cuda\n")
+
+
+def test_own_script_runs_where_the_modules_file_is_missing(tmp_path: Path) -> None:
+    place = replace(place_of(tmp_path), modules_init=str(tmp_path / "absent.sh"))
+    done = run(render_script("echo ran\n", place, None), place)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"ran\n", b"")
+
+
 def test_it_is_claimed_too(tmp_path: Path) -> None:
     place = place_of(tmp_path)
     job = render_script("echo ran\n", place, None)
@@ -341,6 +355,10 @@ def test_some_lines_for_sbatch_are_passed_on(tmp_path: Path) -> None:
         ("--me=1G", "--me: the portal"),
         ("x", "'x' is no option of sbatch"),
         ("--constraint='", "a quote isn't closed"),
+        ("--mail-user 'a\\' -C' --array=0-9 --gres=gpu:8 --mail-user=\\'", "backslashes"),
+        ("-C v100\x0b--array=0-9", "control characters"),
+        ("-C v100\x0c--array=0-9", "control characters"),
+        ("-C v100\r--array=0-9", "control characters"),
     ],
 )
 def test_a_line_that_evades_is_named(tmp_path: Path, line: str, why: str) -> None:

@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spawner import lab
-from spawner.catalog import Catalog, Environment
-from spawner.kernels import KernelPlace, kernel_env, kernelspec, packages_dir
+from spawner.catalog import lab_config
+from spawner.catalog.environment import Catalog, Environment
+from spawner.containers.kernels import KernelPlace, kernel_env, kernelspec, packages_dir
+from spawner.containers.runtimes import Container
 from spawner.node import kernel as wrapper
-from spawner.runtimes import Container
 from tests.patience import PATIENCE_S
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,13 +34,20 @@ PLACE = KernelPlace(
 PACKAGES = "/home/alice/.local/share/portal/packages/python3"
 
 
+def test_apptainer_copies_no_resolv_conf_that_is_not_there(tmp_path: Path) -> None:
+    file = tmp_path / "resolv.conf"
+    assert wrapper.resolver(file) == {"APPTAINER_DNS": "127.0.0.1"}
+    file.touch()
+    assert wrapper.resolver(file) == {}
+
+
 @pytest.fixture
 def python3() -> Environment:
     return Catalog.load(image_dir=Path("/images")).environments["python3"]
 
 
 def inside(argv: list[str]) -> list[str]:
-    """The command inside the container."""
+    """Return the part of the command that runs inside the container."""
     return argv[argv.index("/images/python3.sif") + 1 :]
 
 
@@ -55,6 +62,19 @@ def test_the_kernel_runs_in_the_image_through_the_wrapper(python3: Environment) 
     assert spec["interrupt_mode"] == "signal"
     assert spec["display_name"] == "Python 3.11"
     assert "{connection_file}" in argv
+
+
+def test_a_python_kernel_runs_our_startup_file_and_a_terminal_does_not(
+    python3: Environment,
+) -> None:
+    spec = kernelspec(python3, PLACE)
+    assert spec["env"]["PYTHONSTARTUP"] == "/tmp/portal-1/kernel_startup.py"
+    terminal = spec["metadata"]["portal"]
+    assert "PYTHONSTARTUP" not in terminal["terminal_env"]
+    assert "PYTHONSTARTUP" not in wrapper.parse(terminal["terminal"][4:]).keep
+    assert "PYTHONSTARTUP" not in kernelspec(replace(python3, language="R"), PLACE)["env"]
+    own = replace(python3, env={"PYTHONSTARTUP": "/its/own.py"})
+    assert kernelspec(own, PLACE)["env"]["PYTHONSTARTUP"] == "/its/own.py"
 
 
 def test_the_kernel_has_a_process_group_of_its_own_and_dies_with_its_starter(
@@ -102,7 +122,7 @@ def test_the_environment_s_own_variables_win(python3: Environment) -> None:
 
 @given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])))
 def test_jupyter_reads_variables_back_as_they_were(value: str) -> None:
-    """jupyter_client substitutes ${NAME} in a kernelspec's env by string.Template."""
+    """jupyter_client substitutes ${NAME} in a kernelspec's env with string.Template."""
     environment = Catalog.load(image_dir=Path("/images")).environments["python3"]
     spec = kernelspec(replace(environment, env={"X": value}), PLACE)
     assert Template(spec["env"]["X"]).safe_substitute(os.environ) == value
@@ -115,6 +135,33 @@ def test_folders_elsewhere_are_bound(python3: Environment) -> None:
     bound = [argv[n + 1] for n, word in enumerate(argv) if word == "--bind"]
     assert bound == ["/home/alice", "/tmp/portal-1", "/scratch/alice/runs", "/data"]
     assert "--nv" not in argv
+
+
+@pytest.mark.parametrize(
+    ("gpu", "bound"), [("none", False), ("optional", True), ("required", True)]
+)
+def test_driver_is_bound_only_where_the_environment_can_use_it(
+    python3: Environment, gpu: Any, bound: bool
+) -> None:
+    spec = kernelspec(replace(python3, gpu=gpu), PLACE)
+    assert ("--nv" in spec["argv"]) == bound
+    assert ("--nv" in spec["metadata"]["portal"]["terminal"]) == bound
+
+
+def test_package_index_of_the_site_reaches_pip(python3: Environment) -> None:
+    def pip(url: str | None, environment: Environment = python3) -> dict[str, str]:
+        env = kernel_env(environment, replace(PLACE, pip_index_url=url))
+        names = ("PIP_INDEX_URL", "PIP_TRUSTED_HOST")
+        return {name: env[name] for name in names if name in env}
+
+    assert pip(None) == {}
+    https = "https://mirror.example.org/simple"
+    assert pip(https) == {"PIP_INDEX_URL": https}
+    plain = "http://10.77.0.1:3141/simple"
+    assert pip(plain) == {"PIP_INDEX_URL": plain, "PIP_TRUSTED_HOST": "10.77.0.1:3141"}
+    assert pip(https, replace(python3, language="R")) == {}
+    own = replace(python3, env={"PIP_INDEX_URL": "https://other.example"})
+    assert pip(https, own) == {"PIP_INDEX_URL": "https://other.example"}
 
 
 def test_an_environment_without_a_kernel_has_no_spec(python3: Environment) -> None:
@@ -225,7 +272,7 @@ def test_a_missing_program_is_named() -> None:
 
 
 def test_the_server_offers_these_kernels_alone_over_sockets() -> None:
-    config = lab.server_config(["python3", "other"], "/tmp/portal-1")
+    config = lab_config.server_config(["python3", "other"], "/tmp/portal-1")
     assert config["KernelManager"]["transport"] == "ipc"
     assert config["MultiKernelManager"]["default_kernel_name"] == "python3"
     assert config["KernelSpecManager"] == {
@@ -240,7 +287,7 @@ def test_the_server_offers_these_kernels_alone_over_sockets() -> None:
 
 def test_a_terminal_in_the_environment_is_one_click_away(python3: Environment) -> None:
     both = [python3, replace(python3, name="other")]
-    overrides = lab.lab_files(both)["overrides"]
+    overrides = lab_config.lab_files(both)["overrides"]
     (button,) = overrides["@jupyterlab/application-extension:top-bar"]["toolbar"]
     assert button["command"] == "terminal:create-new"
     assert button["args"] == {"name": "env_python3"}
@@ -250,17 +297,18 @@ def test_a_terminal_in_the_environment_is_one_click_away(python3: Environment) -
 
 
 def test_terminal_names_are_such_as_the_server_takes(python3: Environment) -> None:
-    """Its routes match \\w+ only (jupyter_server_terminals, api_handlers)."""
-    assert lab.terminal_name(python3).replace("_", "").isalnum()
+    r"""The server's routes match \w+ only (jupyter_server_terminals, api_handlers)."""
+    assert lab_config.terminal_name(python3).replace("_", "").isalnum()
 
 
 def test_jupyterlab_begins_in_the_language_of_the_portal(python3: Environment) -> None:
-    """As a default: what people choose in JupyterLab itself lies in their settings, before it."""
+    """As a default: a language chosen in JupyterLab is in the user's settings, which take
+    precedence."""
     translation = "@jupyterlab/translation-extension:plugin"
-    chinese = lab.lab_files([python3], "zh")["overrides"]
+    chinese = lab_config.lab_files([python3], "zh")["overrides"]
     assert chinese[translation] == {"locale": "zh_CN"}
     assert "终端" in str(chinese["@jupyterlab/application-extension:top-bar"])
     for language in ("en", None, "xx"):
-        english = lab.lab_files([python3], language)["overrides"]
+        english = lab_config.lab_files([python3], language)["overrides"]
         assert translation not in english
         assert "Terminal in" in str(english)

@@ -1,4 +1,4 @@
-"""Putting the built extension into the nodes' virtualenv."""
+"""Installation of the built extension into the nodes' virtualenv."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def build(folder: Path, script: str) -> Path:
 
 
 def runtime(folder: Path) -> Path:
-    """A virtualenv, by the name that leads to it."""
+    """Create a virtualenv, and return the link to it."""
     (folder / "runtime-1/bin").mkdir(parents=True)
     (folder / "runtime").symlink_to("runtime-1")
     return folder / "runtime"
@@ -44,7 +44,7 @@ def test_it_takes_the_place_of_the_one_before_and_all_can_read_it(tmp_path: Path
     assert files == {"static": 0o755, "portal.b.js": 0o644, "package.json": 0o644}
     for folder in (target, target.parent, target.parent.parent):
         assert folder.stat().st_mode & 0o777 == 0o755
-    # JupyterLab takes for an extension whatever lies in the folder
+    # JupyterLab treats every entry of the folder as an extension
     assert [path.name for path in target.parent.iterdir()] == [NAME]
     assert [path.name for path in target.parent.parent.iterdir()] == ["labextensions"]
 
@@ -64,7 +64,7 @@ def test_it_is_made_again_with_each_runtime_and_by_its_sources_alone(tmp_path: P
     assert own in lab.inputs
     assert own not in pages.inputs
     assert {"runtime", "frontend"} <= set(lab.needs)
-    # the virtualenv's own folder, not the link: a new one has none of it yet
+    # the virtualenv's own folder, not the link: a new one does not have it yet
     link = found["runtime"].link
     assert link is not None
     assert lab.output is not None

@@ -1,6 +1,6 @@
-"""The launcher as a process of its own, spoken to over its pipes, with Slurm's commands played.
+"""The launcher as a separate process, used over its pipes, with fake Slurm commands.
 
-What it asks Slurm for is in test_launcher_jobs.py; what needs sudo and a real Slurm is in
+Its Slurm commands are tested in test_launcher_jobs.py; tests that need sudo and a real Slurm are in
 tests/cluster.
 """
 
@@ -195,7 +195,7 @@ class TestRead:
 
 
 class TestFull:
-    """In this process: a full disk can't be had without a mount."""
+    """In this process, because a full disk would require a mount."""
 
     @pytest.fixture
     def module(self) -> ModuleType:

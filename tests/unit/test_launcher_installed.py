@@ -1,4 +1,4 @@
-"""The launcher as it is installed: whom it serves, and which configuration it believes."""
+"""The launcher as installed: the users it serves, and the configurations it trusts."""
 
 import json
 import os
@@ -7,15 +7,27 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from deploy.launcher import program
 from tests.unit.launcher_place import AS_ROOT, GID, LAUNCHER, UID
+
+
+def test_what_sudo_permits_is_readable_in_one_sitting() -> None:
+    assert len(LAUNCHER.read_text().splitlines()) < 800
+
+
+def test_the_installed_program_has_the_operations_of_every_piece() -> None:
+    scope: dict[str, Any] = {"__name__": "launcher"}
+    exec(compile(program(), "launcher", "exec"), scope)  # noqa: S102 - our own file
+    assert {"scalars", "notebooks", "list_folder", "write_upload"} <= set(scope["OPERATIONS"])
 
 
 @pytest.mark.skipif(not AS_ROOT, reason="launcher.conf must be root's")
 class TestInstalled:
-    """The file as it is installed: root's, beside its configuration."""
+    """The installed file, owned by root, beside its configuration."""
 
     CONF = '{"min_uid": 1000, "slurm_bin_dir": "/usr/bin", "slurm_conf": "", "umask": "0022"}\n'
 

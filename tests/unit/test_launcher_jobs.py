@@ -1,4 +1,4 @@
-"""What the launcher asks Slurm for: jobs, their withdrawal, steps."""
+"""The launcher's requests to Slurm: jobs, their withdrawal, steps."""
 
 import os
 import shutil
@@ -33,14 +33,14 @@ pytest_plugins = ["tests.unit.launcher_fixtures"]
 
 
 class TestWithdraw:
-    """A job that Slurm may yet get is claimed before it."""
+    """A job that may still reach Slurm is claimed in advance."""
 
     def test_before_anything_is_there_and_once_more(self, launcher: Process) -> None:
         for _ in range(2):
             assert launcher.ask("withdraw", uuid=UUID)["result"] == {"withdrawn": True}
 
     def test_a_copy_that_comes_later_does_nothing(self, launcher: Process, place: Place) -> None:
-        """The first lines of both kinds of scripts."""
+        """Runs the first lines of both kinds of scripts."""
         launcher.ask("withdraw", uuid=UUID)
         claimed = place.jobs / UUID / "claimed"
         assert claimed.readlink() != Path("4711")

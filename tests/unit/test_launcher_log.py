@@ -1,4 +1,4 @@
-"""What a launcher tells of its work, and how little of it is believed."""
+"""A launcher's log lines, which the portal treats as untrusted input."""
 
 import asyncio
 import contextvars
@@ -11,21 +11,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spawner import request_id
-from spawner.agent import Agents
-from spawner.launcher_log import MAX_LINE, Relay
+from spawner.launcher.log import MAX_LINE, LogRelay
+from spawner.launcher.pool import LauncherPool
 from tests.unit.launcher_place import REFUSES, UUID, Place, Process, command, system_python
 
 pytest_plugins = ["tests.unit.launcher_fixtures"]
 NAME = "0123456789abcdef0123456789abcdef"
 
 
-def said(operation: str = "submit", **changes: object) -> bytes:
+def make_line(operation: str = "submit", **changes: object) -> bytes:
     fields = {"launcher": operation, "seconds": 0.2, "error": "", "request": NAME, **changes}
     return json.dumps(fields).encode() + b"\n"
 
 
-def relay(requests: int = 1) -> Relay:
-    made = Relay("alice")
+def relay(requests: int = 1) -> LogRelay:
+    made = LogRelay("alice")
     for _ in range(requests):
         made.expect()
     return made
@@ -35,18 +35,18 @@ def logged(caplog: pytest.LogCaptureFixture) -> list[tuple[str, ...]]:
     return [
         tuple(str(getattr(record, key)) for key in ("user", "operation", "outcome", "request"))
         for record in caplog.records
-        if record.name == "spawner.launcher_log"
+        if record.name == "spawner.launcher.log"
     ]
 
 
 @pytest.fixture(autouse=True)
 def _listen(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.DEBUG, "spawner.launcher_log")
+    caplog.set_level(logging.DEBUG, "spawner.launcher.log")
 
 
 @given(st.binary(max_size=300), st.lists(st.integers(1, 40), max_size=20))
 def test_what_is_no_word_on_a_request_stays_whole(text: bytes, cuts: list[int]) -> None:
-    relayed, at, kept = Relay("alice"), 0, b""
+    relayed, at, kept = LogRelay("alice"), 0, b""
     for cut in cuts:
         kept += relayed.take(text[at : at + cut])
         at += cut
@@ -58,7 +58,7 @@ def test_a_word_on_a_request_is_logged_however_it_comes(
     caplog: pytest.LogCaptureFixture, size: int
 ) -> None:
     relayed, kept = relay(), b""
-    text = b"sudo: be careful\n" + said() + b"launcher: out of memory\n"
+    text = b"sudo: be careful\n" + make_line() + b"launcher: out of memory\n"
     for at in range(0, len(text), size):
         kept += relayed.take(text[at : at + size])
     assert kept + relayed.rest() == b"sudo: be careful\nlauncher: out of memory\n"
@@ -66,22 +66,22 @@ def test_a_word_on_a_request_is_logged_however_it_comes(
 
 
 def test_no_more_is_logged_than_was_asked(caplog: pytest.LogCaptureFixture) -> None:
-    assert relay(requests=2).take(said() * 3) == said()
+    assert relay(requests=2).take(make_line() * 3) == make_line()
     assert len(logged(caplog)) == 2
 
 
 @pytest.mark.parametrize(
     "line",
     [
-        said("submit now"),
-        said("x" * 41),
-        said(error="Rejected\nlauncher of root"),
-        said(error=None),
-        said(request="'; drop"),
-        said(seconds="1"),
-        said(seconds=-1),
-        said(seconds=True),
-        said(seconds=1e300),
+        make_line("submit now"),
+        make_line("x" * 41),
+        make_line(error="Rejected\nlauncher of root"),
+        make_line(error=None),
+        make_line(request="'; drop"),
+        make_line(seconds="1"),
+        make_line(seconds=-1),
+        make_line(seconds=True),
+        make_line(seconds=1e300),
         b'{"launcher":[]}\n',
         b'{"launcher":' + b"[" * 500 + b"\n",
         b'{"launcher": "' + b"x" * MAX_LINE + b'"}\n',
@@ -97,10 +97,10 @@ def test_what_has_another_shape_is_not_logged(
 @pytest.mark.parametrize(
     ("line", "level"),
     [
-        (said("submit"), logging.INFO),
-        (said("read"), logging.DEBUG),
-        (said("read", seconds=1.5), logging.INFO),
-        (said("read", error="File"), logging.INFO),
+        (make_line("submit"), logging.INFO),
+        (make_line("read"), logging.DEBUG),
+        (make_line("read", seconds=1.5), logging.INFO),
+        (make_line("read", error="File"), logging.INFO),
     ],
 )
 def test_reading_is_told_of_when_it_fails_or_is_slow(
@@ -123,8 +123,8 @@ def test_the_launcher_itself_tells_operation_outcome_and_request(place: Place) -
     with process.process.stderr as stderr:
         text = stderr.read()
     process.close()
-    told = [json.loads(line) for line in text.splitlines()]
-    assert [(one["launcher"], one["error"], one["request"]) for one in told] == [
+    received = [json.loads(line) for line in text.splitlines()]
+    assert [(one["launcher"], one["error"], one["request"]) for one in received] == [
         ("ping", "", NAME),
         ("cancel", "Rejected", ""),
         ("none", "BadRequest", ""),
@@ -137,7 +137,7 @@ def test_the_launcher_itself_tells_operation_outcome_and_request(place: Place) -
 @pytest.mark.parametrize("given_", ["", "short", "A" * 32, NAME + "0", f"{NAME}\n", "g" * 16])
 def test_a_name_that_cannot_be_one_is_replaced(given_: str) -> None:
     def begun(name: str) -> str:
-        made = request_id.begin(name)
+        made = request_id.set_request_id(name)
         assert request_id.current() == made
         return made
 
@@ -156,10 +156,10 @@ async def test_what_a_real_launcher_did_is_in_the_log_by_the_requests_name(
         f"#!{system_python()} -IS\nimport os\nargv = {command(place)!r}\nos.execvp(argv[0], argv)\n"
     )
     sudo.chmod(0o755)
-    agents = Agents("/opt/launcher", sudo)
+    agents = LauncherPool("/opt/launcher", sudo)
 
     async def asked(operation: str) -> str:
-        name = request_id.begin()
+        name = request_id.set_request_id()
         await agents.call("user", operation, uuid=UUID)
         return name
 

@@ -1,4 +1,4 @@
-"""What e-mails say, and that nobody's name of a job gets into their headers."""
+"""The content of e-mails, and that job names cannot inject headers."""
 
 import re
 from contextlib import suppress
@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from portal.config.mail import one_address
 from portal.models import BatchJob, Job, Session
-from portal.services.mail import letter_words
-from portal.services.mail.letter_words import Both
-from portal.services.mail.letters import Envelope, Kind, Told, letter, trial, warn_at
-from portal.settings_mail import one_address
-from spawner.model import Outcome
+from portal.services.mail import texts as letter_words
+from portal.services.mail.messages import Envelope, MailItem, MailKind, letter, trial, warn_at
+from portal.services.mail.texts import BilingualText
+from spawner.slurm.model import Outcome
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 TO = Envelope("id-1", "Portal <portal@hpc.example>", "ann@hpc.example", "https://portal", NOW)
@@ -40,7 +40,7 @@ def session(name: str = "main", **columns: Any) -> Job:
 
 
 def received(sent: EmailMessage) -> EmailMessage:
-    """As whoever gets it reads it."""
+    """Return the message as its recipient's mail program parses it."""
     raw = sent.as_bytes()
     assert raw.isascii()
     found = message_from_bytes(raw, policy=default)
@@ -54,7 +54,7 @@ def text_of(found: EmailMessage) -> str:
 
 def test_a_letter_says_what_happened_and_where_to_look() -> None:
     failed = job(outcome=Outcome.FAILED, reason="It left with code 1.", advice="Look at its log.")
-    found = received(letter(TO, [Told(Kind.JOB_ENDED, failed)]))
+    found = received(letter(TO, [MailItem(MailKind.JOB_ENDED, failed)]))
     assert (found["Subject"], found["To"]) == ("Job train has failed", "ann@hpc.example")
     assert (found["From"], found["Message-ID"]) == (
         "Portal <portal@hpc.example>", "<id-1@hpc.example>",
@@ -62,42 +62,42 @@ def test_a_letter_says_what_happened_and_where_to_look() -> None:
     assert found["Auto-Submitted"] == "auto-generated"
     assert found.get_content_type() == "text/plain"
     text = text_of(found)
-    for said in (
+    for expected in (
         "Job train has failed.\nIt ran for 2 hours.\nIt left with code 1.\nLook at its log.\n",
         "https://portal/jobs/j1\n",
         "https://portal/account/notifications\n",
     ):
-        assert said in text
+        assert expected in text
 
 
 @pytest.mark.parametrize(
-    ("told", "subject"),
+    ("events", "subject"),
     [
-        (Told(Kind.SESSION_STARTED, session()), "Session main is ready"),
-        (Told(Kind.TIME_SHORT, session()), "Session main ends in 14 minutes"),
+        (MailItem(MailKind.SESSION_STARTED, session()), "Session main is ready"),
+        (MailItem(MailKind.TIME_SHORT, session()), "Session main ends in 14 minutes"),
         (
-            Told(Kind.TIME_SHORT, job(expires_at=NOW + timedelta(seconds=80))),
+            MailItem(MailKind.TIME_SHORT, job(expires_at=NOW + timedelta(seconds=80))),
             "Job train ends in 1 minute",
         ),
-        (Told(Kind.JOB_ENDED, job()), "Job train is done"),
-        (Told(Kind.JOB_ENDED, job(outcome=Outcome.TIMEOUT)), "Job train ran out of time"),
+        (MailItem(MailKind.JOB_ENDED, job()), "Job train is done"),
+        (MailItem(MailKind.JOB_ENDED, job(outcome=Outcome.TIMEOUT)), "Job train ran out of time"),
         (
-            Told(Kind.JOB_ENDED, job("训练 é", outcome=Outcome.CANCELLED)),
+            MailItem(MailKind.JOB_ENDED, job("训练 é", outcome=Outcome.CANCELLED)),
             "Job 训练 é was cancelled",
         ),
     ],
 )
-def test_each_event_has_a_headline_of_its_own(told: Told, subject: str) -> None:
-    assert received(letter(TO, [told]))["Subject"] == subject
+def test_each_event_has_a_headline_of_its_own(events: MailItem, subject: str) -> None:
+    assert received(letter(TO, [events]))["Subject"] == subject
 
 
 def test_several_things_come_in_one_letter_the_most_urgent_first() -> None:
-    told = [
-        *(Told(Kind.JOB_ENDED, job(f"j{number}")) for number in range(30)),
-        Told(Kind.JOB_ENDED, job("bad", outcome=Outcome.OUT_OF_MEMORY)),
-        Told(Kind.TIME_SHORT, session()),
+    events = [
+        *(MailItem(MailKind.JOB_ENDED, job(f"j{number}")) for number in range(30)),
+        MailItem(MailKind.JOB_ENDED, job("bad", outcome=Outcome.OUT_OF_MEMORY)),
+        MailItem(MailKind.TIME_SHORT, session()),
     ]
-    found = received(letter(TO, told))
+    found = received(letter(TO, events))
     assert found["Subject"] == "Session main ends in 14 minutes and 31 more"
     text = text_of(found)
     assert text.index("main") < text.index("Job bad ran out of memory") < text.index("Job j0 ")
@@ -114,34 +114,37 @@ def test_a_letter_is_in_the_readers_language_with_slurms_reasons_too() -> None:
         advice="Start it again with a longer time limit; what was saved in files is still there.",
     )
     ends = datetime(2026, 3, 1, 12, 14, tzinfo=UTC)
-    told = [Told(Kind.JOB_ENDED, late), Told(Kind.TIME_SHORT, session(expires_at=ends))]
-    found = received(letter(IN_CHINESE, told))
+    events = [
+        MailItem(MailKind.JOB_ENDED, late),
+        MailItem(MailKind.TIME_SHORT, session(expires_at=ends)),
+    ]
+    found = received(letter(IN_CHINESE, events))
     assert found["Subject"] == "会话 main 将在 14 分钟后结束，另有 1 项"
     assert found["Content-Language"] == "zh-CN"
     text = text_of(found)
-    for said in (
+    for expected in (
         "会话 main 将在 14 分钟后结束。\n结束时间为 2026 年 3 月 1 日 12:14（UTC）。\n请保存",
         "作业 train 已超时。\n它运行了 2 小时。\n它达到了 2 小时的时间上限，已被终止。\n",
         "\n请用更长的时间上限重新启动",
         "您可以在此选择接收哪些通知：https://portal/account/notifications\n",
     ):
-        assert said in text
+        assert expected in text
 
 
-@pytest.mark.parametrize("kind", list(Kind))
-def test_every_letter_has_no_word_of_english_in_chinese(kind: Kind) -> None:
-    """But for names and addresses."""
+@pytest.mark.parametrize("kind", list(MailKind))
+def test_every_letter_has_no_word_of_english_in_chinese(kind: MailKind) -> None:
+    """Except for names and addresses."""
     for outcome in Outcome:
         for one in (job(outcome=outcome, expires_at=NOW + timedelta(minutes=7)), session()):
-            found = received(letter(IN_CHINESE, [Told(kind, one)] * 22))
-            said = str(found["Subject"]) + re.sub(r"https://\S+", "", text_of(found))
-            assert set(re.findall(r"[A-Za-z]+\d*", said)) <= {"train", "main", "node01", "UTC"}
+            found = received(letter(IN_CHINESE, [MailItem(kind, one)] * 22))
+            expected = str(found["Subject"]) + re.sub(r"https://\S+", "", text_of(found))
+            assert set(re.findall(r"[A-Za-z]+\d*", expected)) <= {"train", "main", "node01", "UTC"}
     subject = str(received(trial(IN_CHINESE))["Subject"])
     assert subject == "来自 Data Scientist Portal 的测试邮件"
 
 
 def test_both_languages_have_the_same_gaps() -> None:
-    texts = [text for text in vars(letter_words).values() if isinstance(text, Both)]
+    texts = [text for text in vars(letter_words).values() if isinstance(text, BilingualText)]
     texts += letter_words.ENDED.values()
     assert len(texts) > 20
     for text in texts:
@@ -160,9 +163,9 @@ def test_both_languages_have_the_same_gaps() -> None:
     ],
 )
 def test_a_name_stays_a_name(name: str) -> None:
-    """No header of its making, nothing that a terminal or a mail program would obey."""
+    """It adds no header, and no control characters for terminals or mail programs."""
     bad = job(name, outcome=Outcome.FAILED, reason=f"no\r\n\r\n{name}")
-    sent = letter(TO, [Told(Kind.JOB_ENDED, bad)])
+    sent = letter(TO, [MailItem(MailKind.JOB_ENDED, bad)])
     found = received(sent)
     assert found["Bcc"] is None
     assert [key for key in found.keys() if key not in sent] == []  # noqa: SIM118 - headers repeat

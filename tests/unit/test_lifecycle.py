@@ -1,4 +1,4 @@
-"""What Slurm's word means for a row: every state, both wishes, and what is not ours."""
+"""The effect of Slurm's reports on a row: every state, both desired states, and foreign jobs."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import pytest
 
 from portal.models import JobState, Session, User, Wanted
 from portal.services.slurm import lifecycle
-from spawner.model import JobInfo, Outcome, SlurmState
+from spawner.slurm.model import JobInfo, Outcome, SlurmState
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
-HUB_PATIENCE = timedelta(minutes=5)
+SECOND = timedelta(seconds=1)
+PATIENCE = lifecycle.Patience(timedelta(minutes=3), timedelta(minutes=5))
 
 
 def session(**columns: object) -> Session:
@@ -43,6 +44,37 @@ def info(state: SlurmState, **fields: object) -> JobInfo:
 def test_a_job_of_someone_elses_making_is_not_ours(stranger: dict[str, object]) -> None:
     assert lifecycle.is_ours(session(), info(SlurmState.RUNNING))
     assert not lifecycle.is_ours(session(), info(SlurmState.RUNNING, **stranger))
+
+
+def external(**columns: object) -> Session:
+    """Return a job from outside the portal, with an id derived from Slurm's own."""
+    return session(id="87654321-4321-5321-4321-cba987654321", job_id=7, submit_time=NOW, **columns)
+
+
+LATER = NOW + timedelta(hours=1)
+
+
+@pytest.mark.parametrize(
+    ("row", "shown", "same"),
+    [
+        (session(job_id=7), {}, True),
+        (session(job_id=7), {"submit_time": LATER}, True),  # requeued
+        (session(job_id=7), {"submit_time": NOW - timedelta(hours=1)}, False),
+        (session(job_id=7), {"uuid": "another"}, False),
+        (session(job_id=7), {"user": "bob"}, False),
+        (session(job_id=7, submit_time=NOW), {"uuid": None}, True),  # its comment was changed
+        (session(job_id=7, submit_time=NOW), {"uuid": None, "submit_time": LATER}, False),
+        (session(job_id=7), {"uuid": None}, False),
+        (external(), {"uuid": None}, True),
+        (external(), {"uuid": "another's"}, True),
+        (external(), {"uuid": None, "submit_time": LATER}, False),
+        (external(), {"uuid": None, "user": "bob"}, False),
+    ],
+)
+def test_a_later_job_with_the_same_number_is_not_the_same(
+    row: Session, shown: dict[str, object], same: bool
+) -> None:
+    assert lifecycle.is_same(row, info(SlurmState.RUNNING, **shown)) is same
 
 
 def test_a_queued_job_says_why_it_waits() -> None:
@@ -98,27 +130,41 @@ def test_the_node_programs_own_words_win_over_the_exit_code() -> None:
     assert found["reason"] == "There is no space left."
 
 
+def starting(**columns: object) -> Session:
+    return session(state=JobState.STARTING, started_at=NOW, node="node01", **columns)
+
+
 def test_a_node_that_never_calls_is_given_up_in_time() -> None:
-    row = session(state=JobState.STARTING, started_at=NOW, node="node01")
-    just_before = NOW + lifecycle.CALL_HOME_PATIENCE
-    assert lifecycle.give_up(row, just_before, HUB_PATIENCE) is None
-    update = lifecycle.give_up(row, just_before + timedelta(seconds=1), HUB_PATIENCE)
+    just_before = NOW + PATIENCE.call_home
+    assert lifecycle.give_up(starting(), just_before, PATIENCE, NOW) is None
+    update = lifecycle.give_up(starting(), just_before + SECOND, PATIENCE, NOW)
     assert update is not None
     assert update["wanted"] is Wanted.STOP
     assert "node01" in update["reason"]
 
 
 def test_a_hub_that_stays_away_is_given_up_in_time() -> None:
-    row = session(state=JobState.STARTING, started_at=NOW, called_home_at=NOW)
-    assert lifecycle.give_up(row, NOW + HUB_PATIENCE, HUB_PATIENCE) is None
-    update = lifecycle.give_up(row, NOW + HUB_PATIENCE + timedelta(seconds=1), HUB_PATIENCE)
+    row = starting(called_home_at=NOW)
+    assert lifecycle.give_up(row, NOW + PATIENCE.hub, PATIENCE, NOW) is None
+    update = lifecycle.give_up(row, NOW + PATIENCE.hub + SECOND, PATIENCE, NOW)
     assert update is not None
     assert "JupyterHub" in update["reason"]
 
 
-def test_a_ready_session_is_never_given_up() -> None:
-    row = session(state=JobState.RUNNING, started_at=NOW, called_home_at=NOW, ready_at=NOW)
-    assert lifecycle.give_up(row, NOW + timedelta(days=1), HUB_PATIENCE) is None
+@pytest.mark.parametrize("called_home_at", [None, NOW])
+def test_time_in_which_nobody_could_be_heard_is_no_delay(called_home_at: datetime | None) -> None:
+    """The portal or Slurm was unavailable, or the session suspended, until `since`."""
+    row = starting(called_home_at=called_home_at)
+    since = NOW + timedelta(hours=4)
+    assert lifecycle.give_up(row, since + timedelta(minutes=3), PATIENCE, since) is None
+    assert lifecycle.give_up(row, since + timedelta(minutes=6), PATIENCE, since) is not None
+
+
+def test_a_session_that_was_ready_is_never_given_up() -> None:
+    ready = session(state=JobState.RUNNING, started_at=NOW, called_home_at=NOW, ready_at=NOW)
+    let_go = starting(called_home_at=NOW, ready_at=None, first_ready_at=NOW)
+    for row in (ready, let_go):
+        assert lifecycle.give_up(row, NOW + timedelta(days=1), PATIENCE, NOW) is None
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Which limit counts, and what it refuses in which words."""
+"""The effective limits, and the wording of their refusals."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from hypothesis import strategies as st
 from portal.models import LimitScope
 from portal.services.limits.limit_rules import (
     Allowance,
-    Counted,
+    EffectiveLimit,
     Figures,
-    Source,
-    Together,
-    beyond,
+    GroupTotal,
+    LimitSource,
+    apply_limits,
     effective,
-    fitted,
+    exceeding,
     refusals,
     too_many,
     too_many_together,
     with_type,
 )
-from spawner.model import ClusterInfo, NodeInfo, PartitionInfo, Resources
+from spawner.slurm.model import ClusterInfo, NodeInfo, PartitionInfo, Resources
 
 AT = datetime(2026, 11, 22, tzinfo=UTC)
 NODES = (
@@ -35,8 +35,8 @@ NODES = (
 CLUSTER = ClusterInfo(NODES, (PartitionInfo("gpu"), PartitionInfo("mixed")), AT)
 
 
-def own(**said: Any) -> Allowance:
-    return Allowance(effective(("bob", Figures(**said)), {}, None))
+def own(**numbers: Any) -> Allowance:
+    return Allowance(effective(("bob", Figures(**numbers)), {}, None))
 
 
 def messages(wanted: Resources, allowance: Allowance, held: int | None = None) -> dict[str, str]:
@@ -44,7 +44,7 @@ def messages(wanted: Resources, allowance: Allowance, held: int | None = None) -
     return {error.field.removeprefix("resources."): error.message for error in found}
 
 
-# --- which counts -------------------------------------------------------------------------------
+# --- effective limits ---------------------------------------------------------------------------
 
 
 def test_ones_own_counts_before_the_groups_and_theirs_before_the_default() -> None:
@@ -53,9 +53,9 @@ def test_ones_own_counts_before_the_groups_and_theirs_before_the_default() -> No
         {"physics": Figures(gpus=8, cpus=16), "biology": Figures(cpus=4)},
         Figures(gpus=2, cpus=2, jobs=50),
     )
-    assert found["gpus"] == Counted(1, Source(LimitScope.PERSON, "bob"))
-    assert found["cpus"] == Counted(16, Source(LimitScope.MEMBER, "physics"))
-    assert found["jobs"] == Counted(50, Source(LimitScope.DEFAULT))
+    assert found["gpus"] == EffectiveLimit(1, LimitSource(LimitScope.PERSON, "bob"))
+    assert found["cpus"] == EffectiveLimit(16, LimitSource(LimitScope.MEMBER, "physics"))
+    assert found["jobs"] == EffectiveLimit(50, LimitSource(LimitScope.DEFAULT))
     assert "sessions" not in found
 
 
@@ -72,19 +72,21 @@ def test_what_groups_name_is_had_together() -> None:
         "c": Figures(),
     }
     found = effective(None, groups, Figures(partitions=["debug"]))
-    assert found["partitions"] == Counted(["cpu", "gpu"], Source(LimitScope.MEMBER, "a, b"))
+    assert found["partitions"] == EffectiveLimit(
+        ["cpu", "gpu"], LimitSource(LimitScope.MEMBER, "a, b")
+    )
     assert found["gpus_by_type"].value == {"a100": 4, "v100": 2}
 
 
 @given(st.dictionaries(st.sampled_from("abcdef"), st.none() | st.integers(0, 9)), st.integers(0, 9))
 def test_the_most_generous_group_counts(gpus: dict[str, int | None], default: int) -> None:
     groups = {name: Figures(gpus=number) for name, number in gpus.items()}
-    said = [number for number in gpus.values() if number is not None]
+    numbers = [number for number in gpus.values() if number is not None]
     found = effective(None, groups, Figures(gpus=default))["gpus"]
-    assert found.value == (max(said) if said else default)
+    assert found.value == (max(numbers) if numbers else default)
 
 
-# --- what is refused ----------------------------------------------------------------------------
+# --- refusals -----------------------------------------------------------------------------------
 
 
 def test_more_gpus_than_the_limit_are_refused_with_whose_it_is_and_what_is_held() -> None:
@@ -131,10 +133,10 @@ def test_what_nobody_named_is_made_to_fit() -> None:
     allowed = own(time_limit_minutes=60, partitions=["small", "gpu"], accounts=["research"])
     wanted = Resources(partition="cpu", time_limit_minutes=240, account="site")
     runs = lambda other: other.partition != "small"  # noqa: E731
-    found = fitted(wanted, (), allowed, runs)
+    found = apply_limits(wanted, (), allowed, runs)
     assert (found.partition, found.time_limit_minutes, found.account) == ("gpu", 60, "research")
     named = ("partition", "time_limit_minutes", "account")
-    assert fitted(wanted, named, allowed, runs) == wanted
+    assert apply_limits(wanted, named, allowed, runs) == wanted
 
 
 def test_gpus_are_counted_by_type() -> None:
@@ -149,7 +151,7 @@ def test_gpus_are_counted_by_type() -> None:
 
 
 def test_what_the_account_of_a_group_can_never_have_is_refused() -> None:
-    shared = [Together("physics", "phys", Figures(gpus=2))]
+    shared = [GroupTotal("physics", "phys", Figures(gpus=2))]
     allowed = Allowance({}, shared)
     found = messages(Resources(gpus=3, account="phys"), allowed)
     assert found["gpus"].startswith("All members of physics together may use 2 GPUs at once")
@@ -157,20 +159,20 @@ def test_what_the_account_of_a_group_can_never_have_is_refused() -> None:
 
 
 def test_sessions_and_jobs_are_counted() -> None:
-    limit = Counted(1, Source(LimitScope.MEMBER, "physics"))
+    limit = EffectiveLimit(1, LimitSource(LimitScope.MEMBER, "physics"))
     assert too_many("session", 0, 1, limit) is None
     assert too_many("session", 1, 1, limit) == (
         "You may have 1 session at a time (the limit of your group physics); 1 of yours waits or"
         " runs now. Stop one, or ask your administrators."
     )
-    array = too_many("job", 0, 10, Counted(5, Source(LimitScope.DEFAULT)))
+    array = too_many("job", 0, 10, EffectiveLimit(5, LimitSource(LimitScope.DEFAULT)))
     assert array is not None
     assert "0 of yours wait or run now, and this would be 10 more. Begin fewer" in array
     assert too_many_together("job", 4, 1, 5, "physics") is None
     assert "All members of physics together" in str(too_many_together("job", 5, 1, 5, "physics"))
 
 
-# --- leaders ------------------------------------------------------------------------------------
+# --- group managers -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -188,14 +190,14 @@ def test_sessions_and_jobs_are_counted() -> None:
 )
 def test_a_leader_gives_no_more_than_the_group_has(given_: Figures, fields: list[str]) -> None:
     ceiling = Figures(gpus=4, partitions=["gpu"], gpus_by_type={"v100": 2})
-    assert [error.field for error in beyond(given_, ceiling, None)] == fields
+    assert [error.field for error in exceeding(given_, ceiling, None)] == fields
 
 
 def test_what_an_administrator_has_set_a_leader_only_lowers() -> None:
     ceiling, set_ = Figures(gpus=8), Figures(gpus=2)
-    assert beyond(Figures(gpus=1), ceiling, set_) == []
+    assert exceeding(Figures(gpus=1), ceiling, set_) == []
     for more in (Figures(gpus=3), Figures()):
-        (error,) = beyond(more, ceiling, set_)
+        (error,) = exceeding(more, ceiling, set_)
         assert (error.field, error.message) == (
             "gpus",
             "An administrator, or another group's leader, set this: at most 2.",

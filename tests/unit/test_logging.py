@@ -1,4 +1,4 @@
-"""What the log takes from outside is bounded, on one line, and never a secret."""
+"""External values in the log are bounded, on one line, and never secret."""
 
 import contextvars
 import logging

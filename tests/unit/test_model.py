@@ -1,4 +1,4 @@
-"""The shared words: frozen, and with the values that others store and send."""
+"""The shared vocabulary: frozen, with the values that are stored and transmitted."""
 
 from dataclasses import FrozenInstanceError, replace
 
@@ -6,14 +6,14 @@ import pytest
 
 from spawner.errors import (
     HomeUnavailable,
+    JobNotFound,
     LauncherError,
-    NotFound,
     Rejected,
     SlurmError,
     SpawnerError,
     Unreachable,
 )
-from spawner.model import JobInfo, Outcome, Resources, SlurmState
+from spawner.slurm.model import JobInfo, Outcome, Resources, SlurmState
 
 
 def test_states_and_outcomes_are_plain_lowercase_text() -> None:
@@ -28,7 +28,7 @@ def test_frozen() -> None:
     assert replace(job, job_id=2) != job
 
 
-@pytest.mark.parametrize("kind", [Unreachable, NotFound])
+@pytest.mark.parametrize("kind", [Unreachable, JobNotFound])
 def test_slurms_errors(kind: type[SlurmError]) -> None:
     error = kind("A sentence.", "stderr")
     assert (error.message, error.stderr, str(error)) == ("A sentence.", "stderr", "A sentence.")

@@ -1,4 +1,4 @@
-"""nginx.conf as rendered: where it listens, and what is refused instead of rendered."""
+"""nginx.conf as rendered: its listeners, and settings that are refused."""
 
 import dataclasses
 import re
@@ -7,21 +7,17 @@ from typing import Any
 
 import pytest
 
-from deploy.nginx import (
-    PAGES,
-    TEMPLATES,
+from deploy.front_door import (
     Certificate,
     FrontDoor,
-    Listener,
+    FrontDoorListener,
+    Listen,
     NginxError,
-    command,
     from_settings,
-    main,
-    render,
-    write,
 )
+from deploy.nginx import PAGES, TEMPLATES, command, main, render, write
 from deploy.nginx_program import program, version_here, version_in
-from portal.settings import Settings
+from portal.config.settings import Settings
 
 SOME: dict[str, Any] = {
     "public_url": "http://127.0.0.1:8000",
@@ -36,7 +32,8 @@ CERTIFICATE = Certificate(Path("/tls/chain.pem"), Path("/tls/key.pem"))
 
 
 def settings(**changes: Any) -> Settings:
-    return Settings(**{**SOME, **changes})
+    same = not {"notebook_url", "content_url"} & changes.keys()
+    return Settings(**{**SOME, "same_origin_content": same, **changes})
 
 
 def door(**changes: Any) -> FrontDoor:
@@ -45,8 +42,8 @@ def door(**changes: Any) -> FrontDoor:
 
 def test_listens_where_the_urls_say() -> None:
     made = from_settings(settings(), Path("/srv/nginx"))
-    assert made.front == Listener(("127.0.0.1",), 8000)
-    assert made.cluster == Listener(("10.77.0.1",), 8002)
+    assert made.front == FrontDoorListener(("127.0.0.1",), 8000)
+    assert made.cluster == FrontDoorListener(("10.77.0.1",), 8002)
     text = render(made)["nginx.conf"]
     assert re.findall(r"^\s+listen (.*);$", text, re.M) == ["127.0.0.1:8000", "10.77.0.1:8002"]
     assert "ssl" not in text
@@ -65,7 +62,7 @@ def test_a_name_means_every_address_and_the_schemes_port() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "version", "apart"),
+    ("text_of_version", "version", "apart"),
     [
         ("nginx version: nginx/1.22.1\n", (1, 22, 1), False),
         ("nginx version: nginx/1.25.0\n", (1, 25, 0), False),
@@ -76,16 +73,16 @@ def test_a_name_means_every_address_and_the_schemes_port() -> None:
     ],
 )
 def test_http_2_is_asked_for_as_this_nginx_takes_it(
-    said: str, version: tuple[int, ...], apart: bool
+    text_of_version: str, version: tuple[int, ...], apart: bool
 ) -> None:
-    assert version_in(said) == version
+    assert version_in(text_of_version) == version
     content = {"content_url": "https://jupyter.test", "public_url": "https://portal.test"}
     made = from_settings(settings(**content), Path("/srv/nginx"), certificate=CERTIFICATE)
     text = render(dataclasses.replace(made, version=version))["nginx.conf"]
     assert {line.partition(" ")[2] for line in listens(text) if ":443" in line} == {
         "ssl" if apart else "ssl http2"
     }
-    # of front and content each; never of what is in the clear
+    # once each for front and content; never for plain HTTP listeners
     assert len(re.findall(r"^\s+http2 on;$", text, re.M)) == (2 if apart else 0)
     clear = render(dataclasses.replace(door(), version=version))["nginx.conf"]
     assert "http2" not in clear
@@ -103,7 +100,7 @@ def test_ipv6_addresses_are_bracketed() -> None:
 
 def test_behind_a_load_balancer_the_scheme_is_still_the_browsers() -> None:
     public = settings(public_url="https://portal.test")
-    made = from_settings(public, Path("/srv/nginx"), listen="127.0.0.1:9000")
+    made = from_settings(public, Path("/srv/nginx"), listen=Listen("127.0.0.1:9000"))
     text = render(made)["nginx.conf"]
     assert "listen 127.0.0.1:9000;" in text
     assert "X-Forwarded-Proto https;" in text
@@ -115,7 +112,9 @@ def test_the_cookies_name_is_the_settings() -> None:
         ("http://127.0.0.1:8000", None, "portal_session", "__Host-portal"),
         ("https://portal.test", "127.0.0.1:9000", "__Host-portal", "portal_session"),
     ):
-        made = from_settings(settings(public_url=public_url), Path("/srv/nginx"), listen=listen)
+        made = from_settings(
+            settings(public_url=public_url), Path("/srv/nginx"), listen=Listen(listen)
+        )
         text = render(made)["nginx.conf"]
         assert name in text
         assert other not in text
@@ -136,7 +135,7 @@ def test_the_cookies_name_is_the_settings() -> None:
 )
 def test_what_can_not_work_is_said(changes: dict[str, Any], listen: str | None, words: str) -> None:
     with pytest.raises(NginxError, match=words):
-        from_settings(settings(**changes), Path("/srv/nginx"), listen=listen)
+        from_settings(settings(**changes), Path("/srv/nginx"), listen=Listen(listen))
 
 
 @pytest.mark.parametrize(
@@ -153,8 +152,8 @@ def test_what_can_not_work_is_said(changes: dict[str, Any], listen: str | None, 
         {"cookie": "a.*"},
         {"portal": "127.0.0.1:1; }"},
         {"hub": "a b"},
-        {"front": Listener(("127.0.0.1; include /x",), 80)},
-        {"front": Listener(("*",), 443, Certificate(Path('/a"'), Path("/b")))},
+        {"front": FrontDoorListener(("127.0.0.1; include /x",), 80)},
+        {"front": FrontDoorListener(("*",), 443, Certificate(Path('/a"'), Path("/b")))},
     ],
 )
 def test_nothing_can_be_injected(changes: dict[str, Any]) -> None:
@@ -163,11 +162,11 @@ def test_nothing_can_be_injected(changes: dict[str, Any]) -> None:
 
 
 def test_every_location_that_proxies_sets_the_address_of_the_peer() -> None:
-    """proxy_set_header is inherited only where a location sets none: a forgotten one is a hole."""
+    """proxy_set_header is inherited only where a location sets none: a missing one is a hole."""
     text = render(door())["nginx.conf"]
     locations = re.findall(r"location [^{]*(?:\{[\d,]+\}[^{]*)*\{\n(.*?)\n        \}", text, re.S)
     proxies = [body for body in locations if "proxy_pass " in body]
-    assert len(proxies) == 11
+    assert len(proxies) == 12
     gates = [body for body in proxies if "/internal/gate" in body]
     assert len(gates) == 1
     assert "proxy_pass_request_headers off;" in gates[0]
@@ -186,7 +185,7 @@ def test_an_error_page_of_a_locations_own_keeps_the_servers() -> None:
 
 
 def test_query_strings_are_not_logged() -> None:
-    """They may hold one-time codes and Jupyter's tokens."""
+    """Query strings may contain one-time codes and Jupyter's tokens."""
     text = render(door())["nginx.conf"]
     (logged,) = re.findall(r"log_format lines (.*?);", text, re.S)
     for variable in ("$request ", '$request"', "$request_uri", "$args", "$http_", "$cookie_"):
@@ -218,6 +217,7 @@ def test_the_command(
     monkeypatch.setenv("PORTAL_UNUSED", "x")
     config = tmp_path / "portal.toml"
     lines = [f"{key} = {value!r}" for key, value in SOME.items()]
+    lines.append("same_origin_content = true")
     config.write_text("\n".join(lines), "utf-8")
     out = tmp_path / "out"
     with monkeypatch.context() as patched:
@@ -239,12 +239,12 @@ def upstream(text: str) -> str:
 
 
 def test_each_request_to_the_portal_has_a_connection_of_its_own() -> None:
-    """On one that is kept it could cross with the portal's end."""
+    """A request on a kept connection could coincide with the portal's end."""
     assert upstream(render(door())["nginx.conf"]) == "server 127.0.0.1:8001 max_fails=0;"
 
 
 def test_two_portals() -> None:
-    """What wasn't sent to the one goes to the other; both are the portal itself to the gate."""
+    """A request that was not sent to one goes to the other; the gate treats both as the portal."""
     both = ["10.0.0.1:8001", "portal-b:8001"]
     made = from_settings(settings(portals=both, own_address=both[1]), Path("/srv/nginx"))
     text = render(made)["nginx.conf"]
@@ -274,14 +274,14 @@ def with_content(url: str, **changes: Any) -> tuple[FrontDoor, str]:
 
 def test_without_content_url_there_is_no_word_of_it() -> None:
     text = render(door())["nginx.conf"]
-    for word in ("content", "by_another", "$foreign_act", "less_three"):
+    for word in ("content", "by_another", "$foreign_act"):
         assert word not in text
 
 
 def test_content_is_on_the_same_port_by_its_name() -> None:
     made, text = with_content("http://jupyter.localhost:8000")
     assert made.content is not None
-    assert made.content.listener == made.front
+    assert made.content.servers[0].listener == made.front
     assert listens(text) == ["127.0.0.1:8000", "127.0.0.1:8000", "10.77.0.1:8002"]
     assert 'server_name "jupyter.localhost";' in text
     assert 'return 302 "http://127.0.0.1:8000/";' in text
@@ -290,8 +290,10 @@ def test_content_is_on_the_same_port_by_its_name() -> None:
 def test_on_a_port_of_its_own_other_names_get_nothing() -> None:
     _, text = with_content("http://{user}.jupyter.localhost:8100")
     assert listens(text) == ["127.0.0.1:8000", *["127.0.0.1:8100"] * 2, "10.77.0.1:8002"]
-    first = text.partition("listen 127.0.0.1:8100;")[2].partition("}")[0]
-    assert first.split() == ["server_name", "_;", "return", "404;"]
+    first = text.partition("listen 127.0.0.1:8100;")[2].partition("\n    }\n")[0]
+    assert "server_name _;" in first
+    assert "return 404;" in first
+    assert "proxy_pass" not in first
     pattern = re.search(r'server_name "~(.*)";', text)
     assert pattern is not None
     for host, found in (
@@ -309,21 +311,21 @@ def test_content_has_the_portals_certificate_or_its_own(tmp_path: Path) -> None:
     certificate = {"certificate_file": "/tls/chain.pem", "certificate_key_file": "/tls/key.pem"}
     made = from_settings(settings(**urls, **certificate), tmp_path)
     assert made.content is not None
-    assert made.content.listener.certificate == CERTIFICATE
+    assert made.content.servers[0].listener.certificate == CERTIFICATE
     own = {
         "content_certificate_file": "/tls/wildcard.pem",
         "content_certificate_key_file": "/tls/wildcard.key",
     }
     made = from_settings(settings(**urls, **certificate, **own), tmp_path)
     assert made.content is not None
-    assert made.content.listener.certificate == Certificate(
+    assert made.content.servers[0].listener.certificate == Certificate(
         Path("/tls/wildcard.pem"), Path("/tls/wildcard.key")
     )
     text = render(made)["nginx.conf"]
     assert text.count('ssl_certificate "/tls/wildcard.pem";') == 1
     assert text.count('ssl_certificate "/tls/chain.pem";') == 1
     assert "__Host-portal-content" in text
-    before = from_settings(settings(**urls), tmp_path, listen="127.0.0.1:9000")
+    before = from_settings(settings(**urls), tmp_path, listen=Listen("127.0.0.1:9000"))
     assert listens(render(before)["nginx.conf"])[:2] == ["127.0.0.1:9000"] * 2
 
 
@@ -334,15 +336,15 @@ def test_content_and_the_nodes_want_ports_of_their_own() -> None:
 
 def test_at_content_each_location_sets_the_address_of_the_peer_too() -> None:
     _, text = with_content("http://jupyter.localhost:8000")
-    block = text.partition("# --- people's content")[2]
+    block = text.partition("# --- user content")[2]
     locations = re.findall(r"location [^{]*(?:\{[\d,]+\}[^{]*)*\{\n(.*?)\n        \}", block, re.S)
     proxies = [body for body in locations if "proxy_pass " in body]
-    assert len(proxies) == 8  # the cluster-facing listener's two are among them
+    assert len(proxies) == 8  # including the two of the cluster-facing listener
     for body in proxies:
         gate = "/internal/gate" in body
         assert gate or "proxy_set_header X-Forwarded-For $remote_addr;" in body
         assert gate == ("proxy_set_header X-Content-Host $http_host;" in body)
-    front = text.partition("# --- the front")[2].partition("# --- people's content")[0]
+    front = text.partition("# --- the front")[2].partition("# --- user content")[0]
     for gone in ("/internal/gate", "auth_request", "http://hub", "$target"):
         assert gone not in front
 
@@ -355,3 +357,48 @@ def test_nothing_can_be_injected_by_the_portals_address(home: str) -> None:
     assert made.content is not None
     with pytest.raises(NginxError):
         render(dataclasses.replace(made, content=dataclasses.replace(made.content, home=home)))
+
+
+PORTS = {
+    "notebook_url": "http://127.0.0.1:8020",
+    "tensorboard_url": "http://127.0.0.1:8030",
+}
+
+
+def server_of(text: str, listen: str) -> str:
+    """Return the last server block that listens there."""
+    return text.rpartition(f"listen {listen};")[2].partition("\n    server {")[0]
+
+
+def test_render_three_ports_each_serves_its_own_paths_alone() -> None:
+    text = render(from_settings(settings(**PORTS), Path("/srv/nginx")))["nginx.conf"]
+    front = text.partition("listen 127.0.0.1:8000;")[2].partition("\n    server {")[0]
+    notebooks, boards = server_of(text, "127.0.0.1:8020"), server_of(text, "127.0.0.1:8030")
+    for path, there in (
+        ("location /hub/ {", notebooks),
+        ("auth_request /_gate;", notebooks),
+        ("location /tensorboard/ {", boards),
+    ):
+        assert [path in server for server in (front, notebooks, boards)] == [
+            server is there for server in (front, notebooks, boards)
+        ]
+    assert "location = /api/v1/login" in front
+    assert "/api/" not in notebooks + boards
+
+
+def test_listen_origins_that_share_name_and_listener_are_refused() -> None:
+    with pytest.raises(NginxError, match="--listen-notebooks"):
+        from_settings(settings(**PORTS), Path("/srv/nginx"), listen=Listen("0.0.0.0:9000"))
+    apart = Listen("0.0.0.0:9000", "0.0.0.0:9001", "0.0.0.0:9002")
+    made = from_settings(settings(**PORTS), Path("/srv/nginx"), listen=apart)
+    assert {listener.port for listener in made.listeners} == {9000, 9001, 9002, 8002}
+
+
+def test_access_log_masks_the_ticket_of_a_tensorboard() -> None:
+    text = render(door())["nginx.conf"]
+    found = re.search(r'"~\(\?s\)(\^/tensorboard/.*?)" (\S+);', text)
+    assert found is not None
+    pattern = re.compile(found[1].replace("(?<", "(?P<").replace("*+", "*"), re.S)
+    match = pattern.match("/tensorboard/ID/0123456789abcdef0123456789abcdef/data/x?tag=loss")
+    assert match is not None
+    assert (match["board_only"], match["below_ticket"]) == ("ID", "/data/x")

@@ -1,4 +1,4 @@
-"""The authority for nodes: what it signs, for whom, and what becomes of it when it is renewed."""
+"""The authority for nodes: the certificates it signs, their subjects, and its renewal."""
 
 import base64
 import socket
@@ -18,15 +18,16 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from portal import node_ca
-from portal.check import authority as authority_finding
+from portal.config.settings import Settings
+from portal.health.check import authority as authority_finding
+from portal.health.status_nginx import check_node_authority
 from portal.node_ca import DOMAIN, LIFE, NodeCa, NodeCaError, expiry, open_ca, renew
-from portal.services.sessions.certificates import aged
-from portal.settings import Settings
-from spawner.node.identity import BadCertificate, Identity
+from spawner.node.identity import BadCertificate, NodeIdentity
 
 NAME = f"0b6f.session.{DOMAIN}"
 SOME: dict[str, Any] = {
     "public_url": "http://127.0.0.1:8000",
+    "same_origin_content": True,
     "node_url": "http://10.77.0.1:8002",
     "ldap_urls": ["ldaps://127.0.0.1"],
     "ldap_user_base": "dc=x",
@@ -49,7 +50,7 @@ def soon() -> datetime:
     return datetime.now(UTC) + timedelta(hours=1)
 
 
-def signed(authority: NodeCa, identity: Identity, name: str = NAME) -> x509.Certificate:
+def signed(authority: NodeCa, identity: NodeIdentity, name: str = NAME) -> x509.Certificate:
     return x509.load_pem_x509_certificate(authority.sign(identity.request, name, soon()).encode())
 
 
@@ -93,7 +94,7 @@ def test_the_authority_may_sign_for_the_portals_own_names_only(tmp_path: Path) -
 
 def test_what_it_signs(tmp_path: Path) -> None:
     authority, until = made(tmp_path), soon()
-    identity = Identity()
+    identity = NodeIdentity()
     text = authority.sign(identity.request, NAME, until)
     found = x509.load_pem_x509_certificate(text.encode())
     found.verify_directly_issued_by(authority.certificate)
@@ -138,7 +139,7 @@ def _of_another_curve() -> str:
 
 
 def _of_a_key_that_is_anothers() -> str:
-    text = Identity().request.splitlines()
+    text = NodeIdentity().request.splitlines()
     der = x509.load_pem_x509_csr("\n".join(text).encode()).public_bytes(serialization.Encoding.DER)
     broken = bytearray(der)
     broken[-1] ^= 1
@@ -147,7 +148,7 @@ def _of_a_key_that_is_anothers() -> str:
 
 
 def _of_no_known_curve() -> str:
-    der = x509.load_pem_x509_csr(Identity().request.encode()).public_bytes(
+    der = x509.load_pem_x509_csr(NodeIdentity().request.encode()).public_bytes(
         serialization.Encoding.DER
     )
     p256 = bytes.fromhex("06082a8648ce3d030107")
@@ -175,7 +176,9 @@ def test_a_request_that_is_refused(tmp_path: Path, request_of: Any) -> None:
 def test_nothing_outlives_the_authority(tmp_path: Path) -> None:
     authority = made(tmp_path)
     far = authority.expires_at + timedelta(days=1)
-    found = x509.load_pem_x509_certificate(authority.sign(Identity().request, NAME, far).encode())
+    found = x509.load_pem_x509_certificate(
+        authority.sign(NodeIdentity().request, NAME, far).encode()
+    )
     assert found.not_valid_after_utc == authority.expires_at
 
 
@@ -185,7 +188,7 @@ def test_an_authority_that_has_expired_signs_nothing(
     monkeypatch.setattr(node_ca, "LIFE", timedelta(seconds=-1))
     authority = made(tmp_path)
     with pytest.raises(NodeCaError, match="expired"):
-        authority.sign(Identity().request, NAME, soon())
+        authority.sign(NodeIdentity().request, NAME, soon())
 
 
 @pytest.mark.parametrize("content", ["", "nonsense" * 20])
@@ -233,9 +236,9 @@ def test_its_age_is_told_before_it_is_too_late(tmp_path: Path) -> None:
     assert expiry(settings(tmp_path)) == authority.expires_at
     now = datetime.now(UTC)
     assert authority_finding(settings(tmp_path)).problem is None
-    assert aged(authority, now) is None
-    assert aged(None, now) is None
-    late = aged(authority, authority.expires_at - timedelta(days=30))
+    assert check_node_authority(authority, now) is None
+    assert check_node_authority(None, now) is None
+    late = check_node_authority(authority, authority.expires_at - timedelta(days=30))
     assert late is not None
     assert f"{authority.expires_at:%Y-%m-%d}" in late.message
     (tmp_path / "node-ca.key").chmod(0o644)
@@ -246,8 +249,8 @@ def test_its_age_is_told_before_it_is_too_late(tmp_path: Path) -> None:
 
 
 @contextmanager
-def serving(identity: Identity) -> Iterator[int]:
-    """A server that shakes hands with whoever comes, one after the other."""
+def serving(identity: NodeIdentity) -> Iterator[int]:
+    """Run a server that completes TLS handshakes one after another."""
     listener = socket.create_server(("127.0.0.1", 0))
 
     def run() -> None:
@@ -280,8 +283,8 @@ def heard(authority: NodeCa, port: int, name: str = NAME) -> bytes:
 
 def with_certificate(
     authority: NodeCa, name: str = NAME, until: datetime | None = None
-) -> Identity:
-    identity = Identity()
+) -> NodeIdentity:
+    identity = NodeIdentity()
     identity.take(authority.sign(identity.request, name, until or soon()))
     return identity
 
@@ -325,7 +328,7 @@ def test_what_the_old_authority_signed_stays_good_when_it_is_renewed(tmp_path: P
 
 def test_a_certificate_for_another_key_is_not_taken(tmp_path: Path) -> None:
     authority = made(tmp_path)
-    text = authority.sign(Identity().request, NAME, soon())
+    text = authority.sign(NodeIdentity().request, NAME, soon())
     for wrong in (text, "", "nonsense"):
         with pytest.raises(BadCertificate):
-            Identity().take(wrong)
+            NodeIdentity().take(wrong)

@@ -1,13 +1,14 @@
-"""What the page of JupyterLab is told when the portal says no."""
+"""The responses to JupyterLab's page when the portal refuses a request."""
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
 
-from spawner.node.desk import ENDING, NO_PORTAL, UNKNOWN, refusal
-from spawner.node.home import Answer
+from spawner.node.jupyter.handlers import ENDING, NO_PORTAL, UNKNOWN, SessionSources, refusal
+from spawner.node.portal_client import PortalClient, PortalResponse
 
 
 @pytest.mark.parametrize(
@@ -19,7 +20,7 @@ from spawner.node.home import Answer
         (503, {}, (503, NO_PORTAL)),
         (422, {"detail": ["no", "sentence"]}, (422, NO_PORTAL)),
         (410, {"detail": "Gone"}, (410, ENDING)),
-        # never 401 or 403: JupyterLab would think that its own login has ended
+        # never 401 or 403: JupyterLab would conclude that its own login has expired
         (401, {"detail": "This address wants a secret."}, (502, UNKNOWN)),
         (404, {}, (502, UNKNOWN)),
         (403, {}, (502, NO_PORTAL)),
@@ -28,4 +29,14 @@ from spawner.node.home import Answer
     ],
 )
 def test_a_refusal_in_words(status: int, body: dict[str, Any], expected: tuple[int, str]) -> None:
-    assert refusal(Answer(status, body)) == expected
+    assert refusal(PortalResponse(status, body)) == expected
+
+
+def test_only_a_cell_newer_than_the_last_moves_tensorboard() -> None:
+    now = time.time()
+    desk = SessionSources(PortalClient("http://portal", "sessions", "1", "secret"))
+    assert not desk.accept_logdir(now - 3600)  # a notebook of an earlier session was opened
+    assert desk.accept_logdir(now + 10)
+    assert not desk.accept_logdir(now + 10)  # its page was reloaded
+    assert not desk.accept_logdir(now + 5)
+    assert desk.accept_logdir(now + 20)

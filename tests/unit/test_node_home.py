@@ -1,4 +1,4 @@
-"""Calls home against a portal of named behaviours."""
+"""Calls home to a portal with named behaviors."""
 
 from __future__ import annotations
 
@@ -11,14 +11,21 @@ from typing import Any
 
 import pytest
 
-from spawner.node.home import REPORT_CHARS, Answer, Home, NotWanted, OutOfReach, Refused
+from spawner.node.portal_client import (
+    REPORT_CHARS,
+    NotWanted,
+    OutOfReach,
+    PortalClient,
+    PortalRefused,
+    PortalResponse,
+)
 
 SECRET = "a-secret-of-this-job"
 
 
 @dataclass
 class Portal:
-    """Answers the given statuses in turn, the last one for ever."""
+    """A portal that returns the given statuses in turn, repeating the last one."""
 
     answers: list[tuple[int, bytes]] = field(default_factory=list)
     seen: list[tuple[str, str, dict[str, str], bytes]] = field(default_factory=list)
@@ -47,7 +54,7 @@ def portal() -> Iterator[Portal]:
         do_GET = do_POST = _answer  # noqa: N815
 
         def log_message(self, *args: Any) -> None:
-            """Quiet."""
+            """Discard log messages."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     fake.url = f"http://127.0.0.1:{server.server_port}"
@@ -61,7 +68,7 @@ def portal() -> Iterator[Portal]:
 
 @dataclass
 class Pauses:
-    """Sleeps that take no time, and how long they would have been."""
+    """Sleeps that take no time, and their requested durations."""
 
     asked: list[float] = field(default_factory=list)
 
@@ -69,8 +76,10 @@ class Pauses:
         self.asked.append(seconds)
 
 
-def home(url: str, sleep: Callable[[float], None] | None = None, give_up_s: float = 30) -> Home:
-    return Home(url, "sessions", "some-id", SECRET, give_up_s, sleep or Pauses())
+def home(
+    url: str, sleep: Callable[[float], None] | None = None, give_up_s: float = 30
+) -> PortalClient:
+    return PortalClient(url, "sessions", "some-id", SECRET, give_up_s, sleep or Pauses())
 
 
 def test_hello_says_where_and_proves_who(portal: Portal) -> None:
@@ -118,7 +127,7 @@ def test_not_wanted(portal: Portal) -> None:
 @pytest.mark.parametrize("status", [301, 302, 400, 401, 403, 404, 422])
 def test_refused_for_good(portal: Portal, status: int) -> None:
     portal.answers = [(status, b"")]
-    with pytest.raises(Refused):
+    with pytest.raises(PortalRefused):
         home(portal.url).hello(1)
     assert [path for _, path, _, _ in portal.seen] == ["/node/sessions/some-id/hello"]
 
@@ -170,9 +179,11 @@ def test_a_question_is_asked_once_and_a_refusal_comes_with_its_words(portal: Por
         (502, b"<html>Bad gateway</html>"),
     ]
     asking = home(portal.url)
-    assert asking.ask("GET", "facts") == Answer(200, {"a": 1})
-    assert asking.ask("POST", "extend", {"minutes": 5}) == Answer(422, {"detail": "Too much."})
-    assert asking.ask("GET", "facts") == Answer(502, {})
+    assert asking.ask("GET", "facts") == PortalResponse(200, {"a": 1})
+    assert asking.ask("POST", "extend", {"minutes": 5}) == PortalResponse(
+        422, {"detail": "Too much."}
+    )
+    assert asking.ask("GET", "facts") == PortalResponse(502, {})
     assert [path for _, path, _, _ in portal.seen] == [
         f"/node/sessions/some-id/{act}" for act in ("facts", "extend", "facts")
     ]

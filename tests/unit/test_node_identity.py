@@ -1,4 +1,4 @@
-"""How a node program shows who it is, over its whole life, and whom it believes in its turn."""
+"""A node program's TLS identity over its lifetime, and the peers that it trusts."""
 
 import asyncio
 import json
@@ -19,11 +19,11 @@ import aiohttp
 import pytest
 from aiohttp import web
 
+from portal.config.settings import Settings
 from portal.node_ca import DOMAIN, NodeCa, open_ca
-from portal.settings import Settings
-from spawner.node.home import Home, OutOfReach
-from spawner.node.identity import AGAIN_S, EARLY, LOOK_S, Identity, keep_valid
-from spawner.node.tls_relay import serve
+from spawner.node.identity import AGAIN_S, EARLY, LOOK_S, NodeIdentity, keep_valid
+from spawner.node.network.tls_relay import serve
+from spawner.node.portal_client import OutOfReach, PortalClient
 from tests.unit.test_node_ca import settings
 
 pytestmark = pytest.mark.anyio
@@ -38,18 +38,18 @@ def authority(tmp_path: Path) -> NodeCa:
     return found
 
 
-def identity(authority: NodeCa, name: str = ALICES, hours: float = 1) -> Identity:
-    made = Identity()
+def identity(authority: NodeCa, name: str = ALICES, hours: float = 1) -> NodeIdentity:
+    made = NodeIdentity()
     made.take(authority.sign(made.request, name, datetime.now(UTC) + timedelta(hours=hours)))
     return made
 
 
-# --- for as long as it lives ----------------------------------------------------------------------
+# --- renewal --------------------------------------------------------------------------------------
 
 
 @dataclass
 class Portal:
-    """The portal's routes: statuses in turn, 200 with a certificate that is good for so long."""
+    """The portal's routes: statuses in turn; 200 returns a certificate with the given lifetime."""
 
     authority: NodeCa
     statuses: list[int] = field(default_factory=list)
@@ -79,7 +79,7 @@ def served(portal: Portal, context: ssl.SSLContext | None = None) -> Iterator[Po
             self.wfile.write(text)
 
         def log_message(self, *args: Any) -> None:
-            """Quiet."""
+            """Discard log messages."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     scheme = "http" if context is None else "https"
@@ -94,12 +94,12 @@ def served(portal: Portal, context: ssl.SSLContext | None = None) -> Iterator[Po
     server.server_close()
 
 
-def home_at(portal: Portal, ca: str | None = None) -> Home:
-    return Home(portal.url, "sessions", "some-id", "a-secret", ca=ca)
+def home_at(portal: Portal, ca: str | None = None) -> PortalClient:
+    return PortalClient(portal.url, "sessions", "some-id", "a-secret", ca=ca)
 
 
 class Waited(Exception):
-    """Enough was waited for."""
+    """Raised after enough waiting."""
 
 
 def test_another_certificate_is_asked_for_before_this_one_ends(authority: NodeCa) -> None:
@@ -121,7 +121,7 @@ def test_another_certificate_is_asked_for_before_this_one_ends(authority: NodeCa
 def test_a_portal_whose_certificates_end_soon_is_not_asked_without_a_pause(
     authority: NodeCa,
 ) -> None:
-    """Its authority may end, or this node's clock be ahead."""
+    """Its authority may expire soon, or this node's clock may be ahead."""
     pauses: list[float] = []
 
     def wait(seconds: float) -> None:
@@ -143,11 +143,11 @@ def test_who_is_not_wanted_any_more_asks_no_further(authority: NodeCa, status: i
     assert portal.asked == 1
 
 
-# --- whom it believes -----------------------------------------------------------------------------
+# --- trusted peers --------------------------------------------------------------------------------
 
 
 def _site(folder: Path) -> tuple[ssl.SSLContext, str]:
-    """A server's certificate for localhost, which it has signed itself."""
+    """Create a server's self-signed certificate for localhost."""
     chain, key = folder / "chain.pem", folder / "key.pem"
     subprocess.run(
         [
@@ -170,9 +170,9 @@ def test_a_portal_that_can_not_prove_its_name_hears_no_secret(
     with served(Portal(authority, [200, 200]), context) as portal:
         for believed in (None, authority.bundle.read_text("ascii")):
             with pytest.raises(OutOfReach):
-                home_at(portal, believed).certificate(Identity().request)
+                home_at(portal, believed).certificate(NodeIdentity().request)
         assert portal.asked == 0
-        assert "CERTIFICATE" in home_at(portal, ca).certificate(Identity().request)
+        assert "CERTIFICATE" in home_at(portal, ca).certificate(NodeIdentity().request)
 
 
 # --- the portal's own connections -----------------------------------------------------------------
@@ -180,7 +180,7 @@ def test_a_portal_that_can_not_prove_its_name_hears_no_secret(
 
 @asynccontextmanager
 async def answering(context: ssl.SSLContext) -> AsyncIterator[str]:
-    """A server that keeps its connections."""
+    """Run a server that keeps its connections open."""
 
     async def ok(_request: web.Request) -> web.Response:
         return web.Response(text="ok")
@@ -197,7 +197,7 @@ async def answering(context: ssl.SSLContext) -> AsyncIterator[str]:
 
 
 async def test_a_connection_that_was_kept_serves_no_other_name(authority: NodeCa) -> None:
-    """A port may be another's a moment later, and the connection to the former still be open."""
+    """A port may belong to another server soon, while a connection to the former is still open."""
     async with (
         answering(identity(authority).context) as url,
         aiohttp.ClientSession() as client,
@@ -210,7 +210,7 @@ async def test_a_connection_that_was_kept_serves_no_other_name(authority: NodeCa
             await client.get(url, server_hostname=BOBS, **asked)
 
 
-# --- TLS in front of what knows none --------------------------------------------------------------
+# --- TLS in front of plain servers ----------------------------------------------------------------
 
 
 async def test_the_relay_carries_both_ways_and_ends_with_either(authority: NodeCa) -> None:

@@ -1,4 +1,4 @@
-"""What a session's job uses: cgroups of both kinds, nvidia-smi of named behaviours."""
+"""Resource usage of a session's job: both cgroup versions, and nvidia-smi with named behaviors."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from spawner.node import meter
-from spawner.node.meter import (
+from spawner.node.usage import meter
+from spawner.node.usage.meter import (
     Gpu,
     Memory,
     Meter,
@@ -51,8 +51,9 @@ def test_memory_of_the_whole_job_without_what_is_only_cached(
         memory__current=str(500 * MB),
         memory__max=limit,
         memory__stat=f"anon 1\ninactive_file {200 * MB}\n",
+        memory__events="max 9\noom 1\noom_kill 2\n",
     )
-    assert memory_of_job(groups(tmp_path, V2), root) == Memory(300 * MB, expected)
+    assert memory_of_job(groups(tmp_path, V2), root) == Memory(300 * MB, expected, kills=2)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +67,11 @@ def test_memory_by_the_older_cgroups(tmp_path: Path, limit: str, expected: int |
         memory__limit_in_bytes=limit,
         memory__stat=f"inactive_file 7\ntotal_inactive_file {100 * MB}\n",
     )
-    assert memory_of_job(groups(tmp_path, V1), root) == Memory(400 * MB, expected)
+    for step, kills in {"step_0": 1, "step_0/task_0": 2}.items():
+        folder = root / "memory/slurm_n1/uid_20001/job_7" / step
+        folder.mkdir()
+        (folder / "memory.oom_control").write_text(f"under_oom 0\noom_kill {kills}\n")
+    assert memory_of_job(groups(tmp_path, V1), root) == Memory(400 * MB, expected, kills=3)
 
 
 def test_cpu_time_of_the_whole_job_by_both_kinds_of_cgroups(tmp_path: Path) -> None:
@@ -109,7 +114,7 @@ def test_which_gpus_are_the_job_s(value: str | None, expected: str | None) -> No
 
 
 def smi(tmp_path: Path, behaviour: str) -> dict[str, str]:
-    """The environment of a job with two GPUs and such an nvidia-smi, which counts its calls."""
+    """Return the environment of a job with two GPUs and this nvidia-smi, which logs its calls."""
     program = tmp_path / "nvidia-smi"
     counting = f"print(*sys.argv[1:], file=open({str(tmp_path / 'calls')!r}, 'a'))"
     program.write_text(f"#!{sys.executable} -IS\nimport sys, time\n{counting}\n{behaviour}\n")
@@ -144,7 +149,7 @@ async def test_an_nvidia_smi_that_fails_is_left_alone_for_a_while(
     tmp_path: Path, behaviour: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(meter, "KEPT_S", 0.0)
-    # time enough for one that does answer, on a busy machine
+    # enough time for a working one, even on a busy machine
     hangs = "sleep" in behaviour
     monkeypatch.setattr(meter, "GIVE_UP_S", 0.5 if hangs else 60.0)
     asked = Meter(smi(tmp_path, behaviour))

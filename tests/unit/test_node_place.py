@@ -1,4 +1,4 @@
-"""Where a node program stands: files only the user can touch, a port only the user can take."""
+"""A node program's working directory and port, which only the user can access and take."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from spawner.node import place
-from spawner.node.place import PlaceError
+from spawner.node import workdir
+from spawner.node.workdir import PlaceError
 
 ANYWHERE = "0.0.0.0"  # noqa: S104
 PORTAL = "http://127.0.0.1:8001"
@@ -25,43 +25,43 @@ def config_file(folder: Path, text: str = '{"uuid": "1"}', mode: int = 0o600) ->
 
 
 def test_a_private_config_is_read(tmp_path: Path) -> None:
-    assert place.read_config(config_file(tmp_path)) == {"uuid": "1"}
+    assert workdir.read_config(config_file(tmp_path)) == {"uuid": "1"}
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o602, 0o666])
 def test_a_config_that_others_reach(tmp_path: Path, mode: int) -> None:
     with pytest.raises(PlaceError, match="by others"):
-        place.read_config(config_file(tmp_path, mode=mode))
+        workdir.read_config(config_file(tmp_path, mode=mode))
 
 
 def test_a_config_of_somebody_elses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = config_file(tmp_path)
     monkeypatch.setattr(os, "geteuid", lambda: path.stat().st_uid + 1)
     with pytest.raises(PlaceError, match="someone else"):
-        place.read_config(path)
+        workdir.read_config(path)
 
 
 def test_a_config_by_a_link(tmp_path: Path) -> None:
     link = tmp_path / "link"
     link.symlink_to(config_file(tmp_path))
     with pytest.raises(PlaceError, match="can't be read"):
-        place.read_config(link)
+        workdir.read_config(link)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "3", '"x"', "{" * 100])
 def test_a_damaged_config(tmp_path: Path, text: str) -> None:
     with pytest.raises(PlaceError, match="damaged"):
-        place.read_config(config_file(tmp_path, text))
+        workdir.read_config(config_file(tmp_path, text))
 
 
 def test_a_missing_config(tmp_path: Path) -> None:
     with pytest.raises(PlaceError, match="can't be read"):
-        place.read_config(tmp_path / "none")
+        workdir.read_config(tmp_path / "none")
 
 
 def test_the_folder_is_the_prefix_and_a_part_of_the_id() -> None:
     config = {"runtime_dir_prefix": "/tmp/portal-", "uuid": "01234567-89ab-cdef-0123-456789abcdef"}
-    path = place.folder_path(config)
+    path = workdir.folder_path(config)
     assert path == Path("/tmp/portal-01234567-89ab")
     socket_name = "/kernel-01234567-89ab-cdef-0123-456789abcdef-ipc-5"
     assert len(os.fsencode(path) + socket_name.encode()) <= 107
@@ -69,15 +69,15 @@ def test_the_folder_is_the_prefix_and_a_part_of_the_id() -> None:
 
 def test_a_folder_is_private(tmp_path: Path) -> None:
     path = Path("/tmp") / f"place-{os.getpid()}"
-    place.make_folder(path)
+    workdir.make_folder(path)
     try:
         assert path.stat().st_mode & 0o777 == 0o700
         (path / "left").write_text("by an earlier run")
-        place.make_folder(path)
+        workdir.make_folder(path)
         assert list(path.iterdir()) == []
         path.chmod(0o755)
         with pytest.raises(PlaceError, match="by others"):
-            place.make_folder(path)
+            workdir.make_folder(path)
     finally:
         path.rmdir()
 
@@ -87,14 +87,14 @@ def test_a_folder_that_is_a_link(tmp_path: Path) -> None:
     path.symlink_to(tmp_path)
     try:
         with pytest.raises(PlaceError, match="not a folder"):
-            place.make_folder(path)
+            workdir.make_folder(path)
     finally:
         path.unlink()
 
 
 def test_a_folder_with_too_long_a_name() -> None:
     with pytest.raises(PlaceError, match="too long"):
-        place.make_folder(Path("/tmp/" + "x" * 60))
+        workdir.make_folder(Path("/tmp/" + "x" * 60))
 
 
 def test_a_node_without_room(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,11 +103,11 @@ def test_a_node_without_room(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(Path, "mkdir", full)
     with pytest.raises(PlaceError, match="No space left"):
-        place.make_folder(Path("/tmp/portal-test"))
+        workdir.make_folder(Path("/tmp/portal-test"))
 
 
 def test_bound_but_not_listening() -> None:
-    with place.bind(PORTAL, None) as listener:
+    with workdir.bind(PORTAL, None) as listener:
         address = listener.getsockname()
         assert address[0] == "127.0.0.1"
         with pytest.raises(ConnectionRefusedError):
@@ -122,28 +122,28 @@ def test_bound_but_not_listening() -> None:
 
 def test_names_are_asked_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
     known = {"node01": ["10.77.0.11"], "host": ["127.0.1.1", "10.0.0.5"], "head": ["10.77.0.1"]}
-    monkeypatch.setattr(place, "_resolve", lambda name: known.get(name or "", []))
-    monkeypatch.setattr(place, "_facing", lambda url: "10.77.0.11")
+    monkeypatch.setattr(workdir, "_resolve", lambda name: known.get(name or "", []))
+    monkeypatch.setattr(workdir, "_find_facing_address", lambda url: "10.77.0.11")
     monkeypatch.setattr(socket, "gethostname", lambda: "host")
-    found = list(place._addresses("http://head:8002", "node01"))
+    found = list(workdir._list_addresses("http://head:8002", "node01"))
     assert found == ["10.77.0.11", "10.0.0.5", "10.77.0.11", ANYWHERE]
-    assert next(iter(place._addresses("http://head:8002", None))) == "10.0.0.5"
+    assert next(iter(workdir._list_addresses("http://head:8002", None))) == "10.0.0.5"
 
 
 def test_no_loopback_unless_the_portal_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(place, "_resolve", lambda name: ["127.0.1.1"])
-    monkeypatch.setattr(place, "_facing", lambda url: "10.77.0.11")
-    assert list(place._addresses("http://head:8002", "node01")) == ["10.77.0.11", ANYWHERE]
-    monkeypatch.setattr(place, "_facing", lambda url: "127.0.0.1")
-    assert list(place._addresses(PORTAL, "node01")) == ["127.0.0.1"]
+    monkeypatch.setattr(workdir, "_resolve", lambda name: ["127.0.1.1"])
+    monkeypatch.setattr(workdir, "_find_facing_address", lambda url: "10.77.0.11")
+    assert list(workdir._list_addresses("http://head:8002", "node01")) == ["10.77.0.11", ANYWHERE]
+    monkeypatch.setattr(workdir, "_find_facing_address", lambda url: "127.0.0.1")
+    assert list(workdir._list_addresses(PORTAL, "node01")) == ["127.0.0.1"]
 
 
 def test_an_address_that_is_not_ours_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(place, "_addresses", lambda *_: iter(["192.0.2.1", "127.0.0.1"]))
-    with place.bind(PORTAL, "node01") as listener:
+    monkeypatch.setattr(workdir, "_list_addresses", lambda *_: iter(["192.0.2.1", "127.0.0.1"]))
+    with workdir.bind(PORTAL, "node01") as listener:
         assert listener.getsockname()[0] == "127.0.0.1"
 
 
 def test_the_config_may_hold_what_json_can(tmp_path: Path) -> None:
     value = {"name": "é\n\u0000", "more": [1, None]}
-    assert place.read_config(config_file(tmp_path, json.dumps(value))) == value
+    assert workdir.read_config(config_file(tmp_path, json.dumps(value))) == value

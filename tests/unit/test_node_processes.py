@@ -1,11 +1,11 @@
-"""Which processes are a job's, and what they come to, on a /proc that is written here."""
+"""The processes of a job and their total usage, on a /proc created by the test."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
-from spawner.node.processes import PAGE, TICKS, Processes
+from spawner.node.usage.processes import PAGE, TICKS, Processes
 
 OURS = b"PATH=/bin\0SLURM_JOB_ID=7\0"
 
@@ -33,7 +33,7 @@ def test_a_job_s_processes_by_their_environment_and_their_parents(tmp_path: Path
     process(tmp_path, 11, parent=10, pages=10, ticks=TICKS, name="a) R 1 (b", began=6)
     process(tmp_path, 12, parent=1, pages=1000, environ=b"SLURM_JOB_ID=77\0")
     process(tmp_path, 13, parent=1, pages=1000, environ=b"X=SLURM_JOB_ID=7\0")
-    (tmp_path / "14").mkdir()  # it has just ended
+    (tmp_path / "14").mkdir()  # a process that has just ended
     (tmp_path / "self").mkdir()
     found = Processes("7", tmp_path).look()
     assert found is not None
@@ -48,7 +48,7 @@ def test_what_ended_processes_have_used_stays_used(tmp_path: Path) -> None:
     gone(tmp_path, 11)
     process(tmp_path, 10, environ=OURS, ticks=2 * TICKS)
     process(tmp_path, 12, parent=10, ticks=TICKS)
-    # an id that is used again, by somebody else's work
+    # the id is reused by an unrelated process
     process(tmp_path, 11, parent=1, ticks=9 * TICKS, began=99)
     found = job.look()
     assert found is not None

@@ -1,4 +1,4 @@
-"""Whether a session does nothing, and for how long: said only where it is known."""
+"""Detection of an idle session and its duration, reported only where it is certain."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from spawner.node.meter import Gpu, Use
-from spawner.node.rest import BUSY_CPUS, LONGEST_GAP_S, SHORT_S, Kernels, Rest, nothing_runs
+from spawner.node.jupyter.idle import BUSY_CPUS, LONGEST_GAP_S, SHORT_S, Kernels, Rest, nothing_runs
+from spawner.node.usage.meter import Gpu, Use
 
 NONE = Kernels()
 QUIET = Use(None, BUSY_CPUS / 2, None)
@@ -45,8 +45,9 @@ def test_what_is_not_known_is_not_taken_for_rest(use: Use, expected: bool) -> No
     [
         ([kernel("idle")], [kernel("idle")], True),
         ([kernel("dead")], [kernel("dead")], True),
-        ([kernel("busy")], [kernel("busy")], False),  # it waits, perhaps, but the cell hasn't ended
-        ([kernel("idle", "10:01")], [kernel("idle")], False),  # a cell between two looks
+        # it may be waiting, but the cell has not ended
+        ([kernel("busy")], [kernel("busy")], False),
+        ([kernel("idle", "10:01")], [kernel("idle")], False),  # a cell between two measurements
         ([kernel("idle")], [], False),
         ([], [kernel("idle")], False),
     ],
@@ -58,7 +59,7 @@ def test_what_kernels_do_is_no_rest(
 
 
 def rested(looks: int) -> tuple[Rest, float]:
-    """A session in which nothing ran at so many looks, and when the last of them was."""
+    """Return the state after so many idle measurements, and the time of the last one."""
     rest, at = Rest(), 1000.0
     for _ in range(looks):
         at += STEP_S

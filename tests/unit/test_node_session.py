@@ -1,4 +1,4 @@
-"""The session's node program, as far as it goes without Jupyter."""
+"""The session's node program, as far as it works without Jupyter."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from spawner.node import session
-from spawner.node.home import OutOfReach
-from spawner.node.lean import placeholders
-from spawner.node.place import PlaceError
+from spawner.node.jupyter.imports import placeholders
+from spawner.node.portal_client import OutOfReach
+from spawner.node.workdir import PlaceError
 
 CONFIG: dict[str, Any] = {
     "kernelspecs": {"python3": {"argv": ["a", "b"]}, "r": {"argv": ["c"]}},
@@ -32,6 +32,7 @@ def test_files_of_the_session(tmp_path: Path) -> None:
     assert json.loads((node / "kernels/r/kernel.json").read_text()) == {"argv": ["c"]}
     assert json.loads((node / "lab/overrides.json").read_text()) == {"x": 1}
     assert "y" in (node / "lab/page_config.json").read_text()
+    assert "%tensorboard" in (node / "kernel_startup.py").read_text()
     assert logdir.is_dir()
 
 

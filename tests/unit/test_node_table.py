@@ -1,4 +1,4 @@
-"""The operator's table of nodes: what is read from it, and what is told of its mistakes."""
+"""The operator's table of nodes: its content, and messages for mistakes."""
 
 import asyncio
 import textwrap
@@ -9,18 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portal.services.cluster.node_table import (
-    Addresses,
-    Table,
+    ParsedTable,
+    TableAddresses,
     is_address,
     parse_csv,
     parse_yaml,
 )
 from portal.services.cluster.node_table_file import MOST_BYTES, NodeTable, read
 
-NODE01 = Addresses("10.0.0.11", "10.1.0.11", "node01-bmc.example.org")
+NODE01 = TableAddresses("10.0.0.11", "10.1.0.11", "node01-bmc.example.org")
 
 
-def told(table: Table) -> list[str]:
+def list_problems(table: ParsedTable) -> list[str]:
     return [str(problem) for problem in table.problems]
 
 
@@ -34,7 +34,7 @@ def test_yaml() -> None:
           infiniband: ~
         """)
     )
-    assert table == Table({"node01": NODE01, "node02": Addresses(in_band="fd00::12")})
+    assert table == ParsedTable({"node01": NODE01, "node02": TableAddresses(in_band="fd00::12")})
 
 
 @pytest.mark.parametrize("mark", [",", ";"])
@@ -48,11 +48,11 @@ def test_csv_with_columns_in_any_order(mark: str) -> None:
         ]
     )
     table = parse_csv(text.replace(",", mark))
-    assert table == Table({"node01": NODE01, "node02": Addresses(in_band="10.0.0.12")})
+    assert table == ParsedTable({"node01": NODE01, "node02": TableAddresses(in_band="10.0.0.12")})
 
 
 def test_an_empty_file_is_an_empty_table() -> None:
-    assert parse_yaml("") == parse_yaml("# nothing yet\n") == Table()
+    assert parse_yaml("") == parse_yaml("# nothing yet\n") == ParsedTable()
 
 
 def test_mistakes_are_told_by_their_line_and_the_other_lines_count() -> None:
@@ -72,24 +72,24 @@ def test_mistakes_are_told_by_their_line_and_the_other_lines_count() -> None:
         """)
     )
     assert table.nodes == {
-        "node01": Addresses("10.0.0.11"),
-        "node02": Addresses(),
-        "node04": Addresses("10.0.0.14"),
-        "node06": Addresses("10.0.0.11"),
+        "node01": TableAddresses("10.0.0.11"),
+        "node02": TableAddresses(),
+        "node04": TableAddresses("10.0.0.14"),
+        "node06": TableAddresses("10.0.0.11"),
     }
     lines = [problem.line for problem in table.problems]
     assert lines == [2, 3, 6, 7, 8, 9, 10, 11]
-    assert told(table)[0] == (
+    assert list_problems(table)[0] == (
         "line 2: node02: in_band: “10.0.0.300” is neither an address nor a name"
     )
-    assert "inband" in told(table)[2]
-    assert "twice" in told(table)[4]
-    assert "node01's address already" in told(table)[6]
+    assert "inband" in list_problems(table)[2]
+    assert "twice" in list_problems(table)[4]
+    assert "node01's address already" in list_problems(table)[6]
 
 
 def test_mistakes_in_csv() -> None:
     table = parse_csv("name,in_band,colour\nnode01,10.0.0.11,red\nnode02\nnode03,no good,\n")
-    assert table.nodes == {"node01": Addresses("10.0.0.11"), "node03": Addresses()}
+    assert table.nodes == {"node01": TableAddresses("10.0.0.11"), "node03": TableAddresses()}
     assert [problem.line for problem in table.problems] == [1, 3, 4]
 
 
@@ -135,16 +135,18 @@ def test_these_are_not(text: str) -> None:
 
 class TestFile:
     def test_what_cannot_be_read(self, tmp_path: Path) -> None:
-        assert told(read(tmp_path / "none.yaml")) == ["it can't be read: No such file or directory"]
+        assert list_problems(read(tmp_path / "none.yaml")) == [
+            "it can't be read: No such file or directory"
+        ]
         (tmp_path / "bad.csv").write_bytes(b"name\n\xff")
-        assert told(read(tmp_path / "bad.csv")) == ["it isn't UTF-8 text"]
+        assert list_problems(read(tmp_path / "bad.csv")) == ["it isn't UTF-8 text"]
         with (tmp_path / "huge.yaml").open("wb") as file:
             file.truncate(MOST_BYTES + 1)
-        assert "larger" in told(read(tmp_path / "huge.yaml"))[0]
+        assert "larger" in list_problems(read(tmp_path / "huge.yaml"))[0]
 
     def test_a_spreadsheets_csv_has_a_mark_of_its_own(self, tmp_path: Path) -> None:
         (tmp_path / "nodes.CSV").write_bytes(b"\xef\xbb\xbfname;in_band\r\nnode01;10.0.0.11\r\n")
-        assert read(tmp_path / "nodes.CSV").nodes == {"node01": Addresses("10.0.0.11")}
+        assert read(tmp_path / "nodes.CSV").nodes == {"node01": TableAddresses("10.0.0.11")}
 
     def test_it_is_read_again_and_what_was_good_stays(self, tmp_path: Path) -> None:
         file = tmp_path / "nodes.yaml"

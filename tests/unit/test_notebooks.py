@@ -1,4 +1,4 @@
-"""Notebooks in a home: what the launcher finds, and what the portal takes of its answer."""
+"""Notebooks in a home directory: the launcher's response, and its validation by the portal."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from typing import Any, cast
 
 import pytest
 
+from portal.context import AppContext
 from portal.errors import HomeProblem
 from portal.models import Session, User
-from portal.parts import Parts
 from portal.services.sessions import notebooks
-from spawner import launcher
-from spawner.catalog import Catalog
+from spawner.catalog.environment import Catalog
 from spawner.errors import HomeUnavailable, SpawnerError
+from spawner.files import notebooks as finder
+from spawner.launcher import program
 
 R_METADATA = '"metadata": {"kernelspec": {"display_name": "R 4.2", "name": "r"}}'
 
@@ -34,10 +35,10 @@ def braced(*members: str) -> str:
 
 
 def found(home: Path) -> Any:
-    """What the launcher answers for this home."""
-    conf = launcher.Conf(1, "/usr/bin", "", 0o022)
-    user = launcher.User("user", os.getuid(), os.getgid(), str(home), "/bin/sh")
-    return launcher.Launcher(conf, user).op_notebooks({"timeout_s": 30})
+    """Return the launcher's response for this home directory."""
+    conf = program.Conf(1, "/usr/bin", "", 0o022)
+    user = program.User("user", os.getuid(), os.getgid(), str(home), "/bin/sh")
+    return finder.notebooks(program.Launcher(conf, user), {"timeout_s": 30})
 
 
 class TestLauncher:
@@ -76,7 +77,7 @@ class TestLauncher:
         for number in range(50):
             write(tmp_path, f"many/{number}.ipynb", changed=number)
         answer = found(tmp_path)
-        assert len(answer["notebooks"]) == launcher.MAX_NOTEBOOKS
+        assert len(answer["notebooks"]) == finder.MAX_NOTEBOOKS
         assert answer["notebooks"][0]["path"] == "many/49.ipynb"
         assert not answer["complete"]
 
@@ -85,18 +86,18 @@ class TestLauncher:
     ) -> None:
         for number in range(20):
             write(tmp_path, f"{number}.ipynb")
-        monkeypatch.setattr(launcher, "MAX_WALK", 10)
-        seen, complete = launcher.newest_notebooks(str(tmp_path), float("inf"))
+        monkeypatch.setattr(finder, "MAX_WALK", 10)
+        seen, complete = finder.newest_notebooks(str(tmp_path), float("inf"))
         assert (len(seen), complete) == (10, False)
-        assert launcher.newest_notebooks(str(tmp_path), 0.0) == ([], False)
+        assert finder.newest_notebooks(str(tmp_path), 0.0) == ([], False)
 
     def test_a_home_that_is_gone_is_said(self, tmp_path: Path) -> None:
-        with pytest.raises(launcher.Refused, match="doesn't exist"):
+        with pytest.raises(program.Refused, match="doesn't exist"):
             found(tmp_path / "gone")
 
 
 class Agents:
-    """A launcher that gives this answer, or fails so."""
+    """A launcher with this response or failure."""
 
     def __init__(self, answer: dict[str, Any] | SpawnerError) -> None:
         self.answer = answer
@@ -114,11 +115,11 @@ class TestPortal:
     def session(self) -> Session:
         return Session(environment="python3", user=User(username="alice"))
 
-    def parts(self, images: Path, answer: dict[str, Any] | SpawnerError) -> Parts:
+    def parts(self, images: Path, answer: dict[str, Any] | SpawnerError) -> AppContext:
         for name in ("python3", "r"):
             (images / f"{name}.sif").touch()
         catalog = Catalog.load(image_dir=images)
-        return cast(Parts, SimpleNamespace(catalog=catalog, agents=Agents(answer)))
+        return cast(AppContext, SimpleNamespace(catalog=catalog, agents=Agents(answer)))
 
     async def test_a_notebook_runs_where_its_kernel_is_or_in_the_session_s_own(
         self, tmp_path: Path, session: Session
@@ -129,13 +130,13 @@ class TestPortal:
             for n, kernel in enumerate(kernels)
         ]
         parts = self.parts(tmp_path, {"notebooks": listed, "complete": True})
-        seen, complete = await notebooks.of_session(parts, session)
+        seen, complete = await notebooks.list_notebooks(parts, session)
         assert complete
         assert [n.environment for n in seen] == ["r", *["python3"] * 4]
         assert seen[1].path == "~/1.ipynb"
         assert seen[1].changed_at == datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC)
         session.environment = "torch7"
-        assert [n.environment for n in (await notebooks.of_session(parts, session))[0]] == [
+        assert [n.environment for n in (await notebooks.list_notebooks(parts, session))[0]] == [
             "r", *[None] * 4
         ]  # fmt: skip
 
@@ -147,15 +148,18 @@ class TestPortal:
             {**good, "changed": "1"}, {"path": "x.ipynb"}, None, [], "x",
         ]  # fmt: skip
         parts = self.parts(tmp_path, {"notebooks": [*bad, good]})
-        seen, complete = await notebooks.of_session(parts, session)
+        seen, complete = await notebooks.list_notebooks(parts, session)
         assert [notebook.path for notebook in seen] == ["~/good.ipynb"]
         assert not complete
         for answer in ({}, {"notebooks": {}}, {"notebooks": None}):
-            assert await notebooks.of_session(self.parts(tmp_path, answer), session) == ([], False)
+            assert await notebooks.list_notebooks(self.parts(tmp_path, answer), session) == (
+                [],
+                False,
+            )
 
     async def test_a_home_that_can_t_be_read_is_said(
         self, tmp_path: Path, session: Session
     ) -> None:
         parts = self.parts(tmp_path, HomeUnavailable("Your home directory is full."))
         with pytest.raises(HomeProblem, match="is full"):
-            await notebooks.of_session(parts, session)
+            await notebooks.list_notebooks(parts, session)

@@ -1,4 +1,4 @@
-"""The dashboard shows, and the manual explains, the metrics that there are."""
+"""The dashboard and the manual match the existing metrics."""
 
 import json
 import re
@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from portal.metrics import Metrics
 
@@ -17,7 +18,7 @@ PARTS = ("_bucket", "_sum", "_count")
 
 
 def metrics() -> dict[str, set[str]]:
-    """Each metric as it is called in Prometheus, with its labels."""
+    """Return each metric's name in Prometheus with its labels."""
     registry, found = Metrics().registry, {}
     for collector in registry._collector_to_names:
         for family in collector.collect():
@@ -29,7 +30,7 @@ def metrics() -> dict[str, set[str]]:
 
 
 def base(name: str, known: dict[str, set[str]]) -> str:
-    """A histogram's own name, of that of one of its series."""
+    """Return a histogram's name, given the name of one of its series."""
     names = [name.removesuffix(part) for part in PARTS if name.endswith(part)]
     return next((found for found in names if "le" in known.get(found, ())), name)
 
@@ -51,6 +52,18 @@ def test_the_dashboard_asks_for_what_there_is(expression: str) -> None:
         labels |= set(words.replace(" ", "").split(","))
     for name in named:
         assert labels <= known[base(name, known)]
+
+
+def test_alert_rules_are_those_of_the_manual() -> None:
+    rules = yaml.safe_load((ROOT / "deploy/prometheus/alerts.yml").read_text())["groups"][0][
+        "rules"
+    ]
+    table = MANUAL.partition("### Alerts")[2].partition("### Dashboard")[0]
+    assert [rule["expr"] for rule in rules] == re.findall(r"^\| `([^`]+)`", table, re.M)
+    for rule in rules:
+        for name in NAME.findall(rule["expr"]):
+            assert base(name, metrics()) in metrics()
+        assert rule["annotations"]["summary"]
 
 
 def test_the_dashboard_is_whole() -> None:
@@ -89,12 +102,12 @@ def test_the_dashboards_datasource_is_chosen_in_grafana() -> None:
 
 @pytest.mark.parametrize("expression", [text for text in expressions() if "process_" in text])
 def test_of_processes_it_shows_the_portals_alone(expression: str) -> None:
-    """Everybody's exporter has these names."""
+    """Other programs' exporters use the same names."""
     assert expression.endswith(" and on (job, instance) portal_leads")
 
 
 def test_what_is_rare_is_there_before_it_comes() -> None:
-    """Prometheus sees a number grow only from one reading to the next."""
+    """Prometheus notices an increase only from one scrape to the next."""
     sample = Metrics().registry.get_sample_value
     assert sample("portal_jobs_ended_total", {"kind": "job", "outcome": "failed"}) == 0
     assert sample("portal_jobs_ended_total", {"kind": "session", "outcome": "unknown"}) == 0
@@ -115,11 +128,11 @@ def test_the_dashboard_shows_every_metric_of_ours() -> None:
 def test_the_manual_names_every_metric_with_its_labels_and_no_other() -> None:
     known = metrics()
     rows = re.findall(r"^\| (`(?:portal|process)_[^|]*) \|([^|]*)\| (.*) \|$", MANUAL, re.M)
-    told: dict[str, set[str]] = {}
+    documented: dict[str, set[str]] = {}
     for names, labels, _ in rows:
         for name in NAME.findall(names):
-            told[name] = set(re.findall(r"`(\w+)`", labels))
-    assert told == {name: labels - {"le"} for name, labels in known.items()}
+            documented[name] = set(re.findall(r"`(\w+)`", labels))
+    assert documented == {name: labels - {"le"} for name, labels in known.items()}
     mentioned = {base(name, known) for name in NAME.findall(MANUAL)}
     assert mentioned <= set(known)
 

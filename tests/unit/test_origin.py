@@ -1,4 +1,4 @@
-"""Which requests may act with the cookie they carry."""
+"""The requests that may use the cookie they carry."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portal.origin import SAFE_METHODS, origin_allowed
+from portal.web.request_origin import SAFE_METHODS, origin_allowed
 
 OWN = frozenset({"http://127.0.0.1:8000"})
 
@@ -84,3 +84,15 @@ def test_whatever_the_method_no_foreign_origin_changes_anything(
     if method in SAFE_METHODS or origin.lower() in OWN:
         return
     assert not allowed(method=method, origin=origin, sec_fetch_site=site)
+
+
+@pytest.mark.parametrize("site", ["same-site", "cross-site"])
+@pytest.mark.parametrize("method", sorted(SAFE_METHODS))
+def test_origin_allowed_own_pages_only_refuses_reads_of_other_pages(method: str, site: str) -> None:
+    read = {"method": method, "origin": None, "sec_fetch_site": site}
+    assert allowed(**read)
+    assert not allowed(**read, own_pages_only=True)
+    assert allowed(**read, own_pages_only=True, has_token=True)
+    assert allowed(**read, own_pages_only=True, has_cookie=False)
+    for own in ("same-origin", "none", None):
+        assert allowed(**{**read, "sec_fetch_site": own}, own_pages_only=True)

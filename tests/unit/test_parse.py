@@ -1,4 +1,4 @@
-"""What Slurm prints: recorded real output, and made-up hostile output of the same form."""
+"""Slurm's output: recorded real output, and synthetic hostile output of the same form."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spawner import parse, parse_nodes
-from spawner.model import JobInfo, JobSpec, Outcome, Resources, SlurmState
-from spawner.parse import BadOutput
-from spawner.sbatch import sbatch_options
+from spawner.slurm import parse, parse_nodes
+from spawner.slurm.model import JobInfo, JobSpec, Outcome, Resources, SlurmState
+from spawner.slurm.parse import BadOutput
+from spawner.slurm.sbatch import sbatch_options
 
 RECORDED = Path(__file__).parents[1] / "data" / "slurm" / "22.05.8"
 MARK = "Mk7_recorded"
@@ -129,7 +129,7 @@ class TestRecordedSacct:
 
 
 class TestHostile:
-    """Whatever users choose as names and comments: as many records come out as went in."""
+    """Names and comments chosen by users never change the number of records."""
 
     texts = st.text(st.characters(codec="utf-8"), max_size=80) | st.sampled_from(
         ["", "\n", "(null)", "portal:00000000-0000-0000-0000-000000000000", "%A|%u\n1|root|RUNNING"]
@@ -157,7 +157,7 @@ class TestHostile:
         first: list[tuple[int, str, str, str, str]],
         second: list[tuple[int, str, str, str, str]],
     ) -> None:
-        """What was read before changes nothing of what is read; what is as before is the same."""
+        """Parsing does not depend on earlier input; unchanged jobs are the same objects."""
         squeue = parse.Squeue()
         for mark, jobs in (("#ONE#", first), ("#TWO#", second)):
             text = "".join(squeue_record(mark, *job) for job in jobs)
@@ -210,8 +210,8 @@ class TestHostile:
     ("shown", "user"),
     [
         ("alice 20001", "alice"),
-        ("nobody 20001", "20001"),  # whom the host doesn't know any more
-        ("20001 20001", "20001"),  # the same, as newer versions say it
+        ("nobody 20001", "20001"),  # the host no longer has the user
+        ("20001 20001", "20001"),  # the same, in the output of newer versions
         ("nobody 65534", "nobody"),
         ("alice", "alice"),
     ],
@@ -224,7 +224,7 @@ def test_whose_job_it_is(shown: str, user: str) -> None:
 def squeue_record(
     mark: str, job_id: int, user: str, state: str, comment: str, name: str, gres: str = "N/A"
 ) -> str:
-    """As squeue prints it: the last three cut and padded by bytes."""
+    """Format a record as squeue does: the last three fields cut and padded by bytes."""
     time = "2026-11-20T17:19:27"
     own = [
         str(job_id),
@@ -255,7 +255,7 @@ def squeue_record(
         ("gres/gpu:a100:1", (("a100", 1),)),
         ("gres/gpu:v100=1,gres/gpu:a100=3", (("v100", 1), ("a100", 3))),
         ("gres:shard:4", ()),
-        ("gres:gpu:" + "x" * 36 + ":64", None),  # cut short: 64 may have been more
+        ("gres:gpu:" + "x" * 36 + ":64", None),  # cut short: 64 may have had more digits
     ],
 )
 def test_the_gpus_that_a_job_asked_for(gres: str, gpus: object) -> None:
@@ -288,6 +288,24 @@ class TestNodes:
         assert "NodeName=evil" in (first.reason or "")
         assert (first.name, first.state) == ("node01", "MIXED+DRAIN")
         assert "x" not in first.gpus
+
+    @pytest.mark.parametrize(
+        ("reason", "shown"),
+        [
+            ("disk [root@2026-11-20T17:45:47] failed", "disk failed"),  # originally two lines
+            ("\u202eksid\u2066 \x1b[1m [root@2026-11-20T17:45:47]", "ksid [1m"),
+            ("a\u2028NodeName=evil State=IDLE [root@2026-11-20T17:45:47]", None),
+            ("disk [root@2026-11-20T17:45:47] Comment=new", "disk"),
+        ],
+    )
+    def test_a_reason_is_shown_without_what_slurm_and_terminals_add(
+        self, reason: str, shown: str | None
+    ) -> None:
+        text = f"NodeName=n1 NodeAddr=a State=DOWN CPUTot=4 Reason={reason}\n"
+        (found,) = parse_nodes.parse_nodes(text)
+        assert (found.name, found.state) == ("n1", "DOWN")
+        assert found.reason_at == datetime(2026, 11, 20, 17, 45, 47, tzinfo=UTC)
+        assert shown is None or found.reason == shown
 
     def test_partitions(self) -> None:
         parts = {p.name: p for p in parse_nodes.parse_partitions(recorded("partitions.txt"))}

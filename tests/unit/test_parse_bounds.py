@@ -1,4 +1,4 @@
-"""Reservations and the longest time of a job, from answers that a real Slurm gave."""
+"""Reservations and a job's longest run time, from recorded responses of a real Slurm."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from spawner.model import ReservationInfo, WallLimit
-from spawner.parse import BadOutput
-from spawner.parse_bounds import parse_reservations, parse_walls
+from spawner.slurm.model import ReservationInfo, WallLimit
+from spawner.slurm.parse import BadOutput
+from spawner.slurm.parse_bounds import parse_reservations, parse_walls
 
 RECORDED = Path(__file__).parent.parent / "data/slurm/22.05.8"
 
@@ -51,7 +51,7 @@ def test_a_reservation_without_its_times_is_not_believed() -> None:
     ("user", "account", "qos", "expected"),
     [
         ("alice", "research", None, [WallLimit(40, "account", "research")]),
-        # the account's own limit is what its user's association has
+        # the account's own limit is in its user's association
         ("alice", "teaching", None, [WallLimit(300, "account", "teaching")]),
         ("alice", None, "normal", [WallLimit(180, "qos", "normal")]),
         ("bob", "research", "high", []),

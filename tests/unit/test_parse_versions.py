@@ -1,6 +1,6 @@
-"""What Slurm printed of one small history, version by version, recorded by tests/recording.
+"""Slurm's output for one short history, recorded per version by tests/recording.
 
-Each test is run over every version that was recorded: one code reads them all.
+Each test runs on every recorded version: one parser supports them all.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 
 from portal.services.cluster.conditions import Condition, condition, takes_work
-from spawner import parse, parse_accounting, parse_bounds, parse_nodes, parse_usage
-from spawner.errors import NotFound, Unreachable
-from spawner.model import JobInfo, JobPaths, JobUsage, Outcome, SlurmState, WallLimit
-from spawner.parse_accounting import InUse
-from spawner.reasons import explain_outcome, explain_reason, explain_rejection
-from spawner.slurm import Slurm
+from spawner.errors import JobNotFound, Unreachable
+from spawner.slurm import parse, parse_accounting, parse_bounds, parse_nodes, parse_usage
+from spawner.slurm.client import Slurm
+from spawner.slurm.model import JobInfo, JobPaths, JobUsage, Outcome, SlurmState, WallLimit
+from spawner.slurm.parse_accounting import InUse
+from spawner.slurm.reasons import explain_outcome, explain_reason, explain_rejection
 from tests.patience import PATIENCE_S
 
 VERSIONS = Path(__file__).parents[1] / "data/slurm/versions"
@@ -29,7 +29,7 @@ OURS = "0a0a0a0a-1111-2222-3333-444444444444"
 
 
 class Recorded:
-    """One version's answers."""
+    """The responses of one version."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -65,7 +65,7 @@ def test_versions_from_20_11_on_are_there() -> None:
 
 class TestJobs:
     def test_every_record_is_read(self, slurm: Recorded) -> None:
-        # the two tasks that run have ids that nobody was told
+        # the ids of the two running tasks were not printed
         assert set(slurm.ids.values()) < set(slurm.squeue)
         assert len(slurm.squeue) == len(slurm.ids) + 2
         assert len(slurm.sacct) == slurm.text("sacct.txt").count(MARK) / 15
@@ -238,7 +238,7 @@ class TestAccounting:
         found = parse_accounting.parse_job_times(slurm.text("job_times.txt"))
         assert [(t.user, t.cpus) for t in found if t.gpus] == [("alice", 1)]
         assert all(t.gpus == 2 and t.end is None for t in found if t.gpus)
-        # those that ended, the run before the requeue, and those that run
+        # the ended jobs, the run before the requeue, and the running jobs
         assert len(found) == 5 + 1 + 4
 
     def test_what_was_refused(self, slurm: Recorded) -> None:
@@ -281,11 +281,11 @@ class TestWhatUsersAsk:
 
     def test_refusals_are_explained(self, slurm: Recorded) -> None:
         found = {
-            " ".join(said["arguments"][2:]): explain_rejection(said["stderr"]).code
-            for name, said in slurm.said.items()
+            " ".join(printed["arguments"][2:]): explain_rejection(printed["stderr"]).code
+            for name, printed in slurm.said.items()
             if name.startswith("sbatch_")
         }
-        # 24.11 was the first to refuse to wait for a job that isn't there
+        # 24.11 was the first to refuse to wait for a job that does not exist
         found.pop("--dependency=afterok:99999", None)
         assert found == {
             "--account=nosuch": "invalid-account",
@@ -303,40 +303,40 @@ class TestWhatUsersAsk:
 
 @pytest.mark.anyio
 class TestActs:
-    """The product's own acts, on a stand-in that says what the version said."""
+    """The product's own operations, on fake commands with the version's recorded responses."""
 
     @staticmethod
-    def slurm_that_says(folder: Path, said: Mapping[str, Any]) -> Slurm:
-        program = folder / said["arguments"][0]
-        (folder / "stderr").write_text(said["stderr"], encoding="utf-8")
+    def slurm_that_says(folder: Path, printed: Mapping[str, Any]) -> Slurm:
+        program = folder / printed["arguments"][0]
+        (folder / "stderr").write_text(printed["stderr"], encoding="utf-8")
         program.write_text(
             f"#!/bin/sh\nwhile read -r line; do echo \"$line\" >&2; done <'{folder}/stderr'\n"
-            f"exit {said['code']}\n",
+            f"exit {printed['code']}\n",
             encoding="utf-8",
         )
         program.chmod(0o755)
         return Slurm(folder, timeout_s=PATIENCE_S)
 
     async def test_cancelling_what_has_ended_is_well(self, slurm: Recorded, tmp_path: Path) -> None:
-        said = slurm.said["cancel_ended"]
-        assert "error" in said["stderr"]
-        await self.slurm_that_says(tmp_path, said).cancel(1)
+        printed = slurm.said["cancel_ended"]
+        assert "error" in printed["stderr"]
+        await self.slurm_that_says(tmp_path, printed).cancel(1, "bob")
 
     async def test_cancelling_what_is_not_there(self, slurm: Recorded, tmp_path: Path) -> None:
-        with pytest.raises(NotFound):
-            await self.slurm_that_says(tmp_path, slurm.said["cancel_unknown"]).cancel(99_999)
+        with pytest.raises(JobNotFound):
+            await self.slurm_that_says(tmp_path, slurm.said["cancel_unknown"]).cancel(99_999, "bob")
 
     async def test_daemons_too_far_from_the_commands(self, slurm: Recorded, tmp_path: Path) -> None:
-        """Commands of any other version either work, or make plain that nothing is known."""
-        said = json.loads(slurm.text("other_clients.json"))
-        assert said.keys() == {folder.name for folder in FOLDERS} - {slurm.folder.name}
-        for each in itertools.chain(*said.values()):
+        """Commands of any other version either work, or report clearly that nothing is known."""
+        printed = json.loads(slurm.text("other_clients.json"))
+        assert printed.keys() == {folder.name for folder in FOLDERS} - {slurm.folder.name}
+        for each in itertools.chain(*printed.values()):
             with pytest.raises(Unreachable):
                 await self.slurm_that_says(tmp_path, each)._ask(each["arguments"])
 
     async def test_commands_that_are_too_old_are_told_apart(self, tmp_path: Path) -> None:
-        said = json.loads((VERSIONS / "26.05.5/other_clients.json").read_text(encoding="utf-8"))
-        squeue = said["22.05.8"][0]
+        printed = json.loads((VERSIONS / "26.05.5/other_clients.json").read_text(encoding="utf-8"))
+        squeue = printed["22.05.8"][0]
         assert squeue["arguments"][0] == "squeue"
         with pytest.raises(Unreachable, match="may lie too far apart"):
             await self.slurm_that_says(tmp_path, squeue)._ask(squeue["arguments"])
@@ -345,5 +345,5 @@ class TestActs:
     async def test_more_time_for_what_is_gone(
         self, slurm: Recorded, tmp_path: Path, name: str
     ) -> None:
-        with pytest.raises(NotFound):
+        with pytest.raises(JobNotFound):
             await self.slurm_that_says(tmp_path, slurm.said[name]).set_time_limit(1, 30)

@@ -1,4 +1,4 @@
-"""What a standby sends on, and where: to the leader and nobody else."""
+"""A standby's forwarding of requests, which go to the leader only."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from typing import Any, cast
 
 import pytest
 
-from portal.api.passing_on import PassingOn
-from portal.settings import Settings
-from portal.turns import Turns
+from portal.config.settings import Settings
+from portal.leader.election import LeaderElection
+from portal.leader.forward import LeaderForwardMiddleware
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
 
 
 class Asked(SimpleNamespace):
-    """Turns of a portal that stands by; tells whether anybody was to be asked."""
+    """The election state of a standby; records whether the leader was requested."""
 
     def __init__(self) -> None:
         super().__init__(leads=asyncio.Event(), requests=set(), wanted=0)
 
     async def leader(self) -> str | None:
         self.wanted += 1
-        return "127.0.0.1:1"  # nobody listens there
+        return "127.0.0.1:1"  # nothing listens there
 
 
 class Next(Asked):
-    """Turns of the portal that leads next: the leader can't be reached, and then it is this one."""
+    """The election state of the next leader: the leader is unreachable, then this portal leads."""
 
     async def leader(self) -> str | None:
         address = await super().leader()
@@ -63,17 +63,22 @@ async def test_a_target_that_could_name_another_host_goes_nowhere(target: bytes)
         "headers": [],
         "client": ("192.0.2.1", 5),
     }
-    await PassingOn(refuse_to_answer, cast("Turns", turns), SETTINGS)(scope, refuse_to_answer, send)
+    await LeaderForwardMiddleware(refuse_to_answer, cast("LeaderElection", turns), SETTINGS)(
+        scope, refuse_to_answer, send
+    )
     assert answers[0]["status"] == 404
     assert turns.wanted == 0
 
 
-# --- what comes while nobody leads, and who goes --------------------------------------------------
+# --- requests without a leader, and clients that disconnect
+# ----------------------------------------
 
 
 class Client:
-    """What a client without a body sends, as uvicorn tells it: that there is none, once; then
-    nothing until it goes."""
+    """A client without a body, as uvicorn presents it.
+
+    It reports once that there is no body, then nothing until the client disconnects.
+    """
 
     def __init__(self) -> None:
         self.gone = asyncio.Event()
@@ -93,19 +98,20 @@ def _asked(method: str) -> dict[str, Any]:
 
 
 async def _nowhere(_message: Any) -> None:
-    """What is answered counts for nothing here."""
+    """Discard the response."""
 
 
 async def test_who_comes_to_lead_while_the_leader_can_not_be_reached_gets_the_whole_request() -> (
     None
 ):
-    """Whoever waits for the client's end reads that there is no body; the answer needs it, too."""
+    """Waiting for the client's end consumes the message that there is no body, which the
+    response needs too."""
     turns, client, got = Next(), Client(), list[Any]()
 
     async def app(_scope: Any, receive: Any, _send: Any) -> None:
         got.append(await receive())
 
-    asking = PassingOn(app, cast("Turns", turns), SETTINGS)
+    asking = LeaderForwardMiddleware(app, cast("LeaderElection", turns), SETTINGS)
     async with asyncio.timeout(PATIENCE_S):
         await asking(_asked("PUT"), client.receive, _nowhere)
     assert [message["type"] for message in got] == ["http.request"]
@@ -117,9 +123,9 @@ async def test_a_stream_whose_client_goes_leaves_nothing_running() -> None:
     reads = asyncio.Event()
 
     class Silent:
-        """An event stream on which nothing happens."""
+        """An event stream without events."""
 
-        class content:  # noqa: N801 - as aiohttp calls it
+        class content:  # noqa: N801  aiohttp's name
             @staticmethod
             async def readany() -> bytes:
                 reads.set()
@@ -127,8 +133,8 @@ async def test_a_stream_whose_client_goes_leaves_nothing_running() -> None:
                 return b""
 
     async def read() -> None:
-        passing = PassingOn(refuse_to_answer, cast("Turns", turns), SETTINGS)
-        async for _ in passing._until_ending(cast(Any, Silent()), stream=True):
+        passing = LeaderForwardMiddleware(refuse_to_answer, cast("LeaderElection", turns), SETTINGS)
+        async for _ in passing._iterate_until_shutdown(cast(Any, Silent()), stream=True):
             raise AssertionError("nothing comes")
 
     before = asyncio.all_tasks()

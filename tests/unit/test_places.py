@@ -1,4 +1,4 @@
-"""That the list of pages which tests and screenshots go through has every page."""
+"""The list of pages for tests and screenshots is complete."""
 
 import re
 from pathlib import Path

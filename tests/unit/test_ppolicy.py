@@ -1,10 +1,10 @@
-"""What the directory says about refused passwords, read from bytes and diagnostics."""
+"""The directory's reasons for refused passwords, parsed from bytes and diagnostics."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portal.ppolicy import (
+from portal.directory.password_policy import (
     PolicyError,
     active_directory_error,
     change_refusal,
@@ -38,7 +38,7 @@ def test_no_error_is_none(value: bytes) -> None:
     [
         (bytes([0xA0, 0x03, 0x81, 0x01, 0x05]), 5),
         (bytes([0xA0, 0x03, 0x81, 0x01, 0x00]), 0),
-        (bytes([0xA0, 0x04, 0x80, 0x02, 0x01, 0x05]), 0),  # seconds before it expires
+        (bytes([0xA0, 0x04, 0x80, 0x02, 0x01, 0x05]), 0),  # seconds until it expires
         (b"", 0),
     ],
 )

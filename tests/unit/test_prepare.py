@@ -1,4 +1,4 @@
-"""Preparing: order, what is skipped, what an interruption leaves, one at a time, links."""
+"""Preparation: order, skipped steps, interruptions, mutual exclusion, links."""
 
 from __future__ import annotations
 
@@ -7,25 +7,27 @@ from pathlib import Path
 
 import pytest
 
-from cluster.prepare import Preparation, Step, StepFailed, put_link, steps
+from cluster.prepare import Preparation, PrepareStep, StepFailed, chosen, put_link, steps
 
 
-def writing(name: str, target: Path, text: str, *needs: str, source: Path | None = None) -> Step:
+def writing(
+    name: str, target: Path, text: str, *needs: str, source: Path | None = None
+) -> PrepareStep:
     code = f"open({str(target)!r}, 'a').write({text!r})"
-    return Step(
+    return PrepareStep(
         name, name, ((sys.executable, "-c", code),), needs=needs,
         inputs=(source,) if source else (), output=target,
     )  # fmt: skip
 
 
 @pytest.fixture
-def said() -> list[str]:
+def reported() -> list[str]:
     return []
 
 
 @pytest.fixture
-def preparation(tmp_path: Path, said: list[str]) -> Preparation:
-    return Preparation(tmp_path / "state", said.append)
+def preparation(tmp_path: Path, reported: list[str]) -> Preparation:
+    return Preparation(tmp_path / "state", reported.append)
 
 
 def test_steps_run_after_what_they_need(preparation: Preparation, tmp_path: Path) -> None:
@@ -36,14 +38,14 @@ def test_steps_run_after_what_they_need(preparation: Preparation, tmp_path: Path
 
 
 def test_nothing_is_done_twice_until_an_input_changes(
-    preparation: Preparation, tmp_path: Path, said: list[str]
+    preparation: Preparation, tmp_path: Path, reported: list[str]
 ) -> None:
     source, out = tmp_path / "source", tmp_path / "out"
     for content, expected in (("1", "x"), ("1", "x"), ("2", "xx"), ("1", "xxx")):
         source.write_text(content)
         preparation.run([writing("a", out, "x", source=source)])
         assert out.read_text() == expected
-    assert "a: already there" in said
+    assert "a: already there" in reported
 
 
 def test_a_failure_names_the_log_and_is_tried_again(
@@ -52,7 +54,9 @@ def test_a_failure_names_the_log_and_is_tried_again(
     source, out = tmp_path / "source", tmp_path / "out"
     source.write_text("1")
     preparation.run([writing("a", out, "x", source=source)])
-    broken = Step("a", "a", ((sys.executable, "-c", "exit('no')"),), inputs=(source,), output=out)
+    broken = PrepareStep(
+        "a", "a", ((sys.executable, "-c", "exit('no')"),), inputs=(source,), output=out
+    )
     with pytest.raises(StepFailed) as failed:
         preparation.run([broken])
     assert failed.value.log.read_text() == "no\n"
@@ -73,6 +77,19 @@ def test_a_link_moves_at_once_and_leaves_one_older_folder(tmp_path: Path) -> Non
 
 
 def test_every_need_is_a_step() -> None:
-    found = steps(Path("/nowhere"), tests=True)
+    found = steps(Path("/nowhere"), tests=True, images=True)
     names = {step.name for step in found}
     assert all(set(step.needs) <= names for step in found)
+
+
+def test_only_some_steps_come_with_what_they_need() -> None:
+    found = steps(Path("/nowhere"), tests=True, images=True)
+    assert chosen(found, []) == found
+    names = {step.name for step in chosen(found, ["dev", "frontend"])}
+    assert names == {"packages", "build", "frontend", "dev"}
+    with pytest.raises(ValueError, match="there is no step nonsense"):
+        chosen(found, ["nonsense"])
+
+
+def test_images_of_the_frameworks_are_made_where_they_are_asked_for() -> None:
+    assert "images" not in {step.name for step in steps(Path("/nowhere"), tests=True)}

@@ -1,8 +1,9 @@
-"""A TensorBoard's answer as it streams through, with a real server behind it."""
+"""A TensorBoard's response as it is streamed, with a real server behind the proxy."""
 
 import asyncio
 import gzip
 import socket
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -14,13 +15,16 @@ from starlette.responses import PlainTextResponse
 from yarl import URL
 
 from portal.metrics import Metrics
-from portal.proxy import (
+from portal.streaming.proxy import (
     Exchange,
     Forwarded,
+    TensorboardTarget,
     request_headers,
 )
+from spawner import guard
 from tests.patience import PATIENCE_S
 
+KEY = "the-key"
 ORIGIN = "https://portal.test"
 PREFIX = "/tensorboard/5f1c/"
 pytestmark = pytest.mark.anyio
@@ -28,9 +32,18 @@ pytestmark = pytest.mark.anyio
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 
+async def prove(request: web.BaseRequest, answer: web.StreamResponse) -> None:
+    """Add the proof to the response, as TensorBoard's guard does."""
+    signature = request.headers[guard.SIGNATURE_HEADER]
+    answer.headers[guard.PROOF_HEADER] = guard.prove(KEY, signature)
+
+
 @asynccontextmanager
 async def upstream(handler: Handler) -> AsyncIterator[str]:
-    runner = web.ServerRunner(web.Server(handler, handler_cancellation=True), shutdown_timeout=1)
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", handler)
+    app.on_response_prepare.append(prove)
+    runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=1)
     await runner.setup()
     with socket.create_server(("127.0.0.1", 0)) as listener:
         await web.SockSite(runner, listener).start()
@@ -41,7 +54,7 @@ async def upstream(handler: Handler) -> AsyncIterator[str]:
 
 
 class Browser:
-    """An ASGI server's side of one request; `leave` hangs up."""
+    """An ASGI server's side of one request; `leave` disconnects."""
 
     def __init__(self) -> None:
         self.status = 0
@@ -81,8 +94,8 @@ async def client() -> AsyncIterator[aiohttp.ClientSession]:
 
 def exchange(target: str, path: str = "x", method: str = "GET", body: bytes = b"") -> Exchange:
     url = URL(f"{target}{PREFIX}{path}", encoded=True)
-    headers = request_headers([(b"accept", b"*/*"), (b"cookie", b"a=b")], "the-secret")
-    return Exchange(method, url, headers, body, ORIGIN, PREFIX)
+    headers = request_headers([(b"accept", b"*/*"), (b"cookie", b"a=b")])
+    return Exchange(method, url, headers, body, TensorboardTarget(ORIGIN, PREFIX, PREFIX), KEY)
 
 
 async def forward(handler: Handler, **kwargs: Any) -> Browser:
@@ -109,7 +122,9 @@ async def test_path_headers_and_body_pass_as_they_are() -> None:
     assert (method, path, body) == ("POST", f"{PREFIX}data/x%20y?tag=a%2Fb&run=.", b"q=1")
     host = headers.pop("host")
     assert host.startswith("127.0.0.1:")
-    assert headers == {"accept": "*/*", "x-portal-secret": "the-secret", "content-length": "3"}
+    signature = headers.pop("x-portal-signature")
+    assert guard.is_signed(KEY, method, path, signature, time.time())
+    assert headers == {"accept": "*/*", "content-length": "3"}
     assert (browser.status, browser.body, browser.ended) == (200, b"{}", True)
     assert browser.headers["content-type"].startswith("application/json")
     assert browser.headers["content-length"] == "2"
@@ -118,14 +133,14 @@ async def test_path_headers_and_body_pass_as_they_are() -> None:
 async def test_what_streams_is_measured_and_so_is_who_does_not_answer() -> None:
     metrics = Metrics()
     counted = metrics.registry.get_sample_value
-    open_meanwhile: list[float | None] = []
+    open_during: list[float | None] = []
 
     async def handler(_request: web.BaseRequest) -> web.StreamResponse:
         return web.Response(body=b"x" * 1000)
 
     class Watching(Browser):
         async def send(self, message: Any) -> None:
-            open_meanwhile.append(counted("portal_proxy_open"))
+            open_during.append(counted("portal_proxy_open"))
             await super().send(message)
 
     away = PlainTextResponse("away", 503)
@@ -134,7 +149,7 @@ async def test_what_streams_is_measured_and_so_is_who_does_not_answer() -> None:
             browser, asked = Watching(), exchange(target)
             response = Forwarded(session, asked, away, metrics)
             await response({"type": "http"}, browser.receive, browser.send)
-        assert (browser.ended, set(open_meanwhile)) == (True, {1})
+        assert (browser.ended, set(open_during)) == (True, {1})
         assert counted("portal_proxy_failures_total") == 0
         browser = Browser()
         response = Forwarded(session, asked, away, metrics)
@@ -230,8 +245,8 @@ async def test_a_browser_that_leaves_ends_the_request(headers_first: bool) -> No
 
 
 async def test_who_may_look_no_more_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An answer that has begun and takes long; asked again and again while it lasts."""
-    monkeypatch.setattr("portal.proxy.ASK_AGAIN_S", 0.01)
+    """Access is checked repeatedly while a long response is in progress."""
+    monkeypatch.setattr("portal.streaming.proxy.ASK_AGAIN_S", 0.01)
     asked = 0
 
     async def handler(request: web.BaseRequest) -> web.StreamResponse:

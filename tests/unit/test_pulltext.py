@@ -1,28 +1,28 @@
-"""What Apptainer printed while it pulled, recorded, as phases and sentences."""
+"""Apptainer's recorded output of a pull, as phases and sentences."""
 
 import re
 from pathlib import Path
 
 import pytest
 
-from spawner.pulltext import Phase, Place, percent_of, phase_of, why_failed
+from spawner.containers.pull_output import PullNames, PullPhase, percent_of, phase_of, why_failed
 
 RECORDED = Path(__file__).parents[1] / "data" / "apptainer" / "1.4.5"
-PLACE = Place("127.0.0.1:5000", "team/small", credentials=False, architecture="amd64")
+PLACE = PullNames("127.0.0.1:5000", "team/small", credentials=False, architecture="amd64")
 
 
 def recorded(name: str) -> str:
-    """With its carriage returns."""
+    """Return the recorded output with its carriage returns."""
     return (RECORDED / f"{name}.txt").read_bytes().decode()
 
 
-def phases(text: str) -> list[Phase]:
+def phases(text: str) -> list[PullPhase]:
     return [phase for line in text.splitlines() if (phase := phase_of(line))]
 
 
 def test_phases_follow_each_other() -> None:
-    assert phases(recorded("done")) == [Phase.FETCHING, Phase.UNPACKING, Phase.PACKING]
-    assert phases(recorded("oras")) == [Phase.FETCHING]
+    assert phases(recorded("done")) == [PullPhase.FETCHING, PullPhase.UNPACKING, PullPhase.PACKING]
+    assert phases(recorded("oras")) == [PullPhase.FETCHING]
     assert phases(recorded("no-tag")) == []
 
 
@@ -59,12 +59,12 @@ def test_failures_are_told_in_plain_words(name: str, words: str) -> None:
 
 
 def test_credentials_that_are_there_are_the_wrong_ones() -> None:
-    place = Place("127.0.0.1:5000", "team/small", credentials=True, architecture="amd64")
+    place = PullNames("127.0.0.1:5000", "team/small", credentials=True, architecture="amd64")
     assert "are wrong, or don't reach so far" in why_failed(recorded("wrong-password"), place)
 
 
 @pytest.mark.parametrize(
-    ("said", "words"),
+    ("output", "words"),
     [
         ("x509: certificate signed by unknown authority", "no certificate that this machine"),
         ("toomanyrequests: You have reached your pull rate limit", "too many downloads"),
@@ -74,14 +74,14 @@ def test_credentials_that_are_there_are_the_wrong_ones() -> None:
         ("something nobody has seen", "Apptainer could not import it: something nobody has seen"),
     ],
 )
-def test_causes_that_were_not_recorded(said: str, words: str) -> None:
-    assert words in why_failed(f"INFO:    Starting build...\nFATAL:   {said}\n", PLACE)
+def test_causes_that_were_not_recorded(output: str, words: str) -> None:
+    assert words in why_failed(f"INFO:    Starting build...\nFATAL:   {output}\n", PLACE)
 
 
 def test_an_image_s_name_is_no_cause() -> None:
-    place = Place("host", "team/x509-denied", credentials=False, architecture="amd64")
-    said = "FATAL:   reading manifest v1 in host/team/x509-denied: manifest unknown"
-    assert "no such image or tag" in why_failed(said, place)
+    place = PullNames("host", "team/x509-denied", credentials=False, architecture="amd64")
+    output = "FATAL:   reading manifest v1 in host/team/x509-denied: manifest unknown"
+    assert "no such image or tag" in why_failed(output, place)
 
 
 def test_what_is_repeated_is_bounded_and_silence_is_told() -> None:

@@ -1,4 +1,4 @@
-"""Slurm's codes in plain words: every code known, none of Slurm's jargon left over."""
+"""Explanations of Slurm's codes: every code is covered, and no Slurm jargon remains."""
 
 import json
 from dataclasses import replace
@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from spawner.model import JobInfo, Outcome, SlurmState
-from spawner.reasons import explain_outcome, explain_reason, explain_rejection
+from spawner.slurm.model import JobInfo, Outcome, SlurmState
+from spawner.slurm.reasons import explain_outcome, explain_reason, explain_rejection
 
 RECORDED = Path(__file__).parents[1] / "data" / "slurm" / "22.05.8"
 REFUSALS: list[dict[str, Any]] = json.loads((RECORDED / "refusals.json").read_text())
@@ -110,6 +110,13 @@ def test_codes_of_refusals_are_stable(arguments: str, code: str) -> None:
 def test_an_unknown_refusal_says_what_slurm_said() -> None:
     why = explain_rejection("sbatch: error: Batch job submission failed: The moon is full\n")
     assert (why.code, why.text) == ("rejected", "Slurm refused it: The moon is full.")
+    why = explain_rejection(
+        "sbatch: error: Batch job submission failed: Invalid node name specified"
+    )
+    assert (why.code, why.text) == (
+        "invalid-node",
+        "There is no node of the name that it asks for.",
+    )
     assert explain_rejection("").text == "Slurm refused it: it gave no reason."
 
 
@@ -119,6 +126,8 @@ def test_an_unknown_refusal_says_what_slurm_said() -> None:
         (replace(ENDED, exit_code=3, signal=0), "exit code 3"),
         (replace(ENDED, exit_code=0, signal=9), "memory"),
         (replace(ENDED, exit_code=137, signal=0), "memory"),
+        (replace(ENDED, exit_code=9, signal=0), "9 or 137"),
+        (replace(ENDED, exit_code=11, signal=0), "11 or 139"),
         (replace(ENDED, exit_code=0, signal=11), "crashed"),
         (replace(ENDED, exit_code=0, signal=53), "its log"),
         (replace(ENDED, exit_code=127, signal=0), "not found"),
@@ -138,6 +147,13 @@ def test_outcomes(job: JobInfo, words: str) -> None:
     why = explain_outcome(job)
     assert why is not None
     assert words in why.text
+
+
+@pytest.mark.parametrize("code", [9, 137])
+def test_exit_code_of_a_killed_program_hints_at_memory(code: int) -> None:
+    why = explain_outcome(replace(ENDED, exit_code=code, signal=0))
+    assert why is not None
+    assert "memory" in f"{why.text} {why.advice}"
 
 
 def test_nothing_to_explain() -> None:

@@ -1,7 +1,8 @@
-"""Which environment a job of a template runs in, and what is said where it can't."""
+"""The environment for a template's job, and the message where there is none."""
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,21 +12,21 @@ from typing import cast
 import pytest
 
 from portal.api.environments import environment_out
+from portal.context import AppContext
 from portal.errors import InvalidInput
-from portal.parts import Parts
 from portal.services.catalog.available import NO_GPU
-from portal.services.jobs import recipes
+from portal.services.jobs import prepare
 from portal.services.slurm.launch import offered_environments
-from spawner.catalog import Catalog
-from spawner.model import ClusterInfo, NodeInfo, PartitionInfo
-from spawner.templates import Template, load_templates
+from spawner.catalog.environment import Catalog
+from spawner.catalog.template import Template, load_templates
+from spawner.slurm.model import ClusterInfo, NodeInfo, PartitionInfo
 
 TEMPLATES = load_templates()
 NOTEBOOK, TRAINING = TEMPLATES["notebook"], TEMPLATES["python-training"]
 
 
-def parts(tmp_path: Path, *images: str) -> Parts:
-    """A portal whose folder of images holds these."""
+def parts(tmp_path: Path, *images: str) -> AppContext:
+    """Create a portal whose image folder contains these images."""
     for name in images:
         (tmp_path / f"{name}.sif").touch()
     settings = SimpleNamespace(
@@ -38,48 +39,70 @@ def parts(tmp_path: Path, *images: str) -> Parts:
     environments = Catalog.load(image_dir=tmp_path).environments
     catalog = SimpleNamespace(environments=environments, templates=TEMPLATES)
     watcher = SimpleNamespace(cluster=None)
-    return cast(Parts, SimpleNamespace(catalog=catalog, settings=settings, watcher=watcher))
+    return cast(AppContext, SimpleNamespace(catalog=catalog, settings=settings, watcher=watcher))
 
 
-def fields(at: Parts, template: Template, asked: str | None) -> dict[str, str]:
+def fields(at: AppContext, template: Template, asked: str | None) -> dict[str, str]:
     with pytest.raises(InvalidInput) as refused:
-        recipes.environment_of(at, template, asked)
+        prepare.environment_of(at, template, asked)
     return {error.field: error.message for error in refused.value.errors}
 
 
 def test_a_notebook_runs_in_any_environment_with_a_kernel(tmp_path: Path) -> None:
     at = parts(tmp_path, "python3", "r", "torch7")
-    assert recipes.environment_of(at, NOTEBOOK, None).name == "python3"
-    assert recipes.environment_of(at, NOTEBOOK, "r").name == "r"
+    assert prepare.environment_of(at, NOTEBOOK, None).name == "python3"
+    assert prepare.environment_of(at, NOTEBOOK, "r").name == "r"
     assert "has no kernel" in fields(at, NOTEBOOK, "torch7")["environment"]
     assert "is not there" in fields(at, NOTEBOOK, "python2")["environment"]
     assert "There is no environment" in fields(at, NOTEBOOK, "../r")["environment"]
 
 
+def test_cpu_build_of_pytorch_takes_no_gpu_by_default(tmp_path: Path) -> None:
+    at = parts(tmp_path, "pytorch")
+    training, several = TEMPLATES["pytorch-training"], TEMPLATES["pytorch-multi-gpu"]
+    assert prepare.defaults(at, training).gpus == 1  # nothing is known about the image
+    listed = tmp_path / "pytorch.sif.packages.json"
+    listed.write_text('{"torch": "2.13.0+cpu"}')
+    assert prepare.defaults(at, training).gpus == 0
+    assert prepare.defaults(at, several).gpus == 2
+    listed.write_text('{"torch": "2.13.0"}')
+    os.utime(listed, ns=(1, 1))
+    assert prepare.defaults(at, training).gpus == 1
+
+
+def test_environment_shows_versions_and_its_build(tmp_path: Path) -> None:
+    at = parts(tmp_path, "pytorch", "r")
+    (tmp_path / "pytorch.sif.packages.json").write_text('{"torch": "2.13.0+cpu", "pip": "23.0"}')
+    (tmp_path / "r.sif.packages.json").write_text('{"data-table": "1.14.8"}')
+    shown = environment_out(at, at.catalog.environments["pytorch"])
+    assert (shown.versions, shown.cpu_build) == ({"torch": "2.13.0+cpu"}, True)
+    of_r = environment_out(at, at.catalog.environments["r"])
+    assert (of_r.versions, of_r.cpu_build) == ({"data.table": "1.14.8"}, False)
+
+
 def test_other_templates_have_theirs(tmp_path: Path) -> None:
     at = parts(tmp_path, "python3", "r")
-    assert recipes.environment_of(at, TRAINING, "python3").name == "python3"
+    assert prepare.environment_of(at, TRAINING, "python3").name == "python3"
     assert "runs in python3" in fields(at, TRAINING, "r")["environment"]
 
 
 def test_no_gpu_is_asked_for_where_the_image_can_not_use_it(tmp_path: Path) -> None:
     at = parts(tmp_path, "tensorflow", "pytorch")
     assert TEMPLATES["keras-training"].default_resources["gpus"] == 1
-    assert recipes.defaults(at, TEMPLATES["keras-training"])["gpus"] == 0
-    assert recipes.defaults(at, TEMPLATES["pytorch-training"])["gpus"] == 1
+    assert prepare.defaults(at, TEMPLATES["keras-training"]).gpus == 0
+    assert prepare.defaults(at, TEMPLATES["pytorch-training"]).gpus == 1
     keras = at.catalog.environments["keras"]
     for environment, asked, gpus in (
         (keras, {}, 0),
         (keras, {"gpus": 2}, 2),
         (replace(keras, gpu="optional"), {}, 1),
     ):
-        found = recipes.resources_for(at, asked, TEMPLATES["keras-training"], environment)
+        found = prepare.resources_for(at, asked, TEMPLATES["keras-training"], environment)
         assert found.gpus == gpus
 
 
 def test_a_job_of_several_nodes_begins_in_a_partition_that_has_them(tmp_path: Path) -> None:
     at = parts(tmp_path, "horovod", "pytorch")
-    assert recipes.defaults(at, TEMPLATES["mpi-hello"])["partition"] is None
     node = {"state": "IDLE", "cpus": 8, "memory_mb": 65536}
     at.watcher.cluster = ClusterInfo(
         nodes=(
@@ -89,16 +112,16 @@ def test_a_job_of_several_nodes_begins_in_a_partition_that_has_them(tmp_path: Pa
         partitions=(PartitionInfo("gpu", nodes=("a", "b")), PartitionInfo("cpu", nodes=("c",))),
         at=datetime(2026, 3, 1, tzinfo=UTC),
     )
-    for name, shown, taken in (
-        ("mpi-hello", "gpu", "gpu"),
-        ("python-training", None, "cpu"),
-        ("pytorch-training", None, "gpu"),
+    for name, taken in (
+        ("mpi-hello", "gpu"),
+        ("python-training", "cpu"),
+        ("pytorch-training", "gpu"),
     ):
         template = TEMPLATES[name]
-        assert recipes.defaults(at, template)["partition"] == shown
+        assert prepare.defaults(at, template).partition == taken
         environment = at.catalog.environments[template.environment]
-        assert recipes.resources_for(at, {}, template, environment).partition == taken
-    asked = recipes.resources_for(
+        assert prepare.resources_for(at, {}, template, environment).partition == taken
+    asked = prepare.resources_for(
         at, {"partition": "cpu"}, TEMPLATES["mpi-hello"], at.catalog.environments["horovod"]
     )
     assert asked.partition == "cpu"
@@ -106,11 +129,11 @@ def test_a_job_of_several_nodes_begins_in_a_partition_that_has_them(tmp_path: Pa
 
 def test_one_of_the_choices_is_enough_for_a_template_to_be_there(tmp_path: Path) -> None:
     at = parts(tmp_path, "r")
-    assert recipes.availability_of(at, NOTEBOOK) == (True, None)
-    assert not recipes.availability_of(at, TRAINING)[0]
+    assert prepare.availability_of(at, NOTEBOOK) == (True, None)
+    assert not prepare.availability_of(at, TRAINING)[0]
     assert "python3.sif" in fields(at, NOTEBOOK, None)["environment"]
     assert list(fields(at, TRAINING, None)) == ["template"]
-    assert not recipes.availability_of(parts(tmp_path / "none"), NOTEBOOK)[0]
+    assert not prepare.availability_of(parts(tmp_path / "none"), NOTEBOOK)[0]
 
 
 def test_what_needs_a_gpu_is_not_there_on_a_cluster_without_one(tmp_path: Path) -> None:
@@ -118,14 +141,14 @@ def test_what_needs_a_gpu_is_not_there_on_a_cluster_without_one(tmp_path: Path) 
     needy = replace(at.catalog.environments["pytorch"], gpu="required")
     at.catalog.environments = {**at.catalog.environments, "pytorch": needy}
     template = TEMPLATES["pytorch-training"]
-    assert environment_out(at, needy).available  # nothing is known of the cluster yet
+    assert environment_out(at, needy).available  # nothing is known about the cluster yet
 
     node = NodeInfo("a", "a", "IDLE", ("cpu",), cpus=8, memory_mb=65536)
     when = datetime(2026, 3, 1, tzinfo=UTC)
     at.watcher.cluster = ClusterInfo((node,), (PartitionInfo("cpu", nodes=("a",)),), when)
     shown = environment_out(at, needy)
     assert (shown.available, shown.unavailable_reason) == (False, NO_GPU)
-    assert recipes.availability_of(at, template) == (False, NO_GPU)
+    assert prepare.availability_of(at, template) == (False, NO_GPU)
     assert fields(at, template, None) == {"template": NO_GPU}
     assert fields(at, NOTEBOOK, "pytorch") == {"environment": NO_GPU}
     assert [found.name for found in offered_environments(at, "pytorch")] == ["python3"]

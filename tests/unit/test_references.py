@@ -1,10 +1,10 @@
-"""References to images, and names of their files: what passes, and what is said of the rest."""
+"""References to images, and file names for them: the accepted ones, and messages for the rest."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spawner.references import (
+from spawner.containers.references import (
     Reference,
     ReferenceProblem,
     check_file,
@@ -67,7 +67,7 @@ def test_references_say_all_of_it(text: str, whole: str) -> None:
     ],
 )
 def test_what_can_t_be_used_is_told(text: str, words: str) -> None:
-    if text.endswith("\n"):  # white space around it is nobody's wish
+    if text.endswith("\n"):  # surrounding white space is not intended
         assert words in parse_reference(text).text
         return
     with pytest.raises(ReferenceProblem, match=words.replace("(", r"\(")) as refused:

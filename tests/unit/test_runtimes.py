@@ -1,4 +1,4 @@
-"""The three ways into an environment: what their files may say, and what is run for each."""
+"""The three kinds of environments: the content of their files, and the commands run for each."""
 
 from __future__ import annotations
 
@@ -13,13 +13,19 @@ from typing import Any
 import pytest
 import yaml
 
-from spawner.catalog import CatalogError, Environment, Places, availability, load_environment
-from spawner.jobscript import JobPlace, render_script
-from spawner.kernels import KernelPlace, job_command, kernelspec
-from spawner.model import Resources
+from spawner.catalog.environment import (
+    CatalogError,
+    Environment,
+    Places,
+    availability,
+    load_environment,
+)
+from spawner.catalog.jobscript import JobPlace, render_script
+from spawner.containers.kernels import KernelPlace, job_command, kernelspec
+from spawner.containers.runtimes import Modules, Virtualenv
 from spawner.node import kernel as wrapper
 from spawner.node import modules
-from spawner.runtimes import Modules, Virtualenv
+from spawner.slurm.model import Resources
 
 ROOT = Path(__file__).resolve().parents[2]
 KERNEL = ["python3", "-m", "ipykernel_launcher", "-f", "{connection_file}"]
@@ -43,8 +49,8 @@ PLACE = KernelPlace(
     gpus=True,
 )
 PACKAGES = "/home/alice/.local/share/portal/packages/science"
-# Lmod and Environment Modules in what matters here. `late` tells success where it failed, as
-# Environment Modules 3 did; `twice` is there already when it is asked for.
+# Lmod and Environment Modules as far as relevant. `late` reports success after a failure, as
+# Environment Modules 3 did; `twice` is already loaded.
 INIT = """\
 export MODULEPATH=/apps/modules
 module() {
@@ -84,7 +90,7 @@ def init(tmp_path: Path) -> Path:
     return path
 
 
-# --- what a file may say --------------------------------------------------------------------------
+# --- validation of a file -------------------------------------------------------------------------
 
 
 def test_each_runtime_has_what_it_needs(load: Load) -> None:
@@ -154,7 +160,7 @@ def test_mistakes_name_file_and_field(
     assert f"science.yaml: {field}: " in caught.value.problems[0]
 
 
-# --- whether it can be had ------------------------------------------------------------------------
+# --- availability ---------------------------------------------------------------------------------
 
 
 def test_modules_need_the_site_s_setting(load: Load, init: Path) -> None:
@@ -176,7 +182,7 @@ def test_a_virtualenv_needs_its_folder(load: Load, tmp_path: Path) -> None:
     assert availability(load("virtualenv", prefix=str(prefix))) == (True, None)
 
 
-# --- what is run ----------------------------------------------------------------------------------
+# --- commands -------------------------------------------------------------------------------------
 
 
 def test_a_modules_kernel_is_run_by_the_wrapper_alone(load: Load) -> None:
@@ -214,7 +220,7 @@ def test_a_job_s_command_follows_the_same_words(load: Load, runtime: str) -> Non
 
 
 def test_a_script_runs_in_modules(load: Load, init: Path, tmp_path: Path) -> None:
-    """The whole script, by bash, with the wrapper of this checkout."""
+    """The whole script, run by bash with the wrapper of this checkout."""
     python = tmp_path / "runtime" / "bin" / "python"
     python.parent.mkdir(parents=True)
     python.write_text(f'#!/bin/sh\nshift 1\nexec {sys.executable} "$@"\n')  # without -I
@@ -323,7 +329,7 @@ def test_secrets_reach_neither_modules_nor_the_command(init: Path) -> None:
     seen = json.loads(done.stdout)
     assert not secrets.keys() & seen.keys()
     assert seen["PATH"].startswith("/own/bin:")
-    assert seen["MINE"] == "file's"  # stronger than what the module sets
+    assert seen["MINE"] == "file's"  # takes precedence over the module's value
     assert seen["TOLD"] == "/apps/modules"
 
 
@@ -345,7 +351,7 @@ def test_a_virtualenv_is_told_where_a_user_s_packages_are(tmp_path: Path) -> Non
     environ = {"PATH": str(program.parent), "PIP_USER": "1", "PYTHONUSERBASE": "/home/a/packages"}
     assert wrapper.in_virtualenv(environ, make) == environ  # conda's, or the system's own
     (tmp_path / "apps" / "pyvenv.cfg").touch()
-    told = wrapper.in_virtualenv({**environ, "PYTHONPATH": "/first"}, make)
-    assert "PIP_USER" not in told
-    assert told["PIP_PREFIX"] == "/home/a/packages"
-    assert told["PYTHONPATH"] == "/first:/home/a/packages/lib"
+    changed = wrapper.in_virtualenv({**environ, "PYTHONPATH": "/first"}, make)
+    assert "PIP_USER" not in changed
+    assert changed["PIP_PREFIX"] == "/home/a/packages"
+    assert changed["PYTHONPATH"] == "/first:/home/a/packages/lib"

@@ -1,4 +1,4 @@
-"""The files and scripts of jobs: what the shell reads is what we meant, and no secret is in it."""
+"""Files and scripts of jobs: the shell reads them as intended, and they contain no secrets."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spawner import scripts
-from spawner.scripts import SessionLaunch, TensorboardLaunch
+from spawner.catalog import launch_files
+from spawner.catalog.launch_files import SessionLaunch, TensorboardLaunch
 from tests.patience import PATIENCE_S
 
 SECRET = "s3cr3t-of-the-session"
@@ -34,18 +34,19 @@ TENSORBOARD = TensorboardLaunch(
     uuid="11111111-8f1e-4a4e-9c63-6f2b7f0a1d11",
     tensorboard_id="22222222-8f1e-4a4e-9c63-6f2b7f0a1d11",
     secret=SECRET,
+    guard_key="k3y-of-the-guard",
     portal_url="http://10.77.0.1:8080",
     runtime_dir="/srv/portal/runtime",
     username="alice",
     home="/home/alice",
     logdir="/home/alice/portal/runs/s1",
 )
-# what a path or an argument can hold: anything but NUL, and what UTF-8 can write
+# possible content of a path or an argument: anything except NUL that UTF-8 can encode
 TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]))
 
 
 def shell_reads(script: str) -> list[str]:
-    """The arguments that /bin/sh makes of a line, by printing them with NULs between."""
+    """Return the arguments that /bin/sh parses from a line, printed with NULs between them."""
     program = f"printf '%s\\0' {script}"
     done = subprocess.run(
         ["/bin/sh", "-c", program], capture_output=True, check=True, timeout=PATIENCE_S
@@ -56,7 +57,7 @@ def shell_reads(script: str) -> list[str]:
 @settings(max_examples=150, deadline=None)
 @given(st.lists(TEXTS, min_size=1, max_size=5))
 def test_the_shell_reads_back_what_was_quoted(texts: list[str]) -> None:
-    assert shell_reads(" ".join(scripts.quote(text) for text in texts)) == texts
+    assert shell_reads(" ".join(launch_files.quote(text) for text in texts)) == texts
 
 
 @pytest.mark.parametrize(
@@ -76,12 +77,12 @@ def test_the_shell_reads_back_what_was_quoted(texts: list[str]) -> None:
     ],
 )
 def test_hostile_words_stay_words(text: str) -> None:
-    assert shell_reads(scripts.quote(text)) == [text]
+    assert shell_reads(launch_files.quote(text)) == [text]
 
 
 def test_a_nul_is_refused() -> None:
     with pytest.raises(ValueError, match="NUL"):
-        scripts.quote("a\0b")
+        launch_files.quote("a\0b")
 
 
 @pytest.mark.parametrize("name", ["plain", 'it\'s $(touch pwned) `touch pwned` "x"', "a\nb"])
@@ -89,26 +90,26 @@ def test_the_script_claims_its_job_once(tmp_path: Path, name: str) -> None:
     """Run twice, as Slurm may after a crash: the second copy stops before the node program."""
     home, runtime = tmp_path / name, tmp_path / f"{name} runtime"
     launch = replace(SESSION, home=str(home), runtime_dir=str(runtime))
-    Path(scripts.job_dir(str(home), launch.uuid)).mkdir(parents=True)
+    Path(launch_files.job_dir(str(home), launch.uuid)).mkdir(parents=True)
     (runtime / "bin").mkdir(parents=True)
     python = runtime / "bin/python"
     python.write_text("#!/bin/sh\nprintf '%s\\0' \"$@\"\n")
     python.chmod(0o755)
     script = tmp_path / "script.sh"
-    script.write_text(scripts.session_script(launch))
+    script.write_text(launch_files.session_script(launch))
     first, second = (
         subprocess.run(["/bin/sh", script], cwd=tmp_path, capture_output=True, check=False)
         for _ in range(2)
     )
-    config = f"{scripts.job_dir(str(home), launch.uuid)}/config.json"
+    config = f"{launch_files.job_dir(str(home), launch.uuid)}/config.json"
     assert first.stdout.decode().split("\0")[:-1] == ["-I", "-m", "spawner.node.session", config]
-    assert (second.returncode, second.stdout) == (scripts.EXIT_CLAIMED, b"")
+    assert (second.returncode, second.stdout) == (launch_files.EXIT_CLAIMED, b"")
     assert b"claimed" in second.stderr
     assert not (tmp_path / "pwned").exists()
 
 
 def test_the_script_s_first_act_is_the_claim() -> None:
-    lines = scripts.session_script(SESSION).splitlines()
+    lines = launch_files.session_script(SESSION).splitlines()
     assert lines[0] == "#!/bin/sh"
     assert lines[1].startswith("mkdir -- ")
     assert lines[2].startswith("exec ")
@@ -116,16 +117,21 @@ def test_the_script_s_first_act_is_the_claim() -> None:
 
 
 def test_the_secret_is_in_the_config_alone() -> None:
-    for launch_script in (scripts.session_script(SESSION), scripts.tensorboard_script(TENSORBOARD)):
+    for launch_script in (
+        launch_files.session_script(SESSION),
+        launch_files.tensorboard_script(TENSORBOARD),
+    ):
         assert SECRET not in launch_script
     assert SECRET not in repr(SESSION)
     assert SECRET not in repr(TENSORBOARD)
-    assert json.loads(scripts.session_files(SESSION)["config.json"])["secret"] == SECRET
-    assert json.loads(scripts.tensorboard_files(TENSORBOARD)["config.json"])["secret"] == SECRET
+    assert json.loads(launch_files.session_files(SESSION)["config.json"])["secret"] == SECRET
+    assert (
+        json.loads(launch_files.tensorboard_files(TENSORBOARD)["config.json"])["secret"] == SECRET
+    )
 
 
 def test_the_session_s_config_is_whole() -> None:
-    config = json.loads(scripts.session_files(SESSION)["config.json"])
+    config = json.loads(launch_files.session_files(SESSION)["config.json"])
     assert config == {
         "uuid": SESSION.uuid,
         "secret": SECRET,
@@ -144,19 +150,22 @@ def test_the_session_s_config_is_whole() -> None:
 
 
 def test_the_tensorboard_s_config_names_its_own_address() -> None:
-    config = json.loads(scripts.tensorboard_files(TENSORBOARD)["config.json"])
+    config = json.loads(launch_files.tensorboard_files(TENSORBOARD)["config.json"])
     assert config["path_prefix"] == f"/tensorboard/{TENSORBOARD.tensorboard_id}"
     assert config["tensorboard_id"] == TENSORBOARD.tensorboard_id
     assert config["uuid"] == TENSORBOARD.uuid
-    assert "spawner.node.tensorboard" in scripts.tensorboard_script(TENSORBOARD)
+    assert "spawner.node.tensorboard" in launch_files.tensorboard_script(TENSORBOARD)
 
 
 def test_a_socket_fits_into_the_node_s_folder() -> None:
-    """107 bytes for a socket's path (unix(7)), of which jupyter_client uses 50."""
-    assert len(scripts.node_dir(SESSION.uuid)) <= 57
+    """A socket's path has at most 107 bytes (unix(7)), of which jupyter_client uses 50."""
+    assert len(launch_files.node_dir(SESSION.uuid)) <= 57
 
 
 def test_every_session_has_its_own_folders() -> None:
     other = "0c4d7a52-8f1f-4a4e-9c63-6f2b7f0a1d11"
-    assert scripts.node_dir(other) != scripts.node_dir(SESSION.uuid)
-    assert scripts.job_dir("/home/alice/", other) == f"/home/alice/.local/share/portal/jobs/{other}"
+    assert launch_files.node_dir(other) != launch_files.node_dir(SESSION.uuid)
+    assert (
+        launch_files.job_dir("/home/alice/", other)
+        == f"/home/alice/.local/share/portal/jobs/{other}"
+    )

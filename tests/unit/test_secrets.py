@@ -1,4 +1,4 @@
-"""Access tokens' texts, and secrets that are encrypted in the database."""
+"""The text of access tokens, and secrets that are encrypted in the database."""
 
 import base64
 import re
@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from portal.services.login import tokens
-from portal.services.login.sealed import KEY_BYTES, SealBroken, key_of, seal, unseal
+from portal.services.auth import tokens
+from portal.services.auth.sealed import KEY_BYTES, SealBroken, key_of, seal, unseal
 
 KEY = b"k" * KEY_BYTES
 

@@ -1,4 +1,4 @@
-"""Every sentence that the portal says has its Chinese, and the lists they are found by hold."""
+"""Every sentence of the portal has a Chinese translation, and the extraction lists are correct."""
 
 import re
 from collections.abc import Collection
@@ -18,24 +18,24 @@ from tests.sentences import (
     translations,
 )
 
-# Chinese characters and their punctuation.
+# Chinese characters and their punctuation
 CHINESE = re.compile(r"[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef]")
-# What may stand in a gap, as its translation says.
+# the kind of a placeholder in a translation
 KIND = re.compile(r":(number|term)\}")
-# What is the same in both: names of programs and frameworks, and figures.
+# identical in both languages: names of programs and frameworks, and numbers
 NAMES = re.compile(r"[A-Za-z0-9 .]+")
 
 
 def test_every_sentence_has_its_chinese() -> None:
-    """`python -m tests.sentences` prints those that lack it."""
+    """`python -m tests.sentences` prints those without a translation."""
     known = translations()
     missing = [text for text in sentences() if text not in known]
-    assert missing == [], "translate these in portal/said.zh.json"
+    assert missing == [], "translate these in portal/i18n/zh.json"
 
 
 def test_the_catalogue_has_nothing_that_nobody_says() -> None:
     stale = translations().keys() - set(sentences())
-    assert sorted(stale) == [], "take these out of portal/said.zh.json"
+    assert sorted(stale) == [], "take these out of portal/i18n/zh.json"
 
 
 def test_a_translation_has_the_gaps_of_its_sentence() -> None:
@@ -57,7 +57,7 @@ def test_a_translation_is_chinese() -> None:
 
 
 def test_gaps_are_apart_and_have_words_beside_them() -> None:
-    """What has none fits everything: it is to be spelt out (`SPELT_OUT`)."""
+    """A pattern without words matches everything and must be spelled out (`SPELT_OUT`)."""
     vague = [
         text
         for text in translations()
@@ -67,8 +67,8 @@ def test_gaps_are_apart_and_have_words_beside_them() -> None:
 
 
 def test_what_begins_with_a_gap_says_enough_of_its_own() -> None:
-    """Slurm's administrators write reasons of their own, and what fits “{0} was {1}.” would be said
-    to be a sentence of the portal's. Numbers are no such words."""
+    """Slurm's administrators write reasons of their own, and a reason that matches “{0} was
+    {1}.” would be taken for a sentence of the portal. Numbers do not count as such words."""
     vague = [
         text
         for text, words in translations().items()

@@ -1,26 +1,29 @@
-"""Settings: what stops the start, what is documented, and how origins and cookies follow."""
+"""Settings: errors that prevent the start, documentation, and derived origins and cookies."""
 
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
-from portal.settings import Settings, SettingsError, load_settings, origin_of, read_secret
+from portal.config.settings import Settings, SettingsError, load_settings, origin_of, read_secret
+from portal.config.types import sites_umask
 
 DOCS = Path(__file__).parents[2] / "docs" / "settings.md"
 SECRET = "s" * 40
 
 
 def write_config(folder: Path, **changes: Any) -> Path:
-    """A complete configuration, as TOML; None leaves a setting out."""
+    """Write a complete configuration as TOML; None omits a setting."""
     for name in ("hub", "internal"):
         file = folder / f"{name}.secret"
         file.touch(mode=0o600)
         file.write_text(SECRET)
     values: dict[str, Any] = {
         "public_url": "http://127.0.0.1:8000",
+        "same_origin_content": not {"notebook_url", "content_url"} & changes.keys(),
         "node_url": "http://10.0.0.1:8002",
         "state_dir": str(folder),
         "hub_token_file": str(folder / "hub.secret"),
@@ -98,7 +101,12 @@ def test_what_is_missing_is_named(
         ({"listen_port": 0}, "listen_port"),
         ({"listen_prot": 8001}, "listen_prot"),
         ({"login_attempts": -1}, "login_attempts"),
+        ({"umask": "777"}, "umask"),
+        ({"umask": "9"}, "umask"),
+        ({"trusted_proxies": ["10.0.0.1/8"]}, "trusted_proxies.0"),
+        ({"trusted_proxies": ["lb.example"]}, "trusted_proxies.0"),
         ({"slurm_timeout_s": 90}, "slurm_timeout_s"),
+        ({"pip_index_url": "https://me:secret@pypi.example/simple"}, "pip_index_url"),
     ],
 )
 def test_what_is_wrong_is_named(
@@ -202,3 +210,26 @@ def test_the_documented_defaults_are_the_defaults() -> None:
         value = str(default).lower() if isinstance(default, bool) else default
         same = float(documented) == value if isinstance(value, float) else documented == str(value)
         assert same, name
+
+
+@pytest.mark.parametrize(
+    ("text", "umask"),
+    [
+        ("UMASK\t\t027\n", "027"),
+        ("# UMASK 077\nUMASK 022\n", "022"),
+        ("UMASK 0077\n", "0077"),
+        ("UMASK\tnonsense\n", "022"),
+        ("", "022"),
+    ],
+)
+def test_the_umask_is_the_machines(tmp_path: Path, text: str, umask: str) -> None:
+    (tmp_path / "login.defs").write_text(text)
+    assert sites_umask(tmp_path / "login.defs") == umask
+    assert sites_umask(tmp_path / "none") == "022"
+
+
+def test_the_example_of_the_manual_is_a_complete_configuration() -> None:
+    text = (Path(__file__).parents[2] / "docs/examples/portal.toml").read_text()
+    settings = Settings(**tomllib.loads(text))
+    assert settings.content is not None
+    assert settings.presets[0].resources.gpus == 1

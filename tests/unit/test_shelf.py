@@ -1,4 +1,4 @@
-"""The catalog while it is in use: changed files are seen, mistakes are told and break nothing."""
+"""The catalog while in use: changed files are reloaded, and mistakes are reported and harmless."""
 
 from __future__ import annotations
 
@@ -8,8 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from portal.services.catalog.shelf import Shelf
-from spawner.catalog import CatalogError, Environment, Places, availability, load_environment
+from portal.services.catalog.live_catalog import LiveCatalog
+from spawner.catalog.environment import (
+    CatalogError,
+    Environment,
+    Places,
+    availability,
+    load_environment,
+)
 
 ENVIRONMENT = """\
 title: {title}
@@ -28,7 +34,7 @@ script: |
 """
 
 pytestmark = pytest.mark.anyio
-OpenShelf = Callable[[], Shelf]
+OpenShelf = Callable[[], LiveCatalog]
 
 
 @pytest.fixture
@@ -49,7 +55,7 @@ def open_shelf(site: Path, tmp_path: Path) -> OpenShelf:
     (shipped / "environments" / "plain.yaml").write_text(ENVIRONMENT.format(title="Plain"))
     images.mkdir()
     (tmp_path / "imported").mkdir()
-    return lambda: Shelf(Places((images, tmp_path / "imported"), site=site, shipped=shipped))
+    return lambda: LiveCatalog(Places((images, tmp_path / "imported"), site=site, shipped=shipped))
 
 
 async def test_everything_is_there_with_its_file(site: Path, open_shelf: OpenShelf) -> None:
@@ -187,12 +193,12 @@ async def test_what_nobody_has_thought_of_is_told_with_its_file(
             raise ZeroDivisionError("by nothing")
         return load_environment(path, places)
 
-    monkeypatch.setattr("portal.services.catalog.shelf.load_environment", load)
+    monkeypatch.setattr("portal.services.catalog.live_catalog.load_environment", load)
     shelf = open_shelf()
     assert list(shelf.environments) == ["plain"]
     file = site / "environments" / "mine.yaml"
-    told = f"{file}: it can't be used (ZeroDivisionError: by nothing); see the portal's log"
-    assert told in shelf.problems
+    expected = f"{file}: it can't be used (ZeroDivisionError: by nothing); see the portal's log"
+    assert expected in shelf.problems
 
 
 async def test_a_template_is_read_again_with_its_program(site: Path, open_shelf: OpenShelf) -> None:

@@ -1,6 +1,6 @@
-"""The Slurm client against commands that misbehave: slow, silent, endless, failing with exit 0.
+"""The Slurm client against misbehaving commands: slow, silent, endless, failing with exit 0.
 
-The commands are small scripts in a folder of their own; against the real ones: tests/cluster.
+The commands are small scripts in a separate folder; tests/cluster uses the real ones.
 """
 
 import asyncio
@@ -11,20 +11,20 @@ from pathlib import Path
 
 import pytest
 
-from spawner import slurm as client
-from spawner.errors import NotFound, Rejected, Unreachable
-from spawner.slurm import Slurm
+from spawner.errors import JobNotFound, Rejected, Unreachable
+from spawner.slurm import client
+from spawner.slurm.client import Slurm
 from tests.patience import PATIENCE_S, until
 
 pytestmark = pytest.mark.anyio
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 
-# Named behaviours of a command.
+# named behaviors of a command
 CONTACT = "slurm_load_jobs error: Unable to contact slurm controller (connect failure)"
 EMPTY = "pass"
 NEVER = "import time; time.sleep(600)"
 DOWN = f"import sys; sys.exit({CONTACT!r})"
-LIAR = f"import sys; print({CONTACT!r}, file=sys.stderr)"  # exit 0 all the same
+LIAR = f"import sys; print({CONTACT!r}, file=sys.stderr)"  # exits 0 nevertheless
 QUIET_ERROR = "import sys; print('squeue: error: out of order', file=sys.stderr)"
 ENDLESS = "import sys\nwhile True: sys.stdout.write('x' * 65536)"
 NONSENSE = "print('Welcome to the cluster!')"
@@ -50,7 +50,7 @@ TELLS = (
 
 
 class Commands:
-    """A folder of commands, each with one behaviour."""
+    """A folder of commands, each with one behavior."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -85,7 +85,7 @@ async def test_each_command_is_measured_by_its_name(commands: Commands) -> None:
     await slurm.jobs()
     commands.make("squeue", DOWN)
     commands.make("scancel", DENIED)
-    for ask in (slurm.jobs, lambda: slurm.cancel(9), slurm.nodes):
+    for ask in (slurm.jobs, lambda: slurm.cancel(9, "alice"), slurm.nodes):
         with pytest.raises((Rejected, Unreachable)):
             await ask()
     assert heard == [("squeue", True), ("squeue", False), ("scancel", True), ("scontrol", False)]
@@ -173,6 +173,14 @@ async def test_the_environment_is_built(
     assert "--starttime=2026-11-19T23:59:59" in arguments
 
 
+async def test_how_far_slurmdbd_lags(commands: Commands) -> None:
+    commands.make("sdiag", "print('Agent queue size:    3\\nDBD Agent queue size: 12\\n')")
+    assert await commands.slurm().backlog() == 12
+    commands.make("sdiag", NONSENSE)
+    with pytest.raises(Unreachable):
+        await commands.slurm().backlog()
+
+
 async def test_accounting_of_nothing_asks_nothing(commands: Commands) -> None:
     assert await commands.slurm().accounting(NOW, []) == []
 
@@ -180,19 +188,19 @@ async def test_accounting_of_nothing_asks_nothing(commands: Commands) -> None:
 @pytest.mark.parametrize("behaviour", [NO_SUCH_JOB, SILENT_NO_SUCH_JOB])
 async def test_cancelling_what_is_not_there(commands: Commands, behaviour: str) -> None:
     commands.make("scancel", behaviour)
-    with pytest.raises(NotFound):
-        await commands.slurm().cancel(9)
+    with pytest.raises(JobNotFound):
+        await commands.slurm().cancel(9, "alice")
 
 
 async def test_cancelling_what_has_ended_is_well(commands: Commands) -> None:
     commands.make("scancel", ENDED)
-    await commands.slurm().cancel(9)
+    await commands.slurm().cancel(9, "alice")
 
 
 async def test_cancelling_without_the_right(commands: Commands) -> None:
     commands.make("scancel", DENIED)
     with pytest.raises(Rejected) as caught:
-        await commands.slurm().cancel(9)
+        await commands.slurm().cancel(9, "alice")
     assert caught.value.code == "not-permitted"
     assert "denied" in caught.value.stderr
 
@@ -200,23 +208,48 @@ async def test_cancelling_without_the_right(commands: Commands) -> None:
 async def test_cancelling_with_slurm_down(commands: Commands) -> None:
     commands.make("scancel", DOWN)
     with pytest.raises(Unreachable):
-        await commands.slurm().cancel(9)
+        await commands.slurm().cancel(9, "alice")
+
+
+async def test_cancelling_what_is_another_users_by_now(commands: Commands) -> None:
+    """Slurm 22.05 reports this with exit 0."""
+    output = "scancel: error: No active jobs match ALL job filters, including: user_name=alice"
+    commands.make("scancel", f"import sys; print({output!r}, file=sys.stderr)")
+    with pytest.raises(JobNotFound):
+        await commands.slurm().cancel(9, "alice")
+
+
+async def test_cancelling_for_a_user_whom_this_host_does_not_know(commands: Commands) -> None:
+    """squeue reports such users by number, which scancel rejects: `Invalid user name`."""
+    commands.make("scancel", TELLS)
+    await commands.slurm().cancel(9, "20002")
+    assert commands.told("scancel")[0] == ["--verbose", "9"]
+
+
+async def test_a_number_that_nothing_has(commands: Commands) -> None:
+    output = "slurm_load_jobs error: Invalid job id specified"
+    commands.make("squeue", f"import sys; sys.exit({output!r})")
+    assert await commands.slurm().find(9) == []
+    commands.make("squeue", DOWN)
+    with pytest.raises(Unreachable):
+        await commands.slurm().find(9)
 
 
 async def test_ending_at_once(commands: Commands) -> None:
-    """The program itself, with all that it started; then the job, which Slurm ends as ever."""
+    """First the program itself with all its children, then the job, which Slurm ends as usual."""
     again = TELLS.replace("'w'", "'a'")
     commands.make("scancel", again)
-    await commands.slurm().kill(9)
+    await commands.slurm().kill(9, "alice")
     text = (commands.folder / "scancel.told").read_text()
     first, end = json.JSONDecoder().raw_decode(text)
     second, _ = json.JSONDecoder().raw_decode(text[end:])
-    assert (first[0], second[0]) == (["--batch", "--signal=KILL", "9"], ["--verbose", "9"])
+    assert first[0] == ["--batch", "--signal=KILL", "--user=alice", "9"]
+    assert second[0] == ["--verbose", "--user=alice", "9"]
     commands.make("scancel", ENDED)
-    await commands.slurm().kill(9)
+    await commands.slurm().kill(9, "alice")
     commands.make("scancel", DOWN)
     with pytest.raises(Unreachable):
-        await commands.slurm().kill(9)
+        await commands.slurm().kill(9, "alice")
 
 
 async def test_a_new_time_limit(commands: Commands) -> None:
@@ -226,7 +259,7 @@ async def test_a_new_time_limit(commands: Commands) -> None:
 
 
 def processes_of(folder: Path) -> list[str]:
-    """Command lines that name something in this folder."""
+    """Return command lines that contain a path in this folder."""
     lines = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:

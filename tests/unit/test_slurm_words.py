@@ -1,12 +1,14 @@
-"""What is said when Slurm's daemons don't believe this machine: recorded with Slurm 22.05.8, by a
-munged whose clock was a quarter of an hour off (libfaketime), and by none.
+"""Messages when Slurm's daemons reject this machine.
+
+Recorded with Slurm 22.05.8, with a munged whose clock was 15 minutes off (libfaketime), and without
+munged.
 """
 
 from __future__ import annotations
 
 import pytest
 
-from spawner.slurm import no_answer, unreachable
+from spawner.slurm.client import no_answer, unreachable
 
 CLOCK = "slurm_load_jobs error: Zero Bytes were transmitted or received"
 CLOCK_AT_SLURMDBD = """\

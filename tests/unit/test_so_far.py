@@ -1,4 +1,4 @@
-"""What an array's tasks have logged while they run: when it is read, and how much of it."""
+"""Values logged by an array's running tasks: the times of reading, and the amount read."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any, cast
 
 import pytest
 
-from portal.api.job_views import array_out
+from portal.api.job_schemas import array_out
+from portal.context import AppContext
 from portal.models import BatchJob, JobState, User
-from portal.parts import Parts
 from portal.services.jobs import scalars
-from portal.services.jobs.sofar import EVERY_S, MOST_ARRAYS, REST, SoFar
+from portal.services.jobs.scalar_cache import EVERY_S, MOST_ARRAYS, REST, ScalarCache
 from spawner.errors import LauncherUnavailable
 
 pytestmark = pytest.mark.anyio
@@ -26,7 +26,7 @@ class Clock:
 
 
 class Launcher:
-    """Answers with what was put into `logged` by folder, and notes what it was asked."""
+    """A launcher that answers with `logged`, by folder, and records its requests."""
 
     def __init__(self) -> None:
         self.logged: dict[str, dict[str, float | None]] = {}
@@ -45,16 +45,26 @@ class Launcher:
 
 
 class Desk:
-    """An array that somebody looks at."""
+    """An array that a user is viewing."""
 
     def __init__(self, tasks: int = 2) -> None:
         self.clock, self.launcher = Clock(), Launcher()
         nothing = cast(Any, None)
-        edges = ("settings", "db", "slurm", "watcher", "catalog", "hub", "http", "books")
-        self.parts = Parts(
+        edges = (
+            "settings",
+            "db",
+            "slurm",
+            "watcher",
+            "catalog",
+            "hub",
+            "http",
+            "tensorboard_http",
+            "books",
+        )
+        self.parts = AppContext(
             **dict.fromkeys(edges, nothing),
             agents=cast(Any, self.launcher),
-            so_far=SoFar(self.clock),
+            so_far=ScalarCache(self.clock),
         )
         running = [{"index": index, "state": JobState.RUNNING} for index in range(tasks)]
         self.job = BatchJob(
@@ -62,8 +72,8 @@ class Desk:
         )
 
     async def look(self) -> dict[int, Any]:
-        """What one look shows, and whatever it sets going."""
-        shown = dict(scalars.so_far(self.parts, self.job))
+        """Return the values shown at one view, after the reads that it starts."""
+        shown = dict(scalars.latest_scalars(self.parts, self.job))
         await self.settle()
         return shown
 
@@ -101,14 +111,14 @@ async def test_it_is_not_read_again_before_its_time() -> None:
 async def test_many_who_look_at_once_read_once() -> None:
     desk = Desk()
     for _ in range(5):
-        scalars.so_far(desk.parts, desk.job)
+        scalars.latest_scalars(desk.parts, desk.job)
     await desk.settle()
     assert len(desk.launcher.asked) == 1
 
 
 def test_what_takes_long_is_read_seldom() -> None:
     clock = Clock()
-    known = SoFar(clock)
+    known = ScalarCache(clock)
     entry = known.of("j")
     known.rest(entry, took_s=10.0)
     clock.now_s += REST * 10 - 1
@@ -153,14 +163,14 @@ async def test_nothing_is_kept_of_an_array_that_has_ended() -> None:
     desk.launcher.logged = {"/l/task-0": {"loss": 0.5}}
     await desk.look()
     desk.set_task(0, state=JobState.ENDED)
-    assert await desk.look() == {0: {"loss": 0.5}}  # until its row has the last word
+    assert await desk.look() == {0: {"loss": 0.5}}  # until its row has the final value
     desk.set_task(0, read=True, metrics={"loss": 0.4})
     assert await desk.look() == {}
     assert desk.parts.so_far.of("j").values == {}
 
 
 async def test_few_arrays_are_kept_and_what_is_left_is_not_read_on() -> None:
-    known = SoFar(Clock())
+    known = ScalarCache(Clock())
     first = known.of("first")
     first.reading = asyncio.create_task(asyncio.Event().wait())  # type: ignore[arg-type]
     for number in range(MOST_ARRAYS):
@@ -171,7 +181,7 @@ async def test_few_arrays_are_kept_and_what_is_left_is_not_read_on() -> None:
 
 
 async def test_closing_gives_up_what_is_being_read() -> None:
-    known = SoFar(Clock())
+    known = ScalarCache(Clock())
     entry = known.of("j")
     entry.reading = asyncio.create_task(asyncio.Event().wait())  # type: ignore[arg-type]
     known.close()

@@ -1,4 +1,4 @@
-"""What a node held of a job, from its steps."""
+"""A job's memory per node, from its steps."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from spawner import step_memory
-from spawner.step_memory import Step, most_on_a_node
+from spawner.slurm import step_memory
+from spawner.slurm.step_memory import Step, most_on_a_node
 
 T0 = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 T1, T2 = T0 + timedelta(minutes=1), T0 + timedelta(minutes=2)
@@ -27,7 +27,7 @@ ONE = Step(10, tasks=1, node_count=1, nodes="node01", start=T0, end=T1)
         ([ONE, replace(ONE, nodes="node[01-03]", tasks=3, node_count=3)], 20),
         ([ONE, replace(ONE, start=T1, end=T2)], 10),  # one after the other
         ([replace(ONE, end=None), replace(ONE, start=T1, end=T2)], 20),  # the first still runs
-        ([replace(ONE, end=T0), replace(ONE, start=T1, end=T1)], 10),  # over within a second
+        ([replace(ONE, end=T0), replace(ONE, start=T1, end=T1)], 10),  # ended within a second
         ([replace(ONE, nodes=""), replace(ONE, nodes="")], 20),
     ],
 )

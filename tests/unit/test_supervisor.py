@@ -1,4 +1,4 @@
-"""The demo's service manager holds a service's socket for it, across its restarts."""
+"""The demo's supervisor holds a service's socket open across restarts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster.control import SOCKET, Spec, ask, dump_specs
+from cluster.host.control import SOCKET, Spec, ask, dump_specs
 from tests.patience import wait_until
 from tests.portal.slapd import free_port
 
@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 RUN = """
 import sys
 from pathlib import Path
-from cluster.supervisor import Supervisor
+from cluster.host.supervisor import Supervisor
 supervisor = Supervisor(Path(sys.argv[1]), Path(sys.argv[2]))
 supervisor.run()
 """
@@ -35,7 +35,7 @@ while True:
 
 
 class Managed:
-    """A service that tells whoever connects its number."""
+    """A service that sends its number to each client."""
 
     def __init__(self, folder: Path) -> None:
         self.port, self.control = free_port(), folder / "control"

@@ -1,4 +1,4 @@
-"""What an installation consists of: units, sudoers, configurations, from the settings alone."""
+"""An installation's files: units, sudoers, configurations, derived from the settings alone."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from typing import Any
 import pytest
 import typer
 
+from deploy import cli as installation
 from deploy import sudoers, system
 from deploy.jupyterhub_config import KEYS
-from deploy.system import File, Site, SystemFilesRefused, files, folders, make_folders, put
-from portal import cli_install
-from portal.cli_desk import BAD_SETTINGS
-from portal.settings import Settings
+from deploy.system import File, Installation, SystemFilesRefused, files, folders, make_folders, put
+from portal.cli.context import BAD_SETTINGS
+from portal.config.settings import Settings
 
 SECURITY = shutil.which("systemd-analyze")
-# What systemd refuses a service with User= unless it sets no_new_privs, which would end sudo:
-# systemd.exec(5), "NoNewPrivileges=yes is implied".
+# Options that systemd refuses for a service with User= unless it sets no_new_privs, which would
+# disable sudo: systemd.exec(5), "NoNewPrivileges=yes is implied".
 IMPLY_NO_NEW_PRIVILEGES = (
     "SystemCallFilter", "SystemCallArchitectures", "RestrictAddressFamilies",
     "RestrictNamespaces", "PrivateDevices", "ProtectKernelTunables", "ProtectKernelModules",
@@ -34,9 +34,10 @@ IMPLY_NO_NEW_PRIVILEGES = (
 )  # fmt: skip
 
 
-def site(tmp_path: Path, **changes: Any) -> Site:
+def site(tmp_path: Path, **changes: Any) -> Installation:
     values: dict[str, Any] = {
         "public_url": "http://portal.example.org",
+        "same_origin_content": not {"notebook_url", "content_url"} & changes.keys(),
         "node_url": "http://head.cluster:8002",
         "state_dir": Path("/var/lib/portal"),
         "hub_token_file": Path("/etc/portal/hub.token"),
@@ -49,7 +50,9 @@ def site(tmp_path: Path, **changes: Any) -> Site:
         "image_dir": Path("/opt/portal/images"),
         **changes,
     }
-    return Site(Settings(**values), Path("/etc/portal/portal.toml"), prefix=Path("/opt/portal/v"))
+    return Installation(
+        Settings(**values), Path("/etc/portal/portal.toml"), prefix=Path("/opt/portal/v")
+    )
 
 
 def unit(made: dict[Path, File], name: str) -> dict[str, list[str]]:
@@ -98,21 +101,21 @@ def test_systemd_keeps_the_portals_port(tmp_path: Path) -> None:
 
 
 def test_wrong_settings_close_the_portals_port(tmp_path: Path) -> None:
-    """Or its socket starts it again for everybody who asks, and they wait."""
+    """Otherwise its socket would start it again for every client, which would wait."""
     portal = unit(files(site(tmp_path)), "portal.service")
     assert portal["RestartPreventExitStatus"] == [str(BAD_SETTINGS)]
     (after,) = portal["ExecStopPost"]
     program, *arguments = shlex.split(after.removeprefix("+").replace("$$", "$"))
     bin_dir = tmp_path / "bin"
     bin_dir.mkdir()
-    told = tmp_path / "told"
-    (bin_dir / "systemctl").write_text(f'#!/bin/sh\necho "$@" >> {told}\n')
+    record = tmp_path / "told"
+    (bin_dir / "systemctl").write_text(f'#!/bin/sh\necho "$@" >> {record}\n')
     (bin_dir / "systemctl").chmod(0o755)
     for status in ("0", "1", "TERM", "KILL"):
         _after_exit([program, *arguments], bin_dir, status)
-    assert not told.exists()
+    assert not record.exists()
     _after_exit([program, *arguments], bin_dir, str(BAD_SETTINGS))
-    assert told.read_text() == "--no-block stop portal.socket\n"
+    assert record.read_text() == "--no-block stop portal.socket\n"
 
 
 def _after_exit(argv: list[str], bin_dir: Path, status: str) -> None:
@@ -131,6 +134,56 @@ def test_programs_for_homes_are_in_sudoers_and_may_be_root(tmp_path: Path) -> No
     made = files(site(tmp_path, home_command=command, home_delete_command=[*command[:3], "x"]))
     assert f"Cmnd_Alias PORTAL_HOMES = {program}\n" in made[system.SUDOERS].text
     assert "CAP_CHOWN" in unit(made, "portal.service")["CapabilityBoundingSet"][0]
+
+
+def test_root_runs_no_program_that_others_can_replace(tmp_path: Path) -> None:
+    folder = tmp_path / "bin"
+    folder.mkdir(mode=0o755)
+    program = folder / "home-directory"
+    program.touch(mode=0o755)
+    command = ["sudo", "-n", str(program), "create", "{username}"]
+
+    def refused() -> bool:
+        try:
+            files(site(tmp_path, home_command=command))
+        except SystemFilesRefused as error:
+            assert "would run as root" in str(error)
+            return True
+        return False
+
+    assert not refused()
+    for place, mode in ((program, 0o775), (program, 0o757), (folder, 0o777), (folder, 0o775)):
+        before = place.stat().st_mode
+        place.chmod(mode)
+        assert refused(), (place, oct(mode))
+        place.chmod(before)
+    os.chown(folder, 12345, 0)
+    assert refused()
+    os.chown(folder, 0, 0)
+    program.unlink()
+    assert not refused()
+    folder.chmod(0o1777)
+    assert refused()
+
+
+def test_sudo_gives_no_environment_of_the_callers(tmp_path: Path) -> None:
+    program = "/usr/local/libexec/portal/home-directory"
+    command = ["sudo", "-n", program, "create", "{username}"]
+    rule = files(site(tmp_path, home_command=command))[system.SUDOERS].text
+    defaults = [line for line in rule.splitlines() if line.startswith("Defaults")]
+    assert len(defaults) == 2
+    for line in defaults:
+        assert " env_reset, " in line
+        assert 'secure_path="/usr/sbin:/usr/bin:/sbin:/bin"' in line
+
+
+@pytest.mark.parametrize("umask", ["027", "077"])
+def test_the_sites_umask_is_the_launchers_and_that_of_homes(tmp_path: Path, umask: str) -> None:
+    command = ["sudo", "-n", "/usr/local/libexec/portal/home", "create", "{username}"]
+    made = files(site(tmp_path, umask=umask, home_command=command))
+    conf = next(file for path, file in made.items() if path.name == "launcher.conf")
+    assert json.loads(conf.text)["umask"] == umask
+    assert f"PORTAL_HOMES {sudoers._OPTIONS}, umask=0{umask}," in made[system.SUDOERS].text
 
 
 def test_hub_and_front_door_have_every_protection(tmp_path: Path) -> None:
@@ -221,7 +274,7 @@ def test_sudo_takes_the_rules_and_refuses_broken_ones(tmp_path: Path) -> None:
 
 @pytest.fixture
 def on_disk(tmp_path: Path) -> Path:
-    """The units, with programs that exist: systemd-analyze looks for them."""
+    """Write the units, with existing programs: systemd-analyze checks for them."""
     put(files(site(tmp_path)), tmp_path / "root")
     folder = tmp_path / "root/etc/systemd/system"
     for path in folder.glob("*.service"):
@@ -248,7 +301,7 @@ class TestBySystemd:
         [("portal", 80), ("portal-hub", 25), ("portal-nginx", 25), ("portal-backup", 25)],
     )
     def test_its_figure_of_exposure_stays_low(self, on_disk: Path, name: str, most: int) -> None:
-        """In tenths, as systemd-analyze counts; the portal's is high because it may sudo."""
+        """In tenths, as systemd-analyze counts; the portal's is high because it may use sudo."""
         argv = ["security", "--offline=yes", f"--threshold={most}", "--no-pager"]
         done = subprocess.run(
             [str(SECURITY), *argv, str(on_disk / f"{name}.service")],
@@ -260,14 +313,14 @@ class TestBySystemd:
 def test_a_host_for_peoples_content_reaches_hub_and_front_door(tmp_path: Path) -> None:
     made = files(site(tmp_path, content_url="http://{user}.jupyter.example.org"))
     hub = tomllib.loads(made[Path("/etc/portal/hub.toml")].text)
-    assert hub["content_url"] == "http://{user}.jupyter.example.org"
+    assert hub["notebook_url"] == "http://{user}.jupyter.example.org"
     assert "jupyter" in made[Path("/var/lib/portal-nginx/nginx.conf")].text
 
 
 def test_a_secret_that_can_not_be_given_is_not_left_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever isn't root may make the file, and not give it away."""
+    """Without root, the file can be created but not given away."""
     file = tmp_path / "etc/hub.token"
 
     def refuses(*_: Any) -> None:
@@ -275,13 +328,13 @@ def test_a_secret_that_can_not_be_given_is_not_left_behind(
 
     with monkeypatch.context() as patched, pytest.raises(typer.Exit):
         patched.setattr("os.fchown", refuses)
-        cli_install._write(file, 0, 0, 0o640)
+        installation._write(file, 0, 0, 0o640)
     assert list(file.parent.iterdir()) == []
-    cli_install._write(file, -1, -1, 0o640)
+    installation._write(file, -1, -1, 0o640)
     assert (file.stat().st_mode & 0o777, len(file.read_text())) == (0o640, 65)
     with pytest.raises(typer.Exit):
-        cli_install._write(file, -1, -1, 0o640)
-    assert len(file.read_text()) == 65  # another's is left alone
+        installation._write(file, -1, -1, 0o640)
+    assert len(file.read_text()) == 65  # another account's file is left alone
 
 
 def test_a_folder_is_made_and_given(tmp_path: Path) -> None:
@@ -307,14 +360,14 @@ def test_nothing_is_given_away_by_another_account_s_link(
     secret, link = tmp_path / "secret", tmp_path / "cache"
     secret.mkdir(mode=0o700)
     link.symlink_to(secret)
-    monkeypatch.setattr(os, "geteuid", lambda: another)  # whose link it isn't
+    monkeypatch.setattr(os, "geteuid", lambda: another)  # the link belongs to another account
     with pytest.raises(SystemFilesRefused, match="can't be made"):
         make_folders([(link, account, 0o755)])
     assert secret.stat().st_mode & 0o7777 == 0o700
 
 
 def test_the_hub_asks_other_portals_on_its_own_host_only(tmp_path: Path) -> None:
-    """Elsewhere it would be refused, for /internal is loopback's."""
+    """Elsewhere it would be refused, because /internal is limited to loopback."""
     config = Path("/etc/portal/hub.toml")
     assert "other_portal_urls" not in files(site(tmp_path))[config].text
     portals = ["127.0.0.1:8001", "127.0.0.1:8003", "10.0.0.2:8001", "portal-b:8001"]

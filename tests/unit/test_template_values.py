@@ -1,4 +1,4 @@
-"""Templates' parameters: where values may stand, and which there may be."""
+"""Templates' parameters: the allowed positions of values, and the allowed parameters."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from spawner.templates import array_tasks, check_parameters, load_template
+from spawner.catalog.template import array_tasks, check_parameters, load_template
 from tests.unit.template_site import LIST, empty_site, problems_of, put, template_of
 
 
@@ -16,11 +16,11 @@ def site(tmp_path: Path) -> Path:
     return empty_site(tmp_path)
 
 
-# --- where values may stand ---------------------------------------------------------------------
+# --- positions of values ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("script", "said"),
+    ("script", "message"),
     [
         ("echo '{{ count }}'", "line 1: {{ … }} stands in single quotes"),
         ('true\necho "--x={{ count }}"', "line 2: {{ … }} stands in double quotes"),
@@ -84,9 +84,9 @@ def site(tmp_path: Path) -> Path:
     ],
 )
 def test_a_value_may_not_stand_where_it_would_not_be_a_word(
-    site: Path, script: str, said: str
+    site: Path, script: str, message: str
 ) -> None:
-    assert said in problems_of(put(site, script=script))
+    assert message in problems_of(put(site, script=script))
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_where_a_value_may_stand(site: Path, script: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rule", "value", "said"),
+    ("rule", "value", "message"),
     [
         ({"type": "integer"}, "5", "x must be a whole number."),
         ({"type": "integer"}, 5.5, "x must be a whole number."),
@@ -170,9 +170,9 @@ def test_where_a_value_may_stand(site: Path, script: str) -> None:
          "x must not have the same element twice."),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_said_in_words(rule: dict[str, Any], value: object, said: str) -> None:
+def test_what_is_wrong_is_said_in_words(rule: dict[str, Any], value: object, message: str) -> None:
     _, problems = check_parameters(template_of(x=rule), {"x": value})
-    assert problems == [("parameters.x", said)]
+    assert problems == [("parameters.x", message)]
 
 
 def test_defaults_are_filled_in_and_whole_numbers_are_whole() -> None:

@@ -1,4 +1,4 @@
-"""Templates: what is shipped is sound, what is wrong is named with file and field."""
+"""Templates: the shipped ones are valid, and errors name the file and the field."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 import jsonschema
 import pytest
 
-from spawner.catalog import SHIPPED, Catalog
-from spawner.templates import (
+from spawner.catalog.environment import SHIPPED, Catalog
+from spawner.catalog.template import (
     SCHEMA,
     Template,
     TemplateError,
@@ -27,7 +27,7 @@ def site(tmp_path: Path) -> Path:
     return empty_site(tmp_path)
 
 
-# --- what is shipped ----------------------------------------------------------------------------
+# --- shipped templates --------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,7 @@ def test_every_shipped_program_is_used(shipped: dict[str, Template]) -> None:
 
 def test_the_manual_lists_what_is_shipped(shipped: dict[str, Template]) -> None:
     manual = (Path(__file__).parents[2] / "docs/templates.md").read_text()
-    _, _, table = manual.partition("## What is shipped\n")
+    _, _, table = manual.partition("## Built-in templates\n")
     rows = re.findall(r"^\| `(\S+)` \| (\w+)[^|]* \| (.+) \|$", table, flags=re.MULTILINE)
     assert rows == [(t.name, t.environment, t.title) for t in shipped.values()]
 
@@ -76,7 +76,7 @@ def test_every_field_is_described() -> None:
     assert [n for n, rule in schema["properties"].items() if "description" not in rule] == []
 
 
-# --- a site's own -------------------------------------------------------------------------------
+# --- a site's own templates ---------------------------------------------------------------------
 
 
 def test_a_site_adds_and_replaces(site: Path) -> None:
@@ -106,7 +106,7 @@ def test_every_problem_of_every_file_is_told(site: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"title": ...}, "'title' is a required property"),
         ({"title": ""}, "title: '' should be non-empty"),
@@ -174,12 +174,12 @@ def test_every_problem_of_every_file_is_told(site: Path) -> None:
         ),
     ],
 )
-def test_a_wrong_field_is_named(site: Path, changes: dict[str, Any], said: str) -> None:
-    assert said in problems_of(put(site, **changes))
+def test_a_wrong_field_is_named(site: Path, changes: dict[str, Any], message: str) -> None:
+    assert message in problems_of(put(site, **changes))
 
 
 @pytest.mark.parametrize(
-    ("rule", "said"),
+    ("rule", "message"),
     [
         ({"type": "string", "minLength": 3, "maxLength": 2}, "minLength: it is more than the maxL"),
         ({"type": "string", "minLength": 5000}, "minLength: it is more than the maxLength, 4096"),
@@ -191,13 +191,13 @@ def test_a_wrong_field_is_named(site: Path, changes: dict[str, Any], said: str) 
         ({"type": "array", "items": {"type": "string", "maximum": 2}}, "items.maximum: it does"),
     ],
 )
-def test_limits_that_no_value_can_keep(site: Path, rule: dict[str, Any], said: str) -> None:
+def test_limits_that_no_value_can_keep(site: Path, rule: dict[str, Any], message: str) -> None:
     path = put(site, parameters={"count": {"title": "C", **rule}})
-    assert f"parameters.count.{said}" in problems_of(path)
+    assert f"parameters.count.{message}" in problems_of(path)
 
 
 @pytest.mark.parametrize(
-    ("resources", "said"),
+    ("resources", "message"),
     [
         ({"memory_gb": float("inf")}, "a number must be finite"),
         ({"memory_gb": float("nan")}, "a number must be finite"),
@@ -211,8 +211,8 @@ def test_limits_that_no_value_can_keep(site: Path, rule: dict[str, Any], said: s
         ({"gpu_type": "--x"}, "default_resources.gpu_type: "),
     ],
 )
-def test_resources_that_can_not_be_had(site: Path, resources: dict[str, Any], said: str) -> None:
-    assert said in problems_of(put(site, default_resources=resources))
+def test_resources_that_can_not_be_had(site: Path, resources: dict[str, Any], message: str) -> None:
+    assert message in problems_of(put(site, default_resources=resources))
 
 
 def test_parameters_named_by_words_that_yaml_reads_otherwise(site: Path) -> None:
@@ -223,14 +223,14 @@ def test_parameters_named_by_words_that_yaml_reads_otherwise(site: Path) -> None
 def test_a_script_is_tried_with_simple_values(site: Path) -> None:
     rule = {"type": "string", "title": "Day"}
     script = "run {{ count.split('-')[1].upper() }}"
-    said = problems_of(put(site, parameters={"count": rule}, script=script))
-    assert "script: it can't be rendered with the parameters' defaults" in said
+    message = problems_of(put(site, parameters={"count": rule}, script=script))
+    assert "script: it can't be rendered with the parameters' defaults" in message
     dated = {**rule, "pattern": "^[0-9]+-[0-9]+$"}
     load_template(put(site, parameters={"count": dated}, script=script), [site])
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (b"title: [", "while parsing"),
         (b"\xff\xfe", "can't decode"),
@@ -240,10 +240,10 @@ def test_a_script_is_tried_with_simple_values(site: Path) -> None:
         (b"title: !!python/object:os.system x\n", "could not determine a constructor"),
     ],
 )
-def test_a_file_that_is_no_template(site: Path, text: bytes, said: str) -> None:
+def test_a_file_that_is_no_template(site: Path, text: bytes, message: str) -> None:
     path = site / "templates" / "mine.yaml"
     path.write_bytes(text)
-    assert said in problems_of(path)
+    assert message in problems_of(path)
 
 
 @pytest.mark.parametrize("name", ["Mine", "my_template", "1st", "x" * 41])
@@ -254,6 +254,6 @@ def test_a_wrong_name(site: Path, name: str) -> None:
 def test_a_program_that_can_not_be_read(site: Path) -> None:
     (site / "jobs" / "run.py").write_bytes(b"\xff")
     (site / "jobs" / "long.py").write_text("x" * 200_000)
-    said = problems_of(put(site, programs=["run.py", "long.py"]))
-    assert "programs: run.py: it can't be read" in said
-    assert "programs: long.py: it is longer than" in said
+    message = problems_of(put(site, programs=["run.py", "long.py"]))
+    assert "programs: run.py: it can't be read" in message
+    assert "programs: long.py: it is longer than" in message

@@ -1,5 +1,7 @@
-"""The check before a job of several nodes, in processes of this machine: right sums, and who and
-which port can't be reached."""
+"""The check before a multi-node job, run in local processes.
+
+It verifies sums, and reports the hosts and ports that cannot be reached.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from types import ModuleType
 
 import pytest
 
-from spawner.catalog import SHIPPED
+from spawner.catalog.environment import SHIPPED
 from tests.patience import PATIENCE_S
 
 PROGRAM = SHIPPED / "jobs" / "preflight.py"
@@ -70,9 +72,9 @@ def test_a_rank_that_does_not_come_is_named() -> None:
 
 def test_a_rank_0_that_can_not_be_reached_is_named() -> None:
     port = free_port()
-    ((code, said),) = results([start(1, 2, port, 0.5)])
+    ((code, output),) = results([start(1, 2, port, 0.5)])
     assert code == 1
-    assert f"can't reach rank 0 at 127.0.0.1, port {port}: nobody listens there" in said
+    assert f"can't reach rank 0 at 127.0.0.1, port {port}: nobody listens there" in output
 
 
 def test_a_peers_port_that_can_not_be_reached_is_named(preflight: ModuleType) -> None:

@@ -1,4 +1,4 @@
-"""The guard in front of TensorBoard, and how it is started."""
+"""The guard in front of TensorBoard, and its start."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spawner.node import netns, tensorboard
+from spawner import guard
+from spawner.node import tensorboard
+from spawner.node.network import namespace
 from spawner.node.tensorboard import arguments_for, guarded
 
-SECRET = "the-guards-secret"
+KEY, NOW_S = "the-guards-key", 1_700_000_000.0
 
 
 class Board:
-    """A WSGI application that notes what reached it."""
+    """A WSGI application that records the requests it received."""
 
     def __init__(self) -> None:
         self.reached: list[dict[str, Any]] = []
@@ -29,42 +31,56 @@ class Board:
         return [b"charts"]
 
 
-def ask(headers: dict[str, str]) -> tuple[str, bytes, Board]:
-    board, statuses = Board(), []
-    app = guarded(board, SECRET)
-    body = b"".join(app({"PATH_INFO": "/", **headers}, lambda status, _: statuses.append(status)))
-    return statuses[0], body, board
+def ask(headers: dict[str, str]) -> tuple[str, bytes, dict[str, str], Board]:
+    board, answers = Board(), []
+    environ = {"REQUEST_METHOD": "GET", "REQUEST_URI": "/x?y", **headers}
+
+    def start(status: str, fields: list[tuple[str, str]]) -> None:
+        answers.append((status, dict(fields)))
+
+    body = b"".join(guarded(board, KEY, lambda: NOW_S)(environ, start))
+    ((status, fields),) = answers
+    return status, body, fields, board
 
 
-def test_with_the_secret_which_goes_no_further() -> None:
-    status, body, board = ask({"HTTP_X_PORTAL_SECRET": SECRET, "HTTP_ACCEPT": "x"})
+def test_a_signed_request_gets_a_proven_answer() -> None:
+    signature = guard.sign(KEY, "GET", "/x?y", NOW_S)
+    status, body, headers, board = ask({"HTTP_X_PORTAL_SIGNATURE": signature, "HTTP_ACCEPT": "x"})
     assert (status, body) == ("200 OK", b"charts")
-    assert board.reached == [{"PATH_INFO": "/", "HTTP_ACCEPT": "x"}]
+    assert guard.is_proven(KEY, signature, headers[guard.PROOF_HEADER])
+    assert [environ.keys() for environ in board.reached] == [
+        {"REQUEST_METHOD", "REQUEST_URI", "HTTP_ACCEPT"}
+    ], "the signature goes no further"
 
 
 @given(st.text(max_size=40))
-def test_with_anything_else(given_secret: str) -> None:
-    if given_secret == SECRET:
-        return
-    status, body, board = ask({"HTTP_X_PORTAL_SECRET": given_secret})
+def test_with_anything_else(given_signature: str) -> None:
+    status, body, headers, board = ask({"HTTP_X_PORTAL_SIGNATURE": given_signature})
     assert (status, body) == ("403 Forbidden", b"Forbidden")
+    assert guard.PROOF_HEADER not in headers, "a proof is made for what the portal has signed"
     assert board.reached == []
+
+
+GOOD = guard.sign(KEY, "GET", "/x?y", NOW_S)
 
 
 @pytest.mark.parametrize(
     "headers",
     [
         {},
-        {"HTTP_X_PORTAL_SECRET": ""},
-        {"HTTP_X_PORTAL_SECRET": f"{SECRET}, {SECRET}"},
-        {"HTTP_X_PORTAL_SECRET": f"{SECRET} "},
-        {"HTTP_X_PORTAL_SECRET_": SECRET},
-        {"QUERY_STRING": f"X-Portal-Secret={SECRET}"},
-        {"HTTP_COOKIE": f"X-Portal-Secret={SECRET}"},
+        {"HTTP_X_PORTAL_SIGNATURE": ""},
+        {"HTTP_X_PORTAL_SIGNATURE": KEY},
+        {"HTTP_X_PORTAL_SIGNATURE": f"{GOOD}, {GOOD}"},
+        {"HTTP_X_PORTAL_SIGNATURE": f"{GOOD} "},
+        {"HTTP_X_PORTAL_SIGNATURE": GOOD, "REQUEST_METHOD": "POST"},
+        {"HTTP_X_PORTAL_SIGNATURE": GOOD, "REQUEST_URI": "/x?z"},
+        {"HTTP_X_PORTAL_SIGNATURE_": GOOD},
+        {"QUERY_STRING": f"X-Portal-Signature={GOOD}"},
+        {"HTTP_COOKIE": f"X-Portal-Signature={GOOD}"},
     ],
 )
-def test_with_the_secret_in_the_wrong_place(headers: dict[str, str]) -> None:
-    status, _, board = ask(headers)
+def test_with_the_signature_in_the_wrong_place(headers: dict[str, str]) -> None:
+    status, _, _, board = ask(headers)
     assert status == "403 Forbidden"
     assert board.reached == []
 
@@ -84,20 +100,24 @@ def test_no_namespace_is_said_and_survived(
     def refused() -> None:
         raise PermissionError(1, "user namespaces are refused on this node")
 
-    monkeypatch.setattr(netns, "enter_private_network", refused)
-    assert not tensorboard._private_network()
+    monkeypatch.setattr(namespace, "enter_private_network", refused)
+    assert not tensorboard._enter_private_network()
     assert "user namespaces are refused" in caplog.text
 
 
 def test_one_listening_line_or_a_reason() -> None:
-    for said, expected in ((b"listening\n", "listening"), (b"no room\nmore", "no room"), (b"", "")):
+    for fields, expected in (
+        (b"listening\n", "listening"),
+        (b"no room\nmore", "no room"),
+        (b"", ""),
+    ):
         reading, writing = os.pipe()
-        os.write(writing, said)
+        os.write(writing, fields)
         os.close(writing)
-        assert tensorboard._read_all_or_line(reading) == expected
+        assert tensorboard._read_first_line(reading) == expected
         os.close(reading)
     with pytest.raises(tensorboard.TensorboardError, match="no room"):
-        tensorboard._must_listen("no room")
+        tensorboard._require_listening("no room")
     with pytest.raises(tensorboard.TensorboardError, match="its log says why"):
-        tensorboard._must_listen("")
-    tensorboard._must_listen("listening")
+        tensorboard._require_listening("")
+    tensorboard._require_listening("listening")

@@ -1,12 +1,12 @@
-"""Authenticator codes against the RFCs' own vectors, and recovery codes however they are typed."""
+"""Authenticator codes against the RFCs' test vectors, and recovery codes in all spellings."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portal.services.login import totp
+from portal.services.auth import totp
 
-SECRET = b"12345678901234567890"  # of RFC 4226, appendix D, and RFC 6238, appendix B
+SECRET = b"12345678901234567890"  # from RFC 4226, appendix D, and RFC 6238, appendix B
 NOW_S = 1_800_000_010.0
 NOW = totp.step_at(NOW_S)
 

@@ -1,4 +1,4 @@
-"""What jobs used, by day."""
+"""Jobs' usage by day."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from portal.services.limits.use import Used, by_day, months_back
-from spawner.parse_accounting import JobTime
+from portal.services.limits.gpu_hours import GpuHours, by_day, months_back
+from spawner.slurm.parse_accounting import JobTime
 
 DAY = date(2026, 10, 31)
 NEXT = date(2026, 11, 1)
@@ -23,14 +23,14 @@ def job(start: datetime, end: datetime | None, gpus: int = 1, cpus: int = 2) -> 
 def test_a_job_over_midnight_counts_in_both_days_and_began_in_the_first() -> None:
     found = by_day([job(MIDNIGHT - HOUR, MIDNIGHT + 2 * HOUR)], [DAY, NEXT], NOW)
     assert found == {
-        (DAY, "alice", "research"): Used("alice", 3600, 7200, 1),
-        (NEXT, "alice", "research"): Used("alice", 7200, 14400, 0),
+        (DAY, "alice", "research"): GpuHours("alice", 3600, 7200, 1),
+        (NEXT, "alice", "research"): GpuHours("alice", 7200, 14400, 0),
     }
 
 
 def test_what_runs_counts_as_far_as_it_has_come() -> None:
     found = by_day([job(NOW - HOUR, None), job(NOW - HOUR, NOW + HOUR)], [NEXT], NOW)
-    assert found == {(NEXT, "alice", "research"): Used("alice", 7200, 14400, 2)}
+    assert found == {(NEXT, "alice", "research"): GpuHours("alice", 7200, 14400, 2)}
 
 
 def test_days_that_were_not_asked_for_are_left_out() -> None:

@@ -1,4 +1,4 @@
-"""One version, in the two places that need it."""
+"""The version, which must be the same in both places."""
 
 import tomllib
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The shared watcher: how often it asks, and whom it tells. Slurm is played by named behaviours."""
+"""The shared watcher: its polling interval and its notifications, with a fake Slurm."""
 
 import asyncio
 import contextlib
@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spawner.errors import Unreachable
-from spawner.model import JobInfo, NodeInfo, PartitionInfo, ReservationInfo, SlurmState
-from spawner.watcher import Budget, Pace, Watcher
+from spawner.slurm.model import JobInfo, NodeInfo, PartitionInfo, ReservationInfo, SlurmState
+from spawner.slurm.watcher import CallBudget, Pace, Watcher
 from tests.patience import until
 from tests.unit.slurm_jobs import KEY, NOW, job
 
@@ -20,7 +20,7 @@ from tests.unit.slurm_jobs import KEY, NOW, job
 class TestBudget:
     @given(st.lists(st.floats(0, 3), min_size=20, max_size=400), st.sampled_from([30, 60]))
     def test_no_minute_sees_more_than_allowed(self, gaps: list[float], per_minute: int) -> None:
-        now, budget, calls = 0.0, Budget(5, 0.0), []
+        now, budget, calls = 0.0, CallBudget(5, 0.0), []
         for gap in gaps:
             now += gap
             now += budget.wait_s(per_minute, now)
@@ -31,7 +31,7 @@ class TestBudget:
             assert sum(first <= call < first + 60 for call in calls) <= per_minute
 
     def test_it_starts_full_and_refills(self) -> None:
-        budget = Budget(5, 0.0)
+        budget = CallBudget(5, 0.0)
         for _ in range(5):
             assert budget.wait_s(30, 0.0) == 0
             budget.spend()
@@ -40,7 +40,7 @@ class TestBudget:
 
 
 class PlayedSlurm:
-    """Slurm as the watcher sees it. Behaviours: answers, `down`, and `gate` (slow until set)."""
+    """Slurm as the watcher sees it. Behaviors: answers, `down`, and `gate` (slow until set)."""
 
     def __init__(self) -> None:
         self.shown: list[JobInfo] = []
@@ -48,7 +48,8 @@ class PlayedSlurm:
         self.reserved: list[ReservationInfo] = []
         self.down = False
         self.gate: asyncio.Event | None = None
-        self.looks = self.accountings = self.surveys = 0
+        self.looks = self.accountings = self.surveys = self.backlogs = 0
+        self.undelivered = 0
         self.asked_ids: list[Collection[int] | None] = []
 
     async def jobs(self) -> list[JobInfo]:
@@ -66,6 +67,10 @@ class PlayedSlurm:
         self.accountings += 1
         self.asked_ids.append(job_ids)
         return self.accounted
+
+    async def backlog(self) -> int:
+        self.backlogs += 1
+        return self.undelivered
 
     async def nodes(self) -> tuple[NodeInfo, ...]:
         self.surveys += 1
@@ -150,7 +155,7 @@ class TestWatcher:
         assert slurm.looks == 1
 
     async def test_whose_name_is_gone_is_known_by_number(self) -> None:
-        """Of people whom the cluster's hosts don't know any more squeue has the number only."""
+        """squeue reports only numbers for users that no longer exist on the cluster's hosts."""
         slurm = PlayedSlurm()
         slurm.shown = [job(user="20001"), job(8, user="20002")]
         watcher = Watcher(slurm)
@@ -175,7 +180,7 @@ class TestWatcher:
         watcher = Watcher(slurm)
         first = asyncio.create_task(watcher.look())
         await until(lambda: slurm.looks == 1)
-        slurm.shown = [job()]  # after the first look has been answered
+        slurm.shown = [job()]  # after the first poll has been answered
         later = [asyncio.create_task(watcher.look()) for _ in range(10)]
         slurm.gate.set()
         await asyncio.gather(first, *later)
@@ -228,6 +233,20 @@ class TestWatcher:
             slurm.shown = []
             await until(lambda: state_of(watcher) is SlurmState.ENDED)
         assert slurm.asked_ids == [{1}]
+
+    async def test_only_a_current_slurmdbd_can_say_that_a_job_is_lost(self) -> None:
+        slurm = PlayedSlurm()
+        slurm.undelivered = 7
+        async with running(slurm) as watcher:
+            await until(lambda: watcher.stale_since is None)
+            assert watcher.by_uuid(*KEY, job_id=5, since=NOW) is None
+            await until(lambda: slurm.accountings == 1 and slurm.backlogs == 1)
+            await watcher.look()
+            assert watcher.missing_since(*KEY) is None
+            slurm.undelivered = 0
+            watcher.forget(*KEY)  # so that it is polled at once
+            assert watcher.by_uuid(*KEY, job_id=5, since=NOW) is None
+            await until(lambda: watcher.missing_since(*KEY) is not None)
 
     async def test_a_program_that_starts_learns_what_ended_before(self) -> None:
         slurm = PlayedSlurm()

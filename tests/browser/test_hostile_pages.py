@@ -1,0 +1,381 @@
+"""Hostile pages in a real browser: a TensorBoard's and a notebook server's.
+
+The TensorBoard is opened by its owner and by a user with shared access. The pages try every attack
+of hostile_page.js on the portal, on the viewer's notebooks, and on the TensorBoards of the viewer
+and of other users.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from secrets import token_hex
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page
+
+from tests.browser.chromium import window
+from tests.browser.hostile_site import (
+    TESTS,
+    Attack,
+    Site,
+    Target,
+    arrive,
+    attack,
+    blank,
+    open_tensorboard,
+    portal_target,
+    raise_site,
+    site_target,
+    wait_for_log,
+)
+from tests.browser.scenes import Api
+from tests.live import Live
+from tests.patience import PATIENCE_S
+
+# the ways in which a TensorBoard's page may read content below its own address
+# nginx refuses these cookies, or they are gone before the page is requested
+SOMETIMES = {"a page for large cookies"}
+ALLOWED = {
+    "fetch",
+    "fetch without CORS",
+    "fetch of a redirect",
+    "XMLHttpRequest",
+    "event stream",
+    "worker",
+    "shared worker",
+    "iframe",
+    "frame without an address",
+    "srcdoc frame",
+    "javascript frame",
+    "frame of its own",
+    "frame with a policy of its own",
+    "frame of an error",
+    "SVG frame",
+    "XML frame",
+    "script",
+    "module",
+    "style sheet",
+    "image",
+}
+
+
+# --- without confinement, every attack works
+# -------------------------------------------------------
+
+
+@pytest.fixture
+def bare() -> Iterator[str]:
+    """The hostile program alone, at an address without a portal in front of it."""
+    argv = [sys.executable, str(TESTS / "cluster/hostile_server.py"), "300"]
+    port = subprocess.run(argv, check=True, capture_output=True, text=True).stdout
+    yield f"http://127.0.0.1:{port}"
+    ask(f"http://127.0.0.1:{port}/quit")
+
+
+def ask(url: str) -> Any:
+    with urllib.request.urlopen(url, timeout=PATIENCE_S) as answer:  # noqa: S310
+        return json.load(answer)
+
+
+def test_every_trick_works_where_nothing_confines_the_page(
+    bare: str, context: BrowserContext
+) -> None:
+    """Otherwise the tests below could not fail."""
+    page = context.new_page()
+    target = site_target(f"{bare}/victim/", "the-secret", "word")
+    came = attack(page, f"{bare}/own/folder/", target)
+    assert came.learned.keys() == came.read.keys(), came.read
+    deadline = time.monotonic() + PATIENCE_S
+    while missing := set(came.sent) - tricks_seen(bare):
+        assert time.monotonic() < deadline, missing
+        page.wait_for_timeout(100)
+
+
+def tricks_seen(bare: str) -> set[str]:
+    queries = [parse_qs(urlsplit(seen["path"]).query) for seen in ask(f"{bare}/seen")]
+    return {query["trick"][0] for query in queries if "trick" in query}
+
+
+# --- on the cluster
+# ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Viewer:
+    """A user's browser, logged in at the portal."""
+
+    name: str
+    context: BrowserContext
+    home: Page
+    api: Api
+
+    def page(self) -> Page:
+        return self.context.new_page()
+
+
+@dataclass(frozen=True)
+class World:
+    """alice's hostile site, and the targets: another site of hers and one of bob's.
+
+    Both of alice's TensorBoards are shared with bob, and his with her.
+    """
+
+    portal: Live
+    alice: Viewer
+    bob: Viewer
+    hostile: Site
+    alices: Site
+    bobs: Site
+
+
+def log_in(portal: Live, chromium: Browser, name: str) -> Viewer:
+    context = window(chromium)
+    home = context.new_page()
+    home.goto(f"{portal.base_url}/login")
+    home.get_by_label("User name").fill(name)
+    home.get_by_label("Password", exact=True).fill(portal.users[name])
+    home.keyboard.press("Enter")
+    home.get_by_role("heading", name="Your sessions").wait_for()
+    return Viewer(name, context, home, Api(context.request, portal.base_url))
+
+
+@pytest.fixture(scope="module")
+def world(portal: Live, chromium: Browser) -> Iterator[World]:
+    alice, bob = (log_in(portal, chromium, name) for name in ("alice", "bob"))
+    word = token_hex(2)
+    sites = []
+    try:
+        for viewer, name in ((alice, "hostile"), (alice, "victim"), (bob, "victim")):
+            sites.append(raise_site(portal, viewer.api, viewer.name, f"{name}-{word}"))
+        made = World(portal, alice, bob, *sites)
+        for viewer, site, other in (
+            (alice, made.hostile, "bob"),
+            (alice, made.alices, "bob"),
+            (bob, made.bobs, "alice"),
+        ):
+            viewer.api.ask("PUT", f"/sessions/{site.session['id']}/shares/{other}")
+        yield made
+    finally:
+        for site in sites:
+            site.notebook.quit()
+            site.tensorboard.quit()
+            owner, other = (alice, "bob") if site.owner == "alice" else (bob, "alice")
+            session = f"/sessions/{site.session['id']}"
+            owner.api.ask("DELETE", f"{session}/shares/{other}")
+            owner.api.ask("DELETE", session)
+        alice.context.close()
+        bob.context.close()
+
+
+def victims(world: World, viewer: Viewer, word: str) -> dict[str, Target]:
+    """Return the targets this viewer may open, at the addresses for that viewer.
+
+    A hostile page that could learn an address must still get nothing.
+    """
+    own = world.alices if viewer is world.alice else world.bobs
+    found = {"notebook": site_target(own.url, f"notebook-of-{own.owner}", word)}
+    for site in (world.alices, world.bobs):
+        url = open_tensorboard(viewer.api, site)
+        secret = f"tensorboard-of-{site.owner}"
+        found[f"TensorBoard of {site.owner}"] = site_target(url, secret, word)
+    arrive(viewer.page(), own.url)  # the viewer's cookies exist there
+    return found
+
+
+def nothing_came(
+    world: World, viewer: Viewer, page: Page, word: str, attacks: dict[str, Attack]
+) -> None:
+    """Check that nothing was read, and that no request was even sent."""
+    assert {name: came.learned for name, came in attacks.items() if came.learned} == {}
+    for site in (world.alices, world.bobs):
+        assert site.notebook.requests(word) == []
+        assert site.tensorboard.requests(word) == []
+    assert wait_for_log(world.portal, page, word) == []
+    assert viewer.api.ask("GET", "/me")["username"] == viewer.name
+
+
+def test_a_tensorboard_reaches_its_own_address_in_the_allowed_ways(world: World) -> None:
+    """Failures elsewhere are thus caused by the address alone."""
+    own = open_tensorboard(world.alice.api, world.hostile)
+    target = site_target(own, "its-own", "word")
+    learned = attack(world.alice.page(), own, target).learned.keys()
+    assert learned - SOMETIMES == ALLOWED
+
+
+@pytest.mark.parametrize("name", ["alice", "bob"])
+def test_a_hostile_tensorboard_reads_and_changes_nothing(world: World, name: str) -> None:
+    """Opened by its owner, and by a user with shared access."""
+    viewer: Viewer = getattr(world, name)
+    word = f"word{token_hex(4)}"
+    targets = {"portal": portal_target(world.portal.base_url, name, word)}
+    targets |= victims(world, viewer, word)
+    page = viewer.page()
+    own = open_tensorboard(viewer.api, world.hostile)
+    attacks = {title: attack(page, own, target) for title, target in targets.items()}
+    nothing_came(world, viewer, page, word, attacks)
+
+
+def test_a_hostile_notebook_server_reads_and_changes_nothing(world: World) -> None:
+    """The user's own, which no other user opens. Its page may frame or link to anything."""
+    word = f"word{token_hex(4)}"
+    targets = {"portal": portal_target(world.portal.base_url, "alice", word)}
+    targets |= victims(world, world.alice, word)
+    del targets["notebook"]  # one user's own sessions can access each other
+    page = world.alice.page()
+    arrive(page, world.hostile.url)
+    attacks = {title: attack(page, world.hostile.url, target) for title, target in targets.items()}
+    assert {name: came.learned for name, came in attacks.items() if came.learned} == {}
+    for site in (world.alices, world.bobs):
+        acts = [trick for method, trick in site.tensorboard.requests(word) if method != "GET"]
+        assert acts == []
+    logged = wait_for_log(world.portal, page, word)
+    assert {line["status"] for line in logged if line["method"] != "GET"} <= {"403"}
+    assert world.alice.api.ask("GET", "/me")["username"] == "alice"
+
+
+# --- state shared within an origin
+# ------------------------------------------------------------------
+
+# everything a page can find of others on its origin, and cookies readable by scripts
+SHARED = """async ([user, ...kinds]) => {
+  const answers = [];
+  for (const name of [`portal-events ${user}`, 'portal-login']) {
+    const channel = new BroadcastChannel(name);
+    channel.onmessage = (event) => answers.push(event.data);
+    for (const kind of kinds) channel.postMessage({kind});
+  }
+  await new Promise((resolve) => setTimeout(resolve, 2000));
+  const {held, pending} = await navigator.locks.query();
+  return {
+    answers,
+    locks: [...held, ...pending].map((lock) => lock.name),
+    stored: [...Object.keys(localStorage), ...Object.keys(sessionStorage)],
+    databases: (await indexedDB.databases()).map((one) => one.name),
+    caches: await caches.keys(),
+    cookies: document.cookie.split('; ').filter((cookie) => cookie.startsWith('portal')),
+    opener: window.opener === null ? [] : ['opener'],
+  };
+}"""
+FILL_JAR = """count => {
+  for (let i = 0; i < count; i += 1) document.cookie = `filler${i}=1; path=/`;
+}"""
+COOKIES = 600  # Chromium keeps 180 per host, for all ports
+LEFT = "localStorage.setItem('portal-mark', '1'); document.cookie = 'portal-mark=1; path=/mark'"
+
+
+@pytest.mark.parametrize("kind", ["TensorBoard", "notebook"])
+def test_a_hostile_page_shares_nothing_with_the_portals(world: World, kind: str) -> None:
+    """Opened by a page of the portal, as by a link without rel=noopener."""
+    alice = world.alice
+    alice.home.evaluate(LEFT)
+    own = world.hostile.url
+    if kind == "TensorBoard":
+        own = open_tensorboard(alice.api, world.hostile)
+    arrive(alice.page(), own)
+    with alice.context.expect_page() as opened:
+        alice.home.evaluate("(url) => { window.open(url) }", blank(own))
+    page = opened.value
+    page.locator("p", has_text="page").wait_for()
+    found = page.evaluate(SHARED, ["alice", "hello", "logged-out"])
+    assert {name: value for name, value in found.items() if value} == {}
+    page.close()
+    # its messages there did not log any user out either
+    alice.home.reload()
+    alice.home.get_by_role("heading", name="Your sessions").wait_for()
+    beside = alice.page()
+    beside.goto(world.portal.base_url)
+    beside.get_by_role("heading", name="Your sessions").wait_for()
+    assert "portal-mark" in beside.evaluate(SHARED, ["alice", "hello"])["stored"]
+    beside.close()
+
+
+@pytest.fixture
+def evicted(world: World, chromium: Browser) -> Iterator[Viewer]:
+    """bob in a browser where a shared TensorBoard's page has evicted the portal's cookies."""
+    viewer = log_in(world.portal, chromium, "bob")
+    try:
+        page = viewer.page()
+        arrive(page, open_tensorboard(viewer.api, world.hostile))
+        assert portal_cookies(world, viewer) != []
+        deadline = time.monotonic() + PATIENCE_S
+        while portal_cookies(world, viewer):  # a request in between renews one
+            page.evaluate(FILL_JAR, COOKIES)
+            assert time.monotonic() < deadline
+        yield viewer
+    finally:
+        viewer.context.close()
+
+
+def portal_cookies(world: World, viewer: Viewer) -> list[Any]:
+    names = {"portal_session", "__Host-portal"}
+    cookies = viewer.context.cookies(world.portal.base_url)
+    return [one for one in cookies if one["name"] in names]
+
+
+def test_evicting_the_portals_cookie_shows_the_login_again(world: World, evicted: Viewer) -> None:
+    home = evicted.home
+    home.reload()
+    home.get_by_label("User name").fill("bob")
+    assert home.get_by_role("heading", name="Your sessions").count() == 0
+    home.get_by_label("Password", exact=True).fill(world.portal.users["bob"])
+    home.keyboard.press("Enter")
+    home.get_by_role("heading", name="Your sessions").wait_for()
+    assert evicted.api.ask("GET", "/me")["username"] == "bob"
+
+
+def test_a_login_planted_after_an_eviction_is_ended_with_a_warning(
+    world: World, evicted: Viewer, chromium: Browser
+) -> None:
+    attacker = log_in(world.portal, chromium, "alice")
+    try:
+        (theirs,) = portal_cookies(world, attacker)
+        planted = f"{theirs['name']}={theirs['value']}; path=/"
+        # the last page of this browser is the TensorBoard's
+        evicted.context.pages[-1].evaluate("(cookie) => { document.cookie = cookie }", planted)
+        home = evicted.home
+        home.reload()
+        home.get_by_text("logged in by something other than the portal's own pages").wait_for()
+        assert home.get_by_text(world.hostile.session["name"]).count() == 0
+        me = home.evaluate("() => fetch('/api/v1/me').then((answer) => answer.status)")
+        assert me == 401
+    finally:
+        attacker.context.close()
+
+
+def test_a_planted_cookie_does_not_change_who_has_logged_in(world: World) -> None:
+    """Cookies ignore ports: a TensorBoard's page plants its owner's login in bob's browser."""
+    portal = world.portal
+    names = {"portal_session", "__Host-portal"}
+    (ours,) = [one for one in world.alice.context.cookies(portal.base_url) if one["name"] in names]
+    page = world.bob.page()
+    arrive(page, open_tensorboard(world.bob.api, world.hostile))
+    for path in (
+        "/",
+        "/api",
+        "/api/v1",
+        "/api/v1/me",
+        "/login",
+        "/hub",
+        "/user/bob",
+        "/tensorboard",
+    ):
+        planted = f"{ours['name']}={ours['value']}; path={path}"
+        page.evaluate("(cookie) => { document.cookie = cookie }", planted)
+    try:
+        shown = world.bob.page()
+        shown.goto(portal.base_url)
+        shown.get_by_role("heading", name="Your sessions").wait_for()
+        me = shown.evaluate("() => fetch('/api/v1/me').then((answer) => answer.json())")
+        assert me["username"] == "bob"
+        assert shown.get_by_text("victim-").count() > 0
+        assert shown.get_by_text(world.hostile.session["name"]).count() == 0
+    finally:
+        world.bob.context.clear_cookies(path="/api")

@@ -1,0 +1,145 @@
+"""Readability rules of the source tree: `python -m tests.readability`, part of `make lint`.
+
+- Words of DIALECT occur in no identifier, docstring or comment of the product's Python code, and in
+  no document. docs/vocabulary.md has the terms to use instead.
+- A public class name exists once, but for the names in SHARED_NAMES.
+- A package root holds at most MAX_MODULES modules.
+- Commit subjects since FIRST_COMMIT read `area: imperative summary` and have at most MAX_SUBJECT
+  characters. A clone without that commit (a shallow one) skips this rule and says so.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import subprocess
+import sys
+import tokenize
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+CHECKOUT = Path(__file__).resolve().parents[1]
+PRODUCT = ("portal", "spawner", "cluster", "deploy", "bench", "migrations")
+# programs that run in containers and jobs, and are read by their users
+PROGRAMS = re.compile(r"spawner/catalog/(images|jobs|kernel)/")
+DIALECT = re.compile(
+    r"(?<![A-Za-z])(told|tells|said|whom|whoever|nobody|somebody|anybody|wish|wishes|anew"
+    r"|meanwhile|nought)(?![A-Za-z])",
+    re.IGNORECASE,
+)
+# Names of accounts, columns and fields that the rule does not cover.
+ALLOWED = re.compile(
+    r"`nobody`|account nobody|\"nobody\"|changed-meanwhile|\b_?NOBODY(_UID)?\b|\btold_at\b"
+)
+QUOTED = re.compile(r"```.*?```|`[^`\n]*`|\"[^\"\n]*\"|“[^”\n]*”|\*[^*\n]+\*", re.DOTALL)
+DOCUMENTS = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "docs")
+SHARED_NAMES = frozenset({"Progress", "Report", "Unreachable", "User", "HubUnavailable"})
+ROOTS = re.compile(r"(portal|spawner|cluster|spawner/[a-z_]+)/[a-z_]+\.py")
+MAX_MODULES = 15
+FIRST_COMMIT = "00f127f"
+SUBJECT = re.compile(r"[a-z0-9][a-z0-9/_.,-]*: [a-z]")
+MAX_SUBJECT = 72
+
+
+def main() -> int:
+    files = _git("ls-files").splitlines()
+    sources = [name for name in files if name.endswith(".py") and name.startswith(PRODUCT)]
+    texts = [name for name in files if name.endswith(".md") and name.startswith(DOCUMENTS)]
+    texts = [name for name in texts if not name.endswith((".zh.md", "vocabulary.md"))]
+    problems = [
+        *(problem for name in sources for problem in python_words(name, _read(name))),
+        *(problem for name in texts for problem in document_words(name, _read(name))),
+        *class_names({name: _read(name) for name in sources if not PROGRAMS.match(name)}),
+        *package_roots(files),
+        *_subjects(),
+    ]
+    print(*problems, sep="\n" if problems else "")
+    return bool(problems)
+
+
+def python_words(name: str, source: str) -> Iterator[str]:
+    """Yield the dialect words in identifiers, docstrings and comments; other strings may be
+    matched by translations."""
+    tree = ast.parse(source)
+    docstrings = {
+        node.value.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        is_text = token.type == tokenize.COMMENT or (
+            token.type == tokenize.STRING and token.start[0] in docstrings
+        )
+        if token.type == tokenize.NAME:
+            text = ALLOWED.sub("", token.string)
+            text = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", text).replace("_", " ")
+        elif is_text:
+            text = ALLOWED.sub("", token.string)
+        else:
+            continue
+        for found in DIALECT.finditer(text):
+            line = token.start[0] + text.count("\n", 0, found.start())
+            yield f"{name}:{line}: the word {found[0]!r}"
+
+
+def document_words(name: str, text: str) -> Iterator[str]:
+    """Yield the dialect words outside of code and quotations."""
+    plain = QUOTED.sub(lambda found: "\n" * found[0].count("\n"), text)
+    for found in DIALECT.finditer(plain):
+        yield f"{name}:{plain.count(chr(10), 0, found.start()) + 1}: the word {found[0]!r}"
+
+
+def class_names(sources: dict[str, str]) -> Iterator[str]:
+    """Yield the public class names that several modules define."""
+    places: dict[str, list[str]] = {}
+    for name, source in sources.items():
+        for node in ast.parse(source).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(name)
+    for title, names in places.items():
+        if len(names) > 1 and title not in SHARED_NAMES:
+            yield f"class {title} is defined in {', '.join(names)}"
+
+
+def package_roots(files: list[str]) -> Iterator[str]:
+    """Yield the packages with too many modules beside `__init__.py`."""
+    roots = Counter(str(Path(name).parent) for name in files if ROOTS.fullmatch(name))
+    for root, number in roots.items():
+        if number > MAX_MODULES:
+            yield f"{root} holds {number} modules; {MAX_MODULES} are allowed: make a subpackage"
+
+
+def _subjects() -> Iterator[str]:
+    known = subprocess.run(
+        ["git", "merge-base", "--is-ancestor", FIRST_COMMIT, "HEAD"],
+        cwd=CHECKOUT,
+        capture_output=True,
+        check=False,
+    )
+    if known.returncode != 0:
+        print(f"commit subjects: skipped, {FIRST_COMMIT} is not in this clone's history")
+        return
+    yield from subjects(_git("log", "--format=%s", "--no-merges", f"{FIRST_COMMIT}..HEAD"))
+
+
+def subjects(log: str) -> Iterator[str]:
+    """Yield the subjects, one per line of `log`, that break the rule."""
+    for subject in log.splitlines():
+        if not SUBJECT.match(subject) or len(subject) > MAX_SUBJECT:
+            yield f"commit subject: {subject!r} is not `area: imperative summary` (72 characters)"
+
+
+def _read(name: str) -> str:
+    return (CHECKOUT / name).read_text(encoding="utf-8")
+
+
+def _git(*words: str) -> str:
+    return subprocess.run(
+        ["git", *words], cwd=CHECKOUT, capture_output=True, text=True, check=True
+    ).stdout
+
+
+if __name__ == "__main__":
+    sys.exit(main())

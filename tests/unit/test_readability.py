@@ -1,0 +1,64 @@
+"""The readability rules find what they forbid, and pass what they allow."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.readability import (
+    MAX_MODULES,
+    class_names,
+    document_words,
+    package_roots,
+    python_words,
+    subjects,
+)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        '"""What it is told."""\n',
+        "x = 1  # anew\n",
+        "def tells_it(): ...\n",
+        "class ToldOnce: ...\n",
+    ],
+)
+def test_python_words_finds_dialect(source: str) -> None:
+    assert len(list(python_words("x.py", source))) == 1
+
+
+@pytest.mark.parametrize(
+    "source",
+    ['x = "told"\n', '"""The account nobody."""\n', "_NOBODY_UID = 65534\n", "x = 1  # foretold\n"],
+)
+def test_python_words_passes_other_text(source: str) -> None:
+    assert list(python_words("x.py", source)) == []
+
+
+def test_python_words_names_the_line() -> None:
+    (found,) = python_words("x.py", '"""One.\n\nTwo anew.\n"""\n')
+    assert found.startswith("x.py:3: ")
+
+
+def test_document_words_skips_code_and_quotations() -> None:
+    text = 'Plain.\n`told`\n```\nsaid\n```\nThe page says "nobody".\n'
+    assert list(document_words("x.md", text)) == []
+    assert list(document_words("x.md", text + "Done anew.\n")) == ["x.md:7: the word 'anew'"]
+
+
+def test_class_names_reports_a_name_of_two_modules() -> None:
+    sources = {"a.py": "class Wide: ...\n", "b.py": "class Wide: ...\nclass _Own: ...\n"}
+    assert list(class_names(sources)) == ["class Wide is defined in a.py, b.py"]
+
+
+def test_package_roots_reports_too_many_modules() -> None:
+    files = [f"portal/m{'x' * number}.py" for number in range(MAX_MODULES + 1)]
+    assert len(list(package_roots(files))) == 1
+    assert list(package_roots(files[1:])) == []
+
+
+def test_subjects_reports_other_forms() -> None:
+    good = "limits: retry sacctmgr after slurmdbd restarts"
+    assert list(subjects(good)) == []
+    for bad in ("Status tells clocks", "limits: Retry", "limits: " + "x" * 70):
+        assert len(list(subjects(f"{good}\n{bad}"))) == 1
