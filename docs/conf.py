@@ -1,4 +1,4 @@
-"""The documentation as a site: `make docs`. The pages are plain Markdown, readable without it."""
+"""Sphinx configuration of the documentation site (`make docs`)."""
 
 project = "Data Scientist Portal"
 extensions = ["myst_parser"]
@@ -13,5 +13,5 @@ html_show_copyright = False
 html_static_path: list[str] = []
 
 myst_enable_extensions = ["colon_fence", "deflist"]
-# Anchors are those of the headings, as on the page of a repository: settings.md#e-mail.
+# Derive anchors from headings, as repository hosts do: settings.md#e-mail.
 myst_heading_anchors = 4
