@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from spawner import subprocesses
 from spawner.containers.pull import PATH
 
 CHUNK_BYTES = 16 * 1024
@@ -58,7 +59,7 @@ async def run(arguments: Sequence[str], *, lock: int, timeout_s: float, output_b
     changed its account, the call keeps waiting.
     """
     try:
-        process = await asyncio.create_subprocess_exec(
+        process = await subprocesses.start(
             *arguments,
             stdin=lock,
             stdout=asyncio.subprocess.PIPE,

@@ -38,7 +38,7 @@ DOCUMENTS = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "docs")
 SHARED_NAMES = frozenset({"Progress", "Report", "Unreachable", "User", "HubUnavailable"})
 ROOTS = re.compile(r"(portal|spawner|cluster|spawner/[a-z_]+)/[a-z_]+\.py")
 MAX_MODULES = 15
-FIRST_COMMIT = "00f127f"
+FIRST_COMMIT = "6e4e5c5"
 SUBJECT = re.compile(r"[a-z0-9][a-z0-9/_.,-]*: [a-z]")
 MAX_SUBJECT = 72
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from portal.directory.discovery import Address, DirectoryFound, DiscoveryFailed, discover
+from spawner import subprocesses
 from spawner.errors import SlurmError
 from spawner.slurm.accounting import Accounting
 from spawner.slurm.model import NodeInfo, PartitionInfo
@@ -213,7 +214,7 @@ async def find_all(where: Where) -> tuple[DetectedEnvironments, *tuple[str, ...]
 async def find_modules(init: Path) -> tuple[str, ...]:
     """Return names with versions, as listed by `module -t avail` on this machine."""
     try:
-        process = await asyncio.create_subprocess_exec(
+        process = await subprocesses.start(
             "bash", "--noprofile", "--norc", "-c", AVAILABLE, "init", str(init),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
@@ -225,9 +226,9 @@ async def find_modules(init: Path) -> tuple[str, ...]:
         async with asyncio.timeout(MODULES_S):
             out, _ = await process.communicate()
     except TimeoutError:
-        process.kill()
-        await process.wait()
         return ()
+    finally:
+        await subprocesses.end(process)
     return module_names(out.decode(errors="replace")) if process.returncode == 0 else ()
 
 

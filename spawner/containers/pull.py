@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from spawner import supervised_process
+from spawner import subprocesses, supervised_process
 from spawner.containers import image_file
 from spawner.containers.image_file import NotAnImage, this_architecture
 from spawner.containers.pull_output import PullNames, PullPhase, percent_of, phase_of, why_failed
@@ -139,7 +139,7 @@ class _Running:
 
     async def run(self, stop: asyncio.Event, lock: int | None) -> None:
         keep = ["--keep", str(lock)] if lock is not None else []
-        process = await asyncio.create_subprocess_exec(
+        process = await subprocesses.start(
             *(
                 sys.executable,
                 "-IS",

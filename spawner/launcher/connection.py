@@ -20,7 +20,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from spawner import request_id
+from spawner import request_id, subprocesses
 from spawner.command import ENVIRONMENT
 from spawner.errors import (
     BadRequest,
@@ -84,7 +84,7 @@ class Channel:
         """Start a launcher in its own process session, out of reach of the terminal's signals."""
         pipe = asyncio.subprocess.PIPE
         try:
-            process = await asyncio.create_subprocess_exec(
+            process = await subprocesses.start(
                 *command,
                 stdin=pipe,
                 stdout=pipe,

@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from spawner import subprocesses
+
 log = logging.getLogger(__name__)
 
 MAX_OUTPUT = 64 << 10
@@ -37,7 +39,7 @@ class Quota:
 async def ask(command: Sequence[str], timeout_s: float) -> Quota | None:
     """Return the result of an operator's command; None if it fails, which is logged."""
     try:
-        process = await asyncio.create_subprocess_exec(
+        process = await subprocesses.start(
             *command,
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
@@ -50,10 +52,10 @@ async def ask(command: Sequence[str], timeout_s: float) -> Quota | None:
         async with asyncio.timeout(timeout_s):
             out, _ = await process.communicate()
     except TimeoutError:
-        process.kill()
-        await process.wait()
         log.warning("the command that knows quotas takes too long")
         return None
+    finally:
+        await subprocesses.end(process)
     found = parse_json(out[:MAX_OUTPUT].decode(errors="replace"))
     if process.returncode != 0 or found is None:
         log.warning("the command that knows quotas ended with %s", process.returncode)

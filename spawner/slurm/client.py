@@ -11,7 +11,6 @@ if it has no such job.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import re
 import secrets
 from collections.abc import Callable, Collection, Mapping
@@ -20,6 +19,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import IO, TypeVar
 
+from spawner import subprocesses
 from spawner.errors import JobNotFound, Rejected, Unreachable
 from spawner.slurm import parse, parse_bounds, parse_nodes, parse_usage
 from spawner.slurm.model import (
@@ -36,7 +36,6 @@ from spawner.timing import Measure, measured, unmeasured
 
 MAX_OUTPUT_BYTES = 64 * 1024 * 1024
 _MAX_STDERR = 64 * 1024
-_END_S = 5.0
 _T = TypeVar("_T")
 _NO_ANSWER = re.compile(
     r"Unable to contact slurm|Unable to establish|slurm_load_\w+ error|Connection refused"
@@ -285,7 +284,7 @@ class Slurm:
     ) -> CommandResult:
         command = [str(self._bin_dir / arguments[0]), *arguments[1:]]
         try:
-            process = await asyncio.create_subprocess_exec(
+            process = await subprocesses.start(
                 *command,
                 stdin=stdin or asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
@@ -302,7 +301,7 @@ class Slurm:
         except TimeoutError as error:
             raise Unreachable(f"Slurm did not answer within {timeout_s:g} s.") from error
         finally:
-            await _terminate(process)
+            await subprocesses.end(process)
         if answer.code != 0 and no_answer(answer.stderr):
             raise unreachable(answer.stderr)
         return answer
@@ -321,18 +320,6 @@ async def _communicate(process: asyncio.subprocess.Process) -> CommandResult:
         await asyncio.wait([complaints])
     code = await process.wait()
     return CommandResult(code, stdout.decode(errors="replace"), stderr.decode(errors="replace"))
-
-
-async def _terminate(process: asyncio.subprocess.Process) -> None:
-    """Kill the process if it runs, and read its pipes, as asyncio notices its end only then.
-
-    A process that cannot be killed (because a file system hangs) is not waited for.
-    """
-    if process.returncode is None:
-        process.kill()
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_END_S):
-                await process.communicate()
 
 
 async def _read_bounded(stream: asyncio.StreamReader, limit: int) -> bytes:

@@ -13,6 +13,7 @@ from typing import Any
 
 from portal.services.concurrency import ConcurrencyLimit, RequestQueue
 from portal.services.files import notebook_preview
+from spawner import subprocesses
 
 AT_ONCE = 2
 PER_USER = 10
@@ -50,7 +51,7 @@ class NotebookParser:
 
 async def _run_parser(data: bytes) -> bytes | None:
     """Return the program's output, or None if it failed."""
-    process = await asyncio.create_subprocess_exec(
+    process = await subprocesses.start(
         sys.executable,
         "-S",
         "-m",
@@ -67,7 +68,5 @@ async def _run_parser(data: bytes) -> bytes | None:
     except TimeoutError:
         return None
     finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
+        await subprocesses.end(process)
     return output if process.returncode == 0 else None

@@ -8,7 +8,6 @@ library only.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import csv
 import logging
 import os
@@ -19,6 +18,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from spawner import subprocesses
 from spawner.node.usage.processes import Processes
 
 log = logging.getLogger("portal")
@@ -165,7 +165,7 @@ async def gpus_of_job(program: str, chosen: str) -> list[Gpu] | None:
     """Return the job's GPUs, or None if nvidia-smi fails."""
     arguments = [f"--id={chosen}", f"--query-gpu={QUERY}", "--format=csv,noheader,nounits"]
     try:
-        process = await asyncio.create_subprocess_exec(
+        process = await subprocesses.start(
             program,
             *arguments,
             stdin=asyncio.subprocess.DEVNULL,
@@ -183,19 +183,7 @@ async def gpus_of_job(program: str, chosen: str) -> list[Gpu] | None:
         log.warning("nvidia-smi does not tell about the GPUs: %r", error)
         return None
     finally:
-        await _terminate(process)
-
-
-async def _terminate(process: asyncio.subprocess.Process) -> None:
-    """Kill the process if it runs, and read its pipes, as asyncio notices its end only then.
-
-    A process that cannot be killed, because it hangs in the driver, is not waited for.
-    """
-    if process.returncode is None:
-        process.kill()
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(GIVE_UP_S):
-                await process.communicate()
+        await subprocesses.end(process)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,49 @@
+"""Start and end of other programs, without leaks when the caller is cancelled."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import Any
+
+END_S = 5.0
+
+
+async def start(*arguments: str, **options: Any) -> asyncio.subprocess.Process:
+    """Start a program as `asyncio.create_subprocess_exec` does.
+
+    If the caller is cancelled, the program that has just been started is ended first. asyncio
+    itself leaves its pipes open if it is cancelled repeatedly, as anyio's cancel scopes do, or if
+    the loop ends before the pipes are connected (https://github.com/python/cpython/issues/103847).
+    """
+    starting = asyncio.ensure_future(asyncio.create_subprocess_exec(*arguments, **options))
+    try:
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        ending = asyncio.ensure_future(_end_started(starting))
+        while not ending.done():
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.wait([ending])
+        raise
+
+
+async def _end_started(starting: asyncio.Future[asyncio.subprocess.Process]) -> None:
+    await asyncio.wait([starting])
+    if not starting.cancelled() and starting.exception() is None:
+        await end(starting.result())
+
+
+async def end(process: asyncio.subprocess.Process) -> None:
+    """Kill the program if it runs, and read its pipes, as asyncio notices its end only then.
+
+    A program that cannot be killed, because it hangs in a driver or a file system or has changed
+    its account, is not waited for.
+    """
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            process.kill()
+        if process.stdin is not None:
+            process.stdin.close()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(END_S):
+                await process.communicate()

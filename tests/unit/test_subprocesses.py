@@ -1,0 +1,62 @@
+"""Programs whose start is cancelled leave no process and no open pipe."""
+
+import asyncio
+import gc
+import warnings
+from pathlib import Path
+
+import pytest
+
+from spawner import subprocesses
+
+PIPE = asyncio.subprocess.PIPE
+
+
+async def cancelled_start(steps: int, times: int) -> None:
+    """Cancel a start after some of the loop's iterations, then repeatedly."""
+    start = subprocesses.start("cat", stdin=PIPE, stdout=PIPE, stderr=PIPE)
+    task = asyncio.ensure_future(start)
+    for _ in range(steps):
+        await asyncio.sleep(0)
+    for _ in range(times):
+        task.cancel()
+        await asyncio.sleep(0)
+    await asyncio.wait([task])
+    if not task.cancelled():  # it had started before it was cancelled
+        await subprocesses.end(task.result())
+
+
+def open_files() -> set[str]:
+    return {path.name for path in Path("/proc/self/fd").iterdir()}
+
+
+@pytest.mark.parametrize("times", [1, 2, 5])
+@pytest.mark.parametrize("steps", range(8))
+def test_a_cancelled_start_leaves_nothing(steps: int, times: int) -> None:
+    gc.collect()
+    loop = asyncio.new_event_loop()
+    before = open_files()
+    loop.run_until_complete(cancelled_start(steps, times))
+    left = open_files() - before
+    loop.close()  # at once: nothing is left to be done later
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        gc.collect()
+    assert left == set()
+
+
+def test_a_program_that_cannot_be_started() -> None:
+    with pytest.raises(FileNotFoundError):
+        asyncio.run(subprocesses.start("/no/such/program"))
+
+
+async def end_in_full_output() -> int | None:
+    full = "yes | head -c 1000000; cat"
+    process = await subprocesses.start("sh", "-c", full, stdin=PIPE, stdout=PIPE)
+    await subprocesses.end(process)
+    await subprocesses.end(process)
+    return process.returncode
+
+
+def test_ending_reads_what_is_left() -> None:
+    assert asyncio.run(end_in_full_output()) == -9
