@@ -1,5 +1,4 @@
-"""The installed launcher: one file, made of spawner/launcher/program.py and the modules in
-spawner/filer.
+"""The installed launcher: one file, made of spawner/launcher/program.py and PIECES.
 
 sudo permits one root-owned file, which imports nothing of this project. It is concatenated from the
 modules verbatim; only their imports of each other are removed.
@@ -12,40 +11,44 @@ from __future__ import annotations
 import argparse
 import ast
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 SPAWNER = Path(__file__).resolve().parents[1] / "spawner"
-PIECES = (
+FILES = (
     "scalars", "notebooks", "paths", "listing", "disk", "operations", "trash", "upload_state",
     "uploads", "download", "packages", "package_removal",
 )  # fmt: skip
+PIECES = ("launcher/unreachable.py", *(f"files/{name}.py" for name in FILES))
 START = '\n\nif __name__ == "__main__":\n    main()\n'
 
 
 def program() -> str:
     """Return the text of the whole program."""
-    first = (SPAWNER / "launcher" / "program.py").read_text(encoding="utf-8")
+    first = _read_without_imports("launcher/program.py", "spawner")
     before, start, after = first.partition(START)
     if not start or after:
         raise ValueError("spawner/launcher/program.py doesn't end as it is expected to")
-    pieces = [_read_piece(SPAWNER / "files" / f"{name}.py") for name in PIECES]
+    pieces = [_read_piece(name) for name in PIECES]
     return "\n\n".join([before.rstrip(), *pieces]).rstrip() + "\n" + START
 
 
-def _read_piece(path: Path) -> str:
-    text = path.read_text(encoding="utf-8")
-    gone = {line for node in ast.parse(text).body for line in _list_removed_lines(node)}
+def _read_piece(name: str) -> str:
+    # an import of __future__ must be at the top of the whole file
+    text = _read_without_imports(name, "spawner", "__future__")
+    return f"# === {name} ===\n\n{text.strip()}"
+
+
+def _read_without_imports(name: str, *packages: str) -> str:
+    """Return a file's text without its imports from these packages."""
+    text = (SPAWNER / name).read_text(encoding="utf-8")
+    gone = {
+        line
+        for node in ast.parse(text).body
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(packages)
+        for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
+    }
     kept = [line for number, line in enumerate(text.splitlines(), 1) if number not in gone]
-    return f"# === {path.parent.name}/{path.name} ===\n\n" + "\n".join(kept).strip()
-
-
-def _list_removed_lines(node: ast.stmt) -> Iterator[int]:
-    """Yield the lines of an import of this project's, or of one that must be at a file's top."""
-    if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(
-        ("spawner", "__future__")
-    ):
-        yield from range(node.lineno, (node.end_lineno or node.lineno) + 1)
+    return "\n".join(kept) + "\n"
 
 
 def main(arguments: list[str] | None = None) -> int:

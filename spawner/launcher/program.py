@@ -12,8 +12,8 @@ exits when its input ends, or after two minutes without a request.
 
 It uses only the standard library and is installed as a single file owned by root, so that what sudo
 permits can be read in one sitting. The file operations are in spawner/files/; `deploy.launcher`
-joins everything into the installed file. This part also works alone. It does not know what a
-session or a job is *for*. The root-owned launcher.conf lies beside it; its first line is
+joins everything into the installed file. It does not know what a session or a job is *for*. The
+root-owned launcher.conf lies beside it; its first line is
 `{"min_uid": …, "slurm_bin_dir": …, "slurm_conf": …, "umask": "0022"}`.
 
 Paths: below the user's home every step is opened by directory descriptor without following links,
@@ -42,6 +42,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, NoReturn
 
+from spawner.launcher.unreachable import is_unreachable
+
 IDLE_S = 120.0
 STREAM_IDLE_S = 600.0  # maximum wait for the reader of a stream to take the next piece
 MAX_FRAME = 1 << 20
@@ -59,13 +61,6 @@ NODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 REQUEST = re.compile(r"[0-9a-f]{16,32}")
 WORD = re.compile(r"[a-z_]{1,40}")
 OPTION = re.compile(r"--[a-z][a-z-]*(?:=[^\x00-\x1f\x7f]*)?")
-NO_ANSWER = re.compile(
-    r"Unable to contact slurm|timed out|Zero Bytes were transmitted|Connection refused"
-    r"|Transport endpoint|reset by peer|Broken pipe|No route to host|Network is unreachable"
-    r"|Unexpected message received|Header lengths|Insane message length|Incomplete message"
-    r"|Protocol authentication error|[Mm]unge|Unable to establish|standby mode"
-    r"|Incompatible versions of client and server"
-)
 NOT_WRITABLE = "Your home directory, or the portal's folder in it, can't be written to."
 NO_RESPONSE = "Your home directory doesn't answer at the moment."
 IN_THE_WAY = (
@@ -624,7 +619,7 @@ def step_name(uuid: str) -> str:
 
 
 def refusal(stderr: str) -> Refused:
-    if NO_ANSWER.search(stderr):
+    if is_unreachable(stderr):
         return Refused("Unreachable", "Slurm can't be reached at the moment.", stderr)
     return Refused("Rejected", "Slurm refused it.", stderr)
 

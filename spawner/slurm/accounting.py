@@ -15,8 +15,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from spawner.errors import Unreachable
+from spawner.launcher.unreachable import is_unreachable
 from spawner.slurm import parse_accounting as parse
-from spawner.slurm.client import Slurm, no_answer, parsed
+from spawner.slurm.client import Slurm, parsed
 from spawner.slurm.parse_accounting import ClusterFacts, Figures, InUse, JobTime, Place
 from spawner.timing import Measure, unmeasured
 
@@ -83,7 +84,7 @@ class Accounting(Slurm):
             file.seek(0)
             async with self._change_lock:
                 answer = await self._run(["sacctmgr", "-i"], stdin=file, timeout_s=UPDATE_TIMEOUT_S)
-        if no_answer(answer.stderr):
+        if is_unreachable(answer.stderr):
             raise Unreachable("Slurm's accounting can't be reached at the moment.", answer.stderr)
         return parse.refusal(answer.stderr)
 

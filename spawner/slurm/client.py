@@ -21,6 +21,7 @@ from typing import IO, TypeVar
 
 from spawner import subprocesses
 from spawner.errors import JobNotFound, Rejected, Unreachable
+from spawner.launcher.unreachable import is_unreachable
 from spawner.slurm import parse, parse_bounds, parse_nodes, parse_usage
 from spawner.slurm.model import (
     ClusterInfo,
@@ -37,15 +38,6 @@ from spawner.timing import Measure, measured, unmeasured
 MAX_OUTPUT_BYTES = 64 * 1024 * 1024
 _MAX_STDERR = 64 * 1024
 _T = TypeVar("_T")
-_NO_ANSWER = re.compile(
-    r"Unable to contact slurm|Unable to establish|slurm_load_\w+ error|Connection refused"
-    r"|timed out|reset by peer|Broken pipe|No route to host|Network is unreachable"
-    r"|Unexpected message received|Header lengths|Insane message length|Zero Bytes were transmitted"
-    r"|Protocol authentication error|Munge|munge"
-    r"|Problem talking to the database|slurm_persist_conn|Unable to process configuration"
-    r"|is already the primary|in standby mode|Transport endpoint is not connected"
-    r"|Incompatible versions of client and server"
-)
 # Messages of the commands if munge does not run on this host.
 _NO_MUNGE = re.compile(r"Munge encode failed|[Ii]f munged is up|Did you start munged")
 # Slurm 22.05 closes the connection without a reason if the munge credential is too old, from the
@@ -229,8 +221,8 @@ class Slurm:
         """
         arguments = ["scancel", "--batch", "--signal=KILL", *_user_option(user), str(job_id)]
         answer = await self._run(arguments)
-        if no_answer(answer.stderr):
-            raise _to_error(answer.stderr)
+        if is_unreachable(answer.stderr):
+            raise to_error(answer.stderr)
         await self.cancel(job_id, user)  # for a job that has not started, and for steps
 
     async def set_time_limit(self, job_id: int, minutes: int) -> None:
@@ -251,8 +243,8 @@ class Slurm:
         """
         answer = await self._run(arguments, extra, timeout_s=timeout_s)
         silent = not answer.stdout and "error" in answer.stderr
-        if answer.code != 0 or silent or no_answer(answer.stderr):
-            raise _to_error(answer.stderr)
+        if answer.code != 0 or silent or is_unreachable(answer.stderr):
+            raise to_error(answer.stderr)
         return answer.stdout
 
     @staticmethod
@@ -260,7 +252,7 @@ class Slurm:
         if _NO_SUCH_JOB.search(answer.stderr):
             raise JobNotFound("Slurm has no such job any more.", answer.stderr)
         if answer.code != 0 or re.search(r"\berror\b", answer.stderr):
-            raise _to_error(answer.stderr)
+            raise to_error(answer.stderr)
 
     async def _run(
         self,
@@ -302,7 +294,7 @@ class Slurm:
             raise Unreachable(f"Slurm did not answer within {timeout_s:g} s.") from error
         finally:
             await subprocesses.end(process)
-        if answer.code != 0 and no_answer(answer.stderr):
+        if answer.code != 0 and is_unreachable(answer.stderr):
             raise unreachable(answer.stderr)
         return answer
 
@@ -340,16 +332,8 @@ def _user_option(user: str | None) -> list[str]:
     return [] if user is None or user.isdecimal() else [f"--user={user}"]
 
 
-def no_answer(stderr: str) -> bool:
-    """Return whether an error message means that Slurm was unreachable, not that it refused.
-
-    For an unknown job squeue reports a load error, which is a refusal.
-    """
-    return "Invalid job id" not in stderr and _NO_ANSWER.search(stderr) is not None
-
-
 def unreachable(stderr: str) -> Unreachable:
-    """Return the error for a message that is `no_answer`."""
+    """Return the error for a message that `is_unreachable`."""
     if _NO_MUNGE.search(stderr):
         return Unreachable("Slurm can't be asked: munge doesn't run on the portal's host.", stderr)
     if _OTHER_VERSION.search(stderr):
@@ -367,8 +351,9 @@ def unreachable(stderr: str) -> Unreachable:
     return Unreachable("Slurm can't be reached at the moment.", stderr)
 
 
-def _to_error(stderr: str) -> Rejected | Unreachable:
-    if no_answer(stderr):
+def to_error(stderr: str) -> Rejected | Unreachable:
+    """Return the error for the error output of a command that failed."""
+    if is_unreachable(stderr):
         return unreachable(stderr)
     why = explain_rejection(stderr)
     return Rejected(why.code, why.text, why.advice, stderr)

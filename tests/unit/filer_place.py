@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from deploy.launcher import program
 from tests.unit.launcher_place import AS_ROOT, GID, UID, Place, Process
 
 ODD = os.fsdecode(b"caf\xe9\xff")
@@ -35,7 +34,6 @@ class Filer(Place):
 
     def __init__(self, root: Path) -> None:
         super().__init__(root)
-        self.launcher.write_text(program())
         self.process = Process(self)
 
     def close(self) -> None:

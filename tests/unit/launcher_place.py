@@ -8,12 +8,12 @@ import contextlib
 import json
 import os
 import select
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+from deploy.launcher import program
 from tests.patience import PATIENCE_S
 
 LAUNCHER = Path(__file__).parents[2] / "spawner" / "launcher" / "program.py"
@@ -22,7 +22,7 @@ OTHER = "87654321-1234-1234-1234-123456789abc"
 AS_ROOT = os.getuid() == 0
 UID, GID = (65534, 65534) if AS_ROOT else (os.getuid(), os.getgid())
 
-# Runs the real file, with its user and the path of its configuration replaced.
+# Runs the installed file, with its user and the path of its configuration replaced.
 HARNESS = """
 import importlib.util, sys
 spec = importlib.util.spec_from_file_location("launcher", sys.argv[1])
@@ -74,7 +74,7 @@ class Place:
             os.chown(folder, UID, GID)
         self.jobs = self.home / ".local/share/portal/jobs"
         self.launcher = root / "launcher.py"
-        shutil.copy(LAUNCHER, self.launcher)
+        self.launcher.write_text(program())
 
     def command(self, name: str, behaviour: str) -> None:
         path = self.bin_dir / name

@@ -35,7 +35,7 @@ class TestInstalled:
     def folder(self) -> Iterator[Path]:
         folder = Path(tempfile.mkdtemp(prefix="launcher-"))
         folder.chmod(0o755)
-        shutil.copy(LAUNCHER, folder / "launcher")
+        (folder / "launcher").write_text(program())
         (folder / "launcher").chmod(0o755)
         (folder / "launcher.conf").write_text(self.CONF)
         yield folder

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import pytest
 
-from spawner.slurm.client import no_answer, unreachable
+from spawner.launcher.unreachable import is_unreachable
+from spawner.slurm.client import unreachable
 
 CLOCK = "slurm_load_jobs error: Zero Bytes were transmitted or received"
 CLOCK_AT_SLURMDBD = """\
@@ -38,6 +39,6 @@ slurm_load_jobs error: Protocol authentication error"""
     ],
 )
 def test_each_has_its_sentence(stderr: str, words: str) -> None:
-    assert no_answer(stderr)
+    assert is_unreachable(stderr)
     assert words in unreachable(stderr).message
     assert unreachable(stderr).stderr == stderr
