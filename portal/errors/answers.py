@@ -114,7 +114,7 @@ def install_error_handlers(
     @app.exception_handler(Exception)
     async def _unexpected(_request: Request, _error: Exception) -> JSONResponse:
         # The server logs the traceback itself; the caller must not learn internals.
-        error = Internal("The portal has a fault; it has been logged. Please try again.")
+        error = Internal("The portal had an internal error, which was logged. Try again.")
         # the middleware no longer runs here
         error.headers[request_id.HEADER] = request_id.current()
         failed(error)

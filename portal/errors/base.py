@@ -42,37 +42,37 @@ class PortalError(Exception):
 class OriginRefused(PortalError):
     status = 403
     slug = "origin-refused"
-    title = "This request doesn't come from the portal's own pages"
+    title = "Request from another origin"
 
 
 class Forbidden(PortalError):
     status = 403
     slug = "forbidden"
-    title = "You may not do this"
+    title = "You don't have permission"
 
 
 class NotFound(PortalError):
     status = 404
     slug = "not-found"
-    title = "There is nothing here"
+    title = "Not found"
 
 
 class MethodNotAllowed(PortalError):
     status = 405
     slug = "method-not-allowed"
-    title = "This address doesn't take such requests"
+    title = "Method not allowed"
 
 
 class Conflict(PortalError):
     status = 409
     slug = "conflict"
-    title = "This clashes with something that exists"
+    title = "Conflict with existing data"
 
 
 class Gone(PortalError):
     status = 410
     slug = "gone"
-    title = "This isn't wanted any more"
+    title = "No longer available"
 
 
 class TooLarge(PortalError):
@@ -84,7 +84,7 @@ class TooLarge(PortalError):
 class InvalidInput(PortalError):
     status = 422
     slug = "invalid-input"
-    title = "Something in the request isn't right"
+    title = "Invalid request"
 
 
 class TooManyRequests(PortalError):
@@ -98,13 +98,13 @@ class Unreadable(InvalidInput):
 
 
 class Internal(PortalError):
-    title = "Something went wrong on our side"
+    title = "Internal server error"
 
 
 class Unavailable(PortalError):
     status = 503
     slug = "unavailable"
-    title = "This doesn't work at the moment"
+    title = "Temporarily unavailable"
 
 
 def invalid_input(errors: Sequence[FieldError]) -> InvalidInput:
@@ -113,4 +113,4 @@ def invalid_input(errors: Sequence[FieldError]) -> InvalidInput:
     """
     if len(errors) == 1:
         return InvalidInput(errors[0].message, errors=errors)
-    return InvalidInput(f"{len(errors)} fields need another look.", errors=errors)
+    return InvalidInput(f"{len(errors)} fields have errors.", errors=errors)

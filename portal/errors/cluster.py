@@ -5,7 +5,7 @@ from portal.errors.base import InvalidInput, PortalError, Unavailable
 
 class SlurmRejected(InvalidInput):
     slug = "slurm-rejected"
-    title = "Slurm refused this"
+    title = "Slurm rejected the request"
 
 
 class NotRunning(PortalError):
@@ -17,11 +17,11 @@ class NotRunning(PortalError):
 class TooManyQuestions(PortalError):
     status = 429
     slug = "too-many-questions"
-    title = "Too many questions"
+    title = "Too many requests"
 
     def __init__(self, retry_after_s: int) -> None:
         super().__init__(
-            f"Slurm is asked only so often. Please try again in {retry_after_s} seconds.",
+            f"Requests to Slurm are rate limited. Try again in {retry_after_s} seconds.",
             headers={"Retry-After": str(retry_after_s)},
         )
 
@@ -33,7 +33,7 @@ class SlurmUnreachable(Unavailable):
 
 class LauncherProblem(Unavailable):
     slug = "launcher-unavailable"
-    title = "The portal can't act for you on the cluster"
+    title = "Cluster access is unavailable"
 
 
 class HubUnavailable(Unavailable):

@@ -35,72 +35,72 @@ from portal.errors.base import (
 
 class FileDenied(Forbidden):
     slug = "file-denied"
-    title = "The file's permissions don't allow this"
+    title = "Permission denied"
 
 
 class FileNotThere(NotFound):
     slug = "file-not-there"
-    title = "There is no such file"
+    title = "File not found"
 
 
 class FileExists(Conflict):
     slug = "file-exists"
-    title = "There is something of this name already"
+    title = "Name already exists"
 
 
 class FileChanged(Conflict):
     slug = "file-changed"
-    title = "The file was changed elsewhere"
+    title = "The file has changed"
 
 
 class FileBusy(Conflict):
     slug = "file-busy"
-    title = "The file is being written at this moment"
+    title = "The file is being written"
 
 
 class FileLink(Conflict):
     slug = "file-link"
-    title = "A link stands in the way"
+    title = "The path is a symbolic link"
 
 
 class NoTrash(Conflict):
     slug = "no-trash"
-    title = "This can only be deleted for good"
+    title = "This can only be deleted permanently"
 
 
 class OtherFilesystem(Conflict):
     slug = "other-filesystem"
-    title = "This lies on another file system"
+    title = "Different file systems"
 
 
 class WrongOffset(Conflict):
     slug = "wrong-offset"
-    title = "Another piece of the file comes next"
+    title = "Unexpected upload offset"
 
 
 class ChecksumDiffers(Conflict):
     slug = "checksum-differs"
-    title = "The file didn't arrive as it was sent"
+    title = "Checksum mismatch"
 
 
 class FileFailed(Conflict):
     slug = "file-failed"
-    title = "This can't be done with this file"
+    title = "File operation failed"
 
 
 class NotAFile(InvalidInput):
     slug = "not-a-file"
-    title = "This is no file"
+    title = "Not a file"
 
 
 class NotAFolder(InvalidInput):
     slug = "not-a-folder"
-    title = "This is no folder"
+    title = "Not a folder"
 
 
 class BadName(InvalidInput):
     slug = "bad-name"
-    title = "This name can't be used"
+    title = "Invalid name"
 
 
 class TooManyStreams(PortalError):
@@ -117,9 +117,9 @@ class FilesAway(Unavailable):
 class NoSpace(PortalError):
     status = 507
     slug = "no-space"
-    title = "There is no space left"
+    title = "No space left"
 
 
 class QuotaExceeded(NoSpace):
     slug = "quota-exceeded"
-    title = "Your quota is used up"
+    title = "Quota exceeded"

@@ -6,7 +6,7 @@ from portal.errors.base import Forbidden, PortalError
 class LoginRequired(PortalError):
     status = 401
     slug = "login-required"
-    title = "Please log in"
+    title = "Login required"
 
 
 class InvalidToken(LoginRequired):
@@ -22,7 +22,7 @@ class InvalidToken(LoginRequired):
 class WrongCredentials(PortalError):
     status = 401
     slug = "wrong-credentials"
-    title = "The username or the password is wrong"
+    title = "Wrong username or password"
 
 
 class AccountLocked(WrongCredentials):
@@ -36,10 +36,10 @@ class AccountLocked(WrongCredentials):
 
 
 class AccountDisabled(AccountLocked):
-    title = "This account is switched off"
+    title = "This account is disabled"
 
     def __init__(self, *, password_was_right: bool = False) -> None:
-        super().__init__("This account is switched off; ask your administrators.")
+        super().__init__("This account is disabled. Ask your administrators.")
         self.password_was_right = password_was_right
 
 
@@ -49,24 +49,24 @@ class PasswordExpired(WrongCredentials):
 
 class WrongCode(WrongCredentials):
     slug = "wrong-code"
-    title = "The code isn't right"
+    title = "Wrong code"
 
 
 class PasswordRequired(PortalError):
     status = 403
     slug = "password-required"
-    title = "Please enter your password again"
+    title = "Enter your password again"
 
 
 class EnrolmentRequired(PortalError):
     status = 403
     slug = "second-factor-enrolment-required"
-    title = "Please set up a second factor first"
+    title = "Set up a second factor first"
 
 
 class InsufficientScope(Forbidden):
     slug = "insufficient-scope"
-    title = "This access token may not do this"
+    title = "Access token lacks permission"
 
     def __init__(self, scope: str) -> None:
         challenge = f'Bearer error="insufficient_scope", scope="{scope}"'
@@ -85,6 +85,6 @@ class TooManyAttempts(PortalError):
         minutes = max(1, -(-retry_after_s // 60))
         wait = "a minute" if minutes == 1 else f"{minutes} minutes"
         super().__init__(
-            f"There were too many failed logins. Please try again in {wait}.",
+            f"Too many failed logins. Try again in {wait}.",
             headers={"Retry-After": str(retry_after_s)},
         )

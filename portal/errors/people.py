@@ -5,7 +5,7 @@ from portal.errors.base import Conflict, FieldError, Unavailable
 
 class LastAdmin(Conflict):
     slug = "last-admin"
-    title = "This would leave the portal without an administrator"
+    title = "The last administrator can't be removed"
 
 
 class HomeProblem(Conflict):
@@ -17,7 +17,7 @@ class LimitReached(Conflict):
     """A limit on the number of something is reached. `what` names it: sessions or jobs."""
 
     slug = "limit-reached"
-    title = "You have as many as you may"
+    title = "Limit reached"
 
     def __init__(self, what: str, detail: str) -> None:
         super().__init__(detail, errors=[FieldError(what, detail)])
@@ -25,12 +25,12 @@ class LimitReached(Conflict):
 
 class DirectoryReadOnly(Conflict):
     slug = "directory-read-only"
-    title = "This can't be done in this directory"
+    title = "Not supported by this directory"
 
 
 class DirectoryChanged(Conflict):
     slug = "directory-changed"
-    title = "Somebody else has changed this meanwhile"
+    title = "This was changed by another user"
 
 
 class EditConflict(DirectoryChanged):
@@ -46,8 +46,8 @@ class DirectoryUnavailable(Unavailable):
     def __init__(self, cause: str) -> None:
         self.cause = cause
         super().__init__(
-            "The directory that checks passwords can't be used at the moment. "
-            "Your password is not the problem. Please try again in a few minutes.",
+            "The directory that checks passwords is temporarily unavailable. Your "
+            "password is not the problem. Try again in a few minutes.",
             headers={"Retry-After": "30"},
         )
 
@@ -56,4 +56,4 @@ class DirectoryUnfinished(Unavailable):
     """The directory stopped answering in the middle of a change; `detail` describes the state."""
 
     slug = "directory-unfinished"
-    title = "The directory may have made only a part of this change"
+    title = "The change may be incomplete"

@@ -13,7 +13,7 @@ from tests.browser.chromium import window
 from tests.live import Live
 
 LogIn = Callable[[Page, str], None]
-GONE = re.compile("switched off|locked|disabled")
+GONE = re.compile("locked|disabled")
 NEWS = "Maintenance on Monday"
 PARTS = ("Database", "Directory", "Slurm", "Slurm's accounting", "JupyterHub", "Front door")
 

@@ -159,7 +159,7 @@ def go_on_after_the_login_has_ended(portal: Live, page: Page) -> None:
     page.keyboard.press("Escape")
     password.fill("not the password")
     page.keyboard.press("Enter")
-    expect(dialog.get_by_role("alert")).to_contain_text("is wrong")
+    expect(dialog.get_by_role("alert")).to_contain_text("Wrong username or password")
     password.fill(portal.users[CAROL])
     page.keyboard.press("Enter")
     expect(dialog).to_have_count(0)

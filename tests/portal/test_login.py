@@ -65,7 +65,7 @@ async def test_a_dn_template_needs_no_search(run_portal: RunPortal) -> None:
 async def test_a_username_that_names_nobody_is_refused(browser: Browser, username: str) -> None:
     answer = await browser.login(username)
     assert (answer.status, answer.slug) == (401, "wrong-credentials")
-    assert answer.body["detail"] == "The username or the password is wrong"
+    assert answer.body["detail"] == "Wrong username or password"
     assert "Set-Cookie" not in answer.headers
 
 
@@ -155,7 +155,7 @@ async def test_a_password_that_no_directory_takes_is_a_wrong_one(
             answers = [await browser.login(name, password) for _ in range(4)]
             assert [answer.status for answer in answers] == [401, 401, 401, 429]
             assert answers[0].slug == "wrong-credentials"
-            assert answers[0].body["detail"] == "The username or the password is wrong"
+            assert answers[0].body["detail"] == "Wrong username or password"
 
 
 @pytest.mark.parametrize("password", UNUSABLE)

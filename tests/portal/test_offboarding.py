@@ -91,10 +91,10 @@ async def test_nothing_works_at_the_next_request(
         assert hub.forgotten == ["bob"]
         again = await bob.login("bob")
         assert again.status == 401, "the directory refuses it first"
-        assert "switched off" in again.body["detail"], "he has logged in from here before"
+        assert "disabled" in again.body["detail"], "he has logged in from here before"
         async with here.browser() as other:
             stranger = await other.login("bob")
-        assert stranger.body["detail"] == "The username or the password is wrong"
+        assert stranger.body["detail"] == "Wrong username or password"
 
         assert (await enable(carol, "bob")).body["disabled_at"] is None
         person = await until(carol, "bob", lambda one: not one["directory_wants"])

@@ -246,7 +246,7 @@ async def test_what_could_not_be_written_is_not_waited_for(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def full(*_: Any) -> Any:
-        raise LimitReached("sessions", "You have as many as you may.")
+        raise LimitReached("sessions", "Limit reached.")
 
     for service, path in ((sessions, "/sessions"), (jobs, "/jobs")):
         monkeypatch.setattr(service, "_insert", full)

@@ -6,15 +6,15 @@ const refused = (title: string, slug = 'wrong-credentials') =>
 
 describe('a password given again', () => {
   it('is wrong when the portal says so', () => {
-    expect(wrongPassword(refused('The username or the password is wrong'))).toMatch(
+    expect(wrongPassword(refused('Wrong username or password'))).toMatch(
       /not your pass/,
     );
   });
 
   it('isn’t blamed for an account that is closed, or for anything else', () => {
-    expect(wrongPassword(refused('This account is switched off'))).toBeUndefined();
+    expect(wrongPassword(refused('This account is disabled'))).toBeUndefined();
     expect(wrongPassword(refused('This account is locked'))).toBeUndefined();
-    expect(wrongPassword(refused('Please log in', 'login-required'))).toBeUndefined();
+    expect(wrongPassword(refused('Login required', 'login-required'))).toBeUndefined();
     expect(wrongPassword(new TypeError('network'))).toBeUndefined();
   });
 });

@@ -89,7 +89,7 @@ export function sentence(error: unknown): string {
  * be locked or switched off, and say so. */
 export function wrongPassword(error: unknown): string | undefined {
   if (!(error instanceof ApiError) || error.slug !== 'wrong-credentials') return undefined;
-  const typed = error.more.title === 'The username or the password is wrong';
+  const typed = error.more.title === 'Wrong username or password';
   return typed ? t`This is not your password.` : undefined;
 }
 
