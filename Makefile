@@ -15,7 +15,8 @@ export PORTAL_TEST_SKIPS ?= fail
 
 .PHONY: help demo up down status credentials state prepare prepare-checks prepare-parts prepare-tests \
 	images test lint test-unit test-portal test-cluster test-browser test-install test-compose test-vm \
-	test-more test-all test-frontend bench api lock clean python wheel screenshots pictures docs
+	test-more test-all test-frontend bench api lock clean python wheel screenshots pictures docs \
+	dev hooks lint-quick
 
 help:            ## what can be made
 	@sed -n 's/^\([a-z-]*\): .*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -25,6 +26,12 @@ demo: prepare    ## raise the demo cluster and do the main job before your eyes
 
 up: prepare      ## raise the demo cluster only
 	@$(CLUSTER) up
+
+dev: prepare-checks up  ## develop on the demo cluster: changes take effect as they are saved
+	@$(PYTHON) -m cluster.dev --state-root $(STATE)
+
+hooks:           ## git hooks that check commits: quick lint, and the subject
+	@git config core.hooksPath .githooks
 
 down:            ## stop the demo cluster; what it had outside its state folder is gone
 	@$(CLUSTER) down
@@ -98,6 +105,11 @@ lint: prepare-checks          ## ruff, mypy, import-linter, wording, Biome, tsc,
 	@$(DEV)/python -m tests.readability
 	@$(DEV)/python -m portal openapi | diff -u openapi.json - || { echo "openapi.json is stale: make api"; exit 1; }
 	@$(NPM) run lint && $(NPM) run typecheck && $(NPM) run api:check
+
+lint-quick:      # the pre-commit hook: seconds, needs only what prepare-checks made
+	@$(DEV)/ruff check -q . && $(DEV)/ruff format -q --check .
+	@$(DEV)/python -m tests.readability
+	@$(NPM) run -s lint:quick
 
 docs: prepare-checks          ## the documentation as a site; a link that leads nowhere is an error
 	@$(STATE)/docs/bin/sphinx-build --quiet --fail-on-warning --keep-going -d $(STATE)/docs-cache \

@@ -26,7 +26,20 @@ function fetchAppEarly(): Plugin {
   };
 }
 
+/** Paths that a running portal answers; `make dev` sets its address. */
+const FORWARDED = ['/api', '/hub', '/tensorboard'];
+
+/** Vite's proxy to a portal. The portal accepts changes from its own origin only. */
+function forwardTo(portal: string | undefined) {
+  if (portal === undefined) return {};
+  const headers = { Origin: portal };
+  return Object.fromEntries(
+    FORWARDED.map((path) => [path, { target: portal, changeOrigin: true, headers }]),
+  );
+}
+
 export default defineConfig({
+  server: { host: '127.0.0.1', proxy: forwardTo(process.env.PORTAL_URL) },
   plugins: [
     // English stays in the code, beside its use, so no English catalog is fetched
     lingui({
