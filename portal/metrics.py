@@ -49,13 +49,16 @@ class Edge:
         labels = (label,) if label else ()
         self._seconds = Histogram(
             f"portal_{name}_seconds",
-            f"Time until {about} had answered, or had not",
+            f"Response time of {about}, including failures",
             labels,
             buckets=buckets,
             registry=registry,
         )
         self._failures = Counter(
-            f"portal_{name}_failures", f"No answer of {about}", labels, registry=registry
+            f"portal_{name}_failures",
+            f"Requests without a response from {about}",
+            labels,
+            registry=registry,
         )
         self._labelled = label is not None
 
@@ -105,20 +108,20 @@ class Metrics:
         registry = self.registry
         self.requests = Counter(
             "portal_requests",
-            "HTTP requests answered",
+            "HTTP requests",
             ("method", "route", "status"),
             registry=registry,
         )
         self.seconds = Histogram(
             "portal_request_seconds",
-            "Time until an answer was complete",
+            "Time until the response was complete",
             ("route",),
             buckets=REQUEST_BUCKETS,
             registry=registry,
         )
         self.errors = Counter(
             "portal_errors",
-            "Answers with a status of 500 or more, by the type of their problem document",
+            "Responses with status 500 or higher, by problem type",
             ("type",),
             registry=registry,
         )
@@ -127,68 +130,71 @@ class Metrics:
         registry = self.registry
         self.leads = Gauge(
             "portal_leads",
-            "Whether this portal acts: 0 for one that stands by",
+            "1 if this portal is the leader, 0 if it is on standby",
             registry=registry,
         )
         self.jobs = Gauge(
             "portal_jobs",
-            "Sessions, jobs and tensorboards that have not ended",
+            "Sessions, jobs and TensorBoards that have not ended",
             ("kind", "state"),
             registry=registry,
         )
         self.jobs_ended = Counter(
             "portal_jobs_ended",
-            "Sessions, jobs and tensorboards seen to end",
+            "Sessions, jobs and TensorBoards that have ended",
             ("kind", "outcome"),
             registry=registry,
         )
         self.queue_wait = Histogram(
             "portal_queue_wait_seconds",
-            "Time from Slurm's taking a job to its start",
+            "Time from submission to Slurm until the job starts",
             ("kind",),
             buckets=WAIT_BUCKETS,
             registry=registry,
         )
         self.spawn = Histogram(
             "portal_spawn_seconds",
-            "Time from the wish for a session to its server's answer, less the wait in the queue",
+            (
+                "Time from the request for a session until its server responds, without the time "
+                "in the queue"
+            ),
             buckets=SPAWN_BUCKETS,
             registry=registry,
         )
         self.round = Histogram(
             "portal_reconcile_seconds",
-            "Time of one round of the reconcile loop",
+            "Duration of one round of the reconcile loop",
             buckets=EDGE_BUCKETS,
             registry=registry,
         )
         self.background_failures = Counter(
             "portal_background_failures",
-            "Loops that ended by a fault, and acts of theirs that will be tried again",
+            "Background loops that failed, and actions in them that will be retried",
             ("task",),
             registry=registry,
         )
 
     def _create_edge_metrics(self) -> None:
         registry = self.registry
-        self.slurm = Edge(registry, "slurm", "a command of Slurm's", "command", SLURM_BUCKETS)
+        self.slurm = Edge(registry, "slurm", "a Slurm command", "command", SLURM_BUCKETS)
         self.launcher = Edge(registry, "launcher", "a launcher", "operation", LAUNCHER_BUCKETS)
         self.directory = Edge(registry, "directory", "a directory server", "server")
         self.hub = Edge(registry, "hub", "JupyterHub", "method")
-        self.proxy = Edge(registry, "proxy", "a TensorBoard (the head of its answer)")
+        self.proxy = Edge(registry, "proxy", "a TensorBoard (response headers)")
         self.proxy_open = Gauge(
-            "portal_proxy_open", "Answers of TensorBoards on their way", registry=registry
+            "portal_proxy_open", "TensorBoard responses being proxied", registry=registry
         )
         self.proxy_bytes = Counter(
-            "portal_proxy_bytes", "Bytes of TensorBoards' answers passed on", registry=registry
+            "portal_proxy_bytes", "Bytes of TensorBoard responses proxied", registry=registry
         )
         self.slurm_stale = Gauge(
             "portal_slurm_stale_seconds",
-            "Since when Slurm's word is an old one; 0 while it answers",
+            "Age of the last data from Slurm; 0 while Slurm responds",
             registry=registry,
         )
         self.part_up = Gauge(
             "portal_part_up",
-            "Whether a part that the portal works with is well, as the status page has it",
+            "1 if the component works, as shown on Admin > Status",
             ("part", "name"),
             registry=registry,
         )

@@ -133,5 +133,5 @@ def _find_environment(parts: AppContext, name: str) -> Environment:
     """
     found = parts.catalog.environments.get(name)
     if found is None:
-        raise NotFound("There is no environment of this name.")
+        raise NotFound("There is no environment with this name.")
     return found

@@ -71,7 +71,7 @@ class KeyedTasks:
         try:
             await act()
         except (SpawnerError, HubError, PortalError) as error:
-            log.warning("will try again", act=key, error=str(error)[:300])
+            log.warning("action failed, will retry", act=key, error=str(error)[:300])
             self._get_failure_counter(key).inc()
         self._ended()
 
@@ -82,7 +82,7 @@ class KeyedTasks:
         self._running.pop(key, None)
         fault = None if task.cancelled() else task.exception()
         if fault is not None:
-            log.error("an act ended by a fault", act=key, exc_info=fault)
+            log.error("action failed unexpectedly", act=key, exc_info=fault)
             self._get_failure_counter(key).inc()
             self._ended()
 

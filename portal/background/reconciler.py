@@ -53,13 +53,16 @@ AT_ONCE = 100  # rows per transaction, during which the event loop is blocked
 SUBMIT_PATIENCE = timedelta(seconds=60)  # longer than a submitting request can take
 _JOBS = Job.metadata.tables[Job.__tablename__]
 
-DIED = "TensorBoard ended by itself, perhaps for lack of memory. You can start it again."
+DIED = (
+    "TensorBoard stopped unexpectedly, possibly because it ran out of memory. You can start "
+    "it again."
+)
 
 
 def _mark_waiting_for_hub(session: Session) -> None:
     if session.ready_at is None:
-        session.reason = "JupyterHub does not answer at the moment."
-        session.advice = "This goes on by itself when it is back."
+        session.reason = "JupyterHub is not responding."
+        session.advice = "The start continues automatically when it is back."
 
 
 class Reconcile:
@@ -206,7 +209,7 @@ class Reconcile:
         If it runs somewhere nevertheless, the script's claim ends the second copy.
         """
         self._watched.again[job.id] += job.job_id is not None
-        log.warning("a job is submitted again", job=job.id, slurm=job.job_id)
+        log.warning("resubmitting a job", job=job.id, slurm=job.job_id)
         await jobs.submit_again(self.parts, job.id, lost=job.job_id)
 
     async def _end_surplus(self, job: BatchJob) -> None:
@@ -223,7 +226,7 @@ class Reconcile:
     async def _cancel(self, job: Job, job_ids: set[int]) -> None:
         """Cancel copies of a job that Slurm should not have."""
         for job_id in job_ids:
-            log.warning("a second copy of a job is cancelled", job=job.id, slurm=job_id)
+            log.warning("cancelling a duplicate job", job=job.id, slurm=job_id)
             with suppress(JobNotFound):
                 async with self._cancels:
                     await self.parts.fence()
@@ -263,7 +266,7 @@ class Reconcile:
         try:
             await launch.submit_session(self.parts, session)
         except SpawnerError as error:
-            log.warning("submitting again failed", job=session.id, error=error.message)
+            log.warning("resubmitting failed", job=session.id, error=error.message)
 
     async def _adopt(self, session: Session) -> None:
         """Request the named server from the hub, which then requests it from the portal."""
@@ -347,11 +350,13 @@ class Reconcile:
             await tensorboards.outlive(self.parts, board, now)
         elif board.state is not TensorboardState.RUNNING:
             if board.started_at and now - board.started_at > tensorboards.START_PATIENCE:
-                await tensorboards.failed(self.parts, board, "TensorBoard did not come up in time.")
+                await tensorboards.failed(self.parts, board, "TensorBoard did not start in time.")
         elif tensorboards.is_silent(self.parts, board, now):
             await tensorboards.failed(self.parts, board, DIED)
         elif board.last_request_at and now - board.last_request_at > idle:
-            await tensorboards.ended(self.parts, board, "Nobody looked at it for a while.")
+            await tensorboards.ended(
+                self.parts, board, "It was stopped because it was not used for a while."
+            )
 
     async def _start_board(self, board: Tensorboard) -> None:
         try:

@@ -399,9 +399,9 @@ async def mail(settings: Settings) -> CheckResult:
 def _mail_advice(cause: str) -> str:
     if "certificate" in cause:
         return "Let smtp_ca_file name the CA, and smtp_host the name in the server's certificate."
-    if "let us in" in cause:
+    if "refused the login" in cause:
         return "Look at smtp_user and smtp_password_file."
-    if "our sender" in cause:
+    if "refused the sender address" in cause:
         return "Look at smtp_from: the server must take it from this machine or account."
     return "Look at smtp_host, smtp_port and smtp_tls, and whether the server runs."
 

@@ -21,5 +21,5 @@ def read_cursor(text: str) -> tuple[datetime, str]:
     try:
         return checked_time(datetime.fromisoformat(timestamp)), row_id
     except ValueError as error:
-        bad = FieldError("cursor", "This is not the cursor of a page.")
+        bad = FieldError("cursor", "This page cursor is invalid.")
         raise invalid_input([bad]) from error

@@ -433,7 +433,7 @@ class Launcher:
             if "already completing or completed" not in stderr and "Invalid job id" not in stderr:
                 raise
         if "Invalid job id" in stderr:
-            raise Refused("NotFound", "Slurm has no such job any more.", stderr)
+            raise Refused("NotFound", "Slurm no longer has this job.", stderr)
         return {}
 
     def op_step(self, request: Request) -> Result:

@@ -250,7 +250,7 @@ class Slurm:
     @staticmethod
     def _check_change(answer: CommandResult) -> None:
         if _NO_SUCH_JOB.search(answer.stderr):
-            raise JobNotFound("Slurm has no such job any more.", answer.stderr)
+            raise JobNotFound("Slurm no longer has this job.", answer.stderr)
         if answer.code != 0 or re.search(r"\berror\b", answer.stderr):
             raise to_error(answer.stderr)
 

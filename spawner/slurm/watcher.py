@@ -363,7 +363,7 @@ class Watcher:
             try:
                 jobs = await self._slurm.accounting(since, ids if certain else None)
             except SlurmError as error:
-                log.warning("accounting is not known: %s %s", error.message, error.stderr[:300])
+                log.warning("cannot read accounting: %s %s", error.message, error.stderr[:300])
             version = self._ledger.version
             self._ledger.accounting(asked, jobs, self._now(), current=current)
             if version != self._ledger.version:

@@ -104,7 +104,7 @@ def share_with_bob(page: Page, alices: BrowserContext, log_in: LogIn, board_url:
     dialog = page.get_by_role("dialog")
     dialog.get_by_label("User name").fill("nobody-of-this-name")
     dialog.get_by_role("button", name="Share", exact=True).click()
-    expect(dialog.get_by_text("There is nobody of this user name.")).to_be_visible()
+    expect(dialog.get_by_text("There is no user with this username.")).to_be_visible()
     dialog.get_by_label("User name").fill("bob")
     dialog.get_by_role("button", name="Share", exact=True).click()
     expect(dialog.get_by_role("listitem").filter(has_text="bob")).to_be_visible()

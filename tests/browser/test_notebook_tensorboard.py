@@ -71,7 +71,7 @@ def test_a_cell_shows_the_sessions_tensorboard(
     expect(dashboard).to_contain_text("No dashboards are active", timeout=STARTS_MS)
 
     jl.run_cell(lab, "%tensorboard --logdir /nowhere/\x07")
-    expect(caption.last).to_contain_text("Give a folder's whole path")
+    expect(caption.last).to_contain_text("Enter the folder's full path")
 
 
 def test_a_saved_notebook_holds_no_address(

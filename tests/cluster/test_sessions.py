@@ -158,7 +158,7 @@ async def test_a_tensorboard_that_was_killed_is_seen_and_started_again(
     async with asyncio.timeout(PATIENCE_S):
         while (board := await _board(alice, running))["state"] == "running":
             await asyncio.sleep(0.5)
-    assert (board["state"], "ended by itself" in board["reason"]) == ("failed", True)
+    assert (board["state"], "stopped unexpectedly" in board["reason"]) == ("failed", True)
     again = await alice.wait_tensorboard(running["id"])
     assert len(await _scalars(alice, again)) == 5
 

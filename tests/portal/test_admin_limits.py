@@ -125,7 +125,7 @@ async def test_more_than_the_limit_is_refused_with_the_field(world: World) -> No
 async def test_where_no_environment_has_a_kernel_no_session_begins(world: World) -> None:
     refused = await start(world, who="bob")
     assert (refused.status, refused.slug) == (422, "slurm-rejected")
-    assert refused.body["detail"].startswith("No environment with a kernel can be used here now.")
+    assert refused.body["detail"].startswith("No environment with a kernel is available now.")
     assert (await world.ask("GET", "/sessions", who="bob")).body["items"] == []
 
 

@@ -129,7 +129,7 @@ async def test_limits_that_the_forecast_can_not_see(world: World, job: Any, seen
     ("fault", "slug", "words"),
     [
         (Unreachable("No."), "slurm-unreachable", "Slurm does not answer"),
-        (LauncherUnavailable("No."), "launcher-unavailable", "could not ask Slurm for you"),
+        (LauncherUnavailable("No."), "launcher-unavailable", "could not query Slurm for you"),
     ],
 )
 async def test_without_an_answer_it_says_that_starting_can_be_tried(
@@ -142,7 +142,7 @@ async def test_without_an_answer_it_says_that_starting_can_be_tried(
     answer = await world.ask("POST", "/estimates", {"resources": BIG})
     assert (answer.status, answer.slug) == (503, slug)
     assert words in answer.body["detail"]
-    assert "no forecast at the moment. You can try to start this" in answer.body["detail"]
+    assert "no forecast is available. You can still submit this" in answer.body["detail"]
 
 
 async def test_an_answer_is_kept_and_is_its_owners(world: World) -> None:

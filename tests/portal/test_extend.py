@@ -181,9 +181,9 @@ START = datetime(2026, 11, 22, tzinfo=UTC)
     [
         ({}, {}, 120, None),
         ({"session_extend_minutes": 30}, {}, 30, None),
-        ({"session_extend_minutes": 0}, {}, 0, "can't be given more time here"),
+        ({"session_extend_minutes": 0}, {}, 0, "can't be extended on this portal"),
         ({"session_max_hours": 2.5}, {}, 30, None),
-        ({"session_max_hours": 2}, {}, 0, "Sessions last at most 2 hours here"),
+        ({"session_max_hours": 2}, {}, 0, "Sessions can run for at most 2 hours"),
         ({}, {"resources": {"partition": "gpu"}}, 240, None),
         ({}, {"resources": {}}, 120, None),
         ({}, {"resources": {"partition": "gone"}}, 240, None),
@@ -254,7 +254,7 @@ class TestExtend:
     async def test_more_than_the_site_allows_at_once(self, session: Extending) -> None:
         answer = await session.extend(241)
         assert (answer.status, answer.slug) == (422, "invalid-input")
-        assert "At most 4 hours" in answer.body["errors"][0]["message"]
+        assert "at most 4 hours" in answer.body["errors"][0]["message"]
 
     async def test_limits_of_account_and_qos_hold_though_slurm_would_not_mind(
         self, session: Extending
@@ -289,9 +289,9 @@ class TestExtend:
         self, session: Extending
     ) -> None:
         for refusal, status, words in (
-            (Unreachable("away"), 503, "Look at the time left"),
+            (Unreachable("away"), 503, "Check the remaining time"),
             (Rejected("x", "Slurm does not let you do that.", "Ask."), 422, "not let you do that"),
-            (JobNotFound("gone"), 409, "has ended meanwhile"),
+            (JobNotFound("gone"), 409, "has already ended"),
         ):
             session.slurm.refusal = refusal
             answer = await session.extend()

@@ -64,7 +64,7 @@ async def test_several_are_cancelled_and_the_others_named(world: World) -> None:
     done = await many(world, "cancel", ids=asked)
     assert sorted(done["done"]) == sorted([one["id"], two["id"]])
     assert {left["id"]: left["message"] for left in done["refused"]} == {
-        ended: "This job has ended already: it reached its time limit.",
+        ended: "This job has already ended: it reached its time limit.",
         theirs["id"]: bulk.NOT_YOURS,
         "none": bulk.NOT_YOURS,
     }

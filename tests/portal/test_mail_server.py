@@ -30,7 +30,7 @@ async def test_what_is_deferred_is_tried_again_later_each_time(world: World) -> 
     for _ in range(3):
         assert await world.look(now)
         (mail,) = await world.mails()
-        assert mail.problem == "It doesn't take the address: 451 come again later"
+        assert mail.problem == "The server refused the recipient address: 451 come again later"
         assert mail.next_try_at is not None
         assert mail.next_try_at > now
         now = mail.next_try_at
@@ -54,7 +54,7 @@ async def test_what_can_never_arrive_is_given_up(world: World) -> None:
     assert await world.look(now)
     (mail,) = await world.mails()
     assert (mail.next_try_at, mail.sent_at) == (None, None)
-    assert mail.problem == "It doesn't take the address: 550 5.1.1 no such mailbox"
+    assert mail.problem == "The server refused the recipient address: 550 5.1.1 no such mailbox"
     world.server.mood = "serves nobody"
     await world.add(**ended())
     assert not await world.look(now + 2 * MINUTE)
@@ -85,7 +85,7 @@ async def test_a_server_that_serves_nobody_is_not_the_letters_fault(world: World
     for world.server.mood in moods:
         assert not await world.look(now)
         (mail,) = await world.mails()
-        assert (mail.problem or "").startswith("It doesn't serve us: 55")
+        assert (mail.problem or "").startswith("The server refused the connection: 55")
         assert world.post.smtp.trouble is not None
         assert mail.next_try_at is not None
         now = mail.next_try_at
@@ -158,11 +158,14 @@ async def test_portal_check_tries_the_server_and_says_what_to_do(
         assert "smtp_ca_file" in (await check.mail(stranger)).advice
         server.mood = "lets nobody in"
         shut = await check.mail(settings)
-        assert (shut.problem, "smtp_user" in shut.advice) == ("It doesn't let us in: no", True)
+        assert (shut.problem, "smtp_user" in shut.advice) == (
+            "The server refused the login: no",
+            True,
+        )
         assert server.letters == []
     async with mail_server() as plain:
         bare = await check.mail(checked(make_settings, plain.port, certificate))
-        assert bare.problem == "It offers no STARTTLS."
+        assert bare.problem == "The server does not offer STARTTLS."
     gone = await check.mail(make_settings(**smtp_settings(free_port())))
     assert gone.problem is not None
     assert "smtp_host" in gone.advice
@@ -190,7 +193,7 @@ async def test_a_letter_goes_by_tls_as_the_portals_account(
             state, message = await _status(portal)
             assert (state, message.partition(".")[0]) == (
                 ComponentState.FAILING,
-                "It doesn't let us in: no",
+                "The server refused the login: no",
             )
 
 

@@ -200,10 +200,10 @@ class TestAPerson:
 
     async def test_names_that_cannot_be_shared_with(self, world: World) -> None:
         for name, says in (
-            ("alice", "It is yours already."),
-            ("nobody-here", "There is nobody of this user name. Check how it is written."),
-            ("Ä b", "This is no user name."),
-            ("x" * 33, "This is no user name."),
+            ("alice", "You already own this."),
+            ("nobody-here", "There is no user with this username. Check the spelling."),
+            ("Ä b", "This is not a valid username."),
+            ("x" * 33, "This is not a valid username."),
         ):
             answer = await world.share(name)
             assert answer.status == 422, name
@@ -256,7 +256,10 @@ class TestAGroup:
             answer = await world.share(f"groups/{name}")
             assert answer.status == 422, name
             (error,) = answer.body["errors"]
-            assert (error["field"], "in no group" in error["message"]) == ("group", True)
+            assert (error["field"], "not a member of this group" in error["message"]) == (
+                "group",
+                True,
+            )
 
     async def test_a_name_with_a_slash(self, world: World) -> None:
         await world.put_in_group("alice", "lab/one two", utcnow())

@@ -74,7 +74,7 @@ def cursor(event: AuditEvent) -> str:
 def read_cursor(text: str) -> int:
     """Parse a cursor that `cursor` wrote. Raises InvalidInput."""
     if not (text.isascii() and text.isdigit() and len(text) <= 18):
-        raise invalid_input([FieldError("cursor", "This is not the cursor of a page.")])
+        raise invalid_input([FieldError("cursor", "This page cursor is invalid.")])
     return int(text)
 
 

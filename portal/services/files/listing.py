@@ -24,7 +24,7 @@ MAX_TEXT_BYTES = 512 << 10
 MAX_NOTEBOOK_BYTES = 8 << 20
 MAX_IMAGE_BYTES = 16 << 20
 MAGIC_BYTES = 16
-BAD_CURSOR = "This is not the cursor of a page."
+BAD_CURSOR = "This page cursor is invalid."
 
 
 @dataclass(frozen=True)

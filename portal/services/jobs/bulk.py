@@ -28,7 +28,7 @@ log = structlog.get_logger(__name__)
 AT_ONCE = 500
 MOST_COMPARED = 8
 READ_WITHIN_S = 4.0
-NOT_YOURS = "There is no such job of yours."
+NOT_YOURS = "Job not found."
 _JOBS = Job.metadata.tables[Job.__tablename__]
 
 
@@ -207,7 +207,7 @@ async def _read_logged(
     try:
         read = await parts.agents.scalars(user.username, folders, READ_WITHIN_S)
     except SpawnerError as error:
-        log.info("compared runs' values are not known", error=error.message)
-        problem = f"What these runs have logged can't be read at the moment. {error.message}"
+        log.info("cannot read the values of compared runs", error=error.message)
+        problem = f"The logged values of these runs can't be read. {error.message}"
         return {}, problem
     return {job.id: metrics for job, metrics in zip(begun, read, strict=False)}, None

@@ -32,17 +32,17 @@ MOST_ALTERNATIVES = 3
 NOW = timedelta(seconds=60)
 MEANINGFUL = timedelta(minutes=1)  # an alternative must start earlier by more than this
 
-STARTS_NOW = "There is room for this now."
+STARTS_NOW = "Enough resources are free now."
 FORECAST = (
-    "Slurm's forecast, from the time limits of what runs and waits. It comes true earlier when "
-    "jobs end before their limit, and later when jobs of higher priority come."
+    "Slurm's forecast, based on the time limits of running and waiting jobs. The job may start "
+    "earlier if jobs end before their limit, or later if jobs with higher priority are submitted."
 )
 NO_NODE = "no-such-node"
-NO_FORECAST = "Slurm can't say when this would start."
-AWAY = "{why}, so there is no forecast at the moment. You can try to start this all the same."
+NO_FORECAST = "Slurm can't estimate when this would start."
+AWAY = "{why}, so no forecast is available. You can still submit this."
 LIMITED = (
-    "Jobs of your account are waiting because of a limit ({limits}). The forecast doesn't know "
-    "such limits: this may start later."
+    "Jobs in your account are waiting because of a limit ({limits}). The forecast does not "
+    "include such limits, so this may start later."
 )
 
 
@@ -104,7 +104,7 @@ def _explain(
         case Unreachable():
             return SlurmUnreachable(AWAY.format(why="Slurm does not answer"))
         case LauncherUnavailable():
-            return LauncherProblem(AWAY.format(why="The portal could not ask Slurm for you"))
+            return LauncherProblem(AWAY.format(why="The portal could not query Slurm for you"))
     return launch.explained_submission(parts, user.username, resources, error)
 
 

@@ -96,7 +96,7 @@ class Outside:
         try:
             found = await self._parts.watcher.history(max(since, now - LONGEST_LOOK_BACK))
         except SlurmError as error:
-            log.warning("accounting is not known", error=error.message)
+            log.warning("cannot read accounting", error=error.message)
             return
         identified = [info for info in found if _to_key(info) is not None]
         foreign = await self._find_foreign(identified)
@@ -187,9 +187,7 @@ class Outside:
             try:
                 await db.commit()
             except IntegrityError as error:
-                log.warning(
-                    "jobs from outside are taken in at a later round", error=str(error)[:200]
-                )
+                log.warning("external jobs are recorded in a later round", error=str(error)[:200])
                 self._processed_at = None
                 return False
         for user_id in {row.user_id for row in rows}:

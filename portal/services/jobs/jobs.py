@@ -32,7 +32,7 @@ from spawner.slurm.model import Outcome
 log = structlog.get_logger(__name__)
 
 ANSWER_WITHIN_S = 20.0  # a request that submits is answered within this time, whatever Slurm does
-WAITS = "Slurm does not answer at the moment. The job is kept, and submitted when it does."
+WAITS = "Slurm is not responding. The job is saved and will be submitted when Slurm is back."
 
 
 async def create(
@@ -176,7 +176,7 @@ async def submit_again(parts: AppContext, job_id: str, lost: int | None = None) 
             job.reason, job.advice = why.detail, None
 
         await change(parts.db, BatchJob, job_id, refuse)
-        log.warning("a kept job was refused", job=job_id, error=error.message)
+        log.warning("a saved job was refused", job=job_id, error=error.message)
     finally:
         parts.changes.notify(row.user_id, row.id)
 
@@ -207,7 +207,7 @@ async def get(parts: AppContext, user: User, job_id: str) -> BatchJob:
     async with parts.db.session() as db:
         job = await db.get(BatchJob, job_id)
     if job is None or job.user_id != user.id or job.removed_at is not None:
-        raise NotFound("There is no such job of yours.")
+        raise NotFound("Job not found.")
     return job
 
 
@@ -224,7 +224,7 @@ async def with_script(parts: AppContext, job: BatchJob) -> BatchJob:
     async with parts.db.session() as db:
         found = await db.get(BatchJob, job.id, options=_LONG_COLUMNS)
     if found is None:
-        raise NotFound("There is no such job of yours.")
+        raise NotFound("Job not found.")
     return found
 
 
@@ -242,8 +242,8 @@ _OUTCOME_TEXTS = {
 
 def has_ended(outcome: Outcome | None) -> str:
     """Return the reason why an ended job cannot be cancelled."""
-    text = _OUTCOME_TEXTS.get(outcome, "it is over") if outcome else "it is over"
-    return f"This job has ended already: {text}."
+    text = _OUTCOME_TEXTS.get(outcome, "it has finished") if outcome else "it has finished"
+    return f"This job has already ended: {text}."
 
 
 NOT_ENDED = "This job has not ended yet. Cancel it first."

@@ -180,5 +180,5 @@ def _parse_cursor(order: JobOrder, text: str) -> tuple[Any, str]:
         return paging.read_cursor(text)
     row_id, divided, name = text.partition("~")
     if not divided:
-        raise invalid_input([FieldError("cursor", "This is not the cursor of a page.")])
+        raise invalid_input([FieldError("cursor", "This page cursor is invalid.")])
     return name, row_id

@@ -64,7 +64,7 @@ def template(parts: AppContext, name: str) -> Template:
     """Return the template of this name. Raises NotFound."""
     found = parts.catalog.templates.get(name)
     if found is None:
-        raise NotFound("There is no template of this name.")
+        raise NotFound("There is no template with this name.")
     return found
 
 
@@ -76,7 +76,7 @@ def availability_of(parts: AppContext, template: Template) -> tuple[bool, str | 
         return True, None
     environment = parts.catalog.environments.get(template.environment)
     if environment is None:
-        return False, f"Its environment, {template.environment}, is not in this site's catalog."
+        return False, f"Its environment, {template.environment}, is not in the catalog."
     return availability(parts, environment)
 
 
@@ -151,7 +151,7 @@ def _find_form_environment(
         return None
     found = parts.catalog.environments.get(name)
     if found is None:
-        raise invalid_input([FieldError("environment", "There is no environment of this name.")])
+        raise invalid_input([FieldError("environment", "There is no environment with this name.")])
     return found
 
 
@@ -190,17 +190,17 @@ async def prepare(parts: AppContext, user: User, request: JobRequest, uuid: str)
 
 def _find_template(parts: AppContext, request: JobRequest) -> Template | None:
     if (request.template is None) == (request.script is None):
-        text = "Name a template, or give a script: one of the two."
+        text = "Specify either a template or a script."
         raise invalid_input([FieldError("template" if request.script is None else "script", text)])
     if request.template is None:
         if request.parameters:
-            text = "A script of your own takes no parameters."
+            text = "A script does not accept parameters."
             raise invalid_input([FieldError("parameters", text)])
         return None
     found = parts.catalog.templates.get(request.template)
     if found is None:
         names = ", ".join(parts.catalog.templates)
-        text = f"There is no template of this name. There are: {names}."
+        text = f"There is no template with this name. There are: {names}."
         raise invalid_input([FieldError("template", text)])
     return found
 
@@ -230,7 +230,7 @@ def checked_name(name: str | None) -> str | None:
     if name is None:
         return None
     if not name.isprintable() or not name.strip():
-        text = "Use letters, digits, blanks and signs that can be seen."
+        text = "Use visible characters and spaces only."
         raise invalid_input([FieldError("name", text)])
     return name.strip()
 
@@ -292,7 +292,7 @@ def _render(
         raise invalid_input([FieldError(error.field, error.message)]) from error
     size = len(rendered.script.encode()) + sum(len(t.encode()) for t in rendered.files.values())
     if size > MAX_RENDERED_BYTES:
-        text = "The script that these parameters make is too long."
+        text = "The script generated from these parameters is too long."
         raise invalid_input([FieldError("parameters" if chosen else "script", text)])
     return rendered
 

@@ -100,6 +100,6 @@ async def _read_live(
             parts.so_far.keep(entry, await _read_last_values(parts, job, batch, LIVE_TIMEOUT_S))
     except SpawnerError as error:
         failed = True
-        log.info("running tasks' values are not known", job=job.id, error=error.message)
+        log.info("cannot read the values of running tasks", job=job.id, error=error.message)
     finally:
         parts.so_far.rest(entry, time.monotonic() - began_s, failed=failed)

@@ -39,11 +39,13 @@ GIVE_UP = timedelta(hours=24)
 KEPT = timedelta(days=30)
 AT_ONCE = 100
 TOGETHER = 500
-OUTDATED = "By the time it could be sent it wasn't so any more, or nobody wanted to know."
+OUTDATED = (
+    "It was no longer relevant when it could be sent, or the notification had been turned off."
+)
 NO_ADDRESS = "The directory has no e-mail address for you. Your administrators can add one."
-NO_SERVER = "This portal sends no e-mails."
+NO_SERVER = "This portal does not send e-mail."
 A_MINUTE_AGO = (
-    "You had one sent less than a minute ago. Look into your inbox, and into the folder for spam."
+    "An e-mail was sent to you less than a minute ago. Check your inbox and your spam folder."
 )
 
 
@@ -122,12 +124,12 @@ class MailSender:
                     )
             raise
         except (MailRefused, ValueError) as error:
-            log.warning("an e-mail is not sent", username=user.username, why=str(error)[:300])
+            log.warning("e-mail not sent", username=user.username, why=str(error)[:300])
             await _update_rows(
                 self.parts.db, list(pending), next_try_at=None, problem=str(error)[:300]
             )
             return
-        log.info("an e-mail was sent", username=user.username, things=len(pending))
+        log.info("e-mail sent", username=user.username, things=len(pending))
         await _update_rows(
             self.parts.db, list(pending), next_try_at=None, problem=None, sent_at=utcnow()
         )
@@ -273,7 +275,7 @@ def _build_trial(parts: AppContext, user: User, letter_id: str, now: datetime) -
     try:
         return messages.trial(_envelope(parts, user, letter_id, now))
     except ValueError as error:
-        text = f"What the directory has as your e-mail address isn't one: {user.email}"
+        text = f"The e-mail address in the directory is invalid: {user.email}"
         raise Conflict(text[:300]) from error
 
 
@@ -282,7 +284,7 @@ async def _send_trial(parts: AppContext, smtp: Smtp, letter: EmailMessage, row_i
         await smtp.send(letter)
     except MailError as error:
         await _update_rows(parts.db, [row_id], problem=str(error))
-        raise Unavailable(f"The mail server didn't take it. {error}") from error
+        raise Unavailable(f"The mail server did not accept it. {error}") from error
     await _update_rows(parts.db, [row_id], sent_at=utcnow())
 
 

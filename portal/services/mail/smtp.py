@@ -122,7 +122,7 @@ class Smtp:
         """Open a connection with TLS as configured; the caller closes it."""
         address = self.settings.smtp_address
         if address is None:
-            raise MailUnavailable("There is no mail server.")
+            raise MailUnavailable("No mail server is configured.")
         host, port = address
         if self.settings.smtp_tls == "tls":
             return smtplib.SMTP_SSL(
@@ -134,7 +134,7 @@ class Smtp:
                 smtp.starttls(context=self._tls())
             except smtplib.SMTPNotSupportedError as error:
                 smtp.close()
-                raise MailUnavailable("It offers no STARTTLS.") from error
+                raise MailUnavailable("The server does not offer STARTTLS.") from error
             except FAULTS:
                 smtp.close()
                 raise
@@ -161,11 +161,11 @@ def _to_connection_error(error: Exception) -> MailUnavailable:
             return MailUnavailable(str(_to_mail_error(error)))
         case smtplib.SMTPResponseException():
             reply = _to_line(error.smtp_error)
-            return MailUnavailable(f"It doesn't serve us: {error.smtp_code} {reply}")
+            return MailUnavailable(f"The server refused the connection: {error.smtp_code} {reply}")
         case smtplib.SMTPNotSupportedError():
-            return MailUnavailable(f"It doesn't serve us: {_to_line(str(error))}")
+            return MailUnavailable(f"The server refused the connection: {_to_line(str(error))}")
         case ValueError():  # its text may hold a part of the password
-            return MailUnavailable("It can't be asked with these settings.")
+            return MailUnavailable("The mail settings are invalid.")
         case _:
             return MailUnavailable(str(_to_mail_error(error)))
 
@@ -175,19 +175,25 @@ def _to_mail_error(error: Exception) -> MailError:
     match error:
         case smtplib.SMTPRecipientsRefused():
             code, reply = next(iter(error.recipients.values()))
-            found = _classify_reply(code, reply, "It doesn't take the address")
+            found = _classify_reply(code, reply, "The server refused the recipient address")
         case smtplib.SMTPAuthenticationError():
-            found = MailUnavailable(f"It doesn't let us in: {_to_line(error.smtp_error)}")
+            found = MailUnavailable(f"The server refused the login: {_to_line(error.smtp_error)}")
         case smtplib.SMTPSenderRefused():
-            found = MailUnavailable(f"It doesn't take our sender: {_to_line(error.smtp_error)}")
+            found = MailUnavailable(
+                f"The server refused the sender address: {_to_line(error.smtp_error)}"
+            )
         case smtplib.SMTPResponseException():
-            found = _classify_reply(error.smtp_code, error.smtp_error, "It refuses the letter")
+            found = _classify_reply(
+                error.smtp_code, error.smtp_error, "The server refused the e-mail"
+            )
         case ssl.SSLCertVerificationError():
-            found = MailUnavailable(f"Its certificate isn't valid here: {error.verify_message}")
+            found = MailUnavailable(
+                f"The server's certificate is not trusted: {error.verify_message}"
+            )
         case smtplib.SMTPNotSupportedError() | ValueError():
-            found = MailRefused(f"It can't take the letter: {_to_line(str(error))}")
+            found = MailRefused(f"The server can't accept the e-mail: {_to_line(str(error))}")
         case TimeoutError():
-            found = MailUnavailable("No answer in time.")
+            found = MailUnavailable("The server did not respond in time.")
         case _:
             found = MailUnavailable(f"No connection: {_to_line(str(error))}")
     return found

@@ -42,18 +42,18 @@ RAN_FOR = BilingualText("It ran for {time}.", "它运行了 {time}。")
 THAT_IS = BilingualText("That is on {moment}.", "结束时间为 {moment}。")
 SHORT = BilingualText("less than a minute", "不到 1 分钟")
 SAVE_WORK = BilingualText(
-    "Save your work. You may be able to give it more time on its page.",
+    "Save your work. You may be able to extend its time limit on its page.",
     "请保存您的工作。您也许可以在其页面上延长时间。",
 )
-SAVE_BY_THEN = BilingualText("What it hasn't saved by then is lost.", "届时尚未保存的内容会丢失。")
+SAVE_BY_THEN = BilingualText("Anything not saved by then is lost.", "届时尚未保存的内容会丢失。")
 
-TEST = BilingualText("A test from the {product}", "来自 {product} 的测试邮件")
+TEST = BilingualText("Test e-mail from the {product}", "来自 {product} 的测试邮件")
 TEST_TEXT = BilingualText(
-    "This is the e-mail that you asked for. The portal's e-mails reach you.",
+    "This is the test e-mail you requested. E-mails from the portal reach you.",
     "这是您要求发送的邮件。您可以收到门户的邮件。",
 )
 CHOOSE = BilingualText(
-    "You choose what you are told here: {address}", "您可以在此选择接收哪些通知：{address}"
+    "Change your notification settings: {address}", "您可以在此选择接收哪些通知：{address}"
 )
 
 

@@ -24,11 +24,11 @@ from portal.services.store import change
 from spawner.errors import JobNotFound, Rejected, SlurmError
 from spawner.slurm.model import ClusterInfo, JobInfo, ReservationInfo, SlurmState, WallLimit
 
-NOT_RUNNING = "Only a running session can be given more time."
+NOT_RUNNING = "Only a running session can be extended."
 NO_LIMIT = "This session has no time limit."
-OFF = "Sessions can't be given more time here."
-ENDED = "This session has ended meanwhile."
-NO_ANSWER = "Slurm does not answer. Look at the time left in a minute, before you try again."
+OFF = "Sessions can't be extended on this portal."
+ENDED = "This session has already ended."
+NO_ANSWER = "Slurm is not responding. Check the remaining time in a minute before you try again."
 _MINUTE = timedelta(minutes=1)
 _HOUR = 60
 
@@ -63,7 +63,7 @@ def offered(session: Session, settings: Settings, cluster: ClusterInfo | None) -
     most = settings.session_extend_minutes
     for bound in _list_policy_bounds(session, settings, cluster):
         if bound.minutes <= limit:
-            return Extension(0, f"{bound.because} This session has that already.")
+            return Extension(0, f"{bound.because} This session already has that much.")
         most = min(most, bound.minutes - limit)
     return Extension(most)
 
@@ -86,7 +86,7 @@ async def extend(
     if allowed.minutes == 0:
         raise Conflict(allowed.reason or "")
     if minutes > allowed.minutes:
-        text = f"At most {spoken(allowed.minutes)} can be added at once."
+        text = f"You can add at most {spoken(allowed.minutes)} at a time."
         raise invalid_input([FieldError("minutes", text)])
     launch.check_slurm_answers(parts)
     info = last_job_info(parts, session)
@@ -128,7 +128,7 @@ def _check_bounds(bounds: Sequence[Bound], limit: int, minutes: int) -> None:
         return
     spare = narrowest.minutes - limit
     if spare <= 0:
-        raise Conflict(f"{narrowest.because} So this session can't be given more time.")
+        raise Conflict(f"{narrowest.because} So this session can't be extended.")
     text = f"{narrowest.because} So at most {spoken(spare)} can be added."
     raise invalid_input([FieldError("minutes", text)])
 
@@ -139,7 +139,7 @@ def _list_policy_bounds(
     """Yield the site's own bound and the partition's."""
     if settings.session_max_hours is not None:
         most = int(settings.session_max_hours * _HOUR)
-        yield Bound(most, f"Sessions last at most {spoken(most)} here.")
+        yield Bound(most, f"Sessions can run for at most {spoken(most)}.")
     wanted = session.resources.get("partition")
     for partition in cluster.partitions if cluster else ():
         chosen = partition.name == wanted or (wanted is None and partition.default)

@@ -31,7 +31,7 @@ async def authenticated(parts: AppContext, session_id: str, secret: str) -> Sess
         session = await db.get(Session, session_id)
     expected = session.secret_hash if session is not None else ""
     if session is None or not hmac.compare_digest(expected.encode(), hashed(secret).encode()):
-        raise LoginRequired("This address wants a session's own secret.")
+        raise LoginRequired("This address requires the session's secret.")
     return session
 
 

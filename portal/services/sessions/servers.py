@@ -48,11 +48,11 @@ async def start(
     """
     session = await find(parts, username, name)
     if session is None or session.wanted is Wanted.STOP:
-        raise NotFound("No such session is wanted.")
+        raise NotFound("There is no such session.")
     if session.target_port is None:
-        raise Conflict("The session has not called home yet.")
+        raise Conflict("The session has not contacted the portal yet.")
     if base_url != session.base_url:
-        raise Conflict("The hub and the portal disagree about the server's address.")
+        raise Conflict("JupyterHub and the portal have different addresses for this server.")
 
     def apply(row: Session) -> None:
         if row.server_env is None:
@@ -105,7 +105,7 @@ async def forget(parts: AppContext, username: str, name: str) -> None:
     session = await find(parts, username, name)
     if session is None or session.wanted is Wanted.STOP:
         return
-    log.warning("the hub let go of a wanted session", session=session.id)
+    log.warning("the hub lost a live session", session=session.id)
 
     def apply(row: Session) -> None:
         row.ready_at = None
@@ -133,14 +133,14 @@ async def _wait_until_serving(parts: AppContext, session: Session) -> None:
                 await asyncio.sleep(RETRY_S)
                 await _check_still_wanted(parts, session)
     except TimeoutError as error:
-        raise Conflict("The notebook server did not answer in time.") from error
+        raise Conflict("The notebook server did not respond in time.") from error
 
 
 async def _check_still_wanted(parts: AppContext, session: Session) -> None:
     async with parts.db.session() as db:
         row = await db.get(Session, session.id)
     if row is None or row.wanted is Wanted.STOP or row.state is JobState.ENDED:
-        raise NotFound("No such session is wanted any more.")
+        raise NotFound("This session has been stopped.")
 
 
 async def _mark_ready(parts: AppContext, session: Session) -> None:

@@ -32,7 +32,7 @@ from portal.services.store import change
 from spawner.errors import LauncherUnavailable, SpawnerError, Unreachable
 
 NAME = re.compile(r"^[a-z](?:[a-z0-9]|-(?=[a-z0-9])){0,29}$")
-NAME_RULE = "Use 1 to 30 lowercase letters, digits and single hyphens, beginning with a letter."
+NAME_RULE = "Use 1 to 30 lowercase letters, digits and single hyphens, starting with a letter."
 PAGE = 50
 NO_KEY = IdempotentRequest()
 
@@ -120,7 +120,7 @@ async def get(parts: AppContext, user: User, session_id: str) -> Session:
     async with parts.db.session() as db:
         session = await db.get(Session, session_id)
     if session is None or session.user_id != user.id or session.removed_at is not None:
-        raise NotFound("There is no such session of yours.")
+        raise NotFound("Session not found.")
     return session
 
 

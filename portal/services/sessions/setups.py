@@ -31,9 +31,9 @@ MOST_RECENT = 6
 LOOKED_THROUGH = 60
 """Number of recent sessions that are searched for distinct configurations."""
 
-GONE = "This site has no environment of this name any more."
-UNKNOWN = "There is no environment of this name."
-NO_NAME = "Give it a name of letters, digits, blanks and signs that can be seen."
+GONE = "This environment is no longer available."
+UNKNOWN = "There is no environment with this name."
+NO_NAME = "Enter a name of visible characters and spaces only."
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ async def get(parts: AppContext, user: User, setup_id: str) -> Setup:
     async with parts.db.session() as db:
         found = await db.get(Setup, setup_id)
     if found is None or found.user_id != user.id:
-        raise NotFound("There is no such setup of yours.")
+        raise NotFound("Setup not found.")
     return found
 
 
@@ -76,7 +76,7 @@ async def save(
     async with parts.db.session() as db:
         mine = select(func.count()).select_from(Setup).where(Setup.user_id == user.id)
         if (await db.scalar(mine) or 0) >= MOST:
-            raise Conflict(f"You have {MOST} setups, which is as many as can be kept. Delete one.")
+            raise Conflict(f"You have {MOST} saved setups, which is the maximum. Delete one first.")
         db.add(row)
         try:
             await db.commit()
@@ -103,7 +103,7 @@ async def edit(parts: AppContext, user: User, setup_id: str, changes: Mapping[st
     except IntegrityError as error:
         raise _build_name_conflict(fields.get("name", found.name)) from error
     if changed is None:
-        raise NotFound("There is no such setup of yours.")
+        raise NotFound("Setup not found.")
     return changed
 
 

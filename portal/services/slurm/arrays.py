@@ -186,5 +186,5 @@ def _explain_outcomes(tasks: Sequence[Mapping[str, Any]]) -> dict[str, str | Non
         return {"reason": f"{reason} {cause['reason']}", "advice": cause["advice"]}
     return {
         "reason": reason,
-        "advice": "The table of tasks says which, and each has its log.",
+        "advice": "See the table of tasks: each task has its own log.",
     }

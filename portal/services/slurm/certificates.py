@@ -20,7 +20,9 @@ MARGIN = timedelta(hours=1)
 certificate: its time limit was raised.
 """
 LONGEST = timedelta(days=7)
-LOST = "The portal's authority for nodes is gone, so this can't be reached any more."
+LOST = (
+    "The portal's certificate authority for nodes was replaced, so this can no longer be reached."
+)
 
 
 def name_of(row: Session | Tensorboard) -> str:

@@ -71,7 +71,7 @@ async def _read_cause(parts: AppContext, failed: FailedLog) -> Explanation | Non
     try:
         places = await _find_log_places(parts, failed)
     except (PortalError, SpawnerError) as error:
-        log.info("where a failed job writes its log is not known", job=job.id, error=str(error))
+        log.info("cannot find the log of a failed job", job=job.id, error=str(error))
         return None
     tails = []
     for place in places:
@@ -81,7 +81,7 @@ async def _read_cause(parts: AppContext, failed: FailedLog) -> Explanation | Non
                 job.user.username, place.path, offset=-TAIL_BYTES, limit=TAIL_BYTES
             )
         except SpawnerError as error:
-            log.info("a failed job's log is not known", job=job.id, error=error.message)
+            log.info("cannot read the log of a failed job", job=job.id, error=error.message)
             continue
         tails.append(data.decode("utf-8", "replace"))
     facts = LogFacts(

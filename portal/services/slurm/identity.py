@@ -31,7 +31,7 @@ async def find_job(parts: AppContext, job: Job, job_id: int) -> JobInfo:
         if lifecycle.is_same(job, with_name)
     ]
     if not ours:
-        raise JobNotFound("Slurm has no such job any more.")
+        raise JobNotFound("Slurm no longer has this job.")
     return min(ours, key=lambda info: info.state is SlurmState.ENDED)
 
 

@@ -14,7 +14,7 @@ from portal.services.slurm.logs import CHUNK, LogPlace, read_piece
 from portal.services.store import change
 from spawner.errors import SpawnerError
 
-NO_LOG = "Slurm doesn't say (any more) where this job writes its log."
+NO_LOG = "Slurm does not report (or no longer reports) the location of this job's log."
 
 
 async def read(
@@ -41,7 +41,7 @@ async def check(parts: AppContext, job: BatchJob, task: int | None) -> None:
         raise invalid_input([FieldError("task", "This job has no tasks.")])
     if job.array_size is not None and not job.external:
         if task is None:
-            text = f"Say which task's, from 0 to {job.array_size - 1}."
+            text = f"Specify a task from 0 to {job.array_size - 1}."
             raise invalid_input([FieldError("task", text)])
         if task >= job.array_size:
             text = f"This job's tasks are 0 to {job.array_size - 1}."

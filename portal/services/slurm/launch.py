@@ -49,7 +49,7 @@ log = structlog.get_logger(__name__)
 
 MAX_PATH = 4000
 SURELY_AWAY = timedelta(seconds=20)
-NOTHING_STARTED = "Slurm does not answer, so nothing was started. Please try again in a minute."
+NOTHING_STARTED = "Slurm is not responding, so nothing was started. Try again in a minute."
 
 
 def hashed(secret: str) -> str:
@@ -71,7 +71,7 @@ def checked_path(field: str, path: str, home: str) -> str:
     if path == "~" or path.startswith("~/"):
         path = home.rstrip("/") + path[1:]
     if not path.startswith("/") or not path.isprintable() or len(path) > MAX_PATH:
-        text = "Give a folder's whole path, beginning with “/” or “~/”."
+        text = "Enter the folder's full path, starting with “/” or “~/”."
         raise InvalidInput(text, errors=[FieldError(field, text)])
     return posixpath.normpath(path)
 
@@ -156,7 +156,7 @@ async def step_tensorboard(parts: AppContext, board: Tensorboard) -> None:
     """Start a TensorBoard inside its parent's allocation."""
     parent = board.parent
     if parent.job_id is None or parent.node is None:
-        raise ValueError("only a job that runs somewhere can take a step")
+        raise ValueError("only a running job can start a step")
     user = await parts.agents.info(board.user.username)
     launch = await _prepare_tensorboard(parts, board, user, uuid=board.run_id)
     await parts.fence()
@@ -226,8 +226,8 @@ def explained(error: SpawnerError, resources: Resources | None = None) -> Portal
             return SlurmUnreachable(NOTHING_STARTED)
         case LauncherUnavailable():
             return LauncherProblem(
-                "The portal could not act for you on the cluster, so nothing was started. "
-                "Please try again in a minute; if it happens twice, tell the admins."
+                "The portal could not act for you on the cluster, so nothing was started. Try "
+                "again in a minute. If it happens again, contact your administrators."
             )
     return LauncherProblem(error.message)
 
@@ -249,16 +249,16 @@ def explained_submission(
 def _explain_account(resources: Resources) -> str:
     account, partition = resources.account, resources.partition
     if account and partition:
-        return f"You may not use the account {account} in the partition {partition}."
+        return f"You are not allowed to use the account {account} in the partition {partition}."
     if account:
-        return f"You may not use the account {account}."
+        return f"You are not allowed to use the account {account}."
     if partition:
-        return f"None of your Slurm accounts may use the partition {partition}."
-    return "Slurm has no account under which you may work."
+        return f"None of your Slurm accounts is allowed to use the partition {partition}."
+    return "You don't have a Slurm account."
 
 
 INVALID_ACCOUNT = "invalid-account"
-CHOOSE_ACCOUNT = "Choose another account or partition, or ask your administrators for one."
+CHOOSE_ACCOUNT = "Choose another account or partition, or ask your administrators for access."
 REJECTED_FIELDS = {
     "invalid-partition": "partition",
     "partition-closed": "partition",
@@ -290,8 +290,8 @@ def _build_kernel_options(parts: AppContext, session: Session, home: str) -> dic
     if not offered:
         raise Rejected(
             "NoKernel",
-            "No environment with a kernel can be used here now.",
-            "Ask your administrators to look at the catalog.",
+            "No environment with a kernel is available now.",
+            "Ask your administrators to check the catalog.",
         )
     return {
         "default_kernel": offered[0].name,

@@ -20,8 +20,8 @@ ACCOUNTING_PATIENCE = timedelta(seconds=20)
 accounting has: a client that waits for the end finds the exit code there.
 """
 
-TWICE = "Slurm had lost sight of this job while it ran, and would have run it a second time."
-TWICE_ADVICE = "Its log and files say how far it came. Run it again if it did not come to its end."
+TWICE = "Slurm lost track of this job while it ran and would have run it again."
+TWICE_ADVICE = "Its log and files show how far it got. Run it again if it did not finish."
 NEVER = datetime.max.replace(tzinfo=UTC)
 Update = Mapping[str, Any]
 
@@ -110,7 +110,7 @@ def _build_columns(job: Job, info: JobInfo, now: datetime) -> dict[str, Any]:
         case SlurmState.RUNNING:
             found |= _build_running_columns(job, info)
         case SlurmState.SUSPENDED:
-            found |= {"state": JobState.SUSPENDED, "reason": "Slurm has paused this for a while."}
+            found |= {"state": JobState.SUSPENDED, "reason": "Slurm has suspended this job."}
         case SlurmState.COMPLETING:
             found |= {"state": JobState.STOPPING}
         case SlurmState.ENDED:
@@ -214,14 +214,17 @@ def give_up(job: Job, now: datetime, patience: Patience, since: datetime) -> Upd
         return None
     if job.called_home_at is None and now - max(job.started_at, since) > patience.call_home:
         return _build_failed_columns(
-            f"The job started on {job.node or 'a node'}, but nothing there called the portal.",
-            "The end of the log says more. If it is empty, tell the admins the node's name.",
+            f"The job started on {job.node or 'a node'} but did not contact the portal.",
+            (
+                "See the end of the log. If it is empty, report the node's name to your "
+                "administrators."
+            ),
             now,
         )
     if job.called_home_at is not None and now - max(job.called_home_at, since) > patience.hub:
         return _build_failed_columns(
-            "JupyterHub or the notebook server did not come up in time.",
-            "Start it again. If it happens twice, tell the admins.",
+            "JupyterHub or the notebook server did not start in time.",
+            "Start it again. If it happens again, contact your administrators.",
             now,
         )
     return None
@@ -247,6 +250,6 @@ def lost(job: Job, now: datetime) -> Update:
         "ended_at": now,
         "stale_since": None,
         "outcome": job.outcome or (Outcome.CANCELLED if stopped else Outcome.FAILED),
-        "reason": job.reason if stopped else "Slurm does not know this job any more.",
-        "advice": job.advice if stopped else "Slurm was probably restarted. Start it again.",
+        "reason": job.reason if stopped else "Slurm no longer knows this job.",
+        "advice": job.advice if stopped else "Slurm was probably restarted. Start the job again.",
     }

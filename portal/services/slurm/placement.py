@@ -14,9 +14,9 @@ async def where_it_runs(parts: AppContext, job: Job) -> JobInfo:
         await parts.watcher.look()
         info = last_job_info(parts, job)
     if info is None or info.state is not SlurmState.RUNNING or not info.nodes:
-        raise Conflict("Slurm does not say yet that this job runs.")
+        raise Conflict("Slurm has not reported this job as running yet.")
     if not is_ours(job, info):
-        raise Conflict("Slurm's job of this id is another one.")
+        raise Conflict("Slurm's job with this ID is a different one.")
     return info
 
 
@@ -37,4 +37,4 @@ def node_address(parts: AppContext, info: JobInfo) -> str:
     for node in cluster.nodes if cluster else ():
         if node.name == info.nodes[0]:
             return node.address
-    raise Conflict("Slurm does not say yet where this node is.")
+    raise Conflict("Slurm has not reported this node's address yet.")

@@ -49,7 +49,7 @@ async def collect(parts: AppContext, jobs: Sequence[Measured], now: datetime) ->
     try:
         found = await parts.watcher.usage({job.job_id for job in jobs if job.job_id})
     except SlurmError as error:
-        log.warning("accounting is not known", error=error.message, stderr=error.stderr[:300])
+        log.warning("cannot read accounting", error=error.message, stderr=error.stderr[:300])
         found = None
     by_id: dict[int, list[JobUsage]] = {}
     for usage in found or ():

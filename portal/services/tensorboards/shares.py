@@ -20,7 +20,7 @@ from portal.services.identity.memberships import DirectoryUsers
 from portal.services.tensorboards import tensorboards
 
 MOST = 50
-NO_GROUP = "You are in no group of this name. You can share with the groups that you are in."
+NO_GROUP = "You are not a member of this group. You can share only with groups you are a member of."
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,9 @@ async def add(
     else:
         await _check_user(known, parent, recipient.username or "")
     if len(shared.people) + len(shared.groups) >= MOST:
-        raise Conflict(f"This is shared with {MOST} people and groups already.")
+        raise Conflict(
+            f"This is already shared with {MOST} users and groups, which is the maximum."
+        )
     await tensorboards.ensure(parts, parent, parent.user)
     async with parts.db.session() as db:
         db.add(Share(parent_id=parent.id, username=recipient.username, group_name=recipient.group))
@@ -108,11 +110,11 @@ async def remove(
 
 async def _check_user(known: DirectoryUsers, parent: Job, username: str) -> None:
     if not re.fullmatch(USERNAME_PATTERN, username):
-        raise invalid_input([FieldError("username", "This is no user name.")])
+        raise invalid_input([FieldError("username", "This is not a valid username.")])
     if username == parent.user.username:
-        raise invalid_input([FieldError("username", "It is yours already.")])
+        raise invalid_input([FieldError("username", "You already own this.")])
     if not await known.is_someone(username):
-        text = "There is nobody of this user name. Check how it is written."
+        text = "There is no user with this username. Check the spelling."
         raise invalid_input([FieldError("username", text)])
 
 

@@ -53,12 +53,12 @@ LOOKED_AT = timedelta(minutes=10)
 SERVICE_MEMORY_GB = 2.0
 SERVICE_MINUTES = 8 * 60
 SILENCE = timedelta(seconds=60)
-MOVES = "What it ran in has ended, so it moves to a place of its own and opens here again."
-ENDED_UNWATCHED = "What it ran in has ended, and nobody was looking. You can start it again."
-HOST_ENDED = "The allocation it ran in has ended."
+MOVES = "Its session or job has ended. It is moving to its own Slurm job and will open here again."
+ENDED_UNWATCHED = "Its session or job has ended, and it was not in use. You can start it again."
+HOST_ENDED = "Its allocation has ended."
 NO_PARTITION = "no-service-partition"
 NO_SERVICE_PARTITION = (
-    "This has ended, and the site names no partition for TensorBoards of what has ended."
+    "This has ended, and no partition is configured for TensorBoards of ended sessions and jobs."
 )
 
 
@@ -143,7 +143,7 @@ async def _check_logdir(parts: AppContext, parent: Job, logdir: str) -> str:
     except SpawnerError as error:
         raise launch.explained(error) from error
     if not exists and parent.state is JobState.ENDED:
-        raise invalid_input([FieldError("logdir", f"There is no folder {path}.")])
+        raise invalid_input([FieldError("logdir", f"The folder {path} does not exist.")])
     return path
 
 
@@ -153,7 +153,7 @@ async def authenticated(parts: AppContext, board_id: str, secret: str) -> Tensor
         board = await db.get(Tensorboard, board_id)
     expected = board.secret_hash if board is not None else ""
     if board is None or not hmac.compare_digest(expected.encode(), launch.hashed(secret).encode()):
-        raise LoginRequired("This address wants a TensorBoard's own secret.")
+        raise LoginRequired("This address requires the TensorBoard's secret.")
     return board
 
 
@@ -409,7 +409,7 @@ async def _insert(parts: AppContext, parent: Job, user: User, logdir: str | None
         except IntegrityError as error:  # a concurrent request
             found = await load_tensorboard(parts, parent)
             if found is None:
-                raise Conflict("This TensorBoard is being made. Please try again.") from error
+                raise Conflict("This TensorBoard is being created. Try again.") from error
             return found
     return board
 
@@ -418,5 +418,5 @@ def parent_logdir(parent: Job) -> str:
     """Return PORTAL_LOGDIR of the session or job. Raises InvalidInput if it is unknown."""
     if isinstance(parent, Session | BatchJob) and parent.logdir:
         return parent.logdir
-    text = "The portal doesn't know where this job logs to: name the folder."
+    text = "The portal doesn't know this job's log folder: specify the folder."
     raise invalid_input([FieldError("logdir", text)])
