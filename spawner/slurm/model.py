@@ -69,15 +69,6 @@ class JobSpec:
     array: str | None = None
 
 
-@dataclass(frozen=True)
-class JobKey:
-    """Unique key of a job. Slurm reuses job ids after a crash, so the id alone is not unique."""
-
-    cluster: str
-    job_id: int
-    submit_time: datetime
-
-
 @dataclass(frozen=True, slots=True)
 class JobInfo:
     """One job as reported by squeue or sacct.
