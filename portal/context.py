@@ -70,6 +70,7 @@ class AppContext:
     tensorboard_queue: TensorboardQueue = field(default_factory=TensorboardQueue)
     # API data derived from the watcher's last data, shared by all requests.
     look: Remembered[ClusterSnapshot] = field(default_factory=Remembered)
+    running_gpus: Remembered[Any] = field(default_factory=Remembered)
     cluster_out: Remembered[Any] = field(default_factory=Remembered)
     nodes_out: dict[tuple[bool, bool], Remembered[Any]] = field(default_factory=dict)
     node_table: NodeTable = field(default_factory=NodeTable)

@@ -13,9 +13,9 @@ from portal.context import AppContext
 from portal.db import utcnow
 from portal.services.cluster.reservations import Ahead, ahead
 from portal.services.cluster.snapshot import ClusterSnapshot, Queue, Waiting
+from portal.services.limits.gpu_limit import explain_pending
 from portal.web.dependencies import CurrentIdentity, CurrentUser, PartsDep
 from spawner.slurm.model import PartitionInfo
-from spawner.slurm.reasons import explain_reason
 
 router = APIRouter(prefix="/cluster", tags=["cluster"])
 
@@ -147,7 +147,7 @@ def _to_queue(
 
 
 def _to_waiting(parts: AppContext, one: Waiting) -> MyWaiting:
-    why = explain_reason(one.job.reason)
+    why = explain_pending(parts, one.job)
     explained_by_place = one.ahead is not None and one.job.reason in PLACE_REASONS
     return MyWaiting(
         **my_job(parts, one.job).model_dump(),

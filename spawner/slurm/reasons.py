@@ -91,6 +91,8 @@ _OVER_SOME_LIMIT: _Words = (
     "It asks for more than your account or QOS allows.",
     "Ask for less, or stop a job that you no longer need.",
 )
+GROUP_GPUS = "AssocGrpGRES"
+"""Slurm's code when the GPU limit of an association is reached, a user's or an account's."""
 _HELD_AFTER_FAILURE: _Words = (
     "Its node could not start it, and it was put on hold.",
     "Cancel it and start it again; if it happens again, tell the administrators.",
@@ -235,20 +237,28 @@ _REFUSALS: tuple[tuple[str, str, _Words], ...] = (
 )
 
 
-def explain_reason(
-    code: str | None, limit: int | None = None, used: int | None = None
-) -> Explanation | None:
-    """Explain why a job waits.
+@dataclass(frozen=True)
+class GpuLimit:
+    """GPU limit that holds a job back: its user's `own` one, or their group's.
 
-    `limit` and `used`, if the caller knows them, are its group's GPUs.
+    `used` are the GPUs in use; None if unknown.
+    """
+
+    total: int
+    used: int | None
+    own: bool
+
+
+def explain_reason(code: str | None, limit: GpuLimit | None = None) -> Explanation | None:
+    """Explain why a job waits. `limit`, if the caller knows it, is the one that `code` refers to.
 
     None when Slurm gave no reason (for a job that was just submitted).
     """
     if not code or code == "None":
         return None
     word = re.split(r"[ ,(:]", code, maxsplit=1)[0]
-    if word == "AssocGrpGRES" and limit is not None:
-        return _explain_group_gpus(limit, limit if used is None else used)
+    if word == GROUP_GPUS and limit is not None:
+        return _explain_gpus(limit)
     if word in _WAITING:
         return Explanation(word, *_WAITING[word])
     if "launch failed" in code or "requeued held" in code:
@@ -256,15 +266,27 @@ def explain_reason(
     return _explain_limit(word) or Explanation(word, f"Slurm gives the reason “{code[:200]}”.")
 
 
-def _explain_group_gpus(limit: int, used: int) -> Explanation:
-    if used < limit:
-        text = f"Your group may use {limit} GPUs at once, and {used} of them are in use."
-        return Explanation(
-            "AssocGrpGRES", text, "This starts when enough are freed; or ask for fewer."
-        )
-    all_of_them = "its only GPU" if limit == 1 else f"all {limit} of its GPUs"
-    text = f"Your group already uses {all_of_them}."
-    return Explanation("AssocGrpGRES", text, "This starts when one is freed; or ask for fewer.")
+def _explain_gpus(limit: GpuLimit) -> Explanation:
+    total, used = limit.total, limit.used
+    if used is not None and used >= total:
+        if limit.own:
+            all_of_them = "your only GPU" if total == 1 else f"all {total} of your GPUs"
+            text = f"You already use {all_of_them}."
+        else:
+            all_of_them = "its only GPU" if total == 1 else f"all {total} of its GPUs"
+            text = f"Your group already uses {all_of_them}."
+        return Explanation(GROUP_GPUS, text, "This starts when one is freed; or ask for fewer.")
+    enough = "This starts when enough are freed; or ask for fewer."
+    if used is None:
+        if limit.own:
+            text = f"You may use {total} GPUs at once, and too few of them are free."
+        else:
+            text = f"Your group may use {total} GPUs at once, and too few of them are free."
+    elif limit.own:
+        text = f"You may use {total} GPUs at once, and {used} of them are in use."
+    else:
+        text = f"Your group may use {total} GPUs at once, and {used} of them are in use."
+    return Explanation(GROUP_GPUS, text, enough)
 
 
 def _explain_limit(code: str) -> Explanation | None:

@@ -91,6 +91,18 @@ def task(index: int, state: SlurmState, **fields: Any) -> JobInfo:
 
 
 class TestArrays:
+    def test_a_waiting_array_is_explained_by_its_first_record(self) -> None:
+        waiting = [task(n, SlurmState.QUEUED, nodes=(), reason="AssocGrpGRES") for n in (0, 1)]
+        seen = []
+
+        def explain(info: JobInfo) -> Explanation:
+            seen.append(info)
+            return Explanation("AssocGrpGRES", "Full.", "Wait.")
+
+        found = arrays.observe(self.row(2), waiting, NOW, explain)
+        assert (found["reason"], found["advice"]) == ("Full.", "Wait.")
+        assert seen == waiting[:1]
+
     def row(self, size: int = 3, **columns: object) -> BatchJob:
         tasks = [{"index": n, "state": "submitting", "parameters": {"lr": n}} for n in range(size)]
         return job(array_size=size, tasks=tasks, **columns)

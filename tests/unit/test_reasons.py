@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from spawner.slurm.model import JobInfo, Outcome, SlurmState
-from spawner.slurm.reasons import explain_outcome, explain_reason, explain_rejection
+from spawner.slurm.reasons import GpuLimit, explain_outcome, explain_reason, explain_rejection
 
 RECORDED = Path(__file__).parents[1] / "data" / "slurm" / "22.05.8"
 REFUSALS: list[dict[str, Any]] = json.loads((RECORDED / "refusals.json").read_text())
@@ -57,13 +57,31 @@ def test_what_it_says(code: str, words: str) -> None:
 
 
 def test_a_group_whose_gpus_are_known() -> None:
-    why = explain_reason("AssocGrpGRES", limit=8)
+    why = explain_reason("AssocGrpGRES", GpuLimit(8, 8, own=False))
     assert why is not None
     assert why.text == "Your group already uses all 8 of its GPUs."
     assert why.advice == "This starts when one is freed; or ask for fewer."
-    some = explain_reason("AssocGrpGRES", limit=8, used=6)
+    some = explain_reason("AssocGrpGRES", GpuLimit(8, 6, own=False))
     assert some is not None
-    assert "8 GPUs at once, and 6" in some.text
+    assert "Your group may use 8 GPUs at once, and 6" in some.text
+    unknown = explain_reason("AssocGrpGRES", GpuLimit(8, None, own=False))
+    assert unknown is not None
+    assert "Your group may use 8 GPUs at once, and too few" in unknown.text
+
+
+@pytest.mark.parametrize(
+    ("limit", "text"),
+    [
+        (GpuLimit(1, 1, own=True), "You already use your only GPU."),
+        (GpuLimit(4, 4, own=True), "You already use all 4 of your GPUs."),
+        (GpuLimit(4, 2, own=True), "You may use 4 GPUs at once, and 2 of them are in use."),
+        (GpuLimit(4, None, own=True), "You may use 4 GPUs at once, and too few of them are free."),
+    ],
+)
+def test_a_user_whose_own_gpus_are_known(limit: GpuLimit, text: str) -> None:
+    why = explain_reason("AssocGrpGRES", limit)
+    assert why is not None
+    assert why.text == text
 
 
 @pytest.mark.parametrize("code", [None, "", "None"])

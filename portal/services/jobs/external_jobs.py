@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 from uuid import NAMESPACE_OID, uuid5
 
@@ -24,6 +25,7 @@ from sqlalchemy.exc import IntegrityError
 
 from portal.context import AppContext
 from portal.models import BatchJob, Job, JobState, Mark, User
+from portal.services.limits.gpu_limit import explain_pending
 from portal.services.slurm import arrays, launch
 from portal.services.slurm.lifecycle import SAME_SUBMISSION, observe
 from spawner.errors import SlurmError
@@ -272,7 +274,11 @@ def _to_row(
         array_size=len(group) if info.array_job_id else None,
         tasks=[] if info.array_job_id else None,
     )
-    update = arrays.observe(row, group, now) if info.array_job_id else observe(row, info, now)
+    explain = partial(explain_pending, parts)
+    if info.array_job_id:
+        update = arrays.observe(row, group, now, explain)
+    else:
+        update = observe(row, info, now, explain)
     for column, value in update.items():
         setattr(row, column, value)
     return row

@@ -11,9 +11,9 @@ from datetime import datetime
 from typing import Any
 
 from portal.models import BatchJob, JobState, Wanted
-from portal.services.slurm.lifecycle import Update, awaits_accounting
+from portal.services.slurm.lifecycle import Explain, Update, awaits_accounting, explain_queued
 from spawner.slurm.model import JobInfo, Outcome, SlurmState
-from spawner.slurm.reasons import Explanation, explain_outcome, explain_reason
+from spawner.slurm.reasons import Explanation, explain_outcome
 
 Task = dict[str, Any]
 _STATES = {
@@ -104,7 +104,12 @@ def incomplete(tasks: Sequence[Mapping[str, Any]], infos: Iterable[JobInfo]) -> 
     return any(t["state"] != JobState.ENDED and t["index"] not in alive for t in tasks)
 
 
-def observe(job: BatchJob, infos: Sequence[JobInfo], now: datetime) -> Update:
+def observe(
+    job: BatchJob,
+    infos: Sequence[JobInfo],
+    now: datetime,
+    explain: Explain = explain_queued,
+) -> Update:
     """Return the columns that follow from squeue's or accounting's report on the tasks."""
     tasks = merged(job.tasks or [], infos, now)
     running = [info for info in infos if info.state is SlurmState.RUNNING]
@@ -130,7 +135,7 @@ def observe(job: BatchJob, infos: Sequence[JobInfo], now: datetime) -> Update:
     found["state"] = state
     if state is JobState.ENDED:
         return {**found, **_build_end_columns(job, tasks, infos, now)}
-    if state is JobState.QUEUED and queued and (why := explain_reason(queued[0].reason)):
+    if state is JobState.QUEUED and queued and (why := explain(queued[0])):
         found |= {
             "reason": why.text,
             "advice": why.advice,

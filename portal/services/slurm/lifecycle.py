@@ -2,7 +2,7 @@
 Slurm.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from portal.models import BatchJob, Job, JobState, Session, Wanted
 from spawner.catalog.launch_files import EXIT_CLAIMED
 from spawner.slurm.model import JobInfo, Outcome, SlurmState
-from spawner.slurm.reasons import explain_outcome, explain_reason
+from spawner.slurm.reasons import Explanation, explain_outcome, explain_reason
 
 LOST_PATIENCE = timedelta(minutes=2)
 CLOCK_SLACK = timedelta(seconds=30)
@@ -24,6 +24,7 @@ TWICE = "Slurm lost track of this job while it ran and would have run it again."
 TWICE_ADVICE = "Its log and files show how far it got. Run it again if it did not finish."
 NEVER = datetime.max.replace(tzinfo=UTC)
 Update = Mapping[str, Any]
+Explain = Callable[[JobInfo], Explanation | None]
 
 
 def is_ours(job: Job, info: JobInfo) -> bool:
@@ -82,9 +83,14 @@ def awaits_accounting(info: JobInfo, now: datetime) -> bool:
     return info.state is SlurmState.ENDED and info.exit_code is None and fresh
 
 
-def observe(job: Job, info: JobInfo, now: datetime) -> Update:
+def explain_queued(info: JobInfo) -> Explanation | None:
+    """Explain why a job waits, from Slurm's code alone."""
+    return explain_reason(info.reason)
+
+
+def observe(job: Job, info: JobInfo, now: datetime, explain: Explain = explain_queued) -> Update:
     """Return the columns that follow from Slurm's report on the job."""
-    found = _build_columns(job, info, now)
+    found = _build_columns(job, info, now, explain)
     if isinstance(job, BatchJob | Session) and info.state is SlurmState.ENDED:
         found["usage_due"] = job.usage_due or now
     if not isinstance(job, BatchJob):
@@ -97,7 +103,7 @@ def observe(job: Job, info: JobInfo, now: datetime) -> Update:
     return found
 
 
-def _build_columns(job: Job, info: JobInfo, now: datetime) -> dict[str, Any]:
+def _build_columns(job: Job, info: JobInfo, now: datetime, explain: Explain) -> dict[str, Any]:
     found: dict[str, Any] = {
         "stale_since": None,
         "job_id": info.job_id,
@@ -106,7 +112,7 @@ def _build_columns(job: Job, info: JobInfo, now: datetime) -> dict[str, Any]:
     }
     match info.state:
         case SlurmState.QUEUED:
-            found |= _build_queued_columns(job, info)
+            found |= _build_queued_columns(job, info, explain(info))
         case SlurmState.RUNNING:
             found |= _build_running_columns(job, info)
         case SlurmState.SUSPENDED:
@@ -118,8 +124,7 @@ def _build_columns(job: Job, info: JobInfo, now: datetime) -> dict[str, Any]:
     return found
 
 
-def _build_queued_columns(job: Job, info: JobInfo) -> Update:
-    why = explain_reason(info.reason)
+def _build_queued_columns(job: Job, info: JobInfo, why: Explanation | None) -> Update:
     return {
         "state": JobState.STOPPING if job.wanted is Wanted.STOP else JobState.QUEUED,
         "reason": why.text if why else None,

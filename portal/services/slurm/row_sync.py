@@ -7,9 +7,11 @@ columns is in lifecycle.py and arrays.py.
 
 from collections import Counter
 from datetime import datetime, timedelta
+from functools import partial
 
 from portal.context import AppContext
 from portal.models import BatchJob, Job, JobState, Session, Wanted
+from portal.services.limits.gpu_limit import explain_pending
 from portal.services.slurm import arrays, lifecycle
 from portal.services.slurm.placement import last_job_info
 from spawner.slurm.model import JobInfo, SlurmState
@@ -26,6 +28,7 @@ class RowSync:
 
     def __init__(self, parts: AppContext) -> None:
         self._parts = parts
+        self._explain = partial(explain_pending, parts)
         self.again: Counter[str] = Counter()
         # Sessions by ID: the time at which they were resumed.
         self._resumed: dict[str, datetime] = {}
@@ -111,7 +114,7 @@ class RowSync:
             copies = watcher.copies(job.id, job.user.username, job.job_id)
             ours = [info for info in copies if lifecycle.is_ours(job, info)]
             if job.array_size is not None and ours:
-                return arrays.observe(job, arrays.select_tasks(job, ours), now)
+                return arrays.observe(job, arrays.select_tasks(job, ours), now, self._explain)
             info = lifecycle.chosen(ours) or last_job_info(self._parts, job)
             if job.array_size is not None and info is not None:
                 # None of its tasks is in squeue any longer: accounting has them all.
@@ -123,7 +126,7 @@ class RowSync:
             info = last_job_info(self._parts, job)
         if info is None or not lifecycle.is_ours(job, info):
             return self._handle_missing(job, now)
-        update = lifecycle.observe(job, info, now)
+        update = lifecycle.observe(job, info, now, self._explain)
         unchanged = all(getattr(job, key) == value for key, value in update.items())
         return None if unchanged else update
 

@@ -1,0 +1,78 @@
+"""GPU limit of Slurm's association that holds a pending job back, and the GPUs in use under it.
+
+From the associations and jobs last read; sends no request to Slurm.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from portal.context import AppContext
+from spawner.slurm.model import JobInfo, SlurmState
+from spawner.slurm.reasons import GROUP_GPUS, Explanation, GpuLimit, explain_reason
+
+Owner = tuple[str, str]
+"""An account and a user; the user is empty for the whole account."""
+
+
+@dataclass
+class RunningGpus:
+    """GPUs that running jobs hold, at least; `complete` if those are all."""
+
+    number: int = 0
+    complete: bool = True
+
+
+def explain_pending(parts: AppContext, info: JobInfo) -> Explanation | None:
+    """Explain why a job waits, with the GPU limit that it waits for."""
+    return explain_reason(info.reason, find_gpu_limit(parts, info))
+
+
+def find_gpu_limit(parts: AppContext, info: JobInfo) -> GpuLimit | None:
+    """Return the GPU limit that holds a job back, the user's own before their group's.
+
+    None if another reason does, or a limit that is not known for certain: by GPU type, or of an
+    account above.
+    """
+    if not (info.reason or "").startswith(GROUP_GPUS) or info.account is None:
+        return None
+    jobs = parts.watcher.jobs
+    running: Mapping[Owner, RunningGpus] = parts.running_gpus.of(
+        jobs, make=lambda: count_running_gpus(jobs)
+    )
+    needed = max(1, sum(number for _, number in info.gpus or ()))  # per node
+    for user in (info.user, ""):
+        total = _find_total(parts, info, user)
+        held = running.get((info.account, user), RunningGpus())
+        if total and held.number + needed > total:
+            is_exact = held.complete or held.number >= total
+            return GpuLimit(total, held.number if is_exact else None, own=bool(user))
+    return None
+
+
+def _find_total(parts: AppContext, info: JobInfo, user: str) -> int | None:
+    """Return the GPU limit of the account, or of the user in it; None if it has none, or if the
+    user has another association for the job's partition.
+    """
+    found = parts.books.found or {}
+    if user and (info.account, user, info.partition) in found:
+        return None
+    total: int | None = found.get((info.account or "", user, ""), {}).get("gres/gpu")
+    return total
+
+
+def count_running_gpus(jobs: Mapping[int, JobInfo]) -> dict[Owner, RunningGpus]:
+    """Count the GPUs of running jobs by account and user, and by account. Pure.
+
+    Slurm reports no number for GPUs that were not requested per node, as an external job may.
+    """
+    found: dict[Owner, RunningGpus] = {}
+    for job in jobs.values():
+        if job.state is not SlurmState.RUNNING or job.account is None:
+            continue
+        number = sum(number for _, number in job.gpus or ()) * len(job.nodes)
+        known = bool(job.gpus) or (job.gpus is not None and job.uuid is not None)
+        for user in (job.user, ""):
+            held = found.setdefault((job.account, user), RunningGpus())
+            held.number += number
+            held.complete &= known
+    return found
