@@ -92,7 +92,9 @@ class Actions(BaseModel):
 
 Words = Annotated[str, Query(max_length=200)]
 Text = Annotated[str | None, Query(max_length=200)]
-NEITHER = "Give a day, as 2026-01-31, or a time with its zone, as 2026-01-31T08:00:00Z."
+NEITHER = (
+    "Enter a date such as 2026-01-31, or a time with a time zone such as 2026-01-31T08:00:00Z."
+)
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 

@@ -88,7 +88,7 @@ class AnnouncementEdit(BaseModel):
     @classmethod
     def _refuse_null(cls, value: object) -> object:
         if value is None:
-            raise ValueError("This can be left out, but it can't be null.")
+            raise ValueError("Omit this field instead of setting it to null.")
         return value
 
 

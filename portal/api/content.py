@@ -38,8 +38,10 @@ router = APIRouter(include_in_schema=False)
 Hash = Annotated[str, Query(pattern="^[0-9a-f]{64}$")]
 Next = Annotated[str, Query(alias="next", max_length=3100)]
 Short = Annotated[str, Query(max_length=300)]
-NOT_YOURS = "Only the person who started a session can open it. Are you logged in as them?"
-USED = "The link that opens it was used before, was too old, or came from another browser."
+NOT_YOURS = (
+    "Only the user who started a session can open it. Check that you are logged in as that user."
+)
+USED = "The link was already used, has expired, or was opened in another browser."
 
 
 def _require_origins(request: Request, settings: Settings, *, at_content: bool) -> ContentOrigins:
@@ -82,7 +84,7 @@ async def open_content(
     hosts = origins.notebooks if origins.is_notebook(found) else origins.tensorboards
     if found not in {hosts.host_of(name) for name in theirs}:
         language = await language_of(request, database, session.user_id)
-        return page("This belongs to somebody else", [NOT_YOURS], language, status=403)
+        return page("This belongs to another user", [NOT_YOURS], language, status=403)
     code = await content_logins.issue(database, session, found, state)
     if code is None:
         return to_login(request, settings)

@@ -141,10 +141,10 @@ def _to_problem(answer: GateAnswer, session: Session | None) -> errors.PortalErr
     if answer is GateAnswer.LOGIN:
         return errors.LoginRequired()
     if answer is GateAnswer.REFUSED:
-        return errors.Forbidden("This session belongs to somebody else.")
+        return errors.Forbidden("This session belongs to another user.")
     if answer is GateAnswer.ENTER:
         return errors.Unavailable(
-            "The session has just become ready. Please try again.", headers={"Retry-After": "1"}
+            "The session is ready now. Try again.", headers={"Retry-After": "1"}
         )
     title, sentences, _ = explain(session)
     return errors.NotRunning(" ".join((f"{title}.", *sentences)))
@@ -159,11 +159,14 @@ def _render_page(
     """
     home = (f"{portal}{HOME[0]}", HOME[1])
     if answer is GateAnswer.REFUSED:
-        text = "Only the person who started a session can open it. Are you logged in as them?"
-        title = "This session belongs to somebody else"
+        text = (
+            "Only the user who started a session can open it. Check that you are logged in as "
+            "that user."
+        )
+        title = "This session belongs to another user"
         return page(title, [text], language, status=403, link=home)
     if answer is GateAnswer.ENTER:
-        opens = ["It opens by itself."]
+        opens = ["It opens automatically."]
         title = "Your session is ready"
         return page(title, opens, language, status=503, refresh_s=1, link=home)
     title, sentences, refresh_s = explain(session)
@@ -178,12 +181,12 @@ _ENDED = {
     Outcome.FAILED: "It failed.",
     Outcome.CANCELLED: "It was stopped.",
     Outcome.TIMEOUT: "It reached its time limit.",
-    Outcome.OUT_OF_MEMORY: "It needed more memory than it had asked for.",
+    Outcome.OUT_OF_MEMORY: "It used more memory than it requested.",
     Outcome.NODE_FAILED: "Its node failed.",
 }
 _LIVE = {
     JobState.SUBMITTING: ("Your session is being submitted", 2),
-    JobState.QUEUED: ("Your session waits for its resources", 5),
+    JobState.QUEUED: ("Your session is waiting for resources", 5),
     JobState.STARTING: ("Your session is starting", 1),
     JobState.RUNNING: ("Your session is starting", 1),
     JobState.SUSPENDED: ("Your session is suspended", 15),
@@ -194,7 +197,7 @@ _LIVE = {
 def explain(session: Session | None) -> tuple[str, list[str], int | None]:
     """Return the title, the sentences, and the seconds until a reload, if one may help."""
     if session is None:
-        return "There is no session of this name", ["You can start one in the portal."], None
+        return "There is no session with this name", ["You can start one in the portal."], None
     details = [text for text in (session.reason, session.advice) if text]
     if session.state in _LIVE:
         title, refresh_s = _LIVE[session.state]

@@ -81,7 +81,7 @@ class Chosen(BaseModel):
     @model_validator(mode="after")
     def one_of_two(self) -> Self:
         if (self.ids is None) == (self.matching is None):
-            raise ValueError("Say either which jobs (ids) or what they have in common (matching).")
+            raise ValueError("Set either ids or matching, not both.")
         return self
 
     def wanted(self) -> list[str] | listing.JobSelection:

@@ -238,7 +238,7 @@ async def usage_totals(
     last = _parse_month("to", span[1]) or this
     first = _parse_month("from", span[0]) or min(last, this)
     if first > last or use.months_back(last, MOST_MONTHS) > first:
-        text = f"Choose a month before, or the same; {MOST_MONTHS} months at most."
+        text = f"Choose a range of at most {MOST_MONTHS} months that doesn't end before it starts."
         raise invalid_input([FieldError("from", text)])
     ask = {"person": use.by_person, "group": use.by_group, "month": use.by_month}[by]
     totals = await ask(parts, use.UsageQuery(first, last, person, group))
@@ -260,7 +260,7 @@ def _parse_month(field: str, text: str | None) -> date | None:
         return None
     match = MONTH.fullmatch(text)
     if match is None or match[1] == "0000":
-        raise invalid_input([FieldError(field, "Write a month like 2026-10.")])
+        raise invalid_input([FieldError(field, "Enter a month such as 2026-10.")])
     return date(int(match[1]), int(match[2]), 1)
 
 

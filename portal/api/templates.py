@@ -102,7 +102,7 @@ async def get_starter(name: str, _user: CurrentUser, parts: PartsDep) -> Respons
     """Return the template's starter notebook, under the name in `starter`."""
     template = prepare.template(parts, name)
     if template.notebook is None:
-        raise NotFound("This template has no notebook to begin with.")
+        raise NotFound("This template has no starter notebook.")
     named = {"Content-Disposition": f'attachment; filename="{template.starter}"'}
     return Response(template.notebook, media_type=NOTEBOOK, headers=named)
 

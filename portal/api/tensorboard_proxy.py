@@ -40,12 +40,10 @@ from portal.web.language import language_of
 
 router = APIRouter(include_in_schema=False)
 
-NOT_YOURS = (
-    "It may belong to somebody else who doesn’t share it with you, or what it showed was removed."
-)
+NOT_YOURS = "It may belong to a user who hasn’t shared it with you, or its data was removed."
 NO_TICKET = (
-    "The address of a TensorBoard is good for one browser and one login. Open it from its session"
-    " or job."
+    "A TensorBoard address is valid for one browser and one login. Open the TensorBoard "
+    "from its session or job."
 )
 _TICKET = re.compile(TICKET_PATTERN)
 _ID = re.compile(r"[0-9a-f-]{36}")
@@ -103,9 +101,9 @@ async def forward(
     home = (at_portal(settings, host, HOME[0]), HOME[1])
     if board is None:
         if wants_page(request):
-            title = "There is no TensorBoard of yours here"
+            title = "TensorBoard not found"
             return page(title, [NOT_YOURS], language, status=404, link=home)
-        raise errors.NotFound("There is no TensorBoard of yours here.")
+        raise errors.NotFound("TensorBoard not found.")
     use = check_ticket(settings, ticket, board_id, login.web_session_id, login.user_id)
     if use is None or (use is TicketUse.FRAME and not board.own):
         return await _refuse_without_ticket(request, database, settings, board_id)

@@ -125,7 +125,7 @@ async def open_tensorboard(
     token = request.cookies.get(settings.cookie_name, "")
     login, board = await access.load_access(parts.db, settings, people, token, tensorboard_id)
     if login is None or board is None:
-        raise NotFound("There is no TensorBoard of yours here.")
+        raise NotFound("TensorBoard not found.")
     if board.state not in tensorboards.LIVE:
         raise NotRunning(" ".join(filter(None, ("This TensorBoard isn’t running.", board.reason))))
     ticket = tickets.issue_ticket(settings, login.web_session_id, board.id)

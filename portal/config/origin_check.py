@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from portal.config.settings import Settings
 
 ADVICE = (
-    "Set notebook_url and tensorboard_url to other ports of public_url's host or, better, to names"
-    " of their own, then run `portal system-files --install` and restart the portal, JupyterHub and"
-    " nginx."
+    "Set notebook_url and tensorboard_url to other ports of public_url's host or, better, "
+    "to separate host names. Then run `portal system-files --install` and restart the "
+    "portal, JupyterHub and nginx."
 )
 
 

@@ -44,7 +44,7 @@ HOP_BY_HOP = frozenset(
     }
 )  # fmt: skip
 NOT_SENT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
-NO_LEADER = "The portal is changing over to another of its servers. Please try again in a moment."
+NO_LEADER = "The portal is switching to another server. Try again in a moment."
 
 
 class LeaderForwardMiddleware:

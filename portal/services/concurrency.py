@@ -58,7 +58,7 @@ def event_stream_limit() -> ConcurrencyLimit:
 
 def log_follower_limit() -> ConcurrencyLimit:
     """Return the limit for followed logs, each of which is read every second."""
-    detail = "You follow too many logs at once. Close some of them."
+    detail = "You are following too many logs at once. Close some of them."
     return ConcurrencyLimit(STREAMS_PER_LOGIN, STREAMS_PER_USER, detail)
 
 

@@ -24,7 +24,7 @@ Row = TypeVar("Row", BatchJob, Session)
 
 # Attempts to insert a row; each but the last may meet a row of the same key that is then refused.
 MOST_TRIES = 5
-KEY_REUSED = "This Idempotency-Key has been used for something else."
+KEY_REUSED = "This Idempotency-Key was already used for a different request."
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ from portal.services.users.csv_import import Imports
 from portal.web.bearer import bearer, has_bearer
 from portal.web.request_origin import SAFE_METHODS
 
-ONLY_BROWSERS = "An access token can't do this. Use the portal's pages."
+ONLY_BROWSERS = "This isn't possible with an access token. Use the portal's pages."
 
 # --- the application's objects ------------------------------------------------------------------
 
@@ -156,7 +156,7 @@ async def _load_identity(
     if found is None:
         raise errors.LoginRequired(await web_sessions.why_closed(database, cookie))
     if web_sessions.must_enrol(found, settings):
-        raise errors.EnrolmentRequired("Your role needs a second factor. Please set one up.")
+        raise errors.EnrolmentRequired("Your role requires a second factor. Set one up.")
     return Identity(found.user, session=found)
 
 
@@ -222,7 +222,7 @@ async def _load_half_login(
     cookie = connection.cookies.get(settings.cookie_name, "")
     found = await web_sessions.half_login(database, cookie, step)
     if found is None:
-        raise errors.LoginRequired("Please begin again with your user name and password.")
+        raise errors.LoginRequired("Start again with your username and password.")
     return found
 
 
@@ -290,7 +290,7 @@ async def group_reader(group: str, who: CurrentIdentity, database: DatabaseDep) 
     if who.user.role in {Role.ADMIN, Role.VIEWER}:
         return who.allowed(Scope.ADMIN)
     if not await leads(database, who.user.id, group):
-        raise errors.Forbidden("Only this group's leaders and administrators may see this.")
+        raise errors.Forbidden("Only this group's managers and administrators may see this.")
     return who.allowed(Scope.READ)
 
 
@@ -370,7 +370,7 @@ async def fresh_group_leader(
     A token needs the scope `admin` in either case.
     """
     if who.user.role is not Role.ADMIN and not await leads(database, who.user.id, group):
-        raise errors.Forbidden("Only this group's leaders and administrators may do this.")
+        raise errors.Forbidden("Only this group's managers and administrators may do this.")
     user = who.allowed(Scope.ADMIN)
     if who.session is not None and not web_sessions.password_is_fresh(who.session, settings):
         raise errors.PasswordRequired

@@ -14,7 +14,7 @@ _DATE_TIME = re.compile(r"\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}")
 _BIDIRECTIONAL = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _BREAKS = frozenset("\u2028\u2029")
 NOT_A_TIME = "This must be a time such as 2026-01-31T08:00:00Z."
-HIDDEN = "This has control characters, which can't be shown. Take them out."
+HIDDEN = "This contains control characters. Remove them."
 
 
 def _check_date_time_text(value: Any) -> Any:

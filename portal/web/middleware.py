@@ -197,8 +197,8 @@ class OriginCheck:
             await self.app(scope, receive, send)
             return
         refusal = OriginRefused(
-            "A change must come from the portal's own pages. A program sends the header "
-            f"Origin: {self.settings.public_url}."
+            "Changes are accepted only from the portal's own pages. A program must send "
+            f"the header Origin: {self.settings.public_url}."
         )
         await problem_response(refusal)(scope, receive, send)
 

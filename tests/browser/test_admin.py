@@ -125,7 +125,7 @@ def look_at_audit_and_status(portal: Live, admin: Page, username: str) -> None:
     """Everything is recorded with its previous value, and every service answers."""
     admin.goto(f"{portal.base_url}/admin/audit?target={username}")
     table = admin.get_by_role("table", name=re.compile("^Events"))
-    for title in ("Created a person", "Granted a role", "Set a limit"):
+    for title in ("Created a user", "Granted a role", "Set a limit"):
         expect(table.get_by_role("row").filter(has_text=title).first).to_contain_text("carol")
     table.get_by_role("button", name=re.compile("^Set a limit")).first.click()
     expect(table.get_by_text("limit.set")).to_be_visible()

@@ -154,7 +154,7 @@ def refuse_other_users(portal: Live, chromium: Browser, log_in: LogIn, url: str)
         answer = page.goto(url)
         assert answer is not None
         assert answer.status == 403
-        expect(page.get_by_role("heading")).to_have_text("This belongs to somebody else")
+        expect(page.get_by_role("heading")).to_have_text("This belongs to another user")
         assert page.url.startswith(f"{portal.base_url}/content/open?")
 
 

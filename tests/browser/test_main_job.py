@@ -140,14 +140,14 @@ def test_a_wrong_password_says_so(portal: Live, context: BrowserContext) -> None
     page.get_by_label("User name").fill("alice")
     page.get_by_label("Password", exact=True).fill("not-the-password")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("alert").first).to_contain_text("wrong")
+    expect(page.get_by_role("alert").first).to_contain_text("Wrong")
     page.get_by_label("User name").fill("dave")
     page.get_by_label("Password", exact=True).fill(portal.users["dave"])
     with page.expect_response("**/api/v1/login") as answer:
         page.keyboard.press("Enter")
     # a browser without an earlier login of dave's does not reveal that his account is locked
     assert answer.value.status == 401
-    expect(page.get_by_role("alert").first).to_contain_text("wrong")
+    expect(page.get_by_role("alert").first).to_contain_text("Wrong")
 
 
 def test_impossible_resources_are_said_while_typing(

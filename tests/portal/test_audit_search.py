@@ -93,7 +93,7 @@ async def test_it_is_found_by_time(filled: Browser) -> None:
     assert await found(filled, f"to={day}") == []
     assert await found(filled, f"from={day}&to={ago(8.5)}") == ["t1"]
     (error,) = (await filled.get(f"{AUDIT}?to=zzz")).body["errors"]
-    assert error["field"] == "to" and error["message"].startswith("Give a day")
+    assert error["field"] == "to" and error["message"].startswith("Enter a date")
 
 
 async def test_pages_follow_each_other_without_a_gap(

@@ -128,7 +128,7 @@ async def test_use_as_table_and_csv(world: World, run: Run) -> None:
     assert table.out.splitlines()[-2].split() == ["in", "all", "2.0", "4.0", "2"]
     assert csv.out.splitlines()[1:] == ["'=bob,1.0,2.0,1", "alice,1.0,2.0,1"]
     assert [(row["name"], row["gpu_hours"]) for row in months["items"]] == [("2020-02", 1)]
-    assert (wrong.code, wrong.err) == (1, "--from: Write a month like 2026-10.\n")
+    assert (wrong.code, wrong.err) == (1, "--from: Enter a month such as 2026-10.\n")
 
 
 async def test_open_pages_are_told_what_is_announced_and_edited(world: World, run: Run) -> None:
@@ -143,7 +143,7 @@ async def test_open_pages_are_told_what_is_announced_and_edited(world: World, ru
         await run("announcements", "delete", key)
         await _heard(answer.content, None)
     late = await run("announcements", "add", "X", "--starts", "2030-01-02", "--ends", "2030-01-01")
-    assert (late.code, late.err) == (1, "--ends: It must end after it begins.\n")
+    assert (late.code, late.err) == (1, "--ends: The end must be after the start.\n")
     assert (await run("announcements", "edit", key, "--text", "x")).code == 1
 
 

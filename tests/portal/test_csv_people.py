@@ -62,7 +62,7 @@ class TestReading:
         assert "names nobody" in refusal("username,surname\n")
         assert "username is missing" in refusal("")
         message = refusal("username,username,phone\nada,b,c\n")
-        for part in ("surname is missing", "no column phone", "username is there twice"):
+        for part in ("surname is missing", "no column phone", "username is listed twice"):
             assert part in message
         assert "Line 3 can't be read" in refusal('username,surname\nada,B\neve,"C\nfay,D\n')
         many = "\n".join(f"u{n},N" for n in range(csv_file.MAX_LINES + 1))

@@ -232,4 +232,4 @@ async def test_use_is_counted_by_person_group_and_month_and_reading_again_change
     assert csv.body.splitlines()[:2] == ["person,gpu_hours,cpu_hours,jobs", "alice,4.0,8.0,1"]
     assert (await world.ask("GET", "/admin/usage", who="bob")).status == 403
     wrong = await world.ask("GET", "/admin/usage?from=2026-13", who="carol")
-    assert wrong.body["errors"] == [{"field": "from", "message": "Write a month like 2026-10."}]
+    assert wrong.body["errors"] == [{"field": "from", "message": "Enter a month such as 2026-10."}]

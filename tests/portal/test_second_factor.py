@@ -126,7 +126,7 @@ class TestEnrolment:
         await alice.login("alice")
         answer = await give(alice, app.next_code())
         assert answer.status == 503
-        assert "administrator can reset it" in answer.body["detail"]
+        assert "administrator to reset it" in answer.body["detail"]
 
 
 class TestKeeping:

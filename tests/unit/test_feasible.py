@@ -44,7 +44,7 @@ def test_what_some_node_could_run_is_let_through(wanted: Resources) -> None:
 @pytest.mark.parametrize(
     ("wanted", "field", "words"),
     [
-        (Resources(partition="nope"), "partition", "There are: cpu, debug, empty, gpu"),
+        (Resources(partition="nope"), "partition", "Available: cpu, debug, empty, gpu"),
         (Resources(partition="gpu", gpus=5), "gpus", "more than 4 GPUs"),
         (Resources(partition="cpu", gpus=1), "gpus", "has no GPUs"),
         (Resources(gpus=1), "gpus", "Partition cpu has no GPUs"),
@@ -53,7 +53,7 @@ def test_what_some_node_could_run_is_let_through(wanted: Resources) -> None:
         (Resources(partition="gpu", memory_gb=129), "memory_gb", "128 GB"),
         (Resources(partition="gpu", nodes=3), "nodes", "2 nodes"),
         (Resources(partition="debug", time_limit_minutes=31), "time_limit_minutes", "30 minutes"),
-        (Resources(partition="debug", gpus=1, cpus=64), "gpus", "together"),
+        (Resources(partition="debug", gpus=1, cpus=64), "gpus", "all these resources"),
     ],
 )
 def test_what_no_node_has_names_the_field(wanted: Resources, field: str, words: str) -> None:

@@ -84,7 +84,7 @@ def test_mistakes_are_told_by_their_line_and_the_other_lines_count() -> None:
     )
     assert "inband" in list_problems(table)[2]
     assert "twice" in list_problems(table)[4]
-    assert "node01's address already" in list_problems(table)[6]
+    assert "already the address of node01" in list_problems(table)[6]
 
 
 def test_mistakes_in_csv() -> None:

@@ -169,13 +169,13 @@ async def page(
 def _checked_title(title: str) -> str:
     found = " ".join(title.split())
     if not found:
-        raise invalid_input([FieldError("title", "Say in a few words what it is about.")])
+        raise invalid_input([FieldError("title", "Enter a title.")])
     return found
 
 
 def _check_times(row: Announcement) -> None:
     if row.ends_at is not None and row.ends_at <= row.starts_at:
-        raise invalid_input([FieldError("ends_at", "It must end after it begins.")])
+        raise invalid_input([FieldError("ends_at", "The end must be after the start.")])
 
 
 def _values(row: Announcement) -> dict[str, Any]:
@@ -194,7 +194,8 @@ def _record(
 
 def _conflict_error(row: Announcement) -> EditConflict:
     return EditConflict(
-        f"{row.updated_by} changed this announcement on {row.updated_at:%d %B %Y at %H:%M} UTC,"
-        " after you opened it. Look at what is there now, and make your change again.",
+        f"{row.updated_by} changed this announcement on {row.updated_at:%d %B %Y at %H:%M} "
+        "UTC, after you opened it. Review the current version, then make your change "
+        "again.",
         extension={"changed_by": row.updated_by, "changed_at": row.updated_at.isoformat()},
     )

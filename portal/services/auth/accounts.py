@@ -40,9 +40,9 @@ from portal.services.identity.roles import NOT_ADMITTED, is_admitted, role_for
 from portal.services.limits.slurm_limits import SlurmLimits
 
 OTHER_NUMBER = (
-    "The directory now gives your user name another number ({new}, before {old}), so you may be "
-    "someone else than the person who used this portal by that name. Ask your administrators: "
-    "they can confirm the new number."
+    "The UID of your username in the directory has changed (now {new}, before {old}), so "
+    "your account may not be the one that used this portal before. Ask your "
+    "administrators to confirm the new UID."
 )
 
 
@@ -249,7 +249,7 @@ async def complete_login(
 async def _refuse_disabled(db: AsyncSession, user: User, caller: Caller) -> None:
     if user.disabled_at is None:
         return
-    words, why = "Your account in this portal is switched off.", "disabled"
+    words, why = "Your account in this portal is disabled.", "disabled"
     if user.deleted_at is not None or user.directory_wants is AccountState.DELETED:
         words, why = "This account was deleted. Ask your administrators about it.", "deleted"
     await _refuse(db, user, {"why": why}, words, caller)
@@ -394,7 +394,7 @@ async def _upsert(
         db.add(user)
     await _refuse_disabled(db, user, caller)
     if not memberships.is_same(user, person):
-        detail = {"why": "another number", "old": user.uid, "new": person.uid}
+        detail = {"why": "another UID", "old": user.uid, "new": person.uid}
         await _refuse(db, user, detail, OTHER_NUMBER.format(old=user.uid, new=person.uid), caller)
     user.display_name = person.display_name
     user.email = person.email

@@ -101,7 +101,9 @@ async def begin_enrolment(database: Database, settings: Settings, user: User) ->
         try:
             await db.commit()
         except IntegrityError as error:  # two concurrent requests
-            raise errors.Conflict("Another page of yours has just begun. Begin anew.") from error
+            raise errors.Conflict(
+                "The setup was started again in another page. Start over."
+            ) from error
     issuer = f"Data Scientist Portal {settings.cluster_name}"
     uri = totp.key_uri(secret, issuer=issuer, account=user.username)
     return Enrolment(secret=totp.typed(secret), uri=uri)
@@ -120,7 +122,7 @@ async def confirm(
         await _refuse_enrolled(db, user.id)
         factor = await db.get(SecondFactor, user.id)
         if factor is None:
-            raise errors.Conflict("Begin anew: there is no code to scan that this would confirm.")
+            raise errors.Conflict("There is no setup to confirm. Start over.")
         now = utcnow()
         step = totp.matching_step(
             _decrypt_secret(settings, factor), totp.cleaned(code), now.timestamp(), after=0
@@ -194,11 +196,11 @@ async def reset(database: Database, admin: User, username: str, caller: Caller) 
     async with database.session() as db:
         user = await db.scalar(select(User).where(User.username == username))
         if user is None:
-            raise errors.NotFound("Nobody of this name has logged in here yet.")
+            raise errors.NotFound("No user with this name has logged in here yet.")
         if user.id == admin.id:
             raise errors.Forbidden(
-                "Your own second factor you turn off with a code of it; without one, another "
-                "administrator must do this."
+                "To turn off your own second factor, use one of its codes. If you have "
+                "none, ask another administrator."
             )
         if not await is_enrolled(db, user.id):
             raise errors.Conflict(f"{username} has no second factor.")
@@ -222,7 +224,7 @@ def _load_key(settings: Settings) -> bytes:
         return key_of(settings.second_factor_key)
     except (OSError, ValueError) as error:
         raise errors.Unavailable(
-            "Second factors can't be checked at the moment; your administrators can mend this."
+            "Second factors can't be verified now. Ask your administrators."
         ) from error
 
 
@@ -231,14 +233,14 @@ def _decrypt_secret(settings: Settings, factor: SecondFactor) -> bytes:
         return unseal(_load_key(settings), factor.secret, owner=factor.user_id)
     except SealBroken as error:
         raise errors.Unavailable(
-            "Your second factor can't be read any more; an administrator can reset it."
+            "Your second factor can't be read. Ask an administrator to reset it."
         ) from error
 
 
 def _wrong_code_error() -> errors.WrongCode:
     message = (
-        "This code isn't right, or it was used before. Wait for the next one; if none is taken, "
-        "check that your phone's clock is set automatically."
+        "This code is wrong or was already used. Wait for the next one. If no code is "
+        "accepted, check that your phone's clock is set automatically."
     )
     return errors.WrongCode(message, errors=[errors.FieldError("code", message)])
 
@@ -250,7 +252,9 @@ async def _load_enrolled(db: AsyncSession, user_id: str) -> SecondFactor | None:
 
 async def _refuse_enrolled(db: AsyncSession, user_id: str) -> None:
     if await is_enrolled(db, user_id):
-        raise errors.Conflict("You have a second factor. Turn it off first to set up another.")
+        raise errors.Conflict(
+            "You already have a second factor. Turn it off first to set up another."
+        )
 
 
 async def _consume_code(db: AsyncSession, settings: Settings, user: User, code: str) -> Way:

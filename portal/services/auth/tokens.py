@@ -206,7 +206,7 @@ async def revoke(database: Database, user: User, token_id: str, caller: Caller) 
     async with database.session() as db:
         token = await db.get(AccessToken, token_id)
         if token is None or token.user_id != user.id:
-            raise errors.NotFound("You have no such token; it may have been revoked already.")
+            raise errors.NotFound("There is no such token. It may have been revoked already.")
         await db.delete(token)
         record(db, Action.TOKEN_REVOKED, actor=user, target=token.name, ip=caller.ip)
         await db.commit()
@@ -228,5 +228,5 @@ def _validate_request(settings: Settings, user: User, wanted: TokenRequest) -> N
 
 
 def _name_taken_error() -> errors.InvalidInput:
-    message = "You have a token of this name. Choose another name, or revoke that one."
+    message = "You already have a token with this name. Choose another name, or revoke that one."
     return errors.invalid_input([errors.FieldError("name", message)])

@@ -24,7 +24,7 @@ def impossible(wanted: Resources, cluster: ClusterInfo | None) -> list[FieldErro
         names = ", ".join(sorted(p.name for p in cluster.partitions))
         return [
             _to_field_error(
-                "partition", f"There is no partition “{wanted.partition}”. There are: {names}."
+                "partition", f"There is no partition “{wanted.partition}”. Available: {names}."
             )
         ]
     nodes = [node for node in cluster.nodes if partition.name in node.partitions]
@@ -113,7 +113,7 @@ def _check_combination(
     if fitting >= wanted.nodes:
         return []
     text = (
-        f"No {wanted.nodes} node(s) of {partition} have all of this together. Ask for less of one."
+        f"No {wanted.nodes} node(s) of {partition} have all these resources. Request less of one."
     )
     return [_to_field_error("gpus" if wanted.gpus else "cpus", text)]
 

@@ -32,7 +32,10 @@ AT_ONCE = 2
 ROUND_S = 30.0
 LOCK_S = 0.2
 HALF_MADE = ".import-"
-FAULT = "The portal has a fault; its log has more. Try again, or tell whoever looks after it."
+FAULT = (
+    "The portal had an internal error. Try again, or ask your administrator to check the "
+    "portal's log."
+)
 STOPPED = "It was cancelled."
 Apply = Callable[[ImageImport], None]
 
@@ -161,7 +164,7 @@ class Importer:
         except PullFailed as error:
             return _set_failed(str(error), cancelled=stop.is_set())
         except (OSError, ValueError) as error:
-            return _set_failed(f"It could not be done: {error}.")
+            return _set_failed(f"The import failed: {error}.")
         except Exception:
             log.exception("an import failed", file=row.file)
             return _set_failed(FAULT)

@@ -30,20 +30,18 @@ from spawner.containers.runtimes import Container
 PAGE = 50
 LIVE = (ImportState.QUEUED, ImportState.RUNNING)
 OFF = (
-    "Importing images is off. To switch it on, let the setting image_import_dir name a folder that"
-    " the portal's account may write and that every node can read."
+    "Image import is disabled. To enable it, set image_import_dir to a folder that the "
+    "portal's account can write and every node can read."
 )
-TAKEN = (
-    "There is an image of this name already. Choose another name, or say that this one replaces it."
-)
-UNDER_WAY = "An import into this file is under way. Wait for its end, or cancel it."
+TAKEN = "An image with this name already exists. Choose another name, or choose to replace it."
+UNDER_WAY = "An import into this file is in progress. Wait until it ends, or cancel it."
 SHADOWED = (
-    "The site's own image folder has a file of this name, and that one is used first. Choose"
-    " another name."
+    "The site's image folder has a file with this name, which takes precedence. Choose "
+    "another name."
 )
 UNWRITABLE = (
-    "The folder that image_import_dir names isn't there, or the portal's account can't write to it."
-    " `portal check` says which."
+    "The folder in image_import_dir doesn't exist, or the portal's account can't write to "
+    "it. Run `portal check` for details."
 )
 KINDS = {JobKind.SESSION: "session", JobKind.JOB: "job"}
 
@@ -225,9 +223,11 @@ async def delete(parts: AppContext, admin: User, file: str, *, ip: str) -> None:
     directory = folder(parts)
     found = {image.file: image for image in await images(parts)}.get(file)
     if found is None:
-        raise NotFound("There is no imported image of this name.")
+        raise NotFound("There is no imported image with this name.")
     if found.source is None:
-        raise Conflict("The portal didn't import this file: whoever put it there may remove it.")
+        raise Conflict(
+            "The portal didn't import this file, so it can't delete it. Ask the file's owner."
+        )
     if users := await users_of(parts, directory / file):
         raise Conflict(
             f"{users[:1].upper()}{users[1:]} would lose this image. Wait for their end, or stop"

@@ -90,7 +90,7 @@ def parse_csv(text: str) -> ParsedTable:
             values = {kind: row[kind] for kind in KINDS if kind in row}
             rows.append(_Row(lines.line_num, row["name"], values))
     except csv.Error as error:
-        return unread(f"it is no CSV ({error})", lines.line_num)
+        return unread(f"it isn't valid CSV ({error})", lines.line_num)
     return _build_table(rows, problems)
 
 
@@ -104,11 +104,11 @@ def parse_yaml(text: str) -> ParsedTable:
         why = getattr(error, "problem", None) or "it can't be read"
         # The parser reports a missing end as an error in a line after the last one.
         line = min(mark.line, text.count("\n")) + 1 if mark else None
-        return unread(f"this is no YAML: {why}", line)
+        return unread(f"this isn't valid YAML: {why}", line)
     if top is None:
         return ParsedTable()
     if not isinstance(top, yaml.MappingNode):
-        return unread("it must say for each node's name which addresses it has", 1)
+        return unread("it must map each node name to its addresses", 1)
     problems: list[TableProblem] = []
     rows = [
         row
@@ -121,7 +121,7 @@ def parse_yaml(text: str) -> ParsedTable:
 def _parse_yaml_row(key: yaml.Node, value: yaml.Node, problems: list[TableProblem]) -> _Row | None:
     line = key.start_mark.line + 1
     if not isinstance(key, yaml.ScalarNode):
-        problems.append(TableProblem(line, "a node's name is text"))
+        problems.append(TableProblem(line, "a node name must be text"))
         return None
     if not isinstance(value, yaml.MappingNode):
         text = f"{_shorten(key.value)} needs its addresses as `in_band: 10.0.0.11`"
@@ -137,9 +137,9 @@ def _parse_yaml_row(key: yaml.Node, value: yaml.Node, problems: list[TableProble
                 )
             )
         elif not isinstance(address, yaml.ScalarNode):
-            problems.append(TableProblem(line_number, f"{kind.value} is one address"))
+            problems.append(TableProblem(line_number, f"{kind.value} must be a single address"))
         elif kind.value in values:
-            problems.append(TableProblem(line_number, f"{kind.value} is there twice"))
+            problems.append(TableProblem(line_number, f"{kind.value} is listed twice"))
         else:
             values[kind.value] = address.value.strip()
     return _Row(line, key.value.strip(), values)
@@ -150,10 +150,12 @@ def _build_table(rows: Iterable[_Row], problems: list[TableProblem]) -> ParsedTa
     owners: dict[str, str] = {}
     for row in rows:
         if not _is_host(row.name):
-            problems.append(TableProblem(row.line, f"“{_shorten(row.name)}” is no name of a node"))
+            problems.append(
+                TableProblem(row.line, f"“{_shorten(row.name)}” isn't a valid node name")
+            )
         elif row.name in nodes:
             problems.append(
-                TableProblem(row.line, f"{row.name} is there twice; the first one counts")
+                TableProblem(row.line, f"{row.name} is listed twice; the first entry is used")
             )
         else:
             good, wrong = _split_valid(row)
@@ -187,7 +189,7 @@ def _find_duplicates(
         owner = owners.setdefault(address, row.name)
         if owner != row.name:
             yield TableProblem(
-                row.line, f"{row.name}: {kind}: {address} is {owner}'s address already"
+                row.line, f"{row.name}: {kind}: {address} is already the address of {owner}"
             )
 
 
@@ -207,7 +209,7 @@ def _is_host(text: str) -> bool:
 
 
 def _report_unknown_column(line: int, name: str, known: Sequence[str]) -> TableProblem:
-    text = f"“{_shorten(name)}” isn't known here; what is: {', '.join(known)}"
+    text = f"“{_shorten(name)}” isn't a known column; known columns: {', '.join(known)}"
     return TableProblem(line, text)
 
 

@@ -86,7 +86,7 @@ def _parse_cursor(cursor: str | None) -> tuple[str, str]:
 
 
 def _cursor_error() -> Exception:
-    return invalid_input([FieldError("cursor", "This is not the cursor of this list.")])
+    return invalid_input([FieldError("cursor", "This isn't a valid cursor for this list.")])
 
 
 async def _from_directory(
