@@ -25,8 +25,8 @@ from deploy.front_door import (
     from_settings,
 )
 from deploy.nginx_program import HTTP2_DIRECTIVE, version_here
-from portal.config.settings import USERNAME_PATTERN, Settings
-from portal.services.sessions.gate import SERVER_PATTERN
+from portal.config.settings import Settings
+from spawner import names
 
 TEMPLATES = Path(__file__).resolve().parent / "templates"
 PAGES = (
@@ -118,8 +118,8 @@ def render(door: FrontDoor) -> dict[str, str]:
         assets=door.assets,
         node_ca=door.node_ca,
         connections=door.connections,
-        username=USERNAME_PATTERN.strip("^$"),
-        server=SERVER_PATTERN.strip("^$"),
+        username=names.USERNAME.pattern,
+        server=names.SESSION.pattern,
         hidden_headers=HIDDEN_HEADERS,
     )
     pages = {f"_pages/{name}": (TEMPLATES / name).read_text("utf-8") for name in PAGES}

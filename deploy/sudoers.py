@@ -1,6 +1,6 @@
 """The sudoers file that lets the portal's account run the launcher as users, and nothing else.
 
-Pure, and the standard library only: `cluster/` renders its own file from here, too.
+Pure, and needs only the standard library: `cluster/` renders its own file from here, too.
 """
 
 from __future__ import annotations
@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from spawner.names import USERNAME
+
 _PLAIN_PATH = re.compile(r"/[A-Za-z0-9._/+-]+")
-_ACCOUNT = re.compile(r"[a-z_][a-z0-9_.-]{0,31}")
 # in sudoers these have a special meaning unless a backslash precedes them (sudoers(5))
 _SPECIAL = re.compile(r'([\s,:=!()\\"#%@])')
 # These are usually the defaults, but a site may have others, and control over the environment of a
@@ -36,7 +37,7 @@ def render(
     for path in (launcher, *as_root):
         if not _PLAIN_PATH.fullmatch(path):
             raise ValueError(f"{path} can't stand in sudoers: letters, digits, and ._/+- only")
-    if not _ACCOUNT.fullmatch(account):
+    if not USERNAME.fullmatch(account):
         raise ValueError(f"{account} is no account")
     people = ", ".join(f"%{_SPECIAL.sub(_escape, group)}" for group in groups) or "ALL"
     lines = [

@@ -13,8 +13,8 @@ from ipaddress import IPv4Network
 from typing import Any
 
 from cluster.errors import LayoutError
+from spawner.names import USERNAME
 
-NAME = re.compile(r"^[a-z_][a-z0-9_.-]{0,31}$")
 HOST_LIST = re.compile(r"^(?P<prefix>[a-z][a-z0-9-]*)\[(?P<first>\d+)-(?P<last>\d+)\]$")
 HOST_NAME = re.compile(r"^[a-z][a-z0-9-]{0,30}$")
 SELECTORS = ("all", "gpu", "cpu")
@@ -227,7 +227,7 @@ def _validate(layout: Layout) -> None:
         (len(set(hosts)) < len(hosts) or "head" in hosts, "node names must differ"),
         (len(set(uids)) < len(uids), "uids must differ"),
         (len(set(names)) < len(names), "names of users and groups must differ"),
-        (not all(NAME.match(name) for name in names), f"names must match {NAME.pattern}"),
+        (not all(map(USERNAME.fullmatch, names)), f"names must match {USERNAME.pattern}"),
         (IPv4Network(layout.subnet).prefixlen != 24, "the subnet must be a /24"),
         *(
             (not set(user.accounts) <= known_accounts, f"{user.name}: unknown account")

@@ -42,7 +42,6 @@ from spawner.containers.references import parse_registry
 
 PAGES = Path(__file__).parents[1] / "pages"
 MIN_SECRET_LENGTH = 32
-USERNAME_PATTERN = r"^[a-z_][a-z0-9_.-]{0,31}$"
 
 
 class SettingsError(Exception):

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from portal.config.directory import MAX_NUMBER
-from portal.config.settings import USERNAME_PATTERN, Settings
+from portal.config.settings import Settings
 from portal.directory.contract import MAX_PASSWORD_LENGTH, Edit, NewGroup, NewPerson
 from portal.errors import FieldError
+from spawner.names import USERNAME
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # ldap3 uses pyasn1's older names
@@ -150,7 +151,7 @@ def is_password(text: str) -> bool:
 
 
 def _check_name(field: str, name: str, local: Local) -> Iterator[FieldError]:
-    if not re.fullmatch(USERNAME_PATTERN, name):
+    if not USERNAME.fullmatch(name):
         yield FieldError(
             field,
             "UNIX and Slurm take names of up to 32 lowercase letters, digits and . _ - that begin "

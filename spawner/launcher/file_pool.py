@@ -27,7 +27,8 @@ from spawner.launcher.file_answers import (
     Room,
     UploadInfo,
 )
-from spawner.launcher.pool import GRACE_S, USERNAME, LauncherPool
+from spawner.launcher.pool import GRACE_S, LauncherPool
+from spawner.names import USERNAME
 
 MAX_STREAMS = 6
 PIECE_S = 60.0

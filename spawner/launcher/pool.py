@@ -11,7 +11,6 @@ import base64
 import binascii
 import contextlib
 import math
-import re
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -21,12 +20,12 @@ from typing import Any
 
 from spawner.errors import HomeUnavailable, LauncherUnavailable
 from spawner.launcher.connection import Channel, UserInfo, nonsense, typed
+from spawner.names import USERNAME
 from spawner.slurm import parse_usage
 from spawner.slurm.model import JobPaths, JobSpec
 from spawner.slurm.sbatch import sbatch_options
 from spawner.timing import Measure, measured, unmeasured
 
-USERNAME = re.compile(r"[a-z_][a-z0-9_.-]{0,31}")
 GRACE_S = 5.0  # time that a launcher gets beyond its own deadline
 MAX_ABANDONED = 3
 MAX_TAGS = 32

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portal.config.origins import ContentHosts, ContentOrigins, label_of
-from portal.config.settings import USERNAME_PATTERN
+from spawner.names import USERNAME
 
 ONE = ContentHosts.of("https://jupyter.example.org")
 EACH = ContentHosts.of("https://{user}.jupyter.example.org")
 LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
-names = st.from_regex(USERNAME_PATTERN.replace("$", r"\Z"))
+names = st.from_regex(USERNAME, fullmatch=True)
 
 
 @pytest.mark.parametrize("name", ["alice", "a", "x1", "anna-lena", "user3-dev-2"])

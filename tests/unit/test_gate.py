@@ -10,14 +10,12 @@ from hypothesis import strategies as st
 from portal.api.gate import explain, page
 from portal.models import JobState, Session, User, Wanted
 from portal.services.sessions.gate import (
-    SERVER_PATTERN,
     Decision,
     GateAnswer,
     LiveSession,
     decide,
     target_of,
 )
-from portal.services.sessions.sessions import NAME
 from portal.web.language import preferred
 from spawner.slurm.model import Outcome
 
@@ -111,8 +109,9 @@ def test_an_old_answer_of_slurm_keeps_nobody_out() -> None:
     assert decide("alice", "alice", "s1", live(stale_since=NOW)).answer is GateAnswer.ENTER
 
 
-def test_names_are_the_same_everywhere() -> None:
-    assert NAME.pattern == SERVER_PATTERN
+@pytest.mark.parametrize(("owner", "server"), [("alice\n", "s1"), ("alice", "s1\n")])
+def test_decide_refuses_a_name_with_a_newline(owner: str, server: str) -> None:
+    assert decide(owner, owner, server, live()).answer is GateAnswer.REFUSED
 
 
 @pytest.mark.parametrize("state", list(JobState))

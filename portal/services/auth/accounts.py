@@ -8,7 +8,6 @@ enrollment.
 """
 
 import asyncio
-import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
@@ -20,7 +19,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from portal import errors
 from portal.background.notifier import HOMES, Notifier
-from portal.config.settings import USERNAME_PATTERN, Settings
+from portal.config.settings import Settings
 from portal.db import Database, utcnow
 from portal.directory.contract import Directory, DirectoryUser
 from portal.models import (
@@ -38,6 +37,7 @@ from portal.services.auth.attempts import Attempt, Caller, counted
 from portal.services.identity import home_directories, memberships
 from portal.services.identity.roles import NOT_ADMITTED, is_admitted, role_for
 from portal.services.limits.slurm_limits import SlurmLimits
+from spawner.names import USERNAME
 
 OTHER_NUMBER = (
     "The UID of your username in the directory has changed (now {new}, before {old}), so "
@@ -99,7 +99,7 @@ async def login(accounts: Accounts, username: str, password: str, caller: Caller
     name = username.lower()
     known = devices.find_nonce(accounts.settings, name, caller.device, utcnow())
     async with _hide_existing_accounts(accounts.settings, is_known=bool(known)):
-        if not re.fullmatch(USERNAME_PATTERN, name):
+        if not USERNAME.fullmatch(name):
             # Not a valid user name. The directory is not queried, as it may fold the text into
             # another user's name.
             why = errors.WrongCredentials.__name__
@@ -335,7 +335,7 @@ async def by_username(database: Database, username: str) -> User | None:
 
 def admit(person: DirectoryUser, settings: Settings) -> Role:
     """Return the role of a directory user. Raises Forbidden with the reason if there is none."""
-    if not re.fullmatch(USERNAME_PATTERN, person.username):
+    if not USERNAME.fullmatch(person.username):
         raise errors.Forbidden("Your username has characters that the cluster can't use.")
     if person.uid is not None and person.uid < settings.min_uid:
         raise errors.Forbidden("System accounts can't use this portal.")

@@ -64,7 +64,7 @@ NOTIFY_FOR = timedelta(seconds=10)  # more than two polls, also of several porta
 BOARD_ENDED = "Its owner’s account is switched off."
 THE_PORTAL = "the portal"
 RETIRED = "~"
-"""First character of a released user's name, which no user can have (settings.USERNAME_PATTERN)."""
+"""First character of a released user's name, which no user can have (names.USERNAME)."""
 
 Step = Callable[[User], Awaitable[None]]
 

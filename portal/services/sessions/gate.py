@@ -6,7 +6,6 @@ session called home. The checks made at each request of a notebook or a TensorBo
 which builds no ORM objects.
 """
 
-import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum, auto
@@ -14,7 +13,7 @@ from typing import Any
 
 from sqlalchemy import Boolean, Select, and_, bindparam, or_, select
 
-from portal.config.settings import USERNAME_PATTERN, Settings
+from portal.config.settings import Settings
 from portal.db import Database, utcnow
 from portal.models import (
     ContentLogin,
@@ -30,13 +29,10 @@ from portal.models import (
 from portal.services.auth import web_sessions
 from portal.services.auth.hashes import hash_token
 from portal.services.identity.roles import MAY_ENTER
+from spawner.names import SESSION, USERNAME
 
-SERVER_PATTERN = r"^[a-z](?:[a-z0-9]|-(?=[a-z0-9])){0,29}$"
 MIN_PORT = 1024
 MAX_PORT = 65535
-
-_USERNAME = re.compile(USERNAME_PATTERN)
-_SERVER = re.compile(SERVER_PATTERN)
 
 
 class GateAnswer(Enum):
@@ -97,7 +93,7 @@ def decide(username: str | None, owner: str, server: str, live: LiveSession | No
     """
     if username is None:
         return Decision(GateAnswer.LOGIN)
-    if username != owner or not (_USERNAME.match(owner) and _SERVER.match(server)):
+    if username != owner or not (USERNAME.fullmatch(owner) and SESSION.fullmatch(server)):
         return Decision(GateAnswer.REFUSED)
     target = target_of(live) if live is not None else None
     if live is None or target is None:

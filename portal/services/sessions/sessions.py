@@ -4,7 +4,6 @@ A session's row is written before Slurm gets the job, so that a crash loses no s
 Slurm refuses leaves no row.
 """
 
-import re
 from collections.abc import Callable
 from datetime import datetime
 from functools import partial
@@ -29,9 +28,9 @@ from portal.services.sessions import starters
 from portal.services.slurm import launch
 from portal.services.slurm.logs import CHUNK, LogPlace, read_piece
 from portal.services.store import change
+from spawner import names
 from spawner.errors import LauncherUnavailable, SpawnerError, Unreachable
 
-NAME = re.compile(r"^[a-z](?:[a-z0-9]|-(?=[a-z0-9])){0,29}$")
 NAME_RULE = "Use 1 to 30 lowercase letters, digits and single hyphens, starting with a letter."
 PAGE = 50
 NO_KEY = IdempotentRequest()
@@ -59,7 +58,7 @@ async def create(
     """
     if (found := await asked.settled(parts, Session, user)) is not None:
         return found
-    if name is not None and not NAME.match(name):
+    if name is not None and not names.SESSION.fullmatch(name):
         raise invalid_input([FieldError("name", NAME_RULE)])
     launch.check_slurm_answers(parts)
     chosen = usable_environment(parts, environment)

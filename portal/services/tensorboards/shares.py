@@ -3,14 +3,12 @@
 Only the owner decides; access.py checks access for every request.
 """
 
-import re
 from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, delete, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from portal.config.settings import USERNAME_PATTERN
 from portal.context import AppContext
 from portal.errors import Conflict, FieldError, invalid_input
 from portal.models import Job, Share, User
@@ -18,6 +16,7 @@ from portal.services.audit import audit
 from portal.services.identity import memberships as people
 from portal.services.identity.memberships import DirectoryUsers
 from portal.services.tensorboards import tensorboards
+from spawner.names import USERNAME
 
 MOST = 50
 NO_GROUP = "You are not a member of this group. You can share only with groups you are a member of."
@@ -109,7 +108,7 @@ async def remove(
 
 
 async def _check_user(known: DirectoryUsers, parent: Job, username: str) -> None:
-    if not re.fullmatch(USERNAME_PATTERN, username):
+    if not USERNAME.fullmatch(username):
         raise invalid_input([FieldError("username", "This is not a valid username.")])
     if username == parent.user.username:
         raise invalid_input([FieldError("username", "You already own this.")])

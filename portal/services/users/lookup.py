@@ -4,14 +4,13 @@ The directory decides who exists. A row of `users` is created when a user logs i
 administrator creates or refers to them. Nothing here changes the directory.
 """
 
-import re
 from dataclasses import dataclass, replace
 
 from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from portal.background.notifier import LIMITS
-from portal.config.settings import USERNAME_PATTERN, Settings
+from portal.config.settings import Settings
 from portal.db import utcnow
 from portal.directory.contract import MAX_PAGE, Ability, Capabilities, DirectoryUser
 from portal.errors import Conflict, DirectoryUnavailable, NotFound
@@ -28,6 +27,7 @@ from portal.models import (
 )
 from portal.services.auth.accounts import Accounts
 from portal.services.identity import memberships
+from spawner.names import USERNAME
 
 HOME_RUNS = 10
 DOWN = (
@@ -87,7 +87,7 @@ def unmanaged(settings: Settings, person: DirectoryUser) -> str | None:
             f"This is a system account: its number is below {settings.min_uid}. The portal shows it"
             " and changes nothing about it."
         )
-    if not re.fullmatch(USERNAME_PATTERN, person.username):
+    if not USERNAME.fullmatch(person.username):
         return (
             "UNIX and Slurm refuse this username, so nobody can work on the cluster with it. The "
             "portal changes nothing about it."
@@ -114,7 +114,7 @@ async def person_of(accounts: Accounts, username: str) -> DirectoryUser:
 
 async def _is_ambiguous(accounts: Accounts, username: str) -> bool:
     """Return whether the directory has several entries of this name, so that none can be used."""
-    if not re.fullmatch(USERNAME_PATTERN, username):
+    if not USERNAME.fullmatch(username):
         return False
     page = await accounts.directory.page(username, limit=MAX_PAGE)
     return sum(person.username == username for person in page.people) > 1

@@ -1,0 +1,23 @@
+"""Patterns of names: one definition, and equal ones in the programs that import nothing else."""
+
+from __future__ import annotations
+
+import pytest
+
+from deploy import home_directory
+from spawner import names
+from spawner.jupyterhub import plugin
+
+
+def test_programs_that_stand_alone_have_the_same_pattern() -> None:
+    assert home_directory.USERNAME == names.USERNAME == plugin.USERNAME
+
+
+@pytest.mark.parametrize("name", ["a", "a1", "big-run", "a" * 30])
+def test_session_names(name: str) -> None:
+    assert names.SESSION.fullmatch(name)
+
+
+@pytest.mark.parametrize("name", ["", "1", "-a", "a-", "a--b", "A", "a_b", "a" * 31, "a\n"])
+def test_no_session_names(name: str) -> None:
+    assert not names.SESSION.fullmatch(name)
