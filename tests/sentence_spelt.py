@@ -18,7 +18,7 @@ PARTS = frozenset(
         "{0}, partition {1}",
         " (a limit of your own)",
         " (it crashed)",
-        " (the limit for everybody)",
+        " (the default limit)",
         " (the limit of your {0} {1})",
         " a time; {0} {1} now. Wait until one ends, {2}",
         " at once; this alone asks for {0}. Ask for {1}, {2}",
@@ -50,7 +50,7 @@ PARTS = frozenset(
         "they may",
         "wait or run",
         "waits or runs",
-        "{0} into AccountingStorageTRES. Until then the portal alone minds it.",
+        "{0} to AccountingStorageTRES. Until then only the portal enforces this limit.",
         "{0}; this asks for {1}. Ask for fewer, {2}",
         "{0}; {1} of yours {2} now",
     }
@@ -101,7 +101,7 @@ SPELT_OUT: dict[str, tuple[str, ...]] = {
         "You may have {0} at a time ({1}); {2} of yours wait or run now, and this would be {3}"
         " more.",
         "a limit of your own",
-        "the limit for everybody",
+        "the default limit",
         "the limit of your group {0}",
         "the limit of your groups {0}",
         "All members of {0} together may have {1} at a time; {2} waits or runs now.",
@@ -109,19 +109,19 @@ SPELT_OUT: dict[str, tuple[str, ...]] = {
         f"Wait until one ends, {_ASK}",
     ),
     "{0} Stop one, {1}": (f"Stop one, {_ASK}",),
-    "{0} Begin fewer, {1}": (f"Begin fewer, {_ASK}",),
+    "{0} Submit fewer, {1}": (f"Submit fewer, {_ASK}",),
     # portal/services
     "{0}{1} would lose this image. Wait for their end, or stop them first.": (
         "{0} would lose this image. Wait for their end, or stop them first.",
     ),
     "Partition {0}{1}": ("Partition {0}", "Partition {0}, for {1} minutes at most"),
-    "Slurm doesn't count GPUs of type {0} by themselves: put gres/gpu:{1}": (
-        "Slurm doesn't count GPUs of type {0} by themselves: put gres/gpu:{1} into"
-        " AccountingStorageTRES.",
-        "Until then the portal alone minds it.",
+    "Slurm doesn't count GPUs of type {0} separately: add gres/gpu:{1}": (
+        "Slurm doesn't count GPUs of type {0} separately: add gres/gpu:{1} to "
+        "AccountingStorageTRES.",
+        "Until then only the portal enforces this limit.",
     ),
-    "Line {0}{1} can't be read: a quotation mark isn't closed or stands wrong.": (
-        "Line {0} can't be read: a quotation mark isn't closed or stands wrong.",
+    "Line {0}{1} can't be read: a quotation mark is missing or misplaced.": (
+        "Line {0} can't be read: a quotation mark is missing or misplaced.",
     ),
     "{0} {1} being ended.": (
         "{0} session is being ended.",
@@ -156,13 +156,13 @@ SPELT_OUT: dict[str, tuple[str, ...]] = {
         "Slurm has no node called {0}.",
         "Slurm has no node called {0} and {1} more.",
     ),
-    "{0} is the primary group of {1}: give them another one first.": tuple(
-        f"{{0}} is the primary group of {{1}}{others}: give them another one first."
+    "{0} is the primary group of {1}. Choose another primary group for them first.": tuple(
+        f"{{0}} is the primary group of {{1}}{others}. Choose another primary group for them first."
         for others in ("", " and others")
     ),
-    "{0} was changed after you opened this, by {1}. Look at what is there now, and make your change"
-    " again.": tuple(
-        f"{{0}} was changed after you opened this, by {{1}}{at}. Look at what is there now, and"
+    "{0} was changed after you opened this, by {1}. Review the current values, then make "
+    "your change again.": tuple(
+        f"{{0}} was changed after you opened this, by {{1}}{at}. Review the current values, then"
         " make your change again."
         for at in ("", ", on {2} UTC")
     ),
@@ -197,9 +197,9 @@ SPELT_OUT: dict[str, tuple[str, ...]] = {
         "There is no QOS {0}.",
         "There is no GPU of type {0}.",
     ),
-    "The directory knows no {0} {1}.": (
-        "The directory knows no person {0}.",
-        "The directory knows no group {0}.",
+    "There is no {0} {1} in the directory.": (
+        "There is no user {0} in the directory.",
+        "There is no group {0} in the directory.",
     ),
     # spawner
     "is wrong in element {0}{1}, which ": (

@@ -49,7 +49,7 @@ describe('untranslatable texts', () => {
 });
 
 /** What the portal calls something by, and is looked for under. */
-const LOOKED_FOR = ['features/limits/labels.ts Jobs that wait or run'];
+const LOOKED_FOR = ['features/limits/labels.ts Pending and running jobs'];
 
 describe('the pages', () => {
   it('have none', async () => {

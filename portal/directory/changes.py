@@ -122,12 +122,12 @@ def change(servers: Servers, link: OpenConnection) -> Iterator[DirectoryChange]:
 
 def unfinished(done: list[str], pending: str | None) -> str:
     """Return a message with the state after an interrupted change."""
-    parts = ["The directory stopped answering in the middle."]
+    parts = ["The directory stopped responding during the change."]
     if done:
-        parts.append(f"This is done: {'; '.join(done)}.")
+        parts.append(f"Completed: {'; '.join(done)}.")
     if pending:
-        parts.append(f"It isn't known whether this is done: {pending}.")
-    parts.append("Look again, and do what is missing once more.")
+        parts.append(f"May or may not be completed: {pending}.")
+    parts.append("Reload the page, then repeat the missing steps.")
     return " ".join(parts)
 
 
@@ -135,12 +135,13 @@ def _to_exception(result: Result) -> Exception:
     """Convert any other result of a change to an exception."""
     code, message = result["result"], str(result["message"])[:200]
     if code == REFERRAL:
-        return TakesNoChanges("it is a replica, which takes no changes")
+        return TakesNoChanges("it is a read-only replica")
     if code in _BUSY:
         return ServerTrouble(f"change: {result['description']} {message}")
     if code == _INSUFFICIENT_ACCESS:
         return DirectoryReadOnly(
-            "The portal's account (ldap_write_dn) may not change this in the directory."
+            "The portal's account (ldap_write_dn) doesn't have permission to change this "
+            "in the directory."
         )
     words = f"{result['description']}: {message}" if message else str(result["description"])
     return Conflict(f"The directory refused this ({words}).")

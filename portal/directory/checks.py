@@ -119,11 +119,13 @@ def new_group(new: NewGroup, settings: Settings, local: Local) -> list[FieldErro
     found += _check_text("description", new.description or "", MAX_DESCRIPTION, may_be_empty=True)
     numbered = settings.ldap_group_member_attribute == "memberUid"
     if new.gid is not None and not numbered:
-        found.append(FieldError("gid", "Groups of this directory (groupOfNames) have no number."))
+        found.append(FieldError("gid", "Groups in this directory (groupOfNames) have no GID."))
     elif new.gid is not None:
         found += _check_number("gid", new.gid, settings.min_uid, local)
     if not numbered and not new.members:
-        found.append(FieldError("members", "A group of this directory can't be empty: name one."))
+        found.append(
+            FieldError("members", "A group in this directory can't be empty. Add a member.")
+        )
     return found
 
 
@@ -131,7 +133,7 @@ def password(text: str | None) -> list[FieldError]:
     if text is None:
         return []
     if not 0 < len(text) <= MAX_PASSWORD_LENGTH:
-        message = f"A password has between 1 and {MAX_PASSWORD_LENGTH} characters."
+        message = f"A password must have 1 to {MAX_PASSWORD_LENGTH} characters."
         return [FieldError("password", message)]
     return [] if is_password(text) else [FieldError("password", UNUSABLE)]
 
@@ -154,11 +156,11 @@ def _check_name(field: str, name: str, local: Local) -> Iterator[FieldError]:
     if not USERNAME.fullmatch(name):
         yield FieldError(
             field,
-            "UNIX and Slurm take names of up to 32 lowercase letters, digits and . _ - that begin "
-            "with a letter or _.",
+            "Use at most 32 lowercase letters, digits and . _ -, and begin with a letter "
+            "or _. UNIX and Slurm require this.",
         )
     elif name in _RESERVED or name in local.names:
-        yield FieldError(field, f"{name} is a name of the system itself; choose another one.")
+        yield FieldError(field, f"The name {name} is reserved by the system. Choose another one.")
 
 
 def _check_text(
@@ -169,7 +171,7 @@ def _check_text(
     elif len(text) > length:
         yield FieldError(field, f"This may have at most {length} characters.")
     elif not text.isprintable() or text != text.strip():
-        yield FieldError(field, "This must be one line, without spaces around it.")
+        yield FieldError(field, "This must be one line without leading or trailing spaces.")
 
 
 def _check_person_name(
@@ -195,7 +197,7 @@ def _check_path(field: str, path: str | None) -> Iterator[FieldError]:
         return
     whole = _PATH_PATTERN.fullmatch(path) and ":" not in path and len(path) <= MAX_PATH
     if not whole or str(PurePosixPath(path)) != path or ".." in path.split("/") or path == "/":
-        yield FieldError(field, "This must be a whole path such as /home/ada, without spaces.")
+        yield FieldError(field, "This must be an absolute path such as /home/ada, without spaces.")
 
 
 def _check_home(path: str | None, settings: Settings) -> Iterator[FieldError]:
@@ -211,7 +213,7 @@ def _check_home(path: str | None, settings: Settings) -> Iterator[FieldError]:
     home, usual = PurePosixPath(path), PurePosixPath(settings.ldap_home_template).parent
     above = home == usual or home in usual.parents
     if above or (home.parts[1] in _SYSTEM_FOLDERS and usual not in home.parents):
-        yield FieldError("home", f"{path} is a folder of the system's; choose one of the person's.")
+        yield FieldError("home", f"{path} is a system folder. Choose a folder of the user.")
 
 
 def _check_uid(uid: int | None, settings: Settings, local: Local) -> Iterator[FieldError]:
@@ -221,11 +223,11 @@ def _check_uid(uid: int | None, settings: Settings, local: Local) -> Iterator[Fi
 
 def _check_number(field: str, number: int, least: int, local: Local) -> Iterator[FieldError]:
     if number < least:
-        yield FieldError(field, f"Numbers below {least} are the system's own.")
+        yield FieldError(field, f"Numbers below {least} are reserved for the system.")
     elif number > MAX_NUMBER or number in _OVERFLOW_IDS:
         yield FieldError(field, f"This number can't be used; choose one up to {MAX_NUMBER}.")
     elif number in local.numbers:
-        yield FieldError(field, "This number is one of the system itself; choose another one.")
+        yield FieldError(field, "This number is reserved by the system. Choose another one.")
 
 
 def _check_primary_gid(gid: int | None, settings: Settings) -> Iterator[FieldError]:

@@ -134,9 +134,7 @@ class OpenConnection:
         result = self.result()
         if result["result"] != SUCCESS:
             who = wanted or "anonymous"
-            raise ServerTrouble(
-                f"the portal's own account, {who}, is refused: {result['description']}"
-            )
+            raise ServerTrouble(f"the portal's account {who} is refused: {result['description']}")
         self.bound = wanted
 
     def try_bind(self, dn: str, password: str, controls: list[Any]) -> Result:
@@ -353,7 +351,7 @@ def explain(error: Exception) -> str:
     """Return why a server could not be used, for logs and `portal check`."""
     text = str(error)[:300]
     if "certificate" in text.lower():
-        return f"its certificate doesn't verify ({text})"
+        return f"its certificate can't be verified ({text})"
     if isinstance(error, ServerTrouble):
         return text
     return f"no answer ({text})"

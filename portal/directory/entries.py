@@ -37,5 +37,5 @@ def entry_of(link: OpenConnection, username: str) -> Entry:
     """Return the user's entry. Raises NotFound."""
     entry = for_change(link, username)
     if entry is None:
-        raise NotFound(f"There is nobody called {username[:64]} in the directory.")
+        raise NotFound(f"There is no user {username[:64]} in the directory.")
     return entry

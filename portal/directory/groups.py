@@ -200,7 +200,7 @@ def _iterate(
         yield from batch.entries
         cookie = batch.cookie
         if batch.cut:
-            raise ServerTrouble("it doesn't give all members of a group: raise its size limit")
+            raise ServerTrouble("it doesn't return all members of a group: raise its size limit")
         if not cookie:
             return
 

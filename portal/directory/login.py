@@ -117,7 +117,7 @@ def change_password(link: OpenConnection, username: str, current: str, new: str)
         dn = entry["dn"]
         with _explain_lock(mapping, entry, username):
             _bind_person(link, dn, current, may_be_expired=True)
-    with changing(link, "Your password may have been changed or not: try to log in with both."):
+    with changing(link, "Your password may or may not have been changed. Try to log in with both."):
         link.connection.extend.standard.modify_password(
             dn, current, new, controls=[REQUEST_CONTROL]
         )

@@ -219,7 +219,9 @@ def _word_filters(query: str, attributes: list[str]) -> list[str]:
     """Return a filter for each word: one of these attributes contains it."""
     words = query.split()
     if len(query) > MAX_QUERY_LENGTH or len(words) > MAX_WORDS or not query.isprintable():
-        message = f"Search for at most {MAX_WORDS} words, {MAX_QUERY_LENGTH} characters together."
+        message = (
+            f"Search for at most {MAX_WORDS} words with {MAX_QUERY_LENGTH} characters in total."
+        )
         raise invalid_input([FieldError("query", message)])
     return [
         f"(|{''.join(f'({name}=*{escaped(word)}*)' for name in dict.fromkeys(attributes))})"

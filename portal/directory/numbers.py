@@ -41,10 +41,10 @@ def allot(
             # an internal step; not part of the report to the administrator
             change.done.remove(_STEP)
             return free
-    raise Conflict("Too many people and groups are being made at the same time. Please try again.")
+    raise Conflict("Too many users and groups are being created at the same time. Try again.")
 
 
-_STEP = "a number was set aside"
+_STEP = "a number was reserved"
 
 
 def counter_dn(link: OpenConnection, span: tuple[int, int]) -> str:
@@ -60,13 +60,13 @@ def _read_counter(change: DirectoryChange, dn: str, span: tuple[int, int]) -> in
     for entry in change.link.search(dn, "(objectClass=*)", BASE, [COUNTER], size_limit=1):
         following = number(entry, COUNTER)
         if following is None:
-            raise Conflict(f"The directory's entry {dn} should hold a number as {COUNTER}.")
+            raise Conflict(f"The directory's entry {dn} must have a number in {COUNTER}.")
         return following
     name = dn.partition(",")[0].partition("=")[2]
     attributes = {"cn": name, COUNTER: str(span[0]), "description": _DESCRIPTION}
-    words = f"the entry {dn} was made"
+    words = f"the entry {dn} was created"
     if change.add(dn, COUNTER_CLASSES, attributes, words) not in {SUCCESS, ENTRY_EXISTS}:
-        raise Conflict(f"The directory refused the entry that counts numbers, {dn}.")
+        raise Conflict(f"The directory refused to create the counter for numbers, {dn}.")
     return _read_counter(change, dn, span)
 
 
@@ -82,8 +82,8 @@ def _find_free(span: tuple[int, int], start: int, taken: Callable[[list[int]], s
         if free is not None:
             return free
     raise Conflict(
-        f"All numbers from {span[0]} to {last} have been given out. Ask whoever runs the portal "
-        "for a wider ldap_uid_range or ldap_gid_range."
+        f"All numbers from {span[0]} to {last} have been assigned. Ask an operator for a wider "
+        "ldap_uid_range or ldap_gid_range."
     )
 
 

@@ -52,12 +52,12 @@ _DIAGNOSTICS = (
 CHANGE_SENTENCES = {
     PolicyError.TOO_SHORT: "The new password is too short for the directory's rules.",
     PolicyError.TOO_YOUNG: "The password was changed only recently; try again later.",
-    PolicyError.IN_HISTORY: "This password was used before. Please choose one that is new.",
+    PolicyError.IN_HISTORY: "This password was used before. Choose a new one.",
     PolicyError.INSUFFICIENT_QUALITY: (
-        "The directory finds the new password too simple or too short. Please choose a longer one."
+        "The directory rejects the new password as too simple or too short. Choose a longer one."
     ),
     PolicyError.MODIFICATION_NOT_ALLOWED: "The directory doesn't let you change your password.",
-    PolicyError.MUST_SUPPLY_OLD_PASSWORD: "The directory wants the current password as well.",
+    PolicyError.MUST_SUPPLY_OLD_PASSWORD: "The directory requires the current password as well.",
 }
 
 
@@ -120,5 +120,5 @@ def change_refusal(policy: PolicyError | None, diagnostic: str) -> str:
         lower = diagnostic.lower()
         policy = next((error for text, error in _DIAGNOSTICS if text in lower), None)
     if policy is None:
-        return "The directory refused the new password. Please choose another one."
+        return "The directory refused the new password. Choose another one."
     return CHANGE_SENTENCES.get(policy, "The directory refused the new password.")

@@ -26,8 +26,8 @@ KEEP_PLACE_S = 60.0
 MAX_PLACES = 4
 """Maximum number of connections kept for lists in progress."""
 INCOMPLETE = (
-    "The directory doesn't give the rest of this list to the portal's account: raise its size "
-    "limit for that account, or search for a word."
+    "The list is incomplete: the directory limits the number of results for the portal's "
+    "account. Raise this size limit, or search for a word."
 )
 
 
@@ -229,7 +229,7 @@ def _decode_cursor(cursor: str) -> _Position:
 
 
 def _to_refusal() -> InvalidInput:
-    message = "This list can't be continued here; start again from its beginning."
+    message = "This list can't be continued. Start again from the first page."
     return invalid_input([FieldError("cursor", message)])
 
 

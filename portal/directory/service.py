@@ -162,7 +162,7 @@ class LdapDirectory:
         missing = dict.fromkeys(Ability, self._read_only_reason) if self._read_only_reason else {}
         if not missing:
             if self.settings.ldap_group_base is None:
-                missing[Ability.GROUPS] = "The portal isn't told where groups are: ldap_group_base."
+                missing[Ability.GROUPS] = "The setting for groups is missing: ldap_group_base."
             if not await self._run_as_reader(lambda link: writing.has_policy(self.servers, link)):
                 missing.update(dict.fromkeys(_NEEDS_POLICY, _NO_POLICY))
         return Capabilities(kind, missing)
@@ -224,20 +224,20 @@ class LdapDirectory:
         settings = self.settings
         if settings.ldap_directory != "openldap":
             return (
-                f"The portal only reads {_KINDS[settings.ldap_directory]}: change this there, with "
-                "the tools of those who run it."
+                f"The portal has read-only access to {_KINDS[settings.ldap_directory]}. "
+                "Make this change there, with its own tools."
             )
         if settings.ldap_write_dn is None:
             return (
-                "The portal has no account that may change the directory. Whoever runs the portal "
-                "can give it one: ldap_write_dn."
+                "The portal has no account with write access to the directory. An "
+                "operator can set one: ldap_write_dn."
             )
         return None
 
     def _require_lookup(self) -> None:
         if not self.finds:
             raise DirectoryReadOnly(
-                "The portal can't look people up here: it logs them in by ldap_user_dn_template."
+                "The portal can't look up users here, because it uses ldap_user_dn_template."
             )
 
     async def _run_as_writer(self, ability: Ability, act: Callable[..., T], *what: object) -> T:
@@ -264,8 +264,8 @@ class LdapDirectory:
 
 
 _NO_POLICY = (
-    "The directory has no password policy (slapd's ppolicy overlay), so it can't refuse one "
-    "account's password. Switching off somebody's access to the portal still works."
+    "The directory has no password policy (slapd's ppolicy overlay), so it can't refuse "
+    "the password of a single account. You can still disable a user in the portal."
 )
 
 

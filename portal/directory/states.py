@@ -38,7 +38,10 @@ def unlock(servers: Servers, link: OpenConnection, username: str) -> None:
     with change(servers, link) as steps:
         entry = entry_of(link, username)
         if Mapping(link.settings).person(entry, username).disabled:
-            raise Conflict(f"{username} is disabled, which unlocking doesn't end: enable them.")
+            raise Conflict(
+                f"{username} is disabled, and unlocking doesn't change that. Enable the user "
+                "instead."
+            )
         steps.modify(
             entry["dn"], replace({LOCKED: None}), f"the account {username} was unlocked", set()
         )
@@ -134,4 +137,4 @@ def _read_stored_state(entry: Entry) -> _StoredState | None:
     return None
 
 
-_BUSY = "Others are changing {username} at the moment. Please try again."
+_BUSY = "{username} is being changed by another request. Try again."

@@ -75,7 +75,7 @@ def create(servers: Servers, link: OpenConnection, new: NewPerson) -> CreatedUse
             if dn is not None:
                 break
         else:
-            raise Conflict("Others are taking the same numbers at the moment. Please try again.")
+            raise Conflict("Another request is taking the same numbers. Try again.")
         try:
             for name in sorted(new.groups):
                 writing_groups.join(steps, name, new.username, dn)
@@ -94,9 +94,9 @@ def _check_new(link: OpenConnection, new: NewPerson) -> None:
         found += _check_name_free(link, new)
     if new.uid is not None and not any(error.field == "uid" for error in found):
         if numbers.uids_in_use(link, [new.uid]):
-            found.append(FieldError("uid", f"Somebody has the number {new.uid} already."))
+            found.append(FieldError("uid", f"The UID {new.uid} is already in use."))
         elif _gets_own_group(link, new) and numbers.gids_in_use(link, [new.uid]):
-            found.append(FieldError("uid", f"A group has the number {new.uid} already."))
+            found.append(FieldError("uid", f"The GID {new.uid} is already in use."))
     if new.gid is not None and not any(error.field == "gid" for error in found):
         found += _check_gid(link, new.gid)
     if new.home is not None and not any(error.field == "home" for error in found):
@@ -110,11 +110,12 @@ def _check_new(link: OpenConnection, new: NewPerson) -> None:
 def _check_name_free(link: OpenConnection, new: NewPerson) -> Iterable[FieldError]:
     base = link.settings.ldap_user_base or ""
     if numbers.owners(link, base, Mapping(link.settings).one_person(new.username)):
-        yield FieldError("username", f"There is somebody called {new.username} already.")
+        yield FieldError("username", f"A user named {new.username} already exists.")
     elif _gets_own_group(link, new) and groups.entry_of(link, new.username, []) is not None:
         yield FieldError(
             "username",
-            f"There is a group called {new.username} already, and everybody gets one of their own.",
+            f"A group named {new.username} already exists, and each user gets a group of "
+            "the same name.",
         )
 
 
@@ -122,11 +123,14 @@ def _check_gid(link: OpenConnection, gid: int) -> Iterable[FieldError]:
     if gid == link.settings.ldap_primary_gid:
         return
     if not numbers.gids_in_use(link, [gid]):
-        yield FieldError("gid", f"No group has the number {gid}.")
+        yield FieldError("gid", f"There is no group with the GID {gid}.")
     for name in link.settings.ldap_admin_groups:
         entry = groups.entry_of(link, name, [])
         if entry is not None and Mapping(link.settings).group(entry).gid == gid:
-            message = f"{gid} is the number of {name}, which makes administrators: add them to it."
+            message = (
+                f"The GID {gid} belongs to {name}, a group of administrators. Add the user to "
+                "that group as a member instead."
+            )
             yield FieldError("gid", message)
 
 
@@ -169,9 +173,9 @@ def _add_person(steps: DirectoryChange, new: NewPerson, uid: int) -> str | None:
     gid = uid if own_group else new.gid or settings.ldap_primary_gid or uid
     dn = f"{settings.ldap_username_attribute}={new.username},{settings.ldap_people_base}"
     attributes = _to_attributes(link, new, uid, gid)
-    added = steps.add(dn, CLASSES, attributes, f"the entry of {new.username} was made")
+    added = steps.add(dn, CLASSES, attributes, f"the entry of {new.username} was created")
     if added == ENTRY_EXISTS:
-        message = f"There is somebody called {new.username} already."
+        message = f"A user named {new.username} already exists."
         raise invalid_input([FieldError("username", message)])
     clash = added == CONSTRAINT_VIOLATION  # slapd's unique overlay
     if not clash:
@@ -182,7 +186,7 @@ def _add_person(steps: DirectoryChange, new: NewPerson, uid: int) -> str | None:
         if clash:
             _roll_back(steps, new.username, dn)
     if clash and new.uid is not None:
-        message = f"Somebody or some group has the number {uid} already."
+        message = f"The number {uid} is already in use by a user or group."
         raise invalid_input([FieldError("uid", message)])
     return None if clash else dn
 
@@ -296,7 +300,7 @@ def edit(
                 raise _to_conflict(username)
             disabled = Mapping(link.settings).person(entry, username).disabled
             if wanted.shell is not None and disabled:
-                message = f"{username} is disabled: enable them first, then choose the shell."
+                message = f"{username} is disabled. Enable the user first, then choose the shell."
                 raise Conflict(message, errors=[FieldError("shell", message)])
             modifications = _build_modifications(link, wanted, entry["dn"])
             if not modifications:
@@ -311,8 +315,8 @@ def edit(
 
 def _to_conflict(username: str) -> DirectoryChanged:
     return DirectoryChanged(
-        f"Somebody else has changed {username} since you opened this. Look at what is there now, "
-        "and make your change again."
+        f"{username} was changed by another user after you opened this. Review the current "
+        "values, then make your change again."
     )
 
 
@@ -361,5 +365,5 @@ def _find_changed(steps: DirectoryChange, username: str) -> DirectoryUser:
     """Return the user after the change, as visible to the account that searches."""
     found = find(steps.servers, steps.link, username)
     if found is None:
-        raise NotFound(f"{username} is gone from the directory already.")
+        raise NotFound(f"{username} is no longer in the directory.")
     return found

@@ -51,10 +51,10 @@ def create_group(servers: Servers, link: OpenConnection, new: NewGroup) -> Direc
             if _add_group(steps, new, members):
                 break
         else:
-            raise Conflict("Others are taking the same numbers at the moment. Please try again.")
+            raise Conflict("Another request is taking the same numbers. Try again.")
         made = groups.group(link, new.name)
         if made is None:
-            raise NotFound(f"The group {new.name} is gone already.")
+            raise NotFound(f"The group {new.name} no longer exists.")
         return made
 
 
@@ -63,12 +63,12 @@ def _check_new(link: OpenConnection, new: NewGroup) -> dict[str, str]:
     found = checks.new_group(new, link.settings, checks.local_groups())
     fields = {error.field for error in found}
     if "name" not in fields and groups.entry_of(link, new.name, []) is not None:
-        found.append(FieldError("name", f"There is a group called {new.name} already."))
+        found.append(FieldError("name", f"A group named {new.name} already exists."))
     if new.gid is not None and "gid" not in fields and numbers.gids_in_use(link, [new.gid]):
-        found.append(FieldError("gid", f"A group has the number {new.gid} already."))
+        found.append(FieldError("gid", f"The GID {new.gid} is already in use."))
     members = _find_dns(link, sorted(new.members))
     unknown = sorted(new.members - set(members))
-    found += [FieldError("members", f"There is nobody called {name[:64]}.") for name in unknown]
+    found += [FieldError("members", f"There is no user {name[:64]}.") for name in unknown]
     if found:
         raise invalid_input(found)
     return members
@@ -105,9 +105,9 @@ def _add_group(steps: DirectoryChange, new: NewGroup, members: dict[str, str]) -
     dn = _group_dn(link, new.name)
     attributes[settings.ldap_group_name_attribute] = new.name
     present = {name: value for name, value in attributes.items() if value != []}
-    added = steps.add(dn, [kind], present, f"the group {new.name} was made")
+    added = steps.add(dn, [kind], present, f"the group {new.name} was created")
     if added == ENTRY_EXISTS:
-        message = f"There is a group called {new.name} already."
+        message = f"A group named {new.name} already exists."
         raise invalid_input([FieldError("name", message)])
     clash = added == CONSTRAINT_VIOLATION
     if not clash and gid is not None and _is_shared(link, gid):
@@ -115,7 +115,7 @@ def _add_group(steps: DirectoryChange, new: NewGroup, members: dict[str, str]) -
         steps.done.clear()
         clash = True
     if clash and new.gid is not None:
-        raise invalid_input([FieldError("gid", f"A group has the number {gid} already.")])
+        raise invalid_input([FieldError("gid", f"The GID {gid} is already in use.")])
     return not clash
 
 
@@ -160,7 +160,9 @@ def _refuse_primary(link: OpenConnection, name: str, gid: int) -> None:
     if entries:
         names = [mapping.person(entry, "").username for entry in entries]
         who = ", ".join(names[:3]) + (" and others" if len(names) > 3 else "")
-        raise Conflict(f"{name} is the primary group of {who}: give them another one first.")
+        raise Conflict(
+            f"{name} is the primary group of {who}. Choose another primary group for them first."
+        )
 
 
 # --- members --------------------------------------------------------------------------------------
@@ -171,7 +173,7 @@ def add_member(servers: Servers, link: OpenConnection, group: str, username: str
         known = username.lower()
         dn = _find_dns(link, [known]).get(known)
         if dn is None:
-            raise NotFound(f"There is nobody called {username[:64]} in the directory.")
+            raise NotFound(f"There is no user {username[:64]} in the directory.")
         join(steps, group, known, dn)
 
 
@@ -213,8 +215,8 @@ def _remove_dn(steps: DirectoryChange, entry: Entry, group: str, name: str, dn: 
 
 def _last_member_message(name: str, of: list[str]) -> str:
     return (
-        f"{name} is the last member of {', '.join(of)}, and such a group can't be empty: add "
-        "somebody else first, or remove the group."
+        f"{name} is the last member of {', '.join(of)}, and groups in this directory can't "
+        "be empty. Add another member first, or delete the group."
     )
 
 
@@ -272,7 +274,7 @@ def make_own(steps: DirectoryChange, username: str, gid: int) -> bool:
         link.settings.ldap_group_name_attribute: username,
         link.settings.ldap_gid_attribute: gid,
     }
-    words = f"the group {username} was made"
+    words = f"the group {username} was created"
     added = steps.add(_group_dn(link, username), [POSIX], attributes, words)
     return added == SUCCESS and not _is_shared(link, gid)
 

@@ -44,7 +44,9 @@ def test_missing_group_and_account_are_fixed_by_their_buttons(portal: Live, caro
     page, username = carol, f"eva{secrets.token_hex(3)}"
     create(portal, page, username)
     login, session = light(page, "Can log in"), light(page, "Can start a session")
-    expect(login).to_contain_text("They are in none of the groups that may log in: portal-users.")
+    expect(login).to_contain_text(
+        "They are in none of the groups that are allowed to log in: portal-users."
+    )
     expect(session).to_contain_text("They have no Slurm account.")
     expect(page.get_by_text("Can’t log in", exact=True)).to_be_visible()
     assert findings(page) == []

@@ -182,7 +182,7 @@ async def test_a_limit_holds_in_the_portal_and_in_a_terminal(
 
 async def changed_by_hand(portal: Live, carol: Client) -> None:
     """Detected, fixed, detected again, accepted; a new limit ends the acceptance."""
-    item = await drift_of(carol, "Longest time", fresh=False)
+    item = await drift_of(carol, "Time limit", fresh=False)
     assert (item["wanted"], item["found"]) == ("30 minutes", "40 minutes")
     mended = await carol.api("POST", f"/admin/drift/{item['id']}/mend")
     assert [i for i in mended["items"] if i["username"] == "bob"] == []

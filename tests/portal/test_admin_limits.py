@@ -45,7 +45,7 @@ async def test_a_limit_is_kept_written_and_recorded_with_what_changed(world: Wor
     assert (answer.status, answer.body["slurm"]["state"]) == (200, "written"), answer
     assert world.accounting.rows[BASE] == {"gres/gpu": 2, "cpu": 8}
     assert world.accounting.rows["teaching", "alice", ""] == {"gres/gpu": 2, "cpu": 8}
-    assert "Slurm counts each account by itself" in answer.body["slurm"]["message"]
+    assert "Slurm counts each account separately" in answer.body["slurm"]["message"]
     await put(world, ALICE, gpus=1)
     assert world.accounting.rows[BASE] == {"gres/gpu": 1}
     async with world.parts.db.session() as db:
@@ -64,14 +64,14 @@ async def test_a_limit_is_kept_written_and_recorded_with_what_changed(world: Wor
     [
         (ALICE, {"gpus": -1}, "gpus", "at least 0"),
         (ALICE, {"gpus": 10**9}, "gpus", "at most"),
-        (ALICE, {"partitions": ["nowhere"]}, "partitions", "There are: cpu, gpu."),
-        (ALICE, {"accounts": ["nobodys"]}, "accounts", "There are: research, teaching."),
-        (ALICE, {"qos": ["fast"]}, "qos", "There are: high, normal."),
-        (ALICE, {"gpus_by_type": {"k80": 1}}, "gpus_by_type", "There are: v100."),
+        (ALICE, {"partitions": ["nowhere"]}, "partitions", "Available: cpu, gpu."),
+        (ALICE, {"accounts": ["nobodys"]}, "accounts", "Available: research, teaching."),
+        (ALICE, {"qos": ["fast"]}, "qos", "Available: high, normal."),
+        (ALICE, {"gpus_by_type": {"k80": 1}}, "gpus_by_type", "Available: v100."),
         (ALICE, {"partitions": []}, "partitions", "at least 1"),
-        (ALICE, {"gpus": 1, "create_account": True}, "create_account", "Only what a group has"),
-        (ALICE, {}, "gpus", "remove the limit"),
-        ("/admin/limits/group/scientists", {"qos": ["high"]}, "qos", "each of its members"),
+        (ALICE, {"gpus": 1, "create_account": True}, "create_account", "Only a group total"),
+        (ALICE, {}, "gpus", "delete the limit"),
+        ("/admin/limits/group/scientists", {"qos": ["high"]}, "qos", "the per-member limit"),
     ],
 )
 async def test_what_there_is_not_is_named(
@@ -111,7 +111,7 @@ async def test_more_than_the_limit_is_refused_with_the_field(world: World) -> No
         assert (answer.status, answer.slug) == (422, "invalid-input")
         (error,) = answer.body["errors"]
         assert error["field"] == "resources.gpus"
-        assert error["message"].startswith("You may use 1 GPU at once (the limit for everybody);")
+        assert error["message"].startswith("You may use 1 GPU at once (the default limit);")
     estimate = await world.ask("POST", "/estimates", {"resources": {"partition": "gpu", "gpus": 2}})
     assert estimate.status == 422
     mine = (await world.ask("GET", "/me/limits")).body
@@ -176,12 +176,12 @@ async def test_a_group_has_for_each_member_and_for_all_together(world: World) ->
     assert by_scope["member"]["state"] == "written"
     assert by_scope["group"] == {
         "state": "nothing",
-        "message": "Slurm counts sessions and jobs together, and hears of neither alone."
-        " Slurm has no account scientists: the portal alone minds this.",
+        "message": "Slurm counts sessions and jobs together, so only the portal enforces a limit"
+        " for one of them. Slurm has no account scientists, so only the portal enforces this.",
     }
     made = await put(world, "/admin/limits/group/scientists", gpus=4, create_account=True)
     assert made.body["slurm"]["state"] == "written", made
-    assert "Nobody has Slurm's account scientists yet" in made.body["slurm"]["message"]
+    assert "No user has the Slurm account scientists yet" in made.body["slurm"]["message"]
     assert world.accounting.rows["scientists", "", ""] == {"gres/gpu": 4}
     world.accounting.rows["scientists", "alice", ""] = {}
     again = await put(world, "/admin/limits/group/scientists", gpus=4)
@@ -212,7 +212,7 @@ async def test_a_leader_limits_members_within_what_the_group_has(world: World) -
     await put(world, "/admin/limits/person/carol", gpus=1)
     version = (await world.ask("GET", "/admin/limits/person/carol", who="carol")).body["version"]
     raised = await world.ask("PUT", f"{path}/carol", {"gpus": 2, "version": version})
-    assert raised.body["errors"][0]["message"].endswith("set this: at most 1.")
+    assert raised.body["errors"][0]["message"].endswith("set this limit: at most 1.")
 
 
 async def leading(world: World, **groups: str) -> None:

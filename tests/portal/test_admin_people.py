@@ -225,7 +225,7 @@ async def test_of_two_admins_who_edit_one_person_the_second_is_told(
         # by another program than the portal
         await portal.app.state.directory.edit("edited", Edit(surname="Else"), "")
         third = await patch(carol, "edited", {"version": again.body["version"], "email": ""})
-        assert third.body["changed_by"] == "somebody outside the portal"
+        assert third.body["changed_by"] == "another program"
         assert third.body["changed_at"] is None
         (_, last) = await audited(portal, "person.edit", "edited")
         assert last["email"] == {"old": "new@x.org", "new": "late@x.org"}
@@ -298,7 +298,7 @@ async def test_a_name_that_two_entries_have_is_nobodys(carol: Browser) -> None:
     for method, path in (("GET", ""), ("POST", "/lock"), ("POST", "/password")):
         answer = await carol.send(method, f"{USERS}/twin{path}")
         assert (answer.status, answer.slug) == (409, "conflict"), path
-        assert "several entries called twin" in answer.body["detail"]
+        assert "several entries named twin" in answer.body["detail"]
     assert (await carol.post(USERS, {**NEW, "username": "twin"})).status == 422
     assert (await shown(carol, "CAROL"))["username"] == "carol", "names ignore case"
 
@@ -329,12 +329,12 @@ async def test_without_the_directory_the_portal_shows_what_it_remembers(
         headers = {"Cookie": cookie}
         listed = await carol.get(USERS, headers=headers)
         assert listed.status == 200, listed
-        assert "remembers" in listed.body["directory_problem"]
+        assert "has stored" in listed.body["directory_problem"]
         assert [one["username"] for one in listed.body["items"]] == ["carol"]
         assert listed.body["items"][0]["locked"] is None
         one = await carol.get(f"{USERS}/carol", headers=headers)
         assert (one.status, one.body["groups"]) == (200, ["portal-admins", "scientists"])
-        assert "remembers" in one.body["directory_problem"]
+        assert "has stored" in one.body["directory_problem"]
         for method, path in (("GET", f"{USERS}/bob"), ("POST", f"{USERS}/carol/unlock")):
             answer = await carol.send(method, path, headers={**headers, "Origin": carol.origin})
             assert (answer.status, answer.slug) == (503, "directory-unavailable"), path
@@ -350,13 +350,13 @@ async def test_a_creation_that_breaks_off_is_written_down_and_mended_at_the_logi
 
     async def breaks_off(self: Any, new: Any) -> Any:
         await whole(self, new)
-        raise DirectoryUnfinished("The directory stopped answering in the middle.")
+        raise DirectoryUnfinished("The directory stopped responding during the change.")
 
     monkeypatch.setattr(type(directory), "create", breaks_off)
     answer = await carol.post(USERS, {**NEW, "username": "halfway"})
     assert (answer.status, answer.slug) == (503, "directory-unfinished")
     (event,) = await audited(here, "person.create", "halfway")
-    assert "stopped answering" in event["unfinished"]
+    assert "stopped responding" in event["unfinished"]
     found = await shown(carol, "halfway")
     assert (found["in_directory"], found["known"]) == (True, False)
     # an administrator can continue, and the next change that needs the row creates it

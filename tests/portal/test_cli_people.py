@@ -73,7 +73,7 @@ async def test_a_persons_life_at_the_command_line(here: Portal, run: Run, tmp_pa
     shown = await run("users", "show", "CLI-Ada", "--json")
     locked = await run("users", "lock", "p0100")
     assert (again.code, again.out) == (1, "")
-    assert "username: There is somebody called cli-ada already." in again.err
+    assert "username: A user named cli-ada already exists." in again.err
     assert "uid: Numbers below" in again.err
     assert secret.code == 0
     assert (tmp_path / "one-time").stat().st_mode & 0o777 == 0o600

@@ -59,7 +59,7 @@ class TestReading:
         latin = "username,surname\nada,Zoë\n".encode("latin-1")
         assert "UTF-8" in refusal(latin)
         assert "UTF-8" in refusal("username,surname\nada,Zo\ufffd\n"), "read as if it were UTF-8"
-        assert "names nobody" in refusal("username,surname\n")
+        assert "has no users" in refusal("username,surname\n")
         assert "username is missing" in refusal("")
         message = refusal("username,username,phone\nada,b,c\n")
         for part in ("surname is missing", "no column phone", "username is listed twice"):

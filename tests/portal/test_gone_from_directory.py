@@ -69,7 +69,7 @@ async def test_who_is_switched_off_in_the_directory_is_shut_out(
     await made(carol, "sleeper")
     await directory.disable("sleeper")
     await presence(here).look()
-    assert (await closed(carol, "sleeper"))["disabled_why"] == "Switched off in the directory."
+    assert (await closed(carol, "sleeper"))["disabled_why"] == "Disabled in the directory."
     await directory.enable("sleeper")
     await presence(here).look()
     assert (await row(here, "sleeper")).disabled_at is None

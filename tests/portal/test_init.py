@@ -67,7 +67,7 @@ async def test_who_may_not_look_is_told_so(address: Address, tmp_path: Path) -> 
 @pytest.mark.anyio
 async def test_a_certificate_that_does_not_verify(address: Address, slapd: Slapd) -> None:
     other = Address(address.url, True, slapd.wrong_ca, SERVICE_DN, address.bind_password_file)
-    with pytest.raises(DiscoveryFailed, match="its certificate doesn't verify"):
+    with pytest.raises(DiscoveryFailed, match="its certificate can't be verified"):
         await discover(other, None)
 
 

@@ -41,7 +41,7 @@ class TestDirectoryTrouble:
             (health,) = await portal.app.state.directory.health()
         assert (answer.status, answer.slug) == (503, "directory-unavailable")
         assert health.cause is not None
-        assert "certificate doesn't verify" in health.cause
+        assert "certificate can't be verified" in health.cause
 
     async def test_a_certificate_for_another_name(
         self, slapd: Slapd, run_portal: RunPortal
@@ -55,7 +55,7 @@ class TestDirectoryTrouble:
         async with run_portal(ldap_bind_dn=dn) as portal, portal.browser() as browser:
             assert (await browser.login("alice")).status == 503
             (health,) = await portal.app.state.directory.health()
-        assert "own account" in str(health.cause)
+        assert "the portal's account" in str(health.cause)
 
     async def test_the_first_server_refuses_connections(
         self, slapd: Slapd, run_portal: RunPortal

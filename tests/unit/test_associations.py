@@ -190,7 +190,7 @@ def test_figures_as_people_read_them() -> None:
     figures = {"mem": 4096, "MaxWall": 1530, "gres/gpu:v100": 2, "QOS": ["high", "normal"]}
     assert [(label(name), format_value(name, value)) for name, value in figures.items()] == [
         ("Memory at once", "4 GB"),
-        ("Longest time", "25 h 30 min"),
+        ("Time limit", "25 h 30 min"),
         ("GPUs of type v100 at once", "2"),
         ("QOS", "high, normal"),
     ]

@@ -96,9 +96,7 @@ def test_more_gpus_than_the_limit_are_refused_with_whose_it_is_and_what_is_held(
         " hold 2 now. Ask for fewer, or ask your administrators."
     )
     everybody = Allowance(effective(None, {}, Figures(gpus=1)))
-    assert (
-        "1 GPU at once (the limit for everybody)" in messages(Resources(gpus=2), everybody)["gpus"]
-    )
+    assert "1 GPU at once (the default limit)" in messages(Resources(gpus=2), everybody)["gpus"]
     assert messages(Resources(gpus=2), own(gpus=2)) == {}
 
 
@@ -167,7 +165,7 @@ def test_sessions_and_jobs_are_counted() -> None:
     )
     array = too_many("job", 0, 10, EffectiveLimit(5, LimitSource(LimitScope.DEFAULT)))
     assert array is not None
-    assert "0 of yours wait or run now, and this would be 10 more. Begin fewer" in array
+    assert "0 of yours wait or run now, and this would be 10 more. Submit fewer" in array
     assert too_many_together("job", 4, 1, 5, "physics") is None
     assert "All members of physics together" in str(too_many_together("job", 5, 1, 5, "physics"))
 
@@ -200,5 +198,5 @@ def test_what_an_administrator_has_set_a_leader_only_lowers() -> None:
         (error,) = exceeding(more, ceiling, set_)
         assert (error.field, error.message) == (
             "gpus",
-            "An administrator, or another group's leader, set this: at most 2.",
+            "An administrator or another group's manager set this limit: at most 2.",
         )

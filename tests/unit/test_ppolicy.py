@@ -74,7 +74,7 @@ def test_active_directory_says_it_in_the_diagnostic(code: str, error: PolicyErro
         (None, "Password is too short for policy", "too short"),
         (None, "Password is in history of old passwords", "used before"),
         (None, "Password fails quality checking policy", "too simple"),
-        (None, "something else", "choose another"),
+        (None, "something else", "Choose another"),
         (PolicyError.PASSWORD_EXPIRED, "", "refused"),
     ],
 )

@@ -33,7 +33,7 @@ def usable_environment(parts: AppContext, name: str) -> Environment:
         raise invalid_input(
             [
                 FieldError(
-                    "environment", f"There is no environment with this name. There are: {names}."
+                    "environment", f"There is no environment with this name. Available: {names}."
                 )
             ]
         )

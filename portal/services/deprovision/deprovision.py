@@ -61,7 +61,7 @@ log = structlog.get_logger(__name__)
 EVERY_S = 2.0
 AGAIN = timedelta(seconds=1)
 NOTIFY_FOR = timedelta(seconds=10)  # more than two polls, also of several portal processes
-BOARD_ENDED = "Its owner’s account is switched off."
+BOARD_ENDED = "Its owner’s account is disabled."
 THE_PORTAL = "the portal"
 RETIRED = "~"
 """First character of a released user's name, which no user can have (names.USERNAME)."""
@@ -384,8 +384,8 @@ async def still_open(database: Database, user: User) -> Open:
 
 HUB_AWAY = "JupyterHub doesn't answer, or is still stopping a notebook server."
 _PENDING_IN_DIRECTORY = {
-    AccountState.DISABLED: "The directory has yet to be told to refuse them.",
-    AccountState.ENABLED: "The directory has yet to be told to let them in.",
+    AccountState.DISABLED: "The directory doesn't refuse their logins yet.",
+    AccountState.ENABLED: "The directory doesn't accept their logins yet.",
     AccountState.DELETED: "The directory still has their entry.",
 }
 
@@ -406,7 +406,7 @@ async def open_things(database: Database, user: User) -> Sequence[str]:
             if count:
                 pending.append(f"{count} {one if count == 1 else many} being ended.")
         if not left and user.directory_wants is None:
-            pending.append("JupyterHub has yet to forget them.")
+            pending.append("JupyterHub hasn't removed their account yet.")
     if user.directory_wants is not None:
         pending.append(_PENDING_IN_DIRECTORY[user.directory_wants])
     if pending and user.closing_problem:

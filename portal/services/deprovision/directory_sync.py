@@ -36,8 +36,8 @@ log = structlog.get_logger(__name__)
 AT_ONCE = 500
 FEW = 3
 """Fewer missing users than this are always credible, however few users there are."""
-GONE = "The directory doesn't know this person any more."
-OFF = "Switched off in the directory."
+GONE = "This user is no longer in the directory."
+OFF = "Disabled in the directory."
 
 
 @dataclass

@@ -135,11 +135,11 @@ def _check_files(
     home_directories.must_be_on(accounts.settings, leaving.files)
     message = None
     if leaving.jobs is JobsPolicy.LEAVE:
-        message = "Jobs that go on need their files: keep the files, or cancel the jobs."
+        message = "Jobs that keep running need their files. Keep the files, or cancel the jobs."
     elif person is None or not memberships.is_same(user, person):
         message = (
-            "The directory doesn't know this person any more, so the portal doesn't know where "
-            "their files are. Choose to keep them, and see to them yourself."
+            "This user is no longer in the directory, so the portal can't locate their "
+            "files. Choose to keep the files, then handle them yourself."
         )
     if message is not None:
         raise invalid_input([FieldError("files", message)])
@@ -154,7 +154,7 @@ async def confirm_number(
     """
     person = await lookup.person_of(accounts, username)
     if person.uid != uid:
-        message = f"The directory says {person.uid}. Look at what is there now."
+        message = f"The directory now has the UID {person.uid}. Review it before you confirm."
         raise invalid_input([FieldError("uid", message)])
     async with accounts.database.session() as db:
         user = await role_changes.row_of(db, username)
@@ -193,13 +193,13 @@ async def _find_person(accounts: Accounts, username: str) -> DirectoryUser | Non
 def _require_same_person(user: User, person: DirectoryUser | None) -> None:
     if person is None:
         raise NotFound(
-            f"The directory doesn't know {user.username} at the moment, so they couldn't log in. "
-            "Make them there first, or try again when it answers."
+            f"{user.username} isn't in the directory, so they couldn't log in. Create the "
+            "user there first, or try again when the directory answers."
         )
     if not memberships.is_same(user, person):
         raise Conflict(
-            f"The directory gives {user.username} the number {person.uid}; the portal knows "
-            f"{user.uid}. If this is the same person, confirm the new number first."
+            f"The UID of {user.username} is {person.uid} in the directory but {user.uid} "
+            "in the portal. If this is the same user, confirm the new UID first."
         )
 
 

@@ -102,9 +102,9 @@ async def names(files: FileAccess, username: str, place: FileLocation) -> list[s
     """
     found = await listing(files, username, place, ListingRequest(hidden=True, limit=MAX_LIMIT))
     if found.cursor is not None or not found.page.complete:
-        raise errors.TooLarge("There is too much in this folder to be packed at once.")
+        raise errors.TooLarge("This folder is too large to download at once.")
     if not found.page.entries:
-        raise file_errors.FileNotThere("There is nothing in this folder.")
+        raise file_errors.FileNotThere("This folder is empty.")
     return [one.name for one in found.page.entries]
 
 
@@ -153,7 +153,7 @@ async def text(
         data += more.data
     found = previews.as_text(data, cut=False)
     if found is None:
-        raise file_errors.NotAFile("This file holds no text.")
+        raise file_errors.NotAFile("This isn't a text file.")
     return piece, found
 
 
@@ -169,7 +169,7 @@ async def save_text(
     try:
         data = previews.encoded(content, encoding)
     except UnicodeEncodeError as error:
-        message = "This has characters that the file's encoding doesn't know. Save it as UTF-8."
+        message = "This has characters that the file's encoding doesn't support. Save it as UTF-8."
         raise invalid_input([FieldError("text", message)]) from error
     if len(data) > MAX_TEXT_BYTES:
         raise errors.TooLarge(f"Only files up to {MAX_TEXT_BYTES >> 10} KiB can be edited here.")
@@ -182,7 +182,7 @@ async def image_type(files: FileAccess, username: str, place: FileLocation) -> s
     piece = await beginning(files, username, place, MAGIC_BYTES)
     found = previews.image_type(piece.data)
     if found is None:
-        raise file_errors.NotAFile("This file is no PNG, JPEG, GIF or WebP image.")
+        raise file_errors.NotAFile("This file isn't a PNG, JPEG, GIF or WebP image.")
     if piece.size_bytes > MAX_IMAGE_BYTES:
         most = MAX_IMAGE_BYTES >> 20
         raise errors.TooLarge(f"Only images up to {most} MiB are shown; download it instead.")

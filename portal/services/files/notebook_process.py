@@ -17,7 +17,7 @@ from spawner import subprocesses
 
 AT_ONCE = 2
 PER_USER = 10
-TOO_MANY = "You have too many previews of notebooks at once; wait until they are shown."
+TOO_MANY = "Too many notebook previews are being prepared for you. Wait until they are shown."
 TIMEOUT_S = 30.0
 MAX_OUTPUT = 32 << 20
 IMPORT_FROM = str(Path(__file__).resolve().parents[3])

@@ -28,7 +28,7 @@ TIDY_S = 0.5
 TIDY_EVERY_S = 3600.0
 TIDY_TURNS = 200
 DAY_S = 86400
-UNFINISHED = "There is more in this folder than could be deleted at once. Ask again to go on."
+UNFINISHED = "This folder is too large to delete at once. Delete it again to continue."
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ async def restore(
 ) -> list[FileOutcome]:
     """Restore deleted items; `to` is a new path, which is possible for a single item only."""
     if to is not None and len(ids) != 1:
-        message = "Several things can't be brought back to one path."
+        message = "Several items can't be restored to one path."
         raise invalid_input([FieldError("to_path", message)])
     return [await _restore_one(files, username, root, number, to) for number in ids]
 

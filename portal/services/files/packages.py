@@ -16,16 +16,16 @@ from spawner.catalog.environment import Environment
 from spawner.containers.kernels import PACKAGES_FOLDER
 from spawner.launcher.file_answers import Deleted, Package
 
-NOT_INSTALLED = "You haven't installed a package of this name into this environment."
-NONE = "You have installed nothing into this environment."
+NOT_INSTALLED = "You haven't installed a package with this name into this environment."
+NONE = "You haven't installed any packages into this environment."
 IN_THE_WAY = (
-    "You have installed packages into this environment since. Remove those first, then bring the"
-    " earlier ones back."
+    "You have installed packages into this environment since. Remove those first, then "
+    "restore the earlier ones."
 )
-GONE = "These packages aren't in the trash any more."
+GONE = "These packages are no longer in the trash."
 UNSEEN = (
-    "There is too much in your trash for these packages to be found in it. Delete what you don't"
-    " need from it on the page Files, then try again."
+    "Your trash has too many items to find these packages in it. Delete items that you "
+    "don't need from the trash on the Files page, then try again."
 )
 
 

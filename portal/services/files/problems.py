@@ -40,8 +40,8 @@ KINDS: Mapping[str, type[PortalError]] = {
 }
 LATEST_S = 1e11
 AWAY = (
-    "Your files could not be reached; the file system may not answer. Please try again in a "
-    "minute; if it happens twice, tell the admins."
+    "Your files could not be reached. The file system may not be responding. Try again in "
+    "a minute. If the problem persists, contact your administrators."
 )
 
 

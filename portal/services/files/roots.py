@@ -24,7 +24,7 @@ from spawner.tasks import end_all
 QUOTA_S = 5.0
 QUOTA_KEPT_S = 60.0
 MAX_PATH = 9000
-NO_ROOT = "There is no such place here."
+NO_ROOT = "There is no such location."
 NO_PATH = "This path can't be used."
 
 
@@ -116,7 +116,7 @@ class FileAccess:
             path = home.rstrip("/") + path[1:]
         found = await self.below(username, path)
         if found is None:
-            text = "This lies in none of the places that are shown here."
+            text = "This path is outside the available locations."
             raise invalid_input([FieldError("path", text)])
         return found
 

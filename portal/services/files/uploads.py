@@ -21,7 +21,7 @@ CHUNK_BYTES = 8 << 20
 PIECE_BYTES = 512 << 10
 HASH_S = 2.0
 FINISH_WITHIN_S = 20.0
-BUSY = "Another part of this file is being received at this moment. Ask where to go on."
+BUSY = "Another part of this file is being received. Query the current offset before you continue."
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ def must_be_on(settings: Settings, task: HomeTask) -> None:
 
 
 def _no_command(task: HomeTask) -> str:
-    return f"The portal has no command for this: whoever runs it can set {SETTINGS[task]}."
+    return f"The portal has no command for this. An operator can set {SETTINGS[task]}."
 
 
 async def request(
@@ -105,8 +105,8 @@ def arguments(settings: Settings, username: str, row: HomeRun) -> list[str]:
     path = PurePosixPath(row.home)
     plain = str(path) == row.home and path.is_absolute() and ".." not in path.parts
     if not plain or len(path.parts) < 3 or not row.home.isprintable():
-        raise Conflict("The directory names nothing that could be this person's home directory.")
+        raise Conflict("The directory has no valid home directory for this user.")
     if row.uid < settings.min_uid or row.gid < 0:
-        raise Conflict("The directory gives this person no numbers of their own (uid and gid).")
+        raise Conflict("The directory has no UID and GID for this user.")
     places = {"username": username, "uid": row.uid, "gid": row.gid, "home": row.home}
     return [part.format(**places) for part in command(settings, row.task)]

@@ -200,7 +200,7 @@ def _find_template(parts: AppContext, request: JobRequest) -> Template | None:
     found = parts.catalog.templates.get(request.template)
     if found is None:
         names = ", ".join(parts.catalog.templates)
-        text = f"There is no template with this name. There are: {names}."
+        text = f"There is no template with this name. Available: {names}."
         raise invalid_input([FieldError("template", text)])
     return found
 

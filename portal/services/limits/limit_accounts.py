@@ -26,8 +26,10 @@ async def create(parts: AppContext, group: str) -> str:
         )
         await books.look()
     except SlurmError as error:
-        text = "Slurm's accounting doesn't answer, so the account isn't made. Please try again."
+        text = "Slurm's accounting doesn't answer, so the account wasn't created. Try again."
         raise SlurmUnreachable(text) from error
     if account not in books.accounts:
-        raise SlurmRejected(f"Slurm didn't make the account {account}: {complaint or 'no reason'}")
+        raise SlurmRejected(
+            f"Slurm didn't create the account {account}: {complaint or 'no reason'}"
+        )
     return account

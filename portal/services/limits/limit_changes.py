@@ -92,10 +92,10 @@ async def put(
     """
     scope, name = request.subject
     if request.create_account and scope is not LimitScope.GROUP:
-        text = "Only what a group has together has an account of its own."
+        text = "Only a group total has an account of its own."
         raise invalid_input([FieldError("create_account", text)])
     if not request.given.set_fields:
-        raise invalid_input([FieldError("gpus", "Say something, or remove the limit instead.")])
+        raise invalid_input([FieldError("gpus", "Set at least one field, or delete the limit.")])
     await check(parts, scope, name, request.given)
     await _check_target(parts, directory, scope, name)
     if request.create_account:
@@ -127,7 +127,7 @@ async def _save(parts: AppContext, by: audit.By, request: LimitRequest) -> Limit
         except (StaleDataError, IntegrityError) as error:
             await db.rollback()
             found = await _load_row(db, scope, name)
-            raise (_conflict_error(found) if found else Conflict("Please try again.")) from error
+            raise (_conflict_error(found) if found else Conflict("Try again.")) from error
     parts.changes.notify(LIMITS)
     return row
 
@@ -165,7 +165,10 @@ def format_target(scope: LimitScope, name: str) -> str:
 
 
 def _conflict_error(row: Limit) -> EditConflict:
-    text = f"{row.updated_by} has changed this limit meanwhile. Look at it again before you do."
+    text = (
+        f"{row.updated_by} changed this limit after you opened it. Review the current limit, "
+        "then make your change again."
+    )
     extension = {"changed_by": row.updated_by, "changed_at": row.updated_at.isoformat()}
     return EditConflict(text, extension=extension)
 
@@ -185,7 +188,7 @@ async def remove(
         try:
             await db.commit()
         except StaleDataError as error:
-            raise Conflict("Somebody else has changed this limit meanwhile.") from error
+            raise Conflict("This limit was changed by another user.") from error
     parts.changes.notify(LIMITS)
 
 
@@ -195,20 +198,20 @@ async def remove(
 async def check(parts: AppContext, scope: LimitScope, name: str, given: Figures) -> None:
     """Raise InvalidInput for names that do not exist, and for fields a group total cannot have."""
     problems = [
-        FieldError(field, "A group has this only for each of its members: set it there.")
+        FieldError(field, "A group total can't have this field. Set it in the per-member limit.")
         for field in given.set_fields
         if scope is LimitScope.GROUP and field not in TOGETHER
     ]
     for field, existing, words in await _list_existing(parts, given):
         unknown = [one for one in getattr(given, field) or () if one not in existing]
         if unknown:
-            have = f"There are: {', '.join(sorted(existing))}." if existing else "There is none."
+            have = f"Available: {', '.join(sorted(existing))}." if existing else "None exists."
             problems.append(FieldError(field, f"There is no {words} {unknown[0]}. {have}"))
     for field in ("partitions", "accounts", "qos"):
         odd = [one for one in getattr(given, field) or () if not is_name(one)]
         problems += [FieldError(field, f"{one[:50]} can't be a name in Slurm.") for one in odd[:1]]
     if scope is LimitScope.GROUP and (other := await _owner_of_account(parts, name)):
-        text = f"Slurm's account {account_of(parts.settings, name)} is that of the group {other}."
+        text = f"The Slurm account {account_of(parts.settings, name)} belongs to the group {other}."
         problems.append(FieldError("name", text))
     if problems:
         raise invalid_input(problems)
@@ -266,8 +269,8 @@ async def _check_target(
     except DirectoryUnavailable:
         return
     if found is None:
-        what = "person" if scope is LimitScope.PERSON else "group"
-        raise NotFound(f"The directory knows no {what} {name[:100]}.")
+        what = "user" if scope is LimitScope.PERSON else "group"
+        raise NotFound(f"There is no {what} {name[:100]} in the directory.")
 
 
 async def _is_known_user(db: AsyncSession, name: str) -> bool:
@@ -296,7 +299,7 @@ async def put_as_leader(
     async with parts.db.session() as db:
         groups = await groups_of(db, username)
         if group not in groups:
-            raise NotFound(f"{username[:100]} isn't a member of {group}, as far as is known here.")
+            raise NotFound(f"{username[:100]} isn't a known member of {group}.")
         rows = await concerning(db, username, groups)
         leaders = await _load_managers(db, group)
     limits = sort_out(rows)

@@ -307,7 +307,7 @@ def too_many(kind: str, have: int, more: int, limit: EffectiveLimit) -> str | No
     text = f"You may have {limit.value} {kind}{'' if limit.value == 1 else 's'} at a time"
     text += f"{source_label(limit)}; {have} of yours {_waits_or_runs(have)} now"
     text += f", and this would be {more} more." if more > 1 else "."
-    return f"{text} {'Stop one' if have else 'Begin fewer'}, {_ASK}"
+    return f"{text} {'Stop one' if have else 'Submit fewer'}, {_ASK}"
 
 
 def too_many_together(kind: str, have: int, more: int, limit: int, group: str) -> str | None:
@@ -333,7 +333,7 @@ def source_label(counted: EffectiveLimit) -> str:
             plural = "groups" if ", " in source.name else "group"
             return f" (the limit of your {plural} {source.name})"
         case LimitScope.DEFAULT:
-            return " (the limit for everybody)"
+            return " (the default limit)"
 
 
 def count(number: float, name: str) -> str:
@@ -373,14 +373,17 @@ def exceeding(given: Figures, ceiling: Figures, before: Figures | None) -> list[
         held = getattr(before, name) if before else None
         if held is not None and (value is None or _exceeds(value, held)):
             limit = _format_value(held)
-            text = f"An administrator, or another group's leader, set this: at most {limit}."
+            text = f"An administrator or another group's manager set this limit: at most {limit}."
             found.append(FieldError(name, text))
         elif value is not None and name in LISTS and most is None:
-            text = "Only administrators can say this: the group has no such limit."
+            text = "Only administrators can set this, because the group has no such limit."
             found.append(FieldError(name, text))
         elif value is not None and most is not None and _exceeds(value, most):
             found.append(
-                FieldError(name, f"The group has {_format_value(most)}: no more can be given.")
+                FieldError(
+                    name,
+                    f"The limit of the group is {_format_value(most)}. A member can't have more.",
+                )
             )
     return found
 

@@ -24,7 +24,7 @@ from portal.services.limits.limit_rules import FIELDS, EffectiveLimit, Figures, 
 from portal.services.limits.slurm_limits import NO_ANSWER, AssociationState, SlurmLimits
 from spawner.slurm.parse_accounting import InUse
 
-SYNC_PENDING = "Slurm is being told. This can take a minute."
+SYNC_PENDING = "The limit is being applied to Slurm. This can take a minute."
 State = Literal["written", "pending", "refused", "nothing"]
 
 
@@ -210,7 +210,7 @@ def state_of(
         return LimitSyncState("pending", NO_ANSWER)
     notes = " ".join(_list_notes(parts, row, given, mine))
     if not mine:
-        return LimitSyncState("nothing", notes or "Slurm has nothing that this limit would change.")
+        return LimitSyncState("nothing", notes or "This limit changes nothing in Slurm.")
     refused = [one for one in mine if one.refused]
     if refused:
         text = f"Slurm refused {rules.place_words(refused[0].place)}: {refused[0].refused}"
@@ -219,10 +219,10 @@ def state_of(
     waiting = sum(bool(one.pending) for one in mine)
     if waiting:
         return LimitSyncState(
-            "pending", f"{waiting} of {len(mine)} associations are yet to be told."
+            "pending", f"{waiting} of {len(mine)} associations are not updated yet."
         )
     if any(one.drift for one in mine):
-        notes = f"Somebody has changed it in Slurm by hand. {notes}"
+        notes = f"It was changed directly in Slurm. {notes}"
     return LimitSyncState("written", notes.strip())
 
 
@@ -265,24 +265,30 @@ def _list_notes(
     ]
     if missing:
         kinds = ", ".join(missing)
-        text = f"Slurm doesn't count GPUs of type {kinds} by themselves: put gres/gpu:{missing[0]}"
-        notes.append(f"{text} into AccountingStorageTRES. Until then the portal alone minds it.")
+        text = f"Slurm doesn't count GPUs of type {kinds} separately: add gres/gpu:{missing[0]}"
+        notes.append(
+            f"{text} to AccountingStorageTRES. Until then only the portal enforces this limit."
+        )
     if (given.sessions is None) != (given.jobs is None):
-        notes.append("Slurm counts sessions and jobs together, and hears of neither alone.")
+        notes.append(
+            "Slurm counts sessions and jobs together, so only the portal enforces a limit for "
+            "one of them."
+        )
     if row.scope is LimitScope.GROUP and not mine:
         account = account_of(parts.settings, row.name)
         if parts.books.found is not None and account not in parts.books.accounts:
-            notes.append(f"Slurm has no account {account}: the portal alone minds this.")
+            notes.append(f"Slurm has no account {account}, so only the portal enforces this.")
     if row.scope is LimitScope.GROUP and mine:
         own, found = mine[0].place[0], parts.books.found
         if found is not None and not any(a == own and user for a, user, _ in found):
             notes.append(
-                f"Nobody has Slurm's account {own} yet, so that it binds no job: let the limit for"
-                " each member name it among the accounts, or add them with sacctmgr."
+                f"No user has the Slurm account {own} yet, so this limit applies to no "
+                "job. Add the account to the accounts of the per-member limit, or add "
+                "users with sacctmgr."
             )
     accounts = {one.place[0] for one in mine if one.found is not None and not one.place[2]}
     if row.scope is LimitScope.PERSON and len(accounts) > 1:
-        notes.append(f"Slurm counts each account by itself: {rules.names(accounts)}.")
+        notes.append(f"Slurm counts each account separately: {rules.names(accounts)}.")
     return notes
 
 

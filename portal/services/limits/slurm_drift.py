@@ -42,7 +42,7 @@ def _find(slurm: SlurmLimits, drift_id: str) -> Drift:
     for drift in every(slurm):
         if drift.standing.drift_id(drift.name) == drift_id:
             return drift
-    raise NotFound("This isn't different any more. Look again.")
+    raise NotFound("This difference no longer exists. Reload the page.")
 
 
 async def mend(slurm: SlurmLimits, by: audit.By, drift_id: str) -> None:
@@ -93,7 +93,7 @@ async def _edit_row(
     async with slurm.between_rounds(), slurm.parts.db.session() as db:
         row = await db.get(Association, drift.standing.id)
         if row is None:
-            raise NotFound("This isn't different any more. Look again.")
+            raise NotFound("This difference no longer exists. Reload the page.")
         edit(row)
         audit.record(db, action, actor=by.actor, target=target, detail=detail, ip=by.ip)
         await db.commit()

@@ -47,8 +47,8 @@ AGAIN = timedelta(minutes=5)  # after a refusal
 AGAIN_ALLOWED = timedelta(minutes=1)  # after a refusal for lack of rights: slurmdbd may be starting
 DENIED = ("privilege", "permission denied")
 NOWHERE: frozenset[str] = frozenset()
-SILENT = "Slurm took it without a word, and shows something else."
-NO_ANSWER = "Slurm's accounting doesn't answer at the moment. It is told as soon as it does."
+SILENT = "Slurm accepted the change but shows a different value."
+NO_ANSWER = "Slurm's accounting doesn't answer. The limit is applied as soon as it does."
 
 
 @dataclass

@@ -30,7 +30,7 @@ def check(parts: AppContext, environment: str, starter: str) -> None:
     names = list_starters(parts, environment)
     if starter in names:
         return
-    text = f"There are: {', '.join(names)}." if names else "It has no starter notebooks."
+    text = f"Available: {', '.join(names)}." if names else "It has no starter notebooks."
     message = f"This environment has no starter notebook with this name. {text}"
     raise invalid_input([FieldError("starter", message)])
 

@@ -30,7 +30,7 @@ from portal.services.users import lookup, role_changes
 
 T = TypeVar("T")
 
-OUTSIDE = "somebody outside the portal"
+OUTSIDE = "another program"
 _SHELL_CHANGES = Action.PERSON_DISABLE, Action.PERSON_ENABLE
 
 
@@ -68,11 +68,11 @@ async def _refuse_reused(accounts: Accounts, new: NewPerson) -> None:
     if before is None or await accounts.directory.find(new.username) is not None:
         return  # an existing user: the directory's own error is clearer
     if before.deleted_at is not None:
-        message = f"{new.username} is being deleted at the moment. Wait for the end of it."
+        message = f"{new.username} is being deleted. Wait until this is done."
     elif before.uid is not None and before.uid != new.uid:
         message = (
-            f"There was a {new.username} in the directory, with the number {before.uid}. If this is"
-            " the same person, give that number; otherwise delete the old one here first."
+            f"The directory had a user {new.username} with the UID {before.uid}. If this "
+            "is the same user, enter that UID. Otherwise, delete the old user here first."
         )
     else:
         return
@@ -127,8 +127,8 @@ async def _build_conflict(accounts: Accounts, username: str) -> EditConflict:
     who, at = (last.actor, last.at) if last is not None and ours else (OUTSIDE, None)
     words = f"{who}, on {at:%d %B %Y at %H:%M} UTC" if at is not None else who
     return EditConflict(
-        f"{username} was changed after you opened this, by {words}. Look at what is there now, and "
-        "make your change again.",
+        f"{username} was changed after you opened this, by {words}. Review the current "
+        "values, then make your change again.",
         extension={"changed_by": who, "changed_at": at.isoformat() if at is not None else None},
     )
 

@@ -80,8 +80,8 @@ def decoded(content: bytes) -> str:
 
 
 NOT_UTF8 = (
-    "This file isn't UTF-8 text. Save it again as “CSV UTF-8” (in a spreadsheet: Save as), so that "
-    "names with accents stay what they are."
+    "This file isn't UTF-8 text. Save it again as “CSV UTF-8” (in a spreadsheet: Save as) "
+    "to keep accented characters."
 )
 
 
@@ -95,7 +95,7 @@ def read(text: str, defaults: Defaults = Defaults()) -> list[CsvLine]:
     columns = _parse_header(header)
     lines = [_parse_line(number, columns, cells, defaults) for number, cells in rows]
     if not lines:
-        raise _file_error("This file names nobody: there is no line below the columns.")
+        raise _file_error("This file has no users: there is no line below the header.")
     return lines
 
 
@@ -116,10 +116,10 @@ def _iter_rows(text: str) -> Iterator[tuple[int, list[str]]]:
                 continue
             seen += 1
             if seen > MAX_LINES + 1:
-                raise _file_error(f"This file has more than {MAX_LINES} people; divide it.")
+                raise _file_error(f"This file has more than {MAX_LINES} users. Split it.")
             yield number, [cell.strip() for cell in cells]
     except csv.Error as error:
-        message = f"Line {before + 1} can't be read: a quotation mark isn't closed or stands wrong."
+        message = f"Line {before + 1} can't be read: a quotation mark is missing or misplaced."
         raise _file_error(message) from error
 
 
@@ -129,7 +129,9 @@ def _parse_header(header: list[str]) -> list[str]:
     problems += [
         f"there is no column {name[:40] or '(empty)'}" for name in columns if name not in COLUMNS
     ]
-    problems += [f"the column {name} is there twice" for name in COLUMNS if columns.count(name) > 1]
+    problems += [
+        f"the column {name} is listed twice" for name in COLUMNS if columns.count(name) > 1
+    ]
     if problems:
         known = ", ".join(COLUMNS)
         raise _file_error(
@@ -229,15 +231,18 @@ def _check_against_directory(
 ) -> Iterator[ImportProblem]:
     own_group = person.gid is None and primary_gid is None
     if own_group and person.username in known.groups:
-        message = f"There is a group called {person.username}, and everybody gets one of their own."
+        message = (
+            f"A group named {person.username} already exists, and each user gets a group of "
+            "the same name."
+        )
         yield ImportProblem("username", message)
     numbers = set(known.groups.values())
     if person.uid is not None and person.uid in known.uids:
-        yield ImportProblem("uid", f"Somebody has the number {person.uid} already.")
+        yield ImportProblem("uid", f"The UID {person.uid} is already in use.")
     elif person.uid is not None and own_group and person.uid in numbers:
-        yield ImportProblem("uid", f"A group has the number {person.uid} already.")
+        yield ImportProblem("uid", f"The GID {person.uid} is already in use.")
     if person.gid is not None and person.gid != primary_gid and person.gid not in numbers:
-        yield ImportProblem("gid", f"No group has the number {person.gid}.")
+        yield ImportProblem("gid", f"There is no group with the GID {person.gid}.")
     for name in sorted(person.groups - known.groups.keys()):
         yield ImportProblem("groups", f"There is no group {name[:64]}.")
 

@@ -43,7 +43,7 @@ log = structlog.get_logger(__name__)
 AT_ONCE = 4
 KEPT_S = 2 * 3600.0
 MOST_KEPT = 20
-EXISTS = "There is somebody of this name in the directory already; nothing was changed."
+EXISTS = "A user with this name already exists in the directory. Nothing was changed."
 
 
 NOT_TRIED = "Not tried: the directory doesn't answer. Import the same file again when it does."
@@ -172,7 +172,7 @@ class Imports:
         if why := able.missing.get(Ability.CREATE):
             raise DirectoryReadOnly(why)
         if any(one.by.name == by.name and self._is_running(one) for one in self._imports.values()):
-            raise Conflict("An import of yours is under way. Wait for its end.")
+            raise Conflict("Your previous import is still in progress. Wait until it ends.")
         settings = self._accounts.settings
         lines = csv_file.read(text, defaults_of(settings))
         self._drop_oldest()
@@ -189,8 +189,8 @@ class Imports:
         found = self._imports.get(import_id)
         if found is None:
             raise NotFound(
-                "This import isn't known any more. Start it again with the same file: whoever was "
-                "created is left as they are."
+                "This import no longer exists. Start it again with the same file: users "
+                "who were already created are not changed."
             )
         return found
 
@@ -201,13 +201,13 @@ class Imports:
         """
         found = self.get(import_id)
         if found.by.name != by.name:
-            raise NotFound("Only who started this import is given its passwords.")
+            raise NotFound("Only the administrator who started this import can get its passwords.")
         if self._is_running(found):
-            raise Conflict("This import goes on. Wait for its end.")
+            raise Conflict("This import is in progress. Wait until it ends.")
         if found.handed_over:
             raise Gone(
-                "These passwords have been handed over and are kept nowhere. You can reset each "
-                "person's password."
+                "These passwords were already shown and are not stored. You can reset "
+                "each user's password."
             )
         found.handed_over = True
         secrets, found.secrets = found.secrets, []
@@ -236,13 +236,15 @@ class Imports:
         try:
             await run(self._accounts, self._parts, found, lines)
         except asyncio.CancelledError:
-            _finish(found, UserImportState.FAILED, "The portal was stopped in the middle.")
+            _finish(found, UserImportState.FAILED, "The portal was stopped during the import.")
             raise
         except PortalError as error:
             _finish(found, UserImportState.FAILED, error.detail)
         except Exception:
             log.exception("an import of people failed", id=found.id)
-            _finish(found, UserImportState.FAILED, "The portal has a fault; it has been logged.")
+            _finish(
+                found, UserImportState.FAILED, "The portal had an internal error, which was logged."
+            )
 
 
 def _finish(found: PeopleImport, state: UserImportState, problem: str | None = None) -> None:

@@ -150,7 +150,7 @@ def _refuse_named(accounts: Accounts, name: str) -> None:
         ("ldap_user_groups", settings.ldap_user_groups),
     ):
         if name in names:
-            raise Conflict(f"The setting {setting} names this group: take it out of there first.")
+            raise Conflict(f"The setting {setting} lists this group. Remove it there first.")
 
 
 async def _refuse_last_admins(accounts: Accounts, usernames: Collection[str]) -> None:
@@ -187,7 +187,7 @@ async def remove(accounts: Accounts, name: str, username: str, by: By) -> None:
     """
     async with AsyncExitStack() as stack:
         if await _makes_admin(accounts, name, username):
-            role_changes.not_oneself(by, username, "end your own administrator's role")
+            role_changes.not_oneself(by, username, "end your own administrator role")
             await stack.enter_async_context(role_changes.keeping_one(accounts, username))
         try:
             await accounts.directory.remove_member(name, username)

@@ -31,20 +31,20 @@ from spawner.names import USERNAME
 
 HOME_RUNS = 10
 DOWN = (
-    "The directory doesn't answer at the moment. What you see is what the portal remembers; nothing"
-    " can be changed in the directory until it is back."
+    "The directory doesn't answer. You see the data that the portal has stored, and the "
+    "directory can't be changed until it is back."
 )
 CANT_FIND = (
-    "The portal can't look people up in this directory (it has ldap_user_dn_template). What you see"
-    " is who has logged in."
+    "The portal can't look up users in this directory (it uses ldap_user_dn_template). "
+    "You see only users who have logged in."
 )
 SEVERAL = (
-    "The directory has several entries called {name}, so nobody knows which is meant, and none of "
-    "them can log in. Whoever looks after the directory can mend that."
+    "The directory has several entries named {name}, so none of them can log in. Ask the "
+    "directory's administrator to remove the duplicates."
 )
 ANOTHER = (
-    "The portal remembers another {name}, whose number was {old}; this one's is {new}. Delete the"
-    " old one here first."
+    "The portal has another user {name} with the UID {old}; this one has {new}. Delete "
+    "the old user here first."
 )
 _LOCAL = JobKind.SESSION, JobKind.JOB
 
@@ -84,13 +84,13 @@ def unmanaged(settings: Settings, person: DirectoryUser) -> str | None:
     """Return why the portal shows a user and does not change them; None for those it manages."""
     if person.uid is not None and person.uid < settings.min_uid:
         return (
-            f"This is a system account: its number is below {settings.min_uid}. The portal shows it"
-            " and changes nothing about it."
+            f"This is a system account: its UID is below {settings.min_uid}. The portal "
+            "only shows it."
         )
     if not USERNAME.fullmatch(person.username):
         return (
-            "UNIX and Slurm refuse this username, so nobody can work on the cluster with it. The "
-            "portal changes nothing about it."
+            "UNIX and Slurm refuse this username, so it can't be used on the cluster. The "
+            "portal only shows it."
         )
     return None
 
@@ -107,7 +107,7 @@ async def person_of(accounts: Accounts, username: str) -> DirectoryUser:
     if found is None:
         if await _is_ambiguous(accounts, username):
             raise Conflict(SEVERAL.format(name=username))
-        raise NotFound(f"There is nobody called {username[:64]} in the directory.")
+        raise NotFound(f"There is no user {username[:64]} in the directory.")
     check_managed(accounts.settings, found)
     return found
 
@@ -193,7 +193,7 @@ async def one(accounts: Accounts, username: str) -> UserDetails:
         raise silence
     if problem is not None and accounts.directory.finds:
         raise Conflict(problem)
-    raise NotFound(f"There is nobody called {username[:64]}.")
+    raise NotFound(f"There is no user {username[:64]}.")
 
 
 async def _load_whole(

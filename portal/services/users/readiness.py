@@ -106,7 +106,7 @@ def _check_entry(settings: Settings, whole: UserDetails, person: DirectoryUser) 
     if why := lookup.unmanaged(settings, person):
         return _no(why)
     if whole.user is not None and not memberships.is_same(whole.user, person):
-        return _no("The directory gives this name another number: confirm it first.")
+        return _no("The UID in the directory has changed. Confirm it first.")
     if person.disabled:
         return _no("The account is disabled in the directory.", Fix.ENABLE)
     return _no("The password is locked.", Fix.UNLOCK) if person.locked else None
@@ -117,7 +117,7 @@ def _check_login_groups(settings: Settings, whole: UserDetails, person: Director
         reason = "With the one-time password." if person.must_change else "With their password."
         return Check(ReadinessState.YES, reason)
     groups = login_groups(settings)
-    reason = f"They are in none of the groups that may log in: {', '.join(groups)}."
+    reason = f"They are in none of the groups that are allowed to log in: {', '.join(groups)}."
     if missing := whole.capabilities.missing.get(Ability.GROUPS):
         return _no(f"{reason} {missing}")
     return Check(ReadinessState.NO, reason, Fix.LOGIN_GROUP, groups)
@@ -153,7 +153,7 @@ def check_accounts(
     if allowed.value("sessions") == 0:
         return _no("A limit allows them no sessions.", Fix.LIMITS)
     if not user_accounts.are_enforced(slurm.parts):
-        return Check(ReadinessState.YES, "Slurm asks for no account here.")
+        return Check(ReadinessState.YES, "Slurm requires no account here.")
     mine = user_accounts.list_usable(slurm.parts, username)
     if not mine:
         return _without_account(settings, slurm, username, allowed)
@@ -175,7 +175,7 @@ def _without_account(
     if named and set(named) & set(known):
         return _unknown(f"The account {', '.join(named)} is being set up in Slurm.")
     if slurm.parts.books.of(username):
-        return _no("All their Slurm accounts take no jobs (MaxSubmitJobs is 0).", Fix.LIMITS)
+        return _no("None of their Slurm accounts accepts jobs (MaxSubmitJobs is 0).", Fix.LIMITS)
     default = settings.default_slurm_account
     choices = dict.fromkeys([*([default] if default in known else []), *known])
     return Check(
@@ -189,9 +189,11 @@ def _without_account(
 async def _check_home(settings: Settings, whole: UserDetails) -> Check:
     person = whole.person
     if person is None:
-        return _unknown("The directory doesn't answer." if whole.problem else "They are gone.")
+        return _unknown(
+            "The directory doesn't answer." if whole.problem else "The user no longer exists."
+        )
     if not person.home:
-        return _no("The directory names no home directory for them.", Fix.EDIT)
+        return _no("The directory has no home directory for them.", Fix.EDIT)
     if found := await look_at_home(person.home, person.uid):
         return found
     return _check_last_run(settings, whole, person.home)
@@ -211,7 +213,7 @@ async def look_at_home(path: str, uid: int | None) -> Check | None:
     if not stat.S_ISDIR(found.st_mode):
         return _no(f"{path} is not a folder.")
     if uid is not None and found.st_uid != uid:
-        return _no(f"{path} belongs to the number {found.st_uid}, theirs is {uid}.")
+        return _no(f"{path} belongs to the UID {found.st_uid}, not to theirs ({uid}).")
     return Check(ReadinessState.YES, f"The folder {path} exists.")
 
 
@@ -220,17 +222,17 @@ def _check_last_run(settings: Settings, whole: UserDetails, path: str) -> Check:
     runs = (run for run in whole.home_runs if run.task is HomeTask.CREATE)
     last = next(runs, None)
     if last is not None and last.state in home_directories.LIVE:
-        return _unknown("It is being made.")
+        return _unknown("It is being created.")
     if last is not None and last.state is HomeState.DONE:
-        return Check(ReadinessState.YES, "The site's command has made it.")
+        return Check(ReadinessState.YES, "The site's command has created it.")
     fix = Fix.HOME if home_directories.command(settings, HomeTask.CREATE) else None
     if last is not None:
-        return _no("The site's command failed to make it.", fix)
+        return _no("The site's command failed to create it.", fix)
     if fix:
         return _no(f"The portal's host has no {path}.", fix)
     return _unknown(
-        f"The portal's host has no {path}, and no command that makes one (home_command). It may be "
-        "on the nodes, or be made at the first login."
+        f"The portal's host has no {path}, and no command to create it is set "
+        "(home_command). It may exist on the nodes, or be created at the first login."
     )
 
 

@@ -27,11 +27,11 @@ log = structlog.get_logger(__name__)
 MARK = "admins"
 MOST_LOOKED_UP = 20
 NONE_LEFT = (
-    "Nobody else who can log in administers this portal. Make someone else an administrator first."
+    "No other administrator of this portal can log in. Make another user an administrator first."
 )
 NO_USE = (
-    "{name} isn't in a group that may use this portal, so a role would mean nothing. Put them in"
-    " such a group first."
+    "{name} isn't in a group that is allowed to use this portal, so a role has no effect. "
+    "Add the user to such a group first."
 )
 
 Able = frozenset[str] | None
@@ -149,7 +149,7 @@ async def grant(
         before, granted = user.role, user.granted_role
         role_then = roles.effective(user.directory_role, role)
         if before is Role.ADMIN and role_then is not Role.ADMIN:
-            not_oneself(by, username, "take your own administrator's role away")
+            not_oneself(by, username, "remove your own administrator role")
             await check(db, user, able)
         now = utcnow() if role is not None else None
         user.granted_role, user.granted_at = role, now
@@ -227,7 +227,7 @@ async def row_of(db: AsyncSession, username: str) -> User:
     query = select(User).where(User.username == username)
     user = await db.scalar(query.execution_options(populate_existing=True))
     if user is None:
-        raise errors.NotFound(f"There is nobody called {username[:64]}.")
+        raise errors.NotFound(f"There is no user {username[:64]}.")
     if user.deleted_at is not None:
         raise errors.Conflict(f"The account {username} was deleted.")
     return user

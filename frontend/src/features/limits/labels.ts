@@ -144,9 +144,9 @@ export function associationStateLabel(state: SlurmState | 'drifted'): StateLabel
 }
 
 /** The limit by which the portal closes a partition for a user. */
-const JOBS_IN_SLURM = 'Jobs that wait or run';
+const JOBS_IN_SLURM = 'Pending and running jobs';
 
-/** "GPUs at once: 2; Longest time: 60 minutes", in the portal's own words for Slurm's figures.
+/** "GPUs at once: 2; Time limit: 60 minutes", in the portal's own words for Slurm's figures.
  * `partition`: whose association it is, empty for one that holds in all of them. */
 export function figuresText(figures: Readonly<Record<string, string>>, partition = ''): string {
   if (partition !== '' && figures[JOBS_IN_SLURM] === '0') return t`closed: no jobs here`;

@@ -92,12 +92,12 @@ describe('what Slurm has', () => {
     expect(placeText({ account: 'research', username: '', partition: 'gpu' })).toBe(
       'All of account research, partition gpu',
     );
-    expect(figuresText({ 'GPUs at once': '2', 'Longest time': '60 minutes' })).toBe(
-      'GPUs at once: 2; Longest time: 60 minutes',
+    expect(figuresText({ 'GPUs at once': '2', 'Time limit': '60 minutes' })).toBe(
+      'GPUs at once: 2; Time limit: 60 minutes',
     );
     expect(figuresText({})).toBe('nothing');
-    expect(figuresText({ 'Jobs that wait or run': '0' }, 'debug')).toBe('closed: no jobs here');
-    expect(figuresText({ 'Jobs that wait or run': '0' })).toBe('Jobs that wait or run: 0');
+    expect(figuresText({ 'Pending and running jobs': '0' }, 'debug')).toBe('closed: no jobs here');
+    expect(figuresText({ 'Pending and running jobs': '0' })).toBe('Pending and running jobs: 0');
   });
 
   it("counts for the fields that a person's own limit leaves empty", () => {
