@@ -54,7 +54,7 @@ REFUSALS = (
     Refusal(422, SENTENCE, slug="invalid-input"),
     Refusal(429, SENTENCE, slug="limit-reached", retry_after_s=1),
     Refusal(500, SENTENCE, slug="internal"),
-    Refusal(502, "The portal has a problem just now.", page=True),
+    Refusal(502, "The portal is temporarily unavailable.", page=True),
     Refusal(503, SENTENCE, slug="unavailable"),
     Refusal(0, "The portal doesn't answer."),
 )

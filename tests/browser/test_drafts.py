@@ -16,7 +16,7 @@ from tests.browser import scenes
 from tests.live import Live
 
 WHO = "carol"
-LEFT = "This form is as you left it."
+LEFT = "Your earlier entries are restored."
 ODD = "<b>Zoë</b> 数据"
 NOTES = "written before\n"
 

@@ -271,7 +271,7 @@ def test_the_editor_takes_over_what_is_written(context: BrowserContext, log_in: 
 
 
 HALF = "#!/bin/bash\necho half <written> 数据\n"
-LEFT = "This form is as you left it."
+LEFT = "Your earlier entries are restored."
 
 
 def half_written(page: Page) -> None:

@@ -145,7 +145,7 @@ def test_a_setup_is_linked_to_saved_renamed_and_deleted(portal: Live, page: Page
     expect(page.get_by_role("region", name="Your setups")).to_have_count(0)
 
 
-LEFT = "This form is as you left it."
+LEFT = "Your earlier entries are restored."
 
 
 def as_it_was_left(page: Page, *, cpus: str, name: str) -> None:

@@ -7,7 +7,7 @@ const refused = (title: string, slug = 'wrong-credentials') =>
 describe('a password given again', () => {
   it('is wrong when the portal says so', () => {
     expect(wrongPassword(refused('Wrong username or password'))).toMatch(
-      /not your pass/,
+      /password is wrong/,
     );
   });
 

@@ -34,7 +34,7 @@ export class ApiError extends Error {
   }
 }
 
-export const OFFLINE_MESSAGE = t`The portal doesn't answer. Check your network connection; your sessions keep running meanwhile.`;
+export const OFFLINE_MESSAGE = t`The portal doesn't answer. Check your network connection; your sessions keep running.`;
 
 /** `Retry-After` as seconds: it may be a number of seconds or a date (RFC 9110, 10.2.3). */
 export function retryAfterSeconds(header: string | null, nowMs: number): number | null {
@@ -70,13 +70,13 @@ export function toApiError(status: number, body: unknown, retryAfterS: number | 
     text(problem.detail) ??
     text(problem.title) ??
     (status >= 500
-      ? t`The portal has a problem just now. Try again in a minute.`
-      : t`The portal refused this (${status}).`);
+      ? t`The portal is temporarily unavailable. Try again in a minute.`
+      : t`The portal rejected the request (${status}).`);
   return new ApiError(status, slug, detail, fieldProblems(problem.errors), retryAfterS, problem);
 }
 
 /** The portal's own words for it are for those who log in: that it isn't their password. */
-const DIRECTORY_SILENT = t`The directory doesn't answer at the moment, so nothing was changed there. Try again in a few minutes.`;
+const DIRECTORY_SILENT = t`The directory doesn't answer, so nothing was changed there. Try again in a few minutes.`;
 
 /** What to show for anything a request may throw. */
 export function sentence(error: unknown): string {
@@ -90,7 +90,7 @@ export function sentence(error: unknown): string {
 export function wrongPassword(error: unknown): string | undefined {
   if (!(error instanceof ApiError) || error.slug !== 'wrong-credentials') return undefined;
   const typed = error.more.title === 'Wrong username or password';
-  return typed ? t`This is not your password.` : undefined;
+  return typed ? t`This password is wrong.` : undefined;
 }
 
 /** The message for one field; `resources.cpus` and `body.resources.cpus` both answer to `cpus`. */

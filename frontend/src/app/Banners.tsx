@@ -23,8 +23,8 @@ export function Banners() {
         {staleSince && !lost && (
           <Notice tone="warning">
             <Trans>
-              Slurm has not answered since <Time at={staleSince} />. What you see is the last known
-              state; running sessions go on.
+              Slurm has not answered since <Time at={staleSince} />. This is the last known state;
+              running sessions keep running.
             </Trans>
           </Notice>
         )}

@@ -52,11 +52,11 @@ const hasNoNetwork = (): boolean => !navigator.onLine;
 function connectionText(offline: boolean, known: boolean): string {
   if (offline)
     return known
-      ? t`Your device has no network connection. What you see is the last known state; your sessions and jobs go on.`
-      : t`Your device has no network connection, so there is nothing to show yet. Your sessions and jobs go on.`;
+      ? t`Your device has no network connection. This is the last known state; your sessions and jobs keep running.`
+      : t`Your device has no network connection, so there is nothing to show yet. Your sessions and jobs keep running.`;
   return known
-    ? t`The portal doesn't answer. What you see is the last known state; your sessions and jobs go on.`
-    : t`The portal doesn't answer, so there is nothing to show yet. Your sessions and jobs go on.`;
+    ? t`The portal doesn't answer. This is the last known state; your sessions and jobs keep running.`
+    : t`The portal doesn't answer, so there is nothing to show yet. Your sessions and jobs keep running.`;
 }
 
 /** That nothing new reaches this page, and when that is tried again. */

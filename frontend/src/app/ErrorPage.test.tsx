@@ -6,7 +6,7 @@ describe('the page for trouble', () => {
   it('brings the landmark where the frame itself can’t be shown', async () => {
     const answers = { '/me': new Refused(503, 'The database does not answer.') };
     const markup = await page('/jobs', { answers });
-    expect(names(markup, 'h1')).toEqual(["This page can't be shown just now"]);
+    expect(names(markup, 'h1')).toEqual(["This page can't be shown"]);
     expect(textOf(markup)).toContain('The database does not answer.');
     expect(markup.match(/<main\b/g)).toHaveLength(1);
   });

@@ -22,11 +22,11 @@ export function ErrorPage({ error }: { error: unknown }) {
     <div className={classes.center}>
       <Stack align="flex-start" gap="md" maw={480}>
         <PageTitle tab={t`Trouble`}>
-          <Trans>This page can't be shown just now</Trans>
+          <Trans>This page can't be shown</Trans>
         </PageTitle>
         <Text role="alert">{sentence(error)}</Text>
         <Text c="dimmed" size="sm">
-          <Trans>Whatever you have running on the cluster goes on.</Trans>
+          <Trans>Your sessions and jobs on the cluster keep running.</Trans>
         </Text>
         <Button onClick={() => void router.invalidate()}>
           <Trans>Try again</Trans>

@@ -26,7 +26,7 @@ export function MemberLayout() {
     <ReauthProvider>
       <LoginAgain />
       <a className={classes.skip} href="#main">
-        <Trans>Skip to the page</Trans>
+        <Trans>Skip to main content</Trans>
       </a>
       <Header />
       <div className={classes.column}>

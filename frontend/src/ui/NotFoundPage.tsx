@@ -26,8 +26,7 @@ export function NotFoundPage() {
         </PageTitle>
         <Text c="dimmed">
           <Trans>
-            The link may be old, or a letter got lost. Everything of yours is reached from the home
-            page.
+            The link may be outdated or incomplete. You can reach everything from the home page.
           </Trans>
         </Text>
         <Button component={Link} to="/">

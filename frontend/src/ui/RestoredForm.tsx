@@ -20,7 +20,7 @@ export function RestoredNotice(props: Props) {
   return (
     <Notice tone="info">
       <Trans>
-        This form is as you left it. <StartOverButton {...props} />
+        Your earlier entries are restored. <StartOverButton {...props} />
       </Trans>
     </Notice>
   );
@@ -60,7 +60,7 @@ function StartOverButton({ draft, onStartOver }: Props) {
         keep={t`Keep it`}
       >
         <Text size="sm">
-          <Trans>What you have filled in here is forgotten.</Trans>
+          <Trans>Your entries in this form are discarded.</Trans>
         </Text>
       </ConfirmDialog>
     </>

@@ -10,7 +10,7 @@ export function showError(error: unknown): void {
   if (error instanceof Cancelled) return;
   notifications.show({
     color: 'red',
-    title: t`That did not work`,
+    title: t`The action failed`,
     message: sentence(error),
     autoClose: 10_000,
     role: 'alert',

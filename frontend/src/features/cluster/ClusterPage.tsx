@@ -38,7 +38,7 @@ export function ClusterPage() {
         {nodes.data?.at && (
           <p className={classes.quiet}>
             <Trans>
-              As Slurm told at <Time at={nodes.data.at} />
+              Reported by Slurm at <Time at={nodes.data.at} />
             </Trans>
           </p>
         )}
@@ -60,7 +60,7 @@ export function ClusterPage() {
         <TryAgain error={sentence(nodes.error)} again={() => void nodes.refetch()} />
       )}
       {nodes.error && nodes.data && (
-        <Notice tone="warning">{t`What you see may be old. ${{ problem: sentence(nodes.error) }}`}</Notice>
+        <Notice tone="warning">{t`This page may be out of date. ${{ problem: sentence(nodes.error) }}`}</Notice>
       )}
       {!nodes.data && !nodes.error && <Skeleton height={360} radius="lg" aria-label={t`Loading`} />}
       {nodes.data && <Nodes seen={nodes.data} />}
@@ -91,7 +91,7 @@ function Nodes({ seen }: { seen: VisibleNodes }) {
   if (seen.at === null)
     return (
       <Notice tone="info">
-        <Trans>Slurm has not told yet which nodes there are.</Trans>
+        <Trans>The node list is not available yet.</Trans>
       </Notice>
     );
   const chosen = seen.nodes.find((node) => node.name === search.node);
@@ -141,7 +141,7 @@ function NoneLeft({ search, go }: { search: ClusterSearch; go: (next: ClusterSea
   return (
     <p className={classes.quiet}>
       <Trans>
-        No node is like that.{' '}
+        No matching nodes.{' '}
         <button type="button" className={classes.link} onClick={() => go(unfiltered(search))}>
           Show all nodes
         </button>

@@ -65,7 +65,7 @@ export function NodeDetails({ node, seen, close }: Props) {
         <Fact word="Partitions" name={t`Partitions`}>
           {joinWithCommas(node.partitions) || t`none`}
         </Fact>
-        <Fact name={t`Slurm says`}>
+        <Fact name={t`Slurm state`}>
           <code>{node.state}</code>
         </Fact>
         <Inhabitants node={node} />

@@ -17,8 +17,8 @@ interface Props {
 
 const SHOWS: readonly { value: Show | ''; label: string }[] = [
   { value: '', label: t`In any state` },
-  { value: 'free', label: t`With room` },
-  { value: 'mine', label: t`With something of mine` },
+  { value: 'free', label: t`With free resources` },
+  { value: 'mine', label: t`With my jobs or sessions` },
   { value: 'busy', label: t`With jobs` },
   { value: 'out', label: t`Out of service` },
 ];

@@ -28,7 +28,7 @@ export function QueueSection({ queue, error }: Props) {
       {!error && !queue && <Skeleton height={160} radius="lg" aria-label={t`Loading`} />}
       {queue && queue.partitions.length === 0 && (
         <p className={classes.quiet}>
-          <Trans>Slurm has not told yet which partitions there are.</Trans>
+          <Trans>The partition list is not available yet.</Trans>
         </p>
       )}
       {queue && queue.partitions.length > 0 && (
@@ -121,7 +121,7 @@ function Mine({ partitions }: { partitions: readonly PartitionQueue[] }) {
   if (waiting.length === 0)
     return (
       <p className={classes.below}>
-        <Trans>Nothing of yours is waiting.</Trans>
+        <Trans>You have no waiting jobs or sessions.</Trans>
       </p>
     );
   const all = Math.max(...partitions.map((queue) => queue.mine_waiting));
@@ -138,15 +138,15 @@ function Mine({ partitions }: { partitions: readonly PartitionQueue[] }) {
         {all > shown && (
           <li>
             <Link to="/jobs" search={{ state: 'live' }}>
-              <Trans>The rest of what waits</Trans>
+              <Trans>Other waiting jobs</Trans>
             </Link>
           </li>
         )}
       </Paper>
       <p className={classes.below}>
         <Trans>
-          Places go by Slurm's priorities at this moment. A job that fits into a gap may start
-          before larger ones ahead of it.
+          Positions follow Slurm's current priorities. A job that fits into a gap may start before
+          larger ones ahead of it.
         </Trans>
       </p>
     </>

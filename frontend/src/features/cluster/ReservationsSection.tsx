@@ -29,13 +29,13 @@ export function ReservationsSection({ ahead, error }: Props) {
       {!error && !ahead && <Skeleton height={80} radius="lg" aria-label={t`Loading`} />}
       {ahead && !ahead.known && (
         <p className={classes.quiet}>
-          <Trans>Not known: Slurm has not told yet what is planned.</Trans>
+          <Trans>Not known: Slurm has not reported any reservations yet.</Trans>
         </p>
       )}
       {ahead?.stale_since && (
         <p className={classes.quiet}>
           <Trans>
-            Slurm doesn’t answer. What is shown here it told last: <Time at={ahead.stale_since} />
+            Slurm doesn’t answer. This is from its last report: <Time at={ahead.stale_since} />
           </Trans>
         </p>
       )}
@@ -97,7 +97,7 @@ function Plan({ one, now, far }: { one: Reservation; now: number; far: number })
         </span>
         <span className={classes.quiet}>{whichNodes(one)}</span>
         {one.kept_for && one.kept_for.length > 0 && (
-          <span className={classes.quiet}>{t`for ${{ whom: joinWithCommas(one.kept_for) }}`}</span>
+          <span className={classes.quiet}>{t`for ${{ users: joinWithCommas(one.kept_for) }}`}</span>
         )}
       </p>
       <div className={classes.rail} aria-hidden="true">

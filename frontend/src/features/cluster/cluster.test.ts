@@ -225,9 +225,9 @@ const plan = (startH: number, hours: number, over: Partial<Reservation> = {}): R
 
 describe('what is planned', () => {
   it('is named as far as it may be', () => {
-    expect(reservationTitle(plan(1, 1))).toBe('Kept for others');
+    expect(reservationTitle(plan(1, 1))).toBe('Reserved for others');
     expect(reservationTitle(plan(1, 1, { name: 'course', mine: true }))).toBe(
-      'Kept for you: course',
+      'Reserved for you: course',
     );
     expect(reservationTitle(plan(1, 1, { name: 'works', maintenance: true }))).toBe(
       'Maintenance works',

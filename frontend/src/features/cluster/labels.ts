@@ -17,26 +17,26 @@ import type {
 
 const CONDITIONS: Record<Condition, StateLabel & { means: string }> = {
   free: { label: t`Free`, tone: 'good', means: t`Nothing runs here.` },
-  partly: { label: t`Partly in use`, tone: 'good', means: t`Part of its CPUs is in use.` },
+  partly: { label: t`Partly in use`, tone: 'good', means: t`Some of its CPUs are in use.` },
   full: { label: t`In use`, tone: 'busy', means: t`All its CPUs are in use.` },
   draining: {
-    label: t`Being emptied`,
+    label: t`Draining`,
     tone: 'waiting',
-    means: t`An administrator takes it out of service; what runs here may end.`,
+    means: t`An administrator is draining it: running jobs may finish, no new ones start.`,
   },
   drained: {
     label: t`Out of service`,
     tone: 'bad',
     means: t`An administrator has taken it out of service.`,
   },
-  down: { label: t`Down`, tone: 'bad', means: t`Slurm has lost it.` },
-  silent: { label: t`No answer`, tone: 'bad', means: t`It does not answer Slurm at the moment.` },
-  maintenance: { label: t`Maintenance`, tone: 'waiting', means: t`It is being serviced.` },
-  reserved: { label: t`Reserved`, tone: 'waiting', means: t`It is kept for a reservation.` },
-  restarting: { label: t`Restarting`, tone: 'waiting', means: t`It is being started again.` },
-  asleep: { label: t`Asleep`, tone: 'quiet', means: t`It is switched on when a job needs it.` },
-  waking: { label: t`Waking up`, tone: 'busy', means: t`It is being switched on.` },
-  unknown: { label: t`Not known`, tone: 'quiet', means: t`Slurm does not say how it does.` },
+  down: { label: t`Down`, tone: 'bad', means: t`Slurm has lost contact with it.` },
+  silent: { label: t`No answer`, tone: 'bad', means: t`It is not responding to Slurm.` },
+  maintenance: { label: t`Maintenance`, tone: 'waiting', means: t`It is under maintenance.` },
+  reserved: { label: t`Reserved`, tone: 'waiting', means: t`It is held for a reservation.` },
+  restarting: { label: t`Restarting`, tone: 'waiting', means: t`It is restarting.` },
+  asleep: { label: t`Asleep`, tone: 'quiet', means: t`It is powered up when a job needs it.` },
+  waking: { label: t`Waking up`, tone: 'busy', means: t`It is powering up.` },
+  unknown: { label: t`Not known`, tone: 'quiet', means: t`Slurm does not report its state.` },
 };
 
 export const conditionLabel = ({ condition }: Pick<VisibleNode, 'condition'>) =>
@@ -154,15 +154,15 @@ export function waitingText(queue: Pick<PartitionQueue, 'in_line' | 'aside'>): s
 export function reservationTitle(one: Reservation): string {
   const { name } = one;
   if (one.maintenance) return name === null ? t`Maintenance` : t`Maintenance ${name}`;
-  if (one.mine) return t`Kept for you: ${{ name: name ?? '' }}`;
-  return name === null ? t`Kept for others` : t`Reservation ${name}`;
+  if (one.mine) return t`Reserved for you: ${{ name: name ?? '' }}`;
+  return name === null ? t`Reserved for others` : t`Reservation ${name}`;
 }
 
 /** What it means for who looks. */
 export function reservationAdvice(one: Reservation, begun: boolean): string {
   if (one.mine) return t`A job runs in it with “--reservation=${{ name: one.name ?? '' }}”.`;
-  if (begun) return t`Nothing else starts on these nodes until it ends.`;
-  return t`What would still run when it begins is not started on these nodes before it: a shorter time limit may let it.`;
+  if (begun) return t`No other jobs start on these nodes until it ends.`;
+  return t`Jobs that would still be running when it begins don’t start on these nodes before it; a shorter time limit may help.`;
 }
 
 const MOST_NAMES = 4;

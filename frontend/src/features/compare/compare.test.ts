@@ -45,7 +45,7 @@ describe('runs side by side', () => {
   it('show what differs, and what was logged and used always', () => {
     expect(shown([one, other])).toEqual({
       Parameters: { lr: ['0.1', '0.01'], words: ['a, b', '–'] },
-      'Last values': { loss: ['0.25', 'no number'], accuracy: ['–', '0.9123'] },
+      'Last values': { loss: ['0.25', 'not a number'], accuracy: ['–', '0.9123'] },
       Used: {
         Waited: ['1 min', '1 min'],
         Ran: ['30 min', '30 min'],

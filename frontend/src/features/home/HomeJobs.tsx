@@ -36,8 +36,8 @@ export function HomeJobs() {
           <div className={classes.none}>
             <p>
               {jobs.length === 0
-                ? t`A job runs a script without anybody watching, for as long as it takes.`
-                : t`No job waits or runs, and none has ended since yesterday.`}
+                ? t`A job runs a script in the background, for as long as it takes.`
+                : t`No jobs are waiting or running, and none has ended since yesterday.`}
             </p>
             <Button component={Link} to="/jobs/new" variant="default" size="compact-sm">
               <Trans>Submit a job</Trans>

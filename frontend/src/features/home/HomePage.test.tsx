@@ -51,7 +51,7 @@ describe('the home page', () => {
     expect(names(markup, 'h2')).toContain('Start your first session');
     expect(names(markup, 'h2')).not.toContain('Start again');
     expect(names(markup, 'h2')).not.toContain('Earlier sessions');
-    expect(textOf(markup)).toContain('A job runs a script without anybody watching');
+    expect(textOf(markup)).toContain('A job runs a script in the background');
     expect(names(markup, 'a')).toEqual(expect.arrayContaining(['Start a session', 'Submit a job']));
   });
 

@@ -60,7 +60,7 @@ export function MyUsage() {
       )}
       <p className={classes.foot}>
         <Link to="/account/$section" params={{ section: 'limits' }}>
-          <Trans>All your limits and what you have used</Trans>
+          <Trans>All your limits and usage</Trans>
         </Link>
       </p>
     </Paper>
@@ -102,7 +102,7 @@ function Place({ place }: { place: components['schemas']['RoomOut'] }) {
       <p className={classes.name}>{translateExact(place.title)}</p>
       {place.problem !== null || room === null ? (
         <p className={classes.quiet}>
-          {translate(place.problem) ?? t`It isn’t known how much room there is.`}
+          {translate(place.problem) ?? t`The available space is not known.`}
         </p>
       ) : (
         <SpaceLeft title={translateExact(place.title)} space={place} />

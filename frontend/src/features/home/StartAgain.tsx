@@ -29,7 +29,7 @@ export function StartAgain() {
     return (
       error && (
         <p className={classes.failed}>
-          {t`Your setups can’t be shown.`} {sentence(error)}
+          {t`Your saved setups can’t be shown.`} {sentence(error)}
         </p>
       )
     );
@@ -58,7 +58,7 @@ export function StartAgain() {
       {saved.length > MOST_SAVED && (
         <p className={classes.more}>
           <Link to="/start">
-            <Trans>All {all} of your setups</Trans>
+            <Trans>All {all} saved setups</Trans>
           </Link>
         </p>
       )}

@@ -33,9 +33,9 @@ describe('atAGlance', () => {
 describe('moreText', () => {
   it('counts what is not shown, and makes no number up', () => {
     expect([5, 250, undefined, 4, 3].map((count) => moreText(4, count))).toEqual([
-      '1 more waits or runs',
-      '246 more wait or run',
-      'More wait or run',
+      '1 more waiting or running',
+      '246 more waiting or running',
+      'More jobs are waiting or running',
       null,
       null,
     ]);

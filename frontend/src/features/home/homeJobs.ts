@@ -25,8 +25,8 @@ export function jobsForHome(jobs: readonly Job[], nowMs: number): Job[] {
  * number of all live jobs, undefined while unknown.
  */
 export function moreText(shown: number, count: number | undefined): string | null {
-  if (count === undefined) return t`More wait or run`;
+  if (count === undefined) return t`More jobs are waiting or running`;
   const more = count - shown;
   if (more <= 0) return null;
-  return plural(more, { one: '# more waits or runs', other: '# more wait or run' });
+  return plural(more, { one: '# more waiting or running', other: '# more waiting or running' });
 }

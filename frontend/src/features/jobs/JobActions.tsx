@@ -115,7 +115,7 @@ function CancelButton({ job }: { job: Job }) {
       >
         <Text size="sm">
           {job.started_at === null
-            ? t`It has not started yet and gives up its place in the queue.`
+            ? t`It has not started yet and loses its place in the queue.`
             : t`It ends now. What it has written to files stays, with its log.`}
         </Text>
         <Group justify="flex-end" mt="lg">

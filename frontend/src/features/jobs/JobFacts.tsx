@@ -84,7 +84,7 @@ export function JobFacts({ job, title }: { job: JobDetail; title: string | undef
   const parameters = parameterFacts(job);
   return (
     <div className={classes.boxes}>
-      <Box title={t`Asked for`} facts={resourceFacts(job)} />
+      <Box title={t`Requested`} facts={resourceFacts(job)} />
       <Box title={t`In Slurm`} facts={slurmFacts(job)} />
       {parameters.length > 0 && <Box title={t`Parameters`} facts={parameters} />}
       <Box title={t`About`} facts={aboutFacts(job, title)} />

@@ -117,7 +117,7 @@ function WentWrong({ job, onShow }: { job: JobDetail; onShow: (place: LinePlace)
   return (
     <>
       <p className={classes.shared}>
-        <Trans>The first task that failed is task {task}. It said:</Trans>
+        <Trans>The first task that failed is task {task}. Its error:</Trans>
       </p>
       <ErrorLine
         source={{ kind: 'jobs', id: job.id, task }}
@@ -141,8 +141,8 @@ const failedTask = ({ state, outcome = null, node = null }: Task): boolean =>
 function Script({ text }: { text: string }) {
   const [open, setOpen] = useState(false);
   return (
-    <Fold summary={t`The script Slurm was given`} open={open} onTurn={setOpen}>
-      {open && <ScriptText text={text} label={t`The script Slurm was given`} />}
+    <Fold summary={t`The script submitted to Slurm`} open={open} onTurn={setOpen}>
+      {open && <ScriptText text={text} label={t`The script submitted to Slurm`} />}
     </Fold>
   );
 }

@@ -13,7 +13,7 @@ export function JobUsage({ job }: { job: JobDetail }) {
   return (
     <section aria-labelledby="used">
       <h2 id="used" className={pageClasses.heading}>
-        <Trans>Resource use</Trans>
+        <Trans>Resource usage</Trans>
       </h2>
       {rows.length > 0 && (
         <ul className={classes.rows}>

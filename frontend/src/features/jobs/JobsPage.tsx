@@ -121,8 +121,9 @@ function NoneYet() {
         </Title>
         <Text c="dimmed" maw={520}>
           <Trans>
-            A job runs a script on the cluster without you: it waits for its place, runs to its end,
-            and its log and TensorBoard stay here. Begin with a template, or bring your own script.
+            A job runs a script on the cluster without you: it waits in the queue, runs to
+            completion, and its log and TensorBoard stay available here. Start from a template, or
+            bring your own script.
           </Trans>
         </Text>
         <Button

@@ -179,7 +179,7 @@ function Refused({ refused, chosen }: { refused: Outcome['refused']; chosen: Job
   return (
     <div className={classes.refused}>
       <Notice tone="warning" urgent>
-        <Trans>Some stayed as they are:</Trans>
+        <Trans>Some were not changed:</Trans>
         <ul className={classes.names}>
           {refused.slice(0, NAMED).map(({ id, message }) => (
             <li key={id}>{t`${{ name: names.get(id) ?? id }}: ${{ why: translate(message) }}`}</li>

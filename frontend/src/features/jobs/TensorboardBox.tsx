@@ -26,7 +26,7 @@ function Folder({ job }: { job: JobDetail }) {
       <TextInput
         className={classes.grow}
         label={t`Folder`}
-        description={t`One of your own: the event files in it and below are shown side by side.`}
+        description={t`Choose a folder of your own: the event files in it and its subfolders are shown side by side.`}
         value={folder}
         onChange={(event) => setFolder(event.currentTarget.value)}
         autoComplete="off"

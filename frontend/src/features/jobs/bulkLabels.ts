@@ -22,14 +22,14 @@ export function questionText(act: Act, can: Possible | null, chosen: number): st
   if (can === null) {
     return act === 'cancel'
       ? plural(chosen, {
-          one: 'Of the # job that match, those that wait give up their place and those that run end now. Those that have ended stay as they are.',
+          one: 'Of the # job that match, those that are waiting lose their place in the queue and those that are running end now. Those that have ended stay as they are.',
           other:
-            'Of the # jobs that match, those that wait give up their place and those that run end now. Those that have ended stay as they are.',
+            'Of the # jobs that match, those that are waiting lose their place in the queue and those that are running end now. Those that have ended stay as they are.',
         })
       : joinSentences([
           plural(chosen, {
-            one: 'Of the # job that match, those that have ended leave the list.',
-            other: 'Of the # jobs that match, those that have ended leave the list.',
+            one: 'Of the # job that match, those that have ended are removed from the list.',
+            other: 'Of the # jobs that match, those that have ended are removed from the list.',
           }),
           files,
         ]);
@@ -44,8 +44,8 @@ export function questionText(act: Act, can: Possible | null, chosen: number): st
     act === 'cancel'
       ? [
           plural(meant, {
-            one: '# job: what waits gives up its place, and what runs ends now.',
-            other: '# jobs: what waits gives up its place, and what runs ends now.',
+            one: '# job: waiting jobs lose their place in the queue, and running jobs end now.',
+            other: '# jobs: waiting jobs lose their place in the queue, and running jobs end now.',
           }),
         ]
       : [plural(meant, { one: '# job that ended.', other: '# jobs that ended.' }), files];

@@ -122,7 +122,7 @@ describe('words', () => {
       '0.1235',
       '12350000',
       '–',
-      'no number',
+      'not a number',
     ]);
   });
 

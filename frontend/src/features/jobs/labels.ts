@@ -26,19 +26,19 @@ export const failed = (job: Pick<Job, 'state' | 'outcome'>): boolean =>
 /** Why it stands as it does; null where there is nothing to say. */
 export function jobReason(job: Pick<Job, 'state' | 'outcome' | 'reason' | 'node'>): string | null {
   if (job.reason) return translate(job.reason);
-  if (job.state === 'queued') return t`It waits for Slurm to find a place for it.`;
+  if (job.state === 'queued') return t`It is waiting for Slurm to schedule it.`;
   if (!failed(job)) return null;
   switch (job.outcome) {
     case 'timeout':
       return t`Its time limit was reached, so Slurm ended it.`;
     case 'out_of_memory':
-      return t`It used more memory than it had asked for, so Slurm ended it.`;
+      return t`It used more memory than it requested, so Slurm ended it.`;
     case 'node_failed':
       return job.node === null
         ? t`The node it ran on failed.`
         : t`The node ${{ node: job.node }} failed.`;
     default:
-      return t`It ended with an error; its log may say which.`;
+      return t`It ended with an error; the log may show the cause.`;
   }
 }
 
@@ -58,7 +58,7 @@ export function jobTime(job: Times, nowMs: number): string {
   const left = Date.parse(expires) - nowMs;
   return left > 0
     ? t`running for ${time}, ${{ left: duration(left) }} left`
-    : t`running for ${time}, its time is up`;
+    : t`running for ${time}, its time limit is reached`;
 }
 
 const COUNTED: [keys: string[], say: (count: number) => string][] = [
@@ -111,7 +111,7 @@ export function valueText(value: unknown): string {
 
 /** A metric with as many digits as one can compare at a glance. */
 export function metricText(value: number | null | undefined): string {
-  if (value === null) return t`no number`;
+  if (value === null) return t`not a number`;
   return value === undefined ? '–' : String(Number(value.toPrecision(4)));
 }
 

@@ -126,12 +126,12 @@ describe('what was used', () => {
 
   it('says what would do better', () => {
     expect(advice({ max_rss_gb: 3 })).toEqual([
-      'It used less than half of its memory. With less, the next one may start sooner.',
-      'More than half of its CPUs were idle. With fewer, the next one may start sooner.',
-      'It took less than a quarter of its time. With a shorter limit, the next one may start sooner.',
+      'It used less than half of its memory. With less, the next job may start sooner.',
+      'More than half of its CPUs were idle. With fewer, the next job may start sooner.',
+      'It used less than a quarter of its time limit. With a shorter limit, the next job may start sooner.',
     ]);
     expect(advice({ max_rss_gb: 15.5, cpu_s: 2400, longest_s: 1800 })).toEqual([
-      'It came close to all of its memory: give the next one a little more.',
+      'It used almost all of its memory. Request a little more next time.',
     ]);
     expect(advice({ cpu_s: 2400, longest_s: 1800 })).toEqual([]);
     expect(advice({ cpu_s: 2400 }, { outcome: 'out_of_memory' })[0]).toContain('more memory');
@@ -148,8 +148,8 @@ describe('what was used', () => {
     expect(unknownText(job())).toBeNull();
     const gpus = job({ resources: { ...job().resources, gpus: 2 } });
     expect(unknownText(gpus)).toContain('GPUs');
-    expect(unknownText(job({ usage: null, state: 'running' }))).toContain('when it has ended');
-    expect(unknownText(job({ usage: null }))).toContain('has not told');
+    expect(unknownText(job({ usage: null, state: 'running' }))).toContain('after it ends');
+    expect(unknownText(job({ usage: null }))).toContain('has not reported');
     expect(unknownText(job({ usage: null, started_at: null }))).toBeNull();
   });
 });

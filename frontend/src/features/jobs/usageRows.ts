@@ -81,18 +81,18 @@ export function adviceTexts(job: MeasuredJob): string[] {
   const measured = longest >= MEASURED_S;
   const memory = usage.max_rss_gb == null ? null : shareOf(usage.max_rss_gb, resources.memory_gb);
   const busy = cpusInUse(job);
-  if (outcome === 'out_of_memory') texts.push(t`It needs more memory than it had.`);
+  if (outcome === 'out_of_memory') texts.push(t`It needs more memory than it requested.`);
   else if (measured && memory !== null && memory >= 0.9)
-    texts.push(t`It came close to all of its memory: give the next one a little more.`);
+    texts.push(t`It used almost all of its memory. Request a little more next time.`);
   else if (measured && memory !== null && memory < 0.5 && (resources.memory_gb ?? 0) > 1)
-    texts.push(t`It used less than half of its memory. With less, the next one may start sooner.`);
+    texts.push(t`It used less than half of its memory. With less, the next job may start sooner.`);
   if (measured && busy !== null && resources.cpus > 1 && busy < resources.cpus / 2)
-    texts.push(t`More than half of its CPUs were idle. With fewer, the next one may start sooner.`);
+    texts.push(t`More than half of its CPUs were idle. With fewer, the next job may start sooner.`);
   const limit = resources.time_limit_minutes;
-  if (outcome === 'timeout') texts.push(t`It needs more time than it had.`);
+  if (outcome === 'timeout') texts.push(t`It needs a longer time limit.`);
   else if (outcome === 'completed' && limit !== null && limit > 30 && longest / 60 < limit / 4)
     texts.push(
-      t`It took less than a quarter of its time. With a shorter limit, the next one may start sooner.`,
+      t`It used less than a quarter of its time limit. With a shorter limit, the next job may start sooner.`,
     );
   return texts;
 }
@@ -102,9 +102,9 @@ export function unknownText(job: MeasuredJob): string | null {
   if (job.started_at === null) return null;
   if (job.usage === null)
     return job.state === 'ended'
-      ? t`Slurm’s accounting has not told yet what it used.`
-      : t`What it uses is told by Slurm’s accounting when it has ended.`;
+      ? t`Slurm’s accounting has not reported its usage yet.`
+      : t`Slurm’s accounting reports its usage after it ends.`;
   return job.resources.gpus > 0
-    ? t`How busy its GPUs were isn’t known: Slurm’s accounting doesn’t say.`
+    ? t`GPU utilization is not known: Slurm’s accounting has no data on it.`
     : null;
 }
