@@ -90,7 +90,7 @@ def a_second_factor(page: Page) -> None:
     """Set up with an app's code, and disabled with one of the recovery codes."""
     page.get_by_role("button", name="Set up…").click()
     secret = page.locator("[role=dialog] code").inner_text().replace(" ", "")
-    code = "Code of the app"
+    code = "Code from the app"
     form = Form(
         "/api/v1/second-factor/confirm",
         "Turn on",
@@ -107,7 +107,7 @@ def a_second_factor(page: Page) -> None:
     page.get_by_role("button", name="I have kept them").click()
 
     page.get_by_role("button", name="Turn off…").click()
-    code = "Code of your app, or a recovery code"
+    code = "Code from your app, or a recovery code"
     form = Form(
         "/api/v1/second-factor/turn-off",
         "Turn off",

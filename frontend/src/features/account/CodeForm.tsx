@@ -46,7 +46,7 @@ export function CodeForm({ text, button, onCode, onCancel }: Props) {
       <Stack>
         <Text size="sm">{text}</Text>
         <CodeField
-          label={t`Code of your app, or a recovery code`}
+          label={t`Code from your app, or a recovery code`}
           value={code}
           onChange={setCode}
           error={refusal}

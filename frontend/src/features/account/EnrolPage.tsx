@@ -53,8 +53,8 @@ export function EnrolPage() {
             <>
               <Text size="sm">
                 <Trans>
-                  Your role needs one: from now on a login takes your password and a code of your
-                  phone.
+                  Your role requires a second factor: from now on, a login needs your password and a
+                  code from your phone.
                 </Trans>
               </Text>
               <Enrolment onCodes={setCodes} />

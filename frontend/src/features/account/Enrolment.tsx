@@ -61,7 +61,7 @@ export function Enrolment({ onCodes, onCancel }: Props) {
 
   if (error) {
     const why =
-      error instanceof Cancelled ? t`This needs your password. Begin again.` : sentence(error);
+      error instanceof Cancelled ? t`This requires your password. Start again.` : sentence(error);
     return <Notice tone="error">{why}</Notice>;
   }
   return (
@@ -69,8 +69,8 @@ export function Enrolment({ onCodes, onCancel }: Props) {
       <Stack>
         <Text size="sm">
           <Trans>
-            Scan this with an authenticator app on your phone; any of them will do. Then enter the
-            six digits that it shows.
+            Scan this code with any authenticator app on your phone. Then enter the six digits that
+            the app shows.
           </Trans>
         </Text>
         {data ? (
@@ -86,7 +86,7 @@ export function Enrolment({ onCodes, onCancel }: Props) {
             </Trans>
           </Text>
         )}
-        <CodeField label={t`Code of the app`} value={code} onChange={setCode} error={refusal} />
+        <CodeField label={t`Code from the app`} value={code} onChange={setCode} error={refusal} />
         <Group justify="flex-end">
           {onCancel && (
             <Button variant="default" onClick={onCancel}>

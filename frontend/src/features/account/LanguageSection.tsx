@@ -23,8 +23,8 @@ export function LanguageSection() {
       </Title>
       <Text size="sm" mb="md">
         <Trans>
-          This goes for every browser that you log in with, for your e-mails, and for JupyterLab in
-          the sessions that you start from now on. If the browser is to say it, e-mails and
+          This applies to every browser that you log in with, to your e-mails, and to JupyterLab in
+          the sessions that you start from now on. If you follow the browser's language, e-mails and
           JupyterLab are in English.
         </Trans>
       </Text>
@@ -32,7 +32,8 @@ export function LanguageSection() {
         <Box mb="md">
           <Notice tone="warning">
             <Trans>
-              This browser keeps nothing for this site, so the pages stay in the browser's language.
+              This browser doesn't store data for this site, so the pages stay in the browser's
+              language.
             </Trans>
           </Notice>
         </Box>

@@ -90,8 +90,8 @@ function Steps({ username }: { username: string }) {
       <Stack>
         <Text size="sm">
           <Trans>
-            Before you can go on, the log-in page asks you for something more. What you have typed
-            here may be lost on the way.
+            The login page requires one more step before you can continue. What you have typed here
+            may be lost.
           </Trans>
         </Text>
         <Button onClick={elsewhere}>
@@ -103,8 +103,8 @@ function Steps({ username }: { username: string }) {
     <Stack>
       <Text size="sm">
         <Trans>
-          Your login has ended: it expired, or you or an administrator ended it. Log in to go on:
-          what you have typed stays.
+          Your login has ended: it expired, or you or an administrator ended it. Log in to continue:
+          what you have typed is kept.
         </Trans>
       </Text>
       <LoginForm username={username} onUser={enter} why={why} />

@@ -38,8 +38,8 @@ export function LoginsSection() {
         <>
           <Text size="sm">
             <Trans>
-              The browsers you are logged in with, {most} at most. End a login that you don't
-              recognize, and change your password.
+              Browsers you are logged in with, at most {most}. End a login that you don't recognize,
+              and change your password.
             </Trans>
           </Text>
           <LoginTable logins={data.items} busy={busy} onEnd={(id) => end(() => endLogin(id))} />

@@ -12,7 +12,7 @@ export function PasswordDialog({ opened, onClose }: Props) {
   const done = (): void => {
     onClose();
     notifications.show({
-      message: t`Your password is changed. Use the new one everywhere the directory is asked.`,
+      message: t`Your password is changed. Use the new one everywhere you log in with this account.`,
       role: 'status',
     });
   };

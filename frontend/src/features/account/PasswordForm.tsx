@@ -19,10 +19,10 @@ interface Props {
 type Errors = Partial<Record<'current' | 'fresh' | 'again', string>>;
 
 function check(current: string, fresh: string, again: string): Errors {
-  if (current === '') return { current: t`Enter your present password.` };
+  if (current === '') return { current: t`Enter your current password.` };
   if (fresh === '') return { fresh: t`Enter a new password.` };
-  if (fresh === current) return { fresh: t`This is your present password.` };
-  return fresh === again ? {} : { again: t`The two are not the same.` };
+  if (fresh === current) return { fresh: t`This is your current password.` };
+  return fresh === again ? {} : { again: t`The two passwords are different.` };
 }
 
 export function PasswordForm({ onDone, onCancel }: Props) {
@@ -73,7 +73,7 @@ export function PasswordForm({ onDone, onCancel }: Props) {
     <form ref={form} onSubmit={(event) => void submit(event)} noValidate>
       <Stack>
         <Text size="sm" c="dimmed">
-          <Trans>This changes it in your organisation's directory, not only here.</Trans>
+          <Trans>This changes your password in your organization's directory, not only here.</Trans>
         </Text>
         {refusal && <Notice tone="error">{refusal}</Notice>}
         <input type="text" value={me.username} autoComplete="username" hidden readOnly />

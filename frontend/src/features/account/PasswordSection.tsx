@@ -12,7 +12,7 @@ export function PasswordSection() {
   const done = (): void => {
     setTimes(times + 1); // an empty form again
     notifications.show({
-      message: t`Your password is changed. Use the new one everywhere the directory is asked.`,
+      message: t`Your password is changed. Use the new one everywhere you log in with this account.`,
       role: 'status',
     });
   };

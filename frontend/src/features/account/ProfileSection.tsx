@@ -24,7 +24,7 @@ export function ProfileSection() {
         <Fact name={t`E-mail`}>
           {me.email ?? (
             <Quiet>
-              <Trans>The directory has none.</Trans>
+              <Trans>The directory has no e-mail address.</Trans>
             </Quiet>
           )}
         </Fact>
@@ -43,9 +43,8 @@ export function ProfileSection() {
       </dl>
       <Text size="sm" c="dimmed" mt="md">
         <Trans>
-          Name, e-mail address and groups come from your organisation’s directory. If something is
-          wrong, ask your administrators: they change it there. Your password you can change
-          yourself.
+          Name, e-mail address and groups come from your organization’s directory. If something is
+          wrong, ask your administrators to change it there. You can change your password yourself.
         </Trans>
       </Text>
     </Paper>

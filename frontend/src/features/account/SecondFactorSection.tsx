@@ -63,7 +63,7 @@ function Standing({ factor }: { factor: SecondFactor }) {
         <Notice tone="warning">
           <Trans>
             An administrator took your second factor away, <Time at={factor.reset_at} />. If you did
-            not ask for that, tell them, and change your password.
+            not request that, inform them and change your password.
           </Trans>
         </Notice>
       )}
@@ -83,7 +83,7 @@ function Standing({ factor }: { factor: SecondFactor }) {
         )}
         {dialog === 'off' && (
           <CodeForm
-            text={t`From then on your password alone opens your account.`}
+            text={t`After that, your password alone is enough to log in.`}
             button={t`Turn off`}
             onCode={off}
             onCancel={close}
@@ -129,8 +129,8 @@ function Summary({ factor }: { factor: SecondFactor }) {
     return (
       <Text size="sm">
         <Trans>
-          Off. With it, whoever learns your password still can't log in as you: a login also asks
-          for a code of an app on your phone.
+          Off. With a second factor, your password alone is not enough to log in: a login also
+          requires a code from an app on your phone.
         </Trans>
       </Text>
     );
@@ -138,7 +138,7 @@ function Summary({ factor }: { factor: SecondFactor }) {
     <Text size="sm">
       {factor.required ? (
         <Trans>
-          On since <Time at={since} />. {left} of 10 recovery codes left. Your role needs it.
+          On since <Time at={since} />. {left} of 10 recovery codes left. Your role requires it.
         </Trans>
       ) : (
         <Trans>

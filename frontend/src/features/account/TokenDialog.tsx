@@ -66,7 +66,7 @@ function Made({ token, onDone }: { token: NewToken; onDone: () => void }) {
     <Stack>
       <Notice tone="warning">
         <Trans>
-          Copy the token now: it is not shown again. Whoever has it can do what it may do.
+          Copy the token now: it is not shown again. Anyone who has it can use its permissions.
         </Trans>
       </Notice>
       <pre className={classes.token} data-testid="token">
@@ -113,7 +113,7 @@ function TokenForm({ maxDays, onMade, onCancel }: FormProps) {
         {refusal !== null && <Notice tone="error">{sentence(refusal)}</Notice>}
         <TextInput
           label={t`Name`}
-          description={t`What it is for, so that you know it again.`}
+          description={t`The purpose of the token, so that you recognize it later.`}
           maxLength={100}
           data-autofocus
           value={name}

@@ -37,7 +37,7 @@ export function TokensSection() {
       {data?.items.length === 0 && (
         <Text size="sm">
           <Trans>
-            You have none. With a token your own programs can submit jobs or look at them, without
+            You have no access tokens. With a token, your programs can submit and view jobs without
             your password.
           </Trans>
         </Text>
@@ -120,7 +120,7 @@ function Revoke({ token }: { token: Token }) {
         size="sm"
       >
         <Text size="sm">
-          <Trans>Programs that use it are refused from their next request on.</Trans>
+          <Trans>Programs that use it are rejected from their next request on.</Trans>
         </Text>
         <Group justify="flex-end" mt="lg">
           <Button variant="default" onClick={() => setAsking(false)} data-autofocus>

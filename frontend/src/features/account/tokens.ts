@@ -26,7 +26,7 @@ export const SCOPES: Record<Scope, { label: string; description: string }> = {
   files: { label: t`Files`, description: t`Read, change and delete your files.` },
   admin: {
     label: t`Administration`,
-    description: t`Everything below “Admin”, for as long as you may.`,
+    description: t`Everything under “Admin”, as long as you are an administrator.`,
   },
 };
 

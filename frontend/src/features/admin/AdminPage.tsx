@@ -40,7 +40,7 @@ function AllSessions() {
       )}
       {running?.length === 0 && (
         <Paper className={classes.none}>
-          <Trans>Nobody has a session just now.</Trans>
+          <Trans>No sessions are running.</Trans>
         </Paper>
       )}
       {running && running.length > 0 && <AdminTable sessions={running} />}

@@ -47,16 +47,15 @@ function Problems({ lines }: { lines: Catalog['problems'] }) {
       {lines.length === 0 ? (
         <Paper className={classes.note} mt="sm">
           <Trans>
-            All files are in order. A file that is changed is read again within seconds; nothing has
-            to be restarted.
+            All files are in order. A changed file is read again within seconds, without a restart.
           </Trans>
         </Paper>
       ) : (
         <>
           <p className={classes.quiet}>
             <Trans>
-              A file with a mistake stays in use as it was before; a new one isn't offered until it
-              is put right. Put it right and save it: it is read again within seconds.
+              A file with a mistake stays in use in its earlier version; a new file isn't offered
+              until it is corrected. Correct and save it: it is read again within seconds.
             </Trans>
           </p>
           <ul className={classes.list}>

@@ -26,7 +26,7 @@ export function ImageRow({ image }: { image: ImportedImage }) {
           {image.file} <span className={classes.quiet}>{size(image.size_bytes)}</span>
         </div>
         <div className={classes.quiet}>
-          {image.reference ?? t`Nobody imported this file; someone put it there.`}
+          {image.reference ?? t`This file was not imported through the portal.`}
         </div>
         {image.imported_at && (
           <div className={classes.quiet}>
@@ -88,7 +88,7 @@ function Delete({ image }: { image: ImportedImage }) {
         <Text size="sm">
           {image.environments.length === 0
             ? t`No environment uses it. It can be imported again.`
-            : t`Nobody can start ${names} then, until it is imported again.`}
+            : t`${names} can’t be started until it is imported again.`}
         </Text>
         <Group justify="flex-end" mt="lg">
           <Button variant="default" onClick={() => setAsking(false)} data-autofocus>

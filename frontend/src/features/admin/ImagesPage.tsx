@@ -95,10 +95,9 @@ function Files({ images }: { images: ImportedImage[] }) {
       {images.length === 0 ? (
         <Paper className={classes.none} mt="sm">
           <Trans>
-            There are none yet. An environment can run from any container image: import it here,
-            then write an environment that names its file, such as{' '}
-            <code>image: pytorch-24.05.sif</code>, into the catalog's folder. Nobody has to restart
-            anything.
+            There are no imported images yet. An environment can run from any container image:
+            import it here, then write an environment that names its file, such as{' '}
+            <code>image: pytorch-24.05.sif</code>, into the catalog's folder. No restart is needed.
           </Trans>
         </Paper>
       ) : (

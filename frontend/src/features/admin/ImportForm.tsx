@@ -60,7 +60,7 @@ export function ImportForm({ onStartOver }: { onStartOver: () => void }) {
       <div className={classes.fields}>
         <TextInput
           label={t`Reference`}
-          description={t`Where the registry has it. Passwords don't belong here.`}
+          description={t`The image's address in the registry. Don't enter passwords here.`}
           placeholder="docker://pytorch/pytorch:2.4.0-cuda12.4-cudnn9-runtime"
           classNames={{ input: classes.exact }}
           value={reference}
@@ -72,7 +72,7 @@ export function ImportForm({ onStartOver }: { onStartOver: () => void }) {
         />
         <TextInput
           label={t`File`}
-          description={t`What environments call it.`}
+          description={t`The name that environments use for it.`}
           placeholder="pytorch-2.4.sif"
           classNames={{ input: classes.exact }}
           value={file}

@@ -14,7 +14,7 @@ describe('a save that came too late', () => {
       /^dora has saved this since you opened it \(05:21\)\./,
     );
     expect(editConflictText(toApiError(409, { type: problem.type }, null), () => '05:21')).toMatch(
-      /^Somebody has saved this since you opened it\./,
+      /^Another user has saved this since you opened it\./,
     );
   });
 

@@ -8,9 +8,9 @@ const text = (value: unknown): string => (typeof value === 'string' ? value : ''
 export function editConflictText(error: unknown, time: (at: string) => string): string | null {
   if (!(error instanceof ApiError) || error.slug !== 'changed-meanwhile') return null;
   const [by, at] = [text(error.more.changed_by), text(error.more.changed_at)];
-  const who = by === '' ? t`Somebody` : by;
+  const who = by === '' ? t`Another user` : by;
   if (at === '')
-    return t`${who} has saved this since you opened it. The form now holds their changes and yours: look at it, then save again.`;
+    return t`${who} has saved this since you opened it. The form now has their changes and yours: check it, then save again.`;
   const when = time(at);
-  return t`${who} has saved this since you opened it (${when}). The form now holds their changes and yours: look at it, then save again.`;
+  return t`${who} has saved this since you opened it (${when}). The form now has their changes and yours: check it, then save again.`;
 }

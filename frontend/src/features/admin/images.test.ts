@@ -44,7 +44,7 @@ describe('an import in words', () => {
       'Fetching: 3.2 MB so far',
     );
     expect(progressText({ ...ROW, phase: 'packing', percent: 40 })).toBe('Packing one file: 40 %');
-    expect(progressText({ ...ROW, state: 'queued' })).toBe('Waits until another one has ended');
+    expect(progressText({ ...ROW, state: 'queued' })).toBe('Waiting for another import to end');
   });
 
   it('says that it is being stopped', () => {

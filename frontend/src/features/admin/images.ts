@@ -37,7 +37,7 @@ export function importStateLabel({ state, stopping }: ImageImport): StateLabel {
 
 /** What an import is at. */
 export function progressText(row: ImageImport): string {
-  if (row.state === 'queued') return t`Waits until another one has ended`;
+  if (row.state === 'queued') return t`Waiting for another import to end`;
   if (row.stopping) return t`Being stopped`;
   const { percent } = row;
   switch (row.phase) {

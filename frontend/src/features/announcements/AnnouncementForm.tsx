@@ -124,7 +124,7 @@ function TextFields({ draft, set, error }: PartProps) {
       />
       <Textarea
         label={t({ message: 'Text', context: 'of an announcement' })}
-        description={t`If there is more to say. Web addresses become links.`}
+        description={t`Optional details. Web addresses become links.`}
         autosize={false}
         rows={4}
         value={draft.text}
@@ -164,7 +164,7 @@ function Times({ draft, set, error }: PartProps) {
         <TextInput
           type="datetime-local"
           label={t({ message: 'From', context: 'a time' })}
-          description={t`Empty: at once.`}
+          description={t`Leave empty to show it at once.`}
           value={draft.starts}
           onChange={(event) => set({ starts: event.currentTarget.value })}
           error={error('starts_at')}
@@ -172,7 +172,7 @@ function Times({ draft, set, error }: PartProps) {
         <TextInput
           type="datetime-local"
           label={t({ message: 'Until', context: 'a time' })}
-          description={t`Empty: until someone ends it.`}
+          description={t`Leave empty to show it until someone ends it.`}
           value={draft.ends}
           onChange={(event) => set({ ends: event.currentTarget.value })}
           error={error('ends_at')}

@@ -87,7 +87,7 @@ function EndNow({ announcement: one }: { announcement: AdminAnnouncement }) {
   const end = async (): Promise<void> => {
     const ends_at = new Date(clock.now()).toISOString();
     await withPassword(() => editAnnouncement(one.id, one.version, { ends_at }));
-    notifications.show({ message: t`“${title}” is not shown any more.` });
+    notifications.show({ message: t`“${title}” is no longer shown.` });
   };
   return (
     <Button
@@ -128,8 +128,8 @@ function Delete({ announcement: one }: { announcement: AdminAnnouncement }) {
       >
         <Text size="sm">
           <Trans>
-            “{title}” goes from all pages and from this list. The audit keeps what it said. To take
-            it off the pages only, end it instead.
+            “{title}” is removed from all pages and from this list. The audit keeps its text. To
+            remove it from the pages only, end it instead.
           </Trans>
         </Text>
       </ConfirmDialog>

@@ -79,8 +79,8 @@ function List({ onEdit }: ListProps) {
       {data && all.length === 0 && (
         <Paper className={classes.none}>
           <Trans>
-            There are none. What you announce stands at the top of everyone's pages at once, or from
-            the time you choose: a maintenance, a full disk, a new GPU type.
+            There are no announcements. An announcement appears at the top of everyone's pages at
+            once, or from the time you choose: a maintenance, a full disk, a new GPU type.
           </Trans>
         </Paper>
       )}

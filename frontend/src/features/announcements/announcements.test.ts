@@ -98,7 +98,7 @@ describe('a text', () => {
 
 describe('the form', () => {
   it('wants a title, and an end after the start', () => {
-    expect(formErrors(newDraft())).toEqual({ title: 'Say it in a few words.' });
+    expect(formErrors(newDraft())).toEqual({ title: 'Summarize it in a few words.' });
     const draft = { ...newDraft(), title: 'x', starts: '2026-11-22T06:00' };
     expect(formErrors({ ...draft, ends: '2026-11-22T06:00' }).ends_at).toMatch(/before it starts/);
     expect(formErrors({ ...draft, ends: '2026-11-22T06:01' })).toEqual({});

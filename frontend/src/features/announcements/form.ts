@@ -30,7 +30,10 @@ export interface Body {
 export const LEVELS: Record<Level, { label: string; what: string }> = {
   info: { label: t`Information`, what: t`Everyone can close it.` },
   warning: { label: t`Warning`, what: t`Stands out; everyone can close it.` },
-  critical: { label: t`Critical`, what: t`Nobody can close it; screen readers say it at once.` },
+  critical: {
+    label: t`Critical`,
+    what: t`Users can’t close it; screen readers announce it at once.`,
+  },
 };
 
 export const MAX_TITLE = 200;
@@ -106,7 +109,7 @@ export type Errors = Partial<Record<'title' | 'starts_at' | 'ends_at', string>>;
 
 export function formErrors(draft: Draft): Errors {
   const errors: Errors = {};
-  if (draft.title.trim() === '') errors.title = t`Say it in a few words.`;
+  if (draft.title.trim() === '') errors.title = t`Summarize it in a few words.`;
   const starts = draft.starts === '' ? null : moment(draft.starts);
   const ends = draft.ends === '' ? null : moment(draft.ends);
   if (draft.starts !== '' && starts === null) errors.starts_at = t`Enter a day and a time.`;

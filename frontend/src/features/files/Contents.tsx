@@ -15,7 +15,7 @@ export function Contents({ at, preview }: { at: At; preview: Preview }) {
       <Kind at={at} preview={preview} />
       {preview.truncated && (
         <p className={classes.quiet}>
-          <Trans>This is only the beginning. Download it to see the rest.</Trans>
+          <Trans>Only the beginning is shown. Download the file to see the rest.</Trans>
         </p>
       )}
     </>

@@ -112,7 +112,7 @@ function Rename({ root, entry, close, done }: RenameProps) {
       />
       {!entry.name_is_text && (
         <Text size="sm" c="dimmed">
-          <Trans>Some bytes of this name are no text (“{shown}”). Give it a new one.</Trans>
+          <Trans>Some bytes of this name are not text (“{shown}”). Enter a new name.</Trans>
         </Text>
       )}
     </ConfirmForm>
@@ -148,10 +148,12 @@ function Forever({ root, paths, close, done }: ForeverProps) {
     <ConfirmForm onClose={close} button={t`Delete for good`} danger keep={t`Keep`} act={act}>
       <Text size="sm">
         {count === 1 ? (
-          <Trans>There can be no trash here, so “{name}” can’t be brought back once deleted.</Trans>
+          <Trans>
+            There is no trash for this folder, so “{name}” can’t be restored once deleted.
+          </Trans>
         ) : (
           <Trans>
-            There can be no trash here, so {count} things can’t be brought back once deleted.
+            There is no trash for this folder, so {count} items can’t be restored once deleted.
           </Trans>
         )}
       </Text>

@@ -60,7 +60,7 @@ function Inside({ roots }: { roots: Roots }) {
         <Contents root={root} roots={roots} />
       ) : (
         <Paper className={classes.empty}>
-          <Trans>There is no place “{wanted}” here. Choose one of those above.</Trans>
+          <Trans>There is no location “{wanted}”. Choose one from the list above.</Trans>
         </Paper>
       )}
     </>
@@ -74,7 +74,7 @@ function Contents({ root, roots }: { root: Root; roots: Roots }) {
       {root.problem && <Notice tone="warning">{translate(root.problem)}</Notice>}
       {roomOf(root)?.level === 'full' && (
         <Notice tone="warning">
-          <Trans>Nothing more fits here. Delete something, then empty the trash.</Trans>
+          <Trans>This storage is full. Delete something, then empty the trash.</Trans>
         </Notice>
       )}
       {search.trash ? (

@@ -164,9 +164,7 @@ function State({ asked, count }: Props & { asked: Asking; count: number }) {
       {asked.error && <TryAgain error={sentence(asked.error)} again={() => void asked.refetch()} />}
       {asked.data?.pages[0]?.complete === false && count > 0 && (
         <Notice tone="warning">
-          <Trans>
-            This folder is so large that not all of it could be gone through. Look for a name.
-          </Trans>
+          <Trans>This folder is too large to list completely. Search for a name.</Trans>
         </Notice>
       )}
     </>
@@ -220,7 +218,7 @@ function RealPlace({
   return (
     <Notice tone="info">
       <Trans>
-        A link led here. To change something,{' '}
+        You followed a link to this folder. To change something,{' '}
         <Link to="/files" search={goTo(search, real.root, real.path)} preload={false}>
           go to the folder itself
         </Link>
@@ -237,9 +235,9 @@ function Empty({ search, writable }: { search: FilesSearch; writable: boolean })
     <Paper className={classes.empty}>
       <span>
         {q
-          ? t`No name in this folder has “${q}” in it.`
+          ? t`No name in this folder contains “${q}”.`
           : writable
-            ? t`Nothing is here yet. Drop files here, or use the buttons above.`
+            ? t`This folder is empty. Drop files here, or use the buttons above.`
             : t`Nothing is here.`}
       </span>
       {q && (

@@ -72,7 +72,7 @@ export function MoveForm({ from, roots, entries, close, done }: Props) {
           </Trans>
         ) : (
           <Trans>
-            Move {count} things to <b>{place}</b>
+            Move {count} items to <b>{place}</b>
           </Trans>
         )}
       </Text>
@@ -124,7 +124,7 @@ function Folders({ at, go }: { at: At; go: (path: string) => void }) {
         {isPending && <Skeleton height={120} aria-label={t`Loading`} />}
         {data && folders.length === 0 && (
           <li className={classes.quiet}>
-            <Trans>No folders in here; it can still be moved to.</Trans>
+            <Trans>There are no subfolders, but you can move items here.</Trans>
           </li>
         )}
       </ul>

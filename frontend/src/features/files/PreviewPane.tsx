@@ -83,7 +83,7 @@ function Inside({ at, entry, maxTextBytes }: Props & { entry: Entry }) {
   if (!isFile(entry))
     return (
       <p className={classes.quiet}>
-        <Trans>This is no file that could be shown or downloaded.</Trans>
+        <Trans>This file can’t be shown or downloaded.</Trans>
       </p>
     );
   if (!entry.readable)

@@ -57,9 +57,7 @@ function Editor({ at, close, read, onStartOver }: EditorProps) {
       <RestoredNotice draft={kept} onStartOver={onStartOver} />
       {draft.ends === 'mixed' && (
         <Notice tone="warning">
-          <Trans>
-            The lines of this file end in different ways. Saving makes them all end alike.
-          </Trans>
+          <Trans>This file has mixed line endings. Saving makes them uniform.</Trans>
         </Notice>
       )}
       {problem !== null && <Notice tone="error">{sentence(problem)}</Notice>}
@@ -111,7 +109,7 @@ function Quicker({ theirs, busy, take, keep }: QuickerProps) {
   return (
     <div className={classes.both}>
       <p className={classes.quiet}>
-        <Trans>What is in the file now:</Trans>
+        <Trans>Current content of the file:</Trans>
       </p>
       <Plain text={theirs.text} />
       <Group>

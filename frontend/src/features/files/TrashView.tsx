@@ -33,8 +33,8 @@ export function TrashView({ root, days }: { root: Root; days: number }) {
       <div className={classes.head}>
         <p className={classes.quiet}>
           <Trans>
-            What you delete in {place} stays here for{' '}
-            <Plural value={days} one="# day" other="# days" /> and counts for your quota.
+            What you delete in {place} stays in the trash for{' '}
+            <Plural value={days} one="# day" other="# days" /> and counts toward your quota.
           </Trans>
         </p>
         {items.length > 0 && (
@@ -47,7 +47,7 @@ export function TrashView({ root, days }: { root: Root; days: number }) {
       {asked.isPending && <Skeleton height={240} radius="lg" aria-label={t`Loading`} />}
       {data && !data.complete && (
         <Notice tone="warning">
-          <Trans>There is more in the trash than can be shown.</Trans>
+          <Trans>The trash has more items than can be shown.</Trans>
         </Notice>
       )}
       {data && items.length === 0 && (
@@ -68,7 +68,7 @@ export function TrashView({ root, days }: { root: Root; days: number }) {
         }
       >
         <Text size="sm">
-          <Trans>It can’t be brought back after that.</Trans>
+          <Trans>It can’t be restored after that.</Trans>
         </Text>
       </ConfirmDialog>
     </>

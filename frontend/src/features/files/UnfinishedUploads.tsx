@@ -34,8 +34,8 @@ export function UnfinishedUploads({ roots }: { roots: Roots }) {
               </b>
               <p className={classes.quiet}>
                 <Trans>
-                  Choose the same file, and the upload goes on where it stopped. One that another
-                  tab is sending just now shows here too.
+                  Choose the same file, and the upload goes on where it stopped. An upload that is
+                  running in another tab is also listed here.
                 </Trans>
               </p>
             </div>
@@ -57,7 +57,7 @@ export function UnfinishedUploads({ roots }: { roots: Roots }) {
         act={() => (dropping ? dropUpload(dropping.id) : Promise.resolve())}
       >
         <Text size="sm">
-          <Trans>What has come of “{name}” is deleted.</Trans>
+          <Trans>The part of “{name}” that was uploaded is deleted.</Trans>
         </Text>
       </ConfirmDialog>
     </>
@@ -94,7 +94,7 @@ function Line({ upload, roots, drop }: LineProps) {
         <p className={classes.quiet}>{placeText(upload, roots)}</p>
         <p className={classes.quiet}>
           <Trans>
-            {came} Begun <Time at={upload.created_at} />.
+            {came} Started <Time at={upload.created_at} />.
           </Trans>
         </p>
         {problem && <Notice tone="error">{problem}</Notice>}
@@ -116,7 +116,7 @@ function Line({ upload, roots, drop }: LineProps) {
 
 function placeText({ root, path }: Upload, roots: Roots): string {
   const found = roots.items.find(({ name }) => name === root);
-  if (!found) return t`Its place isn’t shown here any more.`;
+  if (!found) return t`Its location is no longer shown here.`;
   const place = translateExact(found.title);
   const folder = readable(folderOf(path));
   return folder === '' ? t`in ${place}` : t`in ${place}, ${folder}`;
@@ -125,7 +125,7 @@ function placeText({ root, path }: Upload, roots: Roots): string {
 const cameText = ({ offset, size_bytes: size }: Upload): string =>
   offset === null
     ? t`Its folder can’t be reached now.`
-    : t`${{ part: sizeText(offset) }} of ${{ whole: sizeText(size) }} have come.`;
+    : t`${{ part: sizeText(offset) }} of ${{ whole: sizeText(size) }} uploaded.`;
 
 function GoOn({ name, goOn }: { name: string; goOn: (file: File) => void }) {
   const field = useRef<HTMLInputElement>(null);

@@ -19,7 +19,7 @@ export function UploadList() {
     <Paper component="section" className={classes.uploads} aria-label={t`Uploads`}>
       <div className={classes.line}>
         <b className={classes.what} role="status">
-          {over === count ? t`The uploads are over.` : t`Uploading: ${over} of ${count} done`}
+          {over === count ? t`All uploads have ended.` : t`Uploading: ${over} of ${count} done`}
         </b>
         {over > 0 && (
           <Button variant="default" size="compact-sm" onClick={uploads.clear}>
@@ -39,7 +39,7 @@ export function UploadList() {
 const STATE_LABELS: Record<UploadState, string> = {
   waiting: t`waits for its turn`,
   beginning: t({ message: 'begins', context: 'an upload' }),
-  asking: t`the name is taken`,
+  asking: t`the name is already taken`,
   sending: '',
   finishing: t`is being checked`,
   paused: t({ message: 'paused', context: 'an upload' }),

@@ -42,8 +42,8 @@ describe('what is dropped', () => {
 
   it('is refused as a whole where it is too much', async () => {
     const many = Array.from({ length: MOST_AT_ONCE + 1 }, (_, n) => file(String(n)));
-    await expect(found([folder('many', ...many)])).rejects.toThrow('upload a zip');
-    await expect(found(many)).rejects.toThrow('upload a zip');
+    await expect(found([folder('many', ...many)])).rejects.toThrow('as a zip');
+    await expect(found(many)).rejects.toThrow('as a zip');
   });
 
   it('goes into folders that are made, unless they are there', async () => {

@@ -36,7 +36,7 @@ const tooMany = (): ApiError =>
   new ApiError(
     0,
     'too-many',
-    t`These are more than ${{ most: MOST_AT_ONCE }} files and folders: upload a zip of them.`,
+    t`These are more than ${{ most: MOST_AT_ONCE }} files and folders: upload them as a zip file.`,
   );
 
 /** All that was dropped, by its path below the folder it fell into; what is no entry is a file. */

@@ -50,7 +50,7 @@ describe('paths', () => {
     expect(nameProblem('notes.txt')).toBeNull();
     expect(nameProblem('.hidden')).toBeNull();
     expect(nameProblem('  ')).toContain('name');
-    expect(nameProblem('..')).toContain('not a name');
+    expect(nameProblem('..')).toContain('not a valid name');
     expect(nameProblem('a/b')).toContain('/');
     expect(nameProblem('ü'.repeat(127))).toBeNull();
     expect(nameProblem('ü'.repeat(128))).toContain('256 bytes');
@@ -100,7 +100,7 @@ describe('sizes', () => {
       });
     expect(spaceWith({})).toMatchObject({
       quota: null,
-      quotaText: 'You use 95 bytes; no quota limits you.',
+      quotaText: 'You use 95 bytes; you have no quota.',
       level: 'fine',
     });
     expect(spaceWith({ limit_bytes: 100 })).toMatchObject({

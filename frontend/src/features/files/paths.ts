@@ -59,12 +59,12 @@ export function nameBytes(name: string): number {
 /** Why this can't be a name, or null if it can. */
 export function nameProblem(name: string): string | null {
   if (name.trim() === '') return t`Give it a name.`;
-  if (name === '.' || name === '..') return t`“${name}” is not a name; choose another.`;
-  if (name.includes('/')) return t`A name can’t have “/” in it.`;
-  if (name.includes('\0')) return t`A name can’t have that character in it.`;
+  if (name === '.' || name === '..') return t`“${name}” is not a valid name; choose another.`;
+  if (name.includes('/')) return t`A name can’t contain “/”.`;
+  if (name.includes('\0')) return t`A name can’t contain that character.`;
   const bytes = nameBytes(name);
   if (bytes > MOST_NAME_BYTES)
-    return t`This name is too long: ${bytes} bytes, ${{ most: MOST_NAME_BYTES }} are possible.`;
+    return t`This name is too long: ${bytes} bytes. The limit is ${{ most: MOST_NAME_BYTES }}.`;
   return null;
 }
 

@@ -34,7 +34,7 @@ export function sendChunk(
       progress(event.loaded);
     };
     request.onerror = () => reject(new ApiError(0, 'offline', OFFLINE_MESSAGE));
-    request.onabort = () => reject(new ApiError(0, 'aborted', t`It was stopped.`));
+    request.onabort = () => reject(new ApiError(0, 'aborted', t`The upload was stopped.`));
     request.onloadend = () => window.clearTimeout(stalled);
     request.onload = () => {
       const body = readJson(request.responseText);

@@ -54,7 +54,7 @@ export function roomOf({ quota, free_bytes: free, total_bytes: total }: Space): 
 }
 
 const unlimitedText = (used: number): string =>
-  t`You use ${{ used: sizeText(used) }}; no quota limits you.`;
+  t`You use ${{ used: sizeText(used) }}; you have no quota.`;
 
 function diskRoom(free: number, total: number): Measure {
   const text = t`${{ free: sizeText(free) }} of ${{ total: sizeText(total) }} are free on this disk.`;

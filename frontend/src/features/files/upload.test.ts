@@ -106,8 +106,8 @@ describe('an upload that was begun before', () => {
   it('takes no other file', () => {
     expect(notTheSame(upload, file)).toBeNull();
     expect(notTheSame(upload, { ...file, name: 'b (1).bin' })).toBeNull();
-    expect(notTheSame(upload, { ...file, size: 21 })).toContain('not as large');
-    expect(notTheSame(upload, { ...file, name: 'b.csv' })).toContain('another kind');
+    expect(notTheSame(upload, { ...file, size: 21 })).toContain('different size');
+    expect(notTheSame(upload, { ...file, name: 'b.csv' })).toContain('another type');
     const later = Date.parse('2026-01-02T10:00:01Z');
     expect(notTheSame(upload, { ...file, lastModified: later })).toContain('was changed');
   });

@@ -1,7 +1,7 @@
 /** What happens to one upload, as a pure step from state to state. `uploader.ts` does the sending.
  *
  *   waiting → beginning → sending → finishing → done
- * From beginning it may come to `asking` (the name is taken), from anywhere on the way to `paused`
+ * From beginning it may come to `asking` (the name is already taken), from anywhere on the way to `paused`
  * (by the person, or because nothing answers), `failed` or `gone` (cancelled). */
 
 import { t } from '@lingui/core/macro';
@@ -100,11 +100,11 @@ export function notTheSame(
   const name = upload.path.slice(upload.path.lastIndexOf('/') + 1);
   const { name: chosen } = file;
   if (file.size !== upload.size_bytes)
-    return t`“${chosen}” is not as large as what was begun. Choose the file that was begun.`;
+    return t`“${chosen}” has a different size. Choose the file whose upload was started.`;
   if (file.lastModified > Date.parse(upload.created_at))
-    return t`“${chosen}” was changed after its upload began. Give that up and begin it again.`;
+    return t`“${chosen}” was changed after its upload started. Give up that upload and start again.`;
   if (file.name !== name && !file.name.endsWith(extension(name)))
-    return t`“${chosen}” is another kind of file. Choose the file that was begun.`;
+    return t`“${chosen}” is another type of file. Choose the file whose upload was started.`;
   return null;
 }
 

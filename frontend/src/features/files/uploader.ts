@@ -214,7 +214,10 @@ function refused(key: number, error: unknown): void {
     apply(key, { type: 'lost', message: sentence(error) });
     apply(key, { type: 'resume' });
   } else if (error.status === 401) {
-    apply(key, { type: 'pause', message: t`Your login has ended. Go on once you are back.` });
+    apply(key, {
+      type: 'pause',
+      message: t`Your login has ended. Continue after you log in again.`,
+    });
     void lostLogin.ask().then((again) => {
       if (again) uploads.dispatch(key, { type: 'resume' });
     });

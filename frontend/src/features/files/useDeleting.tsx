@@ -50,7 +50,7 @@ function offerUndo(root: string, paths: readonly string[], ids: readonly string[
           {count === 1 ? (
             <Trans>“{name}” is in the trash.</Trans>
           ) : (
-            <Trans>{count} things are in the trash.</Trans>
+            <Trans>{count} items are in the trash.</Trans>
           )}
         </span>
         <Button

@@ -43,7 +43,7 @@ export function useEditing(at: At, read: FileText, close: () => void) {
   const [problem, setProblem] = useState<unknown>(null);
   const [theirs, setTheirs] = useState<FileText | null>(null);
   const changed = draft.text !== draft.before;
-  const question = t`What you changed in this file isn’t saved. Leave it?`;
+  const question = t`Your changes to this file are not saved. Leave anyway?`;
   useUnsavedGuard(changed && !busy, question, kept.drop);
   const done = (): void => {
     kept.drop();

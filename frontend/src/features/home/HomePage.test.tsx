@@ -84,7 +84,7 @@ describe('the home page', () => {
       },
     });
     const text = textOf(markup);
-    expect(text).toContain('Your setups can’t be shown. Setups are locked.');
+    expect(text).toContain('Your saved setups can’t be shown. Setups are locked.');
     expect(text).toContain('Limits are locked.');
     expect(text).toContain('Space is locked.');
     expect(names(markup, 'a')).toContain(runningSession.name);

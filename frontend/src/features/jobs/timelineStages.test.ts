@@ -135,7 +135,7 @@ describe('what was used', () => {
     ]);
     expect(advice({ cpu_s: 2400, longest_s: 1800 })).toEqual([]);
     expect(advice({ cpu_s: 2400 }, { outcome: 'out_of_memory' })[0]).toContain('more memory');
-    expect(advice({ cpu_s: 2400 }, { outcome: 'timeout' })[0]).toContain('more time');
+    expect(advice({ cpu_s: 2400 }, { outcome: 'timeout' })[0]).toContain('longer time limit');
   });
 
   it('draws no conclusion from what ended at once, or hasn’t ended', () => {
@@ -147,7 +147,7 @@ describe('what was used', () => {
   it('says what isn’t known', () => {
     expect(unknownText(job())).toBeNull();
     const gpus = job({ resources: { ...job().resources, gpus: 2 } });
-    expect(unknownText(gpus)).toContain('GPUs');
+    expect(unknownText(gpus)).toContain('GPU utilization');
     expect(unknownText(job({ usage: null, state: 'running' }))).toContain('after it ends');
     expect(unknownText(job({ usage: null }))).toContain('has not reported');
     expect(unknownText(job({ usage: null, started_at: null }))).toBeNull();
