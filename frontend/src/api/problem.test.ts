@@ -6,9 +6,7 @@ const refused = (title: string, slug = 'wrong-credentials') =>
 
 describe('a password given again', () => {
   it('is wrong when the portal says so', () => {
-    expect(wrongPassword(refused('Wrong username or password'))).toMatch(
-      /password is wrong/,
-    );
+    expect(wrongPassword(refused('Wrong username or password'))).toMatch(/password is wrong/);
   });
 
   it('isn’t blamed for an account that is closed, or for anything else', () => {
