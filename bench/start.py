@@ -19,7 +19,7 @@ from typing import Any
 from bench.figure import Figure, Result, at_most, median, percentile
 from bench.place import BenchFolder, Failed, connects, wait_until
 from cluster.client import Client
-from spawner.catalog.launch_files import JOBS_FOLDER
+from spawner.launcher.folders import JOBS_FOLDER
 
 ROUNDS = 8
 NODE = "node03"

@@ -18,7 +18,7 @@ FILES = (
     "scalars", "notebooks", "paths", "listing", "disk", "operations", "trash", "upload_state",
     "uploads", "download", "packages", "package_removal",
 )  # fmt: skip
-PIECES = ("launcher/unreachable.py", *(f"files/{name}.py" for name in FILES))
+PIECES = ("launcher/folders.py", "launcher/unreachable.py", *(f"files/{name}.py" for name in FILES))
 START = '\n\nif __name__ == "__main__":\n    main()\n'
 
 

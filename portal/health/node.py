@@ -17,10 +17,10 @@ from portal.health.clocks import MOST_SKEW_S, skewed
 from portal.health.finding import CheckResult
 from spawner.catalog.launch_files import quote
 from spawner.errors import HomeUnavailable, JobNotFound, SpawnerError
+from spawner.launcher.folders import JOBS_FOLDER
 from spawner.launcher.pool import LauncherPool
 from spawner.slurm.client import Slurm
 from spawner.slurm.model import JobInfo, JobSpec, Outcome, Resources, SlurmState
-from spawner.slurm.sbatch import JOB_FOLDER
 from spawner.sources import edition
 
 MARK = "portal-check: "
@@ -79,7 +79,7 @@ async def _run_job(
         account=settings.default_account,
         qos=settings.default_qos,
     )
-    script = _build_script(settings, f"{home}/{JOB_FOLDER}/{job_uuid}/config.json")
+    script = _build_script(settings, f"{home}/{JOBS_FOLDER}/{job_uuid}/config.json")
     spec = JobSpec(uuid=job_uuid, name="portal-check", resources=resources, script=script)
     try:
         job_id = await agents.submit(name, spec, files)

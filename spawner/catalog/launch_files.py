@@ -48,8 +48,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from spawner.launcher.folders import JOBS_FOLDER
+
 CONFIG_FILE = "config.json"
-JOBS_FOLDER = ".local/share/portal/jobs"
 NODE_DIR_PREFIX = "/tmp/portal-"  # noqa: S108 - short: a socket path has at most 107 bytes
 EXIT_CLAIMED = 75  # EX_TEMPFAIL of sysexits.h: nothing was run
 

@@ -17,10 +17,10 @@ from urllib.parse import urlsplit
 from spawner.catalog.environment import Environment
 from spawner.containers.apptainer import exec_argv
 from spawner.containers.runtimes import Container, Modules, Virtualenv
+from spawner.launcher.folders import PACKAGES_FOLDER
 from spawner.node.kernel import SLURM_FIELD
 from spawner.node.workdir import KERNEL_STARTUP
 
-PACKAGES_FOLDER = ".local/share/portal/packages"
 METADATA_KEY = "portal"
 NODE_DIR_FIELD = "{node_dir}"
 # Without its own process group the kernel would get each SIGINT twice (from Jupyter and through

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from spawner.files.paths import RootedPath, problem, text_of, want_below, whole_number
+from spawner.launcher.folders import UPLOADS
 from spawner.launcher.program import (
     UUID,
     Refused,
@@ -23,7 +24,6 @@ from spawner.launcher.program import (
     write_file,
 )
 
-UPLOADS = (".local", "share", "portal", "uploads")
 MAX_STATE = 64 << 10
 MAX_SIZE = 1 << 50
 GONE = "There is no such upload any more. Please begin it again."

@@ -42,6 +42,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, NoReturn
 
+from spawner.launcher.folders import JOBS
 from spawner.launcher.unreachable import is_unreachable
 
 IDLE_S = 120.0
@@ -51,7 +52,6 @@ MAX_READ = 256 * 1024
 MAX_STDERR = 8192
 MAX_TIMEOUT_S = 60.0
 SETTLE_S = 0.3  # by then a refused srun has reported the error
-JOBS = (".local", "share", "portal", "jobs")
 WITHDRAWN = "withdrawn"  # not a job's id, so no script takes it for its own claim
 PR_SET_DUMPABLE = 4
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 
+from spawner.launcher.folders import JOBS_FOLDER
 from spawner.slurm.model import JobSpec
-
-JOB_FOLDER = ".local/share/portal/jobs"
-"""Parent of the jobs' own folders, below the user's home (created by the launcher)."""
 
 COMMENT = "portal:"
 """Prefix of the UUID in a job's comment; parse.uuid_of reads it."""
@@ -56,7 +54,7 @@ def _format_gres(gpus: int, gpu_type: str | None) -> str | None:
 
 def _log_path(uuid: str, path: str) -> str:
     """Return a path for Slurm, which resolves relative paths from the working directory (home)."""
-    return path if path.startswith("/") else f"{JOB_FOLDER}/{uuid}/{path}"
+    return path if path.startswith("/") else f"{JOBS_FOLDER}/{uuid}/{path}"
 
 
 def _printable(name: str) -> str:

@@ -13,8 +13,8 @@ from portal.errors.files import FileNotThere
 from portal.services.files import operations
 from portal.services.files.roots import FileAccess, FileLocation, explaining
 from spawner.catalog.environment import Environment
-from spawner.containers.kernels import PACKAGES_FOLDER
 from spawner.launcher.file_answers import Deleted, Package
+from spawner.launcher.folders import PACKAGES_FOLDER
 
 NOT_INSTALLED = "You haven't installed a package with this name into this environment."
 NONE = "You haven't installed any packages into this environment."
