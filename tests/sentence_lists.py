@@ -176,6 +176,13 @@ EXTRA = (
     ),
     *(f"{{0}} hour{h} {{1}} minute{m}" for h in ("", "s") for m in ("", "s")),
     *(f"{{0}} day{d} {{1}} hour{h}" for d in ("", "s") for h in ("", "s")),
+    *(f"{{0}} day{d} {{1}} minute{m}" for d in ("", "s") for m in ("", "s")),
+    *(
+        f"{{0}} day{d} {{1}} hour{h} {{2}} minute{m}"
+        for d in ("", "s")
+        for h in ("", "s")
+        for m in ("", "s")
+    ),
     # portal.health.clocks.ADVICE
     "Let both keep time by the same server: chrony, or systemd-timesyncd.",
     # the system's messages about a file or a connection, and Slurm's about a node
@@ -194,8 +201,6 @@ EXTRA = (
     "Read-only file system",
     "Stale file handle",
     "{0} GB of memory",
-    "{0} h",
-    "{0} h {1} min",
     *(f"{{0}} {month}, {{1}} UTC" for month in _MONTHS),
     *(f"{{0}} {month} {{1}} at {{2}}" for month in _MONTHS),
 )

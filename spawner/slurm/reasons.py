@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from spawner.durations import format_minutes
 from spawner.slurm.model import JobInfo, Outcome
 
 
@@ -358,7 +359,7 @@ def _explain_cancelled(job: JobInfo) -> Explanation:
 
 def _explain_timeout(job: JobInfo) -> Explanation:
     minutes = job.time_limit_minutes
-    after = f" of {_format_duration(minutes)}" if minutes else ""
+    after = f" of {format_minutes(minutes)}" if minutes else ""
     return Explanation(
         "TIMEOUT",
         f"It reached its time limit{after} and was ended.",
@@ -441,9 +442,3 @@ def _explain_signal(signal: int) -> Explanation:
     return Explanation(
         "FAILED", f"It ended by signal {signal}{crash}.", "The end of its log may say more."
     )
-
-
-def _format_duration(minutes: int) -> str:
-    days, hours, rest = minutes // 1440, minutes // 60 % 24, minutes % 60
-    parts = [(days, "day"), (hours, "hour"), (rest, "minute")]
-    return " ".join(f"{n} {word}{'' if n == 1 else 's'}" for n, word in parts if n)

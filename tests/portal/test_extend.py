@@ -19,7 +19,7 @@ from sqlalchemy import select, update
 
 from portal.db import utcnow
 from portal.models import AuditEvent, JobState, Session, Tensorboard, User, Wanted, new_id
-from portal.services.sessions.extending import Extension, offered, spoken
+from portal.services.sessions.extending import Extension, offered
 from spawner.errors import JobNotFound, Rejected, SlurmError, Unreachable
 from spawner.slurm.model import (
     ClusterInfo,
@@ -208,15 +208,6 @@ def test_what_the_site_allows(
     assert (words is None) if found.reason is None else (words or "?") in found.reason
     if not settings and not row:
         assert offered(Session(**shown), site, None) == Extension(240)
-
-
-def test_minutes_in_words() -> None:
-    assert [spoken(n) for n in (0, 1, 60, 150)] == [
-        "0 minutes",
-        "1 minute",
-        "1 hour",
-        "2 hours 30 minutes",
-    ]
 
 
 # --- extending ------------------------------------------------------------------------------------

@@ -190,11 +190,11 @@ def test_figures_as_people_read_them() -> None:
     figures = {"mem": 4096, "MaxWall": 1530, "gres/gpu:v100": 2, "QOS": ["high", "normal"]}
     assert [(label(name), format_value(name, value)) for name, value in figures.items()] == [
         ("Memory at once", "4 GB"),
-        ("Time limit", "25 h 30 min"),
+        ("Time limit", "1 day 1 hour 30 minutes"),
         ("GPUs of type v100 at once", "2"),
         ("QOS", "high, normal"),
     ]
-    assert [format_value("MaxWall", minutes) for minutes in (30, 1440)] == ["30 minutes", "24 h"]
+    assert [format_value("MaxWall", minutes) for minutes in (30, 1440)] == ["30 minutes", "1 day"]
     assert format_value("gres/gpu", None) == "no limit"
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from portal.services.limits.accounting_cache import ROOT
 from portal.services.limits.limit_rules import BY_TYPE, Effective, Figures
+from spawner.durations import format_minutes
 from spawner.slurm.parse_accounting import ClusterFacts, Place, is_name
 from spawner.slurm.parse_accounting import Figures as SlurmValues
 
@@ -292,16 +293,8 @@ def format_value(name: str, value: Any) -> str:
     if name == "mem":
         return f"{value / 1024:g} GB"
     if name == "MaxWall":
-        return _format_minutes(value)
+        return format_minutes(value)
     return str(value)
-
-
-def _format_minutes(minutes: int) -> str:
-    """Format minutes as `30 minutes`, `24 h` or `25 h 30 min`."""
-    hours, rest = divmod(minutes, 60)
-    if not hours:
-        return f"{rest} minutes"
-    return f"{hours} h {rest} min" if rest else f"{hours} h"
 
 
 def place_words(place: Place) -> str:

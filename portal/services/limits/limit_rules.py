@@ -13,6 +13,7 @@ from typing import Any
 
 from portal.errors import FieldError
 from portal.models import LimitScope
+from spawner.durations import format_minutes
 from spawner.slurm.model import ClusterInfo, Resources
 
 NUMBERS = ("gpus", "sessions", "jobs", "cpus", "memory_gb", "time_limit_minutes")
@@ -206,7 +207,7 @@ def refusals(
     most = allowance.effective.get(_TIME)
     asked = wanted.time_limit_minutes
     if most is not None and asked is not None and asked > most.value:
-        longest, source = _format_minutes(most.value), source_label(most)
+        longest, source = format_minutes(most.value), source_label(most)
         text = f"Your sessions and jobs may last {longest} at most{source}."
         found.append(_error(_TIME, f"{text} {_LESS_TIME}"))
     for name, one, words in _CHOICES:
@@ -341,13 +342,6 @@ def count(number: float, name: str) -> str:
     unit = _UNITS[name]
     plural = "" if number == 1 or name == "memory_gb" else "s"
     return f"{number:g} {unit}{plural}"
-
-
-def _format_minutes(number: int) -> str:
-    if number % 60 or number == 0:
-        return f"{number} minutes"
-    hours = number // 60
-    return f"{hours} hour{'' if hours == 1 else 's'}"
 
 
 def _fewer(name: str) -> str:

@@ -16,7 +16,7 @@ from portal.config.mail import one_address
 from portal.i18n.translation import TAGS, Language, translate
 from portal.models import Job, JobKind
 from portal.services.mail import texts as words
-from portal.services.sessions.extending import spoken
+from spawner.durations import format_minutes
 from spawner.slurm.model import Outcome
 
 POLICY = SMTP.clone(cte_type="7bit")
@@ -120,7 +120,7 @@ def headline(notice: MailItem, envelope: Envelope) -> str:
         case MailKind.JOB_ENDED:
             return words.ENDED[notice.job.outcome or Outcome.FAILED].to(language, name=name)
         case MailKind.TIME_SHORT:
-            left = translate(spoken(_minutes_left(notice.job, envelope.now)), language)
+            left = translate(format_minutes(_minutes_left(notice.job, envelope.now)), language)
             ends = words.SESSION_ENDS if session else words.JOB_ENDS
             return ends.to(language, name=name, left=left)
 
@@ -165,7 +165,7 @@ def _format_runtime(job: Job, language: Language) -> str:
     span = (job.ended_at or job.created_at) - (job.started_at or job.created_at)
     if span < _MINUTE:
         return words.SHORT.to(language)
-    return translate(spoken(int(span / _MINUTE)), language)
+    return translate(format_minutes(int(span / _MINUTE)), language)
 
 
 def _to_line(text: str | None) -> str:

@@ -21,6 +21,7 @@ from portal.services.slurm import launch
 from portal.services.slurm.identity import find_job
 from portal.services.slurm.placement import last_job_info
 from portal.services.store import change
+from spawner.durations import format_minutes
 from spawner.errors import JobNotFound, Rejected, SlurmError
 from spawner.slurm.model import ClusterInfo, JobInfo, ReservationInfo, SlurmState, WallLimit
 
@@ -86,7 +87,7 @@ async def extend(
     if allowed.minutes == 0:
         raise Conflict(allowed.reason or "")
     if minutes > allowed.minutes:
-        text = f"You can add at most {spoken(allowed.minutes)} at a time."
+        text = f"You can add at most {format_minutes(allowed.minutes)} at a time."
         raise invalid_input([FieldError("minutes", text)])
     launch.check_slurm_answers(parts)
     info = last_job_info(parts, session)
@@ -129,7 +130,7 @@ def _check_bounds(bounds: Sequence[Bound], limit: int, minutes: int) -> None:
     spare = narrowest.minutes - limit
     if spare <= 0:
         raise Conflict(f"{narrowest.because} So this session can't be extended.")
-    text = f"{narrowest.because} So at most {spoken(spare)} can be added."
+    text = f"{narrowest.because} So at most {format_minutes(spare)} can be added."
     raise invalid_input([FieldError("minutes", text)])
 
 
@@ -139,18 +140,20 @@ def _list_policy_bounds(
     """Yield the site's own bound and the partition's."""
     if settings.session_max_hours is not None:
         most = int(settings.session_max_hours * _HOUR)
-        yield Bound(most, f"Sessions can run for at most {spoken(most)}.")
+        yield Bound(most, f"Sessions can run for at most {format_minutes(most)}.")
     wanted = session.resources.get("partition")
     for partition in cluster.partitions if cluster else ():
         chosen = partition.name == wanted or (wanted is None and partition.default)
         if chosen and partition.max_time_minutes is not None:
             most = partition.max_time_minutes
-            yield Bound(most, f"Partition {partition.name} allows at most {spoken(most)}.")
+            yield Bound(most, f"Partition {partition.name} allows at most {format_minutes(most)}.")
 
 
 def _to_bound(wall: WallLimit) -> Bound:
     label = "Your account" if wall.kind == "account" else "The QOS"
-    return Bound(wall.minutes, f"{label} {wall.name} allows at most {spoken(wall.minutes)}.")
+    return Bound(
+        wall.minutes, f"{label} {wall.name} allows at most {format_minutes(wall.minutes)}."
+    )
 
 
 def _list_reservation_bounds(
@@ -200,11 +203,3 @@ async def _record_extension(
 
 def _to_minutes(span: timedelta) -> int:
     return int(span / _MINUTE)
-
-
-def spoken(minutes: int) -> str:
-    """Format minutes as text, such as `1 hour 30 minutes`."""
-    hours, rest = divmod(minutes, _HOUR)
-    parts = [(hours, "hour"), (rest, "minute")]
-    texts = [f"{count} {unit}{'' if count == 1 else 's'}" for count, unit in parts if count]
-    return " ".join(texts) or "0 minutes"
