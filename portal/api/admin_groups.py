@@ -4,10 +4,10 @@ managers.
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from portal.api.user_schemas import CapabilitiesOut, Username
+from portal.api.user_schemas import CapabilitiesOut, GroupName, Username
 from portal.directory import contract
 from portal.directory.contract import MAX_QUERY_LENGTH, MAX_USERNAME_LENGTH, NewGroup
 from portal.models import Role
@@ -18,7 +18,6 @@ from portal.web.dependencies import AccountsDep, ByDep, FreshAdmin, GroupReader,
 router = APIRouter(tags=["groups"])
 
 MAX_LIMIT = 200
-GroupName = Annotated[str, Path(min_length=1, max_length=200)]
 
 
 class GroupRow(BaseModel):

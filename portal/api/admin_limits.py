@@ -29,8 +29,6 @@ from portal.web.dependencies import AccountsDep, ByDep, FreshAdmin, PartsDep, Re
 
 router = APIRouter(prefix="/admin", tags=["limits"])
 
-SETTLE_S = 12.0
-"""A change is answered once Slurm has it, or after this many seconds."""
 FRESH = timedelta(seconds=3)
 LimitName = Annotated[str, Path(min_length=1, max_length=GROUP_NAME_LENGTH)]
 Version = Annotated[int | None, Query(ge=0)]
@@ -166,7 +164,7 @@ async def _put(
         (scope, name), body.figures(), body.version, body.create_account
     )
     row = await limit_changes.put(parts, accounts.directory, by, change)
-    in_time = await slurm.settle(SETTLE_S)
+    in_time = await slurm.settle()
     members = (await limit_views.members(parts, [row])).get(name, set())
     state = limit_views.state_of(parts, slurm, row, members)
     if not in_time:
@@ -192,7 +190,7 @@ async def get_drift(
     """
     at = parts.books.at
     if fresh and (at is None or utcnow() - at > FRESH):
-        await slurm.settle(SETTLE_S)
+        await slurm.settle()
     return _drift_out(parts, slurm)
 
 
@@ -202,7 +200,7 @@ async def mend_drift(
 ) -> DriftOut:
     """Apply the portal's value to Slurm again, also for an accepted difference."""
     await slurm_drift.mend(slurm, by, drift_id)
-    await slurm.settle(SETTLE_S)
+    await slurm.settle()
     return _drift_out(parts, slurm)
 
 
@@ -212,7 +210,7 @@ async def accept_drift(
 ) -> DriftOut:
     """Accept a value that was set in Slurm outside the portal, until the limit changes."""
     await slurm_drift.accept(slurm, by, drift_id)
-    await slurm.settle(SETTLE_S)
+    await slurm.settle()
     return _drift_out(parts, slurm)
 
 

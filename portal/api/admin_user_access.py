@@ -4,21 +4,19 @@ managers.
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Path, Response
+from fastapi import APIRouter, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from portal.api.user_schemas import Person, Username, show
+from portal.api.user_schemas import GroupName, Person, Username, show
 from portal.directory.contract import MAX_USERNAME_LENGTH
 from portal.errors import FieldError, invalid_input
-from portal.models import GROUP_NAME_LENGTH, HomeTask, JobsPolicy, Role
+from portal.models import HomeTask, JobsPolicy, Role
 from portal.services.deprovision import offboarding
 from portal.services.deprovision.offboarding import MAX_WHY, Leaving
 from portal.services.users import role_changes
 from portal.web.dependencies import AccountsDep, ByDep, ConfirmedAdmin, FreshAdmin, PartsDep
 
 router = APIRouter(prefix="/admin", tags=["admin"])
-
-Group = Annotated[str, Path(min_length=1, max_length=GROUP_NAME_LENGTH)]
 
 
 class DisableIn(BaseModel):
@@ -145,7 +143,7 @@ async def confirm_number(
 
 @router.put("/groups/{group}/leaders/{username}", status_code=204)
 async def add_leader(
-    group: Group, username: Username, _admin: FreshAdmin, accounts: AccountsDep, by: ByDep
+    group: GroupName, username: Username, _admin: FreshAdmin, accounts: AccountsDep, by: ByDep
 ) -> Response:
     """Make a user a manager of a group: they see its members and their usage, and set their
     limits.
@@ -156,7 +154,7 @@ async def add_leader(
 
 @router.delete("/groups/{group}/leaders/{username}", status_code=204)
 async def remove_leader(
-    group: Group, username: Username, _admin: FreshAdmin, accounts: AccountsDep, by: ByDep
+    group: GroupName, username: Username, _admin: FreshAdmin, accounts: AccountsDep, by: ByDep
 ) -> Response:
     """Remove a manager of a group."""
     await role_changes.remove_leader(accounts, group, username, by)

@@ -13,6 +13,7 @@ from portal.api.limit_deps import SlurmLimitsDep
 from portal.api.limit_schemas import NewLimits
 from portal.api.user_schemas import (
     CapabilitiesOut,
+    GroupName,
     Person,
     PersonRow,
     Username,
@@ -45,10 +46,7 @@ MAX_LIMIT = 200
 MAX_TEXT = 1000
 NO_STORE = "no-store"
 IMPORT_WAIT_S = 1.0
-SETTLE_S = 12.0
-"""A new account is answered once Slurm has it, or after this many seconds."""
 
-GroupName = Annotated[str, Path(min_length=1, max_length=200)]
 Text = Annotated[str, Field(max_length=MAX_TEXT)]
 GroupText = Annotated[str, Field(min_length=1, max_length=200)]
 AccountText = Annotated[str, Field(min_length=1, max_length=100)]
@@ -335,7 +333,7 @@ async def create_person(
     made = await new_users.create(accounts, parts, new, by)
     parts.changes.notify(HOMES)
     if new.slurm_account or new.limits.set_fields:
-        await slurm.settle(SETTLE_S)
+        await slurm.settle()
     response.headers["Cache-Control"] = NO_STORE
     return Created(
         person=await show(accounts, made.person.username),
@@ -419,7 +417,7 @@ async def give_person_account(
     """
     await lookup.person_of(accounts, username)
     if await user_accounts.give(parts, accounts.directory, by, username, account):
-        await slurm.settle(SETTLE_S)
+        await slurm.settle()
     return await show(accounts, username)
 
 

@@ -10,13 +10,12 @@ from pydantic import BaseModel
 
 from portal.config.settings import Preset, Settings
 from portal.context import AppContext
+from portal.services.catalog.feasible import MB_PER_GB
 from portal.services.cluster.conditions import takes_work
 from portal.web.dependencies import CurrentUser, PartsDep
 from spawner.slurm.model import ClusterInfo, NodeInfo, PartitionInfo
 
 router = APIRouter(tags=["cluster"])
-
-MB_PER_GB = 1024
 
 
 class Gpus(BaseModel):

@@ -15,6 +15,7 @@ from portal.config.settings import Settings
 from portal.context import AppContext
 from portal.models import Role
 from portal.services.auth.tokens import Scope
+from portal.services.catalog.feasible import MB_PER_GB
 from portal.services.cluster.conditions import Condition, condition, takes_work
 from portal.services.cluster.gpus import gpu_use, people
 from portal.services.cluster.identity_cache import Remembered
@@ -26,7 +27,6 @@ from spawner.slurm.model import ClusterInfo, JobInfo, NodeInfo
 
 router = APIRouter(prefix="/cluster/nodes", tags=["cluster"])
 
-MB_PER_GB = 1024
 HIDDEN_USER = ""
 """A username that no user has, for the view without any jobs of the caller's own."""
 

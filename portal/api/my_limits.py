@@ -22,6 +22,7 @@ from portal.api.limit_schemas import (
     use_out,
 )
 from portal.api.limit_together import load_group_totals
+from portal.api.user_schemas import GroupName
 from portal.background.notifier import USE
 from portal.context import AppContext
 from portal.db import utcnow
@@ -31,6 +32,7 @@ from portal.services.csv_cells import csv_lines
 from portal.services.limits import gpu_hours as use
 from portal.services.limits import limit_changes, limit_views, user_accounts
 from portal.services.limits.allowances import account_of
+from portal.services.limits.gpu_hours import HOUR
 from portal.web.dependencies import (
     ByDep,
     CurrentUser,
@@ -42,12 +44,9 @@ from portal.web.dependencies import (
 
 router = APIRouter(tags=["limits"])
 
-GroupName = Annotated[str, Path(min_length=1, max_length=GROUP_NAME_LENGTH)]
 Username = Annotated[str, Path(min_length=1, max_length=64)]
-SETTLE_S = 12.0
 MONTH = re.compile(r"(\d{4})-(0[1-9]|1[0-2])")
 MOST_MONTHS = 120
-HOUR = 3600
 UsageBy = Literal["person", "group", "month"]
 Span = tuple[str | None, str | None]
 
@@ -152,7 +151,7 @@ async def put_member_limit(
     row = await limit_changes.put_as_leader(
         parts, by, group, username, body.figures(), body.version
     )
-    in_time = await slurm.settle(SETTLE_S)
+    in_time = await slurm.settle()
     state = limit_views.state_of(parts, slurm, row, ())
     if not in_time:
         state = limit_views.LimitSyncState("pending", limit_views.SYNC_PENDING)

@@ -10,13 +10,14 @@ from pydantic import AfterValidator, BaseModel, ConfigDict
 from portal import models
 from portal.directory import contract
 from portal.directory.contract import Ability
-from portal.models import AccountState, HomeState, HomeTask, JobsPolicy, Role
+from portal.models import GROUP_NAME_LENGTH, AccountState, HomeState, HomeTask, JobsPolicy, Role
 from portal.services.auth.accounts import Accounts
 from portal.services.deprovision.deprovision import open_things
 from portal.services.identity import home_directories, roles
 from portal.services.users import listing, lookup, readiness
 from portal.services.users.readiness import Fix, ReadinessState
 
+GroupName = Annotated[str, Path(min_length=1, max_length=GROUP_NAME_LENGTH)]
 Username = Annotated[
     str,
     Path(min_length=1, max_length=contract.MAX_USERNAME_LENGTH),

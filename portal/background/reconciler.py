@@ -21,6 +21,7 @@ from portal.context import AppContext
 from portal.db import utcnow
 from portal.hub.client import HubNotReady
 from portal.models import (
+    JOBS_TABLE,
     BatchJob,
     Job,
     JobState,
@@ -51,7 +52,6 @@ MOST_SUBMISSIONS = 20  # at the same time, of those delayed while Slurm was down
 MOST_CANCELS = 8  # concurrent commands
 AT_ONCE = 100  # rows per transaction, during which the event loop is blocked
 SUBMIT_PATIENCE = timedelta(seconds=60)  # longer than a submitting request can take
-_JOBS = Job.metadata.tables[Job.__tablename__]
 
 DIED = (
     "TensorBoard stopped unexpectedly, possibly because it ran out of memory. You can start "
@@ -114,11 +114,13 @@ class Reconcile:
         if since == self._stale_since:
             return
         differs = (
-            _JOBS.c.stale_since.is_not(None) if since is None else _JOBS.c.stale_since.is_(None)
+            JOBS_TABLE.c.stale_since.is_not(None)
+            if since is None
+            else JOBS_TABLE.c.stale_since.is_(None)
         )
-        rows = update(_JOBS).where(_JOBS.c.state.in_(LIVE), differs)
+        rows = update(JOBS_TABLE).where(JOBS_TABLE.c.state.in_(LIVE), differs)
         async with self.parts.db.session() as db:
-            await db.execute(rows.values(stale_since=since, changed_at=_JOBS.c.changed_at))
+            await db.execute(rows.values(stale_since=since, changed_at=JOBS_TABLE.c.changed_at))
             await db.commit()
         self._stale_since = since
         self.parts.changes.notify(EVERYONE)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from portal.api.announcements import ManagedAnnouncement, managed
-from portal.cli.context import CliContext, as_json, in_utc, run, table
+from portal.cli.context import CliContext, Json, Text, as_json, in_utc, run, table
 from portal.models import AnnouncementLevel
 from portal.services.announcements import announcements
 from portal.services.announcements.announcements import (
@@ -25,8 +25,6 @@ When = Annotated[
     datetime | None,
     typer.Option(formats=["%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d"], help="In UTC."),
 ]
-Text = Annotated[str | None, typer.Option(show_default=False)]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 
 
 @app.command("list")

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import structlog
 import typer
@@ -28,6 +28,9 @@ from portal.services.auth.accounts import Accounts
 
 BAD_SETTINGS, REFUSED = 2, 1
 T = TypeVar("T")
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+Text = Annotated[str | None, typer.Option(show_default=False)]
+Number = Annotated[int | None, typer.Option(show_default=False)]
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from portal.api.admin_groups import Group, GroupRow, row_out, show
-from portal.cli.context import CliContext, as_json, run, table
+from portal.cli.context import CliContext, Json, as_json, run, table
 from portal.directory.contract import NewGroup
 from portal.services.users import groups, role_changes
 
@@ -13,7 +13,6 @@ app = typer.Typer(help="Groups of the directory.", no_args_is_help=True)
 
 Name = Annotated[str, typer.Argument(help="The group's name.", show_default=False)]
 Usernames = Annotated[list[str], typer.Argument(help="Usernames.", show_default=False)]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 PAGE = 200
 
 

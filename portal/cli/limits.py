@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from portal.api.admin_limits import DriftItem, drift_item
 from portal.api.limit_schemas import LimitIn, LimitOut, PersonLimitsOut, limit_out, person_out
 from portal.api.limit_together import load_group_totals
-from portal.cli.context import as_json, table
+from portal.cli.context import Json, Number, as_json, table
 from portal.cli.services import Counter, run_with_parts
 from portal.context import AppContext
 from portal.errors import NotFound, field_errors, invalid_input
@@ -42,8 +42,6 @@ Together = Annotated[
     bool, typer.Option("--together", help="With --group: for all its members together.")
 ]
 Everybody = Annotated[bool, typer.Option("--default", help="For everybody.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
-Number = Annotated[int | None, typer.Option(show_default=False)]
 Names = Annotated[
     str | None, typer.Option(help="Names with commas between.", show_default=False, metavar="A,B,…")
 ]

@@ -12,7 +12,7 @@ import typer
 
 from portal.api.admin_users import ImportLine
 from portal.api.user_schemas import CheckOut, Person, PersonRow, row_out, show
-from portal.cli.context import CliContext, as_json, run, table, write_secret
+from portal.cli.context import CliContext, Json, Number, Text, as_json, run, table, write_secret
 from portal.cli.services import Counter, run_with_parts
 from portal.directory.contract import Edit, NewPerson, OneTimePassword
 from portal.services.limits.limit_rules import Figures
@@ -34,9 +34,6 @@ def _normalize(username: str) -> str:
 Username = Annotated[
     str, typer.Argument(help="The username.", show_default=False, callback=_normalize)
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
-Text = Annotated[str | None, typer.Option(show_default=False)]
-Number = Annotated[int | None, typer.Option(show_default=False)]
 Shown = Annotated[
     bool, typer.Option("--show-password", help="Print the one-time password on this terminal.")
 ]

@@ -8,8 +8,9 @@ import os
 import stat
 from pathlib import Path
 
+from spawner.containers.references import DOCKER_HUB
+
 MAX_BYTES = 1024 * 1024
-DOCKER_HUB = "docker.io"
 _HUBS = {"index.docker.io", "registry-1.docker.io", DOCKER_HUB}
 
 

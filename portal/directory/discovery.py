@@ -21,11 +21,10 @@ from portal.directory.connections import (
     explain,
     open_link,
 )
+from portal.directory.groups import ACTIVE_DIRECTORY
 from portal.directory.mapping import texts
 
 Kind = Literal["openldap", "active-directory", "freeipa", "other"]
-ACTIVE_DIRECTORY = "1.2.840.113556.1.4.800"
-"""LDAP_CAP_ACTIVE_DIRECTORY_OID, among supportedCapabilities."""
 LOOK_AT = 400
 ROOT = (
     "namingContexts",

@@ -27,7 +27,7 @@ from portal.directory.mapping import (
 log = structlog.get_logger(__name__)
 
 ACTIVE_DIRECTORY = "1.2.840.113556.1.4.800"
-"""OID in the root entry's supportedCapabilities: Active Directory, which supports in_chain."""
+"""LDAP_CAP_ACTIVE_DIRECTORY_OID, among supportedCapabilities: it supports in_chain."""
 ENTRY_DN = "entryDN"  # RFC 5020
 AT_ONCE = 50
 """Maximum number of terms in one filter."""

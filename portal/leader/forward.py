@@ -9,12 +9,13 @@ import asyncio
 import hashlib
 import hmac
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, MutableMapping
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import suppress
 from typing import Any
 
 import aiohttp
 import structlog
+from starlette.types import ASGIApp, Receive, Scope, Send
 from yarl import URL
 
 from portal.config.settings import Settings
@@ -24,10 +25,6 @@ from spawner.tasks import end_all
 
 log = structlog.get_logger(__name__)
 
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Any]]
-Send = Callable[[Any], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
 Headers = list[tuple[bytes, bytes]]
 
 OWN = frozenset({"/healthz", "/readyz", "/metrics"})
@@ -50,7 +47,7 @@ NO_LEADER = "The portal is switching to another server. Try again in a moment."
 class LeaderForwardMiddleware:
     """The outermost middleware, for portals on PostgreSQL."""
 
-    def __init__(self, app: App, turns: LeaderElection, settings: Settings) -> None:
+    def __init__(self, app: ASGIApp, turns: LeaderElection, settings: Settings) -> None:
         self.app = app
         self.turns = turns
         secret = settings.internal_secret.encode()

@@ -24,6 +24,7 @@ from portal.models.base import (
 )
 from portal.models.benchmarks import BenchmarkRun
 from portal.models.jobs import (
+    JOBS_TABLE,
     BatchJob,
     Job,
     Session,
@@ -52,6 +53,7 @@ from portal.models.records import Announcement, AuditEvent, ImageImport, Mail, M
 
 __all__ = [
     "GROUP_NAME_LENGTH",
+    "JOBS_TABLE",
     "AccessToken",
     "AccountState",
     "Announcement",

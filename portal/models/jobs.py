@@ -87,6 +87,9 @@ class Job(Base):
     }
 
 
+JOBS_TABLE = Job.metadata.tables[Job.__tablename__]
+
+
 class Session(Job):
     """A JupyterLab server: a job in Slurm and a named server in JupyterHub.
 

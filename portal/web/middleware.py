@@ -3,13 +3,13 @@ check.
 """
 
 import re
-from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import RedirectResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from portal.config.settings import Settings
 from portal.errors import NotFound, OriginRefused, TooLarge, problem_response
@@ -19,11 +19,6 @@ from portal.web.bearer import has_bearer
 from portal.web.content_host import content_host, content_origin, wants_page
 from portal.web.request_origin import origin_allowed
 from spawner.request_id import HEADER
-
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Any]]
-Send = Callable[[Any], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 PAGE_POLICY = "; ".join(
     (
@@ -53,7 +48,7 @@ class RequestIds:
     The id is nginx's own, which replaces any other; the hub forwards the id of its own request.
     """
 
-    def __init__(self, app: App) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -75,7 +70,7 @@ class RequestIds:
 class SecurityHeaders:
     """Adds the security headers of our pages to every response that does not set its own."""
 
-    def __init__(self, app: App, settings: Settings) -> None:
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self.app = app
         secure = {"Strict-Transport-Security": "max-age=31536000"}
         self.headers = {**HEADERS, **(secure if settings.secure_cookies else {})}
@@ -110,7 +105,7 @@ class BodyLimit:
     )
 
     def __init__(
-        self, app: App, max_bytes: int, max_large_bytes: int, max_chunk_bytes: int
+        self, app: ASGIApp, max_bytes: int, max_large_bytes: int, max_chunk_bytes: int
     ) -> None:
         self.app = app
         self.max_bytes = max_bytes
@@ -153,7 +148,7 @@ class ContentHostsOnly:
 
     EXEMPT = ("/internal/", "/node/")
 
-    def __init__(self, app: App, settings: Settings) -> None:
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self.app = app
         self.settings = settings
 
@@ -184,7 +179,7 @@ class OriginCheck:
     TAKE_TOKENS = "/api/v1/"
     OWN_PAGES_ONLY = ("/api/v1/", "/tensorboard/")
 
-    def __init__(self, app: App, settings: Settings) -> None:
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self.app = app
         self.settings = settings
 

@@ -5,12 +5,11 @@ from collections.abc import Sequence
 from sqlalchemy import and_, or_, select
 
 from portal.context import AppContext
-from portal.models import BenchmarkRun, Job, User
+from portal.models import JOBS_TABLE, BenchmarkRun, User
 from portal.services import paging
 from portal.services.benchmarks.figures import ClusterFigure
 
 PAGE = 20
-_JOBS = Job.metadata.tables[Job.__tablename__]
 
 
 async def cluster(parts: AppContext) -> list[ClusterFigure]:
@@ -27,8 +26,8 @@ async def own(
     Raises InvalidInput for an invalid cursor.
     """
     query = select(BenchmarkRun).where(BenchmarkRun.user_id == user.id)
-    query = query.join(_JOBS, _JOBS.c.id == BenchmarkRun.job_id)
-    query = query.where(_JOBS.c.removed_at.is_(None))
+    query = query.join(JOBS_TABLE, JOBS_TABLE.c.id == BenchmarkRun.job_id)
+    query = query.where(JOBS_TABLE.c.removed_at.is_(None))
     if template is not None:
         query = query.where(BenchmarkRun.template == template)
     if cursor:

@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from portal.background.notifier import RECONCILE
 from portal.context import AppContext
 from portal.db import utcnow
-from portal.models import BatchJob, Job, JobState, User, Wanted
+from portal.models import JOBS_TABLE, BatchJob, JobState, User, Wanted
 from portal.services.audit import audit
 from portal.services.audit.audit import Action, By
 from portal.services.jobs import jobs, listing
@@ -29,7 +29,6 @@ AT_ONCE = 500
 MOST_COMPARED = 8
 READ_WITHIN_S = 4.0
 NOT_YOURS = "Job not found."
-_JOBS = Job.metadata.tables[Job.__tablename__]
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,7 @@ class _BulkOperation:
 
 
 def _build_cancel_values() -> Mapping[str, Any]:
-    asked = func.coalesce(_JOBS.c.stop_requested_at, utcnow())
+    asked = func.coalesce(JOBS_TABLE.c.stop_requested_at, utcnow())
     return {
         "wanted": Wanted.STOP, "state": JobState.STOPPING, "reason": None, "advice": None,
         "stop_requested_at": asked,
@@ -73,13 +72,13 @@ def _build_cancel_values() -> Mapping[str, Any]:
 
 _CANCEL = _BulkOperation(
     Action.JOB_CANCEL_MANY,
-    (_JOBS.c.state != JobState.ENDED) & (_JOBS.c.wanted != Wanted.STOP),
+    (JOBS_TABLE.c.state != JobState.ENDED) & (JOBS_TABLE.c.wanted != Wanted.STOP),
     _build_cancel_values,
     lambda row: jobs.has_ended(row.outcome) if row.state is JobState.ENDED else None,
 )
 _REMOVE = _BulkOperation(
     Action.JOB_REMOVE_MANY,
-    _JOBS.c.state == JobState.ENDED,
+    JOBS_TABLE.c.state == JobState.ENDED,
     lambda: {"removed_at": utcnow()},
     lambda row: jobs.NOT_ENDED if row.state is not JobState.ENDED else None,
 )
@@ -141,8 +140,10 @@ async def _check_ids(
     db: AsyncSession, user: User, ids: Sequence[str], operation: _BulkOperation
 ) -> tuple[list[str], list[RefusedJob]]:
     """Split these IDs into those that the operation applies to, and refusals for the others."""
-    columns = select(_JOBS.c.id, _JOBS.c.state, _JOBS.c.outcome)
-    query = columns.where(listing.to_condition(user, listing.JobSelection()), _JOBS.c.id.in_(ids))
+    columns = select(JOBS_TABLE.c.id, JOBS_TABLE.c.state, JOBS_TABLE.c.outcome)
+    query = columns.where(
+        listing.to_condition(user, listing.JobSelection()), JOBS_TABLE.c.id.in_(ids)
+    )
     rows = {row.id: row for row in await db.execute(query)}
     refusals = {
         key: operation.refusal(rows[key]) if key in rows else NOT_YOURS
@@ -158,9 +159,9 @@ async def _update_rows(
     """Update the rows and return their IDs; rows to which the operation no longer applies are not
     changed.
     """
-    statement = update(_JOBS).where(_JOBS.c.id.in_(list(ids)), operation.to)
-    values = {**operation.values(), "version": _JOBS.c.version + 1, "changed_at": utcnow()}
-    return list(await db.scalars(statement.values(values).returning(_JOBS.c.id)))
+    statement = update(JOBS_TABLE).where(JOBS_TABLE.c.id.in_(list(ids)), operation.to)
+    values = {**operation.values(), "version": JOBS_TABLE.c.version + 1, "changed_at": utcnow()}
+    return list(await db.scalars(statement.values(values).returning(JOBS_TABLE.c.id)))
 
 
 # --- comparing ----------------------------------------------------------------------------------

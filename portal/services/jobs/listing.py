@@ -15,13 +15,12 @@ from sqlalchemy import ColumnElement, Select, String, and_, cast, func, or_, sel
 
 from portal.context import AppContext
 from portal.errors import FieldError, invalid_input
-from portal.models import BatchJob, Job, JobKind, JobState, User
+from portal.models import JOBS_TABLE, BatchJob, JobKind, JobState, User
 from portal.services import paging
 from spawner.slurm.model import Outcome
 
 PAGE = 50
 WAITING = (JobState.SUBMITTING, JobState.QUEUED)
-_JOBS = Job.metadata.tables[Job.__tablename__]
 _BATCH = BatchJob.metadata.tables[BatchJob.__tablename__]
 
 Which = Literal["live", "waiting", "running", "ended", "all"]
@@ -80,27 +79,29 @@ def query_of(user: User, wanted: JobSelection) -> Select[BatchJob]:
 
 async def count(parts: AppContext, user: User, wanted: JobSelection) -> int:
     """Count the jobs that match a filter."""
-    query = select(func.count()).select_from(_JOBS).where(to_condition(user, wanted))
+    query = select(func.count()).select_from(JOBS_TABLE).where(to_condition(user, wanted))
     async with parts.db.session() as db:
         return (await db.scalar(query)) or 0
 
 
 def ids_of(user: User, wanted: JobSelection) -> Select[str]:
     """Build the query for the IDs of matching jobs, oldest first."""
-    columns = select(_JOBS.c.id).where(to_condition(user, wanted))
-    return columns.order_by(_JOBS.c.created_at, _JOBS.c.id)
+    columns = select(JOBS_TABLE.c.id).where(to_condition(user, wanted))
+    return columns.order_by(JOBS_TABLE.c.created_at, JOBS_TABLE.c.id)
 
 
 def to_condition(user: User, wanted: JobSelection) -> ColumnElement[bool]:
     """Return the condition for a user's jobs that match a filter."""
     own = and_(
-        _JOBS.c.user_id == user.id, _JOBS.c.kind == JobKind.JOB, _JOBS.c.removed_at.is_(None)
+        JOBS_TABLE.c.user_id == user.id,
+        JOBS_TABLE.c.kind == JobKind.JOB,
+        JOBS_TABLE.c.removed_at.is_(None),
     )
     return and_(own, *_build_state_conditions(wanted), *_build_search_conditions(user, wanted))
 
 
 def _build_state_conditions(wanted: JobSelection) -> list[ColumnElement[bool]]:
-    state = _JOBS.c.state
+    state = JOBS_TABLE.c.state
     conditions: dict[Which, list[ColumnElement[bool]]] = {
         "all": [],
         "live": [state != JobState.ENDED],
@@ -110,27 +111,27 @@ def _build_state_conditions(wanted: JobSelection) -> list[ColumnElement[bool]]:
     }
     if not wanted.outcomes:
         return conditions[wanted.state]
-    has_outcome = _JOBS.c.outcome.in_(wanted.outcomes)
+    has_outcome = JOBS_TABLE.c.outcome.in_(wanted.outcomes)
     return [*conditions[wanted.state], state == JobState.ENDED, has_outcome]
 
 
 def _build_search_conditions(user: User, wanted: JobSelection) -> list[ColumnElement[bool]]:
     found: list[ColumnElement[bool]] = []
     if wanted.q:
-        named = _JOBS.c.name.icontains(wanted.q, autoescape=True)
-        found.append(or_(named, cast(_JOBS.c.job_id, String) == wanted.q.strip()))
+        named = JOBS_TABLE.c.name.icontains(wanted.q, autoescape=True)
+        found.append(or_(named, cast(JOBS_TABLE.c.job_id, String) == wanted.q.strip()))
     if wanted.since is not None:
-        found.append(_JOBS.c.created_at >= wanted.since)
+        found.append(JOBS_TABLE.c.created_at >= wanted.since)
     if wanted.until is not None:
-        found.append(_JOBS.c.created_at < wanted.until)
+        found.append(JOBS_TABLE.c.created_at < wanted.until)
     own_ids = select(_BATCH.c.id).where(_BATCH.c.owner_id == user.id)
     if wanted.template is not None:
         same = (
             _BATCH.c.template == wanted.template if wanted.template else _BATCH.c.template.is_(None)
         )
-        found.append(_JOBS.c.id.in_(own_ids.where(same)))
+        found.append(JOBS_TABLE.c.id.in_(own_ids.where(same)))
     if wanted.external is not None:
-        found.append(_JOBS.c.id.in_(own_ids.where(_BATCH.c.external.is_(wanted.external))))
+        found.append(JOBS_TABLE.c.id.in_(own_ids.where(_BATCH.c.external.is_(wanted.external))))
     return found
 
 
@@ -139,16 +140,16 @@ def ordered(query: Select[BatchJob], order: JobOrder) -> Select[BatchJob]:
     if order is JobOrder.ENDED:
         query = query.where(BatchJob.ended_at.is_not(None))
     column, down = _COLUMNS[order], order not in {JobOrder.OLDEST, JobOrder.NAME}
-    keys = (column, _JOBS.c.id)
+    keys = (column, JOBS_TABLE.c.id)
     return query.order_by(*(key.desc() if down else key.asc() for key in keys))
 
 
 _COLUMNS = {
-    JobOrder.NEWEST: _JOBS.c.created_at,
-    JobOrder.OLDEST: _JOBS.c.created_at,
-    JobOrder.NAME: _JOBS.c.name,
-    JobOrder.NAME_DOWN: _JOBS.c.name,
-    JobOrder.ENDED: _JOBS.c.ended_at,
+    JobOrder.NEWEST: JOBS_TABLE.c.created_at,
+    JobOrder.OLDEST: JOBS_TABLE.c.created_at,
+    JobOrder.NAME: JOBS_TABLE.c.name,
+    JobOrder.NAME_DOWN: JOBS_TABLE.c.name,
+    JobOrder.ENDED: JOBS_TABLE.c.ended_at,
 }
 
 
@@ -157,7 +158,7 @@ def _build_after_condition(order: JobOrder, text: str) -> ColumnElement[bool]:
     index.
     """
     value, row_id = _parse_cursor(order, text)
-    column, key = _COLUMNS[order], _JOBS.c.id
+    column, key = _COLUMNS[order], JOBS_TABLE.c.id
     if order in {JobOrder.OLDEST, JobOrder.NAME}:
         return and_(column >= value, or_(column > value, key > row_id))
     return and_(column <= value, or_(column < value, key < row_id))

@@ -13,7 +13,7 @@ from sqlalchemy import Select, func, select
 
 from portal.context import AppContext
 from portal.db import utcnow
-from portal.models import BatchJob, Job, JobKind, JobState, User
+from portal.models import JOBS_TABLE, BatchJob, JobKind, JobState, User
 from portal.services.jobs import prepare
 from portal.services.jobs.sizing_rules import Asked, Run, Sizing, sizing
 from portal.services.slurm import launch
@@ -24,7 +24,6 @@ NEWEST = 1000  # of a user's jobs: older ones are not read, however many there a
 AT_ONCE = 200  # rows of `batch_jobs` are long, and usually the first few suffice
 SINCE = timedelta(days=90)
 USABLE_OUTCOMES = (Outcome.COMPLETED, Outcome.OUT_OF_MEMORY, Outcome.TIMEOUT)
-_JOBS = Job.metadata.tables[Job.__tablename__]
 
 
 @dataclass(frozen=True)
@@ -88,13 +87,13 @@ def _build_newest_ids_query(user: User, kind: SimilarJobs) -> Select[str]:
     first; includes jobs that were removed from the list.
     """
     newest = (
-        select(_JOBS)
+        select(JOBS_TABLE)
         .where(
-            _JOBS.c.user_id == user.id,
-            _JOBS.c.kind == JobKind.JOB,
-            _JOBS.c.created_at > utcnow() - SINCE,
+            JOBS_TABLE.c.user_id == user.id,
+            JOBS_TABLE.c.kind == JobKind.JOB,
+            JOBS_TABLE.c.created_at > utcnow() - SINCE,
         )
-        .order_by(_JOBS.c.created_at.desc())
+        .order_by(JOBS_TABLE.c.created_at.desc())
         .limit(NEWEST)
     ).subquery()
     query = (

@@ -38,6 +38,8 @@ from spawner.slurm.parse_accounting import ClusterFacts, Place
 log = structlog.get_logger(__name__)
 
 LOOK_S = 40.0
+SETTLE_S = 12.0
+"""A change is answered once Slurm has it, or after this many seconds."""
 TROUBLED_S = 10.0
 TOGETHER_S = 0.3  # changes within this time share a round
 USERS_IN_A_LINE = 100
@@ -108,7 +110,7 @@ class SlurmLimits:
                 pause_s = LOOK_S if self.trouble is None else TROUBLED_S
                 news = bool(self._waiting) or await listener.wait(pause_s)
 
-    async def settle(self, timeout_s: float) -> bool:
+    async def settle(self, timeout_s: float = SETTLE_S) -> bool:
         """Request a round that begins after this call. Return whether it ended in time."""
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(done)

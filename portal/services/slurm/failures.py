@@ -1,7 +1,6 @@
 """Causes of job failures, found at the end of the jobs' logs, which are read as their owners."""
 
 import asyncio
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -15,6 +14,7 @@ from portal.models import BatchJob
 from portal.services.catalog.available import availability
 from portal.services.slurm import job_logs
 from portal.services.slurm.logs import LogPlace
+from spawner.containers.image_packages import normal
 from spawner.errors import SpawnerError
 from spawner.slurm.log_reasons import TAIL_BYTES, LogFacts, explain_log
 from spawner.slurm.reasons import Explanation
@@ -27,7 +27,6 @@ TIMEOUT_S = 20.0
 this.
 """
 OFFERS = 3
-_SEPARATORS = re.compile(r"[-_.]+")
 
 
 @dataclass(frozen=True)
@@ -117,16 +116,12 @@ def _remove_duplicates(*paths: str) -> list[str]:
 
 def _find_environments_with(parts: AppContext, own: str | None, package: str) -> list[str]:
     """Return the titles of available environments that have a package."""
-    wanted = _normalize(package)
+    wanted = normal(package)
     having = (
         environment.title
         for environment in parts.catalog.environments.values()
         if environment.name != own
-        and wanted in map(_normalize, environment.packages)
+        and wanted in map(normal, environment.packages)
         and availability(parts, environment)[0]
     )
     return list(islice(having, OFFERS))
-
-
-def _normalize(name: str) -> str:
-    return _SEPARATORS.sub("-", name).lower()
