@@ -23,7 +23,7 @@ from portal.node_ca import NodeCaError, open_ca
 
 LOCK = "portal.lock"
 FIRST_FD = 3  # the first file descriptor that systemd passes
-BROKEN_OFF = "Restore the backup made before the upgrade: docs/operation.md says how."
+BROKEN_OFF = "Restore the backup made before the upgrade, as described in docs/operation.md."
 
 
 class StartRefused(Exception):
@@ -37,14 +37,14 @@ class StartRefused(Exception):
 def running(settings: Settings) -> Iterator[None]:
     """Hold the lock of a running portal."""
     lock = settings.state_dir / LOCK
-    busy = "The state is being restored or migrated; try later."
+    busy = "The state is being restored or migrated; try again later."
     with ExitStack() as stack:
         stack.enter_context(_hold_lock(lock, _state_dir_error(settings), fcntl.LOCK_SH, busy))
         if database := sqlite_file(settings.database):
             lock = database.with_name(f"{database.name}.lock")
             busy = (
-                f"A portal is running on {database} already, and SQLite is for one: end that one, "
-                "or let both use PostgreSQL, as docs/operation.md says."
+                f"A portal is already running on {database}, and SQLite supports only one: stop "
+                "that portal, or use PostgreSQL for both, as described in docs/operation.md."
             )
             no_file = f"The database {place(settings.database)} can't be opened"
             stack.enter_context(_hold_lock(lock, no_file, fcntl.LOCK_EX, busy))
@@ -77,7 +77,7 @@ def _hold_lock(file: Path, no_file: str, how: int, busy: str) -> Iterator[None]:
             # Root may run a restore; the portal's account must be able to lock the file afterwards.
             # a hard link could be another name of a file of root's
             if os.fstat(lock).st_nlink != 1:
-                raise StartRefused(f"{no_file}: {file} has other names; remove it.")
+                raise StartRefused(f"{no_file}: {file} has other hard links; remove it.")
             os.fchown(lock, owner.st_uid, owner.st_gid)
         try:
             fcntl.flock(lock, how | fcntl.LOCK_NB)
@@ -122,7 +122,9 @@ def _find_systemd_socket() -> int | None:
     for name in ("LISTEN_PID", "LISTEN_FDNAMES"):  # for this process, not for its children
         os.environ.pop(name, None)
     if (count := os.environ.pop("LISTEN_FDS", "")) != "1":
-        raise StartRefused(f"systemd hands over {count or 'no'} sockets: portal.socket has one.")
+        raise StartRefused(
+            f"systemd passed {count or 'no'} sockets: portal.socket must have exactly one."
+        )
     return FIRST_FD
 
 
@@ -134,12 +136,12 @@ def _open_passed_socket(settings: Settings, fd: int) -> socket.socket:
         address = found.getsockname()
         listens = found.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
     except OSError as error:
-        raise StartRefused(f"No socket was handed over as {fd}: {error.strerror}.") from error
+        raise StartRefused(f"No socket was passed as {fd}: {error.strerror}.") from error
     if not listens or not isinstance(address, tuple) or address[1] != settings.listen_port:
         found.close()
         raise StartRefused(
-            f"The socket that was handed over as {fd} doesn't listen on port "
-            f"{settings.listen_port}, the portal's listen_port."
+            f"The socket passed as {fd} doesn't listen on port {settings.listen_port}, the "
+            "portal's listen_port."
         )
     return found
 
@@ -152,7 +154,7 @@ def prepare_node_ca(settings: Settings) -> None:
     try:
         open_ca(settings)
     except NodeCaError as error:
-        raise StartRefused(f"{error}. Look at node_ca_key_file and state_dir.") from error
+        raise StartRefused(f"{error}. Check node_ca_key_file and state_dir.") from error
 
 
 # --- the database ---------------------------------------------------------------------------------
@@ -193,8 +195,8 @@ async def load_schema(database: Database) -> Schema:
             return await connection.run_sync(revisions.read_schema)
     except (SQLAlchemyError, OSError) as error:
         raise StartRefused(
-            f"The database {place(database.url)} doesn't answer: {in_short(error)}. "
-            "Look at database_url and state_dir, and whether its server runs."
+            f"The database {place(database.url)} doesn't answer: {in_short(error)}. Check "
+            "database_url and state_dir, and that the database server runs."
         ) from error
 
 
@@ -203,8 +205,8 @@ def refuse_unusable(url: str, schema: Schema) -> None:
     where = f"The database {place(url)}"
     if schema.revision is None and schema.tables - {VERSION_TABLE}:
         raise StartRefused(
-            f"{where} has tables but says no revision: it isn't the portal's, or a migration was "
-            f"broken off. {BROKEN_OFF}"
+            f"{where} has tables but no schema revision: it isn't the portal's, or a migration "
+            f"was interrupted. {BROKEN_OFF}"
         )
     if schema.revision is not None and schema.revision not in revisions.list_revisions():
         raise StartRefused(
@@ -215,8 +217,8 @@ def refuse_unusable(url: str, schema: Schema) -> None:
     if schema.missing:
         names = ", ".join(schema.missing[:5])
         raise StartRefused(
-            f"{where} says that it is at revision {schema.revision}, but lacks {names}: a "
-            f"migration was broken off. {BROKEN_OFF}"
+            f"{where} is marked as revision {schema.revision}, but lacks {names}: a migration was "
+            f"interrupted. {BROKEN_OFF}"
         )
 
 
@@ -226,8 +228,8 @@ async def migrate(database: Database, schema: Schema) -> None:
         await database.migrate()
     except (SQLAlchemyError, CommandError, OSError) as error:
         raise StartRefused(
-            f"The database {place(database.url)} can't be brought from revision "
-            f"{_format_revision(schema.revision)} to {revisions.head()}, and was left as it is: "
+            f"The database {place(database.url)} can't be migrated from revision "
+            f"{_format_revision(schema.revision)} to {revisions.head()}, and was left unchanged: "
             f"{in_short(error)}. {BROKEN_OFF}"
         ) from error
 

@@ -121,7 +121,6 @@ NOT_SAID = frozenset(
         "launcher.conf must be root's, and writable by root alone",
         "launcher.conf must hold exactly {0}",
         "login: {0}",
-        "look at {0}",
         "no certificate now: {0}",
         "no file is open",
         "no such operation",
@@ -151,6 +150,7 @@ PIECES = frozenset(
         "Association",
         "CPUs",
         "GPUs",
+        "Responding.",
         "licences",
         "line {0}",
         "memory",
@@ -184,7 +184,7 @@ EXTRA = (
         for m in ("", "s")
     ),
     # portal.health.clocks.ADVICE
-    "Let both keep time by the same server: chrony, or systemd-timesyncd.",
+    "Synchronize both clocks with the same time server, using chrony or systemd-timesyncd.",
     # the system's messages about a file or a connection, and Slurm's about a node
     "Connection refused",
     "Connection timed out",

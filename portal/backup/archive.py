@@ -105,7 +105,7 @@ def write(file: Path, manifest: Manifest, sources: dict[str, Path | bytes], fold
     try:
         file.hardlink_to(partial)
     except FileExistsError as error:
-        raise BackupError(f"{file} is there already: name a new file.") from error
+        raise BackupError(f"{file} already exists: choose a new file name.") from error
 
 
 def _add_member(tar: tarfile.TarFile, name: str, source: Path | bytes) -> None:
@@ -137,13 +137,15 @@ def read(file: Path) -> tuple[Manifest, dict[str, bytes]]:
             member = wanted.pop(entry.name, None)
             data = tar.extractfile(entry) if member else None
             if member is None or data is None:
-                raise BackupError(f"{file} holds {entry.name[:100]}, which its manifest doesn't.")
+                raise BackupError(
+                    f"{file} contains {entry.name[:100]}, which is not in its manifest."
+                )
             keep = io.BytesIO() if member.name != DATABASE else None
             _verify(file, member, data, keep)
             if keep is not None:
                 small[member.name] = keep.getvalue()
     if wanted:
-        raise BackupError(f"{file} is damaged: {', '.join(sorted(wanted))} is missing in it.")
+        raise BackupError(f"{file} is damaged: {', '.join(sorted(wanted))} is missing.")
     return manifest, small
 
 
@@ -151,7 +153,7 @@ def take_database(file: Path, manifest: Manifest, out: IO[bytes]) -> None:
     """Copy the database out of the backup, and verify it again."""
     member = manifest.member(DATABASE)
     if member is None:
-        raise BackupError(f"{file} holds no database.")
+        raise BackupError(f"{file} does not contain a database.")
     with _open_backup(file) as tar:
         for entry in tar:
             if entry.name == DATABASE and (data := tar.extractfile(entry)) is not None:
@@ -168,20 +170,22 @@ def _open_backup(file: Path) -> Iterator[tarfile.TarFile]:
     try:
         data = file.open("rb")
     except FileNotFoundError as error:
-        raise BackupError(f"There is no file {file}.") from error
+        raise BackupError(f"The file {file} does not exist.") from error
     except OSError as error:
         raise BackupError(f"{file} can't be read: {error.strerror}.") from error
     try:
         with data, tarfile.open(fileobj=data, mode="r|gz") as tar:
             yield tar
     except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise BackupError(f"{file} is no backup of the portal, or is damaged: {error}.") from error
+        raise BackupError(
+            f"{file} is not a backup of the portal, or is damaged: {error}."
+        ) from error
 
 
 def _read_manifest(file: Path, tar: tarfile.TarFile, entry: tarfile.TarInfo | None) -> Manifest:
     data = tar.extractfile(entry) if entry is not None and entry.name == MANIFEST else None
     if data is None:
-        raise BackupError(f"{file} is no backup of the portal: its manifest is missing.")
+        raise BackupError(f"{file} is not a backup of the portal: its manifest is missing.")
     try:
         return Manifest.model_validate_json(data.read(MAX_SMALL))
     except ValidationError as error:
@@ -198,4 +202,4 @@ def _verify(file: Path, member: ArchiveMember, data: IO[bytes], out: IO[bytes] |
                 raise BackupError(f"{file} is damaged: {member.name} is too large.")
             out.write(chunk)
     if (size, found.hexdigest()) != (member.size, member.sha256):
-        raise BackupError(f"{file} is damaged: {member.name} isn't what its manifest says.")
+        raise BackupError(f"{file} is damaged: {member.name} does not match the manifest.")

@@ -42,10 +42,10 @@ SECRET_FILES = (
 )
 BY_TIME = re.compile(r"portal-\d{4}-\d\d-\d\dT\d{6}Z")
 LEFT_OUT = (
-    "people, groups and passwords: the directory keeps them",
-    "jobs and accounting: Slurm keeps them; what runs meanwhile is found again",
+    "users, groups and passwords: they are in the directory",
+    "jobs and accounting: they are in Slurm; running jobs are found again",
     "home directories, with the logs of sessions and jobs",
-    "JupyterHub's own state, which it makes again, and nginx's certificates",
+    "JupyterHub's own state, which it recreates, and nginx's certificates",
 )
 
 
@@ -64,14 +64,14 @@ def left_out(settings: Settings) -> list[str]:
         excluded.append(f"the site's environments and templates in {settings.catalog_dir}")
     files = [settings.ldap_ca_file, settings.smtp_ca_file, settings.node_table_file]
     named = [str(file) for file in files if file]
-    return [*excluded, f"files that the settings name: {', '.join(named)}"] if named else excluded
+    return [*excluded, f"files named in the settings: {', '.join(named)}"] if named else excluded
 
 
 def backup(settings: Settings, config: Path | None, file: Path) -> Manifest:
     """Write a backup to a new file. Raises BackupError."""
     file = file.absolute()
     if file.exists():
-        raise BackupError(f"{file} is there already: name a new file.")
+        raise BackupError(f"{file} already exists: choose a new file name.")
     with workshop(file.parent) as folder:
         copy = folder / DATABASE
         kind = sqlite_file(settings.database)
@@ -128,7 +128,9 @@ def _read_small_files(settings: Settings, config: Path | None) -> dict[str, tupl
         except OSError as error:
             raise BackupError(f"{place} can't be read: {error.strerror}.") from error
         if len(data) > MAX_SMALL:
-            raise BackupError(f"{place} is larger than 1 MiB: no secret, no settings file.")
+            raise BackupError(
+                f"{place} is larger than 1 MiB, so it is not a secret or a settings file."
+            )
         found[name] = (place, data)
     return found
 

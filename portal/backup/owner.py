@@ -52,7 +52,7 @@ def refuse_others_word(file: Path, kind: str, advice: str) -> None:
     for step, status in _iterate_steps(file):
         writer = _account_name(status.st_uid) if status.st_uid != ROOT else None
         if writer is None and _is_writable_by_others(status):
-            writer = "others than root"
+            writer = "users other than root"
         if writer is not None:
             raise BackupError(
                 f"{step} can be written by {writer}, so root can't trust {kind}: {advice}"
@@ -116,14 +116,14 @@ def _find_owner(folder: Path) -> int:
     for step, status in _iterate_steps(folder):
         if status.st_uid not in (ROOT, owner) and owner != ROOT:
             raise BackupError(
-                f"{step} is {_account_name(status.st_uid)}'s and lies in what is"
-                f" {_account_name(owner)}'s: root doesn't restore there. Run this as the portal's"
-                " account."
+                f"{step} is owned by {_account_name(status.st_uid)} in a folder of "
+                f"{_account_name(owner)}: root doesn't restore there. Run this as the portal's "
+                "account."
             )
         if status.st_uid == ROOT and _is_writable_by_others(status):
             raise BackupError(
-                f"{step} is root's, and others can write there: root doesn't restore there."
-                f" Run: chmod go-w {step}"
+                f"{step} is owned by root, but other users can write to it: root doesn't restore "
+                f"there. Run: chmod go-w {step}"
             )
         owner = status.st_uid or owner
     return owner
@@ -146,7 +146,7 @@ def _iterate_steps(path: Path) -> Iterator[tuple[Path, os.stat_result]]:
         except FileNotFoundError:
             return
         except OSError as error:
-            raise BackupError(f"{step} can't be looked at: {error.strerror}.") from error
+            raise BackupError(f"{step} can't be accessed: {error.strerror}.") from error
         yield step, status
         if not stat.S_ISLNK(status.st_mode):
             here = step
@@ -154,7 +154,7 @@ def _iterate_steps(path: Path) -> Iterator[tuple[Path, os.stat_result]]:
         to = step.readlink()
         here = Path("/") if to.is_absolute() else here
         ahead = [*to.parts[to.is_absolute() :], *ahead]
-    raise BackupError(f"{path} can't be looked at: its links go round in a circle.")
+    raise BackupError(f"{path} can't be accessed: its symbolic links form a loop.")
 
 
 def _is_writable_by_others(status: os.stat_result) -> bool:

@@ -81,7 +81,7 @@ class PostgresServer:
             raise BackupError(f"The database {place(self.url)} is empty: start the portal once.")
         found = self._query(REVISION)
         if not found:
-            raise BackupError(f"The database {place(self.url)} says no revision of its schema.")
+            raise BackupError(f"The database {place(self.url)} has no schema revision.")
         return found
 
     def is_empty(self) -> bool:
@@ -141,7 +141,9 @@ class PostgresServer:
             known["HOME"] = home
         for option, value in url.query.items():
             if option not in OPTIONS or not isinstance(value, str):
-                raise BackupError(f"database_url says {option}, which pg_dump can't be told.")
+                raise BackupError(
+                    f"database_url has the option {option}, which pg_dump does not support."
+                )
             known[OPTIONS[option]] = value
         with tempfile.TemporaryDirectory(prefix="portal-") as folder:
             if url.password:

@@ -39,11 +39,11 @@ from portal.models import HalfLogin, ImageImport, ImportState, WebSession
 
 COPY = "portal.db"
 UNTRUSTED_FILE = (
-    "run this as the portal's account; or, if you know that nobody has changed it, copy it with"
-    " `install -m 600 {file} /root/` and restore the copy."
+    "run this as the portal's account; or, if you are sure that it was not changed, copy it with "
+    "`install -m 600 {file} /root/` and restore the copy."
 )
 UNTRUSTED_CONFIG = (
-    "let root alone write it and what it lies in, or run this as the portal's account."
+    "make it and its parent folders writable only by root, or run this as the portal's account."
 )
 
 
@@ -70,8 +70,9 @@ def restore(config: Path, file: Path, *, replace: bool) -> Restored:
     manifest, small = read(file)
     if manifest.revision not in revisions.list_revisions():
         raise BackupError(
-            f"{file} has schema {manifest.revision}, made by portal {manifest.portal}; this portal "
-            f"({__version__}) knows {revisions.head()} and older: restore with the newer one."
+            f"{file} has schema {manifest.revision}, created by portal {manifest.portal}; this "
+            f"portal ({__version__}) supports {revisions.head()} and older: restore with the "
+            "newer portal."
         )
     done = Restored(manifest)
     with ExitStack() as stack:
@@ -107,7 +108,9 @@ def _restore_settings(
         if saved not in (None, held):
             done.kept.append(f"{config}, which differs from the backup's")
     elif saved is None or member is None:
-        raise BackupError(f"There are no settings: neither {config} nor any in the backup.")
+        raise BackupError(
+            f"There are no settings: {config} does not exist, and the backup contains none."
+        )
     else:
         _write_file(config, saved, member, done)
         made.append(config)
@@ -127,10 +130,10 @@ def _check_database(settings: Settings, manifest: Manifest, *, replace: bool) ->
         raise BackupError(f"The backup is of {manifest.database}, but database_url is {kind}.")
     server = PostgresServer(settings.database)
     if file is None and server.others():
-        raise BackupError(f"Somebody is connected to {where}: stop every portal that uses it.")
+        raise BackupError(f"There are open connections to {where}: stop every portal that uses it.")
     empty = sqlite.is_empty(file) if file else server.is_empty()
     if not empty and not replace:
-        raise BackupError(f"There is a database already, {where}: --replace puts it away.")
+        raise BackupError(f"The database {where} already exists: use --replace to move it aside.")
 
 
 def _plan_secrets(
@@ -149,12 +152,14 @@ def _plan_secrets(
         name = member.name.removeprefix(SECRETS)
         place = places.get(name)
         if place is None:
-            done.kept.append(f"{name} in the backup alone, for the settings name no such file")
+            done.kept.append(f"{name} only in the backup, because the settings name no such file")
             continue
         data = small[member.name]
         held = _read_file(place)
         if held not in (None, data) and not replace:
-            raise BackupError(f"{name} {place} holds another secret: --replace replaces it.")
+            raise BackupError(
+                f"{name} {place} contains a different secret: use --replace to replace it."
+            )
         if held != data:
             wanted.append((member, place, data))
     return wanted
@@ -187,7 +192,7 @@ def _write_file(place: Path, data: bytes, member: ArchiveMember, done: Restored)
                         _change_owner(out.fileno(), place, member)
             temporary.replace(place)
     except OSError as error:
-        sentence = f"{place} can't be written: {error.strerror}; root can run this."
+        sentence = f"{place} can't be written: {error.strerror}. Run this as root."
         raise BackupError(sentence) from error
     done.written.append(place)
 
@@ -200,8 +205,8 @@ def _change_owner(handle: int, place: Path, member: ArchiveMember) -> None:
         owner, group = pwd.getpwnam(member.owner).pw_uid, grp.getgrnam(member.group).gr_gid
     except KeyError as error:
         raise BackupError(
-            f"{place} belonged to {member.owner}:{member.group}, which this machine doesn't know: "
-            "make that account first."
+            f"{place} belonged to {member.owner}:{member.group}, which does not exist on this "
+            "machine: create that account first."
         ) from error
     os.fchown(handle, owner, group)
 

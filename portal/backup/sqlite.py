@@ -15,7 +15,7 @@ SIDES = ("-wal", "-shm", "-journal")
 def dump(database: Path, to: Path) -> str:
     """Copy the database; return its schema's revision."""
     if not database.is_file():
-        raise BackupError(f"There is no database {database} yet: start the portal once.")
+        raise BackupError(f"The database {database} does not exist yet: start the portal once.")
     os.close(os.open(to, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
     try:
         with closing(sqlite3.connect(database)) as source, closing(sqlite3.connect(to)) as copy:
@@ -41,7 +41,7 @@ def _check_integrity(copy: sqlite3.Connection, file: Path) -> str:
         raise BackupError(f"The database {file} is damaged: {found}.")
     row = copy.execute(f"SELECT version_num FROM {VERSION_TABLE}").fetchone()  # noqa: S608
     if row is None:
-        raise BackupError(f"The database {file} says no revision of its schema.")
+        raise BackupError(f"The database {file} has no schema revision.")
     return str(row[0])
 
 

@@ -35,8 +35,9 @@ from spawner.errors import SlurmError
 OPERATORS = {"Operator", "Administrator"}
 OPERATOR_ADVICE = "Run: sacctmgr modify user {account} set AdminLevel=Operator"
 SLURM_ADVICE = (
-    "Look at slurm_bin_dir and slurm_conf, whether slurmctld runs (scontrol ping), whether munged"
-    " runs here with the cluster's munge.key, and whether the clocks agree."
+    "Check slurm_bin_dir and slurm_conf, that slurmctld is running (scontrol ping), that munged "
+    "is running on this machine with the cluster's munge.key, and that the clocks are "
+    "synchronized."
 )
 SUDO_S = 10.0
 FAKE_NAME = "portal-check"
@@ -109,7 +110,7 @@ def account(settings: Settings) -> CheckResult:
     try:
         owner = settings.state_dir.stat().st_uid
     except OSError as error:
-        advice = "Make it, and let the portal's account own it."
+        advice = "Create it, owned by the portal's account."
         return CheckResult("account", f"state_dir {settings.state_dir}: {error.strerror}", advice)
     if owner == os.geteuid():
         return CheckResult("account")
@@ -117,7 +118,7 @@ def account(settings: Settings) -> CheckResult:
         name = pwd.getpwuid(owner).pw_name
     except KeyError:
         name = str(owner)
-    problem = f"this runs as {me}, and state_dir belongs to {name}"
+    problem = f"this command runs as {me}, but state_dir belongs to {name}"
     return CheckResult("account", problem, f"Run: sudo -u {name} PORTAL_CONFIG=… portal check")
 
 
@@ -137,8 +138,8 @@ async def _check_schema(settings: Settings) -> CheckResult:
     if file is not None and not file.exists():
         # Not created here: this check may run as an account other than the portal's.
         ready = os.access(file.parent, os.W_OK)
-        problem = None if ready else f"{file.parent} is no folder that can be written to"
-        return CheckResult("database", problem, "Look at state_dir.")
+        problem = None if ready else f"{file.parent} is not a writable folder"
+        return CheckResult("database", problem, "Check state_dir.")
     try:
         database = startup.open_database(settings)
         try:
@@ -147,10 +148,10 @@ async def _check_schema(settings: Settings) -> CheckResult:
         finally:
             await database.close()
     except startup.StartRefused as error:
-        return CheckResult("database", str(error), "The start is refused until then.")
+        return CheckResult("database", str(error), "The portal does not start until this is fixed.")
     if schema.revision == revisions.head() or settings.migrates_at_start:
         return CheckResult("database")
-    problem = f"it is at revision {schema.revision or 'none'}, this portal needs {revisions.head()}"
+    problem = f"it is at revision {schema.revision or 'none'}; this portal needs {revisions.head()}"
     return CheckResult("database", problem, "Back it up, then run: portal migrate")
 
 
@@ -159,10 +160,12 @@ def directory_advice(cause: str | None) -> str:
     if cause is None:
         return ""
     if "certificate" in cause:
-        return "Let ldap_ca_file name the CA, and ldap_urls the name in the server's certificate."
+        return (
+            "Set ldap_ca_file to the CA, and use the name in the server's certificate in ldap_urls."
+        )
     if "own account" in cause:
-        return "Look at ldap_bind_dn and ldap_bind_password_file."
-    return "Look at ldap_urls and ldap_start_tls, and whether the server runs."
+        return "Check ldap_bind_dn and ldap_bind_password_file."
+    return "Check ldap_urls and ldap_start_tls, and that the server is running."
 
 
 async def _check_slurm(slurm: Inspector) -> list[CheckResult]:
@@ -176,7 +179,7 @@ async def _check_slurm(slurm: Inspector) -> list[CheckResult]:
     try:
         level = await slurm.admin_level(account)
     except SlurmError as error:
-        advice = "Look whether slurmdbd and its database run, with: sacctmgr show cluster"
+        advice = "Check that slurmdbd and its database are running: sacctmgr show cluster"
         if "accounting_storage/none" in config:
             advice = "The portal needs slurmdbd: set AccountingStorageType in slurm.conf."
         return [*found, CheckResult("slurm accounting", _to_text(error), advice)]
@@ -197,8 +200,12 @@ def operator(account: str, level: str, config: str) -> CheckResult:
     if level in OPERATORS:
         return CheckResult(what)
     hidden = "jobs" in private_data(config)
-    does = "hides other users' jobs from it, and it" if hidden else "lets it see jobs but"
-    problem = f"{account} is no Slurm operator: Slurm {does} can't end or extend them"
+    does = (
+        "hides other users' jobs from it, and the portal"
+        if hidden
+        else "shows it all jobs, but the portal"
+    )
+    problem = f"{account} is not a Slurm operator: Slurm {does} can't end or extend them"
     return CheckResult(what, problem, OPERATOR_ADVICE.format(account=account))
 
 
@@ -206,7 +213,8 @@ def comments(config: str) -> CheckResult:
     if keeps_comments(config):
         return CheckResult("comments in accounting")
     problem = (
-        "Slurm's accounting keeps no comments, so the portal may lose jobs that end in a restart"
+        "Slurm's accounting does not store comments, so the portal may lose track of jobs "
+        "that end during a restart"
     )
     advice = "Add job_comment to AccountingStoreFlags in slurm.conf, then run: scontrol reconfigure"
     return CheckResult("comments in accounting", problem, advice)
@@ -217,11 +225,11 @@ def authority(settings: Settings) -> CheckResult:
 
     One that does not exist yet is created at the portal's start.
     """
-    what = "authority for nodes"
+    what = "certificate authority for nodes"
     try:
         end = expiry(settings)
     except (NodeCaError, OSError) as error:
-        return CheckResult(what, str(error), "Look at node_ca_key_file.")
+        return CheckResult(what, str(error), "Check node_ca_key_file.")
     if end is None or not is_soon(end, utcnow()):
         return CheckResult(what)
     return CheckResult(what, f"it expires on {end:%Y-%m-%d}", NODE_CA_ADVICE)
@@ -230,16 +238,19 @@ def authority(settings: Settings) -> CheckResult:
 def launcher(settings: Settings) -> CheckResult:
     """Check that the launcher and sudo are installed correctly."""
     path = settings.launcher_path
-    advice = "Install the launcher as docs/install.md says: owned by root, writable by root alone."
+    advice = (
+        "Install the launcher as described in docs/install.md: owned by root and writable "
+        "only by root."
+    )
     try:
         status = path.stat()
     except OSError as error:
         return CheckResult("launcher", f"{path}: {error.strerror}", advice)
     if status.st_uid != 0 or status.st_mode & 0o022 or not os.access(path, os.X_OK):
-        problem = f"{path} must be root's, executable, and writable by nobody else"
+        problem = f"{path} must be executable, owned by root and writable only by root"
         return CheckResult("launcher", problem, advice)
     if not os.access(settings.sudo_path, os.X_OK):
-        return CheckResult("launcher", f"{settings.sudo_path} can't be run", "Look at sudo_path.")
+        return CheckResult("launcher", f"{settings.sudo_path} can't be run", "Check sudo_path.")
     return CheckResult("launcher")
 
 
@@ -268,10 +279,12 @@ def _check_sudo(settings: Settings) -> CheckResult:
             process.kill()
             process.communicate()
         why = f"it didn't answer within {SUDO_S:g} s"
-        return CheckResult("sudo", why, "Look whether sudo asks a directory that doesn't answer.")
+        return CheckResult(
+            "sudo", why, "Check whether sudo queries a directory that is not responding."
+        )
     if process.returncode != 0:
         output = " ".join(err.split())[:300]
-        return CheckResult("sudo", f"it permits this account nothing: {output}", advice)
+        return CheckResult("sudo", f"it permits no commands for this account: {output}", advice)
     allowed = [line for line in out.splitlines() if "NOPASSWD" in line]
     # sudo does not wrap within a word, and lists a command by its path.
     if any(str(settings.launcher_path) in line.split() for line in allowed):
@@ -284,7 +297,7 @@ def _check_catalog(settings: Settings) -> list[CheckResult]:
     try:
         catalog = LiveCatalog(places(settings))
     except CatalogError as error:
-        return [CheckResult("catalog", str(error), "Look at catalog_dir.")]
+        return [CheckResult("catalog", str(error), "Check catalog_dir.")]
     findings = [CheckResult("catalog", text, "Correct the file.") for text in catalog.problems]
     reasons = {one.name: availability(one)[1] for one in catalog.environments.values()}
     for environment in catalog.environments.values():
@@ -313,16 +326,16 @@ def _environment_advice(environment: Environment) -> str:
         case Container(image):
             return f"Build or copy it to {image}."
         case Modules():
-            return "Let modules_init name the file that makes `module` known to bash."
+            return "Set modules_init to the file that defines `module` in bash."
         case Virtualenv(prefix):
-            return f"Make {prefix}, readable by everybody, or correct `prefix`."
+            return f"Create {prefix}, readable by all users, or correct `prefix`."
 
 
 def node_table(file: Path) -> CheckResult:
     """Check the operator's table of nodes; each unusable line is a problem."""
     problems = [f"{file}: {problem}" for problem in read_node_table(file).problems]
     return CheckResult(
-        "node table", "\n".join(problems) or None, "Correct node_table_file's lines."
+        "node table", "\n".join(problems) or None, "Correct the lines in node_table_file."
     )
 
 
@@ -343,11 +356,11 @@ def _folder_problem(folder: Path) -> tuple[str, str] | None:
     try:
         mode = stat.S_IMODE(folder.stat().st_mode)
     except OSError as error:
-        return f"{folder}: {error.strerror}", "Make it, or correct image_import_dir."
+        return f"{folder}: {error.strerror}", "Create it, or correct image_import_dir."
     if not os.access(folder, os.W_OK | os.X_OK):
-        return f"{folder} can't be written to", "Let the portal's account own it."
+        return f"{folder} can't be written to", "Make the portal's account its owner."
     if mode & 0o005 != 0o005:
-        return f"{folder} is closed to users (mode {mode:04o})", f"Run: chmod 0755 {folder}"
+        return f"{folder} is not accessible to users (mode {mode:04o})", f"Run: chmod 0755 {folder}"
     return None
 
 
@@ -368,7 +381,7 @@ def home_directories(settings: Settings) -> CheckResult:
     for task, command in commands.items():
         if command and shutil.which(command[0], path=PATH) is None:
             problem = f"{command[0]} can't be run"
-            return CheckResult("home directories", problem, f"Look at {homes.SETTINGS[task]}.")
+            return CheckResult("home directories", problem, f"Check {homes.SETTINGS[task]}.")
     return CheckResult("home directories")
 
 
@@ -380,7 +393,7 @@ async def _check_hub(settings: Settings) -> CheckResult:
                 FAKE_NAME, FAKE_NAME
             )  # also requires the token's own permissions
     except HubError as error:
-        advice = "Look at hub_url and hub_token_file, and whether the hub runs."
+        advice = "Check hub_url and hub_token_file, and that JupyterHub is running."
         return CheckResult("hub", str(error)[:300], advice)
     return CheckResult("hub")
 
@@ -398,12 +411,12 @@ async def mail(settings: Settings) -> CheckResult:
 
 def _mail_advice(cause: str) -> str:
     if "certificate" in cause:
-        return "Let smtp_ca_file name the CA, and smtp_host the name in the server's certificate."
+        return "Set smtp_ca_file to the CA, and smtp_host to the name in the server's certificate."
     if "refused the login" in cause:
-        return "Look at smtp_user and smtp_password_file."
+        return "Check smtp_user and smtp_password_file."
     if "refused the sender address" in cause:
-        return "Look at smtp_from: the server must take it from this machine or account."
-    return "Look at smtp_host, smtp_port and smtp_tls, and whether the server runs."
+        return "Check smtp_from: the server must accept it from this machine or account."
+    return "Check smtp_host, smtp_port and smtp_tls, and that the server is running."
 
 
 def run(settings: Settings, as_user: str | None = None) -> list[CheckResult]:
@@ -421,5 +434,7 @@ def pages(settings: Settings) -> CheckResult:
     if folder is not None and (folder / "index.html").is_file():
         return CheckResult("pages")
     where = f"in {folder}" if folder else "with this installation"
-    advice = "Install the wheel, which brings them, or build the frontend and set frontend_dir."
+    advice = (
+        "Install the wheel, which includes the pages, or build the frontend and set frontend_dir."
+    )
     return CheckResult("pages", f"there is no index.html {where}", advice)

@@ -13,7 +13,7 @@ from spawner.errors import SlurmError
 from spawner.slurm.client import Slurm
 
 MOST_SKEW_S = 30.0
-ADVICE = "Let both keep time by the same server: chrony, or systemd-timesyncd."
+ADVICE = "Synchronize both clocks with the same time server, using chrony or systemd-timesyncd."
 AT = re.compile(r"^sdiag output at .*?(?:\((?P<epoch>\d+)\))?$", re.MULTILINE)
 
 

@@ -35,9 +35,9 @@ def lockout_problem(settings: Settings, found: Sequence[Lockout]) -> tuple[str, 
     window_s = settings.login_window_minutes * 60
     for policy in sorted(found, key=lambda policy: policy.max_failures):
         if policy.forgets_after_s == 0:
-            problem = f"{policy.policy} never forgets wrong passwords"
-            advice = "Set pwdFailureCountInterval (AD: lockOutObservationWindow) there."
-            return f"{problem}, so anyone can lock an account through the portal in time", advice
+            problem = f"{policy.policy} never resets its count of wrong passwords"
+            advice = "Set pwdFailureCountInterval (AD: lockOutObservationWindow) in the policy."
+            return f"{problem}, so over time anyone can lock an account through the portal", advice
         windows = math.ceil(policy.forgets_after_s / window_s)
         tries = settings.login_attempts * windows
         if tries >= policy.max_failures:
@@ -53,7 +53,7 @@ def host(settings: Settings, root: Path = Path("/")) -> CheckResult:
     """Check that ordinary users cannot log in to this host by ssh, according to its files."""
     what = "logins to this host"
     if _is_loopback(settings.public_url):
-        return CheckResult(f"{what} (not looked at: public_url is loopback)")
+        return CheckResult(f"{what} (not checked: public_url is loopback)")
     ssh = root / "etc/ssh"
     if not (ssh / "sshd_config").exists() or (root / "etc/nologin").exists():
         return CheckResult(what)
@@ -64,8 +64,8 @@ def host(settings: Settings, root: Path = Path("/")) -> CheckResult:
     access = _read_text(root / "etc/security/access.conf")
     if _PAM_ACCESS.search(pam) and ("pam_listfile" in pam or _DENIES.search(access)):
         return CheckResult(what)
-    problem = "ordinary users can log in here by ssh, and from here get past nginx"
-    advice = "Let administrators alone in: AllowGroups in sshd_config, or pam_access."
+    problem = "ordinary users can log in to this host by ssh and bypass nginx from here"
+    advice = "Allow only administrators: AllowGroups in sshd_config, or pam_access."
     return CheckResult(what, problem, advice)
 
 

@@ -14,7 +14,7 @@ from portal.db import utcnow
 from portal.health import nginx_probe
 from portal.health.finding import CheckResult
 
-RENEW = "Renew it, then: systemctl reload portal-nginx"
+RENEW = "Renew it, then run: systemctl reload portal-nginx"
 
 
 async def front_door(settings: Settings) -> list[CheckResult]:
@@ -56,17 +56,17 @@ def content(setting: str, hosts: ContentHosts, cafile: str | None = None) -> Che
     try:
         socket.getaddrinfo(name, None)
     except OSError as error:
-        problem = f"the name {name} of {setting} isn't known: {error.strerror or error}"
-        return CheckResult(setting, problem, f"Let DNS lead {all_of_them} to this nginx.")
+        problem = f"the name {name} of {setting} does not resolve: {error.strerror or error}"
+        return CheckResult(setting, problem, f"Point {all_of_them} to this nginx in DNS.")
     answer = nginx_probe.ask(url, cafile)
     if answer.status is None:
-        advice = f"Let DNS lead {all_of_them} to this nginx, and look whether it runs."
-        return CheckResult(setting, f"nothing answers at {url}: {answer.problem}", advice)
+        advice = f"Point {all_of_them} to this nginx in DNS, and check that it is running."
+        return CheckResult(setting, f"no response from {url}: {answer.problem}", advice)
     if answer.certificate is None:
         return CheckResult(setting)
     advice = _certificate_advice(answer.certificate)
     if _is_name_mismatch(answer.certificate):
-        advice = f"The certificate must be for {all_of_them}, too; or name another one by"
+        advice = f"The certificate must also cover {all_of_them}; or set another one with"
         advice += " content_certificate_file."
     return CheckResult(setting, answer.certificate, advice)
 
@@ -75,14 +75,19 @@ def _check_answer(url: str, answer: nginx_probe.NginxAnswer) -> CheckResult:
     if answer.is_portal:
         return CheckResult("nginx")
     if answer.status is None:
-        problem = f"nothing answers at {url}: {answer.problem}"
-        advice = "Look whether nginx runs, at public_url, and whether its name leads here."
+        problem = f"no response from {url}: {answer.problem}"
+        advice = (
+            "Check that nginx is running, that public_url is correct, and that its name "
+            "resolves to this machine."
+        )
     elif answer.status == nginx_probe.AWAY:
-        problem = f"nginx answers at {url}, and the portal behind it doesn't"
+        problem = f"nginx responds at {url}, but the portal behind it does not"
         advice = "Start the portal: systemctl start portal"
     else:
-        problem = f"what answers at {url} isn't the portal's nginx: it says {answer.status}"
-        advice = "Look at public_url, and for another server on its port."
+        problem = (
+            f"the server at {url} is not the portal's nginx: it returned status {answer.status}"
+        )
+        advice = "Check public_url, and look for another server on its port."
     return CheckResult("nginx", problem, advice)
 
 
@@ -95,7 +100,7 @@ def file_problem(file: Path) -> str | None:
     try:
         certificate = x509.load_pem_x509_certificate(file.read_bytes())
     except FileNotFoundError:
-        return f"certificate_file {file} isn't there"
+        return f"certificate_file {file} does not exist"
     except PermissionError:
         return None
     except (OSError, ValueError) as error:
@@ -115,7 +120,7 @@ def _certificate_advice(problem: str) -> str:
         return "The certificate must be for public_url's name."
     if "self" in problem or "issuer" in problem:
         return (
-            "Browsers will warn, unless they know who signed it; let certificate_file hold the"
-            " whole chain."
+            "Browsers show a warning unless they trust its issuer. Make sure certificate_file "
+            "contains the whole chain."
         )
-    return "Look at certificate_file and certificate_key_file."
+    return "Check certificate_file and certificate_key_file."

@@ -75,7 +75,7 @@ def _certificate_problem(host: str, port: int, cafile: str | None) -> str | None
         ):
             shown = secured.getpeercert(binary_form=True)
     except ssl.SSLCertVerificationError as error:
-        return f"the certificate shown at {host} isn't good: {error.verify_message}"
+        return f"the certificate of {host} is not valid: {error.verify_message}"
     except OSError:
         return None
     until = x509.load_der_x509_certificate(shown).not_valid_after_utc if shown else None

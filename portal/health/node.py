@@ -28,16 +28,16 @@ JOB_S = 120.0
 POLL_S = 0.5
 MOST_BYTES = 256 * 1024
 NODE_URL_ADVICE = (
-    "Look whether nginx runs, whether the nodes can resolve and reach the host of node_url, and at"
-    " firewalls between."
+    "Check that nginx is running, that the nodes can resolve and reach the host in node_url, and "
+    "that no firewall blocks them."
 )
 RUNTIME_ADVICE = (
-    "Run `portal runtime`, with runtime_dir on a file system that all nodes have, and the nodes'"
-    " own /usr/bin/python3 of the same version as here."
+    "Run `portal runtime`, with runtime_dir on a file system that all nodes mount, and with the "
+    "same version of /usr/bin/python3 on the nodes as here."
 )
 LAUNCHER_ADVICE = (
-    "Run `portal system-files --install`, and look whether the account is in one of"
-    " ldap_user_groups, has a uid of at least min_uid, and a home directory."
+    "Run `portal system-files --install`, and check that the account is in one of "
+    "ldap_user_groups, and has a uid of at least min_uid and a home directory."
 )
 
 
@@ -84,13 +84,11 @@ async def _run_job(
     try:
         job_id = await agents.submit(name, spec, files)
     except HomeUnavailable as error:
-        advice = "Mount the home directories here, as on the nodes."
+        advice = "Mount the home directories on this machine as on the nodes."
         return NodeReport(problem=f"{home}: {error.message}", advice=advice)
     except SpawnerError as error:
         message = " ".join(f"{error.message} {error.stderr[:300]}".split())
-        return NodeReport(
-            problem=f"no job can be submitted: {message}", advice=_submit_advice(name)
-        )
+        return NodeReport(problem=f"job submission failed: {message}", advice=_submit_advice(name))
     try:
         try:
             return await _wait_for_output(slurm, agents, name, job_uuid, job_id)
@@ -98,7 +96,7 @@ async def _run_job(
             await agents.forget(name, job_uuid)
     except SpawnerError as error:
         return NodeReport(
-            problem=f"job {job_id} was lost sight of: {error.message}", advice="Try again."
+            problem=f"lost track of job {job_id}: {error.message}", advice="Try again."
         )
 
 
@@ -119,8 +117,8 @@ def _build_config(settings: Settings) -> dict[str, Any]:
 
 def _submit_advice(name: str) -> str:
     return (
-        f"Try as {name}: sbatch --wrap hostname. They need an account in Slurm (sacctmgr add user),"
-        " and default_partition, default_account and default_qos must be ones that they may use."
+        f"As {name}, try: sbatch --wrap hostname. The user needs a Slurm account (sacctmgr add "
+        "user), and must be allowed to use default_partition, default_account and default_qos."
     )
 
 
@@ -139,7 +137,7 @@ async def _wait_for_output(
         if time.monotonic() > until:
             await _cancel(slurm, job)
             why = f"still {job.slurm_state}" + (f" ({job.reason})" if job.reason else "")
-            advice = "Look at `sinfo` and `squeue`; try again when there is room."
+            advice = "Check `sinfo` and `squeue`, and try again when resources are free."
             return NodeReport(problem=f"job {job_id} is {why} after {JOB_S:g} s", advice=advice)
         await asyncio.sleep(POLL_S)
     out, *_ = await agents.read(name, f"{job_uuid}/stdout.log", 0, MOST_BYTES)
@@ -151,10 +149,13 @@ async def _wait_for_output(
     failed = job is None or job.outcome is not Outcome.COMPLETED
     where = ",".join(job.nodes) if job and job.nodes else "its node"
     if message or failed:
-        problem = f"the job failed on {where}: {message or 'it left no words'}"
+        problem = f"the job failed on {where}: {message or 'it printed no error'}"
         return NodeReport(problem=problem, advice=RUNTIME_ADVICE)
-    problem = f"the job ran on {where}, but what it wrote into {name}'s home isn't here"
-    advice = "Home directories must be one and the same here and on the nodes."
+    problem = (
+        f"the job ran on {where}, but the files it wrote to {name}'s home directory are not "
+        "visible here"
+    )
+    advice = "This machine and the nodes must mount the same home directories."
     return NodeReport(problem=problem, advice=advice)
 
 
@@ -174,18 +175,21 @@ def findings(settings: Settings, name: str, found: NodeReport) -> list[CheckResu
         seen = json.loads(found.text.partition(MARK)[2].partition("\n")[0])
         return [CheckResult(what), *_interpret(settings, seen)]
     except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError):
-        return [CheckResult(what, "what the job printed can't be read", RUNTIME_ADVICE)]
+        return [CheckResult(what, "the job's output can't be parsed", RUNTIME_ADVICE)]
 
 
 def _interpret(settings: Settings, seen: Mapping[str, Any]) -> Iterator[CheckResult]:
     node = str(seen["node"])[:80]
     old = None
     if seen["edition"] != edition():
-        old = f"{node} has other node programs in {settings.runtime_dir} than this portal"
+        old = (
+            f"{node} has a different version of the node programs in {settings.runtime_dir} "
+            "than this portal"
+        )
     yield CheckResult("runtime on the nodes", old, RUNTIME_ADVICE if old else "")
     missing = [path for path, there in seen["folders"].items() if not there]
     problem = f"{node} can't read {', '.join(missing)}" if missing else None
-    advice = "Share them at the same path with every node, readable by everybody."
+    advice = "Share them with every node at the same path, readable by all users."
     yield CheckResult("shared folders on the nodes", problem, advice if missing else "")
     gone = [program for program, version in seen["programs"].items() if version is None]
     problem = f"{node} can't run {', '.join(gone)}" if gone else None
@@ -208,16 +212,20 @@ def _check_answer(
     """
     what = f"{part} from the nodes"
     if "error" in answer:
-        problem = f"{node} gets no answer from {settings.node_url}: {answer['error']}"
+        problem = f"{node} gets no response from {settings.node_url}: {answer['error']}"
         advice = NODE_URL_ADVICE
         if "certificate" in problem.lower():
-            advice = "Let node_url_ca_file name the CA, and node_url the name in the certificate."
+            advice = (
+                "Set node_url_ca_file to the CA, and use the name in the certificate in node_url."
+            )
         return CheckResult(what, problem, advice)
     status, kind = answer["status"], answer["type"]
     known = {"portal": status in {401, 403, 404} and "problem" in kind, "hub": status == 200}
     if known[part]:
         return CheckResult(what)
-    problem = f"what answers {node} at {settings.node_url} doesn't lead to the {part}: {status}"
+    problem = (
+        f"requests from {node} to {settings.node_url} do not reach the {part}: status {status}"
+    )
     return CheckResult(
-        what, problem, f"Look whether the {part} runs, and whose port node_url names."
+        what, problem, f"Check that the {part} is running, and that node_url has the right port."
     )

@@ -107,53 +107,53 @@ def _build_mail_probes(parts: AppContext, looks: "Probes") -> list[Probe]:
 
 
 ADVICE = {
-    Component.DATABASE: "Look at database_url and state_dir, and whether its server runs.",
+    Component.DATABASE: "Check database_url and state_dir, and that the database server runs.",
     Component.SLURM: (
-        "Look whether slurmctld runs, with `scontrol ping`; whether munged runs here; and whether"
-        " the clocks agree. Jobs go on, and the portal shows what it knew last until Slurm answers"
-        " again."
+        "Check that slurmctld is running (`scontrol ping`), that munged is running on this "
+        "machine, and that the clocks are synchronized. Jobs continue, and the portal shows the "
+        "last known state until Slurm responds again."
     ),
     Component.SLURMDBD: (
-        "Look whether slurmdbd and its database run, with `sacctmgr show cluster`. Until they do,"
-        " the portal doesn't learn how jobs ended, and limits aren't written to Slurm."
+        "Check that slurmdbd and its database are running (`sacctmgr show cluster`). Until then, "
+        "the portal can't see how jobs ended, and limits aren't applied in Slurm."
     ),
     Component.NODES: (
-        "`sinfo -R` says why; `scontrol update NodeName=… State=RESUME` brings one back. One that"
-        " doesn't respond may have no slurmd or munged, or a clock or a munge.key of its own:"
-        " `munge -n | ssh NODE unmunge` tells."
+        "`sinfo -R` shows the reasons; `scontrol update NodeName=… State=RESUME` resumes a node. "
+        "If a node does not respond, slurmd or munged may not be running on it, or its clock or "
+        "munge.key may differ: check with `munge -n | ssh NODE unmunge`."
     ),
     Component.HUB: (
-        "Look whether JupyterHub runs, and at hub_url and hub_token_file. Open notebooks go on; new"
-        " sessions wait."
+        "Check that JupyterHub is running, and check hub_url and hub_token_file. Open notebooks "
+        "continue; new sessions wait."
     ),
     Component.LAUNCHER: (
-        "Look at launcher_path and at the portal's line in sudoers. Until it works nobody can start"
-        " anything or read a log."
+        "Check launcher_path and the portal's line in sudoers. Until this works, users can't "
+        "start anything or read logs."
     ),
-    Component.CATALOG: "The page Catalog says which files, and what is wrong with them.",
+    Component.CATALOG: "The Catalog page lists the files and their problems.",
     Component.NODE_TABLE: (
-        "Correct the file that node_table_file names; it is read again by itself. `portal check`"
-        " and the portal's log say what is wrong in each line."
+        "Correct the file in node_table_file; it is reloaded automatically. `portal check` and "
+        "the portal's log show the problem in each line."
     ),
-    Component.DISK: "Make room where state_dir lies: without any, nothing can be written down.",
+    Component.DISK: "Free space on the disk of state_dir: when it is full, nothing can be saved.",
     Component.MAIL: (
-        "Look at the settings that begin with smtp_, and whether the server runs; `portal check`"
-        " tries them. E-mails wait, for a day at most."
+        "Check the smtp_ settings and that the server is running; `portal check` tests them. "
+        "E-mails wait for up to a day."
     ),
 }
 
 
 HOMES_ADVICE = (
-    "Look whether the file system with the home directories is mounted on the portal's host and"
-    " answers there, with `ls -ld ~NAME`."
+    "Check that the file system with the home directories is mounted and responding on the "
+    "portal's host: `ls -ld ~NAME`."
 )
 MOST_HOMELESS = 1
 """If more users than this have unusable homes, and no user has a usable one, the homes are
 unavailable.
 """
 DENIED_ADVICE = (
-    "Look into slurmdbd's log, and whether its machine knows the account, with `id {account}`; then"
-    " restart slurmdbd. The portal tries again every minute."
+    "Check slurmdbd's log, and check that the account exists on its machine (`id {account}`); "
+    "then restart slurmdbd. The portal retries every minute."
 )
 
 
@@ -184,7 +184,7 @@ class Probes:
         for server in await self.directory.health():
             if server.cause is None:
                 good = ProbeResult(
-                    ComponentState.OK, "It answers.", latency_ms=server.took_ms, timed=False
+                    ComponentState.OK, "Responding.", latency_ms=server.took_ms, timed=False
                 )
                 found[server.url] = good
             else:
@@ -205,15 +205,15 @@ class Probes:
             if (differs := await self.slurm_clock.differs(self.parts.settings)) is not None:
                 return {MAIN: replace(differs, answered_at=watcher.at)}
             took_ms = round(watcher.took_s * 1000) if watcher.took_s is not None else None
-            text = f"It answers; {_format_count(len(watcher.jobs), 'job')} known."
+            text = f"Responding; {_format_count(len(watcher.jobs), 'job')} known."
             found = ProbeResult(
                 ComponentState.OK, text, answered_at=watcher.at, latency_ms=took_ms, timed=False
             )
             return {MAIN: found}
         if watcher.trouble is None:
-            return {MAIN: ProbeResult(ComponentState.UNKNOWN, "It hasn't been asked yet.")}
+            return {MAIN: ProbeResult(ComponentState.UNKNOWN, "Not checked yet.")}
         for_long = ago(watcher.stale_since, utcnow())
-        text = f"No answer for {for_long}: {sentence(watcher.trouble)}"
+        text = f"No response for {for_long}: {sentence(watcher.trouble)}"
         advice = ADVICE[Component.SLURM]
         return {MAIN: ProbeResult(ComponentState.FAILING, text, advice, answered_at=watcher.at)}
 
@@ -225,36 +225,36 @@ class Probes:
             level = await self.parts.slurm.admin_level(account)
         except SlurmError as error:
             reply = error.stderr.strip().partition("\n")[0] or error.message
-            text = f"No answer: {reply[:300]}" if isinstance(error, Unreachable) else error.message
+            text = (
+                f"No response: {reply[:300]}" if isinstance(error, Unreachable) else error.message
+            )
             return {MAIN: ProbeResult(ComponentState.FAILING, text, ADVICE[Component.SLURMDBD])}
         if level not in OPERATORS:
-            text = f"It answers, but the portal's account {account} is no operator there:"
-            text += " limits aren't written to Slurm, and jobs can't be ended."
+            text = f"Responding, but the portal's account {account} is not a Slurm operator:"
+            text += " limits can't be applied in Slurm, and jobs can't be ended."
             return {
                 MAIN: ProbeResult(
                     ComponentState.FAILING, text, OPERATOR_ADVICE.format(account=account)
                 )
             }
         if self.parts.books.denied:
-            text = f"It calls {account} an operator, and refuses what the portal writes."
+            text = f"{account} is a Slurm operator, but slurmdbd refuses the portal's changes."
             return {
                 MAIN: ProbeResult(
                     ComponentState.FAILING, text, DENIED_ADVICE.format(account=account)
                 )
             }
-        return {MAIN: ProbeResult(ComponentState.OK, "It answers.")}
+        return {MAIN: ProbeResult(ComponentState.OK, "Responding.")}
 
     async def nodes(self) -> Answer:
         watcher = self.parts.watcher
         if watcher.cluster is None:
             return {
-                MAIN: ProbeResult(
-                    ComponentState.UNKNOWN, "Slurm hasn't said yet which nodes there are."
-                )
+                MAIN: ProbeResult(ComponentState.UNKNOWN, "The node list is not available yet.")
             }
         nodes, at = watcher.cluster.nodes, watcher.cluster.at
         if watcher.stale_since is not None:
-            text = "Slurm doesn't answer: how the nodes are isn't known."
+            text = "Slurm is not responding: the state of the nodes is unknown."
             return {MAIN: ProbeResult(ComponentState.UNKNOWN, text, answered_at=at)}
         down = [node.name for node in nodes if is_down(node)]
         if not down:
@@ -275,15 +275,15 @@ class Probes:
         try:
             version = await self.parts.hub.version()
         except HubRefused as error:
-            text = f"It refuses the portal: {sentence(str(error))}"
+            text = f"JupyterHub refuses the portal: {sentence(str(error))}"
             return {MAIN: ProbeResult(ComponentState.FAILING, text, ADVICE[Component.HUB])}
         except HubNotReady as error:
-            log.warning("the hub doesn't answer", cause=str(error)[:300])
-            text = f"No answer from {self.parts.settings.hub_url}."
+            log.warning("no response from the hub", cause=str(error)[:300])
+            text = f"No response from {self.parts.settings.hub_url}."
             return {MAIN: ProbeResult(ComponentState.FAILING, text, ADVICE[Component.HUB])}
         if self.status is not None:
             self.status.hub_version = version or None
-        return {MAIN: ProbeResult(ComponentState.OK, "It answers.")}
+        return {MAIN: ProbeResult(ComponentState.OK, "Responding.")}
 
     async def nginx(self) -> Answer:
         return {MAIN: await status_nginx.probe_nginx(self.parts)}
@@ -292,7 +292,7 @@ class Probes:
         """Check in the settings whether user content is on origins separate from the portal's."""
         problem = check_content_origins(self.parts.settings)
         if problem is None:
-            text = "Notebooks and TensorBoards are on origins of their own."
+            text = "Notebooks and TensorBoards use separate origins."
             return {MAIN: ProbeResult(ComponentState.OK, text, timed=False)}
         return {MAIN: ProbeResult(ComponentState.FAILING, problem.text, problem.advice)}
 
@@ -305,34 +305,32 @@ class Probes:
             return {MAIN: ProbeResult(ComponentState.FAILING, text, result.advice, answered_at=at)}
         if agents.trouble is not None and (at is None or at < agents.trouble[0]):
             since = ago(agents.trouble[0], utcnow())
-            text = f"{sentence(agents.trouble[1])} That was {since} ago, when it was last needed."
+            text = f"{sentence(agents.trouble[1])} It was last used {since} ago."
             return {MAIN: ProbeResult(ComponentState.FAILING, text, advice, answered_at=at)}
         if len(agents.homeless) > MOST_HOMELESS:
             why = next(reversed(agents.homeless.values()))
             names = _format_names(list(agents.homeless))
-            text = f"Nobody's home directory could be used lately: {names}."
+            text = f"No home directory could be used recently: {names}."
             return {
                 MAIN: ProbeResult(
                     ComponentState.FAILING, f"{text} {why}", HOMES_ADVICE, answered_at=at
                 )
             }
         if at is None:
-            text = "It is in place. Nobody has needed it since the portal started."
+            text = "Installed. It has not been used since the portal started."
             return {MAIN: ProbeResult(ComponentState.UNKNOWN, text)}
         return {
             MAIN: ProbeResult(
-                ComponentState.OK, "It acted when it was last needed.", answered_at=at, timed=False
+                ComponentState.OK, "It worked when it was last used.", answered_at=at, timed=False
             )
         }
 
     async def catalog(self) -> Answer:
         problems = len(self.parts.catalog.problems)
         if problems:
-            text = (
-                f"{_format_count(problems, 'problem')} in the files of environments and templates."
-            )
+            text = f"{_format_count(problems, 'problem')} in the environment and template files."
             return {MAIN: ProbeResult(ComponentState.FAILING, text, ADVICE[Component.CATALOG])}
-        return {MAIN: ProbeResult(ComponentState.OK, "Every file can be used.", timed=False)}
+        return {MAIN: ProbeResult(ComponentState.OK, "All files are valid.", timed=False)}
 
     async def node_table(self) -> Answer:
         """Report which lines of the file with the nodes' addresses are invalid. Their contents may
@@ -353,7 +351,9 @@ class Probes:
     async def disk(self) -> Answer:
         folder = self.parts.settings.state_dir
         use = await asyncio.to_thread(shutil.disk_usage, folder)
-        text = f"{use.free / GIB:.1f} of {use.total / GIB:.1f} GiB are free where {folder} lies."
+        text = (
+            f"{use.free / GIB:.1f} of {use.total / GIB:.1f} GiB are free on the disk of {folder}."
+        )
         if use.free < LITTLE_BYTES or use.free < use.total * LITTLE_SHARE:
             return {MAIN: ProbeResult(ComponentState.FAILING, text, ADVICE[Component.DISK])}
         return {MAIN: ProbeResult(ComponentState.OK, text, timed=False)}
@@ -367,15 +367,16 @@ class Probes:
         at, advice = smtp.answered_at, ADVICE[Component.MAIL]
         if smtp.trouble is not None and (at is None or at < smtp.trouble[0]):
             since = ago(smtp.trouble[0], utcnow())
-            text = f"{sentence(smtp.trouble[1])} That was {since} ago, when it was last to send."
+            text = f"{sentence(smtp.trouble[1])} The last attempt to send was {since} ago."
             return {MAIN: ProbeResult(ComponentState.FAILING, text, advice, answered_at=at)}
         if at is None:
             return {
                 MAIN: ProbeResult(
-                    ComponentState.OK, "It answers. Nothing was sent since the portal started."
+                    ComponentState.OK,
+                    "Responding. No e-mail has been sent since the portal started.",
                 )
             }
-        return {MAIN: ProbeResult(ComponentState.OK, "It answers, and took the last e-mail.")}
+        return {MAIN: ProbeResult(ComponentState.OK, "Responding; the last e-mail was accepted.")}
 
 
 def is_down(node: NodeInfo) -> bool:
@@ -387,9 +388,9 @@ def is_down(node: NodeInfo) -> bool:
 def _describe_database(db: Database) -> str:
     file = sqlite_file(db.url)
     if file is None:
-        return "PostgreSQL answers." if db.url.startswith("postgresql") else "It answers."
+        return "PostgreSQL is responding." if db.url.startswith("postgresql") else "Responding."
     bytes_ = sum(_file_size(Path(f"{file}{end}")) for end in ("", "-wal"))
-    return f"SQLite answers; its file has {bytes_ / 1024**2:.0f} MiB."
+    return f"SQLite is responding; its file is {bytes_ / 1024**2:.0f} MiB."
 
 
 def _file_size(file: Path) -> int:

@@ -72,7 +72,7 @@ class ComponentStatus:
     part: Component
     name: str
     state: ComponentState = ComponentState.UNKNOWN
-    message: str = "It hasn't been asked yet."
+    message: str = "Not checked yet."
     advice: str = ""
     answered_at: datetime | None = None
     checked_at: datetime | None = None
@@ -159,12 +159,12 @@ class SystemStatus:
         began = time.monotonic()
         task = self._running.get(probe.part)
         if task is None:
-            task = asyncio.create_task(_run_ask(probe), name=f"look at {probe.part.value}")
+            task = asyncio.create_task(_run_ask(probe), name=f"probe {probe.part.value}")
             self._running[probe.part] = task
         await asyncio.wait({task}, timeout=probe.timeout_s)
         now = utcnow()
         if not task.done():
-            text = f"No answer within {probe.timeout_s:g} seconds."
+            text = f"No response within {probe.timeout_s:g} seconds."
             self._save_results(
                 probe,
                 dict.fromkeys(probe.names, ProbeResult(ComponentState.FAILING, text, probe.advice)),
@@ -176,7 +176,7 @@ class SystemStatus:
         took_ms = round((time.monotonic() - began) * 1000)
         if isinstance(found, BaseException):
             cause = f"{type(found).__name__}: {found}"[:300]
-            log.warning("a part fails", part=probe.part.value, cause=cause)
+            log.warning("probe failed", part=probe.part.value, cause=cause)
             found = dict.fromkeys(
                 probe.names, ProbeResult(ComponentState.FAILING, f"{cause}.", probe.advice)
             )
@@ -192,7 +192,12 @@ class SystemStatus:
             before = self._items.get((probe.part, name), ComponentStatus(probe.part, name))
             is_ok = each.state is ComponentState.OK
             if before.state is not each.state:
-                log.info("a part changes", part=probe.part.value, name=name, state=each.state.value)
+                log.info(
+                    "component state changed",
+                    part=probe.part.value,
+                    name=name,
+                    state=each.state.value,
+                )
             self._items[probe.part, name] = ComponentStatus(
                 part=probe.part,
                 name=name,

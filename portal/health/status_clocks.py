@@ -54,7 +54,7 @@ def to_probe_result(ahead_s: float | None) -> ProbeResult | None:
     if ahead_s is None or abs(ahead_s) <= MOST_SKEW_S:
         return None
     text = (
-        f"It answers, but its clock is {abs(ahead_s):.0f} s"
-        f" {'ahead of' if ahead_s > 0 else 'behind'} this machine's."
+        f"Responding, but its clock is {abs(ahead_s):.0f} s "
+        f"{'ahead of' if ahead_s > 0 else 'behind'} this machine's."
     )
     return ProbeResult(ComponentState.FAILING, text, ADVICE)

@@ -20,11 +20,14 @@ from portal.health import nginx_probe
 from portal.health.status import ComponentState, ProbeResult, sentence
 from portal.node_ca import NodeCa, is_soon
 
-NODE_CA_ADVICE = "Run `portal node-ca --renew`, reload nginx, and restart the portal after that."
+NODE_CA_ADVICE = "Run `portal node-ca --renew`, reload nginx, then restart the portal."
 NGINX_S = 5.0
 TIMEOUT_S = 30.0
 """Long enough for a slow name server, which is not nginx's fault."""
-ADVICE = "Look whether nginx runs, and in its error log. Nobody gets in without it."
+ADVICE = (
+    "Check that nginx is running, and check its error log. Without it, users can't reach the "
+    "portal."
+)
 CERTIFICATE_ADVICE = "Renew the certificate, then run `systemctl reload portal-nginx`."
 
 
@@ -35,10 +38,10 @@ async def probe_nginx(parts: AppContext) -> ProbeResult:
     try:
         is_here = await asyncio.to_thread(_resolves_here, host)
     except OSError as error:
-        text = f"The name {host} can't be looked up on this machine: {error.strerror}."
+        text = f"The name {host} does not resolve on this machine: {error.strerror}."
         return ProbeResult(ComponentState.UNKNOWN, text)
     if not is_here:
-        text = f"{url} leads to another machine, which the portal doesn't ask."
+        text = f"{url} points to another machine, which the portal does not check."
         return ProbeResult(
             ComponentState.UNKNOWN, text, "Open it in a browser outside the cluster."
         )
@@ -49,16 +52,16 @@ async def probe_nginx(parts: AppContext) -> ProbeResult:
         ) as answer:
             status, text = answer.status, await answer.text(errors="replace")
     except (aiohttp.ClientError, TimeoutError, OSError) as error:
-        text = f"Nothing answers at {url}: {sentence(str(error) or 'no answer in time')}"
+        text = f"No response from {url}: {sentence(str(error) or 'timed out')}"
         return ProbeResult(ComponentState.FAILING, text, ADVICE)
     if status != 200 or '"ok"' not in text[:100]:
-        text = f"What answers at {url} doesn't lead to the portal: it says {status}."
+        text = f"Requests to {url} do not reach the portal: status {status}."
         return ProbeResult(ComponentState.FAILING, text, ADVICE)
     return (
         await asyncio.to_thread(_check_main_certificate, url)
         or await asyncio.to_thread(_check_other_certificates, parts.settings)
         or check_node_authority(parts.node_ca, utcnow())
-        or ProbeResult(ComponentState.OK, "It answers, and reaches the portal.")
+        or ProbeResult(ComponentState.OK, "Responding, and it reaches the portal.")
     )
 
 
@@ -66,7 +69,9 @@ def check_node_authority(authority: NodeCa | None, now: datetime) -> ProbeResult
     """Report that the portal's authority for nodes expires soon."""
     if authority is None or not is_soon(authority.expires_at, now):
         return None
-    text = f"The portal's authority for nodes expires on {authority.expires_at:%Y-%m-%d}."
+    text = (
+        f"The portal's certificate authority for nodes expires on {authority.expires_at:%Y-%m-%d}."
+    )
     return ProbeResult(ComponentState.FAILING, text, NODE_CA_ADVICE)
 
 
@@ -75,9 +80,9 @@ def _check_main_certificate(url: str) -> ProbeResult | None:
     until = nginx_probe.ends_at(url)
     if until is None or nginx_probe.expiry(until, utcnow()) is None:
         return None
-    text = f"It answers, but its certificate expires on {until:%Y-%m-%d}."
+    text = f"Responding, but its certificate expires on {until:%Y-%m-%d}."
     if until <= utcnow():
-        text = f"It answers, but its certificate expired on {until:%Y-%m-%d}."
+        text = f"Responding, but its certificate expired on {until:%Y-%m-%d}."
     return ProbeResult(ComponentState.FAILING, text, CERTIFICATE_ADVICE)
 
 
@@ -91,9 +96,9 @@ def _check_other_certificates(settings: Settings) -> ProbeResult | None:
             continue
         if until is None or nginx_probe.expiry(until, utcnow()) is None:
             continue
-        text = f"It answers, but the certificate of {name} {host} expires on {until:%Y-%m-%d}."
+        text = f"Responding, but the certificate of {name} {host} expires on {until:%Y-%m-%d}."
         if until <= utcnow():
-            text = f"It answers, but the certificate of {name} {host} expired on {until:%Y-%m-%d}."
+            text = f"Responding, but the certificate of {name} {host} expired on {until:%Y-%m-%d}."
         return ProbeResult(ComponentState.FAILING, text, CERTIFICATE_ADVICE)
     return None
 

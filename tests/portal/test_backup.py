@@ -215,7 +215,7 @@ def test_a_backup_is_never_written_over_a_file(place: Place) -> None:
     there.write_text("mine")
     done = run("backup", str(there), config=place.config)
     assert (done.code, done.out) == (1, "")
-    assert done.err == f"{there} is there already: name a new file.\n"
+    assert done.err == f"{there} already exists: choose a new file name.\n"
     assert there.read_text() == "mine"
 
 
@@ -257,7 +257,10 @@ class TestRefused:
     def test_a_state_that_is_there(self, place: Place) -> None:
         fill(place)
         message = self.refused(place, backed_up(place))
-        assert message == f"There is a database already, {place.database}: --replace puts it away."
+        assert (
+            message
+            == f"The database {place.database} already exists: use --replace to move it aside."
+        )
 
     def test_a_secret_that_is_another(self, place: Place) -> None:
         fill(place)
@@ -266,7 +269,10 @@ class TestRefused:
         other.touch(mode=0o600)
         other.write_text("another-" + "y" * 32)
         message = self.refused(place, kept)
-        assert message == f"hub_token_file {other} holds another secret: --replace replaces it."
+        assert (
+            message
+            == f"hub_token_file {other} contains a different secret: use --replace to replace it."
+        )
 
     def test_a_schema_of_a_newer_portal(self, place: Place) -> None:
         fill(place)
@@ -276,7 +282,7 @@ class TestRefused:
         kept = emptied(place, backed_up(place))
         message = self.refused(place, kept)
         assert "has schema 9999" in message
-        assert "restore with the newer one" in message
+        assert "restore with the newer portal" in message
 
     def test_a_damaged_file(self, place: Place) -> None:
         fill(place)

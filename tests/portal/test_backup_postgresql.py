@@ -159,7 +159,7 @@ class TestPortal:
         file = tmp_path / "backup"
         done = run("backup", str(file))
         assert (done.code, done.err) == (0, "")
-        assert "There is a database already" in run("restore", str(file)).err
+        assert "already exists: use --replace" in run("restore", str(file)).err
         databases.sql(run.server, EVENT)
         done = run("restore", "--replace", str(file))
         assert (done.code, done.err) == (0, "")

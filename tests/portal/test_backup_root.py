@@ -103,7 +103,7 @@ def test_a_backup_of_somebody_elses(how: str, place: Place, kept: Path, base: Pa
         shutil.chown(kept, OTHER)
     elif how == "mode":
         kept.chmod(0o666)
-        whose = "others than root"
+        whose = "users other than root"
     else:
         folder = base / "theirs"
         folder.mkdir()
@@ -115,9 +115,9 @@ def test_a_backup_of_somebody_elses(how: str, place: Place, kept: Path, base: Pa
         shutil.chown(folder, OTHER)
     step = file.parent if how in ("folder", "link") else file
     assert refused(place, file) == (
-        f"{step} can be written by {whose}, so root can't trust this backup: run this as the"
-        " portal's account; or, if you know that nobody has changed it, copy it with"
-        f" `install -m 600 {file} /root/` and restore the copy."
+        f"{step} can be written by {whose}, so root can't trust this backup: run this as the "
+        "portal's account; or, if you are sure that it was not changed, copy it with `install -m "
+        f"600 {file} /root/` and restore the copy."
     )
 
 
@@ -147,8 +147,8 @@ def test_a_folder_of_roots_where_others_write(place: Place, kept: Path) -> None:
     shutil.chown(place.folder, "root")
     place.folder.chmod(0o777)
     assert refused(place, kept) == (
-        f"{place.folder} is root's, and others can write there: root doesn't restore there."
-        f" Run: chmod go-w {place.folder}"
+        f"{place.folder} is owned by root, but other users can write to it: root doesn't restore "
+        f"there. Run: chmod go-w {place.folder}"
     )
 
 
@@ -158,7 +158,7 @@ def test_a_folder_in_somebody_elses(base: Path) -> None:
     shutil.chown(inner.parent, OTHER)
     os.chown(inner, 65533, 65533)
     with (
-        pytest.raises(BackupError, match=rf"{inner} is .*'s and lies in what is {OTHER}'s"),
+        pytest.raises(BackupError, match=rf"{inner} is owned by .* in a folder of {OTHER}"),
         owner.as_owner_of(inner),
     ):
         pass
@@ -167,7 +167,7 @@ def test_a_folder_in_somebody_elses(base: Path) -> None:
 def test_links_that_go_round(base: Path) -> None:
     (base / "a").symlink_to(base / "b")
     (base / "b").symlink_to(base / "a")
-    with pytest.raises(BackupError, match="go round in a circle"):
+    with pytest.raises(BackupError, match="symbolic links form a loop"):
         owner.refuse_others_word(base / "a", "this backup", "no")
 
 

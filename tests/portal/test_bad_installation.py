@@ -79,7 +79,7 @@ async def test_a_front_door_whose_certificate_has_expired_is_on_the_page(
     async with run_portal() as portal:
         looks = Probes(portal.app.state.parts, portal.app.state.directory)
         for until, state, words in (
-            (NOW + 90 * DAY, ComponentState.OK, "It answers, and reaches the portal."),
+            (NOW + 90 * DAY, ComponentState.OK, "Responding, and it reaches the portal."),
             (NOW + 3 * DAY, ComponentState.FAILING, "its certificate expires on "),
             (NOW - DAY, ComponentState.FAILING, "its certificate expired on "),
         ):

@@ -50,7 +50,7 @@ def test_anothers_name(make: Make, serve: Serve) -> None:
 
 def test_an_authority_that_nobody_knows(make: Make, serve: Serve) -> None:
     message = str(nginx_probe.ask(serve(make())).certificate)
-    assert "isn't good" in message
+    assert "is not valid" in message
     assert "whole chain" in _certificate_advice(message)
 
 
@@ -64,17 +64,17 @@ def test_what_is_said_of_the_answer() -> None:
     url = "https://portal.example.org"
     assert _check_answer(url, nginx_probe.NginxAnswer(200, '{"status":"ok"}')).problem is None
     away = _check_answer(url, nginx_probe.NginxAnswer(503))
-    assert away.problem == f"nginx answers at {url}, and the portal behind it doesn't"
-    assert "isn't the portal's nginx" in str(
+    assert away.problem == f"nginx responds at {url}, but the portal behind it does not"
+    assert "is not the portal's nginx" in str(
         _check_answer(url, nginx_probe.NginxAnswer(404)).problem
     )
     unreachable = _check_answer(url, nginx_probe.NginxAnswer(None, problem="refused"))
-    assert unreachable.problem == f"nothing answers at {url}: refused"
+    assert unreachable.problem == f"no response from {url}: refused"
 
 
 def test_files(tmp_path: Path, make: Make) -> None:
     assert file_problem(make()) is None
-    assert "isn't there" in str(file_problem(tmp_path / "none.pem"))
+    assert "does not exist" in str(file_problem(tmp_path / "none.pem"))
     (tmp_path / "text.pem").write_text("hello")
     assert "can't be read" in str(file_problem(tmp_path / "text.pem"))
 
@@ -96,15 +96,17 @@ def test_a_host_for_content_of_which_its_certificate_knows_nothing(
     pair = make("portal.example.org")
     found = content("notebook_url", ContentHosts.of(serve(pair)), cafile=str(pair))
     assert "localhost" in str(found.problem)
-    assert found.advice.startswith("The certificate must be for localhost, too")
+    assert found.advice.startswith("The certificate must also cover localhost")
 
 
 def test_a_host_for_each_person(make: Make, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     """Any label is resolved; the advice asks for the wildcard record."""
     hosts = ContentHosts.of("https://{user}.jupyter.invalid")
     found = content("notebook_url", hosts)
-    assert "the name portal-check.jupyter.invalid of notebook_url isn't known" in str(found.problem)
-    assert found.advice == "Let DNS lead *.jupyter.invalid to this nginx."
+    assert "the name portal-check.jupyter.invalid of notebook_url does not resolve" in str(
+        found.problem
+    )
+    assert found.advice == "Point *.jupyter.invalid to this nginx in DNS."
     look_up = socket.getaddrinfo
     monkeypatch.setattr(
         socket,
@@ -122,4 +124,4 @@ def test_a_host_for_each_person(make: Make, serve: Serve, monkeypatch: pytest.Mo
 
 def test_a_host_for_content_where_nobody_is() -> None:
     found = content("notebook_url", ContentHosts.of(f"http://localhost:{free_port()}"))
-    assert "nothing answers at http://localhost:" in str(found.problem)
+    assert "no response from http://localhost:" in str(found.problem)

@@ -19,7 +19,7 @@ __all__ = ["make", "serve"]  # fixtures
 
 pytestmark = pytest.mark.anyio
 
-SAID = "It answers, and reaches the portal."
+SAID = "Responding, and it reaches the portal."
 
 
 async def found(run_portal: RunPortal, **settings: str) -> ProbeResult:
@@ -42,7 +42,7 @@ async def test_a_certificate_beside_the_portals_own_ends(
     check = await found(run_portal, **{"public_url": own, which: other})
     assert check.state is ComponentState.FAILING
     assert check.message == (
-        f"It answers, but the certificate of {which} localhost {verb} on {NOW + left:%Y-%m-%d}."
+        f"Responding, but the certificate of {which} localhost {verb} on {NOW + left:%Y-%m-%d}."
     )
     assert check.advice == status_nginx.CERTIFICATE_ADVICE
 
@@ -68,4 +68,4 @@ async def test_the_portals_own_is_told_first(
     both = [serve(make(until=NOW - DAY)) for _ in range(2)]
     own = both[0].replace("localhost", "127.0.0.1")
     check = await found(run_portal, public_url=own, content_url=both[1])
-    assert check.message == f"It answers, but its certificate expired on {NOW - DAY:%Y-%m-%d}."
+    assert check.message == f"Responding, but its certificate expired on {NOW - DAY:%Y-%m-%d}."

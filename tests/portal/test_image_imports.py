@@ -197,7 +197,7 @@ def test_what_is_missing_is_told_beforehand(
 ) -> None:
     assert check.imports(make_settings()) == check.CheckResult("image imports (off)")
     assert check.imports(make_settings(image_import_dir=imported)).problem is None
-    for mode, problem in ((0o700, "is closed to users"), (0o755, None)):
+    for mode, problem in ((0o700, "is not accessible to users"), (0o755, None)):
         imported.chmod(mode)
         found = check.imports(make_settings(image_import_dir=imported))
         assert (problem or "") in (found.problem or "")

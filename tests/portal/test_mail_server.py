@@ -185,7 +185,7 @@ async def test_a_letter_goes_by_tls_as_the_portals_account(
             assert (letter.account, letter.secured) == ("portal", True)
             assert await _status(portal) == (
                 ComponentState.OK,
-                "It answers, and took the last e-mail.",
+                "Responding; the last e-mail was accepted.",
             )
             server.mood = "lets nobody in"
             await forget(portal)

@@ -210,7 +210,9 @@ class TestHandedOver:
         with self.run(config, listener, count="2") as process:
             _, output = process.communicate()
         assert process.returncode == 1
-        assert output.strip().endswith("systemd hands over 2 sockets: portal.socket has one.")
+        assert output.strip().endswith(
+            "systemd passed 2 sockets: portal.socket must have exactly one."
+        )
 
     def test_it_must_listen_at_the_portals_port(
         self, make_settings: MakeSettings, tmp_path: Path, listener: socket.socket
@@ -220,7 +222,7 @@ class TestHandedOver:
             _, output = process.communicate()
         assert process.returncode == 1
         (line,) = output.splitlines()
-        assert "handed over as 3 doesn't listen on port 8001" in line
+        assert "passed as 3 doesn't listen on port 8001" in line
 
 
 async def test_a_connection_that_was_taken_is_answered(

@@ -91,10 +91,10 @@ def test_a_database_whose_migration_was_broken_off(stand: Stand) -> None:
     stand.make()
     stand.change("DROP TABLE mails", "ALTER TABLE announcements DROP COLUMN public")
     message = stand.refused("serve")
-    assert f"{stand.database} says that it is at revision {HEAD}, but lacks " in message
+    assert f"{stand.database} is marked as revision {HEAD}, but lacks " in message
     assert "mails" in message
     assert "announcements.public" in message
-    assert "a migration was broken off" in message
+    assert "a migration was interrupted" in message
 
 
 def test_a_migration_that_fails_leaves_all_as_it_was(stand: Stand) -> None:
@@ -103,8 +103,8 @@ def test_a_migration_that_fails_leaves_all_as_it_was(stand: Stand) -> None:
     stand.change("ALTER TABLE sessions ADD COLUMN idempotency_key VARCHAR(200)")
     before = stand.tables()
     message = stand.refused("serve")
-    assert f"{stand.database} can't be brought from revision 0013 to {HEAD}" in message
-    assert "was left as it is" in message
+    assert f"{stand.database} can't be migrated from revision 0013 to {HEAD}" in message
+    assert "was left unchanged" in message
     assert "idempotency_key" in message
     assert stand.tables() == before
     assert "0013" in stand.refused("migrate")
@@ -112,7 +112,7 @@ def test_a_migration_that_fails_leaves_all_as_it_was(stand: Stand) -> None:
 
 def test_tables_of_somebody_elses(stand: Stand) -> None:
     stand.change("CREATE TABLE notes (id INTEGER)")
-    assert "has tables but says no revision" in stand.refused("serve")
+    assert "has tables but no schema revision" in stand.refused("serve")
     assert set(stand.tables()) == {"notes"}
 
 
@@ -178,7 +178,7 @@ def test_a_second_portal_on_the_same_sqlite(stand: Stand, tmp_path: Path) -> Non
         for changes in ({}, {"state_dir": other, "database_url": url}):
             message = stand.refused("serve", **changes)
             assert message.startswith(
-                f"The portal can't start: A portal is running on {stand.database} already"
+                f"The portal can't start: A portal is already running on {stand.database}"
             )
             assert "PostgreSQL" in message
 
@@ -282,7 +282,7 @@ def test_the_lock_is_the_state_folders_owners(stand: Stand) -> None:
 
 @pytest.mark.parametrize(
     ("link", "why"),
-    [(Path.symlink_to, "can't be written to"), (Path.hardlink_to, "has other names")],
+    [(Path.symlink_to, "can't be written to"), (Path.hardlink_to, "has other hard links")],
 )
 def test_a_link_in_the_locks_place_gives_nothing_away(
     stand: Stand, link: Callable[[Path, Path], None], why: str

@@ -135,11 +135,11 @@ async def test_nginx_is_asked_where_it_is_this_machine(portal: Portal) -> None:
         )
 
     at(nowhere())
-    assert "Nothing answers" in (await looks.nginx())[""].message
+    assert "No response" in (await looks.nginx())[""].message
     at(portal.url)
     assert (await looks.nginx())[""].state is ComponentState.OK
     at(f"{portal.url}/nowhere")
-    assert "doesn't lead to the portal" in (await looks.nginx())[""].message
+    assert "do not reach the portal" in (await looks.nginx())[""].message
     at("http://192.0.2.1:8000")
     elsewhere = (await looks.nginx())[""]
     assert (elsewhere.state, "another machine" in elsewhere.message) == (
@@ -194,7 +194,7 @@ async def test_slurm_that_answers_and_then_does_not(played: Probes) -> None:
     watcher.stale_since, watcher.trouble = utcnow() - timedelta(minutes=7), "no answer within 10 s."
     found = (await played.slurm())[""]
     assert found.state is ComponentState.FAILING
-    assert found.message == "No answer for 7 minutes: No answer within 10 s."
+    assert found.message == "No response for 7 minutes: No answer within 10 s."
     assert found.answered_at == watcher.at
     assert (await played.nodes())[""].state is ComponentState.UNKNOWN
 
@@ -221,7 +221,7 @@ async def test_slurmdbd_that_lets_the_portal_write_nothing(played: Probes) -> No
     played.parts.slurm.admin_level = nobody  # type: ignore[method-assign]
     found = (await played.slurmdbd())[""]
     assert found.state is ComponentState.FAILING
-    assert "no operator" in found.message
+    assert "not a Slurm operator" in found.message
     assert "AdminLevel=Operator" in found.advice
 
 

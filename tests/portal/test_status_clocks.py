@@ -21,7 +21,7 @@ from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
 
-AHEAD = re.compile(r"It answers, but its clock is \d+ s ahead of this machine's\.")
+AHEAD = re.compile(r"Responding, but its clock is \d+ s ahead of this machine's\.")
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ async def test_slurms_clock_that_agrees_or_is_not_told(
 ) -> None:
     look = slurm(sdiag(tmp_path, 0 if answers else None), watcher)
     found = (await look.slurm())[""]
-    assert (found.state, found.message) == (ComponentState.OK, "It answers; 0 jobs known.")
+    assert (found.state, found.message) == (ComponentState.OK, "Responding; 0 jobs known.")
 
 
 async def test_slurms_clock_is_not_asked_while_slurm_is_away(tmp_path: Path, watcher: Any) -> None:
@@ -105,6 +105,6 @@ def test_what_is_told() -> None:
     assert to_probe_result(30.0) is None
     found = to_probe_result(-400.0)
     assert found is not None
-    assert found.message == "It answers, but its clock is 400 s behind this machine's."
+    assert found.message == "Responding, but its clock is 400 s behind this machine's."
     assert translate(found.message, "zh") == "有响应，但其时钟比本机慢 400 秒。"
     assert translate(found.advice, "zh") != found.advice

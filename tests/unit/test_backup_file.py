@@ -72,7 +72,7 @@ def test_it_is_for_its_owner_alone_and_nothing_else_is_left(file: Path, tmp_path
 
 def test_no_file_is_written_over(file: Path, tmp_path: Path) -> None:
     before = file.read_bytes()
-    with workshop(tmp_path) as folder, pytest.raises(BackupError, match="is there already"):
+    with workshop(tmp_path) as folder, pytest.raises(BackupError, match="already exists"):
         write(file, manifest(), {}, folder)
     assert file.read_bytes() == before
 
@@ -91,7 +91,7 @@ def test_a_byte_that_was_changed_is_found(file: Path, part: float) -> None:
 def test_a_file_that_was_cut_is_found(file: Path, part: float) -> None:
     data = file.read_bytes()
     file.write_bytes(data[: int(len(data) * part)])
-    with pytest.raises(BackupError, match=r"damaged|no backup"):
+    with pytest.raises(BackupError, match=r"damaged|not a backup"):
         read(file)
 
 
@@ -113,11 +113,14 @@ def make_manifest(**members: bytes) -> bytes:
     [
         ({"notes": b"hello"}, "its manifest is missing"),
         ({"manifest": b"{}"}, "that this portal can't read"),
-        ({"manifest": make_manifest(secret=SECRET)}, "secret is missing in it"),
-        ({"manifest": make_manifest(), "other": b"x"}, "holds other, which its manifest doesn't"),
+        ({"manifest": make_manifest(secret=SECRET)}, "secret is missing"),
+        (
+            {"manifest": make_manifest(), "other": b"x"},
+            "contains other, which is not in its manifest",
+        ),
         (
             {"manifest": make_manifest(secret=SECRET), "secret": SECRET[:-1] + b"!"},
-            "secret isn't what",
+            "secret does not match",
         ),
         ({"manifest": make_manifest(secret=COPY), "secret": COPY}, "secret is too large"),
     ],
@@ -132,9 +135,9 @@ def test_a_foreign_file_is_refused_with_a_sentence(
 def test_text_a_folder_and_nothing_are_no_backups(tmp_path: Path) -> None:
     text = tmp_path / "text"
     text.write_text("hello")
-    with pytest.raises(BackupError, match="no backup of the portal"):
+    with pytest.raises(BackupError, match="not a backup of the portal"):
         read(text)
-    with pytest.raises(BackupError, match="There is no file"):
+    with pytest.raises(BackupError, match="does not exist"):
         read(tmp_path / "nothing")
     with pytest.raises(BackupError, match="can't be read: Is a directory"):
         read(tmp_path)

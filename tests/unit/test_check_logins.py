@@ -21,7 +21,7 @@ from tests.unit.test_nginx import settings
         ({}, [Lockout("p", 10, 600), Lockout("q", 2, 600)], "q"),
         ({}, [Lockout("p", 6, 1200)], "allows 6"),
         ({}, [Lockout("p", 7, 1200)], None),
-        ({}, [Lockout("p", 100, 0)], "never forgets"),
+        ({}, [Lockout("p", 100, 0)], "never resets"),
         ({"login_attempts": 5}, [Lockout("p", 5, 60)], "after 5"),
         ({"login_attempts": 2}, [Lockout("p", 3, 60)], None),
     ],
@@ -47,7 +47,7 @@ def test_a_host_that_lets_users_in_is_reported(tmp_path: Path) -> None:
 
     assert problem() is None, "no ssh"
     write("etc/ssh/sshd_config", "# AllowUsers root\nPermitRootLogin no\n")
-    assert "past nginx" in str(problem())
+    assert "bypass nginx" in str(problem())
     assert host(settings(), tmp_path).problem is None, "a demo"
     write("etc/ssh/sshd_config.d/site.conf", "AllowGroups admins\n")
     assert problem() is None

@@ -68,13 +68,13 @@ def test_a_node_that_is_well(settings: Settings) -> None:
 @pytest.mark.parametrize(
     ("changes", "what", "words"),
     [
-        ({"edition": "0" * 16}, "runtime on the nodes", "other node programs"),
+        ({"edition": "0" * 16}, "runtime on the nodes", "different version of the node programs"),
         ({"folders": {"/opt/portal/images": False}}, "shared folders on the nodes", "can't read"),
         ({"programs": {"/usr/bin/apptainer": None}}, "Apptainer on the nodes", "can't run"),
         ({"portal": {"error": "timed out"}}, "portal from the nodes", "timed out"),
-        ({"portal": {**PORTAL, "status": 503}}, "portal from the nodes", "doesn't lead"),
-        ({"portal": {**PORTAL, "type": "text/html"}}, "portal from the nodes", "doesn't lead"),
-        ({"hub": {**HUB, "status": 502}}, "hub from the nodes", "doesn't lead to the hub: 502"),
+        ({"portal": {**PORTAL, "status": 503}}, "portal from the nodes", "do not reach"),
+        ({"portal": {**PORTAL, "type": "text/html"}}, "portal from the nodes", "do not reach"),
+        ({"hub": {**HUB, "status": 502}}, "hub from the nodes", "do not reach the hub: status 502"),
         ({"portal": {**PORTAL, "here": NOW + 95}}, "clock of node01", "95 s ahead"),
         ({"portal": {**PORTAL, "here": NOW - 400}}, "clock of node01", "400 s behind"),
     ],
@@ -106,12 +106,14 @@ def test_a_certificate_that_nodes_do_not_know(settings: Settings) -> None:
     ],
 )
 def test_words_that_are_none_of_ours(settings: Settings, text: str) -> None:
-    assert problems(settings, text) == {"job as alice": "what the job printed can't be read"}
+    assert problems(settings, text) == {"job as alice": "the job's output can't be parsed"}
 
 
 def test_a_job_that_came_to_nothing(settings: Settings) -> None:
     found = findings(
-        settings, "alice", NodeReport(problem="the job failed on node01: x", advice="y")
+        settings,
+        "alice",
+        NodeReport(problem="the job failed on node01: x", advice="y"),
     )
     assert [(one.what, one.problem) for one in found] == [
         ("job as alice", "the job failed on node01: x")
@@ -159,7 +161,7 @@ async def test_whatever_fails_is_said_and_the_folder_goes(
 ) -> None:
     world: Any = Job(**fails)
     found = await _run_job(settings, world, world, "alice", "/home/alice")
-    problem = "job 7 was lost sight of: No answer." if fails else None
+    problem = "lost track of job 7: No answer." if fails else None
     assert (found.problem, bool(found.text), world.forgotten) == (problem, not fails, 1)
 
 
@@ -208,4 +210,4 @@ def test_what_a_job_says_does_nothing_to_a_terminal(settings: Settings) -> None:
 def test_words_that_are_too_deep_are_no_words(settings: Settings) -> None:
     text = MARK + "[" * 100_000 + "\n"
     (one,) = findings(settings, "alice", NodeReport(text))
-    assert one.problem == "what the job printed can't be read"
+    assert one.problem == "the job's output can't be parsed"

@@ -38,4 +38,4 @@ def test_another_account_is_told_what_it_lacks_and_what_to_do() -> None:
     assert "modify user portal" in hidden.advice
     seen = operator("portal", "None", "PrivateData             = none\n")
     assert seen.problem is not None
-    assert "lets it see jobs" in seen.problem
+    assert "shows it all jobs" in seen.problem

@@ -31,7 +31,10 @@ def with_sudo(folder: Path, script: str) -> Settings:
         (f"echo '    (%people) NOPASSWD: {LAUNCHER}'", None),
         (f"echo '    (%people) NOPASSWD: {LAUNCHER}-old'", "doesn't permit"),
         (f"echo '    (%people) {LAUNCHER}'", "doesn't permit"),
-        ("echo a password is required >&2; exit 1", "nothing: a password is required"),
+        (
+            "echo a password is required >&2; exit 1",
+            "no commands for this account: a password is required",
+        ),
     ],
 )
 async def test_what_it_permits(tmp_path: Path, script: str, problem: str | None) -> None:
