@@ -72,7 +72,7 @@ def test_the_end_of_a_job_is_told_by_one_tab(
     turn_on(alice)
     other = context.new_page()
     other.goto(f"{portal.base_url}/account/appearance")
-    expect(other.get_by_role("radio", name="As the system")).to_be_checked()
+    expect(other.get_by_role("radio", name="Same as system")).to_be_checked()
     submit(portal, context, first, "exit 3")
     assert hears(alice, f"Job {first} has failed") == [f"Job {first} has failed"]
     assert list_notifications(other) == []
@@ -89,12 +89,12 @@ def walk_through_the_account(portal: Live, page: Page) -> None:
     expect(profile).to_contain_text("alice@")
     nav = page.get_by_role("navigation", name="Your account")
     nav.get_by_role("link", name="Password").press("Enter")
-    expect(page.get_by_label("Present password")).to_be_visible()
+    expect(page.get_by_label("Current password")).to_be_visible()
     expect(nav.get_by_role("link", name="Password")).to_have_attribute("aria-current", "page")
     nav.get_by_role("link", name="Access tokens").press("Enter")
     expect(page.get_by_role("button", name="New token…")).to_be_visible()
     page.go_back()
-    expect(page.get_by_label("Present password")).to_be_visible()
+    expect(page.get_by_label("Current password")).to_be_visible()
     page.goto(f"{portal.base_url}/account/nowhere")
     expect(page.get_by_role("heading", level=1)).not_to_have_text("Your account")
 
@@ -210,7 +210,7 @@ def test_a_choice_at_the_login_becomes_ones_own(portal: Live, context: BrowserCo
     page.locator("input[name=language][value='']").click()
     expect_language(page, "en")
     page.reload()
-    expect(page.get_by_role("radio", name="As the browser says")).to_be_checked()
+    expect(page.get_by_role("radio", name="Same as browser")).to_be_checked()
     expect_language(page, "en")
 
 

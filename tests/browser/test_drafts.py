@@ -128,12 +128,12 @@ def test_cancelling_forgets_and_closing_does_not(portal: Live, page: Page) -> No
 def test_no_password_is_kept(portal: Live, page: Page) -> None:
     page.goto(f"{portal.base_url}/account/password")
     secret = token_hex(8)
-    for label in ("Present password", "New password", "New password again"):
+    for label in ("Current password", "New password", "New password again"):
         page.get_by_label(label, exact=True).fill(secret)
     for storage in ("sessionStorage", "localStorage"):
         assert secret not in page.evaluate(f"JSON.stringify({storage})")
     page.reload()
-    expect(page.get_by_label("Present password")).to_have_value("")
+    expect(page.get_by_label("Current password")).to_have_value("")
 
 
 @pytest.fixture

@@ -107,7 +107,7 @@ def make_folder(portal: Live, page: Page, folder: str) -> None:
     dialog.get_by_label("Name").fill("a/b")
     expect(dialog.get_by_text("A name can’t contain “/”.")).to_be_visible()
     dialog.get_by_label("Name").fill(folder)
-    dialog.get_by_role("button", name="Make it").click()
+    dialog.get_by_role("button", name="Create").click()
     page.get_by_role("link", name=folder).click()
     expect(page.get_by_text("This folder is empty.")).to_be_visible()
 
@@ -161,7 +161,7 @@ def lose_the_network(portal: Live, page: Page, folder: str, file: Path) -> None:
     page.route(f"**/uploads/*?offset={CHUNK}", gone, times=1)
     choose(page, file)
     lost = line(page, "Uploads", file.name)
-    expect(lost).to_contain_text("goes on by itself")
+    expect(lost).to_contain_text("continues automatically")
     page.context.set_offline(False)
     expect(lost).to_contain_text("done")
     assert sent[:2] == [0, CHUNK]
@@ -250,6 +250,6 @@ def rename_delete_undo(portal: Live, page: Page, folder: str) -> None:
     page.get_by_role("button", name="Delete", exact=True).click()
     expect(kept).to_have_count(0)
     page.get_by_role("navigation", name="Places").get_by_role("link", name="Trash").click()
-    page.get_by_role("button", name="Bring back kept.txt").first.click()
-    expect(page.get_by_role("button", name="Bring back kept.txt")).to_have_count(0)
+    page.get_by_role("button", name="Restore kept.txt").first.click()
+    expect(page.get_by_role("button", name="Restore kept.txt")).to_have_count(0)
     assert portal.exec_as("alice", ["cat", f"{folder}/kept.txt"]) == "notes.txt"

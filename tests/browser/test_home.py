@@ -20,7 +20,7 @@ def test_usage_follows_the_end_of_a_session(
     log_in(page, "bob")
     api = Api(context.request, portal.base_url)
     made = api.ask("POST", "/sessions", {"environment": "python3", "resources": RESOURCES})
-    usage = page.get_by_role("region", name="What you use now")
+    usage = page.get_by_role("region", name="Your current usage")
     expect(usage).to_contain_text("1 session")
     api.ask("DELETE", f"/sessions/{made['id']}")
     expect(page.get_by_role("heading", name="Nothing is running")).to_be_visible()

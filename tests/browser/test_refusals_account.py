@@ -57,7 +57,7 @@ def a_token(page: Page, password: str) -> None:
     page.get_by_role("button", name="New token…").click()
     form = Form(
         "/api/v1/tokens",
-        "Make token",
+        "Create token",
         {"Name": ODD},
         ("name", "Name"),
         (("Name", ""),),
@@ -65,7 +65,7 @@ def a_token(page: Page, password: str) -> None:
     )
     endure(page, form, password)
     form.send(page).click()
-    again = page.get_by_role("dialog", name="Your password, please")
+    again = page.get_by_role("dialog", name="Confirm your password")
     again.get_by_label("Password", exact=True).fill(password)
     page.keyboard.press("Enter")
     expect(page.get_by_test_id("token")).to_be_visible()
@@ -75,14 +75,14 @@ def a_token(page: Page, password: str) -> None:
 
 def a_password(page: Page, password: str) -> None:
     fresh = f"another-{token_hex(6)}-long"
-    typed = {"Present password": password, "New password": fresh, "New password again": fresh}
-    wrong = (("Present password", ""), ("New password", password), ("New password again", "x"))
+    typed = {"Current password": password, "New password": fresh, "New password again": fresh}
+    wrong = (("Current password", ""), ("New password", password), ("New password again", "x"))
     form = Form(
         "/api/v1/me/password", "Change password", typed, ("new_password", "New password"), wrong
     )
     stand = endure(page, form, password)
     form.send(page).click()
-    expect(form.labelled(page, "Present password")).to_have_value("")
+    expect(form.labelled(page, "Current password")).to_have_value("")
     assert len(stand.asked) == 1
 
 
@@ -104,7 +104,7 @@ def a_second_factor(page: Page) -> None:
     form.send(page).click()
     codes = page.get_by_role("list", name="Recovery codes").get_by_role("listitem")
     spare = codes.first.inner_text()
-    page.get_by_role("button", name="I have kept them").click()
+    page.get_by_role("button", name="I have saved them").click()
 
     page.get_by_role("button", name="Turn off…").click()
     code = "Code from your app, or a recovery code"

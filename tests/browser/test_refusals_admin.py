@@ -79,7 +79,7 @@ def test_a_group_and_its_members(portal: Live, page: Page) -> None:
     form.send(page).click()
     expect(page.get_by_role("heading", name=GROUP, level=1)).to_be_visible()
 
-    field = page.get_by_label("Add a person")
+    field = page.get_by_label("Add a user")
     field.fill(WHOM)
     member = page.get_by_role("option").filter(has_text=WHOM)
     button = Button(f"/members/{WHOM}", "PUT", member, before=(field,))

@@ -50,7 +50,7 @@ def a_new_folder(page: Page, password: str) -> None:
     page.get_by_role("button", name="New folder").click()
     form = Form(
         "/api/v1/files/folders",
-        "Make it",
+        "Create",
         {"Name": ODD.replace("/", "-")},
         blocked=(("Name", ""), ("Name", "a/b")),
         inside=DIALOG,

@@ -68,7 +68,7 @@ function Languages({ chosen }: { chosen: Language | null }) {
   return (
     <fieldset className={classes.choices} aria-labelledby="language">
       <Stack gap="xs">
-        {card(null, t`As the browser says`)}
+        {card(null, t`Same as browser`)}
         {LANGUAGES.map((each) => card(each, <span lang={tagOf(each)}>{NAMES[each]}</span>))}
       </Stack>
     </fieldset>

@@ -79,7 +79,7 @@ export function PasswordForm({ onDone, onCancel }: Props) {
         <input type="text" value={me.username} autoComplete="username" hidden readOnly />
         <PasswordInput
           name="current"
-          label={t`Present password`}
+          label={t`Current password`}
           autoComplete="current-password"
           data-autofocus={onCancel ? true : undefined}
           visibilityToggleButtonProps={toggle}

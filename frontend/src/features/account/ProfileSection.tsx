@@ -31,7 +31,7 @@ export function ProfileSection() {
         <Fact name={t`Groups`}>
           <Groups />
         </Fact>
-        <Fact name={t`Role here`}>{ROLE_LABELS[me.role]}</Fact>
+        <Fact name={t`Role in the portal`}>{ROLE_LABELS[me.role]}</Fact>
         {me.leads.length > 0 && (
           <Fact name={t`Manages these groups`}>{joinWithCommas(me.leads)}</Fact>
         )}

@@ -20,7 +20,7 @@ export function ReauthDialog({ opened, onGiven, onCancel }: Props) {
     <Modal
       opened={opened}
       onClose={onCancel}
-      title={t`Your password, please`}
+      title={t`Confirm your password`}
       size="sm"
       zIndex={DIALOG_Z_INDEX}
     >
@@ -79,7 +79,7 @@ function ReauthForm({ onGiven, onCancel }: Omit<Props, 'opened'>) {
             <Trans>Cancel</Trans>
           </Button>
           <Button type="submit" loading={busy}>
-            <Trans>Go on</Trans>
+            <Trans>Continue</Trans>
           </Button>
         </Group>
       </Stack>

@@ -25,8 +25,8 @@ export function RecoveryCodes({ codes, onDone }: Props) {
     <Stack>
       <Text size="sm">
         <Trans>
-          Keep these recovery codes where your phone isn't. Each of them replaces a code of your app
-          once. They are not shown again.
+          Keep these recovery codes separate from your phone. Each of them replaces a code of your
+          app once. They are not shown again.
         </Trans>
       </Text>
       <ul className={classes.codes} aria-label={t`Recovery codes`}>
@@ -42,7 +42,7 @@ export function RecoveryCodes({ codes, onDone }: Props) {
       </Group>
       <Group justify="flex-end">
         <Button onClick={onDone}>
-          <Trans>I have kept them</Trans>
+          <Trans>I have saved them</Trans>
         </Button>
       </Group>
     </Stack>

@@ -76,7 +76,7 @@ function Standing({ factor }: { factor: SecondFactor }) {
         {dialog === 'renew' && (
           <CodeForm
             text={t`The codes you have now stop working.`}
-            button={t`Make new codes`}
+            button={t`Create new codes`}
             onCode={renew}
             onCancel={close}
           />

@@ -121,7 +121,7 @@ function TokenForm({ maxDays, onMade, onCancel }: FormProps) {
           error={error('name')}
         />
         <Checkbox.Group
-          label={t`It may`}
+          label={t`Permissions`}
           value={scopes}
           onChange={setScopes}
           error={error('scopes')}
@@ -133,7 +133,7 @@ function TokenForm({ maxDays, onMade, onCancel }: FormProps) {
           </Stack>
         </Checkbox.Group>
         <NativeSelect
-          label={t`It ends after`}
+          label={t`Expires after`}
           data={lifetimes(maxDays)}
           value={days}
           onChange={(event) => setDays(event.currentTarget.value)}
@@ -144,7 +144,7 @@ function TokenForm({ maxDays, onMade, onCancel }: FormProps) {
             <Trans>Cancel</Trans>
           </Button>
           <Button type="submit" loading={busy}>
-            <Trans>Make token</Trans>
+            <Trans>Create token</Trans>
           </Button>
         </Group>
       </Stack>

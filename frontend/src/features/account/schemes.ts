@@ -6,7 +6,7 @@ export const SCHEMES = [
   { value: 'dark', label: t`Dark`, description: t`Light text on a dark page.` },
   {
     value: 'auto',
-    label: t`As the system`,
+    label: t`Same as system`,
     description: t`What your computer or phone is set to.`,
   },
 ] as const;

@@ -3,7 +3,7 @@ import { t } from '@lingui/core/macro';
 
 export const SECTIONS = [
   { slug: 'profile', label: t`Profile` },
-  { slug: 'limits', label: t`Limits and use` },
+  { slug: 'limits', label: t`Limits and usage` },
   { slug: 'notifications', label: t`Notifications` },
   { slug: 'password', label: t`Password` },
   { slug: 'second-factor', label: t`Second factor` },

@@ -13,7 +13,7 @@ import { allSessionsQuery } from './queries';
 /** Everybody's sessions, for administrators. */
 export function AdminPage() {
   return (
-    <AdminFrame tab={t`Everybody's sessions`} title={t`Everybody's sessions`} aside={<LiveCount />}>
+    <AdminFrame tab={t`All sessions`} title={t`All sessions`} aside={<LiveCount />}>
       <AllSessions />
     </AdminFrame>
   );

@@ -74,7 +74,7 @@ function Problem({ line }: { line: string }) {
   return (
     <Paper component="li" className={classes.problem}>
       <div className={classes.where}>
-        {name || t`The catalog`}
+        {name || t`Catalog`}
         {field && <code className={classes.field}>{field}</code>}
       </div>
       <div className={classes.what}>{translate(what)}</div>

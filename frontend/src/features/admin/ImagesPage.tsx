@@ -47,7 +47,7 @@ function Images() {
               {(startOver) => <ImportForm onStartOver={startOver} />}
             </RestartableForm>
           )}
-          <Imports title={t`Under way`} rows={imports.data.filter(isLiveImport)} />
+          <Imports title={t`In progress`} rows={imports.data.filter(isLiveImport)} />
           <Files images={images.data.items} />
           <Imports
             title={t`Earlier imports`}

@@ -33,7 +33,7 @@ export function AuditFilters({ search }: { search: AuditSearch }) {
     />
   );
   return (
-    <search className={classes.filters} aria-label={t`What is shown`}>
+    <search className={classes.filters} aria-label={t`Filters`}>
       <SearchField
         label={t`Find any word`}
         value={search.q ?? ''}
@@ -50,8 +50,8 @@ export function AuditFilters({ search }: { search: AuditSearch }) {
         {folded > 0 ? t`More filters (${folded})` : t`More filters`}
       </Button>
       <div id="more-filters" className={classes.folded} data-open={open}>
-        {text('actor', t`Who did it`)}
-        {text('target', t`To whom or what`)}
+        {text('actor', t`Actor`)}
+        {text('target', t`Target`)}
         {day('from', t({ message: 'From', context: 'a time' }), t`From this day`)}
         {day('to', t({ message: 'To', context: 'a day' }), t`To this day`)}
         {text('ip', t`From address`)}
@@ -73,7 +73,7 @@ function ActionSelect({ value, onChange }: SelectProps) {
   );
   return (
     <NativeSelect
-      aria-label={t`Which act`}
+      aria-label={t`Action`}
       value={value}
       onChange={(event) => onChange(event.currentTarget.value)}
     >

@@ -28,7 +28,7 @@ function Downloads({ search }: { search: AuditSearch }) {
   const some = Object.keys(search).length > 0;
   return (
     <div className={classes.downloads}>
-      <span className={classes.quiet}>{some ? t`Download what is found:` : t`Download all:`}</span>
+      <span className={classes.quiet}>{some ? t`Download the results:` : t`Download all:`}</span>
       <a href={exportHref(search, 'csv')} download>
         CSV
       </a>
@@ -72,7 +72,7 @@ function Events({ search }: { search: AuditSearch }) {
       )}
       {events.length > 0 && !hasNextPage && (
         <p className={classes.end}>
-          <Trans>That is all there is.</Trans>
+          <Trans>All events are shown.</Trans>
         </p>
       )}
     </>
@@ -102,10 +102,10 @@ function NothingFound({ search }: { search: AuditSearch }) {
     <Paper className={classes.none}>
       {some ? (
         <Trans>
-          Nothing that is written down is like this. <Link to="/admin/audit">Show everything</Link>
+          No matching events. <Link to="/admin/audit">Show everything</Link>
         </Trans>
       ) : (
-        t`Nothing is written down yet.`
+        t`No events are recorded yet.`
       )}
     </Paper>
   );

@@ -27,7 +27,7 @@ export function AuditTable({ events }: { events: readonly AuditEvent[] }) {
               <Trans>Action</Trans>
             </Table.Th>
             <Table.Th>
-              <Trans>To whom or what</Trans>
+              <Trans>Target</Trans>
             </Table.Th>
             <Table.Th>
               <Trans context="an address">From</Trans>

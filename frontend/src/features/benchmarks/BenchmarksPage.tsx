@@ -44,9 +44,9 @@ export function BenchmarksPage() {
       <PageTitle tab={t`Benchmarks`}>{t`Benchmarks`}</PageTitle>
       <p className={classes.lead}>
         <Trans>
-          A benchmark is a job that measures what the hardware does. Its figures are kept here, so
-          that runs can be held against each other, and against what others have measured on this
-          cluster.
+          A benchmark is a job that measures the performance of the hardware. Its figures are kept
+          here, so that you can compare your runs with each other and with the runs of other users
+          on this cluster.
         </Trans>
       </p>
       {error && <Notice tone="error">{sentence(error)}</Notice>}
@@ -145,8 +145,8 @@ function Nothing({ runs }: { runs: BenchmarkRun[] }) {
   return (
     <Paper className={classes.none}>
       {runs.length === 0
-        ? t`There are no figures of this benchmark yet. When a run of yours has ended, its figures appear here by themselves.`
-        : t`Your runs of this benchmark left no figures that can be read. Their logs say what happened.`}
+        ? t`There are no figures for this benchmark yet. When one of your runs ends, its figures appear here.`
+        : t`Your runs of this benchmark left no readable figures. Their logs show what happened.`}
     </Paper>
   );
 }
@@ -211,8 +211,8 @@ function Figures({ measure, unit, better, runs, cluster }: FiguresProps) {
       />
       <p className={classes.note}>
         {cluster.length > 0
-          ? t`Columns without a job’s name are of everybody’s runs in the last year on such hardware, each person counted once. They come from the jobs themselves; nobody has checked them.`
-          : t`The hardware is what Slurm says; the figures are what the jobs themselves have measured.`}
+          ? t`Columns without a job name combine the runs of all users on the same hardware in the last year, each user counted once. The jobs report these figures themselves; they are not verified.`
+          : t`The hardware is as reported by Slurm. The figures are measured by the jobs themselves.`}
       </p>
     </>
   );

@@ -54,8 +54,8 @@ describe('columns', () => {
   it('are the hardware of the cluster, and one’s runs', () => {
     const all = [figure({ size: 64 }), figure({ size: 64 }, { gpus: 2, people: 1, runs: 1 })];
     expect(clusterColumns(all, 'GFLOPS').map(({ name, detail }) => [name, detail])).toEqual([
-      ['v100', 'median of 3 runs by 2 people'],
-      ['2 × v100', 'median of 1 run by 1 person'],
+      ['v100', 'median of 3 runs by 2 users'],
+      ['2 × v100', 'median of 1 run by 1 user'],
     ]);
     expect(clusterColumns(all, 'ms')).toEqual([]);
     const mine = runColumn(run({ size: 64 }, 5), 'GFLOPS', Date.parse('2026-01-02T00:00:00Z'));

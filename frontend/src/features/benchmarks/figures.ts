@@ -69,8 +69,8 @@ export function clusterColumns(figures: readonly ClusterFigure[], measure: strin
 function medianText(runs: number, people: number): string {
   const ran = plural(runs, { one: '# run', other: '# runs' });
   return plural(people, {
-    one: `median of ${ran} by # person`,
-    other: `median of ${ran} by # people`,
+    one: `median of ${ran} by # user`,
+    other: `median of ${ran} by # users`,
   });
 }
 

@@ -44,8 +44,8 @@ export function ComparePage() {
       {missing > 0 && (
         <Notice tone="info">
           {plural(missing, {
-            one: 'One of these runs is not on your list any more, so it is left out.',
-            other: '# of these runs are not on your list any more, so they are left out.',
+            one: 'One of these runs is no longer on your list, so it is left out.',
+            other: '# of these runs are no longer on your list, so they are left out.',
           })}
         </Notice>
       )}
@@ -75,8 +75,8 @@ function Nothing() {
     <Paper className={classes.none}>
       <p>
         <Trans>
-          Choose two to eight jobs on the list by the box beside their names, then “Compare” shows
-          them side by side.
+          In the list of jobs, check the boxes next to two to eight names, then select “Compare” to
+          see the jobs side by side.
         </Trans>
       </p>
       <Button component={Link} to="/jobs" variant="default">
@@ -207,12 +207,12 @@ function Notes({ runs, found }: { runs: Run[]; found: Section[] }) {
   const same = !found.some(({ kind }) => kind === 'parameters');
   return (
     <div className={classes.notes}>
-      {same && <p>{t`They were given the same parameters, or none.`}</p>}
+      {same && <p>{t`They have the same parameters, or none.`}</p>}
       {silent && <p>{t`None of them has logged a value for TensorBoard.`}</p>}
       {arrays.length > 0 && (
         <p>
           <Trans>
-            What an array’s tasks have logged stands on the array’s own page, task by task.
+            The values that the tasks of an array have logged are on the array’s own page.
           </Trans>
         </p>
       )}

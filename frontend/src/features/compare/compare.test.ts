@@ -50,9 +50,9 @@ describe('runs side by side', () => {
         Waited: ['1 min', '1 min'],
         Ran: ['30 min', '30 min'],
         'Share of the time limit': ['50 %', '50 %'],
-        'Processors busy': ['–', '50 %'],
+        'CPU utilization': ['–', '50 %'],
         'Peak memory': ['–', '4 GB'],
-        'Share of the memory asked for': ['–', '25 %'],
+        'Share of the requested memory': ['–', '25 %'],
       },
     });
   });
@@ -60,7 +60,7 @@ describe('runs side by side', () => {
   it('show what is the same when that is wished for', () => {
     const all = shown([one, other], true);
     expect(all.Parameters?.epochs).toEqual(['3', '3']);
-    expect(all['Asked for']?.CPUs).toEqual(['4', '4']);
+    expect(all['Requested']?.CPUs).toEqual(['4', '4']);
     expect(all.Timeline?.Template).toEqual(['Keras training', 'Keras training']);
   });
 

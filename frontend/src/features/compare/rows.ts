@@ -88,11 +88,11 @@ function usageRows(jobs: Job[]): Row[] {
     toRow(t`Waited`, (job) => between(job.submitted_at, job.started_at)),
     toRow(t`Ran`, (job) => between(job.started_at, job.ended_at)),
     toRow(t`Share of the time limit`, shareOfLimit),
-    toRow(t`Processors busy`, ({ usage }) => some(usage?.cpu_efficiency, percent)),
+    toRow(t`CPU utilization`, ({ usage }) => some(usage?.cpu_efficiency, percent)),
     toRow(t`Peak memory`, ({ usage }) =>
       usage?.memory_too_short ? t`too short to measure` : some(usage?.max_rss_gb, memoryText),
     ),
-    toRow(t`Share of the memory asked for`, shareOfMemory),
+    toRow(t`Share of the requested memory`, shareOfMemory),
   ];
 }
 
@@ -147,7 +147,7 @@ export function sections(
       title: t({ message: 'Used', context: 'by runs' }),
       rows: usageRows(jobs).filter(hasKnownValue),
     },
-    { kind: 'asked', title: t`Asked for`, rows: differing(requestedRows(jobs)) },
+    { kind: 'asked', title: t`Requested`, rows: differing(requestedRows(jobs)) },
     { kind: 'timeline', title: t`Timeline`, rows: differing(timeline(jobs, titles)) },
   ] satisfies Section[];
   return found.filter(({ rows }) => rows.length > 0);

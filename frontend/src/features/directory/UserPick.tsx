@@ -22,7 +22,7 @@ export function UserPick(props: PickProps) {
       {...props}
       text={text}
       setText={setText}
-      none={t`There is nobody like that.`}
+      none={t`There is no such user.`}
       found={{ choices, error, asking: isFetching || typed !== text.trim() }}
     />
   );

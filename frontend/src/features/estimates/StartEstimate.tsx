@@ -59,7 +59,7 @@ const isRefusal = (error: Error): boolean =>
 
 /** What Slurm refuses outright is worth its words; a forecast that can't be had is no trouble. */
 function errorText(error: Error): string {
-  return isRefusal(error) ? translate(error.message) : t`No start estimate just now.`;
+  return isRefusal(error) ? translate(error.message) : t`No start estimate is available.`;
 }
 
 /** Null: at once. */

@@ -67,7 +67,7 @@ function NewFolder({ root, path, close }: { root: string; path: string; close: (
   return (
     <ConfirmForm
       onClose={close}
-      button={t`Make it`}
+      button={t`Create`}
       disabled={problem !== null}
       act={() => makeFolder({ root, path: join(path, name) })}
     >

@@ -114,7 +114,7 @@ function Quicker({ theirs, busy, take, keep }: QuickerProps) {
       <Plain text={theirs.text} />
       <Group>
         <Button variant="default" onClick={take}>
-          <Trans>Take this, drop mine</Trans>
+          <Trans>Use this version, discard mine</Trans>
         </Button>
         <Button variant="default" loading={busy} onClick={keep}>
           <Trans>Replace it with mine</Trans>

@@ -123,10 +123,10 @@ function Line({ root, item, forever }: { root: Root; item: TrashItem; forever: (
           variant="default"
           size="compact-sm"
           loading={busy}
-          aria-label={t`Bring back ${name}`}
+          aria-label={t`Restore ${name}`}
           onClick={() => change(() => restore(root.name, [item.id]))}
         >
-          <Trans>Bring back</Trans>
+          <Trans>Restore</Trans>
         </Button>
         <Button
           variant="default"

@@ -34,7 +34,7 @@ export function UnfinishedUploads({ roots }: { roots: Roots }) {
               </b>
               <p className={classes.quiet}>
                 <Trans>
-                  Choose the same file, and the upload goes on where it stopped. An upload that is
+                  Choose the same file, and the upload continues where it stopped. An upload that is
                   running in another tab is also listed here.
                 </Trans>
               </p>
@@ -48,10 +48,10 @@ export function UnfinishedUploads({ roots }: { roots: Roots }) {
         </Paper>
       )}
       <ConfirmDialog
-        title={t`Give this upload up?`}
+        title={t`Discard this upload?`}
         opened={dropping !== null}
         onClose={() => drop(null)}
-        button={t`Give up`}
+        button={t`Discard`}
         keep={t`Keep`}
         danger
         act={() => (dropping ? dropUpload(dropping.id) : Promise.resolve())}
@@ -104,10 +104,10 @@ function Line({ upload, roots, drop }: LineProps) {
         <Button
           variant="default"
           size="compact-sm"
-          aria-label={t`Give up the upload of ${name}`}
+          aria-label={t`Discard the upload of ${name}`}
           onClick={drop}
         >
-          <Trans>Give up</Trans>
+          <Trans>Discard</Trans>
         </Button>
       </div>
     </li>
@@ -134,10 +134,10 @@ function GoOn({ name, goOn }: { name: string; goOn: (file: File) => void }) {
       <Button
         variant="default"
         size="compact-sm"
-        aria-label={t`Go on with the upload of ${name}`}
+        aria-label={t`Continue the upload of ${name}`}
         onClick={() => field.current?.click()}
       >
-        <Trans>Go on</Trans>
+        <Trans>Continue</Trans>
       </Button>
       <input
         ref={field}

@@ -37,20 +37,20 @@ export function UploadList() {
 }
 
 const STATE_LABELS: Record<UploadState, string> = {
-  waiting: t`waits for its turn`,
-  beginning: t({ message: 'begins', context: 'an upload' }),
+  waiting: t`waiting`,
+  beginning: t({ message: 'starting', context: 'an upload' }),
   asking: t`the name is already taken`,
   sending: '',
-  finishing: t`is being checked`,
+  finishing: t`verifying`,
   paused: t({ message: 'paused', context: 'an upload' }),
   done: t({ message: 'done', context: 'an upload' }),
   failed: t({ message: 'failed', context: 'an upload' }),
-  gone: t`given up`,
+  gone: t`discarded`,
 };
 
 /** Whether an upload continues by itself or when the user resumes it. */
 const stateText = ({ state, waitsForNetwork }: Item): string =>
-  state === 'paused' && waitsForNetwork ? t`goes on by itself` : STATE_LABELS[state];
+  state === 'paused' && waitsForNetwork ? t`continues automatically` : STATE_LABELS[state];
 
 function Line({ item }: { item: Item }) {
   const name = readable(nameOf(item.path));
@@ -95,7 +95,7 @@ function Acts({ item, name }: { item: Item; name: string }) {
           type: 'rename',
           path: join(folderOf(path), other),
         })}
-      {state === 'paused' && act(t`Go on`, { type: 'resume' })}
+      {state === 'paused' && act(t`Continue`, { type: 'resume' })}
       {(state === 'sending' || state === 'waiting') &&
         act(t`Pause`, { type: 'pause', message: null })}
       {act(t`Cancel`, { type: 'cancel' })}

@@ -37,7 +37,7 @@ export interface Item {
   replaceable: boolean;
   /** why it is paused or has failed */
   message: string | null;
-  /** paused because nothing answered: goes on by itself when something does */
+  /** paused because nothing answered: continues automatically when something does */
   waitsForNetwork: boolean;
   /** how often in a row it was tried in vain */
   tries: number;
@@ -102,7 +102,7 @@ export function notTheSame(
   if (file.size !== upload.size_bytes)
     return t`“${chosen}” has a different size. Choose the file whose upload was started.`;
   if (file.lastModified > Date.parse(upload.created_at))
-    return t`“${chosen}” was changed after its upload started. Give up that upload and start again.`;
+    return t`“${chosen}” was changed after its upload started. Discard that upload and start again.`;
   if (file.name !== name && !file.name.endsWith(extension(name)))
     return t`“${chosen}” is another type of file. Choose the file whose upload was started.`;
   return null;

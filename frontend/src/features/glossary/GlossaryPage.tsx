@@ -23,7 +23,7 @@ export function GlossaryPage() {
       {isError && (
         <Stack align="flex-start">
           <Notice tone="error">
-            <Trans>The explanations couldn't be fetched.</Trans>
+            <Trans>The explanations couldn't be loaded.</Trans>
           </Notice>
           <Button variant="default" onClick={() => void refetch()}>
             <Trans>Try again</Trans>
@@ -54,7 +54,7 @@ function EntryList({ entries }: { entries: readonly Entry[] }) {
       <div role="status">
         {matching.length === 0 && (
           <Text c="dimmed">
-            <Trans>No word fits. Ask your administrator, who can add it.</Trans>
+            <Trans>No matching words. Ask your administrator to add one.</Trans>
           </Text>
         )}
       </div>

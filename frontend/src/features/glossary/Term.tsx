@@ -60,7 +60,7 @@ function Explained({ word }: { word: string }) {
   if (isError)
     return (
       <Text size="sm">
-        <Trans>The explanation couldn't be fetched. Try again.</Trans>
+        <Trans>The explanation couldn't be loaded. Try again.</Trans>
       </Text>
     );
   const entry = entries && explanation(entries, word);

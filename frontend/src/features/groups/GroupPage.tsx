@@ -89,7 +89,7 @@ function Whole({ group }: { group: WholeGroup }) {
       </div>
       {admin && why && (
         <p className={classes.quiet}>
-          <Trans>In this directory the portal can't change groups. {why}</Trans>
+          <Trans>The portal can't change groups in this directory. {why}</Trans>
         </p>
       )}
       <div className={classes.sides}>
@@ -127,8 +127,8 @@ function MembersBox({ group, changing }: Part) {
       {changing && (
         <div className={classes.wide}>
           <UserPick
-            label={t`Add a person`}
-            placeholder={t`Type to find someone`}
+            label={t`Add a user`}
+            placeholder={t`Type to find a user`}
             without={own}
             disabled={busy}
             onPick={(username) => change(() => setMember(group.name, username, true))}
@@ -155,16 +155,17 @@ function GroupManagers({ group, changing }: Part) {
   return (
     <Paper component="section" className={classes.box} aria-labelledby="leaders">
       <h2 className={classes.heading} id="leaders">
-        <Trans>Leaders</Trans>
+        <Trans>Managers</Trans>
       </h2>
       <p className={classes.quiet}>
         <Trans>
-          They see what the group's members use and set their limits; they change nothing else.
+          Managers see the usage of the group's members and set their limits. They can't change
+          anything else.
         </Trans>
       </p>
       {group.leaders.length > 0 && (
         <Chips
-          label={t`Leaders of ${name}`}
+          label={t`Managers of ${name}`}
           names={group.leaders}
           to="person"
           onRemove={
@@ -172,14 +173,14 @@ function GroupManagers({ group, changing }: Part) {
               ? (username) => withPassword(() => setLeader(name, username, false))
               : undefined
           }
-          removeLabel={(username) => t`${username} leads ${name} no longer`}
+          removeLabel={(username) => t`${username} no longer manages ${name}`}
         />
       )}
       {changing && (
         <div className={classes.wide}>
           <UserPick
-            label={t`Make someone a leader`}
-            placeholder={t`Type to find someone`}
+            label={t`Add a manager`}
+            placeholder={t`Type to find a user`}
             without={group.leaders}
             disabled={busy}
             onPick={(username) => change(() => setLeader(name, username, true))}
@@ -216,9 +217,9 @@ function Deletion({ group }: { group: WholeGroup }) {
         <Text size="sm">
           <Plural
             value={group.members.length}
-            _0="Nobody is in it. Files that belong to it keep its number."
-            one="Its # member stays in the directory and loses what the group brought. Files that belong to it keep its number."
-            other="Its # members stay in the directory and lose what the group brought. Files that belong to it keep its number."
+            _0="The group has no members. Files that belong to it keep its number."
+            one="Its # member stays in the directory and loses the access that the group gives. Files that belong to it keep its number."
+            other="Its # members stay in the directory and lose the access that the group gives. Files that belong to it keep its number."
           />
         </Text>
       </ConfirmDialog>

@@ -59,7 +59,7 @@ function Groups() {
     <>
       {why && mayChange(me) && (
         <p className={classes.absent}>
-          <Trans>In this directory the portal can't change groups. {why}</Trans>
+          <Trans>The portal can't change groups in this directory. {why}</Trans>
         </p>
       )}
       <search className={classes.filters}>
@@ -84,7 +84,7 @@ function Groups() {
           <Paper className={classes.empty}>
             {text === ''
               ? t`The directory has no groups yet.`
-              : t`No group’s name or description has “${text}” in it.`}
+              : t`No group’s name or description contains “${text}”.`}
           </Paper>
         )}
         {groups.length > 0 && <GroupsTable groups={groups} busy={isPlaceholderData} />}
@@ -121,11 +121,7 @@ function Counted({ n, more, leftOut }: CountedProps) {
   if (leftOut === 0) return n > 0 && count;
   const left = (
     <Trans>
-      <Plural
-        value={leftOut}
-        one="# with nobody in it is left out."
-        other="# with nobody in them are left out."
-      />{' '}
+      <Plural value={leftOut} one="# empty group is hidden." other="# empty groups are hidden." />{' '}
       <Link to="/admin/groups" search={{ all: true }} replace>
         <Plural value={leftOut} one="Show it too" other="Show them too" />
       </Link>

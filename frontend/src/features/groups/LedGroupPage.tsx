@@ -47,8 +47,7 @@ export function LedGroupPage() {
             </summary>
             <p className={classes.quiet}>
               <Trans>
-                Who is in the group is decided by administrators: ask them to add somebody or take
-                somebody out.
+                Administrators manage the members of the group. Ask them to add or remove users.
               </Trans>
             </p>
             <Members group={group} members={data.members} />

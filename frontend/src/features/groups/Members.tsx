@@ -28,7 +28,7 @@ export function Members({ group, members, links = false, onRemove }: Props) {
   if (members.length === 0)
     return (
       <p className={classes.quiet}>
-        <Trans>Nobody is in it.</Trans>
+        <Trans>The group has no members.</Trans>
       </p>
     );
   return (
@@ -47,7 +47,7 @@ export function Members({ group, members, links = false, onRemove }: Props) {
       )}
       {found.length === 0 && (
         <p className={classes.quiet}>
-          <Trans>No member is called that.</Trans>
+          <Trans>No matching members.</Trans>
         </p>
       )}
       <ul className={classes.list} aria-label={t`Members of ${group}`}>
@@ -84,7 +84,7 @@ function Member({ group, member, links, onRemove }: MemberProps) {
     ...(member.disabled ? [t`disabled`] : []),
     ...(member.role === 'admin' ? [t`administrator`] : []),
     ...(member.role === 'viewer' ? [t`viewer`] : []),
-    ...(member.inherited ? [t`by way of a group within it`] : []),
+    ...(member.inherited ? [t`through a group within it`] : []),
   ];
   return (
     <li className={classes.member}>
@@ -109,9 +109,9 @@ function Member({ group, member, links, onRemove }: MemberProps) {
           fw={500}
           loading={busy}
           onClick={() => void act(() => onRemove(username))}
-          aria-label={t`Take out: ${username}, of ${group}`}
+          aria-label={t`Remove ${username} from ${group}`}
         >
-          <Trans>Take out</Trans>
+          <Trans>Remove</Trans>
         </Button>
       )}
     </li>

@@ -56,7 +56,7 @@ function Form({ onClose, onStartOver }: FormProps) {
         />
         <TextInput
           label={t`Number (gid)`}
-          description={t`The next free one, if empty.`}
+          description={t`Leave empty to use the next free number.`}
           inputWrapperOrder={['label', 'input', 'error', 'description']}
           inputMode="numeric"
           value={draft.gid}
@@ -93,7 +93,7 @@ function ChosenMembers({ members, problem, onChange }: MembersProps) {
     <>
       <UserPick
         label={t`Members`}
-        placeholder={t`Type to find someone`}
+        placeholder={t`Type to find a user`}
         without={members}
         error={problem}
         onPick={(username) => onChange([...members, username])}

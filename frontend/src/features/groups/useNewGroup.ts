@@ -21,7 +21,7 @@ type FieldName = (typeof FIELDS)[number];
 /** What can be seen to be wrong without the portal. */
 const problemsOf = ({ name, gid }: Draft): Partial<Record<FieldName, string>> => ({
   ...(name.trim() === '' ? { name: t`Enter a name.` } : {}),
-  ...(/^\d{0,10}$/.test(gid.trim()) ? {} : { gid: t`Enter a number, or nothing.` }),
+  ...(/^\d{0,10}$/.test(gid.trim()) ? {} : { gid: t`Enter a number, or leave the field empty.` }),
 });
 
 /** As it is sent: what is empty is left out. */

@@ -40,7 +40,7 @@ export function MyUsage() {
   return (
     <Paper component="section" className={classes.panel} aria-labelledby="my-use">
       <h2 className={classes.heading} id="my-use">
-        <Trans>What you use now</Trans>
+        <Trans>Your current usage</Trans>
       </h2>
       {data ? (
         <>
