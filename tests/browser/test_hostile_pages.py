@@ -342,7 +342,7 @@ def test_a_login_planted_after_an_eviction_is_ended_with_a_warning(
         evicted.context.pages[-1].evaluate("(cookie) => { document.cookie = cookie }", planted)
         home = evicted.home
         home.reload()
-        home.get_by_text("logged in by something other than the portal's own pages").wait_for()
+        home.get_by_text("didn't come from the portal's own login page").wait_for()
         assert home.get_by_text(world.hostile.session["name"]).count() == 0
         me = home.evaluate("() => fetch('/api/v1/me').then((answer) => answer.status)")
         assert me == 401

@@ -103,9 +103,9 @@ def packages(page: Page) -> None:
     expect(names.get_by_text(PACKAGE)).to_be_visible()
     own.get_by_role("button", name="Remove them all…").click()
     page.get_by_role("dialog").get_by_role("button", name="Remove").click()
-    expect(own.get_by_text("You have installed nothing")).to_be_visible()
+    expect(own.get_by_text("You have not installed any packages")).to_be_visible()
     page.reload()
-    own.get_by_role("button", name="Bring them back").click()
+    own.get_by_role("button", name="Restore them").click()
     expect(names.get_by_text(PACKAGE)).to_be_visible()
 
 
@@ -115,7 +115,7 @@ def to_its_end(page: Page, session: Started) -> None:
     page.get_by_role("button", name="Stop", exact=True).click()
     page.get_by_role("dialog").get_by_role("button", name="Stop it").click()
     expect(page.get_by_text("Stopped", exact=True)).to_be_visible()
-    expect(page.get_by_text("as Slurm’s accounting has it")).to_be_visible()
+    expect(page.get_by_text("Totals from Slurm’s accounting")).to_be_visible()
     expect(page.get_by_role("region", name="Usage").get_by_text("At most")).to_be_visible()
     page.get_by_role("button", name="Remove from the list").click()
     expect(page.get_by_role("heading", name="Home", level=1)).to_be_visible()

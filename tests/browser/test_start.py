@@ -83,9 +83,9 @@ def find_and_favour(page: Page) -> None:
     """Environments are found by words; favorites come first, here and in another browser."""
     search = page.get_by_label("Search environments")
     search.fill("no such thing at all")
-    expect(page.get_by_text("No environment has all of these words.")).to_be_visible()
+    expect(page.get_by_text("No environment matches all of these words.")).to_be_visible()
     search.fill("R ggplot2")
-    star = page.get_by_role("button", name="R is a favourite")
+    star = page.get_by_role("button", name="R is a favorite")
     with page.expect_response(re.compile("/me/preferences$")):
         star.click()
     page.reload()

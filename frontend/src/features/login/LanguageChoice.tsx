@@ -28,7 +28,8 @@ export function LanguageChoice({ onLeave }: Props) {
     return (
       <Text className={classes.languages} component="p">
         <Trans>
-          This browser keeps nothing for this site, so the pages stay in the browser's language.
+          This browser doesn't store data for this site, so the pages stay in the browser's
+          language.
         </Trans>
       </Text>
     );

@@ -29,7 +29,7 @@ export function LoginPage() {
   const [step, setStep] = useState<Step>(FIRST);
   const [why, setWhy] = useState<string | null>(
     replaced
-      ? t`This browser was logged in by something other than the portal's own pages, and that login was ended. Check the address, then log in again.`
+      ? t`This login didn't come from the portal's own login page, so it was ended. Check the address, then log in again.`
       : null,
   );
   const [name, setName] = useState(() => takeName(tabStorage()));

@@ -70,8 +70,8 @@ export function NewPasswordStep({ username, current, onDone, onBack }: Props) {
           </Title>
           <Text size="sm">
             <Trans>
-              Your one-time password worked once. The new password is for the portal, ssh and
-              everything else that uses your organization's directory.
+              Your one-time password can't be used again. The new password is for the portal, SSH
+              and everything else that uses your organization's directory.
             </Trans>
           </Text>
         </div>

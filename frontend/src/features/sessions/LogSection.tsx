@@ -15,9 +15,9 @@ export function LogSection({ session }: { session: Session }) {
   return (
     <Fold summary={t`Log`} open={open} onTurn={setOpen}>
       <p className={classes.note}>
-        {t`What Slurm and JupyterLab printed.`}{' '}
+        {t`Output of Slurm and JupyterLab.`}{' '}
         <Link to="/sessions/$id/log" params={{ id: session.id }}>
-          <Trans>On a page of its own</Trans>
+          <Trans>Full-page log</Trans>
         </Link>
       </p>
       {open && (

@@ -38,8 +38,8 @@ export function NotRunningPage() {
         </PageTitle>
         <Text c="dimmed">
           {isLive(session)
-            ? t`This page opens JupyterLab by itself as soon as it answers.`
-            : t`Your files are safe; only the session has ended. Start it again to go on.`}
+            ? t`This page opens JupyterLab automatically as soon as it responds.`
+            : t`Your files are safe; only the session has ended. Start it again to continue.`}
         </Text>
         <SessionCard session={session} />
 

@@ -42,19 +42,19 @@ export function Notebooks({ id }: { id: string }) {
       <summary>{t`Run a notebook as a job`}</summary>
       <p className={classes.note}>
         {data && data.items.length > 0
-          ? t`A job goes on without a browser, and keeps the executed copy. You changed these last:`
-          : t`A job goes on without a browser, and keeps the executed copy.`}
+          ? t`A job keeps running without a browser and saves the executed copy. Your recently changed notebooks:`
+          : t`A job keeps running without a browser and saves the executed copy.`}
       </p>
       <div role="status">
         {error && !isFetching && <p className={classes.problem}>{sentence(error)}</p>}
         {data === undefined && isFetching && (
-          <p className={classes.note}>{t`Looking in your home…`}</p>
+          <p className={classes.note}>{t`Searching your home directory…`}</p>
         )}
         {data?.items.length === 0 && (
           <p className={classes.note}>
             {data.complete
-              ? t`There is no notebook in your home yet. Save one in JupyterLab, then look again.`
-              : t`None was found, but your home holds more than was looked at.`}
+              ? t`There are no notebooks in your home directory yet. Save one in JupyterLab, then refresh.`
+              : t`No notebooks were found, but not all of your home directory was searched.`}
           </p>
         )}
       </div>
@@ -123,7 +123,7 @@ function List({ items }: { items: Notebook[] }) {
 function Another({ complete, children }: { complete: boolean; children: ReactNode }) {
   return (
     <Link to="/jobs/new" search={{ template: 'notebook' }} className={classes.another}>
-      {complete ? children : t`Your home holds more than was looked at: another notebook…`}
+      {complete ? children : t`Not all of your home directory was searched: another notebook…`}
     </Link>
   );
 }

@@ -30,7 +30,7 @@ export function Packages({ session }: { session: Of }) {
       <div role="status">
         {error && data === undefined && <Notice tone="error">{sentence(error)}</Notice>}
         {data === undefined && isFetching && (
-          <p className={classes.note}>{t`Looking in your home…`}</p>
+          <p className={classes.note}>{t`Searching your home directory…`}</p>
         )}
       </div>
       {data && <Installed found={data} session={session} />}
@@ -58,8 +58,8 @@ function Installed({ found, session }: { found: Found; session: Of }) {
     <>
       <p className={classes.note}>
         {none
-          ? t`You have installed nothing into ${environment}. What a cell installs with %pip install, or install.packages in R, shows here.`
-          : t`Installed by you into ${environment}; its kernels and jobs find them in ${folder}.`}
+          ? t`You have not installed any packages in ${environment}. Packages that you install in a cell with %pip install, or install.packages in R, are listed here.`
+          : t`You installed these in ${environment}; its kernels and jobs load them from ${folder}.`}
       </p>
       {!none && <List found={found} session={session} />}
       <div className={classes.actions}>
@@ -99,7 +99,7 @@ function List({ found, session }: { found: Found; session: Of }) {
           <Trans>Show all {count}</Trans>
         </Button>
       )}
-      {!found.complete && <p className={classes.note}>{t`There are more than are shown here.`}</p>}
+      {!found.complete && <p className={classes.note}>{t`Not all of them are shown here.`}</p>}
     </>
   );
 }
@@ -128,8 +128,8 @@ function RemoveOne({ name, session, onClose }: RemoveOneProps) {
     >
       <p className={classes.plain}>
         <Trans>
-          What other packages it brought along stays. Restart kernels that have loaded it. To have
-          it again, install it again.
+          Packages that were installed with it as dependencies stay. Restart kernels that have
+          loaded it. To use it again, reinstall it.
         </Trans>
       </p>
     </ConfirmDialog>
@@ -164,9 +164,9 @@ function Remove({ session, count }: { session: Of; count: number }) {
       >
         <p className={classes.plain}>
           <Trans>
-            The environment is then as it came, for all your sessions and jobs in it. Restart
-            kernels that have loaded any of them. You can bring them back here; they lie in your
-            trash until then.
+            For all your sessions and jobs, the environment is then as its administrators made it.
+            Restart kernels that have loaded any of the packages. The packages move to your trash,
+            and you can restore them here.
           </Trans>
         </p>
       </ConfirmDialog>
@@ -184,8 +184,8 @@ function BringBack({ found, session }: { found: Found; session: Of }) {
     return found.removed_complete ? null : (
       <p className={classes.note}>
         <Trans>
-          Whether any can be brought back isn’t known: there is too much in your trash to look
-          through. Delete what you don’t need from it on the page Files, then look again.
+          Your trash is too large to search for packages that can be restored. On the Files page,
+          delete what you don’t need from the trash, then refresh.
         </Trans>
       </p>
     );
@@ -203,7 +203,7 @@ function BringBack({ found, session }: { found: Found; session: Of }) {
         leftSection={<Icon name="again" size={15} />}
         onClick={() => void act(back)}
       >
-        <Trans>Bring them back</Trans>
+        <Trans>Restore them</Trans>
       </Button>
       <span className={classes.quiet}>
         <Trans>

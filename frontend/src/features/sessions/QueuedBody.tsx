@@ -22,7 +22,7 @@ export function QueuedBody({ session, facts = true }: Props) {
   return (
     <>
       <Reason
-        reason={session.reason ?? t`It waits for Slurm to find a place for it.`}
+        reason={session.reason ?? t`It is waiting for Slurm to allocate its resources.`}
         advice={session.advice}
       />
       {facts && <Facts session={session} />}

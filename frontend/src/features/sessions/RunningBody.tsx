@@ -17,9 +17,9 @@ import { startTimes } from './timeline';
 
 function readyText({ totalMs, queueMs }: NonNullable<ReturnType<typeof startTimes>>): string {
   const all = elapsed(totalMs);
-  if (queueMs === null) return t`Ready ${all} after the click.`;
+  if (queueMs === null) return t`Ready after ${all}.`;
   const queue = elapsed(queueMs);
-  return t`Ready ${all} after the click, ${queue} of it in Slurm's queue.`;
+  return t`Ready after ${all}, including ${queue} in Slurm's queue.`;
 }
 
 export function RunningBody({ session }: { session: Session }) {

@@ -8,7 +8,8 @@ export function StoppingBody({ session }: { session: Session }) {
   return (
     <>
       <p className={classes.reason}>
-        {translate(session.reason) ?? t`Its kernels are being ended and its place is given back.`}
+        {translate(session.reason) ??
+          t`Its kernels are shutting down, and its resources are being released.`}
       </p>
       <Facts session={session} />
     </>

@@ -16,7 +16,7 @@ function shareUsed(startedAt: string | null, expiresAt: string, now: number): nu
 }
 
 function leftText({ text, warning, over }: Left): string {
-  if (over) return t`Its time is up; Slurm is ending it.`;
+  if (over) return t`Its time limit is reached; Slurm is ending it.`;
   return warning ? t`${text} left · save your work before it ends` : t`${text} left`;
 }
 

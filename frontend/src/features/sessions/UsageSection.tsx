@@ -63,7 +63,7 @@ function Figures({ session, use, loading }: FiguresProps) {
   const now = useNow();
   const live = session.state === 'running' || session.state === 'suspended';
   const drawn = useMemo(() => charts(use, session.resources, live), [use, session.resources, live]);
-  const note = loading ? t`Reading what was measured…` : remark(use, session, now);
+  const note = loading ? t`Loading usage data…` : remark(use, session, now);
   return (
     <>
       {use.memory_killed_at && (
@@ -95,10 +95,10 @@ function Figures({ session, use, loading }: FiguresProps) {
 function Accounted({ session, use }: { session: Session; use: SessionUsage }) {
   if (session.started_at === null) return null;
   if (use.total === null)
-    return <p className={classes.note}>{t`Slurm’s accounting says nothing of it yet.`}</p>;
+    return <p className={classes.note}>{t`Slurm’s accounting has no record of it yet.`}</p>;
   return (
     <>
-      <h3 className={pageClasses.small}>{t`In all, as Slurm’s accounting has it`}</h3>
+      <h3 className={pageClasses.small}>{t`Totals from Slurm’s accounting`}</h3>
       <dl className={pageClasses.figures}>
         {totals(use.total, session.resources).map(([label, value]) => (
           <div key={label}>

@@ -46,18 +46,18 @@ export function endReason(session: Pick<Session, 'outcome' | 'reason' | 'node'>)
   if (session.reason) return translate(session.reason);
   switch (session.outcome) {
     case 'completed':
-      return t`It came to its end by itself.`;
+      return t`It ended on its own.`;
     case 'cancelled':
       return t`It was stopped.`;
     case 'timeout':
       return t`Its time limit was reached, so Slurm ended it.`;
     case 'out_of_memory':
-      return t`It used more memory than it had asked for, so Slurm ended it.`;
+      return t`It used more memory than requested, so Slurm ended it.`;
     case 'node_failed':
       return session.node === null
         ? t`The node it ran on failed.`
         : t`The node ${{ node: session.node }} failed.`;
     default:
-      return t`It ended with an error; the log below may say which.`;
+      return t`It ended with an error; the log below may show the cause.`;
   }
 }

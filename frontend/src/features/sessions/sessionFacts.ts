@@ -24,7 +24,7 @@ export function resourceFacts({ resources, environment_title }: Session): Fact[]
     ...fact(t`CPUs`, resources.cpus),
     ...fact(
       t`Memory`,
-      resources.memory_gb === null ? t`as the cluster gives` : memoryText(resources.memory_gb),
+      resources.memory_gb === null ? t`cluster default` : memoryText(resources.memory_gb),
     ),
     ...fact(
       t`Time`,
@@ -41,7 +41,7 @@ export function placeFacts(session: Session): Fact[] {
     ...fact(t`Account`, account),
     ...fact(t`QOS`, qos),
     ...fact(t`Slurm job`, session.job_id),
-    { label: t`Logs to`, value: session.logdir, code: true },
+    { label: t`TensorBoard folder`, value: session.logdir, code: true },
   ];
 }
 

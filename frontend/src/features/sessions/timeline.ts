@@ -12,11 +12,11 @@ export interface TimelineStep {
 
 /** Each step ends with the event of the same place in the portal's timeline. */
 const STEPS: readonly { step: Step; label: string }[] = [
-  { step: 'submitted', label: t`Hand the job to Slurm` },
-  { step: 'allocated', label: t`Slurm finds a place` },
-  { step: 'called_home', label: t`The node wakes the session` },
+  { step: 'submitted', label: t`Submit the job to Slurm` },
+  { step: 'allocated', label: t`Slurm allocates resources` },
+  { step: 'called_home', label: t`The session starts on its node` },
   { step: 'server', label: t`JupyterLab loads` },
-  { step: 'ready', label: t`JupyterLab answers` },
+  { step: 'ready', label: t`JupyterLab responds` },
 ];
 
 export function timelineSteps(

@@ -39,19 +39,19 @@ const texts = (use: SessionUsage, live = true, asked = ASKED): string[] =>
 describe('charts', () => {
   it('show what is used now, and the most', () => {
     expect(texts(MEASURED)).toEqual([
-      '2 GB of 8 GB are used now; the most was 6 GB.',
-      '2.5 of 4 are busy now; 2 on average.',
-      '40 % on the busiest one now; the most was 90 %.',
-      '8 GB on the busiest one now; the most was 16 GB.',
+      '2 GB of 8 GB used now; peak 6 GB.',
+      '2.5 of 4 busy now; 2 on average.',
+      '40 % on the busiest one now; peak 90 %.',
+      '8 GB on the busiest one now; peak 16 GB.',
     ]);
   });
 
   it('show past usage in the past tense', () => {
     expect(texts(MEASURED, false)).toEqual([
       'At most 6 GB of 8 GB were used.',
-      '2 of 4 were busy on average.',
-      'The most was 90 %.',
-      'The most was 16 GB.',
+      '2 of 4 busy on average.',
+      'Peak: 90 %.',
+      'Peak: 16 GB.',
     ]);
   });
 
@@ -71,7 +71,7 @@ describe('charts', () => {
     expect(charts(unlimited, ASKED, true)[0]?.most).toBe(8 * 1024);
     const unasked = { ...ASKED, memory_gb: null };
     expect(charts(unlimited, unasked, true)[0]?.most).toBeCloseTo(6144 * 1.2);
-    expect(charts(unlimited, unasked, true)[0]?.text).toBe('2 GB are used now; the most was 6 GB.');
+    expect(charts(unlimited, unasked, true)[0]?.text).toBe('2 GB used now; peak 6 GB.');
   });
 
   it('grow with what is beyond what was asked for', () => {
@@ -88,7 +88,7 @@ describe('charts', () => {
       gpus: [{ name: 'X', use_percent: [null, null, null], memory_mb: [1, 2, 3] }],
     };
     expect(charts(silent, ASKED, true).map(({ key }) => key)).toEqual(['gpu-memory']);
-    expect(charts(silent, ASKED, true)[0]?.text).toBe('3 MB now; the most was 3 MB.');
+    expect(charts(silent, ASKED, true)[0]?.text).toBe('3 MB now; peak 3 MB.');
   });
 });
 
@@ -96,7 +96,7 @@ describe('what is absent', () => {
   it('is marked as such', () => {
     expect(missingText(MEASURED, 2)).toEqual([]);
     expect(missingText({ ...MEASURED, gpus: null }, 2)).toEqual([
-      'GPU use unknown: nvidia-smi isn’t available on this node.',
+      'GPU usage unknown: nvidia-smi isn’t available on this node.',
     ]);
     expect(missingText({ ...MEASURED, gpus: null }, 0)).toEqual([]);
     expect(missingText(NOTHING, 2)).toEqual([]);
@@ -106,10 +106,10 @@ describe('what is absent', () => {
 
   it('has its reason', () => {
     expect(remark(NOTHING, { state: 'running' }, NOW)).toContain('half a minute');
-    expect(remark(NOTHING, { state: 'ended' }, NOW)).toBe('Nothing was measured while it ran.');
+    expect(remark(NOTHING, { state: 'ended' }, NOW)).toBe('No usage was measured while it ran.');
     expect(remark(MEASURED, { state: 'running' }, NOW)).toBeNull();
     expect(remark(MEASURED, { state: 'running' }, NOW + 300_000)).toBe(
-      'Its node has told nothing new for 5 min.',
+      'No new data from its node for 5 min.',
     );
     expect(remark(MEASURED, { state: 'ended' }, NOW + 300_000)).toBeNull();
   });

@@ -95,8 +95,8 @@ function memorySentence(now: number | null, peak: number, limit: number | null):
       : t`At most ${most} were used.`;
   const text = valueText(now, 'memory');
   return limitText
-    ? t`${text} of ${{ of: limitText }} are used now; the most was ${most}.`
-    : t`${text} are used now; the most was ${most}.`;
+    ? t`${text} of ${{ of: limitText }} used now; peak ${most}.`
+    : t`${text} used now; peak ${most}.`;
 }
 
 function cpuChart(use: SessionUsage, asked: Asked, live: boolean): Chart | null {
@@ -115,8 +115,8 @@ function cpuChart(use: SessionUsage, asked: Asked, live: boolean): Chart | null 
     lines: [{ label: t`CPUs`, values }],
     text:
       busy !== null
-        ? t`${busy} of ${cpus} are busy now; ${mean} on average.`
-        : t`${mean} of ${cpus} were busy on average.`,
+        ? t`${busy} of ${cpus} busy now; ${mean} on average.`
+        : t`${mean} of ${cpus} busy on average.`,
   };
 }
 
@@ -152,10 +152,10 @@ function gpuChart(
 
 function gpuSentence(now: string | null, peak: number, unit: Unit, lines: Line[]): string {
   const most = valueText(peak, unit);
-  if (now === null) return t`The most was ${most}.`;
+  if (now === null) return t`Peak: ${most}.`;
   return lines.length > 1
-    ? t`${now} on the busiest one now; the most was ${most}.`
-    : t`${now} now; the most was ${most}.`;
+    ? t`${now} on the busiest one now; peak ${most}.`
+    : t`${now} now; peak ${most}.`;
 }
 
 /** Why there is no chart of something, where there is one of something else. */
@@ -163,11 +163,11 @@ export function missingText(use: SessionUsage, gpus: number): string[] {
   const measured = use.at.length > 0;
   const sentences: string[] = [];
   if (measured && knownValues(use.memory_mb).length === 0)
-    sentences.push(t`How much memory it uses can’t be measured on this node.`);
+    sentences.push(t`Memory usage can’t be measured on this node.`);
   if (use.at.length > 1 && knownValues(use.cpus).length === 0)
-    sentences.push(t`How busy its CPUs are can’t be measured on this node.`);
+    sentences.push(t`CPU usage can’t be measured on this node.`);
   if (measured && gpus > 0 && use.gpus === null)
-    sentences.push(t`GPU use unknown: nvidia-smi isn’t available on this node.`);
+    sentences.push(t`GPU usage unknown: nvidia-smi isn’t available on this node.`);
   return sentences;
 }
 
@@ -179,12 +179,12 @@ export function remark(
 ): string | null {
   const ended = session.state === 'ended';
   if (use.at.length === 0) {
-    if (ended) return t`Nothing was measured while it ran.`;
-    return t`The first figures come half a minute after JupyterLab has started.`;
+    if (ended) return t`No usage was measured while it ran.`;
+    return t`The first measurements appear half a minute after JupyterLab starts.`;
   }
   const age = use.told_at === null ? 0 : nowMs - Date.parse(use.told_at);
   if (session.state === 'running' && age > OLD_MS)
-    return t`Its node has told nothing new for ${{ time: duration(age) }}.`;
+    return t`No new data from its node for ${{ time: duration(age) }}.`;
   return null;
 }
 

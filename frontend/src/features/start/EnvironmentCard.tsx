@@ -67,15 +67,15 @@ export function EnvironmentCard({
             variant="subtle"
             color="gray"
             aria-pressed={favorite}
-            aria-label={t`${title} is a favourite`}
-            title={favorite ? t`Favourite: shown first` : t`Make it a favourite`}
+            aria-label={t`${title} is a favorite`}
+            title={favorite ? t`Favorite: shown first` : t`Add to favorites`}
             onClick={() => onToggleFavorite(name)}
           >
             <Icon name="star" />
           </ActionIcon>
           <details className={classes.inside}>
             <summary>
-              <Trans>What is in it</Trans>
+              <Trans>Contents</Trans>
             </summary>
             <dl className={classes.facts}>
               {contents(environment).map(([label, value]) => (

@@ -43,7 +43,7 @@ export function EnvironmentCards({ environments, chosen, onChoose }: Props) {
           className={classes.search}
           type="search"
           aria-label={t`Search environments`}
-          placeholder={t`Search: a framework, a language, a package`}
+          placeholder={t`Search by framework, language or package`}
           value={text}
           onChange={(event) => setText(event.currentTarget.value)}
           onKeyDown={(event) => {
@@ -69,7 +69,7 @@ export function EnvironmentCards({ environments, chosen, onChoose }: Props) {
       <p className={classes.found} role="status">
         {typed !== '' &&
           (count === 0
-            ? t`No environment has all of these words.`
+            ? t`No environment matches all of these words.`
             : plural(count, { one: '# environment found.', other: '# environments found.' }))}
       </p>
       {hidden > 0 && (

@@ -29,7 +29,7 @@ export function SaveSetup({ request, title, disabled }: Props) {
     const { environment, resources } = request();
     const saved = await saveSetup({ name: name.trim(), environment, resources: resources ?? {} });
     notifications.show({
-      message: t`“${{ name: saved.name }}” is saved. You find it here and on Home.`,
+      message: t`“${{ name: saved.name }}” is saved. It is listed here and on Home.`,
     });
   };
 
@@ -42,7 +42,7 @@ export function SaveSetup({ request, title, disabled }: Props) {
     const copied = await copyText(link);
     notifications.show({
       message: copied
-        ? t`The link is copied. Whoever opens it sees this form filled in; nothing starts by itself.`
+        ? t`The link is copied. It opens this form with these values filled in; nothing starts automatically.`
         : t`Copy this link: ${link}`,
       autoClose: copied ? 6000 : false,
     });
@@ -69,7 +69,7 @@ export function SaveSetup({ request, title, disabled }: Props) {
         disabled={disabled}
         onClick={() => void copyLink()}
       >
-        <Trans>Copy a link to it</Trans>
+        <Trans>Copy link</Trans>
       </Button>
       <ConfirmDialog
         title={t`Save this setup`}

@@ -21,7 +21,7 @@ export function SetupList({ onUse }: { onUse: (given: Given) => void }) {
   if (error && !data)
     return (
       <Notice tone="warning">
-        {joinSentences([t`Your setups can’t be shown.`, sentence(error)])}
+        {joinSentences([t`Your saved setups can’t be shown.`, sentence(error)])}
       </Notice>
     );
   if (data === undefined || data.length === 0) return null;
@@ -75,7 +75,7 @@ function SetupItem({ setup, onUse }: { setup: Setup; onUse: (given: Given) => vo
         danger
       >
         <Text size="sm">
-          <Trans>Sessions that were started with it aren’t touched.</Trans>
+          <Trans>Sessions that were started with it are not affected.</Trans>
         </Text>
       </ConfirmDialog>
     </li>

@@ -24,7 +24,7 @@ export function StartOutlook({ draft, cluster, environment, possible, onChoose }
   if (cluster.stale_since !== null)
     return (
       <p className={classes.outlook} role="status">
-        <Trans>Slurm doesn’t answer just now, so nobody knows when this would start.</Trans>
+        <Trans>Slurm isn’t responding, so the start time can’t be estimated.</Trans>
       </p>
     );
   const expected = outlook(draft, cluster);

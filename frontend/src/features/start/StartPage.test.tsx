@@ -23,9 +23,11 @@ describe('the page where sessions start', () => {
   it('says in short what would start, and whether it can', async () => {
     const markup = await page('/start', FULL);
     expect(textOf(markup)).toContain('1 GPU · 4 CPUs · 16 GB · 2 h');
-    expect(textOf(markup)).toContain('A node has this free now: it should start at once.');
+    expect(textOf(markup)).toContain(
+      'A node has these resources free now: it should start immediately.',
+    );
     expect(names(markup, 'button')).toEqual(
-      expect.arrayContaining(['Start session', 'Save this setup', 'Copy a link to it']),
+      expect.arrayContaining(['Start session', 'Save this setup', 'Copy link']),
     );
   });
 
@@ -46,12 +48,12 @@ describe('the page where sessions start', () => {
     expect(textOf(markup)).toContain(reason);
   });
 
-  it('says so where there is no environment, and where Slurm has not answered yet', async () => {
+  it('says so where there is no environment, and where Slurm has not responded yet', async () => {
     const none = { ...answers, '/environments': { items: [] } };
     expect(textOf(await page('/start', { answers: none }))).toContain('has no environments yet');
     const unknown = { ...cluster, at: null, nodes: [], partitions: [] };
     const markup = await page('/start', { answers, live: { cluster: unknown } });
-    expect(textOf(markup)).toContain('Slurm has not answered yet');
+    expect(textOf(markup)).toContain('Slurm has not responded yet');
     expect(names(markup, 'button')).not.toContain('Start session');
   });
 

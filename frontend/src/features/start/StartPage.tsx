@@ -36,14 +36,14 @@ export function StartPage() {
       ) : !isKnown(cluster) ? (
         <Notice tone="warning">
           <Trans>
-            Slurm has not answered yet, so nothing can be started just now. This page goes on by
-            itself as soon as it does.
+            Slurm has not responded yet, so no sessions can be started. This page continues
+            automatically as soon as it responds.
           </Trans>
         </Notice>
       ) : environments.data.length === 0 ? (
         <Notice tone="warning">
           <Trans>
-            This site has no environments yet, so there is nothing to start a session in. Ask your
+            This site has no environments yet, so no sessions can be started. Ask your
             administrators.
           </Trans>
         </Notice>

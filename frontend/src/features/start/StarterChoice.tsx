@@ -9,7 +9,7 @@ interface Props {
   problem: string | null;
 }
 
-const COPIED = t`It is copied into your home directory. If you have a file of that name already, that one is opened as it is.`;
+const COPIED = t`It is copied to your home directory. If a file with this name already exists there, that file is opened unchanged.`;
 
 /** Whether JupyterLab opens with a notebook to begin with; nothing where the environment has none. */
 export function StarterChoice({ environment, chosen, onChoose, problem }: Props) {
@@ -19,7 +19,7 @@ export function StarterChoice({ environment, chosen, onChoose, problem }: Props)
   if (starters.length === 1)
     return (
       <Checkbox
-        label={t`Open ${only}, a notebook to begin with`}
+        label={t`Open the starter notebook ${only}`}
         description={COPIED}
         checked={chosen !== null}
         onChange={(event) => onChoose(event.currentTarget.checked ? only : null)}
@@ -28,7 +28,7 @@ export function StarterChoice({ environment, chosen, onChoose, problem }: Props)
     );
   return (
     <NativeSelect
-      label={t`A notebook to begin with`}
+      label={t`Starter notebook`}
       description={COPIED}
       value={chosen ?? ''}
       onChange={(event) => onChoose(event.currentTarget.value || null)}

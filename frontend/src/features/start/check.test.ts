@@ -109,7 +109,7 @@ describe('checkResources', () => {
 
   it('refuses partitions that are unknown or closed', () => {
     expect(check({ partition: 'nope' })).toEqual({ partition: 'Choose a partition.' });
-    expect(check({ partition: 'old', gpus: 0 }).partition).toMatch(/takes no jobs/);
+    expect(check({ partition: 'old', gpus: 0 }).partition).toMatch(/does not accept jobs/);
   });
 });
 

@@ -54,9 +54,9 @@ export function shapeProblems(draft: Draft): Problems {
   if (draft.cpus === null || draft.cpus < 1 || !isWhole(draft.cpus))
     problems.cpus = t`Enter a whole number of CPUs, at least 1.`;
   if (draft.memory_gb === null || draft.memory_gb <= 0)
-    problems.memory_gb = t`Enter how many GB of memory, more than 0.`;
+    problems.memory_gb = t`Enter the memory in GB, more than 0.`;
   if (draft.time_limit_minutes === null || draft.time_limit_minutes < 1)
-    problems.time_limit_minutes = t`Enter how many hours, more than 0.`;
+    problems.time_limit_minutes = t`Enter the number of hours, more than 0.`;
   return problems;
 }
 
@@ -121,7 +121,7 @@ export function checkResources(
   const partition = findPartition(cluster, draft.partition);
   if (partition === undefined) return { ...shape, partition: t`Choose a partition.` };
   if (!/^up$/i.test(partition.state))
-    shape.partition = t`${{ name: partition.name }} takes no jobs just now (it is ${{ state: partition.state.toLowerCase() }}).`;
+    shape.partition = t`${{ name: partition.name }} does not accept jobs now (state: ${{ state: partition.state.toLowerCase() }}).`;
   if (environment?.gpu === 'required' && draft.gpus === 0)
     shape.gpus = t`${{ title: translateExact(environment.title) }} needs at least one GPU.`;
   const nodes = nodesOf(cluster, partition);
@@ -158,9 +158,9 @@ export function outlook(draft: Draft, cluster: Cluster): Outlook {
 }
 
 export const OUTLOOK_TEXT: Record<Outlook, string> = {
-  now: t`A node has this free now: it should start at once.`,
-  wait: t`No node has all of this free now: it will wait in the queue.`,
-  down: t`No node in service can hold this now: it will wait until one is back.`,
+  now: t`A node has these resources free now: it should start immediately.`,
+  wait: t`No node has all of these resources free now: it will wait in the queue.`,
+  down: t`No node in service is large enough now: it will wait until one is back.`,
 };
 
 const NAME = /^[a-z](?:[a-z0-9]|-(?=[a-z0-9])){0,29}$/;
@@ -171,5 +171,5 @@ export function nameProblem(name: string, taken: readonly string[]): string | nu
   if (taken.includes(name)) return t`You already have a session called ${name}.`;
   if (NAME.test(name)) return null;
   if (name.length > 30) return t`At most 30 characters.`;
-  return t`Small letters, digits and single dashes, beginning with a letter: my-model-2.`;
+  return t`Use lowercase letters, digits and single hyphens, starting with a letter: my-model-2.`;
 }

@@ -36,7 +36,7 @@ export const isComplete = ({ gpus, cpus, memory_gb, time_limit_minutes }: Draft)
 
 /** "1 v100 GPU · 2 CPUs · 4 GB · 4 h" */
 export const draftText = (draft: Draft): string =>
-  isComplete(draft) ? resourceTexts(draft).join(' · ') : t`Some numbers are still missing.`;
+  isComplete(draft) ? resourceTexts(draft).join(' · ') : t`Some values are still missing.`;
 
 /** A preset with its numbers in the chosen environment. */
 export interface Offer {

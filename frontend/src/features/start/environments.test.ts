@@ -97,7 +97,7 @@ describe('an environment that is asked for', () => {
     expect(missingText(all, null)).toBeNull();
     expect(missingText(all, { by: 'setup', name: 'py' })).toBeNull();
     expect(missingText(all, { by: 'setup', name: 'gone' })).toMatch(
-      /^The setup .*“gone”.*any more/,
+      /^The setup .*“gone”.*no longer/,
     );
     expect(missingText(all, { by: 'link', name: 'gone' })).toMatch(/^The link .*“gone”/);
     expect(missingText(all, { by: 'setup', name: 'old' })).toMatch(

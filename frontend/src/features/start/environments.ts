@@ -39,12 +39,12 @@ export function missingText(all: readonly Named[], asked: Asked | null): string 
   const { name, by } = asked;
   if (found === undefined)
     return by === 'link'
-      ? t`The link asks for the environment “${name}”, which this site hasn't got. Another one is chosen below.`
-      : t`The setup asks for the environment “${name}”, which this site hasn't got any more. Another one is chosen below.`;
+      ? t`The link requests the environment “${name}”, which doesn't exist on this site. Another one is selected below.`
+      : t`The setup uses the environment “${name}”, which no longer exists on this site. Another one is selected below.`;
   const title = translateExact(found.title);
   return by === 'link'
-    ? t`The link asks for ${title}, which can't be used now. Another one is chosen below.`
-    : t`The setup asks for ${title}, which can't be used now. Another one is chosen below.`;
+    ? t`The link requests the environment ${title}, which is not available now. Another one is selected below.`
+    : t`The setup uses the environment ${title}, which is not available now. Another one is selected below.`;
 }
 
 type Findable = Pick<
@@ -74,7 +74,7 @@ const RUNTIMES: Record<Environment['runtime'], string> = {
 
 const GPU: Record<Environment['gpu'], string> = {
   none: t`Uses none`,
-  optional: t`Can use one, works without`,
+  optional: t`Optional: works without a GPU`,
   required: t`Needs at least one`,
 };
 

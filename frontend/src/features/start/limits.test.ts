@@ -35,17 +35,17 @@ describe('limitProblems', () => {
       limits({ gpus: 1, cpus: 2, memory_gb: 8, time_limit_minutes: 60, partitions: ['cpu'] }),
     );
     expect(found).toEqual({
-      gpus: 'Your limit is 1 GPU at once. Ask for fewer.',
-      cpus: 'Your limit is 2 CPUs at once. Ask for fewer.',
-      memory_gb: 'Your limit is 8 GB at once. Ask for less.',
-      time_limit_minutes: 'Your sessions may last 1 h at most.',
+      gpus: 'Your limit is 1 GPU at once. Request fewer.',
+      cpus: 'Your limit is 2 CPUs at once. Request fewer.',
+      memory_gb: 'Your limit is 8 GB at once. Request less.',
+      time_limit_minutes: 'Your sessions can run for at most 1 h.',
       partition: 'You may use these partitions: cpu.',
     });
   });
 
   it('knows limits by type', () => {
     expect(limitProblems(draft, limits({ gpus_by_type: { v100: 1 } })).gpus).toMatch('1 v100 GPU');
-    expect(limitProblems(draft, limits({ gpus_by_type: { v100: 0 } })).gpu_type).toMatch('no v100');
+    expect(limitProblems(draft, limits({ gpus_by_type: { v100: 0 } })).gpu_type).toMatch("can't use v100");
     const cpuOnly = { ...draft, gpus: 0 };
     expect(limitProblems(cpuOnly, limits({ gpus_by_type: { v100: 0 } }))).toEqual({});
   });

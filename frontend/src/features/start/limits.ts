@@ -19,7 +19,7 @@ const most = (limits: Limits, field: string): number | null => {
 const over = (asked: number | null, limit: number | null): limit is number =>
   asked !== null && limit !== null && asked > limit;
 
-const fewer = (limit: string): string => t`Your limit is ${limit} at once. Ask for fewer.`;
+const fewer = (limit: string): string => t`Your limit is ${limit} at once. Request fewer.`;
 
 /** What of a request could never be had under these limits, whatever is free. */
 export function limitProblems(draft: Draft, limits: Limits | undefined): Problems {
@@ -32,9 +32,9 @@ export function limitProblems(draft: Draft, limits: Limits | undefined): Problem
   if (over(draft.gpus, gpus)) problems.gpus = fewer(gpusText(gpus));
   if (over(draft.cpus, cpus)) problems.cpus = fewer(cpusText(cpus));
   if (over(draft.memory_gb, memory))
-    problems.memory_gb = t`Your limit is ${{ memory: memoryText(memory) }} at once. Ask for less.`;
+    problems.memory_gb = t`Your limit is ${{ memory: memoryText(memory) }} at once. Request less.`;
   if (over(draft.time_limit_minutes, minutes))
-    problems.time_limit_minutes = t`Your sessions may last ${{ time: minutesAsTime(minutes) }} at most.`;
+    problems.time_limit_minutes = t`Your sessions can run for at most ${{ time: minutesAsTime(minutes) }}.`;
   const partitions = limits.effective.partitions?.value;
   if (draft.partition && Array.isArray(partitions) && !partitions.includes(draft.partition))
     problems.partition = t`You may use these partitions: ${{ partitions: joinWithCommas(partitions) }}.`;
@@ -48,7 +48,7 @@ function typeProblem({ gpus, gpu_type: type }: Draft, { effective }: Limits): Pr
   const limit = (byType as Record<string, number>)[type];
   if (limit === undefined || gpus <= limit) return {};
   return limit === 0
-    ? { gpu_type: t`You may use no ${type} GPUs. Choose another type.` }
+    ? { gpu_type: t`You can't use ${type} GPUs. Choose another type.` }
     : { gpus: fewer(gpuText({ gpus: limit, gpu_type: type })) };
 }
 

@@ -39,8 +39,8 @@ export function ParameterFields({ typed, submitting }: Props) {
       {tasks !== null && right && (
         <p className={classes.tasks} role="status">
           {plural(tasks, {
-            one: 'One job of one task.',
-            other: 'One job of # tasks, one for each combination.',
+            one: 'One job with one task.',
+            other: 'One job with # tasks, one for each combination.',
           })}
         </p>
       )}

@@ -69,7 +69,7 @@ function ScriptFields({ form }: { form: ReturnType<typeof useScriptForm> }) {
     <div className={classes.scriptFields}>
       <CodeEditor
         label={t`Script`}
-        description={t`Begins with #! or is run by bash. Resources are asked for below; #SBATCH lines for them are refused.`}
+        description={t`Starts with #!; otherwise bash runs it. Set the resources below; #SBATCH lines for them are rejected.`}
         value={script}
         onChange={change(setScript)}
         error={refusal.others.script ?? (tried ? empty : undefined)}
@@ -82,7 +82,7 @@ function ScriptFields({ form }: { form: ReturnType<typeof useScriptForm> }) {
         onChange={(event) => change(setChosen)(event.currentTarget.value)}
         error={refusal.others.environment}
         data={[
-          { value: '', label: t`None: with what the node has` },
+          { value: '', label: t`None: only the node’s own software` },
           ...available.map(({ name, title }) => ({ value: name, label: translateExact(title) })),
         ]}
       />

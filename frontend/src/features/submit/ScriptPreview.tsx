@@ -37,13 +37,13 @@ export function ScriptPreview({ template, parameters, environment, resources, po
     <Fold summary={t`The exact script`} open={open} onTurn={setOpen}>
       {!possible && (
         <p className={classes.quiet}>
-          <Trans>As soon as all fields are right.</Trans>
+          <Trans>Shown once all fields are valid.</Trans>
         </p>
       )}
       {possible && error && <p className={classes.why}>{sentence(error)}</p>}
       {possible && !error && data === undefined && (
         <p className={classes.quiet}>
-          <Trans>Making it…</Trans>
+          <Trans>Generating it…</Trans>
         </p>
       )}
       {possible && !error && data && <ScriptText text={data.script} />}

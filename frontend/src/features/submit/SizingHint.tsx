@@ -33,12 +33,14 @@ export function SizingHint({ sizing, resources, whose, onUse }: Props) {
         ))}
         {sized.used && (
           <p>
-            <Trans>The numbers are filled in to fit that, with room to spare.</Trans>
+            <Trans>The values are filled in accordingly, with some headroom.</Trans>
           </p>
         )}
         {sized.otherShape ? (
           <p>
-            <Trans>Those runs had other numbers of nodes or GPUs: this one may need more.</Trans>
+            <Trans>
+              Those runs used different numbers of nodes or GPUs: this one may need more.
+            </Trans>
           </p>
         ) : (
           'time_limit_minutes' in sized.fields && (

@@ -34,8 +34,8 @@ export function SubmitPage() {
     return (
       <Notice tone="warning">
         <Trans>
-          Slurm has not answered yet, so nothing can be submitted just now. This page goes on by
-          itself as soon as it does.
+          Slurm has not responded yet, so no jobs can be submitted. This page continues
+          automatically as soon as it responds.
         </Trans>
       </Notice>
     );
@@ -163,11 +163,11 @@ function Starter({ template, file }: { template: string; file: string }) {
   return (
     <p className={classes.about}>
       <Trans>
-        Or begin with a notebook: save{' '}
+        Or start from a notebook: save{' '}
         <a href={address} download={file}>
           {file}
         </a>{' '}
-        and drop it into JupyterLab’s list of files.
+        and drop it into JupyterLab’s file list.
       </Trans>
     </p>
   );

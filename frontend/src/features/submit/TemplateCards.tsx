@@ -37,7 +37,7 @@ export function TemplateCards({ templates }: { templates: Template[] }) {
       </ul>
       {found.length === 0 && (
         <p className={classes.quiet}>
-          <Trans>No template is like this.</Trans>
+          <Trans>No matching templates.</Trans>
         </p>
       )}
     </>

@@ -98,12 +98,12 @@ function Notices({ template, byLink, lost }: NoticesProps) {
     <>
       {!template.available && (
         <Notice tone="warning">
-          {translate(template.unavailable_reason) ?? t`This template can’t be used here just now.`}
+          {translate(template.unavailable_reason) ?? t`This template is not available now.`}
         </Notice>
       )}
       {byLink && (
         <Notice tone="info">
-          <Trans>Filled in by a link. Look it over, then submit it.</Trans>
+          <Trans>Filled in from a link. Check it, then submit it.</Trans>
         </Notice>
       )}
       {lost !== undefined && (

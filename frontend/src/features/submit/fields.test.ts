@@ -150,11 +150,11 @@ describe('fieldProblem', () => {
     ['rate', 'x', 'Enter a number.'],
     ['rates', '', 'Enter at least one value.'],
     ['rates', '1 2 3 4', 'At most 3 values.'],
-    ['rates', '1 1.0', 'Each value only once.'],
+    ['rates', '1 1.0', 'Enter each value only once.'],
     ['rates', '1 -2', '-2: must be more than 0.'],
     ['script', '', null],
-    ['notebook', '', 'Fill this in.'],
-    ['notebook', 'a.py', 'This does not have the right form.'],
+    ['notebook', '', 'This field is required.'],
+    ['notebook', 'a.py', 'This value doesn’t have the required format.'],
     ['notebook', '~/a.ipynb', null],
     ['precision', '', 'Choose one.'],
   ])('%s %j: %j', (name, value, expected) => {
@@ -162,7 +162,9 @@ describe('fieldProblem', () => {
   });
 
   it('collects what is wrong by name', () => {
-    expect(fieldProblems(fields, firstValues(fields))).toEqual({ notebook: 'Fill this in.' });
+    expect(fieldProblems(fields, firstValues(fields))).toEqual({
+      notebook: 'This field is required.',
+    });
   });
 });
 

@@ -213,8 +213,11 @@ function textProblem(rule: Rule, word: string): string | null {
   const length = [...word].length;
   if (length > rule.maxLength) return t`At most ${{ length: rule.maxLength }} characters.`;
   if (length < rule.minLength)
-    return length === 0 ? t`Fill this in.` : t`At least ${{ length: rule.minLength }} characters.`;
-  if (rule.pattern && !rule.pattern.test(word)) return t`This does not have the right form.`;
+    return length === 0
+      ? t`This field is required.`
+      : t`At least ${{ length: rule.minLength }} characters.`;
+  if (rule.pattern && !rule.pattern.test(word))
+    return t`This value doesn’t have the required format.`;
   return null;
 }
 
@@ -235,7 +238,7 @@ function listProblem(field: Field, value: string): string | null {
       : t`At least ${{ values: field.minItems }} values.`;
   if (words.length > field.maxItems) return t`At most ${{ values: field.maxItems }} values.`;
   if (field.unique && new Set(words.map((w) => element(field.rule, w))).size < words.length)
-    return t`Each value only once.`;
+    return t`Enter each value only once.`;
   for (const word of words) {
     const wrong = elementProblem(field.rule, word);
     if (wrong === null) continue;
@@ -252,7 +255,7 @@ export function fieldProblem(field: Field, value: Typed): string | null {
   if (field.widget === 'choice') return value === '' ? t`Choose one.` : null;
   const bare = field.widget === 'text' ? value : value.trim();
   if (bare === '' && field.nullable) return null;
-  if (bare === '' && field.preset === undefined) return t`Fill this in.`;
+  if (bare === '' && field.preset === undefined) return t`This field is required.`;
   return numeric(field.rule.kind) ? numberProblem(field.rule, bare) : textProblem(field.rule, bare);
 }
 

@@ -67,7 +67,7 @@ describe('resources', () => {
     const check = (nodes: number | null) =>
       checkJob({ ...toJobDraft(COMPLETED, {}, cluster), nodes }, cluster, undefined);
     expect(check(2)).toEqual({});
-    expect(check(3)).toEqual({ nodes: 'all has 2 nodes that could hold this.' });
+    expect(check(3)).toEqual({ nodes: 'all has only 2 nodes with enough resources.' });
     expect(check(null)).toHaveProperty('nodes');
     expect(check(1.5)).toHaveProperty('nodes');
   });

@@ -70,7 +70,7 @@ function nodesProblem({ node, nodes }: JobDraft, cluster: Cluster): string | nul
   ).length;
   if (able >= nodes) return null;
   const { name } = partition;
-  return t`${name} has ${{ nodes: nodesText(able) }} that could hold this.`;
+  return t`${name} has only ${{ nodes: nodesText(able) }} with enough resources.`;
 }
 
 export function checkJob(

@@ -94,7 +94,7 @@ describe('the sentences', () => {
       'Your last 3 runs took at most 20 min; the template’s own number is 4 h.',
     ]);
     const [one] = hintTexts({ ...SIZING, runs: 1 }, { memory_gb: 4 }, 'job');
-    expect(one).toBe('Your last run used 3.1 GB of memory; that job asked for 16 GB.');
+    expect(one).toBe('Your last run used 3.1 GB of memory; that job requested 16 GB.');
   });
 
   it('say what ended for want of more', () => {
@@ -104,8 +104,8 @@ describe('the sentences', () => {
       time_limit_minutes: { used: 240, asked: null, suggested: 480, exceeded: true },
     };
     expect(hintTexts(short, { memory_gb: 32, time_limit_minutes: 480 }, 'job')).toEqual([
-      'One of your last runs was ended because 16 GB of memory weren’t enough.',
-      'One of your last runs was ended because 4 h weren’t enough.',
+      'One of your last runs was ended because 16 GB of memory was not enough.',
+      'One of your last runs was ended because 4 h was not enough.',
     ]);
     expect(fieldsText({ memory_gb: 32, cpus: 1, time_limit_minutes: 480 })).toBe(
       '32 GB, 1 CPU, 8 h',

@@ -68,8 +68,8 @@ const USAGE_SENTENCES: Record<Sized, UsageSentence> = {
 /** What was asked for: it follows the other one after a semicolon. */
 const USUAL: Record<Whose, (text: string) => string> = {
   template: (text) => t`the template’s own number is ${text}`,
-  job: (text) => t`that job asked for ${text}`,
-  script: (text) => t`the last one asked for ${text}`,
+  job: (text) => t`that job requested ${text}`,
+  script: (text) => t`the last one requested ${text}`,
 };
 
 /** "1 CPU", "1.2 CPUs", "less than 0.1 CPUs". */
@@ -86,8 +86,8 @@ const UNITS: Record<Sized, (value: number) => string> = {
 
 function exceededText(field: Sized, used: string): string {
   return field === 'memory_gb'
-    ? t`One of your last runs was ended because ${used} of memory weren’t enough.`
-    : t`One of your last runs was ended because ${used} weren’t enough.`;
+    ? t`One of your last runs was ended because ${used} of memory was not enough.`
+    : t`One of your last runs was ended because ${used} was not enough.`;
 }
 
 /** The sentences that explain the suggestions, one for each. */

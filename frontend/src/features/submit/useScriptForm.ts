@@ -10,7 +10,7 @@ import { useResources } from './useResources';
 import { useSubmit } from './useSubmit';
 
 const EXAMPLE = `#!/bin/bash
-# ${t`What is written to $PORTAL_LOGDIR shows in TensorBoard.`}
+# ${t`TensorBoard shows what is written to $PORTAL_LOGDIR.`}
 echo "${t`On $(hostname), as Slurm job $SLURM_JOB_ID`}"
 `;
 
@@ -58,7 +58,7 @@ export function useScriptForm({ environments, cluster, defaults, from }: Begin) 
     sizing,
     kept,
   });
-  const empty = script.trim() === '' ? t`Write a script.` : undefined;
+  const empty = script.trim() === '' ? t`Enter a script.` : undefined;
   const submitting = useSubmit({
     request:
       resources.possible && !empty
