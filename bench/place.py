@@ -19,12 +19,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from cluster.config.paths import Paths
+from cluster.config.paths import CHECKOUT, PYTHON, Paths
 from cluster.host import namespaces
 from cluster.host.machine import PATH
 
-PYTHON = "/usr/bin/python3"
-CHECKOUT = Path(__file__).resolve().parent.parent
 END_S = 10.0
 _T = TypeVar("_T")
 

@@ -19,9 +19,9 @@ from typing import Any
 import aiohttp
 
 from cluster.client import Client, Kernel, RequestRefused
+from cluster.config.paths import PYTHON
 from cluster.status import confinement_lines
 
-PYTHON = "/usr/bin/python3"
 LOG_TAIL_BYTES = 4000
 SESSION = {
     "name": "demo",

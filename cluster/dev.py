@@ -19,8 +19,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-PYTHON = "/usr/bin/python3"
-CHECKOUT = Path(__file__).resolve().parent.parent
+from cluster.config.paths import CHECKOUT, PYTHON
+
 WATCHED = ("portal", "spawner", "deploy", "migrations")
 SUFFIXES = {".py", ".yaml", ".json", ".jinja"}
 POLL_S = 1.0

@@ -23,8 +23,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-PYTHON = "/usr/bin/python3"
-CHECKOUT = Path(__file__).resolve().parent.parent
+from cluster.config.paths import CHECKOUT, PYTHON
+
 SLOWNESS_S = 20  # a step that takes longer prints that it is still running
 
 

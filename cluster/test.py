@@ -21,8 +21,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-PYTHON = "/usr/bin/python3"
-CHECKOUT = Path(__file__).resolve().parent.parent
+from cluster.config.paths import CHECKOUT, PYTHON
+
 FIRST = "test"
 SECOND = "test2"
 TERMINATED = 128 + signal.SIGTERM

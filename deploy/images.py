@@ -41,6 +41,7 @@ from deploy.images_definition import (
 )
 from deploy.images_programs import BuildError, Programs
 from spawner.containers.image_packages import LISTING, beside, parse_listing
+from spawner.containers.runtimes import SYSTEM_PATH
 
 DEFINITIONS = Path(__file__).resolve().parent.parent / "spawner" / "catalog" / "images"
 _JOBS = min(2, os.cpu_count() or 1)
@@ -48,7 +49,6 @@ _STARTED = time.monotonic()
 _NEEDED = ("mmdebstrap", "apptainer", "mksquashfs", "unshare", "setpriv")
 _LEFT_OUT = ("doc", "info", "locale", "man")
 _NO_TRACE = ("etc/resolv.conf", "etc/hostname")
-_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 # Bytecode that is never checked against its source: kernels start in half the time. (Python 2 does
 # not support this and gets its normal bytecode.)
 _COMPILE = """
@@ -224,7 +224,7 @@ class Build:
     @staticmethod
     def _make_environment() -> dict[str, str]:
         proxies = {k: v for k, v in os.environ.items() if k.lower().endswith("_proxy")}
-        base = {"PATH": _PATH, "HOME": "/root", "LC_ALL": "C.UTF-8", "TMPDIR": "/tmp"}  # noqa: S108
+        base = {"PATH": SYSTEM_PATH, "HOME": "/root", "LC_ALL": "C.UTF-8", "TMPDIR": "/tmp"}  # noqa: S108
         return {**base, **proxies}
 
     def _clean(self) -> None:

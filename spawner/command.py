@@ -15,11 +15,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from spawner import subprocesses
-from spawner.containers.pull import PATH
+from spawner.containers.runtimes import SYSTEM_PATH
 
 CHUNK_BYTES = 16 * 1024
 GRACE_S = 5.0
-ENVIRONMENT = {"PATH": PATH, "LANG": "C.UTF-8"}
+ENVIRONMENT = {"PATH": SYSTEM_PATH, "LANG": "C.UTF-8"}
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import secrets
 from contextvars import ContextVar
 
 HEADER = "X-Request-Id"
-_SHAPE = re.compile(r"[0-9a-f]{16,32}")
+SHAPE = re.compile(r"[0-9a-f]{16,32}")
 _current: ContextVar[str] = ContextVar("request_id", default="")
 
 
@@ -25,6 +25,6 @@ def set_request_id(given: str = "") -> str:
 
     A missing or malformed id is replaced by a new one.
     """
-    name = given if _SHAPE.fullmatch(given) else secrets.token_hex(16)
+    name = given if SHAPE.fullmatch(given) else secrets.token_hex(16)
     _current.set(name)
     return name

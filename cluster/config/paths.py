@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[2]
+PYTHON = "/usr/bin/python3"
 # nslcd's socket path is compiled in; the head has a private /run for it
 NSLCD_RUN = Path("/run/nslcd")
 

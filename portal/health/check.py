@@ -28,8 +28,7 @@ from portal.services.cluster.node_table_file import read as read_node_table
 from portal.services.identity import home_directories as homes
 from portal.services.mail.smtp import MailError, Smtp
 from spawner.catalog.environment import CatalogError, Environment, availability
-from spawner.containers.pull import PATH
-from spawner.containers.runtimes import Container, Modules, Virtualenv
+from spawner.containers.runtimes import SYSTEM_PATH, Container, Modules, Virtualenv
 from spawner.errors import SlurmError
 
 OPERATORS = {"Operator", "Administrator"}
@@ -368,7 +367,7 @@ def _tools_problem(settings: Settings) -> tuple[str, str] | None:
     if not os.access(settings.apptainer_path, os.X_OK):
         problem = f"{settings.apptainer_path} can't be run on this machine"
         return problem, "Install Apptainer here too, or correct apptainer_path."
-    if shutil.which(PACKER, path=PATH) is None:
+    if shutil.which(PACKER, path=SYSTEM_PATH) is None:
         return f"{PACKER} is missing", "Install squashfs-tools on this machine."
     return None
 
@@ -379,7 +378,7 @@ def home_directories(settings: Settings) -> CheckResult:
     if not any(commands.values()):
         return CheckResult("home directories (off)")
     for task, command in commands.items():
-        if command and shutil.which(command[0], path=PATH) is None:
+        if command and shutil.which(command[0], path=SYSTEM_PATH) is None:
             problem = f"{command[0]} can't be run"
             return CheckResult("home directories", problem, f"Check {homes.SETTINGS[task]}.")
     return CheckResult("home directories")

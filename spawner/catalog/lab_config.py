@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from spawner.catalog.environment import Environment
+from spawner.node.workdir import TERMINAL_PREFIX
 
-TERMINAL_PREFIX = "env_"
 APP_SETTINGS_FOLDER = "lab"
 
 

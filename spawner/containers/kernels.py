@@ -19,9 +19,8 @@ from spawner.containers.apptainer import exec_argv
 from spawner.containers.runtimes import Container, Modules, Virtualenv
 from spawner.launcher.folders import PACKAGES_FOLDER
 from spawner.node.kernel import SLURM_FIELD
-from spawner.node.workdir import KERNEL_STARTUP
+from spawner.node.workdir import KERNEL_METADATA, KERNEL_STARTUP
 
-METADATA_KEY = "portal"
 NODE_DIR_FIELD = "{node_dir}"
 # Without its own process group the kernel would get each SIGINT twice (from Jupyter and through
 # Apptainer's starter), and lose the KeyboardInterrupt; without the death signal it would survive a
@@ -75,7 +74,7 @@ def kernelspec(environment: Environment, place: KernelPlace) -> dict[str, Any]:
         "env": {name: value.replace("$", "$$") for name, value in env.items()},
         "metadata": {
             "debugger": False,  # see lab_config.py
-            METADATA_KEY: {
+            KERNEL_METADATA: {
                 "environment": environment.name,
                 "terminal": _wrap_command(
                     environment, place, terminal_env, environment.shell, settings=prompt

@@ -24,6 +24,7 @@ from spawner.containers import image_file
 from spawner.containers.image_file import NotAnImage, this_architecture
 from spawner.containers.pull_output import PullNames, PullPhase, percent_of, phase_of, why_failed
 from spawner.containers.references import Reference
+from spawner.containers.runtimes import SYSTEM_PATH
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +32,6 @@ LOOK_S = 1.0
 TAIL_CHARS = 8000
 CHUNK_BYTES = 1024 * 1024
 MODE = 0o644
-PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 # proxies and certificate authorities of this machine
 _PASSED_ON = re.compile(r"(?i)(https?|no|all)_proxy|SSL_CERT_(FILE|DIR)")
 _LINE_END = re.compile(r"[\r\n]")
@@ -94,7 +94,7 @@ def environment(work: Path) -> dict[str, str]:
     """Return a minimal environment: of the portal's own account only the network settings."""
     kept = {name: value for name, value in os.environ.items() if _PASSED_ON.fullmatch(name)}
     own = {
-        "PATH": PATH,
+        "PATH": SYSTEM_PATH,
         "LC_ALL": "C.UTF-8",
         "NO_COLOR": "1",
         "HOME": str(work),

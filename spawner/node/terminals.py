@@ -25,9 +25,9 @@ from jupyter_server_terminals.terminalmanager import TerminalManager
 from terminado.management import PtyWithClients
 from tornado.web import HTTPError
 
-PREFIX = "env_"
+from spawner.node.workdir import KERNEL_METADATA, TERMINAL_PREFIX
+
 HANG_UP_S = 3.0
-METADATA_KEY = "portal"
 DROPPED_PREFIXES = ("JUPYTERHUB_", "JPY_", "JUPYTER_", "PYTHON", "PYXTERM_", "PORTAL_SECRET")
 DROPPED = frozenset({"SLURM_JWT", "VIRTUAL_ENV", "MPLBACKEND"})
 FROM_REQUEST = frozenset({"name", "cwd"})
@@ -84,9 +84,9 @@ class SessionTerminals(TerminalManager):  # type: ignore[misc]
         """Open a terminal. Raises HTTPError 404 if the session lacks the environment."""
         asked = {name: value for name, value in kwargs.items() if name in FROM_REQUEST}
         name = str(asked.get("name", ""))
-        if not name.startswith(PREFIX):
+        if not name.startswith(TERMINAL_PREFIX):
             return super().new_terminal(**asked, shell_command=login_shell())
-        command, env = self._get_command(name.removeprefix(PREFIX))
+        command, env = self._get_command(name.removeprefix(TERMINAL_PREFIX))
         return super().new_terminal(**asked, shell_command=command, extra_env=env)
 
     def make_term_env(self, **kwargs: Any) -> dict[str, str]:
@@ -98,7 +98,7 @@ class SessionTerminals(TerminalManager):  # type: ignore[misc]
         """End a terminal. Raises HTTPError 404 if there is none of that name."""
         self._check_terminal(name)
         process = self.terminals[name].ptyproc
-        if name.startswith(PREFIX):
+        if name.startswith(TERMINAL_PREFIX):
             hang_up(process.pid)
             await _wait_ended(process, HANG_UP_S)
         if name in self.terminals:  # its end may have been handled already
@@ -108,7 +108,7 @@ class SessionTerminals(TerminalManager):  # type: ignore[misc]
         """Return the command and the variables of a terminal inside an environment."""
         specs = self.parent.kernel_spec_manager
         try:
-            about = specs.get_kernel_spec(kernel).metadata[METADATA_KEY]
+            about = specs.get_kernel_spec(kernel).metadata[KERNEL_METADATA]
             return list(about["terminal"]), dict(about["terminal_env"])
         except (NoSuchKernel, KeyError) as error:
             raise HTTPError(404, f"This session has no environment {kernel}") from error

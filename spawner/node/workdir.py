@@ -23,6 +23,10 @@ FOLDER_LIMIT_BYTES = 57
 """A kernel's ipc socket adds 50 bytes to the path, whose limit is 107 (unix(7))."""
 
 
+KERNEL_METADATA = "portal"
+"""Key of the portal's own fields in a kernelspec's metadata."""
+TERMINAL_PREFIX = "env_"
+"""A terminal of this prefix and a kernel's name has a shell inside that kernel's environment."""
 KERNEL_STARTUP = "kernel_startup.py"
 """File in the node-local folder that IPython runs when a kernel starts."""
 

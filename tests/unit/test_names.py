@@ -5,12 +5,14 @@ from __future__ import annotations
 import pytest
 
 from deploy import home_directory
-from spawner import names
+from spawner import names, request_id
 from spawner.jupyterhub import plugin
+from spawner.launcher import program
 
 
-def test_programs_that_stand_alone_have_the_same_pattern() -> None:
+def test_programs_that_stand_alone_have_the_same_patterns() -> None:
     assert home_directory.USERNAME == names.USERNAME == plugin.USERNAME
+    assert program.REQUEST == request_id.SHAPE == plugin.REQUEST_ID
 
 
 @pytest.mark.parametrize("name", ["a", "a1", "big-run", "a" * 30])

@@ -17,7 +17,7 @@ from jupyter_server.utils import url_path_join
 from jupyterlab_server.workspaces_handler import WorkspacesManager
 from tornado.web import authenticated
 
-from spawner.node.terminals import PREFIX
+from spawner.node.workdir import TERMINAL_PREFIX
 
 PATH = r"/portal/terminal/(\w+)"
 ON_THE_NODE = "node"
@@ -54,7 +54,7 @@ class TerminalLink(JupyterHandler):  # type: ignore[misc]
 
     def _is_offered(self, name: str) -> bool:
         kernels = self.kernel_spec_manager.find_kernel_specs()
-        return name.startswith(PREFIX) and name.removeprefix(PREFIX) in kernels
+        return name.startswith(TERMINAL_PREFIX) and name.removeprefix(TERMINAL_PREFIX) in kernels
 
 
 def layout(workspace: str, terminal: str) -> dict[str, Any]:
