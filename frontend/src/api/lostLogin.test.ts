@@ -18,7 +18,7 @@ function played(...answers: (() => Response)[]) {
 const post = (): Request => new Request(ADDRESS, { method: 'POST', body: '{"name":"a"}' });
 
 describe('a request whose login has ended', () => {
-  it('is made once more, with its body, when the person is back', async () => {
+  it('is made once more, with its body, when the user is back', async () => {
     const lost = new LostLogin();
     const asked: boolean[] = [];
     lost.askedBy((asking) => asked.push(asking));

@@ -15,7 +15,7 @@ export function NothingToShow({ error }: { error: unknown }) {
   );
 }
 
-/** For a page that could not be shown: mostly a portal that doesn't answer just now. */
+/** For a page that could not be shown, mostly because the portal doesn't answer. */
 export function ErrorPage({ error }: { error: unknown }) {
   const router = useRouter();
   return (

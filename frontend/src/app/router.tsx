@@ -30,7 +30,7 @@ export const router = createRouter({
   scrollRestoration: true,
 });
 
-/** Asks for a login, and leaves nothing of the person behind in this tab. */
+/** Requires a login, and removes the data of the user from this tab. */
 async function goToLogin(next: string): Promise<void> {
   notifyLogout();
   await router.navigate({ to: '/login', search: loginSearch(next), replace: true });

@@ -1,6 +1,6 @@
 /** Which language the pages speak, and the numbers and dates that go with it. Pure. */
 
-/** Also the names that the portal knows them by, in everybody's preferences. */
+/** Also their names in the preferences of all users. */
 export const LANGUAGES = ['en', 'zh'] as const;
 export type Language = (typeof LANGUAGES)[number];
 

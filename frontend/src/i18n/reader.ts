@@ -20,7 +20,7 @@ const LISTS: readonly Between[] = [
 ];
 const CLAUSES: Between = ['; ', '；'];
 
-/** What is longer is no sentence: a log, a file. */
+/** A longer text is no sentence, but a log or a file. */
 const MAX_LENGTH = 2000;
 /** The maximum depth of nested pieces, and of attempts per text, which may come from any user. */
 const MAX_DEPTH = 8;

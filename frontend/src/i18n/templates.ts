@@ -17,7 +17,7 @@ interface Template {
   /** of one word only: a number and its unit, a thing and its name */
   short: boolean;
   translation: string;
-  /** how many of its characters are fixed: who has more is the closer match */
+  /** how many of its characters are fixed: more is the closer match */
   fixed: number;
 }
 

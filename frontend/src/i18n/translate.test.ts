@@ -75,8 +75,8 @@ describe('translate', () => {
 
   it('goes sentence by sentence', () => {
     expect(translate('It was cancelled. Start it again.')).toBe('已取消。请重新启动。');
-    expect(translate('It was cancelled. Nobody knows why. Start it again.')).toBe(
-      '已取消。Nobody knows why. 请重新启动。',
+    expect(translate('It was cancelled. The cause is unknown. Start it again.')).toBe(
+      '已取消。The cause is unknown. 请重新启动。',
     );
   });
 
@@ -102,7 +102,7 @@ describe('translate', () => {
   });
 });
 
-describe('what people write', () => {
+describe('texts that users write', () => {
   it('is translated only where the whole of it is the portal’s own', () => {
     expect(translateExact('It was cancelled.')).toBe('已取消。');
     expect(translateExact('Start it again. It was cancelled.')).toBe(

@@ -26,7 +26,7 @@ describe('the Chinese catalogue', () => {
     }
   });
 
-  it('leaves what is too long to be a sentence', () => {
+  it('leaves texts alone that are too long for a sentence', () => {
     const text = 'It was cancelled. Start it again. '.repeat(1000);
     expect(translate(text)).toBe(text);
   });

@@ -11,7 +11,7 @@ import { ESCAPES } from './terminal';
 export type Color = 'red' | 'green' | 'yellow' | 'blue' | 'magenta' | 'cyan' | 'grey';
 export type Mark = 'bold' | 'dim' | 'italic' | 'underline' | 'strike';
 
-/** What is switched on; frozen and shared, so that equal pieces can be compared quickly. */
+/** The active styles; frozen and shared, so that equal pieces can be compared quickly. */
 export interface Style {
   readonly front: Color | null;
   readonly back: Color | null;

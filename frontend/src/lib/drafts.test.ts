@@ -15,7 +15,7 @@ import {
 } from './drafts';
 
 describe('a draft', () => {
-  it('is found again by its person and its form alone', () => {
+  it('is found again by its user and its form alone', () => {
     const tab = storage();
     writeDraft(tab, 'alice', 'start', { name: 'é<b>\n数据', own: null });
     expect(readDraft(tab, 'alice', 'start')).toEqual({ name: 'é<b>\n数据', own: null });
@@ -52,7 +52,7 @@ describe('a draft', () => {
 });
 
 describe('drafts', () => {
-  it('go with their person, and leave what isn’t theirs', () => {
+  it('are removed with their user; others stay', () => {
     const tab = storage();
     tab.setItem('other', 'kept');
     for (const who of ['al', 'alice']) writeDraft(tab, who, 'start', { name: who });
@@ -70,7 +70,7 @@ describe('drafts', () => {
     expect(readDraft(tab, 'alice', 'start 99')).toEqual({ n: 99 });
   });
 
-  it('make room for the next with those of links first, then with the oldest', () => {
+  it('make room for the next: drafts from links first, then the oldest', () => {
     const tab = storage();
     let time = 0;
     const write = (form: string): boolean =>

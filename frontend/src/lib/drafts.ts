@@ -59,7 +59,7 @@ export function writeDraft(
     storage.setItem(key, JSON.stringify({ at: now(), parts } satisfies Written));
     return true;
   } catch {
-    // full: the form goes on without, and what was kept of it before is old
+    // full: the form works without a draft, and an earlier draft is outdated
     storage.removeItem(key);
     return false;
   }
@@ -137,7 +137,7 @@ export const isRecordOf =
     !Array.isArray(value) &&
     Object.values(value).every(is);
 
-/** What is kept of a draft. */
+/** The stored form of a draft. */
 interface Written {
   at: number;
   parts: Parts;

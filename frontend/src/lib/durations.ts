@@ -57,7 +57,7 @@ export interface TimeLeft {
   over: boolean;
 }
 
-/** What is left until `expiresAt`; in the last quarter hour it counts minutes and seconds. */
+/** The time left until `expiresAt`; in the last quarter hour it counts minutes and seconds. */
 export function timeLeftIn(
   labels: DurationLabels,
   expiresAt: string | null,

@@ -5,7 +5,7 @@ import { sendOnce } from './idempotency';
 import { notifyLogout } from './onLogout';
 
 const LOST = new ApiError(0, 'offline', 'The portal doesn’t answer.');
-const WISH = ['session', { cpus: 1 }];
+const REQUEST = ['session', { cpus: 1 }];
 
 /** What was sent, each answered in turn: an error is thrown. */
 function portal(...answers: unknown[]) {
@@ -25,7 +25,7 @@ describe('a request', () => {
   it('goes out under its key again when its answer was lost, as it was', async () => {
     const { sent, send, keys } = portal(LOST, new ApiError(502, 'unknown', 'Bad gateway.'), 'made');
     const bodies = ['first', 'second', 'third'];
-    const ask = () => sendOnce(WISH, () => bodies.shift(), send);
+    const ask = () => sendOnce(REQUEST, () => bodies.shift(), send);
     await expect(ask()).rejects.toBe(LOST);
     await expect(ask()).rejects.toThrow('Bad gateway.');
     await expect(ask()).resolves.toBe('made');
@@ -36,17 +36,17 @@ describe('a request', () => {
 
   it('is another one once it was answered, be it with a refusal', async () => {
     const { send, keys } = portal('made', new ApiError(409, 'conflict', 'No.'), 'made');
-    await sendOnce(WISH, () => 1, send);
-    await expect(sendOnce(WISH, () => 1, send)).rejects.toThrow('No.');
-    await sendOnce(WISH, () => 1, send);
+    await sendOnce(REQUEST, () => 1, send);
+    await expect(sendOnce(REQUEST, () => 1, send)).rejects.toThrow('No.');
+    await sendOnce(REQUEST, () => 1, send);
     expect(new Set(keys()).size).toBe(3);
   });
 
   it('has one key for two clicks at once, and another for another request', async () => {
     const { send, keys } = portal('made', 'made', 'made');
     await Promise.all([
-      sendOnce(WISH, () => 1, send),
-      sendOnce(WISH, () => 1, send),
+      sendOnce(REQUEST, () => 1, send),
+      sendOnce(REQUEST, () => 1, send),
       sendOnce(['other'], () => 1, send),
     ]);
     const [first, second, other] = keys();
@@ -57,20 +57,21 @@ describe('a request', () => {
   it('is a new one if what the lost answer created is over', async () => {
     const { send, keys } = portal(LOST, 'ended', 'made');
     const isOver = (answer: unknown): boolean => answer === 'ended';
-    const ask = () => sendOnce(WISH, () => 1, send, { isOver });
+    const ask = () => sendOnce(REQUEST, () => 1, send, { isOver });
     await expect(ask()).rejects.toBe(LOST);
     await expect(ask()).resolves.toBe('made');
     const [first, second, third] = keys();
     expect(second).toBe(first);
     expect(third).not.toBe(first);
     const at = portal('ended');
-    await expect(sendOnce(WISH, () => 1, at.send, { isOver })).resolves.toBe('ended');
+    await expect(sendOnce(REQUEST, () => 1, at.send, { isOver })).resolves.toBe('ended');
   });
 
   it('is forgotten after a while, and when another user logs in', async () => {
     const { send, keys } = portal(LOST, LOST, LOST);
     let time = 0;
-    const ask = () => expect(sendOnce(WISH, () => 1, send, { now: () => time })).rejects.toBe(LOST);
+    const ask = () =>
+      expect(sendOnce(REQUEST, () => 1, send, { now: () => time })).rejects.toBe(LOST);
     await ask();
     time += 3_600_000;
     await ask();
@@ -96,10 +97,10 @@ describe('after a reload of the page, a request', () => {
     const { sent, send } = portal(LOST, new ApiError(502, 'unknown', 'Bad gateway.'), 'made');
     const tab = storage();
     for (const [n, outcome] of [LOST, 'Bad gateway.'].entries())
-      await expect((await page(tab)).ask(WISH, () => ({ n }), send)).rejects.toThrow(
+      await expect((await page(tab)).ask(REQUEST, () => ({ n }), send)).rejects.toThrow(
         outcome instanceof Error ? outcome.message : outcome,
       );
-    await (await page(tab)).ask(WISH, () => ({ n: 2 }), send);
+    await (await page(tab)).ask(REQUEST, () => ({ n: 2 }), send);
     expect(new Set(sent.map(({ key }) => key)).size).toBe(1);
     expect(sent.map(({ body }) => body)).toEqual([{ n: 0 }, { n: 0 }, { n: 0 }]);
     expect(tab.length).toBe(0);
@@ -110,7 +111,7 @@ describe('after a reload of the page, a request', () => {
     const keys: string[] = [];
     const tab = storage();
     void (await page(tab)).ask(
-      WISH,
+      REQUEST,
       () => 1,
       (_, key) => {
         keys.push(key);
@@ -118,7 +119,7 @@ describe('after a reload of the page, a request', () => {
       },
     );
     await (await page(tab)).ask(
-      WISH,
+      REQUEST,
       () => 1,
       (_, key) => {
         keys.push(key);
@@ -135,7 +136,7 @@ describe('after a reload of the page, a request', () => {
     let time = 0;
     const ask = async () => {
       const { ask: one, leave } = await page(tab);
-      await expect(one(WISH, () => 1, send, { now: () => time })).rejects.toThrow(LOST.message);
+      await expect(one(REQUEST, () => 1, send, { now: () => time })).rejects.toThrow(LOST.message);
       return leave;
     };
     await ask();
@@ -151,9 +152,9 @@ describe('after a reload of the page, a request', () => {
     'is a new one if what was kept is %j',
     async (text) => {
       const tab = storage();
-      tab.setItem('portal.wishes', text);
+      tab.setItem('portal.requests', text);
       const { send, keys } = portal('made');
-      await expect((await page(tab)).ask(WISH, () => 1, send)).resolves.toBe('made');
+      await expect((await page(tab)).ask(REQUEST, () => 1, send)).resolves.toBe('made');
       expect(keys()).toHaveLength(1);
     },
   );
@@ -162,8 +163,8 @@ describe('after a reload of the page, a request', () => {
     const tab = storage(10);
     const { send, keys } = portal(LOST, 'made');
     const { ask } = await page(tab);
-    await expect(ask(WISH, () => 1, send)).rejects.toThrow(LOST.message);
-    await ask(WISH, () => 1, send);
+    await expect(ask(REQUEST, () => 1, send)).rejects.toThrow(LOST.message);
+    await ask(REQUEST, () => 1, send);
     expect(new Set(keys()).size).toBe(1);
     expect(tab.length).toBe(0);
   });

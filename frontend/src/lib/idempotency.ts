@@ -15,7 +15,7 @@ interface PendingRequest<B> {
 /** After this time the same request counts as a new one: its result has been seen by then. */
 const SAME_FOR_MS = 10 * 60_000;
 
-const STORAGE_KEY = 'portal.wishes';
+const STORAGE_KEY = 'portal.requests';
 
 /**
  * Requests sent by this tab without a response yet. They are in its storage beside the form drafts,

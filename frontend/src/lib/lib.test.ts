@@ -10,7 +10,7 @@ const inMs = (ms: number): string => new Date(NOW + ms).toISOString();
 const MIN = 60_000;
 
 describe('times', () => {
-  it('speaks of durations as people do', () => {
+  it('formats durations in common units', () => {
     expect(duration(-5)).toBe('0 s');
     expect(duration(59_999)).toBe('59 s');
     expect(duration(8.9 * MIN)).toBe('8 min');

@@ -4,7 +4,7 @@
  */
 const listeners = new Set<() => void>();
 
-/** Called when the person leaves this tab. Returns what ends it. */
+/** Registers a callback for the logout in this tab. Returns a function that removes it. */
 export function onLogout(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);

@@ -37,7 +37,7 @@ export const minutesAsTime = (minutes: number): string => duration(minutes * MIN
 /** "14:59 min", "9 s": for what one watches run out. */
 export const countdown = (ms: number): string => countdownIn(labels, ms);
 
-/** What is left until `expiresAt`; in the last quarter hour it counts minutes and seconds. */
+/** The time left until `expiresAt`; in the last quarter hour it counts minutes and seconds. */
 export const timeLeft = (expiresAt: string | null, nowMs: number): TimeLeft | null =>
   timeLeftIn(labels, expiresAt, nowMs);
 

@@ -13,7 +13,7 @@ const nameOf = (username: string): string => `portal-events ${username}`;
 
 type Message =
   | { kind: 'event'; event: LiveEvent }
-  /** a new tab asks what is known */
+  /** a new tab asks for the known state */
   | { kind: 'hello' }
   /** the user does not want to wait for the next attempt */
   | { kind: 'reopen' }

@@ -32,7 +32,7 @@ describe('the live state', () => {
     });
   });
 
-  it('is opened once for a person', () => {
+  it('is opened once for a user', () => {
     live.open('alice');
     opened[0]?.emit(SNAPSHOT);
     live.open('alice');

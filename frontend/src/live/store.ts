@@ -31,7 +31,7 @@ export const live = {
     owner = username;
     source = openLive({ emit, state: () => state }, username);
   },
-  /** Forgets everything: the next person at this browser may be someone else. */
+  /** Clears everything: the next user of this browser may be another one. */
   close(): void {
     source?.close();
     source = null;

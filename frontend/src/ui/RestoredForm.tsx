@@ -26,7 +26,7 @@ export function RestoredNotice(props: Props) {
   );
 }
 
-/** The same at the foot of a form that was filled in just now. */
+/** The same at the foot of a form with unsaved entries. */
 export function StartOver(props: Props) {
   const { draft } = props;
   if (draft.since !== 'now') return null;

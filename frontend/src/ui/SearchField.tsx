@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from 'react';
 interface Props {
   label: string;
   placeholder?: string;
-  /** what is searched for now; the page keeps it in its address */
+  /** the current search text; the page keeps it in its address */
   value: string;
   onSearch: (text: string) => void;
   className?: string | undefined;
@@ -17,7 +17,7 @@ export function SearchField({ label, placeholder, value, onSearch, className }: 
   const [text, setText] = useState(value);
   const search = useRef(onSearch);
   search.current = onSearch;
-  // What is searched for elsewhere (a link, "back") shows here; a space typed last stays.
+  // A search that changes elsewhere (a link, "back") shows here; a trailing space stays.
   useEffect(() => setText((typed) => (typed.trim() === value ? typed : value)), [value]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: what is typed is what asks
   useEffect(() => {

@@ -17,7 +17,7 @@ function keys(unit: Unit, ...typed: (string | number)[]): [string | number, numb
 }
 
 describe('a number field', () => {
-  it('reads what is on its way to a number', () => {
+  it('reads an incomplete number', () => {
     expect(['1.', '0.0', '01', 2.5, '', '-', '.'].map(typedNumber)).toEqual([
       1,
       0,
@@ -29,7 +29,7 @@ describe('a number field', () => {
     ]);
   });
 
-  it('keeps what is typed key by key', () => {
+  it('keeps the text typed key by key', () => {
     expect(keys(AS_IT_IS, 1, '1.', 1.5)).toEqual([
       [1, 1],
       ['1.', 1],

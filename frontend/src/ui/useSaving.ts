@@ -21,7 +21,7 @@ interface Saving {
   /** the portal's refusal; null if there is none */
   refusal: unknown;
   submit: (event: FormEvent) => Promise<void>;
-  /** what is wrong with a field; of what the form itself finds only after a first try */
+  /** the error of a field; errors that the form itself finds appear only after a first try */
   error: (field: string) => string | undefined;
   /** a refusal that belongs to none of these fields; null if it does */
   elsewhere: (fields: readonly string[]) => unknown;

@@ -187,7 +187,7 @@ const accountSectionRoute = createRoute({
   component: lazyRouteComponent(() => import('@/features/account/AccountPage'), 'AccountPage'),
 });
 
-/** For a group's leaders. */
+/** For the managers of a group. */
 const groupRoute = createRoute({
   getParentRoute: () => memberRoute,
   path: '/groups/$group',

@@ -11,7 +11,7 @@ import { Enrolment } from './Enrolment';
 import { logOut } from './logOut';
 import { RecoveryCodes } from './RecoveryCodes';
 
-/** For someone whose role needs a second factor and who has none: until then nothing else works. */
+/** For a user whose role requires a second factor that is not set up yet: until then nothing else works. */
 export function EnrolPage() {
   const navigate = useNavigate();
   const [codes, setCodes] = useState<string[] | null>(null);

@@ -17,7 +17,7 @@ import { useMe } from '@/lib/useMe';
 const ABOVE_ALL = 1000;
 
 /** Asks for a login over the page when the one it was opened with has ended, so that nothing typed is
- * lost. Only the same person can go on here. */
+ * lost. Only the same user can continue here. */
 export function LoginAgain() {
   const { username } = useMe();
   const [asking, setAsking] = useState(false);

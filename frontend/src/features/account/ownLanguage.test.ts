@@ -8,8 +8,8 @@ describe('after a login', () => {
   });
 
   it('the choice is sent to the portal, if it stores none', () => {
-    expect(afterLogin(null, 'zh')).toEqual({ does: 'tell', language: 'zh' });
-    expect(afterLogin(null, 'en')).toEqual({ does: 'tell', language: 'en' });
+    expect(afterLogin(null, 'zh')).toEqual({ does: 'save', language: 'zh' });
+    expect(afterLogin(null, 'en')).toEqual({ does: 'save', language: 'en' });
   });
 
   it('the pages go by the browser if nothing was chosen, or nothing that they know', () => {

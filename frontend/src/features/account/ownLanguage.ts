@@ -5,7 +5,7 @@ export type Step =
   /** the pages go by it here; null is as the browser says */
   | { does: 'follow'; language: Language | null }
   /** send the choice to the portal */
-  | { does: 'tell'; language: Language };
+  | { does: 'save'; language: Language };
 
 /**
  * Return what to do once the user is known. `kept` is the portal's preference, `chosen` the choice
@@ -13,5 +13,5 @@ export type Step =
  */
 export function afterLogin(kept: unknown, chosen: Language | null): Step {
   if (isLanguage(kept)) return { does: 'follow', language: kept };
-  return chosen === null ? { does: 'follow', language: null } : { does: 'tell', language: chosen };
+  return chosen === null ? { does: 'follow', language: null } : { does: 'save', language: chosen };
 }

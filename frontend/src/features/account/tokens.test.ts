@@ -9,7 +9,7 @@ describe('access tokens', () => {
     expect(lifetimes(1)).toEqual([{ value: '1', label: 'one day' }]);
   });
 
-  it('begins with a month, or with what is allowed', () => {
+  it('defaults to a month, or to the longest time allowed', () => {
     expect(usualLifetime(365)).toBe('30');
     expect(usualLifetime(14)).toBe('14');
     expect(daysText(365)).toBe('one year');

@@ -46,7 +46,7 @@ export function daysText(days: number): string {
   return days === 365 ? t`one year` : plural(days, { one: 'one day', other: '# days' });
 }
 
-/** The time that a new token has unless another is chosen: a month, or what is allowed. */
+/** The default lifetime of a new token: a month, or the longest time allowed. */
 export const usualLifetime = (maxDays: number): string => String(Math.min(30, maxDays));
 
 /** A command that tries a token out. The token itself stays out of it: histories are read by others. */

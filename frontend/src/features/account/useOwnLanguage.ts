@@ -16,7 +16,7 @@ export function useOwnLanguage(): void {
     checked.current = true;
     const { does, language } = afterLogin(data.language, languageBeforeLogin());
     // a choice that could not be sent is sent by the next page
-    if (does === 'tell') mutate({ language }, { onSuccess: () => storeLanguageBeforeLogin(null) });
+    if (does === 'save') mutate({ language }, { onSuccess: () => storeLanguageBeforeLogin(null) });
     else {
       storeLanguageBeforeLogin(null);
       followStoredLanguage(language);

@@ -10,7 +10,7 @@ import classes from './AdminPage.module.css';
 import { AdminTable } from './AdminTable';
 import { allSessionsQuery } from './queries';
 
-/** Everybody's sessions, for administrators. */
+/** The sessions of all users, for administrators. */
 export function AdminPage() {
   return (
     <AdminFrame tab={t`All sessions`} title={t`All sessions`} aside={<LiveCount />}>

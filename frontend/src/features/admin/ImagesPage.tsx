@@ -59,7 +59,7 @@ function Images() {
   );
 }
 
-/** The list of files is asked for again when an import has ended. */
+/** Refetches the list of files when an import ends. */
 function useFreshImages(rows: ImageImport[] | undefined): void {
   const queries = useQueryClient();
   const done = rows?.filter((row) => !isLiveImport(row)).length;

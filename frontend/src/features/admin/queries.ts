@@ -3,7 +3,7 @@ import { api, unwrap } from '@/api/client';
 import type { Session } from '@/api/types';
 import { isLiveImport } from './images';
 
-/** Others' sessions don't come by the event stream, so they are asked for while the page is open. */
+/** Other users' sessions don't come by the event stream, so they are polled while the page is open. */
 const REFRESH_MS = 5000;
 
 /** A cluster with more live sessions than these pages hold needs a search, not a longer list. */
@@ -48,7 +48,7 @@ export const imagesQuery = queryOptions({
   staleTime: 0,
 });
 
-/** For who puts a file right and looks whether it is; not asked for in a hidden tab. */
+/** Shows within seconds whether a corrected file is accepted; not polled in a hidden tab. */
 const CATALOG_MS = 4000;
 
 export const catalogQuery = queryOptions({

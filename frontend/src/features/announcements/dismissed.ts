@@ -1,4 +1,4 @@
-/** What of the announcements this browser's person has put away; the same in all tabs. */
+/** The announcements that the user of this browser has closed; the same in all tabs. */
 import { useCallback, useMemo, useSyncExternalStore } from 'react';
 import { readDismissed, withDismissed } from './current';
 

@@ -1,4 +1,4 @@
-/** The form of an announcement: what was typed, what is wrong with it, what the API gets. Pure. */
+/** The form of an announcement: its entries, their errors, and the request to the API. Pure. */
 import { t } from '@lingui/core/macro';
 import { isBoolean, isLike, isNumber, isOneOf, isText, orNull } from '@/lib/drafts';
 import type { Level, Announcement as Shown } from '@/live/types';

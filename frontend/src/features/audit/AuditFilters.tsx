@@ -11,7 +11,7 @@ import { byKind } from './labels';
 import { actionsQuery } from './queries';
 import { type AuditSearch, MORE_FILTERS, withFilter } from './search';
 
-/** What is shown, kept in the address so that a link shows the same. */
+/** The filters, kept in the address so that a link shows the same. */
 export function AuditFilters({ search }: { search: AuditSearch }) {
   const navigate = useNavigate();
   const folded = MORE_FILTERS.filter((name) => search[name] !== undefined).length;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { actionTone, byKind, lines, summary } from './labels';
 import { exportHref, readAuditSearch, toQuery, withFilter } from './search';
 
-describe('what is searched for', () => {
+describe('the search', () => {
   it('is read from the address, whatever stands there', () => {
     expect(
       readAuditSearch({

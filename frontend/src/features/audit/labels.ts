@@ -58,7 +58,7 @@ export interface EventDetails {
   detail: Readonly<Record<string, unknown>>;
 }
 
-/** One line of what an event says: a change has both, all else only what is. */
+/** One line of an event's details: a change has the old and the new value, others only the new one. */
 export interface Line {
   name: string;
   old?: string;

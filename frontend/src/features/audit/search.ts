@@ -6,7 +6,7 @@ export interface AuditSearch {
   actor?: string;
   action?: string;
   target?: string;
-  /** days of the reader's calendar, as 2026-11-22; both belong to what is shown */
+  /** days of the reader's calendar, as 2026-11-22; both are inclusive */
   from?: string;
   to?: string;
   ip?: string;
@@ -73,7 +73,7 @@ export function toQuery({ q, from, to, ...rest }: AuditSearch): AuditQuery {
   };
 }
 
-/** Where what is shown can be downloaded, all of it. */
+/** The address to download all matching events. */
 export function exportHref(search: AuditSearch, format: 'csv' | 'jsonl'): string {
   const parameters = new URLSearchParams({ format, ...toQuery(search) });
   return `/api/v1/admin/audit/export?${parameters}`;

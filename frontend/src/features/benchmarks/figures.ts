@@ -129,7 +129,7 @@ export function variedOf(lines: readonly Line[]): string[] {
   return varied.length > 0 ? varied : names;
 }
 
-/** What is the same in all rows: "tf32 no, image_size 224"; empty where nothing is. */
+/** The parameters that are equal in all rows: "tf32 no, image_size 224"; empty if there are none. */
 export function sameText(lines: readonly Line[]): string {
   const varied = variedOf(lines);
   const [first] = lines;

@@ -23,7 +23,7 @@ import { type ClusterSearch, changed, isFiltered, unfiltered, type View } from '
 import { Totals } from './Totals';
 import type { VisibleNodes } from './types';
 
-/** What the cluster is made of, who has it, who waits for it, and what is planned. */
+/** The nodes of the cluster, their use, the queue and the reservations. */
 export function ClusterPage() {
   useFreshCluster();
   const nodes = useQuery(nodesQuery);

@@ -11,7 +11,7 @@ import { inNodeOrder, isKnown } from './nodes';
 /** With more nodes than this the single ones are folded away. */
 const SHOWN_OPEN = 8;
 
-/** What is free now, by GPU type and by node. */
+/** Free resources by GPU type and by node. */
 export function ClusterPanel() {
   const cluster = useLive((s) => s.cluster);
   if (cluster === null) return <Skeleton height={220} radius="lg" />;

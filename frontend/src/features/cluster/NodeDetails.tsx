@@ -23,7 +23,7 @@ interface Props {
   close: () => void;
 }
 
-/** One node: how it does and why, what is mine there, what is planned with it. */
+/** One node: its state and reason, the user's own jobs there, and its reservations. */
 export function NodeDetails({ node, seen, close }: Props) {
   useEffect(() => {
     const key = (event: KeyboardEvent): void => {

@@ -73,7 +73,7 @@ const ALL = [plain, drained, mine];
 const names = (nodes: readonly VisibleNode[]): string[] => nodes.map(({ name }) => name);
 
 describe('the picture', () => {
-  it('has a square for each GPU, what is alike together', () => {
+  it('has a square for each GPU, equal states together', () => {
     expect(squaresOf(gpus())).toEqual(['mine', 'others', 'others', 'free']);
     expect(countGpus(ALL)).toEqual({ mine: 1, others: 2, unclear: 0, free: 1, out: 4, total: 8 });
     expect(countGpus(ALL, 'a100').total).toBe(0);
@@ -124,7 +124,7 @@ describe('which nodes are shown', () => {
     for (const q of ['bob', '10.0.0.1', 'bmc']) expect(filtered([seen], { q })).toHaveLength(1);
   });
 
-  it('sorts as people count, numbers with the largest first', () => {
+  it('sorts in natural order, numbers with the largest first', () => {
     expect(names(sorted(ALL, {}))).toEqual(['node1', 'node2', 'node10']);
     expect(names(sorted(ALL, { desc: true }))).toEqual(['node10', 'node2', 'node1']);
     expect(names(sorted(ALL, { sort: 'memory' }))).toEqual(['node10', 'node1', 'node2']);
@@ -223,7 +223,7 @@ const plan = (startH: number, hours: number, over: Partial<Reservation> = {}): R
   ...over,
 });
 
-describe('what is planned', () => {
+describe('reservations', () => {
   it('is named as far as it may be', () => {
     expect(reservationTitle(plan(1, 1))).toBe('Reserved for others');
     expect(reservationTitle(plan(1, 1, { name: 'course', mine: true }))).toBe(

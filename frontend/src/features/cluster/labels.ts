@@ -85,7 +85,7 @@ type Memory = Pick<VisibleNode, 'memory_gb' | 'memory_free_gb'>;
 const memoryFree = ({ memory_free_gb: free }: Memory): string =>
   free === 0 ? '0' : memoryText(free);
 
-/** "64 GB of 128 GB", for a column of what is free. */
+/** "64 GB of 128 GB", for a column of free resources. */
 export const memoryCell = (node: Memory): string =>
   t`${{ free: memoryFree(node) }} of ${{ total: memoryText(node.memory_gb) }}`;
 

@@ -121,7 +121,7 @@ function text(node: VisibleNode): string {
     .toLowerCase();
 }
 
-/** Those that were asked for. */
+/** The nodes that match the filters. */
 export function filtered(nodes: readonly VisibleNode[], search: ClusterSearch): VisibleNode[] {
   const words = (search.q ?? '').toLowerCase().split(/\s+/).filter(Boolean);
   const { partition, gpu, show } = search;
@@ -153,7 +153,7 @@ export function sorted(nodes: readonly VisibleNode[], search: ClusterSearch): Vi
   return [...nodes].sort((a, b) => way * (by(a, b) || BY_NAME.compare(a.name, b.name)));
 }
 
-/** What is planned with a node, the next first. */
+/** The reservations of a node, the next first. */
 export const reservationsOf = (node: VisibleNode, ahead: readonly Reservation[]): Reservation[] =>
   ahead.filter((one) => one.nodes.includes(node.name));
 

@@ -16,12 +16,12 @@ const node = (name: string, over: Partial<ClusterNode> = {}): ClusterNode => ({
 });
 
 describe('nodes', () => {
-  it('are counted as people count', () => {
+  it('are counted in natural order', () => {
     const names = inNodeOrder([node('node10'), node('node2'), node('a1')]).map((n) => n.name);
     expect(names).toEqual(['a1', 'node2', 'node10']);
   });
 
-  it('show what is free, or why nothing is', () => {
+  it('show free resources, or why there are none', () => {
     expect(nodeText(node('n'))).toBe('2 of 8 CPUs, 12.5 GB free');
     expect(nodeText(node('n', { state: 'DOWN*', reason: 'Not responding' }))).toBe(
       'Not responding',

@@ -8,7 +8,7 @@ import { useLive } from '@/live/store';
 
 const REFRESH_MS = 20_000;
 const RESERVATIONS_MS = 60_000;
-/** What comes in one go is asked for once. */
+/** Several changes at once cause one request. */
 const SETTLE_MS = 400;
 const KEY = 'cluster';
 

@@ -57,14 +57,14 @@ describe('runs side by side', () => {
     });
   });
 
-  it('show what is the same when that is wished for', () => {
+  it('show equal rows on request', () => {
     const all = shown([one, other], true);
     expect(all.Parameters?.epochs).toEqual(['3', '3']);
     expect(all['Requested']?.CPUs).toEqual(['4', '4']);
     expect(all.Timeline?.Template).toEqual(['Keras training', 'Keras training']);
   });
 
-  it('leave out what is known of none', () => {
+  it('leave out rows without any value', () => {
     const waiting = run({ started_at: null, ended_at: null, exit_code: null, node: null });
     const found = shown([waiting, waiting], true);
     expect(found.Used).toBeUndefined();

@@ -4,7 +4,7 @@ import { MOST_COMPARED } from '@/features/jobs/selection';
 export interface CompareSearch {
   /** ids with commas between */
   ids?: string;
-  /** also what is the same in all of them */
+  /** also the rows that are equal in all of them */
   all?: true;
 }
 

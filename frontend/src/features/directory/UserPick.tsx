@@ -8,7 +8,7 @@ import { peopleFoundQuery } from './queries';
 
 const TYPED_MS = 200;
 
-/** A field that finds people while one types. */
+/** A field that finds users as one types. */
 export function UserPick(props: PickProps) {
   const [text, setText] = useState('');
   const [typed] = useDebouncedValue(text.trim(), TYPED_MS);

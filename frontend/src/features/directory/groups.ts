@@ -28,7 +28,7 @@ interface GroupsFound extends GroupsPage {
   leftOut: number;
 }
 
-/** Reads on until there is something to show: of the groups most may be people's own. */
+/** Reads on until there is something to show: most groups may be the private groups of users. */
 export async function readGroups(
   { text, all }: GroupsSearch,
   from: string | null,

@@ -6,7 +6,7 @@ export const PEOPLE_KEY = ['admin', 'people'] as const;
 
 const MOST_FOUND = 20;
 
-/** For a field that searches: a handful of people. */
+/** For a search field: a few users. */
 export const peopleFoundQuery = (text: string) =>
   queryOptions({
     queryKey: [...PEOPLE_KEY, 'found', text],

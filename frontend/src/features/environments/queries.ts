@@ -12,7 +12,7 @@ function place({ available, framework, gpu }: Known): number {
   return framework !== null ? 2 : gpu === 'none' ? 1 : 0;
 }
 
-/** What serves everybody first, then the frameworks by name, and at last what can't be used. */
+/** General environments first, then the frameworks by name, and unavailable ones last. */
 export function inEnvironmentOrder<T extends Known>(all: readonly T[]): T[] {
   const byTitle = (a: T, b: T): number =>
     translateExact(a.title).localeCompare(translateExact(b.title), locale());

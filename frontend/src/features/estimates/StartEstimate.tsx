@@ -18,7 +18,7 @@ const AT_ONCE_MS = 60_000;
 interface Props {
   ask: Forecast;
   possible: boolean;
-  /** what is known without Slurm, unless Slurm refuses outright */
+  /** the estimate without Slurm, unless Slurm rejects the request */
   lead?: ReactNode;
   onChoose: (resources: Resources) => void;
 }

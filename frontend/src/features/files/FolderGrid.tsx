@@ -34,7 +34,7 @@ interface Props {
   selection: Selection;
   select: (selection: Selection) => void;
   acts: GridActs;
-  /** what comes after the last entry is asked for */
+  /** requests the entries after the last one */
   more: () => void;
 }
 

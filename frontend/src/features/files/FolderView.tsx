@@ -24,7 +24,7 @@ import { type Entry, isFolder, type Root, type Roots } from './types';
 import { useDeleting } from './useDeleting';
 import { useDrop } from './useDrop';
 
-/** A folder: what is in it, and what is looked at. Another folder is another one of these. */
+/** A folder: its entries and the preview. Each folder has its own instance. */
 export function FolderView({ root, roots }: { root: Root; roots: Roots }) {
   const search = useSearch({ from: '/member/files' });
   const path = search.path ?? '';

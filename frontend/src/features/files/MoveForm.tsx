@@ -22,7 +22,7 @@ interface Props {
   done: () => void;
 }
 
-/** Chooses a folder by walking to it, and moves what is selected there. */
+/** Lets the user navigate to a folder and moves the selected items there. */
 export function MoveForm({ from, roots, entries, close, done }: Props) {
   const [to, setTo] = useState<At>(from);
   const [left, setLeft] = useState(entries);

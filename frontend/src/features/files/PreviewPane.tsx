@@ -24,7 +24,7 @@ interface Props {
   maxTextBytes: number;
 }
 
-/** What one file is and what is in it, beside the list. */
+/** The facts and the content of one file, beside the list. */
 export function PreviewPane({ at, maxTextBytes }: Props) {
   const asked = useQuery(entryQuery(at));
   const search = useSearch({ from: '/member/files' });

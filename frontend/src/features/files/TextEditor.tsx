@@ -78,7 +78,7 @@ function Editor({ at, close, read, onStartOver }: EditorProps) {
         }
         value={draft.text}
         onChange={(event) => editing.edit(event.currentTarget.value)}
-        // what is typed while it is saved would go with the editor
+        // text typed while it is saved would be lost with the editor
         readOnly={busy}
         rows={20}
         spellCheck={false}

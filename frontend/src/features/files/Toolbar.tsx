@@ -24,7 +24,7 @@ interface Props {
   remove: () => void;
 }
 
-/** What one can do here, and with what is selected. */
+/** The actions on the folder and on the selected items. */
 export function Toolbar({ root, path, writable, filled, chosen, ask, remove }: Props) {
   const [only] = chosen.length === 1 ? chosen : [];
   return (

@@ -16,7 +16,7 @@ import type { Roots, Upload } from './types';
 import { type Item, notTheSame } from './upload';
 import { uploads } from './uploader';
 
-/** What was begun before, in another tab or another browser: it goes on with the same file. */
+/** Uploads that were started in another tab or browser: they continue with the same file. */
 export function UnfinishedUploads({ roots }: { roots: Roots }) {
   const asked = useQuery(uploadsQuery);
   const here = useSyncExternalStore(uploads.subscribe, uploads.snapshot);

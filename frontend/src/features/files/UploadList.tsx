@@ -8,7 +8,7 @@ import { sizeText } from './sizes';
 import { anotherName, type Item, isOver, percentOf, type UploadState } from './upload';
 import { uploads } from './uploader';
 
-/** What is being uploaded, from wherever it was begun in this tab. */
+/** The uploads of this tab. */
 export function UploadList() {
   const items = useSyncExternalStore(uploads.subscribe, uploads.snapshot);
   const shown = items.filter(({ state }) => state !== 'gone');

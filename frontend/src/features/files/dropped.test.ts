@@ -22,7 +22,7 @@ function file(name: string): FileSystemEntry {
   return { name, isDirectory: false, file: passFile } as unknown as FileSystemEntry;
 }
 
-describe('what is dropped', () => {
+describe('dropped files', () => {
   beforeEach(
     () =>
       void vi

@@ -46,7 +46,7 @@ describe('paths', () => {
     expect(readable('<img src=x>')).toBe('<img src=x>');
   });
 
-  it('says what is wrong with a name', () => {
+  it('reports why a name is invalid', () => {
     expect(nameProblem('notes.txt')).toBeNull();
     expect(nameProblem('.hidden')).toBeNull();
     expect(nameProblem('  ')).toContain('name');

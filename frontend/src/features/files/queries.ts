@@ -52,7 +52,7 @@ export const folderQuery = ({ root, path }: At, options: FolderOptions) =>
     getNextPageParam: (last) => last.next_cursor,
     retry: onceMore,
     staleTime: 5_000,
-    // a long list isn't asked for again page by page each time one comes back to the window
+    // a long list isn't refetched page by page each time the window regains the focus
     refetchOnWindowFocus: ({ state }) => (state.data?.pages.length ?? 0) <= 2,
   });
 

@@ -47,7 +47,7 @@ export function sendChunk(
   return { answer, abort: () => request.abort() };
 }
 
-/** undefined for what is no JSON: a proxy's page. */
+/** undefined for a response that is not JSON, such as a proxy's page. */
 function readJson(text: string): unknown {
   try {
     return JSON.parse(text);

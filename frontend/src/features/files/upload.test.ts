@@ -53,7 +53,7 @@ describe('an upload', () => {
     expect(following(asking, { type: 'cancel' }).state).toBe('gone');
   });
 
-  it('goes on where the portal says after the network was lost', () => {
+  it('continues at the offset from the portal after the network was lost', () => {
     const lost = following(fresh(), BEGIN, begun(), { type: 'lost', message: 'offline' });
     expect(lost).toMatchObject({ state: 'paused', waitsForNetwork: true, tries: 1 });
     const again = following(lost, { type: 'resume' }, BEGIN, begun(5));
@@ -96,7 +96,7 @@ describe('an upload that was begun before', () => {
   };
   const file = { name: 'b.bin', size: 20, lastModified: Date.parse('2026-01-01T00:00:00Z') };
 
-  it('goes on where the portal says', () => {
+  it('continues at the offset from the portal', () => {
     const item = begunItem(7, upload, 'home');
     expect(item).toMatchObject({ id: 'u1', path: 'a/b.bin', offset: 8, overwrite: true });
     expect(percentOf(item)).toBe(40);

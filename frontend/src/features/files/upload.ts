@@ -83,7 +83,7 @@ export function newItem(key: number, root: string, path: string, sizeBytes: numb
   };
 }
 
-/** One that was begun elsewhere or before, and goes on here where the portal says. */
+/** An upload that was started elsewhere or earlier, and continues here at the offset from the portal. */
 export function begunItem(key: number, upload: Begun, root: string): Item {
   const { id, path, size_bytes: sizeBytes, offset, overwrite } = upload;
   return { ...newItem(key, root, path, sizeBytes), id, offset: offset ?? 0, overwrite };
@@ -117,7 +117,7 @@ const OVER: ReadonlySet<UploadState> = new Set(['done', 'failed', 'gone']);
 const MOVING: ReadonlySet<UploadState> = new Set(['beginning', 'sending', 'finishing']);
 
 export const isOver = (item: Item): boolean => OVER.has(item.state);
-/** Something of it is on its way just now. */
+/** Whether the upload is in progress. */
 export const isMoving = (item: Item): boolean => MOVING.has(item.state);
 
 const sendingState = (item: Item, offset: number): UploadState =>

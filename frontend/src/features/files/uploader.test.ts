@@ -33,20 +33,20 @@ describe('uploads that wait for the network', () => {
     vi.mocked(api.POST).mockClear();
   });
 
-  it('go on when it is back', async () => {
+  it('continue when it is back', async () => {
     await lostUpload();
     networkIsBack();
     await waiting();
     expect(begun()).toBe(2);
   });
 
-  it('stay while the same person looks at other pages', async () => {
+  it('stay while the same user visits other pages', async () => {
     await lostUpload();
     uploads.ownedBy('alice');
     expect(uploads.snapshot()).toHaveLength(1);
   });
 
-  it('are forgotten as soon as their person leaves', async () => {
+  it('are removed when their user logs out', async () => {
     await lostUpload();
     notifyLogout();
     expect(uploads.snapshot()).toEqual([]);

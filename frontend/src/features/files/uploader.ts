@@ -59,7 +59,7 @@ export const uploads = {
     set([...items, ...fresh]);
     pump();
   },
-  /** Goes on with an upload that was begun in another tab, or before this page was loaded. */
+  /** Continues an upload that was started in another tab, or before this page was loaded. */
   goOn(upload: Begun, root: string, file: File): void {
     if (items.some(({ id, state }) => id === upload.id && !OVER_HERE.has(state))) return;
     const item = begunItem(nextKey++, upload, root);
@@ -76,7 +76,7 @@ export const uploads = {
     if (event.type === 'cancel' && before.id && before.state !== 'done') void giveUp(before.id);
     pump();
   },
-  /** Takes what is over off the list. */
+  /** Removes ended uploads from the list. */
   clear(): void {
     for (const item of items) if (isOver(item)) files.delete(item.key);
     set(items.filter((item) => !isOver(item)));
@@ -210,7 +210,7 @@ function refused(key: number, error: unknown): void {
     const replaceable = error.more.replaceable === true;
     apply(key, { type: 'taken', replaceable, message: translate(error.message) });
   } else if (error.slug === 'wrong-offset') {
-    // what the portal has is asked for when it begins again
+    // the received size is requested on restart
     apply(key, { type: 'lost', message: sentence(error) });
     apply(key, { type: 'resume' });
   } else if (error.status === 401) {

@@ -8,7 +8,7 @@ import { readText, saveText } from './actions';
 import { forField, forFile, lineEnds } from './lines';
 import type { At, FileText, TextIn } from './types';
 
-/** The name of what is kept of a file while it is edited. */
+/** The name of the draft of an edited file. */
 export const fileDraft = ({ root, path }: At): string => `file ${root} ${path}`;
 
 interface Draft {
@@ -67,7 +67,7 @@ export function useEditing(at: At, read: FileText, close: () => void) {
       setBusy(false);
     }
   };
-  /** takes what is in the file now */
+  /** takes the current content of the file */
   const take = (now: FileText): void => {
     setDraft(begin(now));
     kept.drop();

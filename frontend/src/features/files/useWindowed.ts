@@ -5,7 +5,7 @@ interface Range {
   to: number;
 }
 
-/** rows drawn beyond what is seen, so that a quick turn of the wheel shows no gap */
+/** rows drawn beyond the visible ones, so that a quick turn of the wheel shows no gap */
 const SPARE = 12;
 
 /** Which of `count` rows of `rowRem` each are in sight in the window; only those are drawn. */

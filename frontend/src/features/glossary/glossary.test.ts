@@ -47,7 +47,7 @@ describe('the glossary', () => {
     }
   });
 
-  it('is asked for in English and answers in Chinese', () => {
+  it('is requested in English and answers in Chinese', () => {
     const entries = translated(GLOSSARY, parseGlossary(chineseMarkdown));
     const node = explanation(entries, 'Nodes');
     expect(node).toMatchObject({ anchor: 'node', word: '节点', also: ['Node', 'Nodes'] });

@@ -109,7 +109,7 @@ function Groups() {
 
 interface CountedProps {
   n: number;
-  /** there are others, which haven't been asked for yet */
+  /** there are more, which haven't been fetched yet */
   more: boolean;
   leftOut: number;
 }

@@ -11,7 +11,7 @@ import type { GroupMember } from './types';
 interface Props {
   group: string;
   members: GroupMember[];
-  /** whether each leads to the person's page */
+  /** whether each links to the user's page */
   links?: boolean;
   onRemove?: ((username: string) => Promise<unknown>) | undefined;
 }

@@ -8,7 +8,7 @@ import type { GroupRequest, WholeGroup } from './types';
 const at = (group: string) => ({ params: { path: { group } } });
 const pathParams = (group: string, username: string) => ({ params: { path: { group, username } } });
 
-/** Who is in a group and who leads it stands on people's pages too. */
+/** The members and managers of a group are also shown on the pages of users. */
 async function invalidateGroup(group: string): Promise<void> {
   void queryClient.invalidateQueries({ queryKey: GROUPS_KEY });
   await Promise.all([

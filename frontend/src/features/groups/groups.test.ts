@@ -15,7 +15,7 @@ describe('a group', () => {
     expect(sizeText(null)).toBe('–');
   });
 
-  it('is left out of the list when it is nothing but a person’s own', () => {
+  it('is left out of the list when it is only a user’s private group', () => {
     expect(isBare(PLAIN)).toBe(true);
     expect(isBare({ ...PLAIN, lets_in: true })).toBe(false);
     expect(isBare({ ...PLAIN, member_count: null })).toBe(false);
@@ -35,6 +35,6 @@ describe('a group', () => {
     expect(names('')).toEqual(['ada', 'bob']);
     expect(names(' LOVE ad')).toEqual(['ada']);
     expect(names('bo')).toEqual(['bob']);
-    expect(names('nobody')).toEqual([]);
+    expect(names('no-such-member')).toEqual([]);
   });
 });

@@ -20,7 +20,7 @@ export const groupQuery = (name: string) =>
     staleTime: 0,
   });
 
-/** The same as its leaders see it. */
+/** The same as its managers see it. */
 export const ledGroupQuery = (name: string) =>
   queryOptions({
     queryKey: ['group', name],

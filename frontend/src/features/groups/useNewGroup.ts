@@ -24,7 +24,7 @@ const problemsOf = ({ name, gid }: Draft): Partial<Record<FieldName, string>> =>
   ...(/^\d{0,10}$/.test(gid.trim()) ? {} : { gid: t`Enter a number, or leave the field empty.` }),
 });
 
-/** As it is sent: what is empty is left out. */
+/** The request body, without empty fields. */
 const bodyOf = ({ name, gid, description, members }: Draft) => ({
   name: name.trim(),
   members,

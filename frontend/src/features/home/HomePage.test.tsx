@@ -7,7 +7,7 @@ import { page, Refused } from '@/testing/page';
 import { answers, endedSession, FULL, runningJob, runningSession } from '@/testing/recorded';
 
 describe('the home page', () => {
-  it('shows sessions, setups, jobs and what is free', async () => {
+  it('shows sessions, setups, jobs and free resources', async () => {
     const markup = await page('/', FULL);
     const { name } = runningSession;
     expect(names(markup, 'h2')).toEqual(
@@ -55,7 +55,7 @@ describe('the home page', () => {
     expect(names(markup, 'a')).toEqual(expect.arrayContaining(['Start a session', 'Submit a job']));
   });
 
-  it('shows one’s share of what is limited', async () => {
+  it('shows the user’s usage and limits', async () => {
     const effective = {
       ...limits.effective,
       sessions: { value: 2, from: { kind: 'person', name: 'carol' }, otherwise: null },

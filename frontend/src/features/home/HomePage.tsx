@@ -15,7 +15,7 @@ import classes from './HomePage.module.css';
 import { MySpace, MyUsage } from './MyShare';
 import { StartAgain } from './StartAgain';
 
-/** One's sessions and jobs, the setups one starts with, what is free and what one may have of it. */
+/** The user's sessions and jobs, saved setups, free resources and limits. */
 export function HomePage() {
   const sessions = useLive((s) => s.sessions);
   const running = sessions?.filter(isLive) ?? [];

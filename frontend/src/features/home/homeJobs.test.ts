@@ -31,7 +31,7 @@ describe('atAGlance', () => {
 });
 
 describe('moreText', () => {
-  it('counts what is not shown, and makes no number up', () => {
+  it('counts the jobs that are not shown, and makes no number up', () => {
     expect([5, 250, undefined, 4, 3].map((count) => moreText(4, count))).toEqual([
       '1 more waiting or running',
       '246 more waiting or running',

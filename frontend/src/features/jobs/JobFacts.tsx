@@ -79,7 +79,7 @@ function Texts({ texts }: { texts: string[] }) {
   return texts.map((text) => text.replaceAll(' ', '\u00a0')).join(' · ');
 }
 
-/** What was asked for, where it ran, and with which parameters. */
+/** The requested resources, the facts from Slurm, and the parameters. */
 export function JobFacts({ job, title }: { job: JobDetail; title: string | undefined }) {
   const parameters = parameterFacts(job);
   return (

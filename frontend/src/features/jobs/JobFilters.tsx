@@ -43,7 +43,7 @@ interface Props {
   titles: ReadonlyMap<string, string>;
 }
 
-/** What is listed and in which order, kept in the address so that a link shows the same. */
+/** The filters and the order, kept in the address so that a link shows the same. */
 export function JobFilters({ search, titles }: Props) {
   const navigate = useNavigate();
   const set = (name: keyof JobsSearch, value: string): void => {

@@ -4,7 +4,7 @@ import pageClasses from './JobPage.module.css';
 import classes from './JobUsage.module.css';
 import { adviceTexts, shareText, type UsageRow, unknownText, usageRows } from './usageRows';
 
-/** What it has used of what it asked for. */
+/** The usage of the requested resources. */
 export function JobUsage({ job }: { job: JobDetail }) {
   const rows = usageRows(job);
   const advice = adviceTexts(job);

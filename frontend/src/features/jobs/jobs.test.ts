@@ -40,7 +40,7 @@ describe('jobRows', () => {
   const none = new Set<string>();
   const ids = (rows: Job[]): string[] => rows.map(({ id }) => id);
 
-  it('shows what the stream knows better, and what is new, newest first', () => {
+  it('applies the changes from the stream, and adds new jobs, newest first', () => {
     const read = [job('a'), job('b', { submitted_at: '2026-01-01T09:00:00Z' })];
     const live = [job('a', { state: 'ended' }), job('c', { submitted_at: '2026-01-01T11:00:00Z' })];
     const rows = jobRows(read, live, none, {});
@@ -51,7 +51,7 @@ describe('jobRows', () => {
     ]);
   });
 
-  it('keeps the portal’s order where it is another, and what is new for the portal to place', () => {
+  it('keeps another order of the portal, and leaves new jobs for the portal to place', () => {
     const read = [job('a'), job('z'), job('m')];
     const live = [job('z', { state: 'ended' }), job('new')];
     const rows = jobRows(read, live, none, { order: 'name' });
@@ -116,7 +116,7 @@ describe('words', () => {
     expect(arrayText({ size: 1, counts: {} })).toBe('1 task');
   });
 
-  it('write values and metrics for people', () => {
+  it('format values and metrics', () => {
     expect([null, [], [1, 'a'], true, 0].map(valueText)).toEqual(['–', '–', '1, a', 'yes', '0']);
     expect([0.123456, 12345678, undefined, null].map(metricText)).toEqual([
       '0.1235',

@@ -1,4 +1,4 @@
-/** Jobs in the words people use. Pure. */
+/** Labels of jobs. Pure. */
 import { plural, t } from '@lingui/core/macro';
 import type { Job, JobArray, Outcome, Task } from '@/api/types';
 import { stateLabel } from '@/features/sessions/labels';
@@ -82,7 +82,7 @@ export function arrayText({ size, counts }: Pick<JobArray, 'size' | 'counts'>): 
   return parts.length === 0 ? tasks : t`${tasks}: ${{ counts: joinWithCommas(parts) }}`;
 }
 
-/** What was asked for; of a job from outside the portal only the time is known. */
+/** The requested resources; of a job from outside the portal only the time limit is known. */
 export function requestedTexts({
   resources,
   external,

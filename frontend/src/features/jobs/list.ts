@@ -1,4 +1,4 @@
-/** The list of jobs: what was asked for, with what has happened since. Pure. */
+/** The list of jobs: the fetched pages with later changes applied. Pure. */
 import type { Job } from '@/api/types';
 import { type JobsSearch, matches } from './search';
 

@@ -1,8 +1,8 @@
-/** Something that is asked for more often than it should be done. Knows nothing of jobs. */
+/** Runs a function less often than it is called. Knows nothing of jobs. */
 
 interface Throttled {
   ask: () => void;
-  /** what was asked for and isn't begun yet is not done any more */
+  /** cancels a pending call */
   stop: () => void;
 }
 

@@ -32,7 +32,7 @@ const job = (over: Partial<JobDetail> = {}): JobDetail =>
 const minutes = (found: ReturnType<typeof stages>) =>
   found.map(({ kind, ms }) => [kind, ms / 60_000]);
 
-describe('the course of a job', () => {
+describe('the timeline of a job', () => {
   it('is waiting and running, as long as each took', () => {
     const found = stages(job(), now);
     expect(minutes(found)).toEqual([
@@ -47,7 +47,7 @@ describe('the course of a job', () => {
     ]);
   });
 
-  it('goes on while it lives', () => {
+  it('continues while the job is active', () => {
     const running = job({ state: 'running', outcome: null, ended_at: null, expires_at: at(70) });
     expect(minutes(stages(running, now))).toEqual([
       ['waiting', 10],

@@ -1,4 +1,4 @@
-/** What a job has used of what it asked for, in numbers and in plain words. Pure. */
+/** The usage of a job's requested resources, in numbers and in plain words. Pure. */
 import { t } from '@lingui/core/macro';
 import type { Job, JobDetail, Usage } from '@/api/types';
 import { memoryText } from '@/lib/resourceLabels';
@@ -8,7 +8,7 @@ export interface UsageRow {
   label: string;
   /** "3.1 GB of 16 GB" */
   text: string;
-  /** of what was asked for, 0 to 1; null where that isn't known */
+  /** fraction of the request, 0 to 1; null where that isn't known */
   share: number | null;
 }
 

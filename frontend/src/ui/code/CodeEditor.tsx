@@ -81,7 +81,7 @@ function EditorField(props: EditorProps) {
     'aria-describedby': wrong ? `${id}-about ${id}-error` : `${id}-about`,
     'aria-invalid': String(wrong),
     autocapitalize: 'none',
-    // What is edited can have the focus anyhow; who checks pages can see it so.
+    // The edited text can have the focus anyhow; this shows it to accessibility checkers.
     tabindex: '0',
   };
   const now = useRef({ onChange, onOpened, attributes, value: props.value });

@@ -34,7 +34,7 @@ describe('a script in colours', () => {
     expect(kinds('import os\n').import).toBeUndefined();
   });
 
-  it('leaves what is very long as it is', () => {
+  it('leaves very long texts unchanged', () => {
     const long = 'echo\n'.repeat(MOST_CHARACTERS / 4);
     expect(highlighted(long)).toEqual([{ text: long, names: '' }]);
   });

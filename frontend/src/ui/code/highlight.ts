@@ -4,7 +4,7 @@ import { languageOf } from './languages';
 
 export interface CodePiece {
   text: string;
-  /** "tok-keyword" and the like; empty for what is nothing special */
+  /** "tok-keyword" and the like; empty for plain text */
   names: string;
 }
 

@@ -21,7 +21,7 @@ const turn = (mark: number): number => Math.floor(mark / COLORS.length);
 /** The name of the CSS variable that has its colour. */
 export const markColor = (mark: number): string => around(COLORS, mark, '--busy');
 
-/** Its dashes as a canvas wants them: lengths in pixels of what is drawn and what is left out. */
+/** Its dashes as a canvas wants them: lengths in pixels of dashes and gaps. */
 export const markDash = (mark: number): number[] => around(DASHES, turn(mark), []);
 
 interface Stroke {

@@ -5,7 +5,7 @@ import 'uplot/dist/uPlot.min.css';
 
 export interface Drawing {
   data: uPlot.AlignedData;
-  /** called at each drawing, so that its colours are those of the scheme */
+  /** called at each drawing, so that its colors match the color scheme */
   options: () => Omit<uPlot.Options, 'width'>;
 }
 
