@@ -25,7 +25,7 @@ PARTS = frozenset(
         " limits can't be applied in Slurm, and jobs can't be ended.",
         " of {0}",
         ", and this would be {0} more.",
-        ", for {0} minutes at most",
+        ", at most {0}",
         ", {0} of them drained by an administrator",
         "All members of {0} together may have {1} {2} at",
         "GPU of type",
@@ -114,7 +114,7 @@ SPELT_OUT: dict[str, tuple[str, ...]] = {
     "{0}{1} would lose this image. Wait for their end, or stop them first.": (
         "{0} would lose this image. Wait for their end, or stop them first.",
     ),
-    "Partition {0}{1}": ("Partition {0}", "Partition {0}, for {1} minutes at most"),
+    "Partition {0}{1}": ("Partition {0}", "Partition {0}, at most {1}"),
     "Slurm doesn't count GPUs of type {0} separately: add gres/gpu:{1}": (
         "Slurm doesn't count GPUs of type {0} separately: add gres/gpu:{1} to "
         "AccountingStorageTRES.",

@@ -90,7 +90,7 @@ async def test_before_a_reservation_a_shorter_time_or_another_partition(
         found = await estimate(alice, partition="cpu", time_limit_minutes=240)
         assert found["seconds"] > 3600
         others = {other["title"]: other for other in found["alternatives"]}
-        assert "60 minutes at most" in others
+        assert "At most 1 hour" in others
         assert any(other["resources"]["partition"] != "cpu" for other in others.values())
         for other in others.values():
             assert other["start_at"] < found["start_at"], other

@@ -60,7 +60,7 @@ async def test_cheaper_ways_that_start_earlier_the_earliest_first(world: World) 
     assert 0 < found["seconds"] <= 5 * 3600
     assert (found["certain"], "forecast" in found["note"]) == (False, True)
     shown = [(other["title"], other["start_at"]) for other in found["alternatives"]]
-    assert [title for title, _ in shown] == ["60 minutes at most", "2 GPUs instead of 4"]
+    assert [title for title, _ in shown] == ["At most 1 hour", "2 GPUs instead of 4"]
     assert [at for _, at in shown] == sorted(at for _, at in shown)
     assert found["alternatives"][1]["resources"]["gpus"] == 2
     assert all(asked.partition == "gpu" for asked in world.agents.forecasts)
@@ -70,7 +70,7 @@ async def test_another_partition_with_its_own_time_limit(world: World) -> None:
     world.agents.starts = {("gpu", 0): NOW + 5 * HOUR, ("cpu", 0): NOW + HOUR}
     found = await estimate(world, partition="gpu", time_limit_minutes=2880)
     (other,) = [o for o in found["alternatives"] if o["resources"]["partition"] == "cpu"]
-    assert other["title"] == "Partition cpu, for 1440 minutes at most"
+    assert other["title"] == "Partition cpu, at most 1 day"
     assert other["resources"]["time_limit_minutes"] == 1440
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from portal.errors import FieldError
+from spawner.durations import format_minutes
 from spawner.slurm.model import ClusterInfo, NodeInfo, PartitionInfo, Resources
 
 MB_PER_GB = 1024
@@ -65,7 +66,7 @@ def _check_time(wanted: Resources, partition: PartitionInfo) -> list[FieldError]
     most, asked = partition.max_time_minutes, wanted.time_limit_minutes
     if most is None or asked is None or asked <= most:
         return []
-    text = f"Partition {partition.name} allows at most {most} minutes ({most / 60:g} hours)."
+    text = f"Partition {partition.name} allows at most {format_minutes(most)}."
     return [_to_field_error("time_limit_minutes", text)]
 
 

@@ -25,6 +25,7 @@ from portal.services.jobs import prepare
 from portal.services.jobs.prepare import PREVIEW
 from portal.services.limits import allowances
 from portal.services.slurm import launch
+from spawner.durations import format_minutes
 from spawner.errors import LauncherUnavailable, Rejected, SpawnerError, Unreachable
 from spawner.slurm.model import JobInfo, JobSpec, Resources, SlurmState
 
@@ -183,7 +184,7 @@ def smaller(parts: AppContext, resources: Resources) -> list[tuple[str, Resource
     if resources.time_limit_minutes and resources.time_limit_minutes > 30:
         minutes = max(30, resources.time_limit_minutes // 4)
         shorter = replace(resources, time_limit_minutes=minutes)
-        requests.append((f"{minutes} minutes at most", shorter))
+        requests.append((f"At most {format_minutes(minutes)}", shorter))
     cluster = parts.watcher.cluster
     for partition in cluster.partitions if cluster else ():
         if partition.name != resources.partition and partition.state == "UP":
@@ -191,6 +192,6 @@ def smaller(parts: AppContext, resources: Resources) -> list[tuple[str, Resource
             limit = resources.time_limit_minutes
             short = min(limit, most) if limit and most else limit or most
             other = replace(resources, partition=partition.name, time_limit_minutes=short)
-            words = f", for {short} minutes at most" if short != limit else ""
+            words = f", at most {format_minutes(short)}" if short and short != limit else ""
             requests.append((f"Partition {partition.name}{words}", other))
     return [(title, request) for title, request in requests if not impossible(request, cluster)][:4]
