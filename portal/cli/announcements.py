@@ -18,9 +18,11 @@ from portal.services.announcements.announcements import (
     AnnouncementRequest,
 )
 
-app = typer.Typer(help="What everyone is told.", no_args_is_help=True)
+app = typer.Typer(help="Announcements to all users.", no_args_is_help=True)
 
-Id = Annotated[str, typer.Argument(help="As `list` shows it.", show_default=False)]
+Id = Annotated[
+    str, typer.Argument(help="The id in `portal announcements list`.", show_default=False)
+]
 When = Annotated[
     datetime | None,
     typer.Option(formats=["%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d"], help="In UTC."),
@@ -29,7 +31,7 @@ When = Annotated[
 
 @app.command("list")
 def list_announcements(json: Json = False) -> None:
-    """List the newest fifty, also those that have ended."""
+    """List the newest fifty announcements, including those that have ended."""
 
     async def execute(desk: CliContext) -> list[ManagedAnnouncement]:
         found = await announcements.page(desk.accounts.database)
@@ -66,9 +68,11 @@ def add(
     level: AnnouncementLevel = AnnouncementLevel.INFO,
     starts: When = None,
     ends: When = None,
-    public: Annotated[bool, typer.Option("--public", help="On the login page too.")] = False,
+    public: Annotated[
+        bool, typer.Option("--public", help="Also show it on the login page.")
+    ] = False,
 ) -> None:
-    """Create an announcement; prints its id."""
+    """Create an announcement, and print its id."""
     _check_lengths(title, text)
     new = AnnouncementRequest(title, level, text, in_utc(starts), in_utc(ends), public)
 
@@ -80,7 +84,9 @@ def add(
 
 def _check_lengths(title: str, text: str) -> None:
     if len(title) > MAX_TITLE or len(text) > MAX_TEXT:
-        raise typer.BadParameter(f"A title has at most {MAX_TITLE} characters, a text {MAX_TEXT}.")
+        raise typer.BadParameter(
+            f"The title is limited to {MAX_TITLE} characters, the text to {MAX_TEXT}."
+        )
 
 
 def _to_option(field: str) -> str:
@@ -96,15 +102,17 @@ def edit(
     level: Annotated[AnnouncementLevel | None, typer.Option(show_default=False)] = None,
     starts: When = None,
     ends: When = None,
-    no_end: Annotated[bool, typer.Option("--no-end", help="Until further notice.")] = False,
+    no_end: Annotated[bool, typer.Option("--no-end", help="Remove the end time.")] = False,
     public: Annotated[
         bool | None,
-        typer.Option("--public/--not-public", help="On the login page too.", show_default=False),
+        typer.Option(
+            "--public/--not-public", help="Also show it on the login page.", show_default=False
+        ),
     ] = None,
 ) -> None:
-    """Edit an announcement; omitted fields stay."""
+    """Edit an announcement. Omitted fields stay unchanged."""
     if no_end and ends is not None:
-        raise typer.BadParameter("Say --ends or --no-end, not both.")
+        raise typer.BadParameter("Set either --ends or --no-end, not both.")
     _check_lengths(title or "", text or "")
     named = {
         "title": title,
@@ -118,7 +126,7 @@ def edit(
     if no_end:
         values["ends_at"] = None
     if not values:
-        raise typer.BadParameter("Say what to change, for example --ends.")
+        raise typer.BadParameter("Set at least one field, for example --ends.")
 
     async def execute(desk: CliContext) -> None:
         row = await announcements.get(desk.accounts.database, announcement)

@@ -13,11 +13,13 @@ from portal.services.audit import search
 from portal.services.audit.export import Format
 from portal.services.audit.search import AuditFilter
 
-app = typer.Typer(help="Who did what, newest first.", no_args_is_help=True)
+app = typer.Typer(help="The audit log, newest events first.", no_args_is_help=True)
 
-Words = Annotated[str, typer.Argument(help="Words that begin words of the event.")]
+Words = Annotated[str, typer.Argument(help="Beginnings of words in the event.")]
 Text = Annotated[str, typer.Option(show_default=False)]
-Action = Annotated[str, typer.Option(help="`login.failed`, or `login.` for all of a kind.")]
+Action = Annotated[
+    str, typer.Option(help="An action such as `login.failed`, or a prefix such as `login.`.")
+]
 When = Annotated[
     datetime | None, typer.Option(formats=["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"], help="In UTC.")
 ]
@@ -39,7 +41,9 @@ def list_events(
     ip: Text = "",
     since: When = None,
     until: When = None,
-    limit: Annotated[int, typer.Option(min=1, max=10_000, help="At most so many.")] = 50,
+    limit: Annotated[
+        int, typer.Option(min=1, max=10_000, help="The largest number of events.")
+    ] = 50,
     json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
 ) -> None:
     """Search events."""
@@ -54,7 +58,7 @@ def list_events(
         as_json(events)
         return
     table(
-        ("WHEN (UTC)", "WHO", "WHAT", "TARGET", "FROM", "MORE"),
+        ("TIME (UTC)", "ACTOR", "ACTION", "TARGET", "ADDRESS", "DETAILS"),
         [
             (f"{e.at:%Y-%m-%d %H:%M:%S}", e.actor, e.action, e.target, e.ip, _format_details(e))
             for e in events

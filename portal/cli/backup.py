@@ -22,22 +22,24 @@ from portal.config.settings import Settings, SettingsError
 from portal.db import alembic_config
 
 CONFIG = "PORTAL_CONFIG"
-NO_CONFIG = f"{CONFIG} says where the settings file is, or shall be: set it."
+NO_CONFIG = f"{CONFIG} isn't set. Set it to the path of the settings file."
 
 
 def backup(
     file: Annotated[Path | None, typer.Argument(help="A new file.", show_default=False)] = None,
     into: Annotated[
         Path | None,
-        typer.Option(help="Or a folder: the file is named by the time.", show_default=False),
+        typer.Option(
+            help="A folder instead; the file is named after the time.", show_default=False
+        ),
     ] = None,
     keep: Annotated[
-        int, typer.Option(min=1, help="With --into: how many there are afterwards.")
+        int, typer.Option(min=1, help="With --into: the number of backups to keep.")
     ] = 14,
 ) -> None:
-    """Write the database, the secrets and the settings into one file, while the portal runs."""
+    """Write the database, the secrets and the settings to one file. The portal may run."""
     if (file is None) == (into is None):
-        raise typer.BadParameter("Say either a file or --into.")
+        raise typer.BadParameter("Set either a file or --into.")
     settings = load()
     file = file or backups.by_time(into or Path())
     try:
@@ -46,23 +48,21 @@ def backup(
     except BackupError as error:
         raise _refuse(error) from error
     for old in gone:
-        typer.echo(f"Removed, being older than {keep} others: {old}")
-    typer.echo(f"{file}: portal {made.portal}, schema {made.revision}; keep it as a secret.")
-    typer.echo("In it:")
+        typer.echo(f"Removed an old backup: {old}")
+    typer.echo(f"{file}: portal {made.portal}, schema {made.revision}; it contains secrets.")
+    typer.echo("Included:")
     for member in made.members:
         typer.echo(f"  {member.name} ({member.size} bytes)")
-    typer.echo("Left out:")
+    typer.echo("Not included:")
     for what in made.left_out:
         typer.echo(f"  {what}")
 
 
 def restore(
     file: Annotated[Path, typer.Argument(help="A backup.", show_default=False)],
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Even where there is a state already.")
-    ] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace an existing state.")] = False,
 ) -> None:
-    """Restore a backup, and migrate its database to this version's schema. No portal may run."""
+    """Restore a backup, and migrate its database to this schema. Stop the portal first."""
     config = _config_path()
     if config is None:
         typer.echo(NO_CONFIG, err=True)
@@ -74,18 +74,18 @@ def restore(
     except (BackupError, startup.StartRefused) as error:
         raise _refuse(error) from error
     made = done.manifest
-    typer.echo(f"{file} of {made.made_at:%Y-%m-%d %H:%M} UTC is back, portal {made.portal}.")
+    typer.echo(f"{file} of {made.made_at:%Y-%m-%d %H:%M} UTC was restored, portal {made.portal}.")
     if made.revision != done.revision:
-        typer.echo(f"The schema went from {made.revision} to {done.revision}.")
+        typer.echo(f"The schema was migrated from {made.revision} to {done.revision}.")
     for place in done.written:
         typer.echo(f"  {place}")
     for place in done.aside:
-        typer.echo(f"What was there before is {place}")
+        typer.echo(f"The previous state was moved to {place}")
     for what in done.kept:
         typer.echo(f"Kept: {what}")
     for image in done.images_missing:
         typer.echo(f"Imported, but its file is missing: {image}")
-    typer.echo("Everybody has to log in again.")
+    typer.echo("All users have to log in again.")
 
 
 def migrate(
@@ -93,12 +93,12 @@ def migrate(
         str | None,
         typer.Option(
             metavar="REVISION",
-            help="An older revision, for an older portal: what only newer ones know is lost.",
+            help="An older revision, for an older portal. Newer data is lost.",
             show_default=False,
         ),
     ] = None,
 ) -> None:
-    """Migrate the database to this version's schema. No portal may run."""
+    """Migrate the database to this version's schema. Stop the portal first."""
     settings = load()
     try:
         with startup.alone(settings):
@@ -106,9 +106,9 @@ def migrate(
     except (BackupError, startup.StartRefused) as error:
         raise _refuse(error) from error
     if before == after:
-        typer.echo(f"The database is at {after} already.")
+        typer.echo(f"The database is already at {after}.")
     else:
-        typer.echo(f"The database went from {before or 'nothing'} to {after}.")
+        typer.echo(f"The database was migrated from {before or 'nothing'} to {after}.")
 
 
 async def _migrate(settings: Settings, to: str | None) -> tuple[str | None, str]:
@@ -124,7 +124,7 @@ async def _migrate(settings: Settings, to: str | None) -> tuple[str | None, str]
             await asyncio.to_thread(command.downgrade, alembic_config(database.url), to)
         except (SQLAlchemyError, CommandError) as error:
             why = startup.in_short(error)
-            sentence = f"The database can't go back to {to}, and was left as it is: {why}."
+            sentence = f"The database can't be migrated back to {to} and was not changed: {why}."
             raise BackupError(sentence) from error
         return schema.revision, to
     finally:
@@ -134,9 +134,11 @@ async def _migrate(settings: Settings, to: str | None) -> tuple[str | None, str]
 def _refuse_revision(now: str | None, to: str) -> None:
     known = revisions.list_revisions()
     if to not in known:
-        raise BackupError(f"There is no revision {to}; there are {', '.join(known)}.")
+        raise BackupError(f"There is no revision {to}. Available: {', '.join(known)}.")
     if now is None or known.index(to) < known.index(now):
-        raise BackupError(f"The database is at {now or 'nothing'}: --to goes back only.")
+        raise BackupError(
+            f"The database is at {now or 'nothing'}: --to only accepts an older revision."
+        )
 
 
 def _config_path() -> Path | None:

@@ -171,6 +171,6 @@ def write_secret(file: Path, text: str) -> None:
     try:
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     except OSError as error:
-        raise typer.BadParameter(f"{file} can't be made: {error.strerror}") from error
+        raise typer.BadParameter(f"{file} can't be created: {error.strerror}") from error
     with os.fdopen(descriptor, "w", encoding="utf-8") as out:
         out.write(text)

@@ -124,7 +124,7 @@ async def find_slurm(where: Where) -> tuple[SlurmFound | None, *tuple[str, ...]]
     program = shutil.which("sinfo")
     bin_dir = where.slurm_bin_dir or (Path(program).parent if program else None)
     if bin_dir is None:
-        return None, "Slurm: there is no sinfo on the PATH; name its folder with --slurm-bin-dir."
+        return None, "Slurm: sinfo isn't on the PATH; set its folder with --slurm-bin-dir."
     ask = Accounting(bin_dir, where.slurm_conf)
     try:
         version, partitions, nodes = await ask.version(), await ask.partitions(), await ask.nodes()
@@ -178,14 +178,17 @@ async def find_directory(
     address: Address | None, base: str | None
 ) -> tuple[DirectoryFound | None, *tuple[str, ...]]:
     if address is None:
-        return None, "The directory: no LDAP client is set up here; name a server by --ldap-url."
+        return (
+            None,
+            "The directory: no LDAP client is configured here; set a server with --ldap-url.",
+        )
     try:
         found = await discover(address, base)
     except DiscoveryFailed as error:
         return None, f"The directory: {error}"
     if not found.people:
-        who = address.bind_dn or "anybody"
-        return found, f"The directory shows no people to {who}: try --ldap-bind-dn and --ldap-base."
+        who = address.bind_dn or "anonymous users"
+        return found, f"The directory shows no users to {who}: try --ldap-bind-dn and --ldap-base."
     return (found,)
 
 
@@ -197,17 +200,17 @@ async def find_all(where: Where) -> tuple[DetectedEnvironments, *tuple[str, ...]
     missing = []
     images = tuple(sorted(file.name for file in where.images.glob("*.sif"))) if where.images else ()
     if where.images and not images:
-        missing.append(f"Images: there is no *.sif in {where.images}.")
+        missing.append(f"Images: no *.sif found in {where.images}.")
     known = (Path(name) for name in MODULES_INIT)
     init = where.modules_init or next((file for file in known if file.is_file()), None)
     modules: tuple[str, ...] = ()
     if init is not None:
         modules = await find_modules(init)
         if not modules:
-            missing.append(f"Modules: `module avail` shows none here with {init}.")
+            missing.append(f"Modules: `module avail` lists none here with {init}.")
     virtualenvs = find_virtualenvs(where.virtualenvs) if where.virtualenvs else ()
     if where.virtualenvs and not virtualenvs:
-        missing.append(f"Virtualenvs: there is none in {where.virtualenvs}.")
+        missing.append(f"Virtualenvs: none found in {where.virtualenvs}.")
     return DetectedEnvironments(where.images, images, init, modules, virtualenvs), *missing
 
 

@@ -18,7 +18,7 @@ PAGE = 200
 
 @app.command("list")
 def list_groups(
-    query: Annotated[str, typer.Argument(help="Words of name or description.")] = "",
+    query: Annotated[str, typer.Argument(help="Words in the name or description.")] = "",
     json: Json = False,
 ) -> None:
     """List groups."""
@@ -38,7 +38,7 @@ def list_groups(
     if json:
         as_json(rows)
         return
-    header = ("NAME", "NUMBER", "MEMBERS", "DESCRIPTION")
+    header = ("NAME", "GID", "MEMBERS", "DESCRIPTION")
     table(header, [(one.name, one.gid, one.member_count, one.description) for one in rows])
 
 
@@ -49,13 +49,13 @@ def show_group(name: Name, json: Json = False) -> None:
     if json:
         as_json(found)
         return
-    number = "" if found.gid is None else f", number {found.gid}"
+    number = "" if found.gid is None else f", GID {found.gid}"
     typer.echo(f"{found.name}{number}{': ' + found.description if found.description else ''}")
     if found.groups:
-        typer.echo(f"groups within it: {', '.join(found.groups)}")
+        typer.echo(f"nested groups: {', '.join(found.groups)}")
     if found.leaders:
-        typer.echo(f"led by {', '.join(found.leaders)}")
-    header = ("USERNAME", "NAME", "ROLE", "BY WAY OF A GROUP")
+        typer.echo(f"managers: {', '.join(found.leaders)}")
+    header = ("USERNAME", "NAME", "ROLE", "INHERITED")
     table(
         header,
         [
@@ -75,7 +75,7 @@ def create(
     """Create a group."""
     new = NewGroup(name, gid, description or None, frozenset(member or ()))
     made = run(lambda desk: groups.create(desk.accounts, new, desk.by))
-    number = "" if made.gid is None else f", with the number {made.gid}"
+    number = "" if made.gid is None else f" with the GID {made.gid}"
     typer.echo(f"{made.name} was created{number}.")
 
 
@@ -83,7 +83,7 @@ def create(
 def delete(name: Name) -> None:
     """Delete a group, unless it is the primary group of a user or named in the settings."""
     run(lambda desk: groups.delete(desk.accounts, name, desk.by))
-    typer.echo(f"{name} was removed.")
+    typer.echo(f"{name} was deleted.")
 
 
 @app.command()
@@ -110,15 +110,19 @@ def remove(name: Name, usernames: Usernames) -> None:
     typer.echo(f"{name} has {len(run(execute).members)} members.")
 
 
-@app.command()
-def lead(name: Name, username: Annotated[str, typer.Argument(show_default=False)]) -> None:
+@app.command("add-manager")
+@app.command("lead", hidden=True)
+def add_manager(name: Name, username: Annotated[str, typer.Argument(show_default=False)]) -> None:
     """Make a user a group manager: they see the members' usage and set their limits."""
     run(lambda desk: role_changes.add_leader(desk.accounts, name, username, desk.by))
-    typer.echo(f"{username} leads {name}.")
+    typer.echo(f"{username} manages {name}.")
 
 
-@app.command()
-def unlead(name: Name, username: Annotated[str, typer.Argument(show_default=False)]) -> None:
+@app.command("remove-manager")
+@app.command("unlead", hidden=True)
+def remove_manager(
+    name: Name, username: Annotated[str, typer.Argument(show_default=False)]
+) -> None:
     """Remove a group manager."""
     run(lambda desk: role_changes.remove_leader(desk.accounts, name, username, desk.by))
-    typer.echo(f"{username} doesn't lead {name}.")
+    typer.echo(f"{username} no longer manages {name}.")

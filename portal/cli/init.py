@@ -13,36 +13,50 @@ from portal.cli.proposal import toml
 from portal.directory.discovery import Address
 
 Out = Annotated[
-    Path | None, typer.Option(help="A new file; else it is printed.", show_default=False)
+    Path | None, typer.Option(help="A new file. Default: standard output.", show_default=False)
 ]
 Host = Annotated[
-    str | None, typer.Option(help="The name by which people will reach it.", show_default=False)
+    str | None,
+    typer.Option(help="The host name at which users reach the portal.", show_default=False),
 ]
 BinDir = Annotated[
-    Path | None, typer.Option(help="Where squeue is, if not on PATH.", show_default=False)
+    Path | None,
+    typer.Option(help="The folder with squeue, if it isn't on PATH.", show_default=False),
 ]
-Conf = Annotated[Path | None, typer.Option(help="If not where Slurm looks.", show_default=False)]
+Conf = Annotated[
+    Path | None,
+    typer.Option(help="The path of slurm.conf, if it isn't the default.", show_default=False),
+]
 Url = Annotated[
-    str | None, typer.Option(help="If this machine's own client has none.", show_default=False)
+    str | None,
+    typer.Option(help="The directory, if no LDAP client is configured here.", show_default=False),
 ]
-Ca = Annotated[Path | None, typer.Option(help="The CA of its certificate.", show_default=False)]
-Base = Annotated[str | None, typer.Option(help="Where to look in it.", show_default=False)]
+Ca = Annotated[
+    Path | None, typer.Option(help="The CA certificate of the directory.", show_default=False)
+]
+Base = Annotated[str | None, typer.Option(help="The base DN to search.", show_default=False)]
 BindDn = Annotated[
-    str | None, typer.Option(help="Who asks, unless anybody may.", show_default=False)
+    str | None,
+    typer.Option(
+        help="The account for searches, unless anonymous search is allowed.", show_default=False
+    ),
 ]
 Password = Annotated[
-    Path | None, typer.Option(help="The file with their password.", show_default=False)
+    Path | None,
+    typer.Option(help="The file with the password of --ldap-bind-dn.", show_default=False),
 ]
 Images = Annotated[
     Path | None,
     typer.Option(help="A folder with images.", show_default=False, file_okay=False, exists=True),
 ]
 Modules = Annotated[
-    Path | None, typer.Option(help="What makes `module` known.", show_default=False)
+    Path | None, typer.Option(help="The script that defines `module`.", show_default=False)
 ]
 Virtualenvs = Annotated[
     Path | None,
-    typer.Option(help="A folder of them.", show_default=False, file_okay=False, exists=True),
+    typer.Option(
+        help="A folder with virtualenvs.", show_default=False, file_okay=False, exists=True
+    ),
 ]
 
 
@@ -60,10 +74,10 @@ def init(
     modules_init: Modules = None,
     virtualenvs: Virtualenvs = None,
 ) -> None:
-    """Propose a settings file from what this machine's Slurm and directory say. Changes nothing."""
+    """Propose a settings file based on this machine's Slurm and directory. Changes nothing."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
     if (ldap_bind_dn is None) != (ldap_bind_password_file is None):
-        raise typer.BadParameter("Say both --ldap-bind-dn and --ldap-bind-password-file.")
+        raise typer.BadParameter("Set both --ldap-bind-dn and --ldap-bind-password-file.")
     address = None
     if ldap_url is not None:
         password = _absolute(ldap_bind_password_file)
@@ -84,7 +98,7 @@ def init(
         typer.echo(text, nl=False)
     else:
         _write(out, text)
-        typer.echo(f"{out}: look at every line, then PORTAL_CONFIG={out} portal check", err=True)
+        typer.echo(f"{out}: review every line, then run PORTAL_CONFIG={out} portal check", err=True)
     for sentence in found.missing:
         typer.echo(f"Not found. {sentence}", err=True)
 
@@ -99,5 +113,5 @@ def _write(out: Path, text: str) -> None:
         with out.open("x", encoding="utf-8") as file:
             file.write(text)
     except OSError as error:
-        typer.echo(f"{out} can't be made: {error.strerror}.", err=True)
+        typer.echo(f"{out} can't be created: {error.strerror}.", err=True)
         raise typer.Exit(REFUSED) from error

@@ -24,38 +24,41 @@ from portal.services.limits.limit_changes import LimitRequest
 from portal.services.limits.limit_rules import BY_TYPE, FIELDS, Figures
 from spawner.errors import SlurmError
 
-app = typer.Typer(help="What people may use.", no_args_is_help=True)
+app = typer.Typer(help="Limits of users and groups.", no_args_is_help=True)
 drift = typer.Typer(
-    help="What somebody changed in Slurm by hand. It is mended or accepted on the page.",
+    help="Drift: changes made in Slurm outside the portal. Revert or accept them in the web"
+    " interface.",
     no_args_is_help=True,
 )
 app.add_typer(drift, name="drift")
 
 T = TypeVar("T")
-APPLIED = "A running portal tells Slurm within a minute; `portal limits list` says if it refuses."
+APPLIED = (
+    "A running portal applies it to Slurm within a minute; `portal limits list` shows refusals."
+)
 
-Person = Annotated[str | None, typer.Option(help="For this person.", show_default=False)]
+Username = Annotated[str | None, typer.Option("--user", help="For this user.", show_default=False)]
 Group = Annotated[
     str | None, typer.Option(help="For each member of this group.", show_default=False)
 ]
 Together = Annotated[
-    bool, typer.Option("--together", help="With --group: for all its members together.")
+    bool, typer.Option("--together", help="With --group: the total of all members.")
 ]
-Everybody = Annotated[bool, typer.Option("--default", help="For everybody.")]
+Everybody = Annotated[bool, typer.Option("--default", help="For all users.")]
 Names = Annotated[
-    str | None, typer.Option(help="Names with commas between.", show_default=False, metavar="A,B,…")
+    str | None, typer.Option(help="Names separated by commas.", show_default=False, metavar="A,B,…")
 ]
 Target = tuple[LimitScope, str]
 
 
-def _parse_target(person: str | None, group: str | None, together: bool, everybody: bool) -> Target:
+def _parse_target(user: str | None, group: str | None, together: bool, everybody: bool) -> Target:
     """Return the target of a limit. Raises typer.BadParameter unless there is exactly one."""
-    if (person is not None) + (group is not None) + everybody != 1:
-        raise typer.BadParameter("Say for whom: one of --person NAME, --group NAME, --default.")
+    if (user is not None) + (group is not None) + everybody != 1:
+        raise typer.BadParameter("Set exactly one of --user NAME, --group NAME and --default.")
     if together and group is None:
-        raise typer.BadParameter("--together goes with --group.")
-    if person is not None:
-        return LimitScope.PERSON, person.lower()  # names are case-insensitive in the directory
+        raise typer.BadParameter("--together requires --group.")
+    if user is not None:
+        return LimitScope.PERSON, user.lower()  # names are case-insensitive in the directory
     if group is not None:
         return LimitScope.GROUP if together else LimitScope.MEMBER, group
     return LimitScope.DEFAULT, ""
@@ -113,7 +116,7 @@ def list_limits(json: Json = False) -> None:
 def _format_target(scope: LimitScope, name: str) -> str:
     match scope:
         case LimitScope.DEFAULT:
-            return "everybody"
+            return "all users"
         case LimitScope.PERSON:
             return name
         case LimitScope.MEMBER:
@@ -138,14 +141,14 @@ def _format_value(value: Any) -> str:
 
 @app.command()
 def show(
-    person: Person = None,
+    user: Username = None,
     group: Group = None,
     together: Together = False,
     default: Everybody = False,
     json: Json = False,
 ) -> None:
     """Show one limit; for a user, the effective limits and their state in Slurm."""
-    scope, name = _parse_target(person, group, together, default)
+    scope, name = _parse_target(user, group, together, default)
     if scope is LimitScope.PERSON:
         _show_person(name, json=json)
         return
@@ -190,7 +193,7 @@ def _show_person(username: str, *, json: bool) -> None:
     if found.slurm:
         typer.echo("\nIn Slurm, as a running portal last saw it:")
         table(
-            ("ACCOUNT", "PARTITION", "TOLD", "FOUND", "REFUSED"),
+            ("ACCOUNT", "PARTITION", "APPLIED", "FOUND", "REFUSED"),
             [
                 (
                     one.account,
@@ -220,7 +223,7 @@ def list_drift(json: Json = False) -> None:
         as_json(rows)
         return
     table(
-        ("ACCOUNT", "USER", "PARTITION", "SINCE (UTC)", "FIELD", "TOLD", "FOUND"),
+        ("ACCOUNT", "USER", "PARTITION", "SINCE (UTC)", "FIELD", "APPLIED", "FOUND"),
         [
             (
                 *(one.account, one.username, one.partition),
@@ -237,14 +240,14 @@ def list_drift(json: Json = False) -> None:
 
 @app.command("set")
 def set_limit(
-    person: Person = None,
+    user: Username = None,
     group: Group = None,
     together: Together = False,
     default: Everybody = False,
     gpus: Number = None,
     gpus_by_type: Annotated[
         list[str] | None,
-        typer.Option(help="May be repeated; replaces those of before.", metavar="TYPE=N"),
+        typer.Option(help="May be repeated; replaces the previous values.", metavar="TYPE=N"),
     ] = None,
     sessions: Number = None,
     jobs: Number = None,
@@ -257,14 +260,14 @@ def set_limit(
     create_account: Annotated[
         bool,
         typer.Option(
-            "--create-account", help="With --together: make the group's account, if Slurm has none."
+            "--create-account", help="With --together: create the group's account if it is missing."
         ),
     ] = False,
 ) -> None:
-    """Set fields of a limit; omitted fields stay."""
-    target = _parse_target(person, group, together, default)
+    """Set fields of a limit. Omitted fields stay unchanged."""
+    target = _parse_target(user, group, together, default)
     if create_account and not together:
-        raise typer.BadParameter("--create-account goes with --together.")
+        raise typer.BadParameter("--create-account requires --together.")
     lists = {"partitions": partitions, "accounts": accounts, "qos": qos}
     given: dict[str, Any] = {
         "gpus": gpus,
@@ -278,7 +281,7 @@ def set_limit(
     }
     given = {name: value for name, value in given.items() if value is not None}
     if not given and not create_account:
-        raise typer.BadParameter("Say what to set, for example --gpus 2.")
+        raise typer.BadParameter("Set at least one field, for example --gpus 2.")
 
     async def execute(counter: Counter) -> LimitOut:
         wanted, row = _validate(given), await _find_limit(counter, target)
@@ -342,19 +345,19 @@ def _print_result(row: LimitOut) -> None:
 @app.command()
 def unset(
     fields: Annotated[
-        list[str], typer.Argument(help=f"Of {', '.join(FIELDS)}.", show_default=False)
+        list[str], typer.Argument(help=f"One or more of {', '.join(FIELDS)}.", show_default=False)
     ],
-    person: Person = None,
+    user: Username = None,
     group: Group = None,
     together: Together = False,
     default: Everybody = False,
 ) -> None:
     """Unset fields of a limit."""
-    target = _parse_target(person, group, together, default)
+    target = _parse_target(user, group, together, default)
     names = [field.removeprefix("--").replace("-", "_") for field in fields]
     for name in names:
         if name not in FIELDS:
-            raise typer.BadParameter(f"There is no {name}. There are: {', '.join(FIELDS)}.")
+            raise typer.BadParameter(f"There is no field {name}. Available: {', '.join(FIELDS)}.")
 
     async def execute(counter: Counter) -> LimitOut:
         row = await limit_changes.one(counter.parts, *target)
@@ -366,13 +369,13 @@ def unset(
 
 @app.command()
 def remove(
-    person: Person = None,
+    user: Username = None,
     group: Group = None,
     together: Together = False,
     default: Everybody = False,
 ) -> None:
-    """Delete a limit; what was applied to Slurm for it is reverted."""
-    scope, name = _parse_target(person, group, together, default)
+    """Delete a limit, and revert it in Slurm."""
+    scope, name = _parse_target(user, group, together, default)
     _run(lambda at: limit_changes.remove(at.parts, at.desk.by, scope, name))
-    typer.echo(f"{_format_target(scope, name)}: no limit any more")
+    typer.echo(f"{_format_target(scope, name)}: the limit was deleted")
     typer.echo(APPLIED)

@@ -56,7 +56,7 @@ app.command()(backup.restore)
 @app.command()
 def serve(
     fd: Annotated[
-        int | None, typer.Option(help="A listening socket that was handed over, by its number.")
+        int | None, typer.Option(help="The file descriptor of an inherited listening socket.")
     ] = None,
 ) -> None:
     """Serve until stopped."""
@@ -86,8 +86,8 @@ def check(
         typer.Option(
             "--as",
             metavar="NAME",
-            help="Somebody, such as yourself, as whom the launcher and one small job are tried:"
-            " the job looks at a node.",
+            help="A user, such as yourself. Checks the launcher and a node with a small job of this"
+            " user.",
             show_default=False,
         ),
     ] = None,
@@ -98,7 +98,7 @@ def check(
     for finding in findings:
         typer.echo(_format_finding(finding))
     if as_user is None:
-        typer.echo("Nodes weren't looked at: `portal check --as NAME` does it as somebody.")
+        typer.echo("Nodes weren't checked. To check them as a user: portal check --as NAME")
     if any(finding.problem for finding in findings):
         raise typer.Exit(1)
 

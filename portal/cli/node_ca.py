@@ -8,16 +8,19 @@ from portal.cli.context import REFUSED, load
 from portal.node_ca import NodeCa, NodeCaError, open_ca
 from portal.node_ca import renew as renew_ca
 
-NONE = "There is no authority for nodes: node_tls is off, and never was on."
-NEXT = "Now reload nginx, then restart the portal: what it signs from then on is of the new one."
+NONE = "There is no certificate authority for nodes, because node_tls is off."
+NEXT = "Reload nginx, then restart the portal, so that it signs with the new certificate."
 
 
 def node_ca(
     renew: Annotated[
-        bool, typer.Option("--renew", help="Make a new one; what the old one signed stays valid.")
+        bool,
+        typer.Option(
+            "--renew", help="Create a new one. Certificates signed by the old one stay valid."
+        ),
     ] = False,
 ) -> None:
-    """Show the authority for nodes; it is created if node_tls is on and none exists."""
+    """Show the certificate authority for nodes. If node_tls is on and none exists, create it."""
     settings = load()
     try:
         found = renew_ca(settings) if renew else open_ca(settings)
@@ -33,6 +36,8 @@ def node_ca(
 
 
 def _print_ca(found: NodeCa) -> None:
-    typer.echo(f"The authority for nodes was made at {found.made_at:%Y-%m-%d %H:%M} UTC")
+    typer.echo(
+        f"The certificate authority for nodes was created at {found.made_at:%Y-%m-%d %H:%M} UTC"
+    )
     typer.echo(f"and expires at {found.expires_at:%Y-%m-%d %H:%M} UTC.")
-    typer.echo(f"nginx reads its certificate in {found.bundle}.")
+    typer.echo(f"nginx reads its certificate from {found.bundle}.")

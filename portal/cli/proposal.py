@@ -29,7 +29,7 @@ PLACES = {
     "internal_secret_file": "/etc/portal/internal.secret",
     "runtime_dir": "/opt/portal/runtime",
 }
-HOW_TO_MAKE = "`portal secrets` makes it"
+HOW_TO_MAKE = "`portal secrets` creates it"
 
 
 @dataclass(frozen=True)
@@ -55,13 +55,15 @@ Part = ProposedSetting | Note
 def toml(found: Detected) -> str:
     """Return the whole file."""
     parts: list[tuple[str, Iterable[Part]]] = [
-        ("Where the portal is", _propose_place(found)),
+        ("Addresses and files", _propose_place(found)),
         ("The directory", _propose_directory(found)),
         ("Slurm", _propose_slurm(found.slurm) if found.slurm else [Note("Slurm wasn't found.")]),
-        ("What runs on the nodes", _propose_nodes(found)),
+        ("Software on the nodes", _propose_nodes(found)),
     ]
     text = list(
-        _wrap_comment("Proposed by `portal init`: look at every line; docs/settings.md has all.")
+        _wrap_comment(
+            "Proposed by `portal init`. Review every line; docs/settings.md lists all settings."
+        )
     )
     for sentence in found.missing:
         text += _wrap_comment(f"NOT FOUND. {sentence}")
@@ -84,18 +86,18 @@ def _propose_place(found: Detected) -> Iterator[Part]:
     for_nodes = "where nginx listens for the nodes"
     if host:
         yield ProposedSetting(
-            "public_url", f"https://{host}", "this machine's name; what people will type"
+            "public_url", f"https://{host}", "this machine's name; the address that users open"
         )
         yield from _propose_content(f"https://{host}", "the same name on another port")
         yield ProposedSetting(
             "node_url", node, f"this machine's name; {for_nodes}, which must reach it so"
         )
     else:
-        why = "this machine has no name that others know; fill in what people will type"
+        why = "this machine has no fully qualified name; fill in the address that users open"
         yield ProposedSetting("public_url", None, why, "https://portal.example.org")
         yield from _propose_content("https://portal.example.org", "fill in", known=False)
         yield ProposedSetting("node_url", None, f"fill in: {for_nodes}", node)
-    why = "that name's certificate with its chain, unless something before nginx ends TLS"
+    why = "the certificate of that name with its chain, unless a proxy before nginx ends TLS"
     yield ProposedSetting("certificate_file", None, why, "/etc/portal/tls/portal.crt")
     yield ProposedSetting("certificate_key_file", None, "its key", "/etc/portal/tls/portal.key")
     for name in ("state_dir", "hub_token_file", "internal_secret_file"):
@@ -112,7 +114,7 @@ def _propose_content(public_url: str, why: str, *, known: bool = True) -> Iterat
         ("tensorboard_url", TENSORBOARD_PORT, "TensorBoards"),
     ):
         url = f"{public_url}:{port}"
-        reason = f"{why}, for {what}; open it in the firewall, or use a name of its own"
+        reason = f"{why}, for {what}; open it in the firewall, or use a separate name"
         yield ProposedSetting(name, url if known else None, reason, url)
 
 
@@ -124,7 +126,7 @@ def _propose_directory(found: Detected) -> Iterator[Part]:
         yield ProposedSetting("ldap_urls", [address.url], f"from {found.address_source}")
         if address.url.startswith("ldap://"):
             yield ProposedSetting(
-                "ldap_start_tls", address.start_tls, "passwords are never sent in the open"
+                "ldap_start_tls", address.start_tls, "passwords are never sent in plain text"
             )
     if address is not None and address.ca_file:
         yield ProposedSetting("ldap_ca_file", str(address.ca_file), f"from {found.address_source}")
@@ -135,24 +137,27 @@ def _propose_directory(found: Detected) -> Iterator[Part]:
     else:
         example = "cn=portal,ou=services,dc=example,dc=org"
         yield ProposedSetting(
-            "ldap_bind_dn", None, "an account that searches, unless anybody may", example
+            "ldap_bind_dn",
+            None,
+            "an account for searches, unless anonymous search is allowed",
+            example,
         )
         why = "the file with that account's password"
         yield ProposedSetting("ldap_bind_password_file", None, why, "/etc/portal/ldap.secret")
     if directory is None:
         yield ProposedSetting("ldap_user_base", None, "fill in", "ou=people,dc=example,dc=org")
         return
-    yield ProposedSetting("ldap_directory", directory.kind, "by what the server's root entry says")
+    yield ProposedSetting("ldap_directory", directory.kind, "detected from the server's root entry")
     if directory.user_base:
-        why = f"above all of the {directory.people} people looked at"
+        why = f"contains all {directory.people} users found"
         yield ProposedSetting("ldap_user_base", directory.user_base, why)
     else:
         yield ProposedSetting(
-            "ldap_user_base", directory.suffix, "no people were seen: the whole tree"
+            "ldap_user_base", directory.suffix, "no users were found: the whole tree"
         )
-    why = "by default; whoever is below is never acted for"
+    why = "by default; the portal never acts for users with a lower UID"
     if directory.lowest_uid is not None:
-        why += f"; the lowest uid number seen is {directory.lowest_uid}"
+        why += f"; the lowest UID found is {directory.lowest_uid}"
     yield ProposedSetting("min_uid", LOWEST_UID, why)
     yield from _propose_groups(found)
 
@@ -161,24 +166,26 @@ def _propose_groups(found: Detected) -> Iterator[Part]:
     directory = found.directory
     if directory is None or not directory.group_base:
         example = "ou=groups,dc=example,dc=org"
-        yield ProposedSetting("ldap_group_base", None, "no groups were seen; fill in", example)
+        yield ProposedSetting("ldap_group_base", None, "no groups were found; fill in", example)
         return
-    why = f"above all of the {len(directory.groups)} groups looked at"
+    why = f"contains all {len(directory.groups)} groups found"
     yield ProposedSetting("ldap_group_base", directory.group_base, why)
     if directory.member_attribute and directory.kind in {"openldap", "other"}:
-        why = "what most of these groups name their members by"
+        why = "used by most of these groups"
         yield ProposedSetting("ldap_group_member_attribute", directory.member_attribute, why)
-    why = "by default everybody may use the portal; otherwise these groups' members"
+    why = "empty: all users may use the portal; else only members of these groups"
     yield ProposedSetting("ldap_user_groups", [], why)
     admins = [group for group in directory.groups if _is_admin_group(group.name)]
     names = ", ".join(f"{group.name} ({group.members})" for group in admins)
-    why = "the group of these that new users are put into"
+    why = "the group of these for new users"
     example = next(
         (group.name for group in directory.groups if not _is_admin_group(group.name)), "users"
     )
     yield ProposedSetting("default_login_group", None, why, example)
-    why = "who administers the portal is yours to say; "
-    why += f"by name (and members) it could be: {names}" if admins else "no group's name says so"
+    why = "choose the groups of administrators; "
+    why += (
+        f"candidates by name (and members): {names}" if admins else "no group has a matching name"
+    )
     yield ProposedSetting("ldap_admin_groups", [], why)
 
 
@@ -213,11 +220,11 @@ def _propose_defaults(slurm: SlurmFound) -> Iterator[Part]:
     if with_gpus:
         name = with_gpus[0].name
         yield ProposedSetting(
-            "default_gpu_partition", name, "the one with most GPU nodes, GPU nodes alone"
+            "default_gpu_partition", name, "the one with the most GPU nodes, and only GPU nodes"
         )
     quiet = without[0] if without else default
     if quiet:
-        why = "no GPU there" if without else "Slurm's default: all others have GPUs, too"
+        why = "no GPU there" if without else "Slurm's default: all others have GPUs too"
         yield ProposedSetting(
             "service_partition", quiet.name, f"for TensorBoards of ended jobs; {why}"
         )
@@ -231,7 +238,7 @@ def _propose_defaults(slurm: SlurmFound) -> Iterator[Part]:
     for node in slurm.nodes:
         types.update(dict(node.gpus))
     if types:
-        why = f"Slurm doesn't know it; GPUs by type: {_format_counts(types)}"
+        why = f"Slurm doesn't report it; GPUs by type: {_format_counts(types)}"
         yield ProposedSetting("gpu_memory_gb", None, why, dict.fromkeys(types, 32))
 
 
@@ -253,7 +260,7 @@ def _propose_accounts(slurm: SlurmFound) -> Iterator[Part]:
         yield ProposedSetting(
             "default_slurm_account", None, "the account of these for new users", names[0]
         )
-    why = "the groups whose account isn't called the same"
+    why = "groups whose Slurm account has another name"
     yield ProposedSetting("slurm_account_of_group", None, why, {"physics": "phys"})
 
 
@@ -274,7 +281,9 @@ def _propose_nodes(found: Detected) -> Iterator[Part]:
     apptainer = found.programs.get("apptainer")
     if apptainer:
         yield ProposedSetting(
-            "apptainer_path", str(apptainer), "on this machine's PATH; the nodes' counts"
+            "apptainer_path",
+            str(apptainer),
+            "on this machine's PATH; must be the same on the nodes",
         )
     else:
         why = "it isn't on this machine's PATH; where it is on the nodes"
@@ -283,7 +292,7 @@ def _propose_nodes(found: Detected) -> Iterator[Part]:
     if sudo:
         yield ProposedSetting("sudo_path", str(sudo), "on this machine's PATH")
     if environments.modules_init:
-        why = "makes `module` known here; must be the same on the nodes"
+        why = "defines `module` here; must be the same on the nodes"
         yield ProposedSetting("modules_init", str(environments.modules_init), why)
     if environments.modules:
         yield Note(f"Modules: {', '.join(environments.modules)}")

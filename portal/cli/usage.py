@@ -2,7 +2,7 @@
 
 import sys
 from contextlib import AsyncExitStack
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -14,37 +14,39 @@ from portal.cli.context import CliContext, as_json, run, table
 def usage(
     first: Annotated[
         str | None,
-        typer.Option(
-            "--from", metavar="YYYY-MM", help="This month if left out.", show_default=False
-        ),
+        typer.Option("--from", metavar="YYYY-MM", help="Default: this month.", show_default=False),
     ] = None,
     last: Annotated[
-        str | None, typer.Option("--to", metavar="YYYY-MM", help="Counted in.", show_default=False)
+        str | None,
+        typer.Option(
+            "--to", metavar="YYYY-MM", help="The last month, included.", show_default=False
+        ),
     ] = None,
-    by: UsageBy = "person",
-    person: Annotated[str | None, typer.Option(help="Of one person.", show_default=False)] = None,
+    by: Literal["user", "group", "month"] = "user",
+    user: Annotated[str | None, typer.Option(help="Only this user.", show_default=False)] = None,
     group: Annotated[
-        str | None, typer.Option(help="Of a group's members.", show_default=False)
+        str | None, typer.Option(help="Only members of this group.", show_default=False)
     ] = None,
     csv: Annotated[bool, typer.Option("--csv", help="Print CSV, for spreadsheets.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
 ) -> None:
-    """Show GPU-hours and CPU-hours by person, group or month."""
+    """Show GPU-hours and CPU-hours by user, group or month."""
+    kind: UsageBy = "person" if by == "user" else by
     if csv and json:
-        raise typer.BadParameter("Say --csv or --json, not both.")
+        raise typer.BadParameter("Set either --csv or --json, not both.")
 
     async def execute(desk: CliContext) -> UsageTotals:
         async with AsyncExitStack() as stack:
             parts = await open_parts(desk.accounts.settings, desk.accounts.database, stack)
-            return await usage_totals(parts, (first, last), by, person, group)
+            return await usage_totals(parts, (first, last), kind, user, group)
 
-    found = run(execute, lambda field: f"--{field}")
+    found = run(execute, lambda field: "--user" if field == "person" else f"--{field}")
     if csv:
         sys.stdout.write(usage_csv(found))
     elif json:
         as_json(found)
     else:
-        rows = [*found.items, found.total.model_copy(update={"name": "in all"})]
+        rows = [*found.items, found.total.model_copy(update={"name": "total"})]
         table(
             (by.upper(), "GPU-HOURS", "CPU-HOURS", "JOBS"),
             [(row.name, row.gpu_hours, row.cpu_hours, row.jobs) for row in rows],

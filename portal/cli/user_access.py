@@ -18,8 +18,8 @@ from portal.services.users import role_changes
 
 __all__ = ["app"]  # the app of portal.cli.users, with these commands added
 
-Jobs = Annotated[JobsPolicy, typer.Option(help="What becomes of batch jobs; sessions always end.")]
-CLOSING = "The portal ends what is open, if it runs: `portal users show {username}` says more."
+Jobs = Annotated[JobsPolicy, typer.Option(help="What happens to batch jobs; sessions always end.")]
+CLOSING = "A running portal ends their sessions and jobs: see `portal users show {username}`."
 
 
 class HomePolicy(StrEnum):
@@ -63,13 +63,15 @@ def enable(username: Username) -> None:
 @app.command()
 def delete(
     username: Username,
-    files: Annotated[HomePolicy, typer.Option(help="What becomes of the home directory.")],
-    confirm: Annotated[str, typer.Option(help="The username again.", show_default=False)],
+    files: Annotated[HomePolicy, typer.Option(help="What happens to the home directory.")],
+    confirm: Annotated[
+        str, typer.Option(help="The username again, to confirm.", show_default=False)
+    ],
     jobs: Jobs = JobsPolicy.CANCEL,
 ) -> None:
     """Disable a user and, once their sessions and jobs have ended, delete the account."""
     if confirm != username:
-        raise typer.BadParameter(f"Say --confirm {username}.")
+        raise typer.BadParameter(f"Set --confirm {username} to confirm.")
     leaving = Leaving(None if files is HomePolicy.KEEP else HomeTask(files.value), jobs)
 
     async def execute(desk: CliContext) -> None:
@@ -108,13 +110,13 @@ def revoke(username: Username) -> None:
 @app.command()
 def number(
     username: Username,
-    uid: Annotated[int, typer.Argument(help="The directory's number.", show_default=False)],
+    uid: Annotated[int, typer.Argument(help="The UID in the directory.", show_default=False)],
 ) -> None:
-    """Confirm that a user with a changed number in the directory is the same person."""
+    """Confirm that a user whose UID in the directory has changed is still the same user."""
 
     async def execute(desk: CliContext) -> None:
         changes = desk.accounts.changes
         await offboarding.confirm_number(desk.accounts, changes, username, uid, desk.by)
 
     run(execute)
-    typer.echo(f"{username} is known by the number {uid}.")
+    typer.echo(f"{username} now has the UID {uid}.")

@@ -23,7 +23,7 @@ from portal.services.users.listing import UserFilter
 from portal.services.users.new_users import NewUser
 from portal.services.users.readiness import ReadinessState
 
-app = typer.Typer(help="People of the directory and of the portal.", no_args_is_help=True)
+app = typer.Typer(help="Users of the directory and the portal.", no_args_is_help=True)
 
 
 def _normalize(username: str) -> str:
@@ -37,17 +37,15 @@ Username = Annotated[
 Shown = Annotated[
     bool, typer.Option("--show-password", help="Print the one-time password on this terminal.")
 ]
-Limited = Annotated[
-    int | None, typer.Option(min=0, help="A limit of their own.", show_default=False)
-]
+Limited = Annotated[int | None, typer.Option(min=0, help="A per-user limit.", show_default=False)]
 PAGE = 200
 
 
 @app.command("list")
 def list_people(
-    query: Annotated[str, typer.Argument(help="Words of username, name or mail.")] = "",
-    state: Annotated[UserFilter, typer.Option(help="Whom to list.")] = UserFilter.ALL,
-    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 5000,
+    query: Annotated[str, typer.Argument(help="Words in the username, name or mail address.")] = "",
+    state: Annotated[UserFilter, typer.Option(help="Which users to list.")] = UserFilter.ALL,
+    limit: Annotated[int, typer.Option(min=1, help="The largest number of rows.")] = 5000,
     json: Json = False,
 ) -> None:
     """List users."""
@@ -113,14 +111,14 @@ def _print(person: Person, *, json: bool) -> None:
         "home": person.home,
         "shell": person.shell,
         "groups": ", ".join(person.groups or []),
-        "leads": ", ".join(person.leads),
+        "manages": ", ".join(person.leads),
         "last login": person.last_login_at,
         "disabled": person.disabled_why or person.disabled_at,
         "second factor": "yes" if person.second_factor else "no",
         "running": f"{person.live.sessions} sessions, {person.live.jobs} jobs",
         "can log in": _format_answer(person.readiness.login),
-        "can start": _format_answer(person.readiness.session),
-        "has a home": _format_answer(person.readiness.home),
+        "can start sessions": _format_answer(person.readiness.session),
+        "home exists": _format_answer(person.readiness.home),
     }
     width = max(map(len, facts))
     for name, value in facts.items():
@@ -151,15 +149,14 @@ def add(
     login_group: Annotated[
         str | None,
         typer.Option(
-            help=f"The group that lets them log in; default_login_group if not given, {NONE} for "
-            "none.",
+            help=f"The group that allows logins. Default: default_login_group. {NONE}: no group.",
             show_default=False,
         ),
     ] = None,
     slurm_account: Annotated[
         str | None,
         typer.Option(
-            help=f"What their jobs run under; default_slurm_account if not given, {NONE} for none.",
+            help=f"The account of their jobs. Default: default_slurm_account. {NONE}: no account.",
             show_default=False,
         ),
     ] = None,
@@ -171,7 +168,7 @@ def add(
     time_limit_minutes: Annotated[int | None, typer.Option(min=1, show_default=False)] = None,
     show_password: Shown = False,
 ) -> None:
-    """Create a user who can work: in the directory, in a login group, with a Slurm account."""
+    """Create a user in the directory, with a login group and a Slurm account."""
     person = NewPerson(
         username=username,
         given_name=given_name,
@@ -193,11 +190,11 @@ def add(
         time_limit_minutes=time_limit_minutes,
     )
     password, created = _create(person, limits, login_group, slurm_account)
-    typer.echo(f"{username} was created, with the number {created.uid}.")
+    typer.echo(f"{username} was created with the UID {created.uid}.")
     if show_password:
         _print_password(password)
     else:
-        typer.echo(f"For a first password: portal users password {username} --show-password")
+        typer.echo(f"To set a first password: portal users password {username} --show-password")
     typer.echo(f"Can log in: {_format_answer(created.readiness.login)}")
     if created.readiness.session.answer is ReadinessState.NO:
         typer.echo(f"Can start a session: {_format_answer(created.readiness.session)}")
@@ -229,7 +226,7 @@ def _to_option(field: str) -> str:
 def _print_password(made: OneTimePassword) -> None:
     typer.echo(f"One-time password: {made.password}")
     if not made.must_change:
-        typer.echo("The directory doesn't insist that it be changed.", err=True)
+        typer.echo("The directory doesn't require a change of this password.", err=True)
 
 
 @app.command()
@@ -244,7 +241,7 @@ def edit(
     shell: Text = None,
     json: Json = False,
 ) -> None:
-    """Edit a user; omitted fields stay."""
+    """Edit a user. Omitted fields stay unchanged."""
     wanted = Edit(given_name, surname, display_name, email, gid, home, shell)
 
     async def execute(desk: CliContext) -> Person:
@@ -274,18 +271,19 @@ def password(
     username: Username,
     show_password: Shown = False,
     file: Annotated[
-        Path | None, typer.Option(help="Write it into this new file instead.", show_default=False)
+        Path | None,
+        typer.Option(help="Write the password to this new file instead.", show_default=False),
     ] = None,
 ) -> None:
     """Set a one-time password, to be changed at the next login."""
     if not show_password and file is None:
-        raise typer.BadParameter("Say --show-password, or --file where it should go.")
+        raise typer.BadParameter("Set --show-password, or --file with the name of a new file.")
     if file is not None:
         write_secret(file, "")
     made = run(lambda desk: commands.reset_password(desk.accounts, username, desk.by))
     if file is not None:
         file.write_text(made.password + "\n", encoding="utf-8")
-        typer.echo(f"The one-time password of {username} is in {file}.")
+        typer.echo(f"The one-time password of {username} was written to {file}.")
     else:
         _print_password(made)
 
@@ -311,15 +309,17 @@ def change_groups(
 
 @app.command("home")
 def make_home(username: Username) -> None:
-    """Create a user's home directory, also if it was created before."""
+    """Create a user's home directory, even if it was created before."""
     run(lambda desk: commands.provision(desk.accounts, username, desk.by))
-    typer.echo("The portal makes it, if it runs: `portal users show` says how that went.")
+    typer.echo("Requested. A running portal creates it; see the result with `portal users show`.")
 
 
 @app.command("import")
 def import_file(
     file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, show_default=False)],
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would happen.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only show what would happen.")
+    ] = False,
     passwords: Annotated[
         Path | None,
         typer.Option(
@@ -330,7 +330,7 @@ def import_file(
 ) -> None:
     """Create the users of a CSV file, or preview the result. Exits with 1 on any error."""
     if not dry_run and passwords is None:
-        raise typer.BadParameter("Name the file for the one-time passwords: --passwords FILE.")
+        raise typer.BadParameter("Set --passwords FILE, the new file for the one-time passwords.")
     content = file.read_bytes()
     if passwords is not None and not dry_run:
         write_secret(passwords, "")
@@ -360,12 +360,12 @@ def _print_report(found: PeopleImport, *, json: bool) -> None:
         rows = [ImportLine.model_validate(row).model_dump(mode="json") for row in found.rows]
         as_json({**counts, "rows": rows})
         return
-    header = ("LINE", "USERNAME", "RESULT", "LOGIN GROUP", "ACCOUNT", "ROLE", "WHY")
+    header = ("LINE", "USERNAME", "RESULT", "LOGIN GROUP", "ACCOUNT", "ROLE", "REASON")
     shown = found.rows if found.dry_run else [row for row in found.rows if row.findings]
     if shown:
         table(header, [_to_cells(row) for row in shown])
     made = "would be created" if found.dry_run else "were created"
-    typer.echo(f"{found.created} {made}, {found.exists} exist, {found.failed} can't be.")
+    typer.echo(f"{found.created} {made}, {found.exists} already exist, {found.failed} failed.")
 
 
 def _to_cells(row: Row) -> tuple[object, ...]:

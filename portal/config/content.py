@@ -38,7 +38,7 @@ class ContentSettings(BaseModel):
         pair = (self.content_certificate_file, self.content_certificate_key_file)
         if pair.count(None) == 1:
             lacking = "content_certificate_key_file" if pair[0] else "content_certificate_file"
-            raise ValueError(f"{lacking}\tmust be set, too: a certificate and its key")
+            raise ValueError(f"{lacking}\tmust be set too: a certificate needs its key")
         return self
 
     @model_validator(mode="after")
@@ -51,13 +51,13 @@ class ContentSettings(BaseModel):
     def _origin_problems(self) -> Iterator[str]:
         given = [name for name in ("notebook_url", "tensorboard_url") if getattr(self, name)]
         if self.content_url and given:
-            yield f"content_url\tis the older name of both: remove it beside {given[0]}"
+            yield f"content_url\tis the old name of both: remove it, because {given[0]} is set"
         if self.same_origin_content and (self.content_url or given):
             other = (given or ["content_url"])[0]
-            yield f"same_origin_content\tcan't be true beside {other}"
+            yield f"same_origin_content\tcan't be true if {other} is set"
         if len(given) == 1:
             lacking = {"notebook_url": "tensorboard_url", "tensorboard_url": "notebook_url"}
-            yield f"{lacking[given[0]]}\tmust be set beside {given[0]}, to an origin of its own"
+            yield f"{lacking[given[0]]}\tmust be set too if {given[0]} is, to a separate origin"
         if not (given or self.content_url or self.same_origin_content):
             yield NO_ORIGIN
 

@@ -166,11 +166,13 @@ def _find_reading_problems(settings: DirectorySettings) -> Problems:
                 (
                     "ldap_start_tls",
                     f"{url[:200]} would carry passwords in plain text; set ldap_start_tls "
-                    "= true, use ldaps://, or say ldap_allow_plaintext = true",
+                    "= true, use ldaps://, or set ldap_allow_plaintext = true",
                 )
             )
     if not (settings.ldap_user_base or settings.ldap_user_dn_template):
-        problems.append(("ldap_user_base", "is missing: where people are found in the directory"))
+        problems.append(
+            ("ldap_user_base", "is missing: the DN below which the directory has users")
+        )
     template = settings.ldap_user_dn_template
     if template is not None and "{username}" not in template:
         problems.append(("ldap_user_dn_template", "must contain {username}"))
@@ -183,7 +185,7 @@ def _find_reading_problems(settings: DirectorySettings) -> Problems:
     named = settings.ldap_admin_groups, settings.ldap_viewer_groups, settings.ldap_user_groups
     groups_named = any(named)
     if groups_named and not settings.ldap_group_base:
-        problems.append(("ldap_group_base", "is missing: groups are named but nowhere to be found"))
+        problems.append(("ldap_group_base", "is missing: other settings name groups"))
     if settings.ldap_ca_file and not settings.ldap_ca_file.is_file():
         problems.append(("ldap_ca_file", f"{settings.ldap_ca_file} doesn't exist"))
     return problems
@@ -195,7 +197,9 @@ def _find_writing_problems(settings: DirectorySettings) -> Problems:
         return []
     problems: Problems = []
     if settings.ldap_directory != "openldap":
-        problems.append(("ldap_write_dn", "needs ldap_directory = openldap: others are only read"))
+        problems.append(
+            ("ldap_write_dn", "needs ldap_directory = openldap: other kinds are read-only")
+        )
     if not settings.ldap_write_password_file:
         problems.append(("ldap_write_password_file", "is missing: ldap_write_dn needs a password"))
     if settings.ldap_user_dn_template or not settings.ldap_user_base:
@@ -203,9 +207,9 @@ def _find_writing_problems(settings: DirectorySettings) -> Problems:
     if "{username}" not in settings.ldap_home_template or settings.ldap_home_template[:1] != "/":
         problems.append(("ldap_home_template", "must be a path from / that contains {username}"))
     if settings.ldap_primary_gid is None and settings.ldap_group_base is None:
-        problems.append(("ldap_group_base", "is missing, or set ldap_primary_gid for new people"))
+        problems.append(("ldap_group_base", "is missing, or set ldap_primary_gid for new users"))
     if settings.ldap_primary_gid is None and settings.ldap_group_member_attribute == "member":
-        problems.append(("ldap_primary_gid", "is missing: these groups have no numbers"))
+        problems.append(("ldap_primary_gid", "is missing: these groups have no GIDs"))
     if settings.ldap_group_member_attribute == "uniqueMember":
         problems.append(
             ("ldap_group_member_attribute", "must be memberUid or member where groups are changed")

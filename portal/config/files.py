@@ -20,7 +20,7 @@ HOME = FileRoot(name="home", title="Home", path="~")
 
 def _check_unique(roots: list[FileRoot]) -> list[FileRoot]:
     if len({root.name for root in roots}) != len(roots):
-        raise ValueError("each needs a name of its own")
+        raise ValueError("each needs a different name")
     return roots
 
 

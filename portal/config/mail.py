@@ -80,5 +80,10 @@ def _find_problems(settings: MailSettings) -> list[tuple[str, str]]:
     if (settings.smtp_user is None) != (settings.smtp_password_file is None):
         found.append(("smtp_user", "and smtp_password_file go together: set both or none"))
     if settings.smtp_user and settings.smtp_tls == "none" and settings.smtp_host not in LOOPBACK:
-        found.append(("smtp_tls", "must not be none with smtp_user: the password would be seen"))
+        found.append(
+            (
+                "smtp_tls",
+                "must not be none with smtp_user: the password would be sent in plain text",
+            )
+        )
     return found

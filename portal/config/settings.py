@@ -64,7 +64,7 @@ HttpUrl = Annotated[str, AfterValidator(_check_http_url)]
 
 def _check_index_url(value: str) -> str:
     if "@" in urlsplit(value).netloc:
-        raise ValueError("must hold no user name and no password: every job sees it")
+        raise ValueError("must not contain a username or password: every job can read it")
     return _check_http_url(value)
 
 
@@ -217,7 +217,7 @@ class Settings(
     def _a_certificate_has_its_key(self) -> Self:
         if (self.certificate_file is None) != (self.certificate_key_file is None):
             lacking = "certificate_key_file" if self.certificate_file else "certificate_file"
-            raise ValueError(f"{lacking}\tmust be set, too: a certificate and its key")
+            raise ValueError(f"{lacking}\tmust be set too: a certificate needs its key")
         return self
 
     @model_validator(mode="after")
@@ -392,7 +392,7 @@ def read_secret(path: Path, *, min_length: int = MIN_SECRET_LENGTH) -> str:
     if mode & (stat.S_IRWXO | stat.S_IWGRP):
         raise ValueError(f"{path} is open to others (mode {mode:04o}): chmod 0600 it")
     if len(secret) < min_length:
-        raise ValueError(f"{path} holds fewer than {min_length} characters")
+        raise ValueError(f"{path} has fewer than {min_length} characters")
     return secret
 
 
@@ -449,7 +449,7 @@ def _to_problems(error: ValidationError) -> list[tuple[str, str]]:
         elif item["type"] == "missing":
             problems.append((field, "is missing"))
         elif item["type"] == "extra_forbidden":
-            problems.append((field, "isn't a setting of the portal"))
+            problems.append((field, "isn't a known setting"))
         else:
             problems.append((field, message[:1].lower() + message[1:]))
     return problems

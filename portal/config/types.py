@@ -29,7 +29,7 @@ def _check_home_command(value: list[str]) -> list[str]:
         try:
             parsed = list(string.Formatter().parse(argument))
         except ValueError as error:
-            raise ValueError(f"must have its braces in pairs: {argument[:200]}") from error
+            raise ValueError(f"has unpaired braces: {argument[:200]}") from error
         for _, place, form, conversion in parsed:
             if place is not None and (place not in HOME_PLACES or form or conversion):
                 known = ", ".join(f"{{{name}}}" for name in sorted(HOME_PLACES))
@@ -60,7 +60,9 @@ def _check_network(value: str) -> str:
 def _check_umask(value: str) -> str:
     """Validate three octal digits that leave the owner all permissions."""
     if not re.fullmatch(r"0?0[0-7]{2}", value):
-        raise ValueError("must be a umask such as 027: octal, and nothing of the owner's taken")
+        raise ValueError(
+            "must be a umask such as 027: octal, without removing the owner's permissions"
+        )
     return value
 
 

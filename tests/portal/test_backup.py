@@ -191,7 +191,7 @@ def test_the_backup_says_what_is_in_it_and_what_is_not(place: Place) -> None:
     done = run("backup", str(place.folder / "backup"), config=place.config)
     for part in ("database", "settings/portal.toml", "secrets/second_factor_key"):
         assert f"  {part} (" in done.out
-    assert str(place.settings.image_dir) in done.out.partition("Left out:")[2]
+    assert str(place.settings.image_dir) in done.out.partition("Not included:")[2]
     assert HUB_TOKEN not in done.out
 
 
@@ -310,7 +310,7 @@ def test_replacing_keeps_what_was_there(place: Place) -> None:
     assert (done.code, done.err) == (0, "")
     assert place.rows("SELECT title FROM announcements") == [("Maintenance",)]
     (aside,) = place.folder.glob("portal.db.before-restore-*")
-    assert f"What was there before is {aside}" in done.out
+    assert f"The previous state was moved to {aside}" in done.out
     with closing(sqlite3.connect(aside)) as found:
         assert found.execute("SELECT title FROM announcements").fetchall() == [("Later",)]
 
@@ -322,7 +322,7 @@ def test_an_older_schema_is_migrated(place: Place) -> None:
     kept = emptied(place, backed_up(place))
     done = run("restore", str(kept), config=place.config)
     assert (done.code, done.err) == (0, "")
-    assert "The schema went from 0014 to " in done.out
+    assert "The schema was migrated from 0014 to " in done.out
     assert place.rows("SELECT title FROM announcements") == [("Maintenance",)]
     with serving(place):
         assert place.rows("SELECT version_num FROM alembic_version") != [("0014",)]

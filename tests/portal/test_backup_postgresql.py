@@ -154,7 +154,7 @@ class TestPortal:
 
     def test_backup_and_restore(self, run: Run, databases: Databases, tmp_path: Path) -> None:
         message = run("migrate").out
-        assert message == f"The database went from nothing to {revisions.head()}.\n"
+        assert message == f"The database was migrated from nothing to {revisions.head()}.\n"
         databases.sql(run.server, EVENT)
         file = tmp_path / "backup"
         done = run("backup", str(file))

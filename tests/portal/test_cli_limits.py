@@ -19,7 +19,7 @@ from tests.portal.slapd import Slapd
 
 pytestmark = pytest.mark.anyio
 
-ALICE = ("--person", "alice")
+ALICE = ("--user", "alice")
 BASE = ("research", "alice", "")
 
 
@@ -49,7 +49,7 @@ async def listed(run: Run, *arguments: str) -> Any:
 async def test_a_limit_is_told_to_slurm_shown_and_taken_back(world: World, run: Run) -> None:
     rows = world.accounting.rows
     made = await run(
-        *("limits", "set", "--person", "Alice", "--gpus", "2", "--gpus-by-type", "v100=1"),
+        *("limits", "set", "--user", "Alice", "--gpus", "2", "--gpus-by-type", "v100=1"),
         *("--partitions", "gpu,cpu"),
     )
     assert (made.code, made.err) == (0, ""), made
@@ -80,7 +80,7 @@ async def test_a_limit_is_told_to_slurm_shown_and_taken_back(world: World, run: 
         while not (drift := await listed(run, "limits", "drift", "list")):
             pass
     assert [(one["wanted"], one["found"]) for one in drift] == [("1", "4")]
-    assert "GPUs at once  1     4" in (await run("limits", "drift", "list")).out
+    assert "GPUs at once  1        4" in (await run("limits", "drift", "list")).out
     rows[BASE] = {"gres/gpu": 1, "cpu": 8}
 
     removed = await run("limits", "remove", *ALICE)
@@ -100,8 +100,8 @@ async def test_a_limit_is_told_to_slurm_shown_and_taken_back(world: World, run: 
         ((*ALICE, "--partitions", "nowhere"), 1, "--partitions: There is no partition nowhere."),
         ((*ALICE, "--qos", "fast"), 1, "--qos: There is no QOS fast. Available: high, normal."),
         (("--group", "scientists", "--together", "--qos", "high"), 1, "--qos: A group total can't"),
-        (("--person", "nobody", "--gpus", "1"), 1, "There is no user nobody"),
-        ((*ALICE, "--default", "--gpus", "1"), 2, "--person NAME"),
+        (("--user", "nobody", "--gpus", "1"), 1, "There is no user nobody"),
+        ((*ALICE, "--default", "--gpus", "1"), 2, "--user NAME"),
         (ALICE, 2, "--gpus 2"),
     ],
 )
@@ -123,9 +123,9 @@ async def test_use_as_table_and_csv(world: World, run: Run) -> None:
     span = ("--from", "2020-01", "--to", "2020-02")
     table = await run("usage", *span)
     csv = await run("usage", *span, "--csv")
-    months = await listed(run, "usage", *span, "--by", "month", "--person", "alice")
+    months = await listed(run, "usage", *span, "--by", "month", "--user", "alice")
     wrong = await run("usage", "--from", "2020-13")
-    assert table.out.splitlines()[-2].split() == ["in", "all", "2.0", "4.0", "2"]
+    assert table.out.splitlines()[-2].split() == ["total", "2.0", "4.0", "2"]
     assert csv.out.splitlines()[1:] == ["'=bob,1.0,2.0,1", "alice,1.0,2.0,1"]
     assert [(row["name"], row["gpu_hours"]) for row in months["items"]] == [("2020-02", 1)]
     assert (wrong.code, wrong.err) == (1, "--from: Enter a month such as 2026-10.\n")

@@ -89,7 +89,7 @@ def test_no_file_is_written_over(slapd: Slapd, password: Path, tmp_path: Path) -
     there.write_text("mine")
     done = run(slapd, password, "--out", str(there))
     assert done.code == 1
-    assert f"{there} can't be made: File exists." in done.err
+    assert f"{there} can't be created: File exists." in done.err
     assert there.read_text() == "mine"
 
 

@@ -220,12 +220,11 @@ def test_as_a_process_it_says_no_more(stand: Stand) -> None:
 
 class TestMigrate:
     def test_it_says_from_where_to_where(self, stand: Stand) -> None:
-        assert stand.run("migrate").out == f"The database went from nothing to {HEAD}.\n"
-        assert stand.run("migrate").out == f"The database is at {HEAD} already.\n"
-        assert (
-            stand.run("migrate", "--to", "0014").out == f"The database went from {HEAD} to 0014.\n"
-        )
-        assert stand.run("migrate").out == f"The database went from 0014 to {HEAD}.\n"
+        assert stand.run("migrate").out == f"The database was migrated from nothing to {HEAD}.\n"
+        assert stand.run("migrate").out == f"The database is already at {HEAD}.\n"
+        back = stand.run("migrate", "--to", "0014").out
+        assert back == f"The database was migrated from {HEAD} to 0014.\n"
+        assert stand.run("migrate").out == f"The database was migrated from 0014 to {HEAD}.\n"
 
     def test_what_was_in_it_stays_both_ways(self, stand: Stand) -> None:
         stand.make()
@@ -239,13 +238,13 @@ class TestMigrate:
 
     def test_a_revision_that_there_is_not(self, stand: Stand) -> None:
         stand.make()
-        assert "There is no revision 4711; there are " in stand.refused("migrate", "--to", "4711")
+        assert "There is no revision 4711. Available: " in stand.refused("migrate", "--to", "4711")
 
     def test_back_is_never_forward(self, stand: Stand) -> None:
         url = stand.make()
         command.downgrade(alembic_config(url), "0014")
         message = stand.refused("migrate", "--to", "0015")
-        assert message == "The database is at 0014: --to goes back only."
+        assert message == "The database is at 0014: --to only accepts an older revision."
 
     def test_not_while_a_portal_runs(self, stand: Stand) -> None:
         settings = stand.settings()

@@ -105,7 +105,7 @@ def test_it_migrates_and_renders(
     settings: Settings = make_settings(min_uid=1000, database_url=new_of(tmp_path))
     config = write_config(settings, tmp_path / "portal.toml")
     made = run(installed, "portal", "migrate", cwd=tmp_path, config=config).stdout
-    assert made.startswith("The database went from nothing to ")
+    assert made.startswith("The database was migrated from nothing to ")
     out = tmp_path / "out"
     run(installed, "portal", "system-files", "--out", str(out), cwd=tmp_path, config=config)
     unit = (out / "etc/systemd/system/portal.service").read_text()

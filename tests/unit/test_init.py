@@ -138,7 +138,7 @@ def test_what_wants_a_decision_has_its_line(found: Detected, load: Any) -> None:
     settings = load(chosen)
     assert json.loads(settings.model_dump_json(include=set(decided))) == decided
     assert settings.presets
-    assert "the lowest uid number seen is 10001" in " ".join(text.replace("\n#", "").split())
+    assert "the lowest UID found is 10001" in " ".join(text.replace("\n#", "").split())
     assert (load(text).ldap_user_groups, load(text).min_uid) == ([], 1000)
 
 
