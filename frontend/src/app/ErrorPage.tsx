@@ -21,7 +21,7 @@ export function ErrorPage({ error }: { error: unknown }) {
   return (
     <div className={classes.center}>
       <Stack align="flex-start" gap="md" maw={480}>
-        <PageTitle tab={t`Trouble`}>
+        <PageTitle tab={t`Error`}>
           <Trans>This page can't be shown</Trans>
         </PageTitle>
         <Text role="alert">{sentence(error)}</Text>

@@ -66,7 +66,7 @@ function LoginTable({ logins, busy, onEnd }: TableProps) {
       columns={[
         { id: 'browser', header: <Trans>Browser</Trans> },
         { id: 'address', header: <Trans>Address</Trans> },
-        { id: 'began', header: <Trans>Began</Trans> },
+        { id: 'began', header: <Trans>Started</Trans> },
         { id: 'used', header: <Trans>Last used</Trans> },
       ]}
     >

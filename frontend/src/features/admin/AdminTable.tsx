@@ -29,7 +29,7 @@ export function AdminTable({ sessions }: { sessions: Session[] }) {
                 <Trans>State</Trans>
               </Table.Th>
               <Table.Th>
-                <Trans>Where</Trans>
+                <Trans>Node</Trans>
               </Table.Th>
               <Table.Th>
                 <Trans>GPUs</Trans>

@@ -30,7 +30,7 @@ export function CatalogTable({ title, items }: { title: string; items: CatalogFi
                 <Trans>Origin</Trans>
               </Table.Th>
               <Table.Th>
-                <Trans>Can it be used?</Trans>
+                <Trans>Availability</Trans>
               </Table.Th>
             </Table.Tr>
           </Table.Thead>

@@ -38,11 +38,11 @@ describe('a problem of the catalog', () => {
   });
 });
 
-describe('how many can be used', () => {
+describe('how many are available', () => {
   it.each([
-    [[true, true], 'All 2 can be used'],
-    [[true, false], '1 of 2 can be used'],
-    [[false], '0 of 1 can be used'],
+    [[true, true], 'All 2 available'],
+    [[true, false], '1 of 2 available'],
+    [[false], '0 of 1 available'],
   ])('%j: %s', (rows, words) => {
     expect(usable(rows.map((available) => ({ available })))).toBe(words);
   });

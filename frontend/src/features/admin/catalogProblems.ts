@@ -26,5 +26,5 @@ export function catalogProblem(line: string): CatalogProblem {
 export function usable(items: readonly { available: boolean }[]): string {
   const all = items.length;
   const can = items.filter((item) => item.available).length;
-  return can === all ? t`All ${can} can be used` : t`${can} of ${all} can be used`;
+  return can === all ? t`All ${can} available` : t`${can} of ${all} available`;
 }

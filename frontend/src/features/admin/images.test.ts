@@ -47,9 +47,9 @@ describe('an import in words', () => {
     expect(progressText({ ...ROW, state: 'queued' })).toBe('Waiting for another import to end');
   });
 
-  it('says that it is being stopped', () => {
+  it('says that it is stopping', () => {
     expect(importStateLabel({ ...ROW, stopping: true }).label).toBe('Stopping');
-    expect(progressText({ ...ROW, phase: 'fetching', stopping: true })).toBe('Being stopped');
+    expect(progressText({ ...ROW, phase: 'fetching', stopping: true })).toBe('Stopping');
   });
 });
 

@@ -38,7 +38,7 @@ export function importStateLabel({ state, stopping }: ImageImport): StateLabel {
 /** What an import is at. */
 export function progressText(row: ImageImport): string {
   if (row.state === 'queued') return t`Waiting for another import to end`;
-  if (row.stopping) return t`Being stopped`;
+  if (row.stopping) return t`Stopping`;
   const { percent } = row;
   switch (row.phase) {
     case 'fetching':

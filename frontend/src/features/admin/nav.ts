@@ -24,7 +24,7 @@ export const ADMIN_PARTS: readonly AdminPart[] = [
     ],
   },
   {
-    title: t`Operation`,
+    title: t`Operations`,
     places: [
       { label: t`Sessions`, to: '/admin' },
       { label: t`Status`, to: '/admin/status' },

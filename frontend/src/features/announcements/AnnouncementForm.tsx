@@ -89,7 +89,7 @@ export function AnnouncementForm({ before, onDone, onStartOver }: Props) {
             <Trans>Cancel</Trans>
           </Button>
           <Button type="submit" loading={saving.busy}>
-            {base === null ? (draft.starts === '' ? t`Announce` : t`Plan it`) : t`Save`}
+            {base === null ? (draft.starts === '' ? t`Announce` : t`Schedule`) : t`Save`}
           </Button>
         </Group>
       </Stack>
@@ -179,7 +179,7 @@ function Times({ draft, set, error }: PartProps) {
         />
       </div>
       <Checkbox
-        label={t`Show it on the login page too, to anyone`}
+        label={t`Also show on the login page, to everyone`}
         checked={draft.public}
         onChange={(event) => set({ public: event.currentTarget.checked })}
       />

@@ -20,8 +20,8 @@ import { deleteAnnouncement, editAnnouncement } from './queries';
 
 const STATES: Record<AnnouncementState, StateLabel> = {
   shown: { label: t({ message: 'Shown', context: 'an announcement' }), tone: 'good' },
-  planned: { label: t({ message: 'Planned', context: 'an announcement' }), tone: 'waiting' },
-  over: { label: t({ message: 'Over', context: 'an announcement' }), tone: 'quiet' },
+  planned: { label: t({ message: 'Scheduled', context: 'an announcement' }), tone: 'waiting' },
+  over: { label: t({ message: 'Ended', context: 'an announcement' }), tone: 'quiet' },
 };
 
 interface Props {
@@ -46,7 +46,7 @@ export function AnnouncementRow({ announcement: one, onEdit }: Props) {
       )}
       <div className={classes.foot}>
         <span className={classes.quiet}>
-          <When announcement={one} /> {one.public && t`On the login page too.`}{' '}
+          <When announcement={one} /> {one.public && t`Also shown on the login page.`}{' '}
           {editor === author ? t`By ${author}.` : t`By ${author}, last changed by ${editor}.`}
         </span>
         {onEdit && (

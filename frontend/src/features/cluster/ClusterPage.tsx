@@ -104,7 +104,7 @@ function Nodes({ seen }: { seen: VisibleNodes }) {
             <Trans>Nodes</Trans>
           </h2>
           <SegmentedControl<View>
-            aria-label={t`How the nodes are shown`}
+            aria-label={t`View`}
             size="xs"
             value={search.view ?? 'picture'}
             onChange={(view) => go(changed(search, { view: view === 'table' ? view : undefined }))}

@@ -114,7 +114,7 @@ function Inhabitants({ node }: { node: VisibleNode }) {
   return (
     <>
       {node.mine.length > 0 && (
-        <Fact name={t`Yours here`}>
+        <Fact name={t`Your jobs here`}>
           <ul className={classes.plainList}>
             {node.mine.map((job) => (
               <li key={job.job_id}>

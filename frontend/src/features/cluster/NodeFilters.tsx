@@ -30,7 +30,7 @@ export function NodeFilters({ nodes, shown, search, go }: Props) {
   const left = count(shown);
   const without = nodes.some((node) => node.gpus.length === 0);
   return (
-    <search className={classes.filters} aria-label={t`Which nodes are shown`}>
+    <search className={classes.filters} aria-label={t`Filters`}>
       <SearchField
         className={classes.find}
         label={t`Find a node`}

@@ -56,7 +56,7 @@ function Partitions({ queue }: { queue: ClusterQueue }) {
                 <Trans>Nodes</Trans>
               </Table.Th>
               <Table.Th>
-                <Term word="Time limit">{t`Longest time`}</Term>
+                <Term word="Time limit">{t`Time limit`}</Term>
               </Table.Th>
               <Table.Th>
                 <Trans>Running</Trans>

@@ -70,7 +70,7 @@ function NodeCounts({ nodes }: { nodes: readonly VisibleNode[] }) {
 function Legend({ all }: { all: Counts }) {
   const shown = SQUARES.filter((square) => square !== 'unclear' || all.unclear > 0);
   return (
-    <ul className={classes.legend} aria-label={t`What the squares mean, one for each GPU`}>
+    <ul className={classes.legend} aria-label={t`Legend: one square for each GPU`}>
       {shown.map((square) => (
         <li key={square}>
           <Swatch square={square} />

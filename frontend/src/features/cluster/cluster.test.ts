@@ -199,7 +199,7 @@ describe('the queue', () => {
     const debug = queue({ name: 'debug', mine: [waits({ place: 1 })] });
     const held = queue({ name: 'cpu', mine: [waits({ job_id: 8, place: null })] });
     expect(whereMineWait([queue(), debug, held]).map((one) => one.places)).toEqual([
-      ['About place 3 of 12 in gpu', 'Next in line in debug'],
+      ['About position 3 of 12 in gpu', 'Next in line in debug'],
       ['Not in line in cpu'],
     ]);
   });

@@ -30,12 +30,16 @@ const CONDITIONS: Record<Condition, StateLabel & { means: string }> = {
     means: t`An administrator has taken it out of service.`,
   },
   down: { label: t`Down`, tone: 'bad', means: t`Slurm has lost contact with it.` },
-  silent: { label: t`No answer`, tone: 'bad', means: t`It is not responding to Slurm.` },
+  silent: { label: t`Not responding`, tone: 'bad', means: t`It is not responding to Slurm.` },
   maintenance: { label: t`Maintenance`, tone: 'waiting', means: t`It is under maintenance.` },
   reserved: { label: t`Reserved`, tone: 'waiting', means: t`It is held for a reservation.` },
   restarting: { label: t`Restarting`, tone: 'waiting', means: t`It is restarting.` },
-  asleep: { label: t`Asleep`, tone: 'quiet', means: t`It is powered up when a job needs it.` },
-  waking: { label: t`Waking up`, tone: 'busy', means: t`It is powering up.` },
+  asleep: {
+    label: t`Powered down`,
+    tone: 'quiet',
+    means: t`It is powered up when a job needs it.`,
+  },
+  waking: { label: t`Powering up`, tone: 'busy', means: t`It is powering up.` },
   unknown: { label: t`Not known`, tone: 'quiet', means: t`Slurm does not report its state.` },
 };
 
@@ -123,7 +127,7 @@ export function placeText({ place }: Pick<MyWaiting, 'place'>, queue: PartitionQ
   const { name, in_line: all } = queue;
   if (place === null) return t`Not in line in ${name}`;
   if (place === 1) return t`Next in line in ${name}`;
-  return t`About place ${place} of ${all} in ${name}`;
+  return t`About position ${place} of ${all} in ${name}`;
 }
 
 export interface Waits {

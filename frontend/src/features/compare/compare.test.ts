@@ -60,7 +60,7 @@ describe('runs side by side', () => {
   it('show equal rows on request', () => {
     const all = shown([one, other], true);
     expect(all.Parameters?.epochs).toEqual(['3', '3']);
-    expect(all['Requested']?.CPUs).toEqual(['4', '4']);
+    expect(all.Requested?.CPUs).toEqual(['4', '4']);
     expect(all.Timeline?.Template).toEqual(['Keras training', 'Keras training']);
   });
 

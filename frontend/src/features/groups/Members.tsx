@@ -37,8 +37,8 @@ export function Members({ group, members, links = false, onRemove }: Props) {
         <TextInput
           className={classes.wide}
           type="search"
-          aria-label={t`Find among the members`}
-          placeholder={t`Find among the members`}
+          aria-label={t`Find members`}
+          placeholder={t`Find members`}
           value={text}
           onChange={(event) => setText(event.currentTarget.value)}
           autoComplete="off"
@@ -63,7 +63,7 @@ export function Members({ group, members, links = false, onRemove }: Props) {
       </ul>
       {left > 0 && (
         <Button variant="default" size="compact-sm" onClick={() => setMost(most + AT_ONCE)}>
-          <Trans>Show more ({left} are left)</Trans>
+          <Trans>Show more ({left} left)</Trans>
         </Button>
       )}
     </>

@@ -100,7 +100,7 @@ function ChosenMembers({ members, problem, onChange }: MembersProps) {
       />
       {members.length > 0 && (
         <Chips
-          label={t`Chosen members`}
+          label={t`Selected members`}
           names={members}
           onRemove={async (username) => onChange(members.filter((one) => one !== username))}
           removeLabel={(username) => t`Remove ${username}`}

@@ -23,7 +23,7 @@ const STATES: [group: string, choices: [value: string, label: string][]][] = [
       ['completed', t`Completed`],
       ['failed', t`Failed, for any reason`],
       ['out_of_memory', t`Out of memory`],
-      ['timeout', t`Out of time`],
+      ['timeout', t`Timed out`],
       ['cancelled', t`Cancelled`],
     ],
   ],
@@ -34,7 +34,7 @@ const ORDERS: [value: string, label: string][] = [
   ['oldest', t`Oldest first`],
   ['name', t`By name, A to Z`],
   ['name_down', t`By name, Z to A`],
-  ['ended', t`Last ended first`],
+  ['ended', t`Most recently ended first`],
 ];
 
 interface Props {
@@ -51,7 +51,7 @@ export function JobFilters({ search, titles }: Props) {
     void navigate({ to: '/jobs', search: next, replace: true });
   };
   return (
-    <search className={classes.filters} aria-label={t`Which jobs`}>
+    <search className={classes.filters} aria-label={t`Filters`}>
       <SearchField
         className={classes.find}
         label={t`Find by name or Slurm job number`}

@@ -67,7 +67,7 @@ const COUNTED: [keys: string[], say: (count: number) => string][] = [
   [['queued', 'submitting'], (count) => t`${count} waiting`],
   [['failed'], (count) => t`${count} failed`],
   [['out_of_memory'], (count) => t`${count} out of memory`],
-  [['timeout'], (count) => t`${count} out of time`],
+  [['timeout'], (count) => t`${count} timed out`],
   [['node_failed'], (count) => t`${count} lost their node`],
   [['cancelled'], (count) => t`${count} cancelled`],
 ];

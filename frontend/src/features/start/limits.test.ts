@@ -45,7 +45,9 @@ describe('limitProblems', () => {
 
   it('knows limits by type', () => {
     expect(limitProblems(draft, limits({ gpus_by_type: { v100: 1 } })).gpus).toMatch('1 v100 GPU');
-    expect(limitProblems(draft, limits({ gpus_by_type: { v100: 0 } })).gpu_type).toMatch("can't use v100");
+    expect(limitProblems(draft, limits({ gpus_by_type: { v100: 0 } })).gpu_type).toMatch(
+      "can't use v100",
+    );
     const cpuOnly = { ...draft, gpus: 0 };
     expect(limitProblems(cpuOnly, limits({ gpus_by_type: { v100: 0 } }))).toEqual({});
   });
