@@ -24,9 +24,10 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
+from spawner.names import JOB_COMMENT, UUID
 from spawner.slurm.model import JobInfo, Outcome, SlurmState
 
-_UUID = re.compile(r"portal:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
+_UUID = re.compile(f"{JOB_COMMENT}({UUID.pattern})")
 
 # squeue's format letters: job id, array id, its tasks, user name and uid, state, partition,
 # account, QOS, nodes, submit, start, end, limit, reason; then the user-controlled ones: GPUs per

@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 
 from spawner.launcher.folders import JOBS_FOLDER
+from spawner.names import JOB_COMMENT
 from spawner.slurm.model import JobSpec
-
-COMMENT = "portal:"
-"""Prefix of the UUID in a job's comment; parse.uuid_of reads it."""
 
 
 def sbatch_options(spec: JobSpec) -> list[str]:
@@ -32,7 +30,7 @@ def sbatch_options(spec: JobSpec) -> list[str]:
     return [
         "--parsable",
         f"--job-name={_printable(spec.name)}",
-        f"--comment={COMMENT}{spec.uuid}",
+        f"--comment={JOB_COMMENT}{spec.uuid}",
         f"--nodes={resources.nodes}",
         "--ntasks-per-node=1",
         f"--cpus-per-task={resources.cpus}",

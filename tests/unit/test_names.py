@@ -12,6 +12,7 @@ from spawner.launcher import program
 
 def test_programs_that_stand_alone_have_the_same_patterns() -> None:
     assert home_directory.USERNAME == names.USERNAME == plugin.USERNAME
+    assert program.UUID == names.UUID
     assert program.REQUEST == request_id.SHAPE == plugin.REQUEST_ID
 
 
