@@ -69,7 +69,7 @@ FORMS = (
     Form("edited-person", "/admin/people/alice", {"Shown as": ODD}, "Edit…"),
     Form("people", "/admin/new/people", {"The file’s lines": f"username\n{ODD}\n"}),
     Form("limits", "/admin/limits?person=alice", {"GPUs at once": "many"}),
-    Form("group", "/admin/groups", {"Name": "x", "What it is for, optional": ODD}, "New group"),
+    Form("group", "/admin/groups", {"Name": "x", "Description, optional": ODD}, "New group"),
     Form("image", "/admin/images", {"Reference": "docker://x/y:1", "File": "own.sif"}),
 )
 

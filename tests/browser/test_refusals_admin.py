@@ -66,7 +66,7 @@ def no_group(api: Api) -> Iterator[None]:
 def test_a_group_and_its_members(portal: Live, page: Page) -> None:
     page.goto(f"{portal.base_url}/admin/groups")
     page.get_by_role("button", name="New group").click()
-    purpose = "What it is for, optional"
+    purpose = "Description, optional"
     form = Form(
         "/api/v1/admin/groups",
         "Create group",

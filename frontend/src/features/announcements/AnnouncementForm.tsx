@@ -164,7 +164,7 @@ function Times({ draft, set, error }: PartProps) {
         <TextInput
           type="datetime-local"
           label={t({ message: 'From', context: 'a time' })}
-          description={t`Leave empty to show it at once.`}
+          description={t`Leave empty to show it immediately.`}
           value={draft.starts}
           onChange={(event) => set({ starts: event.currentTarget.value })}
           error={error('starts_at')}

@@ -32,7 +32,7 @@ export const LEVELS: Record<Level, { label: string; what: string }> = {
   warning: { label: t`Warning`, what: t`Stands out; everyone can close it.` },
   critical: {
     label: t`Critical`,
-    what: t`Users can’t close it; screen readers announce it at once.`,
+    what: t`Users can’t close it; screen readers announce it immediately.`,
   },
 };
 

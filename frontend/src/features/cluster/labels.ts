@@ -16,7 +16,7 @@ import type {
 } from './types';
 
 const CONDITIONS: Record<Condition, StateLabel & { means: string }> = {
-  free: { label: t`Free`, tone: 'good', means: t`Nothing runs here.` },
+  free: { label: t`Free`, tone: 'good', means: t`No jobs are running here.` },
   partly: { label: t`Partly in use`, tone: 'good', means: t`Some of its CPUs are in use.` },
   full: { label: t`In use`, tone: 'busy', means: t`All its CPUs are in use.` },
   draining: {

@@ -36,7 +36,7 @@ export function Term({ word, children }: Props) {
           {children}
         </UnstyledButton>
       </Popover.Target>
-      <Popover.Dropdown aria-label={t`What is ${{ shown: children }}?`}>
+      <Popover.Dropdown aria-label={t`Explanation of ${{ shown: children }}`}>
         <Explained word={word} />
       </Popover.Dropdown>
     </Popover>

@@ -149,7 +149,7 @@ function GroupsTable({ groups, busy }: { groups: GroupRow[]; busy: boolean }) {
               <Trans>Members</Trans>
             </Table.Th>
             <Table.Th>
-              <Trans>What it means</Trans>
+              <Trans>Purpose</Trans>
             </Table.Th>
           </Table.Tr>
         </Table.Thead>

@@ -48,7 +48,7 @@ function Form({ onClose, onStartOver }: FormProps) {
           data-autofocus
         />
         <TextInput
-          label={t`What it is for, optional`}
+          label={t`Description, optional`}
           value={draft.description}
           onChange={(event) => set({ description: event.currentTarget.value })}
           error={problem('description')}
