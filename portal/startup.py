@@ -195,7 +195,7 @@ async def load_schema(database: Database) -> Schema:
             return await connection.run_sync(revisions.read_schema)
     except (SQLAlchemyError, OSError) as error:
         raise StartRefused(
-            f"The database {place(database.url)} doesn't answer: {in_short(error)}. Check "
+            f"The database {place(database.url)} is not responding: {in_short(error)}. Check "
             "database_url and state_dir, and that the database server runs."
         ) from error
 

@@ -59,7 +59,7 @@ def open_status(parts: AppContext, directory: Directory) -> SystemStatus:
                 looks.servers,
                 every_s=30.0,
                 timeout_s=25.0,
-                advice=directory_advice("no answer"),
+                advice=directory_advice("no response"),
             ),
             Probe(Component.SLURM, [MAIN], looks.slurm, every_s=5.0),
             Probe(

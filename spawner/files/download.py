@@ -80,7 +80,7 @@ def piece_by_piece(fd: int, offset: int, length: int) -> Iterator[bytes]:
         with translating_errors("this file"):
             data = os.pread(fd, min(PIECE, length), offset)
         if not data:
-            raise problem("changed", "The file became shorter while it was read.")
+            raise problem("changed", "The file was truncated while it was being read.")
         yield data
         offset, length = offset + len(data), length - len(data)
 
@@ -110,7 +110,7 @@ def send_archive(launcher: Launcher, request: Request) -> Result:
     if not all(type(name) is str and "/" not in name and "\0" not in name for name in names):
         raise Refused("BadRequest", "names is malformed")
     if {"", ".", ".."} & set(names):
-        raise problem("bad-name", "These can't be packed.")
+        raise problem("bad-name", "These can't be added to an archive.")
     picked = [system_name(name) for name in names]
     folder = look_into(place)
     with translating_errors(place.name):
@@ -173,7 +173,7 @@ class Walk:
                     if len(levels) < MOST_LEVELS:
                         levels.append(self.enter(found))
                     else:
-                        self.left.out(found.name, "it lies too deep")
+                        self.left.out(found.name, "it is nested too deeply")
         finally:
             for fd, entries, _ in levels:
                 close(fd, entries)
@@ -186,7 +186,7 @@ class Walk:
             return None
         if kind_is_packed(state):
             return ArchiveEntry(name, state, folder, own_name)
-        self.left.out(name, "it is no file, folder or link")
+        self.left.out(name, "it is not a file, folder or link")
         return None
 
     def enter(self, found: ArchiveEntry) -> tuple[int, Iterator[os.DirEntry[str]], str]:

@@ -118,14 +118,14 @@ def unchanged(folder: int, name: str, version: str | None) -> os.stat_result | N
     state = lstat_or_none(folder, name)
     if version is None:
         if state is not None:
-            raise problem("exists", f"There is something named “{shown_name(name)}” already.")
+            raise problem("exists", f"“{shown_name(name)}” already exists.")
         return None
     if state is None:
-        raise problem("changed", f"“{shown_name(name)}” was moved or deleted meanwhile.")
+        raise problem("changed", f"“{shown_name(name)}” was moved or deleted.")
     if stat.S_ISLNK(state.st_mode):
-        raise problem("link", f"“{shown_name(name)}” is a link: edit the file that it leads to.")
+        raise problem("link", f"“{shown_name(name)}” is a link: edit its target file.")
     if not stat.S_ISREG(state.st_mode):
-        raise problem("no-file", f"“{shown_name(name)}” is no file.")
+        raise problem("no-file", f"“{shown_name(name)}” is not a regular file.")
     if version_of(state) != version:
         text = ELSEWHERE.format(shown_name(name))
         raise problem("changed", text, version=version_of(state), modified_at=state.st_mtime)
@@ -213,7 +213,7 @@ class Removal:
         """Move the contents of a folder up into `top`, and remove the folder."""
         with opened(enter_to_empty(top, name)) as folder:
             if os.fstat(folder).st_dev != self.device:
-                text = f"In “{shown_name(name)}” another file system is mounted."
+                text = f"Another file system is mounted in “{shown_name(name)}”."
                 raise problem("other-filesystem", text)
             while names := self.unlink_files(folder):
                 for below in names:

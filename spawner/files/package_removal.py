@@ -63,7 +63,7 @@ def info_folder(place: RootedPath, name: str) -> str:
                 match = PYTHON.fullmatch(entry)
                 if match is not None and text_of(match["name"]) == name:
                     return entry
-    raise problem("not-there", "This package isn't installed any more.")
+    raise problem("not-there", "This package is no longer installed.")
 
 
 def files_of_package(
@@ -80,7 +80,7 @@ def files_of_package(
 
 def record_of(own: RootedPath) -> str:
     """Return the text of a package's RECORD."""
-    sentence = "This package doesn't say which files are its own: remove all packages instead."
+    sentence = "This package does not list its files: remove all packages instead."
     try:
         with opened(working_folder(own)) as folder:
             state = os.lstat(RECORD_NAME, dir_fd=folder)

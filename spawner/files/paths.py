@@ -28,26 +28,32 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 
 OWNERS: dict[int, str] = {}
 ERROR_MESSAGES = {
-    errno.ENOENT: ("not-there", "“{}” isn't there; it may have been moved or deleted."),
-    errno.ESTALE: ("not-there", "“{}” isn't there any more."),
-    errno.EACCES: ("denied", "You may not do this with “{}”: its permissions don't allow it."),
-    errno.EPERM: ("denied", "You may not do this with “{}”: its permissions don't allow it."),
-    errno.EROFS: ("denied", "“{}” lies on a file system that can only be read."),
-    errno.EEXIST: ("exists", "There is something named “{}” already."),
-    errno.ENOTEMPTY: ("exists", "There is something named “{}” already."),
-    errno.EISDIR: ("exists", "There is a folder named “{}” already."),
-    errno.ENOTDIR: ("no-folder", "“{}” is no folder."),
-    errno.ELOOP: ("link", "“{}” is a link: to change something, go to the place it leads to."),
-    errno.ENAMETOOLONG: ("bad-name", "“{}” is too long a name."),
+    errno.ENOENT: ("not-there", "“{}” does not exist. It may have been moved or deleted."),
+    errno.ESTALE: ("not-there", "“{}” no longer exists."),
+    errno.EACCES: (
+        "denied",
+        "You are not allowed to do this with “{}”: its permissions don't allow it.",
+    ),
+    errno.EPERM: (
+        "denied",
+        "You are not allowed to do this with “{}”: its permissions don't allow it.",
+    ),
+    errno.EROFS: ("denied", "“{}” is on a read-only file system."),
+    errno.EEXIST: ("exists", "“{}” already exists."),
+    errno.ENOTEMPTY: ("exists", "“{}” already exists."),
+    errno.EISDIR: ("exists", "A folder named “{}” already exists."),
+    errno.ENOTDIR: ("no-folder", "“{}” is not a folder."),
+    errno.ELOOP: ("link", "“{}” is a link: to make changes, go to its target."),
+    errno.ENAMETOOLONG: ("bad-name", "The name “{}” is too long."),
     errno.EINVAL: ("bad-name", "“{}” can't be used like this here."),
-    errno.EXDEV: ("other-filesystem", "“{}” lies on another file system than where it should go."),
+    errno.EXDEV: ("other-filesystem", "“{}” is on a different file system than its destination."),
     errno.ENOSPC: ("no-space", "The disk is full: free some space, then try again."),
     errno.EDQUOT: ("quota", "Your quota is used up: free some space, then try again."),
     errno.EFBIG: ("no-space", "“{}” would be larger than this file system allows."),
     errno.EBUSY: ("busy", "“{}” is in use and can't be changed now."),
     errno.ETXTBSY: ("busy", "“{}” is being executed and can't be changed now."),
-    errno.EIO: ("no-answer", "The file system doesn't answer at the moment."),
-    errno.ETIMEDOUT: ("no-answer", "The file system doesn't answer at the moment."),
+    errno.EIO: ("no-answer", "The file system is not responding."),
+    errno.ETIMEDOUT: ("no-answer", "The file system is not responding."),
 }
 
 
@@ -136,12 +142,12 @@ def want_steps(request: Request, key: str) -> tuple[str, ...]:
         return ()
     steps = tuple(system_name(step) for step in path.split("/"))
     if any(step in ("", ".", "..") or "\0" in step for step in steps):
-        raise problem("bad-name", "A path is made of names, with “/” between them.")
+        raise problem("bad-name", "A path consists of names separated by “/”.")
     if len(os.fsencode("/".join(steps))) > MAX_PATH_BYTES:
         raise problem("bad-name", "This path is too long.")
     for step in steps:
         if len(os.fsencode(step)) > MAX_NAME_BYTES:
-            raise problem("bad-name", f"“{shown_name(step)}” is too long a name.")
+            raise problem("bad-name", f"The name “{shown_name(step)}” is too long.")
     return steps
 
 
@@ -156,7 +162,7 @@ def want_below(request: Request, key: str = "path", root_key: str = "root") -> R
     """Return the requested place; refuse a root itself, which must not be changed."""
     place = want_place(request, key, root_key)
     if not place.steps:
-        raise problem("bad-name", "This folder itself can't be changed, only what is in it.")
+        raise problem("bad-name", "This folder itself can't be changed, only its contents.")
     return place
 
 
@@ -196,7 +202,7 @@ def look_into(place: RootedPath) -> int:
     fd = walk(place, follow=True)
     if is_kernels_own(fd):
         os.close(fd)
-        raise problem("denied", "This is not a folder of files.")
+        raise problem("denied", "This is not a folder with files.")
     return fd
 
 
@@ -219,12 +225,12 @@ def open_file(place: RootedPath) -> int:
     """Open a regular file for reading, following links. FIFOs and devices are never opened."""
     with opened(look_into(place.parent)) as folder, translating_errors(place.name):
         if not place.steps or not stat.S_ISREG(os.stat(place.name, dir_fd=folder).st_mode):
-            raise problem("no-file", f"“{shown_name(place.name)}” is not a file that can be read.")
+            raise problem("no-file", f"“{shown_name(place.name)}” is not a readable file.")
         fd = os.open(place.name, READ_FLAGS, dir_fd=folder)
         if stat.S_ISREG(os.fstat(fd).st_mode) and not is_kernels_own(fd):
             return fd
         os.close(fd)
-        raise problem("no-file", f"“{shown_name(place.name)}” is not a file that can be read.")
+        raise problem("no-file", f"“{shown_name(place.name)}” is not a readable file.")
 
 
 def lstat_or_none(folder: int, name: str) -> os.stat_result | None:

@@ -86,7 +86,7 @@ def delete(launcher: Launcher, request: Request) -> Result:
             done = removal.remove(folder, place.name)
             return {"done": done, "id": None, "removed": removal.count}
         if in_trash(place):
-            raise problem("no-trash", "This is in the trash already: empty it instead.")
+            raise problem("no-trash", "This is already in the trash: empty the trash instead.")
         number = want(request, "number", str, UUID)
         to_trash(launcher.user, place, folder, number, state)
         return {"done": True, "id": number, "removed": 0}
@@ -120,10 +120,14 @@ def reporting_no_trash() -> Iterator[None]:
     except OSError as error:
         if error.errno == errno.EXDEV:
             text = (
-                "This lies on another file system than the trash; it can only be deleted for good."
+                "This is on a different file system than the trash, so it can only be "
+                "deleted permanently."
             )
         elif error.errno in NO_TRASH:
-            text = f"The trash can't be used ({error.strerror}); this can only be deleted for good."
+            text = (
+                f"The trash can't be used ({error.strerror}), so this can only be deleted "
+                "permanently."
+            )
         else:
             raise
         raise problem("no-trash", text) from error
@@ -135,7 +139,10 @@ def moving(name: str) -> Iterator[None]:
     try:
         yield
     except PermissionError as error:
-        text = f"You may not delete “{shown_name(name)}”: its folder's permissions don't allow it."
+        text = (
+            f"You are not allowed to delete “{shown_name(name)}”: its folder's permissions "
+            "don't allow it."
+        )
         raise problem("denied", text) from error
 
 
@@ -208,7 +215,7 @@ def came_from(own: int) -> str:
             about = json.loads(os.read(fd, MAX_ABOUT))
             return want(about, "path", str)  # type: ignore[no-any-return]  # `want` checks the type
         except (ValueError, AttributeError) as error:
-            raise problem("not-there", "Nobody knows any more where this came from.") from error
+            raise problem("not-there", "The original location is no longer known.") from error
 
 
 @operation

@@ -26,7 +26,7 @@ from spawner.launcher.program import (
 
 MAX_STATE = 64 << 10
 MAX_SIZE = 1 << 50
-GONE = "There is no such upload any more. Please begin it again."
+GONE = "This upload no longer exists. Start it again."
 
 
 class Upload(NamedTuple):

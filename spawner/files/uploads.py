@@ -82,7 +82,7 @@ def hold(fd: int) -> None:
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
-        text = "Another piece of this file is being written at this moment."
+        text = "Another part of this file is being written."
         raise problem("busy", text) from error
     except OSError as error:
         # Without lock support, the offset check alone keeps the order.
@@ -106,7 +106,7 @@ def begin_upload(launcher: Launcher, request: Request) -> Result:
     )
     with opened(open_records(launcher.user)) as records:
         if sum(1 for _ in records_in(records)) >= MOST_UPLOADS:
-            raise problem("too-many", "Too many uploads are unfinished: finish or drop some.")
+            raise problem("too-many", "Too many unfinished uploads: finish or discard some.")
         with (
             opened(working_folder(upload.place.parent)) as folder,
             translating_errors(upload.place.name),
@@ -114,7 +114,7 @@ def begin_upload(launcher: Launcher, request: Request) -> Result:
             check_place(folder, upload)
             room = os.fstatvfs(folder)
             if upload.size > room.f_bavail * room.f_frsize:
-                raise problem("no-space", "There is too little space left for this file.")
+                raise problem("no-space", "There is not enough space for this file.")
             with at_home():
                 write_record(records, upload)
             try:
@@ -131,9 +131,9 @@ def check_place(folder: int, upload: Upload) -> None:
         return
     name = shown_name(upload.place.name)
     if stat.S_ISREG(there.st_mode):
-        text = f"There is a file named “{name}” already."
+        text = f"A file named “{name}” already exists."
     else:
-        text = f"There is something named “{name}” already, which is no file to be replaced."
+        text = f"“{name}” already exists and is not a file, so it can't be replaced."
     raise problem("exists", text, replaceable=stat.S_ISREG(there.st_mode))
 
 
@@ -145,10 +145,13 @@ def write_upload(launcher: Launcher, request: Request) -> Result:
     with part_of(upload) as (_, fd):
         size = os.fstat(fd).st_size
         if offset != size:
-            text = f"The next piece of this file begins at byte {size}."
+            text = f"The next part of this file must start at byte {size}."
             raise problem("offset", text, offset=size)
         if offset + len(data) > upload.size:
-            raise problem("too-much", f"This file was to have {upload.size} bytes, not more.")
+            raise problem(
+                "too-much",
+                f"This upload was declared with {upload.size} bytes; it can't be larger.",
+            )
         write_all(fd, data, offset)
         if offset == 0:
             HASHES.pop(upload.id, None)
@@ -222,14 +225,14 @@ def finish_upload(launcher: Launcher, request: Request) -> Result:
     with part_of(upload) as (folder, fd):
         size = os.fstat(fd).st_size
         if size != upload.size:
-            text = f"{upload.size - size} bytes of this file are still missing."
+            text = f"{upload.size - size} bytes of this file are missing."
             raise problem("offset", text, offset=size)
         hashed = read_on(fd, number, size, deadline)
         if hashed.position < size:
             return {"done": False, "hashed": hashed.position, "size_bytes": size}
         checksum = hashed.sha256.hexdigest()
         if wanted is not None and wanted != checksum:
-            text = "What arrived isn't what was sent: their checksums differ. Upload it again."
+            text = "The checksum of the received file differs from the one sent. Upload it again."
             raise problem("checksum", text, sha256=checksum)
         check_place(folder, upload)
         put_in_place(launcher, folder, fd, upload)

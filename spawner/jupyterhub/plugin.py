@@ -43,7 +43,7 @@ REQUEST: ContextVar[str] = ContextVar("request", default="")
 """Id, assigned by nginx or the portal, of the request that this task serves."""
 
 AWAY = (
-    "The portal does not answer. This page opens again by itself."
+    "The portal is not responding. This page reloads automatically."
     " 门户没有响应。此页面会自动重新打开。"
 )
 
@@ -111,7 +111,7 @@ class Portal:
             except (aiohttp.ClientError, TimeoutError, OSError) as error:
                 failed = error
                 break
-        raise PortalAway(f"the portal did not answer: {failed!r}") from failed
+        raise PortalAway(f"the portal did not respond: {failed!r}") from failed
 
 
 async def _send(
@@ -121,7 +121,7 @@ async def _send(
     client = aiohttp.ClientSession(timeout=limits, cookie_jar=aiohttp.DummyCookieJar())
     async with client, client.request(method, url, allow_redirects=False, **options) as response:
         if response.status in NOT_NOW:
-            raise PortalAway(f"the portal answered {response.status}")
+            raise PortalAway(f"the portal returned status {response.status}")
         return PortalAnswer(response.status, await _read_object(response))
 
 
@@ -131,7 +131,7 @@ async def _read_object(response: aiohttp.ClientResponse) -> Mapping[str, Any]:
     try:
         body = await response.json(content_type=None)
     except ValueError as error:
-        raise PortalAway(f"the portal's answer can't be read: {error}") from error
+        raise PortalAway(f"the portal's response can't be parsed: {error}") from error
     return body if isinstance(body, dict) else {}
 
 
@@ -144,7 +144,7 @@ class PortalSpawner(Spawner):  # type: ignore[misc]
     """
 
     portal_urls = List(Unicode(), config=True, help="The portals' addresses on loopback.")
-    internal_secret = Unicode(config=True, help="What the portal's /internal routes ask for.")
+    internal_secret = Unicode(config=True, help="The secret of the portal's /internal routes.")
 
     node_url = ""
     """Address at which the hub checks the server, once the portal has supplied it."""
@@ -196,7 +196,7 @@ class PortalSpawner(Spawner):  # type: ignore[misc]
         try:
             answer = await self._ask_until(STARTING_S if self._is_first_check else 0.0)
         except PortalAway as error:
-            self.log.warning("Can't tell whether %s runs: %s", self._log_name, error)
+            self.log.warning("Cannot check whether %s runs: %s", self._log_name, error)
             return None
         if answer.status == 404 or (answer.status == 200 and answer.body.get("alive") is False):
             return 0
@@ -247,7 +247,9 @@ class PortalSpawner(Spawner):  # type: ignore[misc]
         try:
             answer = await self._portal.ask("DELETE", self._path, timeout_s=ASK_TIMEOUT_S)
         except PortalAway as error:
-            self.log.warning("The portal was not told that %s stops: %s", self._log_name, error)
+            self.log.warning(
+                "Could not report to the portal that %s stops: %s", self._log_name, error
+            )
             return
         if answer.status >= 400 and answer.status != 404:
             self.log.warning("The portal did not stop %s: %s", self._log_name, answer.detail)
@@ -292,7 +294,7 @@ def _server_url(answer: PortalAnswer, hub_url: str) -> str:
         raise SpawnException(answer.detail, reason="refused")
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or not parts.port:
-        raise SpawnException("the portal named no usable address", reason="address")
+        raise SpawnException("the portal returned no usable address", reason="address")
     parts = urlsplit(hub_url) if parts.scheme == "https" else parts
     return f"{parts.scheme}://{parts.netloc}"
 
@@ -306,7 +308,7 @@ class PortalAuthenticator(Authenticator):  # type: ignore[misc]
     """Forward authentication: the portal identifies the user by the portal's cookie."""
 
     portal_urls = List(Unicode(), config=True, help="The portals' addresses on loopback.")
-    internal_secret = Unicode(config=True, help="What the portal's /internal routes ask for.")
+    internal_secret = Unicode(config=True, help="The secret of the portal's /internal routes.")
     public_url = Unicode(config=True, help="The address in the browser, without a final slash.")
     cookie_name = Unicode("portal_session", config=True, help="The portal's cookie, as seen here.")
     begin_url = Unicode(config=True, help="Where to log in, if not at the portal's login page.")
@@ -375,7 +377,7 @@ class PortalAuthenticator(Authenticator):  # type: ignore[misc]
         if answer.status == 200 and isinstance(name, str) and USERNAME.fullmatch(name):
             return name
         if answer.status not in (200, 401, 403):
-            raise PortalAway(f"whoami answered {answer.status}")
+            raise PortalAway(f"whoami returned status {answer.status}")
         return None
 
     async def _is_active(self, username: str) -> bool:
@@ -384,7 +386,7 @@ class PortalAuthenticator(Authenticator):  # type: ignore[misc]
         if answer.status == 404:
             return False
         if answer.status != 200:
-            raise PortalAway(f"{path} answered {answer.status}")
+            raise PortalAway(f"{path} returned status {answer.status}")
         return answer.body.get("active") is True
 
     def _is_from_browser(self, handler: BaseHandler) -> bool:

@@ -135,13 +135,13 @@ class Channel:
     async def _exchange(self, frame: Mapping[str, Any], timeout_s: float) -> dict[str, Any]:
         async with self._turn:
             if self.ended:
-                raise LauncherUnavailable("The program that acts for you has ended.")
+                raise LauncherUnavailable("The launcher has exited.")
             self.used_s = time.monotonic()
             number = next(self._numbers)
             line = json.dumps({"id": number, "request": request_id.current(), **frame}).encode()
             line += b"\n"
             if len(line) > MAX_REQUEST:
-                raise BadRequest("This is too much at once.")
+                raise BadRequest("This request is too large.")
             with contextlib.suppress(ConnectionError):  # then there is no answer to read
                 self._relay.expect()
                 self._stdin.write(line)
@@ -179,7 +179,7 @@ class Channel:
         except asyncio.IncompleteReadError as error:
             raise await self._report_death() from error
         except TimeoutError as error:
-            text = "The file system does not answer, so this could not be read to its end."
+            text = "The file system is not responding, so the file could not be read completely."
             raise LauncherUnavailable(text) from error
         _parse_result(await self._receive(piece_s))
 
@@ -198,8 +198,7 @@ class Channel:
         except TimeoutError as error:
             self.close()
             raise LauncherUnavailable(
-                "The program that acts for you does not answer; perhaps your home directory "
-                "doesn't."
+                "The launcher is not responding. Your home directory may be unavailable."
             ) from error
         except (asyncio.LimitOverrunError, ValueError, RecursionError) as error:
             self.close()
@@ -241,7 +240,7 @@ class Channel:
 
 
 def nonsense() -> LauncherUnavailable:
-    return LauncherUnavailable("The program that acts for you answered nonsense.")
+    return LauncherUnavailable("The launcher returned an invalid response.")
 
 
 def typed(fields: Mapping[str, Any], key: str, kind: type[_T]) -> _T:

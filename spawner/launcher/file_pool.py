@@ -34,7 +34,7 @@ MAX_STREAMS = 6
 PIECE_S = 60.0
 LOOK_S = 20.0
 LEAVE_S = 2.0
-TOO_MANY = "You have too many downloads at once; wait until one is finished."
+TOO_MANY = "You have too many downloads at once. Wait until one has finished."
 
 Place = Mapping[str, Any]
 """`root`, an absolute path, and `path` below it, both with surrogates for invalid bytes."""
@@ -164,7 +164,7 @@ class FileAgents(LauncherPool):
         """
         own = self._streams.setdefault(username, set())
         if not USERNAME.fullmatch(username):
-            raise LauncherUnavailable("This user name can't be used on the cluster.")
+            raise LauncherUnavailable("This username can't be used on the cluster.")
         await _remove_ended(own)
         if len(own) + self._coming[username] >= MAX_STREAMS:
             raise FileProblem("too-many", TOO_MANY)

@@ -230,7 +230,7 @@ class LauncherPool:
 
     async def _get_channel(self, username: str) -> Channel:
         if not USERNAME.fullmatch(username):
-            raise LauncherUnavailable("This user name can't be used on the cluster.")
+            raise LauncherUnavailable("This username can't be used on the cluster.")
         async with self._starting.setdefault(username, asyncio.Lock()):
             channel = self._channels.get(username)
             if channel is not None and channel.usable:
@@ -240,7 +240,8 @@ class LauncherPool:
             self._left = {left for left in self._left if not left.gone}
             if sum(left.username == username for left in self._left) >= MAX_ABANDONED:
                 raise LauncherUnavailable(
-                    "Your home directory doesn't answer, and neither do programs that wait for it."
+                    "Your home directory is not responding, and neither are programs that "
+                    "wait for it."
                 )
             channel = await self._start(username)
             self._channels[username] = channel

@@ -61,11 +61,11 @@ NODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 REQUEST = re.compile(r"[0-9a-f]{16,32}")
 WORD = re.compile(r"[a-z_]{1,40}")
 OPTION = re.compile(r"--[a-z][a-z-]*(?:=[^\x00-\x1f\x7f]*)?")
-NOT_WRITABLE = "Your home directory, or the portal's folder in it, can't be written to."
-NO_RESPONSE = "Your home directory doesn't answer at the moment."
+NOT_WRITABLE = "Your home directory, or the portal's folder in it, is not writable."
+NO_RESPONSE = "Your home directory is not responding."
 IN_THE_WAY = (
-    "In your home directory a link or a file stands where the portal needs a folder or file of "
-    "its own, in ~/.local/share/portal or the folder you named."
+    "In your home directory, there is a link or a file where the portal needs its own folder or "
+    "file, in ~/.local/share/portal or the folder you specified."
 )
 HOME_ERRORS = {
     errno.ENOSPC: "Your home directory is full: free some space, then try again.",
@@ -125,7 +125,7 @@ def read_conf(path: str) -> Conf:
     with os.fdopen(fd, encoding="utf-8") as file:
         state = os.fstat(file.fileno())
         if state.st_uid != 0 or state.st_mode & 0o022:
-            die("launcher.conf must be root's, and writable by root alone")
+            die("launcher.conf must be owned by root and writable only by root")
         fields = json.loads(file.readline(4096))
     if set(fields) != set(Conf._fields):
         die(f"launcher.conf must hold exactly {', '.join(Conf._fields)}")
@@ -201,7 +201,7 @@ def want_absolute(request: Request, key: str) -> str:
     """Return an absolute path; the kernel checks access, because this process runs as the user."""
     path: str = want(request, key, str)
     if not path.startswith("/") or path.endswith("/") or "\0" in path or len(path) > 4096:
-        raise Refused("PathRefused", "This is not a whole path.")
+        raise Refused("PathRefused", "This is not a full path.")
     return path
 
 
@@ -382,7 +382,7 @@ class Launcher:
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
-            message = f"Slurm did not answer within {timeout_s:g} s."
+            message = f"Slurm did not respond within {timeout_s:g} s."
             raise Refused("Unreachable", message) from None
         stderr = err.decode(errors="replace")
         if process.returncode != 0:
@@ -400,7 +400,7 @@ class Launcher:
             out, stderr = self.run(arguments, timeout_s, files["script.sh"], self.user.home)
             match = re.search(r"^(\d+)(?:;\S*)?$", out, re.MULTILINE)
             if match is None:
-                raise Refused("Unreachable", "Slurm did not say which job it made.", stderr)
+                raise Refused("Unreachable", "Slurm did not report the ID of the new job.", stderr)
         return {"job_id": int(match[1]), "stderr": stderr[-MAX_STDERR:]}
 
     def op_withdraw(self, request: Request) -> Result:
@@ -620,7 +620,7 @@ def step_name(uuid: str) -> str:
 
 def refusal(stderr: str) -> Refused:
     if is_unreachable(stderr):
-        return Refused("Unreachable", "Slurm can't be reached at the moment.", stderr)
+        return Refused("Unreachable", "Slurm can't be reached.", stderr)
     return Refused("Rejected", "Slurm refused it.", stderr)
 
 

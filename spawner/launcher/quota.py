@@ -46,19 +46,19 @@ async def ask(command: Sequence[str], timeout_s: float) -> Quota | None:
             stderr=asyncio.subprocess.DEVNULL,
         )
     except OSError as error:
-        log.warning("the command that knows quotas can't be run: %s", error)
+        log.warning("the quota command can't be run: %s", error)
         return None
     try:
         async with asyncio.timeout(timeout_s):
             out, _ = await process.communicate()
     except TimeoutError:
-        log.warning("the command that knows quotas takes too long")
+        log.warning("the quota command timed out")
         return None
     finally:
         await subprocesses.end(process)
     found = parse_json(out[:MAX_OUTPUT].decode(errors="replace"))
     if process.returncode != 0 or found is None:
-        log.warning("the command that knows quotas ended with %s", process.returncode)
+        log.warning("the quota command exited with %s", process.returncode)
         return None
     return found
 

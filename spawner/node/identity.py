@@ -94,12 +94,12 @@ def keep_valid(
             continue
         try:
             identity.take(home.certificate(identity.request))
-            log.info("the certificate is good until %s", identity.ends_at.isoformat())
+            log.info("the certificate is valid until %s", identity.ends_at.isoformat())
         except (NotWanted, PortalRefused) as answer:
-            log.info("no other certificate: %s", answer)
+            log.info("certificate not renewed: %s", answer)
             return
         except HomeError as error:
-            log.warning("no other certificate yet: %s", error)
+            log.warning("certificate not renewed yet: %s", error)
         pause(AGAIN_S)  # a new certificate may end soon too, with the CA's or by this node's clock
 
 

@@ -70,7 +70,7 @@ def _format_problem(code: int, init: str, name: str, stderr: str) -> str:
     # the first paragraph; Lmod prints general advice after it
     why = " ".join(stderr.strip().partition("\n\n")[0].split())[:MAX_OUTPUT]
     if code == NOT_LOADED:
-        return f"the module {name} can't be loaded on {node_name()}: {why or 'no reason was told'}"
+        return f"the module {name} can't be loaded on {node_name()}: {why or 'no reason reported'}"
     if code == NO_COMMAND:
-        return f"there is no command `module` on {node_name()} after reading {init}: {why}"
+        return f"the command `module` is not available on {node_name()} after loading {init}: {why}"
     return f"modules can't be loaded on {node_name()} ({init} ended with status {code}): {why}"

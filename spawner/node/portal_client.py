@@ -121,7 +121,7 @@ class PortalClient:
                 continue
             pauses = _pauses()
             deadline = time.monotonic() + self.give_up_s
-        log.warning("the portal has been out of reach for %.0f s", self.give_up_s)
+        log.warning("the portal has been unreachable for %.0f s", self.give_up_s)
 
     def ask(self, method: str, act: str, body: dict[str, Any] | None = None) -> PortalResponse:
         """Send one request for the session's page; return the answer, including errors.
@@ -150,7 +150,7 @@ class PortalClient:
         """Repeat a request until status 200; retry after 204, 409, 429, 5xx or no answer."""
         deadline = time.monotonic() + self.give_up_s
         pauses = _pauses()
-        trouble = "no answer"
+        trouble = "no response"
         while time.monotonic() < deadline:
             try:
                 answer = self._send(method, act, body, REQUEST_TIMEOUT_S + held_s)
@@ -182,7 +182,7 @@ class PortalClient:
         finally:
             connection.close()
         if len(text) > ANSWER_LIMIT_BYTES:
-            raise ValueError("the answer is too long")
+            raise ValueError("the response is too long")
         if response.status == 200:
             return PortalResponse(response.status, _parse_object(text))
         return PortalResponse(response.status, _parse_problem(text))
@@ -198,10 +198,10 @@ class PortalClient:
 def _check_status(answer: PortalResponse) -> str:
     """Return a description of a status that may change on retry; raise for one that will not."""
     if answer.status == 410:
-        raise NotWanted("the portal no longer wants this job")
+        raise NotWanted("the portal has stopped this job")
     if answer.status in (200, 204, 409, 425, 429) or answer.status >= 500:
-        return f"it answered {answer.status}"
-    raise PortalRefused(f"the portal refused the call home with status {answer.status}")
+        return f"it returned status {answer.status}"
+    raise PortalRefused(f"the portal refused the node program with status {answer.status}")
 
 
 def _get_certificate(answer: PortalResponse) -> str | None:
@@ -212,7 +212,7 @@ def _get_certificate(answer: PortalResponse) -> str | None:
 def _parse_object(text: bytes) -> dict[str, Any]:
     value = json.loads(text) if text else {}
     if not isinstance(value, dict):
-        raise ValueError("the answer is not a JSON object")  # noqa: TRY004 - same as bad JSON
+        raise ValueError("the response is not a JSON object")  # noqa: TRY004 - same as bad JSON
     return value
 
 

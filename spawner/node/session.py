@@ -169,7 +169,7 @@ def _in_background(work: Callable[[], Answered]) -> Future[Answered]:
             future.set_exception(error)
         finally:
             if not future.done():  # never leave the other thread waiting
-                future.set_exception(ServerError("calling home failed unexpectedly"))
+                future.set_exception(ServerError("connecting to the portal failed unexpectedly"))
 
     threading.Thread(target=target, name="home", daemon=True).start()
     return future
@@ -229,7 +229,7 @@ def write_files(folder: Path, config: Mapping[str, Any]) -> None:
     try:
         Path(config["logdir"]).mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        log.warning("the log folder could not be made: %s", error)
+        log.warning("the log folder could not be created: %s", error)
 
 
 def _write_json(path: Path, value: Any) -> None:
@@ -247,7 +247,7 @@ def set_environment(folder: Path, config: Mapping[str, Any]) -> None:
         os.chdir(home)
     except OSError as error:
         raise workdir.PlaceError(
-            f"your home folder {home} can't be reached on the node: {error.strerror}"
+            f"your home directory {home} can't be reached on the node: {error.strerror}"
         ) from error
 
 
@@ -284,23 +284,26 @@ def _server_errors() -> Iterator[None]:
         yield
     except SystemExit as leaving:
         if leaving.code not in (0, None):
-            raise ServerError(f"JupyterLab ended with status {leaving.code}") from leaving
+            raise ServerError(f"JupyterLab exited with status {leaving.code}") from leaving
 
 
 def explain(error: BaseException) -> str:
     """Return one or two sentences for the user who waits for this session."""
     if isinstance(error, ImportError):
         return (
-            "JupyterLab could not be loaded on the node: "
-            f"{error}. The portal's installation is not complete there; tell your administrator."
+            f"JupyterLab could not be loaded on the node: {error}. The portal's installation is "
+            "incomplete there: contact your administrators."
         )
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         where = f" ({error.filename})" if error.filename else ""
         return f"There is no space left{where}. Delete files you don't need, then start again."
     if isinstance(error, ServerError):
-        return f"{error}. The end of the session's log says why."
+        return f"{error}. See the end of the session's log."
     if isinstance(error, LookupError):
-        return f"The job's configuration lacks {error}; it was made by another version."
+        return (
+            f"The job's configuration lacks {error}; it was created by another version of the "
+            "portal."
+        )
     text = str(error)
     return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
 

@@ -79,7 +79,7 @@ def main(arguments: list[str]) -> int:
             log.exception("TensorBoard failed")
             home.report("failed", f"TensorBoard could not run: {error}")
             return 1
-        home.report("exiting", "TensorBoard was ended")
+        home.report("exiting", "TensorBoard was stopped")
         return 0
 
 
@@ -107,7 +107,7 @@ def _supervise(home: PortalClient, config: dict[str, Any], listener: socket.sock
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         child = 0
         if status != 0:
-            raise TensorboardError(f"it ended with status {status}; its log says why")
+            raise TensorboardError(f"it exited with status {status}; see its log")
     except _Ended:
         pass
     finally:
@@ -180,7 +180,7 @@ def _read_first_line(descriptor: int) -> str:
 
 def _require_listening(first_line: str) -> None:
     if first_line != LISTENING:
-        raise TensorboardError(first_line or "it ended while starting; its log says why")
+        raise TensorboardError(first_line or "it exited while starting; see its log")
 
 
 def _terminate(child: int) -> None:
@@ -248,7 +248,7 @@ def _enter_private_network() -> bool:
         namespace.enter_private_network()
     except OSError as error:
         log.warning(
-            "no network of its own (%s): TensorBoard reads the logs itself, more slowly", error
+            "no network namespace (%s): TensorBoard reads the logs itself, more slowly", error
         )
         return False
     return True

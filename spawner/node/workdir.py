@@ -87,7 +87,7 @@ def make_folder(path: Path) -> None:
         shutil.rmtree(path)
         path.mkdir(mode=0o700)
     except OSError as error:
-        raise PlaceError(f"no folder can be made at {path} on the node: {error}") from error
+        raise PlaceError(f"the folder {path} can't be created on the node: {error}") from error
 
 
 def bind(portal_url: str, node_name: str | None) -> socket.socket:
@@ -157,8 +157,8 @@ def _resolve(name: str | None) -> list[str]:
 def _require_private(found: os.stat_result, what: str, *, folder: bool = False) -> None:
     kind = stat.S_ISDIR if folder else stat.S_ISREG
     if not kind(found.st_mode):
-        raise PlaceError(f"{what} is not a {'folder' if folder else 'plain file'}")
+        raise PlaceError(f"{what} is not a {'folder' if folder else 'regular file'}")
     if found.st_uid != os.geteuid():
-        raise PlaceError(f"{what} belongs to someone else")
+        raise PlaceError(f"{what} belongs to another user")
     if stat.S_IMODE(found.st_mode) & 0o077:
-        raise PlaceError(f"{what} can be read or changed by others")
+        raise PlaceError(f"{what} can be read or changed by other users")

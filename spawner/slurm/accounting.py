@@ -85,7 +85,7 @@ class Accounting(Slurm):
             async with self._change_lock:
                 answer = await self._run(["sacctmgr", "-i"], stdin=file, timeout_s=UPDATE_TIMEOUT_S)
         if is_unreachable(answer.stderr):
-            raise Unreachable("Slurm's accounting can't be reached at the moment.", answer.stderr)
+            raise Unreachable("Slurm's accounting (slurmdbd) can't be reached.", answer.stderr)
         return parse.refusal(answer.stderr)
 
 

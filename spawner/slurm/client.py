@@ -136,7 +136,7 @@ class Slurm:
         """Return how many messages slurmctld has yet to deliver to slurmdbd."""
         found = _BACKLOG.search(await self._ask(["sdiag"]))
         if found is None:
-            raise Unreachable("Slurm's answer can't be read: sdiag names no queue for slurmdbd.")
+            raise Unreachable("Slurm's response can't be parsed: sdiag reports no slurmdbd queue.")
         return int(found[1])
 
     async def usage(self, job_ids: Collection[int]) -> list[JobUsage]:
@@ -291,7 +291,7 @@ class Slurm:
             async with asyncio.timeout(timeout_s):
                 answer = await _communicate(process)
         except TimeoutError as error:
-            raise Unreachable(f"Slurm did not answer within {timeout_s:g} s.") from error
+            raise Unreachable(f"Slurm did not respond within {timeout_s:g} s.") from error
         finally:
             await subprocesses.end(process)
         if answer.code != 0 and is_unreachable(answer.stderr):
@@ -305,7 +305,7 @@ async def _communicate(process: asyncio.subprocess.Process) -> CommandResult:
     try:
         stdout = await _read_bounded(process.stdout, MAX_OUTPUT_BYTES)
         if len(stdout) > MAX_OUTPUT_BYTES:
-            raise Unreachable("Slurm's answer is too long to be read.")
+            raise Unreachable("Slurm's response is too long.")
         stderr = await complaints
     finally:
         complaints.cancel()
@@ -335,20 +335,22 @@ def _user_option(user: str | None) -> list[str]:
 def unreachable(stderr: str) -> Unreachable:
     """Return the error for a message that `is_unreachable`."""
     if _NO_MUNGE.search(stderr):
-        return Unreachable("Slurm can't be asked: munge doesn't run on the portal's host.", stderr)
+        return Unreachable(
+            "Slurm can't be queried: munge is not running on the portal's host.", stderr
+        )
     if _OTHER_VERSION.search(stderr):
         return Unreachable(
-            "Slurm's commands here and its daemons don't understand each other: their versions may"
-            " lie too far apart, or their clocks or munge keys differ.",
+            "Slurm's commands on this host can't communicate with its daemons: their versions "
+            "may be incompatible, or their clocks or munge keys differ.",
             stderr,
         )
     if _HANGS_UP.search(stderr):
         return Unreachable(
-            "Slurm hangs up on the portal's host: their clocks or munge keys may differ, or their"
-            " versions.",
+            "Slurm closes connections from the portal's host: their clocks, munge keys or "
+            "versions may differ.",
             stderr,
         )
-    return Unreachable("Slurm can't be reached at the moment.", stderr)
+    return Unreachable("Slurm can't be reached.", stderr)
 
 
 def to_error(stderr: str) -> Rejected | Unreachable:
@@ -364,4 +366,4 @@ async def parsed(parser: Callable[[], _T]) -> _T:
     try:
         return await asyncio.to_thread(parser)
     except parse.BadOutput as error:
-        raise Unreachable(f"Slurm's answer can't be read: {error}.") from error
+        raise Unreachable(f"Slurm's response can't be parsed: {error}.") from error

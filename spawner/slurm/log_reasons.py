@@ -113,7 +113,7 @@ def _last_match(pattern: re.Pattern[str], text: str) -> int:
 
 _WORDS = {
     "gpu-memory": (
-        "The memory of its GPU was not enough.",
+        "Its GPU ran out of memory.",
         "Use a smaller batch, a smaller model or lower precision, or a GPU with more memory.",
     ),
     "quota": (
@@ -122,34 +122,34 @@ _WORDS = {
     ),
     "shared-memory": (
         "The node's shared memory (/dev/shm) was full.",
-        "Ask for more memory, or load data with fewer workers.",
+        "Request more memory, or load data with fewer workers.",
     ),
     "disk-full": (
         "A disk was full, so it could not write a file.",
-        "The end of its log names the file. Delete what you no longer need there, or write"
-        " elsewhere, then start it again.",
+        "The end of its log names the file. Delete files you no longer need there, or write "
+        "elsewhere, then start it again.",
     ),
     "port": (
-        "Another program on its node already uses the network port that it wanted.",
-        "Start it again with another port; a port made from the job's number, such as"
-        " $((20000 + SLURM_JOB_ID % 10000)), is seldom taken.",
+        "Another program on its node already uses the network port it tried to use.",
+        "Start it again with another port. A port derived from the job ID, such as $((20000 + "
+        "SLURM_JOB_ID % 10000)), is rarely in use.",
     ),
     "worker": (
         "One of its worker processes was killed, most often because memory ran out.",
-        "Ask for more memory, or use fewer workers (num_workers).",
+        "Request more memory, or use fewer workers (num_workers).",
     ),
     "memory": (
-        "It could not get the memory that it needed.",
-        "Start it again with more memory, or work on less data at once.",
+        "It could not allocate the memory it needed.",
+        "Start it again with more memory, or process less data at once.",
     ),
     "killed": (
         "A program in it was killed, most often because memory ran out.",
-        "Start it again with more memory, or work on less data at once.",
+        "Start it again with more memory, or process less data at once.",
     ),
     "nccl": (
-        "Its GPUs or nodes could not talk to each other (NCCL).",
-        "Start it again. If it fails again, set NCCL_DEBUG=INFO, run the benchmark of collectives"
-        " on the same nodes, and tell the administrators of the cluster.",
+        "Its GPUs or nodes could not communicate (NCCL).",
+        "Start it again. If it fails again, set NCCL_DEBUG=INFO, run the communication benchmark "
+        "on the same nodes, and contact the cluster's administrators.",
     ),
 }
 
@@ -164,14 +164,16 @@ def _explain_missing_module(tail: str, facts: LogFacts) -> Explanation:
     if not facts.has_environment:
         text = f"It could not load “{name}”: the node's own Python or R does not have it."
     if offers := facts.offers(package):
-        advice = f"Choose an environment that has it: {', '.join(offers)}."
+        advice = f"Choose an environment that includes it: {', '.join(offers)}."
         return Explanation("missing-module", text, advice)
     if not facts.has_environment:
-        advice = "Choose an environment for the job: without one it runs on the node as it is."
+        advice = (
+            "Choose an environment for the job: without one, it uses only the software on the node."
+        )
         return Explanation("missing-module", text, advice)
     advice = (
-        f"If “{name}” is a package, install it in a session of that environment; if it is a file of"
-        " yours, start the job in its folder."
+        f"If “{name}” is a package, install it in a session with that environment. If it is your "
+        "own file, start the job in its folder."
     )
     return Explanation("missing-module", text, advice)
 
@@ -192,14 +194,17 @@ def _explain_no_cuda(facts: LogFacts) -> Explanation:
         return Explanation(
             "no-cuda",
             "It could not use a GPU.",
-            "Check that it asked Slurm for a GPU (--gpus), and that its program is built for GPUs.",
+            (
+                "Check that it requested a GPU from Slurm (--gpus), and that its program is "
+                "built for GPUs."
+            ),
         )
     if facts.gpus == 0:
-        text = "It wanted a GPU, and the job had none."
-        return Explanation("no-cuda", text, "Ask for a GPU when you start it again.")
+        text = "It needs a GPU, but the job has none."
+        return Explanation("no-cuda", text, "Request a GPU when you start it again.")
     return Explanation(
         "no-cuda",
         "It could not use its GPU: its environment is built without CUDA, or for a newer driver"
         " than the node has.",
-        "Choose an environment that is built for GPUs, or have the program compute on the CPU.",
+        "Choose an environment that is built for GPUs, or run the program on the CPU.",
     )

@@ -236,7 +236,7 @@ def is_name(name: str) -> bool:
 def _check_names(*names: str) -> None:
     for name in filter(None, names):
         if not is_name(name):
-            raise ValueError(f"{name!r} can't be said to sacctmgr")
+            raise ValueError(f"{name!r} can't be passed to sacctmgr")
 
 
 def modify(cluster: str, account: str, users: Sequence[str], partition: str, set_: Figures) -> str:

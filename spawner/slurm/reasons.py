@@ -32,71 +32,86 @@ class Explanation:
 _Words = tuple[str, str | None]
 
 _FEWER = "A smaller request, a shorter time or another partition may start sooner."
-_ADMIN = "If it stays like this, tell the administrators of the cluster."
-_TIME = "Ask for a shorter time limit, or choose another partition."
+_ADMIN = "If this does not change, contact the cluster's administrators."
+_TIME = "Request a shorter time limit, or choose another partition."
 _PARTITION = "Choose another partition, or wait until the administrators open it again."
 
 _WAITING: dict[str, _Words] = {
-    "Resources": ("Waiting for free resources; it is next in line in its partition.", _FEWER),
+    "Resources": ("Waiting for free resources; it is next in its partition's queue.", _FEWER),
     "Priority": ("Other jobs are ahead of it in the queue.", _FEWER),
     "Dependency": ("Waiting for another job to finish first.", None),
     "DependencyNeverSatisfied": (
-        "The job it waits for did not end the way it should, so it can never start.",
+        "The job it depends on did not end as required, so it can never start.",
         "Cancel it and submit it again.",
     ),
-    "BeginTime": ("It is not to start yet: its start time lies ahead.", None),
-    "JobHeldUser": ("It is on hold, set by its owner.", "Release it, or cancel it."),
-    "JobHeldAdmin": ("An administrator has put it on hold.", "Ask the administrators why."),
+    "BeginTime": ("Its requested start time has not been reached.", None),
+    "JobHeldUser": ("Its owner put it on hold.", "Release it, or cancel it."),
+    "JobHeldAdmin": ("An administrator put it on hold.", "Contact your administrators."),
     "ReqNodeNotAvail": (
-        "The nodes it could run on are down, reserved or being serviced.",
+        "The nodes it could run on are down, reserved or under maintenance.",
         "Wait for maintenance to end, or choose another partition; a shorter time limit may let "
         "it run before a reservation begins.",
     ),
-    "NodeDown": ("A node that it needs is down.", _ADMIN),
+    "NodeDown": ("A node it needs is down.", _ADMIN),
     "Reservation": ("Waiting for its reservation to begin.", None),
-    "ReservationDeleted": ("The reservation it asked for is gone.", "Submit it without one."),
-    "PartitionDown": ("Its partition is closed at the moment.", _PARTITION),
-    "PartitionInactive": ("Its partition is switched off.", _PARTITION),
-    "PartitionTimeLimit": ("It asks for more time than its partition allows.", _TIME),
-    "PartitionNodeLimit": (
-        "It asks for more nodes than its partition allows, or the nodes it needs are down.",
-        "Ask for fewer nodes, or choose another partition.",
+    "ReservationDeleted": (
+        "The reservation it requested no longer exists.",
+        "Submit it without a reservation.",
     ),
-    "PartitionConfig": ("Its partition does not allow what it asks for.", _PARTITION),
-    "AccountNotAllowed": ("Its account may not use this partition.", "Choose another account."),
-    "QOSNotAllowed": ("Its QOS may not be used here.", "Choose another QOS or partition."),
+    "PartitionDown": ("Its partition is down.", _PARTITION),
+    "PartitionInactive": ("Its partition is inactive.", _PARTITION),
+    "PartitionTimeLimit": ("It requests more time than its partition allows.", _TIME),
+    "PartitionNodeLimit": (
+        "It requests more nodes than its partition allows, or the nodes it needs are down.",
+        "Request fewer nodes, or choose another partition.",
+    ),
+    "PartitionConfig": ("Its partition does not allow the requested resources.", _PARTITION),
+    "AccountNotAllowed": (
+        "Its account is not allowed to use this partition.",
+        "Choose another account.",
+    ),
+    "QOSNotAllowed": (
+        "Its QOS is not allowed in this partition or account.",
+        "Choose another QOS or partition.",
+    ),
     "InvalidAccount": ("Its account is no longer valid.", "Choose another account."),
     "InvalidQOS": ("Its QOS is no longer valid.", "Choose another QOS."),
-    "Licenses": ("Waiting for a software licence to be free.", None),
-    "BadConstraints": ("No node has what it asks for.", "Cancel it and ask for something else."),
-    "JobArrayTaskLimit": ("As many tasks of its array run as it allows at once.", None),
-    "JobHoldMaxRequeue": ("It was put back in the queue too often and is on hold.", _ADMIN),
+    "Licenses": ("Waiting for a free software license.", None),
+    "BadConstraints": (
+        "No node has the requested resources.",
+        "Cancel it and request other resources.",
+    ),
+    "JobArrayTaskLimit": ("Its array already runs as many tasks at once as it allows.", None),
+    "JobHoldMaxRequeue": ("It was requeued too often and is on hold.", _ADMIN),
     "Prolog": ("Its nodes are being prepared.", None),
     "Cleaning": ("Its last run is being cleaned up; it will start again.", None),
-    "AssociationJobLimit": ("You already have as many jobs as you may.", "Stop one of them."),
-    "AssociationResourceLimit": ("You already use as much as you may.", "Stop a job."),
-    "AssociationTimeLimit": ("The time your account may use is used up.", _ADMIN),
-    "QOSUsageThreshold": ("Your recent use is over what this QOS allows.", "Wait, or change QOS."),
+    "AssociationJobLimit": ("You have reached your limit on jobs.", "Stop one of your jobs."),
+    "AssociationResourceLimit": ("You have reached your limit on resources.", "Stop a job."),
+    "AssociationTimeLimit": ("Your account has used up its computing time.", _ADMIN),
+    "QOSUsageThreshold": (
+        "Your recent usage exceeds what this QOS allows.",
+        "Wait, or change QOS.",
+    ),
     "NonZeroExitCode": ("Its program ended with an error.", None),
     "TimeLimit": ("It reached its time limit.", None),
-    "OutOfMemory": ("It used more memory than it asked for.", None),
+    "OutOfMemory": ("It used more memory than it requested.", None),
     "SystemFailure": ("The cluster failed while it ran.", "Start it again."),
     "JobLaunchFailure": (
         "It was killed, or its node could not start it.",
-        "Start it again; if it happens again, tell the administrators of the cluster.",
+        "Start it again. If it happens again, contact the cluster's administrators.",
     ),
-    "Nodes": ("The nodes that it needs are down, or kept for others.", _ADMIN),
+    "Nodes": ("The nodes it needs are down or reserved for others.", _ADMIN),
     "RaisedSignal": ("Its program was killed by a signal.", None),
 }
 _OVER_SOME_LIMIT: _Words = (
-    "It asks for more than your account or QOS allows.",
-    "Ask for less, or stop a job that you no longer need.",
+    "It requests more than your account or QOS allows.",
+    "Request less, or stop a job that you no longer need.",
 )
 GROUP_GPUS = "AssocGrpGRES"
 """Slurm's code when the GPU limit of an association is reached, a user's or an account's."""
 _HELD_AFTER_FAILURE: _Words = (
     "Its node could not start it, and it was put on hold.",
-    "Cancel it and start it again; if it happens again, tell the administrators.",
+    "Cancel it and start it again. If it happens again, contact your administrators.",
 )
 
 # such as AssocGrpGRES, AssocMaxJobsLimit, QOSMaxGRESPerUser, QOSMinGRES, MaxMemoryPerAccount
@@ -124,7 +139,7 @@ _REFUSALS: tuple[tuple[str, str, _Words], ...] = (
         "Invalid account or account/partition combination",
         "invalid-account",
         (
-            "You may not use this account, or not in this partition.",
+            "You are not allowed to use this account, or not in this partition.",
             "Choose another account or partition; the administrators can add you to one.",
         ),
     ),
@@ -136,104 +151,113 @@ _REFUSALS: tuple[tuple[str, str, _Words], ...] = (
     (
         "Invalid qos specification",
         "invalid-qos",
-        ("You may not use this QOS here.", "Choose another QOS, or leave it empty."),
+        ("You are not allowed to use this QOS here.", "Choose another QOS, or leave it empty."),
     ),
     (
         "Memory specification can not be satisfied",
         "too-much-memory",
-        ("No node of this partition has that much memory.", "Ask for less memory."),
+        ("No node in this partition has that much memory.", "Request less memory."),
     ),
     (
         "More processors requested than permitted",
         "too-many-cpus",
-        ("No node of this partition has that many CPUs.", "Ask for fewer CPUs."),
+        ("No node in this partition has that many CPUs.", "Request fewer CPUs."),
     ),
     (
         "Node count specification invalid",
         "too-many-nodes",
-        ("This partition does not have that many nodes.", "Ask for fewer nodes."),
+        ("This partition does not have that many nodes.", "Request fewer nodes."),
     ),
     (
         "Requested time limit is invalid",
         "time-limit",
-        ("It asks for more time than this partition allows.", _TIME),
+        ("It requests more time than this partition allows.", _TIME),
     ),
     (
         "Requested node configuration is not available",
         "no-such-node",
         (
-            "No node of this partition has all of that: its GPUs, their type, CPUs or memory.",
-            "Ask for less on each node, another type of GPU, or another partition.",
+            (
+                "No node in this partition has the requested combination of GPUs, GPU type, CPUs "
+                "and memory."
+            ),
+            "Request less per node, another GPU type, or another partition.",
         ),
     ),
     (
         "Required partition not available",
         "partition-closed",
-        ("This partition takes no jobs at the moment.", _PARTITION),
+        ("This partition is not accepting jobs.", _PARTITION),
     ),
     (
         "Required node not available",
         "node-closed",
-        ("The nodes that it needs take no jobs at the moment.", _PARTITION),
+        ("The nodes it needs are not accepting jobs.", _PARTITION),
     ),
     (
         "group not permitted to use this partition",
         "partition-forbidden",
-        ("You may not use this partition.", "Choose another partition."),
+        ("You are not allowed to use this partition.", "Choose another partition."),
     ),
     (
         "Requested reservation is invalid",
         "invalid-reservation",
-        ("There is no such reservation, or it is not for you.", "Submit it without one."),
+        (
+            "The reservation does not exist, or you are not allowed to use it.",
+            "Submit it without a reservation.",
+        ),
     ),
     (
         "Invalid node name specified",
         "invalid-node",
         (
-            "There is no node of the name that it asks for.",
+            "The requested node does not exist.",
             "Correct --nodelist or --exclude, or submit it without them.",
         ),
     ),
     (
         "Invalid feature specification",
         "invalid-feature",
-        ("No node has the features it asks for.", "Ask for other features, or none."),
+        ("No node has the requested features.", "Request other features, or none."),
     ),
     (
         "nodes not in this partition",
         "invalid-node",
-        ("The nodes it names are not in this partition.", "Choose another partition."),
+        ("The requested nodes are not in this partition.", "Choose another partition."),
     ),
     (
         "dependency problem",
         "invalid-dependency",
-        ("The job that it is to wait for doesn't exist.", "Submit it without waiting."),
+        ("The job it depends on does not exist.", "Submit it without the dependency."),
     ),
     (
         "does not look like a batch script",
         "invalid-script",
-        ("The script does not begin with #! and an interpreter.", "Begin it with #!/bin/bash."),
+        ("The script does not start with #! and an interpreter.", "Start it with #!/bin/bash."),
     ),
     (
         "DOS line breaks",
         "invalid-script",
-        ("The script has Windows line ends.", "Save it with UNIX line ends."),
+        ("The script has Windows line endings.", "Save it with Unix line endings."),
     ),
     ("Batch script is empty", "invalid-script", ("The script is empty.", None)),
     (
         "Slurm temporarily unable to accept job",
         "queue-full",
-        ("The cluster's queue is full.", "Try again in a while."),
+        ("The cluster's queue is full.", "Try again later."),
     ),
     (
         "Invalid user id",
         "unknown-user",
-        ("The cluster does not know you yet.", "Ask the administrators to add you to Slurm."),
+        (
+            "You don't have an account on the cluster yet.",
+            "Ask the administrators to add you to Slurm.",
+        ),
     ),
     (
         "Access/permission denied",
         "not-permitted",
-        ("Slurm does not let you do that.", None),
+        ("Slurm does not permit this.", None),
     ),
 )
 
@@ -264,7 +288,7 @@ def explain_reason(code: str | None, limit: GpuLimit | None = None) -> Explanati
         return Explanation(word, *_WAITING[word])
     if "launch failed" in code or "requeued held" in code:
         return Explanation("JobLaunchFailure", *_HELD_AFTER_FAILURE)
-    return _explain_limit(word) or Explanation(word, f"Slurm gives the reason “{code[:200]}”.")
+    return _explain_limit(word) or Explanation(word, f"Slurm reports the reason “{code[:200]}”.")
 
 
 def _explain_gpus(limit: GpuLimit) -> Explanation:
@@ -276,8 +300,10 @@ def _explain_gpus(limit: GpuLimit) -> Explanation:
         else:
             all_of_them = "its only GPU" if total == 1 else f"all {total} of its GPUs"
             text = f"Your group already uses {all_of_them}."
-        return Explanation(GROUP_GPUS, text, "This starts when one is freed; or ask for fewer.")
-    enough = "This starts when enough are freed; or ask for fewer."
+        return Explanation(
+            GROUP_GPUS, text, "This starts when one is free. To start sooner, request fewer."
+        )
+    enough = "This starts when enough are free. To start sooner, request fewer."
     if used is None:
         if limit.own:
             text = f"You may use {total} GPUs at once, and too few of them are free."
@@ -301,20 +327,19 @@ def _explain_limit(code: str) -> Explanation | None:
     per, more = match["per"], "less" if match["bound"] == "Min" else "more"
     if per in {"PerJob", "PerNode"} or more == "less":
         one = "node" if per == "PerNode" else "job"
-        must = "may have" if more == "more" else "has to ask for"
-        text = f"It asks for {more} {thing} than one {one} {must} here."
+        must = "may have" if more == "more" else "must request"
+        text = f"It requests {more} {thing} than one {one} {must} here."
         return Explanation(match[0], text, f"Ask for {'less' if more == 'more' else 'more'}.")
-    who, may = _describe_owner(match)
-    text = f"With this, {who} would have more {thing} than {may}."
-    return Explanation(match[0], text, "Wait until some is freed, or ask for less.")
+    text = f"This would exceed {_describe_owner(match)} on {thing}."
+    return Explanation(match[0], text, "Wait until some is free, or request less.")
 
 
-def _describe_owner(match: re.Match[str]) -> tuple[str, str]:
+def _describe_owner(match: re.Match[str]) -> str:
     if match["per"] == "PerAccount" or (match["kind"] == "Assoc" and match["bound"] == "Grp"):
-        return "your group", "it may"
+        return "your group's limit"
     if match["bound"] == "Grp":
-        return "the users of this QOS together", "they may"
-    return "you", "you may"
+        return "the total limit of this QOS"
+    return "your limit"
 
 
 def explain_rejection(stderr: str) -> Explanation:
@@ -329,7 +354,7 @@ def explain_rejection(stderr: str) -> Explanation:
             return Explanation(name, *words)
     option = re.search(r"Invalid --([a-z-]+) specification", stderr)
     if option:
-        what = f"Slurm does not accept what “{option.group(1)}” says."
+        what = f"Slurm does not accept the value of “{option.group(1)}”."
         return Explanation("invalid-option", what)
     return Explanation("rejected", f"Slurm refused it: {_last_line(stderr)}")
 
@@ -352,7 +377,7 @@ def explain_outcome(job: JobInfo) -> Explanation | None:
 
 def _explain_cancelled(job: JobInfo) -> Explanation:
     if job.slurm_state == "PREEMPTED":
-        text = "A job with higher priority took its place."
+        text = "It was preempted by a job with higher priority."
         return Explanation("PREEMPTED", text, "Start it again.")
     return Explanation("CANCELLED", "It was cancelled.")
 
@@ -362,23 +387,23 @@ def _explain_timeout(job: JobInfo) -> Explanation:
     after = f" of {format_minutes(minutes)}" if minutes else ""
     return Explanation(
         "TIMEOUT",
-        f"It reached its time limit{after} and was ended.",
-        "Start it again with a longer time limit; what was saved in files is still there.",
+        f"It reached its time limit{after} and was stopped.",
+        "Start it again with a longer time limit. Files it saved are still there.",
     )
 
 
 def _explain_out_of_memory(job: JobInfo) -> Explanation:
     return Explanation(
         "OUT_OF_MEMORY",
-        "It used more memory than it had asked for, and was ended.",
-        "Start it again with more memory, or work on less data at once.",
+        "It used more memory than it requested and was stopped.",
+        "Start it again with more memory, or process less data at once.",
     )
 
 
 def _explain_node_failure(job: JobInfo) -> Explanation:
     node = f" {job.nodes[0]}" if len(job.nodes) == 1 else ""
     return Explanation(
-        "NODE_FAIL", f"Its node{node} failed. This was not your doing.", "Start it again."
+        "NODE_FAIL", f"Its node{node} failed. This was not caused by your job.", "Start it again."
     )
 
 
@@ -405,23 +430,25 @@ def _explain_exit(job: JobInfo) -> Explanation:
     if code is not None and code > 128:  # the shell's encoding of a signal
         return _explain_signal(code - 128)
     if code == 127:
-        text = "It ended with exit code 127: a command in it was not found."
-        return Explanation("FAILED", text, "The end of its log says which.")
+        text = "It failed with exit code 127: a command was not found."
+        return Explanation("FAILED", text, "See the end of its log for the command.")
     number = "an error" if code is None else f"exit code {code}"
-    return Explanation("FAILED", f"It ended with {number}.", "The end of its log usually says why.")
+    return Explanation(
+        "FAILED", f"It failed with {number}.", "The end of its log usually shows why."
+    )
 
 
 def _explain_ambiguous_exit(code: int) -> Explanation:
     """Explain an ambiguous code: sacct subtracts 128 from codes above it, so 137 appears as 9."""
     full = code + 128
-    text = f"It ended with exit code {code} or {full}; Slurm shows both as {code}."
+    text = f"It failed with exit code {code} or {full}; Slurm reports both as {code}."
     if code == 9:
         advice = (
-            "137 means that a program in it was killed, often because it used too much memory: try"
-            " with more. The end of its log may say more."
+            "137 means that a program in it was killed, often because it used too much memory: "
+            "try with more. See the end of its log."
         )
     else:
-        advice = f"{full} means that a program in it crashed. The end of its log may say more."
+        advice = f"{full} means that a program in it crashed. See the end of its log."
     return Explanation("FAILED", text, advice)
 
 
@@ -430,15 +457,15 @@ def _explain_signal(signal: int) -> Explanation:
         return Explanation(
             "FAILED",
             "Its node could not open the job's folder or its log.",
-            "See whether your home directory is full; if not, tell the administrators.",
+            "Check whether your home directory is full. If it is not, contact your administrators.",
         )
     if signal == 9:
         return Explanation(
             "FAILED",
             "It was killed (signal 9), often because it used too much memory.",
-            "Try with more memory; the end of its log may say more.",
+            "Try with more memory, and see the end of its log.",
         )
     crash = " (it crashed)" if signal in {4, 6, 7, 8, 11} else ""
     return Explanation(
-        "FAILED", f"It ended by signal {signal}{crash}.", "The end of its log may say more."
+        "FAILED", f"It was ended by signal {signal}{crash}.", "See the end of its log."
     )

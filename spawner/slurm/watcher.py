@@ -338,7 +338,7 @@ class Watcher:
         if self.stale_since is None:
             self.stale_since = self.at or self._now()
             self._notify()
-        log.warning("Slurm's jobs are not known: %s", why)
+        log.warning("cannot read Slurm's jobs: %s", why)
 
     def _notify(self) -> None:
         self._changed.set()
@@ -379,7 +379,7 @@ class Watcher:
         try:
             return await self._slurm.backlog() == 0
         except SlurmError as error:
-            log.warning("slurmdbd's backlog is not known: %s %s", error.message, error.stderr[:300])
+            log.warning("cannot read slurmdbd's backlog: %s %s", error.message, error.stderr[:300])
             return False
 
     async def _poll_cluster(self) -> None:
@@ -395,7 +395,7 @@ class Watcher:
                 await self.afford()
                 self._set_cluster(ClusterInfo(await self._slurm.nodes(), partitions, self._now()))
             except SlurmError as error:
-                log.warning("nodes are not known: %s %s", error.message, error.stderr[:300])
+                log.warning("cannot read nodes: %s %s", error.message, error.stderr[:300])
             await asyncio.sleep(self._pace.nodes_s)
 
     async def _poll_reservations(self) -> None:
@@ -408,7 +408,7 @@ class Watcher:
                 reported_at, self.reservations_stale_since = self._now(), None
             except SlurmError as error:
                 self.reservations_stale_since = reported_at
-                log.warning("reservations are not known: %s %s", error.message, error.stderr[:300])
+                log.warning("cannot read reservations: %s %s", error.message, error.stderr[:300])
             await asyncio.sleep(self._pace.reservations_s)
 
     async def survey(self) -> None:

@@ -77,11 +77,11 @@ def another_clock(portal: Live, offset: str) -> Iterator[Path]:
 def test_a_clock_a_quarter_of_an_hour_off(portal: Live, offset: str) -> None:
     with another_clock(portal, offset) as conf:
         found = check(portal, slurm_conf=conf)
-    assert "clocks or munge keys may differ" in found["slurm"]
+    assert "their clocks, munge keys or versions may differ" in found["slurm"]
     assert found["sudo"] == ""
 
 
 def test_without_munge(portal: Live) -> None:
     with another_clock(portal, "+0s") as conf:
         assert check(portal, slurm_conf=conf)["slurm"] == ""
-    assert "munge doesn't run on the portal's host" in check(portal, slurm_conf=conf)["slurm"]
+    assert "munge is not running on the portal's host" in check(portal, slurm_conf=conf)["slurm"]

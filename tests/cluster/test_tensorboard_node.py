@@ -263,7 +263,7 @@ async def test_the_data_server_is_out_of_others_reach(board: Board) -> None:
     await board.up()
     serving, *data_servers = board.family()
     if not data_servers:
-        assert "no network of its own" in board.log()
+        assert "no network namespace" in board.log()
         return
     mine = os.readlink("/proc/self/ns/net")  # noqa: PTH115 - not a path
     for pid in data_servers:
@@ -281,7 +281,7 @@ async def test_ends_when_the_portal_wants_it_no_more(board: Board) -> None:
     family = board.family()
     board.portal.unwanted.set()
     assert await board.ended() == 0, board.log()
-    assert board.portal.reports == [{"event": "exiting", "message": "TensorBoard was ended"}]
+    assert board.portal.reports == [{"event": "exiting", "message": "TensorBoard was stopped"}]
     await until(lambda: gone(family), "the end of all its processes")
     assert not board.node_dir.exists()
 

@@ -85,7 +85,7 @@ class FakeAccounting:
 
     def _there(self) -> None:
         if self.mood == "away":
-            raise Unreachable("Slurm's accounting can't be reached at the moment.")
+            raise Unreachable("Slurm's accounting (slurmdbd) can't be reached.")
 
     def _obey(self, line: str) -> str:
         values = dict(re.findall(r"(\w+)=(\S*)", line))

@@ -131,7 +131,7 @@ async def test_a_place_in_the_queue(world: World) -> None:
     assert [gpu[name] for name in counts] == [1, 3, 1, 0, 2]
     first, held = gpu["mine"]
     assert (first["job_id"], first["place"], first["reason"]) == (3, 3, None)
-    assert (held["place"], held["reason"]) == (None, "It is on hold, set by its owner.")
+    assert (held["place"], held["reason"]) == (None, "Its owner put it on hold.")
 
 
 async def test_what_lies_ahead(world: World) -> None:

@@ -281,7 +281,7 @@ class TestExtend:
     ) -> None:
         for refusal, status, words in (
             (Unreachable("away"), 503, "Check the remaining time"),
-            (Rejected("x", "Slurm does not let you do that.", "Ask."), 422, "not let you do that"),
+            (Rejected("x", "Slurm does not permit this.", "Ask."), 422, "not permit this"),
             (JobNotFound("gone"), 409, "has already ended"),
         ):
             session.slurm.refusal = refusal

@@ -127,7 +127,7 @@ async def test_jupyterlab_asks_its_own_server_which_asks_the_portal(stand: Stand
         session.answers["facts"] = (401, {})
         status, found = await ask("GET")
         assert (status, found["facts"]) == (200, None)
-        assert "doesn't know this session" in found["problem"]
+        assert "no longer knows this session" in found["problem"]
     sent = [body for method, act, body in session.asked if act == "extend"]
     assert sent == [{"minutes": n} for n in (60, 5, {"$": 1}, None, None)]
 

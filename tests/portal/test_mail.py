@@ -83,14 +83,14 @@ async def test_letters_are_in_the_language_that_somebody_chose(world: World) -> 
     await world.wants("bob")
     mine = {"language": "zh", "notify": {"email": {"job_ended": True}}}
     assert (await world.alice.send("PATCH", "/api/v1/me/preferences", json=mine)).status == 200
-    why = {"outcome": Outcome.TIMEOUT, "reason": "It reached its time limit and was ended."}
+    why = {"outcome": Outcome.TIMEOUT, "reason": "It reached its time limit and was stopped."}
     for who in world.people:
         await world.add(who=who, **ended(name="train", **why))
     assert await world.look(world.now)
     assert sorted(world.subjects()) == ["Job train ran out of time", "作业 train 已超时"]
     texts = {one.recipients[0]: one.message.get_content() for one in world.server.letters}
     assert "它达到了时间上限，已被终止。" in texts["alice@test.example"]
-    assert "It reached its time limit and was ended." in texts["bob@test.example"]
+    assert "It reached its time limit and was stopped." in texts["bob@test.example"]
     assert (await world.alice.post("/api/v1/me/mail/test")).status == 204
     assert world.subjects()[-1] == "来自 Data Scientist Portal 的测试邮件"
 

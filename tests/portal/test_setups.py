@@ -213,7 +213,7 @@ async def test_one_that_is_there_is_opened_as_it_is(
     world: World, saves: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def there(*_: Any, **__: Any) -> None:
-        raise FileProblem("exists", "There is something named “python3.ipynb” already.", {})
+        raise FileProblem("exists", "“python3.ipynb” already exists.", {})
 
     monkeypatch.setattr(world.agents, "call", there)
     started = await start(world, "python3.ipynb")

@@ -203,7 +203,7 @@ async def test_slurmdbd_that_is_away(played: Probes) -> None:
     assert (await played.slurmdbd())[""].state is ComponentState.OK
 
     async def away() -> None:
-        raise Unreachable("Slurm can't be reached at the moment.", "sacctmgr: error: refused")
+        raise Unreachable("Slurm can't be reached.", "sacctmgr: error: refused")
 
     played.parts.slurm.accounting_answers = away  # type: ignore[method-assign]
     found = (await played.slurmdbd())[""]

@@ -125,7 +125,7 @@ class TestHome:
         place.home.chmod(0o500)
         kind, message = error_of(launcher.submit())
         assert kind == "HomeUnavailable"
-        assert "can't be written" in message
+        assert "is not writable" in message
 
     def test_mkdir(self, launcher: Process, place: Place) -> None:
         for _ in range(2):
@@ -211,8 +211,8 @@ class TestFull:
         [
             (errno.ENOSPC, "is full"),
             (errno.EDQUOT, "quota"),
-            (errno.EIO, "doesn't answer"),
-            (errno.EROFS, "can't be written"),
+            (errno.EIO, "is not responding"),
+            (errno.EROFS, "is not writable"),
         ],
     )
     @pytest.mark.parametrize("call", ["write", "fsync", "rename"])

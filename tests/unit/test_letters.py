@@ -110,8 +110,8 @@ IN_CHINESE = replace(TO, language="zh")
 def test_a_letter_is_in_the_readers_language_with_slurms_reasons_too() -> None:
     late = job(
         outcome=Outcome.TIMEOUT,
-        reason="It reached its time limit of 2 hours and was ended.",
-        advice="Start it again with a longer time limit; what was saved in files is still there.",
+        reason="It reached its time limit of 2 hours and was stopped.",
+        advice="Start it again with a longer time limit. Files it saved are still there.",
     )
     ends = datetime(2026, 3, 1, 12, 14, tzinfo=UTC)
     events = [

@@ -87,7 +87,7 @@ def test_missing_module_names_environments_that_have_its_package() -> None:
     assert why is not None
     assert asked == ["scikit-learn"]
     assert "sklearn" in why.text
-    assert why.advice == "Choose an environment that has it: Python 3.11, PyTorch."
+    assert why.advice == "Choose an environment that includes it: Python 3.11, PyTorch."
 
 
 def test_missing_module_without_environment_says_so() -> None:
@@ -98,7 +98,7 @@ def test_missing_module_without_environment_says_so() -> None:
     assert "Choose an environment" in (why.advice or "")
 
 
-@pytest.mark.parametrize(("gpus", "words"), [(0, "Ask for a GPU"), (1, "built for GPUs")])
+@pytest.mark.parametrize(("gpus", "words"), [(0, "Request a GPU"), (1, "built for GPUs")])
 def test_absent_cuda_depends_on_whether_a_gpu_was_asked_for(gpus: int, words: str) -> None:
     facts = LogFacts(gpus=gpus, has_environment=True, offers=lambda _: [])
     why = explain_log("AssertionError: Torch not compiled with CUDA enabled", facts)
@@ -110,7 +110,7 @@ def test_absent_cuda_depends_on_whether_a_gpu_was_asked_for(gpus: int, words: st
     ("line", "advice"),
     [
         ("ModuleNotFoundError: No module named 'torch'", "Install it there, or submit"),
-        ("AssertionError: Torch not compiled with CUDA enabled", "Check that it asked Slurm"),
+        ("AssertionError: Torch not compiled with CUDA enabled", "Check that it requested a GPU"),
     ],
 )
 def test_outside_job_gets_no_advice_about_its_environment(line: str, advice: str) -> None:

@@ -30,14 +30,14 @@ def test_a_private_config_is_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o602, 0o666])
 def test_a_config_that_others_reach(tmp_path: Path, mode: int) -> None:
-    with pytest.raises(PlaceError, match="by others"):
+    with pytest.raises(PlaceError, match="by other users"):
         workdir.read_config(config_file(tmp_path, mode=mode))
 
 
 def test_a_config_of_somebody_elses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = config_file(tmp_path)
     monkeypatch.setattr(os, "geteuid", lambda: path.stat().st_uid + 1)
-    with pytest.raises(PlaceError, match="someone else"):
+    with pytest.raises(PlaceError, match="another user"):
         workdir.read_config(path)
 
 
@@ -76,7 +76,7 @@ def test_a_folder_is_private(tmp_path: Path) -> None:
         workdir.make_folder(path)
         assert list(path.iterdir()) == []
         path.chmod(0o755)
-        with pytest.raises(PlaceError, match="by others"):
+        with pytest.raises(PlaceError, match="by other users"):
             workdir.make_folder(path)
     finally:
         path.rmdir()

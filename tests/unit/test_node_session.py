@@ -75,7 +75,7 @@ def test_the_folder_stands_wherever_the_config_names_it() -> None:
 def test_a_home_that_can_not_be_reached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     environ = {"HOME": str(tmp_path / "none")}
     monkeypatch.setattr(os, "environ", environ)
-    with pytest.raises(PlaceError, match="home folder"):
+    with pytest.raises(PlaceError, match="home directory"):
         session.set_environment(tmp_path, {"logdir": "/x"})
 
 
@@ -84,11 +84,11 @@ def test_a_home_that_can_not_be_reached(tmp_path: Path, monkeypatch: pytest.Monk
     [
         (OSError(errno.ENOSPC, "No space left on device", "/tmp/x"), "no space left (/tmp/x)"),
         (OSError(errno.EDQUOT, "Disk quota exceeded"), "no space left"),
-        (ModuleNotFoundError("No module named 'jupyterlab'"), "tell your administrator"),
+        (ModuleNotFoundError("No module named 'jupyterlab'"), "contact your administrators"),
         (KeyError("secret"), "lacks 'secret'"),
         (OutOfReach("the portal could not be reached"), "The portal could not be reached."),
         (PlaceError("the node has no address"), "The node has no address."),
-        (session.ServerError("JupyterLab ended with status 1"), "log says why"),
+        (session.ServerError("JupyterLab exited with status 1"), "the session's log"),
     ],
 )
 def test_words_for_what_went_wrong(error: Exception, words: str) -> None:

@@ -39,15 +39,18 @@ def test_waiting(code: str) -> None:
 @pytest.mark.parametrize(
     ("code", "words"),
     [
-        ("ReqNodeNotAvail, UnavailableNodes:node03", "down, reserved or being serviced"),
+        ("ReqNodeNotAvail, UnavailableNodes:node03", "down, reserved or under maintenance"),
         ("launch failed requeued held", "put on hold"),
-        ("Nodes required for job are DOWN, DRAINED or reserved for jobs in higher …", "kept for"),
-        ("QOSMaxGRESPerUser", "you would have more GPUs than you may"),
-        ("QOSGrpCpuLimit", "the users of this QOS together would have more CPUs than they may"),
-        ("MaxMemoryPerAccount", "your group would have more memory than it may"),
-        ("QOSMaxWallDurationPerJobLimit", "asks for more time than one job may have"),
-        ("QOSMinGRES", "asks for less GPUs than one job has to"),
-        ("AssocGrpCPUMinutesLimit", "more computing time"),
+        (
+            "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher …",
+            "reserved for",
+        ),
+        ("QOSMaxGRESPerUser", "exceed your limit on GPUs"),
+        ("QOSGrpCpuLimit", "the total limit of this QOS on CPUs"),
+        ("MaxMemoryPerAccount", "your group's limit on memory"),
+        ("QOSMaxWallDurationPerJobLimit", "requests more time than one job may have"),
+        ("QOSMinGRES", "requests less GPUs than one job must"),
+        ("AssocGrpCPUMinutesLimit", "limit on computing time"),
     ],
 )
 def test_what_it_says(code: str, words: str) -> None:
@@ -60,7 +63,7 @@ def test_a_group_whose_gpus_are_known() -> None:
     why = explain_reason("AssocGrpGRES", GpuLimit(8, 8, own=False))
     assert why is not None
     assert why.text == "Your group already uses all 8 of its GPUs."
-    assert why.advice == "This starts when one is freed; or ask for fewer."
+    assert why.advice == "This starts when one is free. To start sooner, request fewer."
     some = explain_reason("AssocGrpGRES", GpuLimit(8, 6, own=False))
     assert some is not None
     assert "Your group may use 8 GPUs at once, and 6" in some.text
@@ -133,7 +136,7 @@ def test_an_unknown_refusal_says_what_slurm_said() -> None:
     )
     assert (why.code, why.text) == (
         "invalid-node",
-        "There is no node of the name that it asks for.",
+        "The requested node does not exist.",
     )
     assert explain_rejection("").text == "Slurm refused it: it gave no reason."
 
@@ -149,7 +152,7 @@ def test_an_unknown_refusal_says_what_slurm_said() -> None:
         (replace(ENDED, exit_code=0, signal=11), "crashed"),
         (replace(ENDED, exit_code=0, signal=53), "its log"),
         (replace(ENDED, exit_code=127, signal=0), "not found"),
-        (replace(ENDED, reason="NonZeroExitCode"), "ended with an error"),
+        (replace(ENDED, reason="NonZeroExitCode"), "failed with an error"),
         (replace(ENDED, reason="JobLaunchFailure"), "could not start it"),
         (replace(ENDED, outcome=Outcome.OUT_OF_MEMORY), "more memory"),
         (replace(ENDED, outcome=Outcome.NODE_FAILED, nodes=("node01",)), "node01 failed"),

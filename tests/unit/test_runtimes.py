@@ -304,7 +304,7 @@ def test_a_module_that_can_t_be_loaded_is_named_with_its_node(
 def test_an_init_file_that_is_none_is_told(tmp_path: Path) -> None:
     (tmp_path / "empty.sh").touch()
     for name in ("empty.sh", "none.sh"):
-        with pytest.raises(modules.ModuleProblem, match="no command `module`"):
+        with pytest.raises(modules.ModuleProblem, match="command `module` is not available"):
             modules.load(str(tmp_path / name), ["x"], {"PATH": "/usr/bin:/bin"})
 
 

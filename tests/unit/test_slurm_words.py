@@ -30,11 +30,14 @@ slurm_load_jobs error: Protocol authentication error"""
 @pytest.mark.parametrize(
     ("stderr", "words"),
     [
-        (CLOCK, "hangs up on the portal's host: their clocks or munge keys may differ"),
+        (
+            CLOCK,
+            "their clocks, munge keys or versions may differ",
+        ),
         (CLOCK_AT_SLURMDBD, "or their clocks or munge keys differ"),
-        (NO_MUNGE, "munge doesn't run on the portal's host"),
-        ("slurm_load_jobs error: Protocol authentication error", "their clocks or munge keys"),
-        ("error: Munge decode failed: Rewound credential", "their clocks or munge keys"),
+        (NO_MUNGE, "munge is not running on the portal's host"),
+        ("slurm_load_jobs error: Protocol authentication error", "their clocks, munge keys"),
+        ("error: Munge decode failed: Rewound credential", "their clocks, munge keys"),
         ("slurm_load_jobs error: Unable to contact slurm controller", "can't be reached"),
     ],
 )

@@ -98,11 +98,11 @@ def test_no_namespace_is_said_and_survived(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def refused() -> None:
-        raise PermissionError(1, "user namespaces are refused on this node")
+        raise PermissionError(1, "user namespaces are not allowed on this node")
 
     monkeypatch.setattr(namespace, "enter_private_network", refused)
     assert not tensorboard._enter_private_network()
-    assert "user namespaces are refused" in caplog.text
+    assert "user namespaces are not allowed" in caplog.text
 
 
 def test_one_listening_line_or_a_reason() -> None:
@@ -118,6 +118,6 @@ def test_one_listening_line_or_a_reason() -> None:
         os.close(reading)
     with pytest.raises(tensorboard.TensorboardError, match="no room"):
         tensorboard._require_listening("no room")
-    with pytest.raises(tensorboard.TensorboardError, match="its log says why"):
+    with pytest.raises(tensorboard.TensorboardError, match="see its log"):
         tensorboard._require_listening("")
     tensorboard._require_listening("listening")

@@ -14,9 +14,9 @@ from spawner.node.jupyter.idle import Rest
 from spawner.node.portal_client import PortalClient, PortalResponse
 from spawner.node.usage.meter import Meter
 
-NO_PORTAL = "The portal can't be reached at the moment. Your session goes on without it."
+NO_PORTAL = "The portal can't be reached. Your session continues without it."
 ENDING = "This session is ending."
-UNKNOWN = "The portal doesn't know this session any more."
+UNKNOWN = "The portal no longer knows this session."
 PASSED_ON = frozenset({409, 422, 503})
 """Errors of the portal whose details are meant for users."""
 

@@ -41,7 +41,7 @@ def import_singleuser() -> ModuleType:
         with placeholders(PLACEHOLDERS):
             return importlib.import_module(SINGLEUSER)
     except (ImportError, AttributeError, TypeError) as error:
-        log.warning("the quick import of %s failed (%r); taking the plain one", SINGLEUSER, error)
+        log.warning("fast import of %s failed (%r); using the regular import", SINGLEUSER, error)
     for name in [name for name in sys.modules if name.split(".")[0] == "jupyterhub"]:
         del sys.modules[name]
     return importlib.import_module(SINGLEUSER)

@@ -148,7 +148,7 @@ class NodeSingleUser(JupyterHubSingleUser):  # type: ignore[misc]
         try:
             await super().check_hub_version()
         except SystemExit:
-            self.log.warning("The hub did not answer; carrying on without having seen its version")
+            self.log.warning("The hub did not respond; continuing without its version")
 
     async def stop_extension(self) -> None:
         self._version_task.cancel()

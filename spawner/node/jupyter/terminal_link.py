@@ -31,7 +31,11 @@ class TerminalLink(JupyterHandler):  # type: ignore[misc]
         """Redirect to the terminal; 404 without the environment, 507 if the home is full."""
         if name != ON_THE_NODE and not self._is_offered(name):
             self._refuse(
-                404, "This session has no such environment. A new session has all there are now."
+                404,
+                (
+                    "This session has no such environment. Start a new session to get all "
+                    "current environments."
+                ),
             )
             return
         workspace = f"terminal-{name}"

@@ -34,7 +34,7 @@ def enter_private_network() -> None:
     """
     uid, gid = os.geteuid(), os.getegid()
     if _libc.unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0:
-        raise OSError(ctypes.get_errno(), "user namespaces are refused on this node")
+        raise OSError(ctypes.get_errno(), "user namespaces are not allowed on this node")
     # Files keep their owner; access through supplementary groups is kept too.
     Path("/proc/self/setgroups").write_text("deny", encoding="ascii")
     Path("/proc/self/uid_map").write_text(f"{uid} {uid} 1", encoding="ascii")

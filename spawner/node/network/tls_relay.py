@@ -57,7 +57,7 @@ async def _relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, inn
         try:
             inner_reader, inner_writer = await asyncio.open_unix_connection(inner)
         except OSError as error:
-            log.warning("a connection can't be passed on: %s", error)
+            log.warning("a connection can't be forwarded: %s", error)
             return
         stack.push_async_callback(_close, inner_writer)
         directions = [

@@ -119,7 +119,7 @@ def _oom_kills(counts: Path) -> int:
     try:
         lines = counts.read_text().splitlines()
     except OSError as error:
-        log.debug("kills for lack of memory can't be read: %s", error)
+        log.debug("out-of-memory kills can't be read: %s", error)
         return 0
     return sum(int(line.split()[1]) for line in lines if line.startswith("oom_kill "))
 
@@ -180,7 +180,7 @@ async def gpus_of_job(program: str, chosen: str) -> list[Gpu] | None:
             text, _ = await process.communicate()
         return parse_gpus(text.decode()) if process.returncode == 0 else None
     except (TimeoutError, ValueError) as error:
-        log.warning("nvidia-smi does not tell about the GPUs: %r", error)
+        log.warning("nvidia-smi reports no GPU data: %r", error)
         return None
     finally:
         await subprocesses.end(process)

@@ -68,10 +68,10 @@ class Recorder:
         try:
             answer = await self.desk.ask("POST", "use", report)
         except HomeError as error:
-            log.debug("the portal was not told what the session uses: %s", error)
+            log.debug("could not report the session's usage: %s", error)
             return REPORT_EVERY_S
         if answer.status in NOT_ANY_MORE:
-            log.info("the portal wants to hear no more of what the session uses")
+            log.info("the portal no longer accepts usage reports for this session")
             return None
         again_s = answer.body.get("again_s")
         if not isinstance(again_s, int | float) or isinstance(again_s, bool):
@@ -88,7 +88,7 @@ def recording(recorder: Recorder) -> asyncio.Task[None]:
 
 def _log_error(task: asyncio.Task[None]) -> None:
     if not task.cancelled() and (error := task.exception()) is not None:
-        log.error("what the session uses is measured no more", exc_info=error)
+        log.error("usage measurement stopped", exc_info=error)
 
 
 def nearly_full(use: Use) -> bool:
