@@ -136,7 +136,7 @@ async def confirm_number(
     parts: PartsDep,
     by: ByDep,
 ) -> Person:
-    """Confirm that a user whose number in the directory has changed is the same person."""
+    """Confirm that a user whose UID in the directory has changed is the same user."""
     await offboarding.confirm_number(accounts, parts.changes, username, body.uid, by)
     return await show(accounts, username)
 

@@ -23,7 +23,7 @@ SECURITY_SCHEMES: dict[str, Any] = {
     "token": {
         "type": "http",
         "scheme": "bearer",
-        "description": "An access token, made on the page Account. Each operation names the scope "
+        "description": "An access token, created on the Account page. Each operation names the scope "
         "that it needs: read, sessions, jobs, files or admin.",
     },
     "metrics": {
@@ -91,6 +91,6 @@ def _describe_problems(operation: dict[str, Any]) -> None:
         if status.startswith("4") and "application/json" in content:
             content[MEDIA_TYPE] = content.pop("application/json")
     responses["default"] = {
-        "description": "What went wrong",
+        "description": "Error",
         "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
     }

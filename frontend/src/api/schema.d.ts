@@ -873,7 +873,7 @@ export interface paths {
         get?: never;
         /**
          * Confirm Number
-         * @description Confirm that a user whose number in the directory has changed is the same person.
+         * @description Confirm that a user whose UID in the directory has changed is the same user.
          */
         put: operations["confirm_number"];
         post?: never;
@@ -7450,7 +7450,7 @@ export interface operations {
                     "application/json": components["schemas"]["AnnouncementPage"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7483,7 +7483,7 @@ export interface operations {
                     "application/json": components["schemas"]["ManagedAnnouncement"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7512,7 +7512,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7547,7 +7547,7 @@ export interface operations {
                     "application/json": components["schemas"]["ManagedAnnouncement"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7585,7 +7585,7 @@ export interface operations {
                     "application/json": components["schemas"]["EventPage"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7614,7 +7614,7 @@ export interface operations {
                     "application/json": components["schemas"]["Actions"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7650,7 +7650,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7679,7 +7679,7 @@ export interface operations {
                     "application/json": components["schemas"]["CatalogOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7708,7 +7708,7 @@ export interface operations {
                     "application/json": components["schemas"]["Images"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7741,7 +7741,7 @@ export interface operations {
                     "application/json": components["schemas"]["ImportOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7772,7 +7772,7 @@ export interface operations {
                     "application/json": components["schemas"]["ImportPage"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7803,7 +7803,7 @@ export interface operations {
                     "application/json": components["schemas"]["ImportOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7834,7 +7834,7 @@ export interface operations {
                     "application/json": components["schemas"]["ImportOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7863,7 +7863,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7894,7 +7894,7 @@ export interface operations {
                     "application/json": components["schemas"]["DriftOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7925,7 +7925,7 @@ export interface operations {
                     "application/json": components["schemas"]["DriftOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7956,7 +7956,7 @@ export interface operations {
                     "application/json": components["schemas"]["DriftOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7989,7 +7989,7 @@ export interface operations {
                     "application/json": components["schemas"]["Groups"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8022,7 +8022,7 @@ export interface operations {
                     "application/json": components["schemas"]["Group"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8053,7 +8053,7 @@ export interface operations {
                     "application/json": components["schemas"]["Group"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8082,7 +8082,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8112,7 +8112,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8142,7 +8142,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8174,7 +8174,7 @@ export interface operations {
                     "application/json": components["schemas"]["Group"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8206,7 +8206,7 @@ export interface operations {
                     "application/json": components["schemas"]["Group"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8235,7 +8235,7 @@ export interface operations {
                     "application/json": components["schemas"]["Limits"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8264,7 +8264,7 @@ export interface operations {
                     "application/json": components["schemas"]["LimitChoices"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8293,7 +8293,7 @@ export interface operations {
                     "application/json": components["schemas"]["LimitOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8326,7 +8326,7 @@ export interface operations {
                     "application/json": components["schemas"]["LimitSet"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8355,7 +8355,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8387,7 +8387,7 @@ export interface operations {
                     "application/json": components["schemas"]["LimitOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8423,7 +8423,7 @@ export interface operations {
                     "application/json": components["schemas"]["LimitSet"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8455,7 +8455,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8484,7 +8484,7 @@ export interface operations {
                     "application/json": components["schemas"]["NewUserDefaults"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8516,7 +8516,7 @@ export interface operations {
                     "application/json": components["schemas"]["SessionPage"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8547,7 +8547,7 @@ export interface operations {
                     "application/json": components["schemas"]["SessionOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8576,7 +8576,7 @@ export interface operations {
                     "application/json": components["schemas"]["StatusOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8613,7 +8613,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8647,7 +8647,7 @@ export interface operations {
                     "application/json": components["schemas"]["People"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8680,7 +8680,7 @@ export interface operations {
                     "application/json": components["schemas"]["Created"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8713,7 +8713,7 @@ export interface operations {
                     "application/json": components["schemas"]["PeopleImportOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8744,7 +8744,7 @@ export interface operations {
                     "application/json": components["schemas"]["PeopleImportOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8775,7 +8775,7 @@ export interface operations {
                     "application/json": components["schemas"]["FirstPasswords"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8806,7 +8806,7 @@ export interface operations {
                     "application/json": components["schemas"]["Person"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8841,7 +8841,7 @@ export interface operations {
                     "application/json": components["schemas"]["Person"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8885,7 +8885,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ChangedProblem"] | components["schemas"]["Problem"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8917,7 +8917,7 @@ export interface operations {
                     "application/json": components["schemas"]["Person"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8952,7 +8952,7 @@ export interface operations {
                     "application/json": components["schemas"]["Person"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8983,7 +8983,7 @@ export interface operations {
                     "application/json": components["schemas"]["Person"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9015,7 +9015,7 @@ export interface operations {
                     "application/json": components["schemas"]["Person"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9047,7 +9047,7 @@ export interface operations {
                     "application/json": components["schemas"]["Person"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9082,7 +9082,7 @@ export interface operations {
                     "application/json": components["schemas"]["Person"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9113,7 +9113,7 @@ export interface operations {
                     "application/json": components["schemas"]["PersonLimitsOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9144,7 +9144,7 @@ export interface operations {
                     "application/json": components["schemas"]["Person"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9179,7 +9179,7 @@ export interface operations {
                     "application/json": components["schemas"]["Person"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9210,7 +9210,7 @@ export interface operations {
                     "application/json": components["schemas"]["PasswordOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9245,7 +9245,7 @@ export interface operations {
                     "application/json": components["schemas"]["Person"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9276,7 +9276,7 @@ export interface operations {
                     "application/json": components["schemas"]["Person"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9305,7 +9305,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9336,7 +9336,7 @@ export interface operations {
                     "application/json": components["schemas"]["Person"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9365,7 +9365,7 @@ export interface operations {
                     "application/json": components["schemas"]["Announcements"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9394,7 +9394,7 @@ export interface operations {
                     "application/json": components["schemas"]["Announcements"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9426,7 +9426,7 @@ export interface operations {
                     "application/json": components["schemas"]["BenchmarkRuns"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9455,7 +9455,7 @@ export interface operations {
                     "application/json": components["schemas"]["ClusterFigures"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9484,7 +9484,7 @@ export interface operations {
                     "application/json": components["schemas"]["GpuTypes"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9513,7 +9513,7 @@ export interface operations {
                     "application/json": components["schemas"]["ClusterOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9542,7 +9542,7 @@ export interface operations {
                     "application/json": components["schemas"]["ClusterNodes"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9571,7 +9571,7 @@ export interface operations {
                     "application/json": components["schemas"]["ClusterQueue"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9600,7 +9600,7 @@ export interface operations {
                     "application/json": components["schemas"]["Reservations"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9629,7 +9629,7 @@ export interface operations {
                     "application/json": components["schemas"]["Environments"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9660,7 +9660,7 @@ export interface operations {
                     "application/json": components["schemas"]["PackagesOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9695,7 +9695,7 @@ export interface operations {
                     "application/json": components["schemas"]["PackagesOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9726,7 +9726,7 @@ export interface operations {
                     "application/json": components["schemas"]["PackagesOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9761,7 +9761,7 @@ export interface operations {
                     "application/json": components["schemas"]["PackagesOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9794,7 +9794,7 @@ export interface operations {
                     "application/json": components["schemas"]["EstimateOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9821,7 +9821,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9861,7 +9861,7 @@ export interface operations {
                     "application/json": components["schemas"]["FolderPage"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9896,7 +9896,7 @@ export interface operations {
                     "application/octet-stream": string;
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9929,7 +9929,7 @@ export interface operations {
                     "application/json": components["schemas"]["DeletedAllOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9962,7 +9962,7 @@ export interface operations {
                     "application/octet-stream": string;
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9994,7 +9994,7 @@ export interface operations {
                     "application/json": components["schemas"]["EntryOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10027,7 +10027,7 @@ export interface operations {
                     "application/json": components["schemas"]["EntryOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10060,7 +10060,7 @@ export interface operations {
                     "application/octet-stream": string;
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10093,7 +10093,7 @@ export interface operations {
                     "application/json": components["schemas"]["EntryOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10125,7 +10125,7 @@ export interface operations {
                     "application/json": components["schemas"]["PreviewOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10154,7 +10154,7 @@ export interface operations {
                     "application/json": components["schemas"]["RootsOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10183,7 +10183,7 @@ export interface operations {
                     "application/json": components["schemas"]["SpaceOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10215,7 +10215,7 @@ export interface operations {
                     "application/json": components["schemas"]["TextOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10248,7 +10248,7 @@ export interface operations {
                     "application/json": components["schemas"]["EntryOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10279,7 +10279,7 @@ export interface operations {
                     "application/json": components["schemas"]["TrashOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10312,7 +10312,7 @@ export interface operations {
                     "application/json": components["schemas"]["EmptiedOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10345,7 +10345,7 @@ export interface operations {
                     "application/json": components["schemas"]["RestoredAllOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10374,7 +10374,7 @@ export interface operations {
                     "application/json": components["schemas"]["UploadsOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10407,7 +10407,7 @@ export interface operations {
                     "application/json": components["schemas"]["UploadOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10438,7 +10438,7 @@ export interface operations {
                     "application/json": components["schemas"]["UploadOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10475,7 +10475,7 @@ export interface operations {
                     "application/json": components["schemas"]["OffsetOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10504,7 +10504,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10539,7 +10539,7 @@ export interface operations {
                     "application/json": components["schemas"]["FinishedOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10570,7 +10570,7 @@ export interface operations {
                     "application/json": components["schemas"]["PlaceOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10601,7 +10601,7 @@ export interface operations {
                     "application/json": components["schemas"]["Group"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10632,7 +10632,7 @@ export interface operations {
                     "application/json": components["schemas"]["GroupLimitsOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10668,7 +10668,7 @@ export interface operations {
                     "application/json": components["schemas"]["LimitSet"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10705,7 +10705,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10744,7 +10744,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobPage"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10779,7 +10779,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobDetail"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10812,7 +10812,7 @@ export interface operations {
                     "application/json": components["schemas"]["ManyDone"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10843,7 +10843,7 @@ export interface operations {
                     "application/json": components["schemas"]["Comparison"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10880,7 +10880,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobCount"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10913,7 +10913,7 @@ export interface operations {
                     "application/json": components["schemas"]["ManyDone"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10944,7 +10944,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobDetail"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10973,7 +10973,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11004,7 +11004,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobDetail"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11040,7 +11040,7 @@ export interface operations {
                     "application/json": components["schemas"]["LogPiece"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11075,7 +11075,7 @@ export interface operations {
                     "application/octet-stream": string;
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11108,7 +11108,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11139,7 +11139,7 @@ export interface operations {
                     "application/json": components["schemas"]["SharesOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11171,7 +11171,7 @@ export interface operations {
                     "application/json": components["schemas"]["SharesOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11203,7 +11203,7 @@ export interface operations {
                     "application/json": components["schemas"]["SharesOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11235,7 +11235,7 @@ export interface operations {
                     "application/json": components["schemas"]["SharesOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11267,7 +11267,7 @@ export interface operations {
                     "application/json": components["schemas"]["SharesOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11298,7 +11298,7 @@ export interface operations {
                     "application/json": components["schemas"]["SizingOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11329,7 +11329,7 @@ export interface operations {
                     "application/json": components["schemas"]["TensorboardOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11364,7 +11364,7 @@ export interface operations {
                     "application/json": components["schemas"]["TensorboardOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11393,7 +11393,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11426,7 +11426,7 @@ export interface operations {
                     "application/json": components["schemas"]["LoginOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11459,7 +11459,7 @@ export interface operations {
                     "application/json": components["schemas"]["LoginOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11492,7 +11492,7 @@ export interface operations {
                     "application/json": components["schemas"]["LoginOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11519,7 +11519,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11548,7 +11548,7 @@ export interface operations {
                     "application/json": components["schemas"]["Me"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11577,7 +11577,7 @@ export interface operations {
                     "application/json": components["schemas"]["MyGroups"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11606,7 +11606,7 @@ export interface operations {
                     "application/json": components["schemas"]["MyLimitsOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11635,7 +11635,7 @@ export interface operations {
                     "application/json": components["schemas"]["Logins"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11662,7 +11662,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11691,7 +11691,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11720,7 +11720,7 @@ export interface operations {
                     "application/json": components["schemas"]["MailOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11747,7 +11747,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11778,7 +11778,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11807,7 +11807,7 @@ export interface operations {
                     "application/json": components["schemas"]["PreferencesOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11840,7 +11840,7 @@ export interface operations {
                     "application/json": components["schemas"]["PreferencesOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11874,7 +11874,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11905,7 +11905,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11938,7 +11938,7 @@ export interface operations {
                     "application/json": components["schemas"]["CompletionOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11970,7 +11970,7 @@ export interface operations {
                     "application/json": components["schemas"]["SizingOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11999,7 +11999,7 @@ export interface operations {
                     "application/json": components["schemas"]["SecondFactorOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12032,7 +12032,7 @@ export interface operations {
                     "application/json": components["schemas"]["RecoveryCodes"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12061,7 +12061,7 @@ export interface operations {
                     "application/json": components["schemas"]["EnrolmentOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12094,7 +12094,7 @@ export interface operations {
                     "application/json": components["schemas"]["RecoveryCodes"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12125,7 +12125,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12157,7 +12157,7 @@ export interface operations {
                     "application/json": components["schemas"]["SessionPage"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12192,7 +12192,7 @@ export interface operations {
                     "application/json": components["schemas"]["SessionOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12223,7 +12223,7 @@ export interface operations {
                     "application/json": components["schemas"]["SessionOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12264,7 +12264,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12299,7 +12299,7 @@ export interface operations {
                     "application/json": components["schemas"]["SessionOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12334,7 +12334,7 @@ export interface operations {
                     "application/json": components["schemas"]["LogPiece"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12368,7 +12368,7 @@ export interface operations {
                     "application/octet-stream": string;
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12400,7 +12400,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12431,7 +12431,7 @@ export interface operations {
                     "application/json": components["schemas"]["NotebooksOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12462,7 +12462,7 @@ export interface operations {
                     "application/json": components["schemas"]["SharesOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12494,7 +12494,7 @@ export interface operations {
                     "application/json": components["schemas"]["SharesOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12526,7 +12526,7 @@ export interface operations {
                     "application/json": components["schemas"]["SharesOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12558,7 +12558,7 @@ export interface operations {
                     "application/json": components["schemas"]["SharesOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12590,7 +12590,7 @@ export interface operations {
                     "application/json": components["schemas"]["SharesOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12621,7 +12621,7 @@ export interface operations {
                     "application/json": components["schemas"]["TensorboardOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12656,7 +12656,7 @@ export interface operations {
                     "application/json": components["schemas"]["TensorboardOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12685,7 +12685,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12716,7 +12716,7 @@ export interface operations {
                     "application/json": components["schemas"]["SessionUseOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12745,7 +12745,7 @@ export interface operations {
                     "application/json": components["schemas"]["Setups"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12778,7 +12778,7 @@ export interface operations {
                     "application/json": components["schemas"]["SetupOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12807,7 +12807,7 @@ export interface operations {
                     "application/json": components["schemas"]["UsedSetups"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12836,7 +12836,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12871,7 +12871,7 @@ export interface operations {
                     "application/json": components["schemas"]["SetupOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12904,7 +12904,7 @@ export interface operations {
                     "application/json": components["schemas"]["SessionOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12933,7 +12933,7 @@ export interface operations {
                     "application/json": components["schemas"]["Templates"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12964,7 +12964,7 @@ export interface operations {
                     "application/json": components["schemas"]["TemplateDetail"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12999,7 +12999,7 @@ export interface operations {
                     "application/json": components["schemas"]["RenderOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -13032,7 +13032,7 @@ export interface operations {
                     "application/json": components["schemas"]["SizingOut"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -13063,7 +13063,7 @@ export interface operations {
                     "application/x-ipynb+json": unknown;
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -13095,7 +13095,7 @@ export interface operations {
                     "application/json": components["schemas"]["TensorboardPage"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -13126,7 +13126,7 @@ export interface operations {
                     "application/json": components["schemas"]["OpenTensorboard"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -13155,7 +13155,7 @@ export interface operations {
                     "application/json": components["schemas"]["Tokens"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -13188,7 +13188,7 @@ export interface operations {
                     "application/json": components["schemas"]["NewToken"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -13217,7 +13217,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -13246,7 +13246,7 @@ export interface operations {
                     "application/json": components["schemas"]["Health"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -13273,7 +13273,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -13311,7 +13311,7 @@ export interface operations {
                     "application/json": components["schemas"]["Readiness"];
                 };
             };
-            /** @description What went wrong */
+            /** @description Error */
             default: {
                 headers: {
                     [name: string]: unknown;
