@@ -73,7 +73,7 @@ class NodeCa:
         now = datetime.now(UTC)
         end = min(until, self.expires_at)
         if end <= now:
-            raise NodeCaError("the portal's authority for nodes has expired: renew it")
+            raise NodeCaError("the portal's certificate authority for nodes has expired: renew it")
         usage = x509.KeyUsage(
             digital_signature=True, content_commitment=False, key_encipherment=False,
             data_encipherment=False, key_agreement=False, key_cert_sign=False, crl_sign=False,
@@ -104,11 +104,11 @@ def _parse_public_key(request: str) -> ec.EllipticCurvePublicKey:
         is_theirs = found.is_signature_valid
         key = found.public_key()
     except (ValueError, UnsupportedAlgorithm) as error:
-        raise NodeCaError("this is no request for a certificate") from error
+        raise NodeCaError("this isn't a certificate request") from error
     if not is_theirs or not isinstance(key, ec.EllipticCurvePublicKey):
-        raise NodeCaError("a request for a certificate must be signed with its own EC key")
+        raise NodeCaError("a certificate request must be signed with its own EC key")
     if not isinstance(key.curve, ec.SECP256R1):
-        raise NodeCaError("the key of a certificate must be one of P-256")
+        raise NodeCaError("a certificate key must use P-256")
     return key
 
 
@@ -158,9 +158,9 @@ def _read_pair(file: Path) -> tuple[ec.EllipticCurvePrivateKey, x509.Certificate
         key = serialization.load_pem_private_key(pair, password=None)
         certificate = x509.load_pem_x509_certificate(pair)
     except ValueError as error:
-        raise NodeCaError(f"the authority for nodes can't be read: {error}") from error
+        raise NodeCaError(f"the certificate authority for nodes can't be read: {error}") from error
     if not isinstance(key, ec.EllipticCurvePrivateKey):
-        raise NodeCaError(f"{file} holds no key of the portal's")
+        raise NodeCaError(f"{file} has no key of the portal")
     return key, certificate
 
 

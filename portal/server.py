@@ -22,7 +22,7 @@ GRACE_S = 10
 KEEP_ALIVE_S = 75
 TURNS = 20  # of the event loop, until an accepted connection has its protocol
 PAUSE_S = 0.01
-UNREADABLE = "The request can't be read: it is no HTTP, or of a method that doesn't exist."
+UNREADABLE = "The request can't be read: it isn't valid HTTP, or its method doesn't exist."
 
 
 class HttpProtocol(HttpToolsProtocol):

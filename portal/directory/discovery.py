@@ -112,7 +112,7 @@ def _discover(address: Address, base: str | None) -> DirectoryFound:
 def _inspect(link: OpenConnection, base: str | None) -> DirectoryFound:
     entries = link.search("", "(objectClass=*)", BASE, list(ROOT), size_limit=1)
     if not entries:
-        raise ServerTrouble("it doesn't show its root entry")
+        raise ServerTrouble("its root entry can't be read")
     root = entries[0]
     kind, suffix = kind_of(root), base or suffix_of(root)
     if suffix is None:

@@ -23,8 +23,8 @@ SECURITY_SCHEMES: dict[str, Any] = {
     "token": {
         "type": "http",
         "scheme": "bearer",
-        "description": "An access token, created on the Account page. Each operation names the scope "
-        "that it needs: read, sessions, jobs, files or admin.",
+        "description": "An access token, created on the Account page. Each operation names the "
+        "scope that it needs: read, sessions, jobs, files or admin.",
     },
     "metrics": {
         "type": "http",

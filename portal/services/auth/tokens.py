@@ -215,7 +215,7 @@ async def revoke(database: Database, user: User, token_id: str, caller: Caller) 
 def _validate_request(settings: Settings, user: User, wanted: TokenRequest) -> None:
     found = []
     if not wanted.name or not wanted.name.isprintable():
-        found.append(errors.FieldError("name", "Give the token a name, in one line."))
+        found.append(errors.FieldError("name", "Enter a token name of one line."))
     if wanted.days > settings.access_token_max_days:
         longest = settings.access_token_max_days
         message = f"A token may be valid for at most {longest} days."

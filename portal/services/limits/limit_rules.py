@@ -256,7 +256,7 @@ def _check_amounts(wanted: Resources, allowance: Allowance, held: int | None) ->
         text = f"You may use {count(most.value, name)} at once{source_label(most)}; this asks for"
         text += f" {number:g}."
         if name == "gpus" and held:
-            text += f" Your sessions and jobs hold {held} now."
+            text += f" Your sessions and jobs use {held} now."
         found.append(_error(name, f"{text} Ask for {_fewer(name)}, {_ASK}"))
     return found
 

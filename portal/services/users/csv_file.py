@@ -211,7 +211,7 @@ def check(
         if line.user is not None and person is not None and not exists(line, known):
             found += [ImportProblem(error.field, error.message) for error in problems(person)]
             if person.uid is not None and person.uid in first_uid:
-                message = f"Line {first_uid[person.uid]} has the same number."
+                message = f"Line {first_uid[person.uid]} has the same UID."
                 found.append(ImportProblem("uid", message))
             elif person.uid is not None:
                 first_uid[person.uid] = line.number
