@@ -93,7 +93,7 @@ def test_more_gpus_than_the_limit_are_refused_with_whose_it_is_and_what_is_held(
     text = messages(Resources(gpus=3), own(gpus=2), held=2)["gpus"]
     assert text == (
         "You may use 2 GPUs at once (a limit of your own); this asks for 3. Your sessions and jobs"
-        " hold 2 now. Ask for fewer, or ask your administrators."
+        " use 2 now. Ask for fewer, or ask your administrators."
     )
     everybody = Allowance(effective(None, {}, Figures(gpus=1)))
     assert "1 GPU at once (the default limit)" in messages(Resources(gpus=2), everybody)["gpus"]
