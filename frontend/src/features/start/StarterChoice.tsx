@@ -19,7 +19,7 @@ export function StarterChoice({ environment, chosen, onChoose, problem }: Props)
   if (starters.length === 1)
     return (
       <Checkbox
-        label={t`Open the starter notebook ${only}`}
+        label={t`Open ${only}, a starter notebook`}
         description={COPIED}
         checked={chosen !== null}
         onChange={(event) => onChoose(event.currentTarget.checked ? only : null)}

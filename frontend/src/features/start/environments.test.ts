@@ -101,7 +101,7 @@ describe('an environment that is asked for', () => {
     );
     expect(missingText(all, { by: 'link', name: 'gone' })).toMatch(/^The link .*“gone”/);
     expect(missingText(all, { by: 'setup', name: 'old' })).toMatch(
-      /^The setup asks for Old, which/,
+      /^The setup uses the environment Old, which/,
     );
   });
 });
