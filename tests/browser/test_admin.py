@@ -52,14 +52,14 @@ def test_a_first_and_a_last_day(portal: Live, admin: Page, newcomer: Page) -> No
 def join(portal: Live, admin: Page, username: str) -> str:
     """carol creates eve, and is shown her one-time password."""
     admin.goto(f"{portal.base_url}/admin/people")
-    admin.get_by_role("link", name="New person").click()
-    form = admin.get_by_role("form", name="New person")
+    admin.get_by_role("link", name="New user").click()
+    form = admin.get_by_role("form", name="New user")
     form.get_by_label("Given name").fill("Eve")
     form.get_by_label("Surname").fill("Example")
     form.get_by_label("User name").fill(username)
     expect(form.get_by_label("Login group")).to_have_value("portal-users")
     expect(form.get_by_label("Slurm account")).to_have_value("research")
-    form.get_by_role("button", name="Create person").click()
+    form.get_by_role("button", name="Create user").click()
     password = admin.get_by_test_id("one-time-password").inner_text()
     admin.get_by_role("link", name=f"Go to {username}").click()
     expect(admin.get_by_role("heading", name="Eve Example")).to_be_visible()
@@ -93,7 +93,7 @@ def make_viewer(admin: Page, newcomer: Page) -> None:
     expect(admin.locator("section", has_text="Role given in the portal")).to_contain_text("Viewer.")
     newcomer.goto(re.sub(r"(//[^/]+)/.*", r"\1/admin/people", newcomer.url))
     expect(newcomer.get_by_role("link", name=re.compile("^Alice")).first).to_be_visible()
-    expect(newcomer.get_by_role("link", name="New person")).to_have_count(0)
+    expect(newcomer.get_by_role("link", name="New user")).to_have_count(0)
 
 
 def limit_to_one_gpu(portal: Live, admin: Page, newcomer: Page) -> None:

@@ -146,12 +146,12 @@ def use_keys(page: Page) -> None:
 def go_on_after_the_login_has_ended(portal: Live, page: Page) -> None:
     """The input is still there afterwards, and is saved once."""
     page.goto(f"{portal.base_url}/admin/new/person")
-    form = page.get_by_role("form", name="New person")
+    form = page.get_by_role("form", name="New user")
     form.get_by_label("Given name").fill("<b>Zoë</b>")
     form.get_by_label("Surname").fill("Typed before")
     form.get_by_label("User name").fill("alice")
     page.context.clear_cookies()
-    form.get_by_role("button", name="Create person").click()
+    form.get_by_role("button", name="Create user").click()
     dialog = page.get_by_role("dialog", name="Please log in again")
     password = dialog.get_by_label("Password", exact=True)
     expect(password).to_be_focused()

@@ -24,14 +24,14 @@ def carol(logged_in: Callable[[str], Page]) -> Page:
 def create(portal: Live, page: Page, username: str) -> None:
     """Create a user without a login group and without a Slurm account."""
     page.goto(f"{portal.base_url}/admin/new/person")
-    form = page.get_by_role("form", name="New person")
+    form = page.get_by_role("form", name="New user")
     form.get_by_label("Surname").fill("Example")
     form.get_by_label("User name").fill(username)
     expect(form.get_by_label("Home directory")).to_have_value(re.compile(f"/{username}$"))
     form.get_by_label("Login group").select_option(NONE)
     form.get_by_label("Slurm account").select_option(NONE)
     assert findings(page) == []
-    form.get_by_role("button", name="Create person").click()
+    form.get_by_role("button", name="Create user").click()
     page.get_by_role("link", name=f"Go to {username}").click()
 
 

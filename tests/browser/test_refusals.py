@@ -123,7 +123,7 @@ def test_a_person(portal: Live, carol: Page) -> None:
     typed = {"Given name": ODD, "Surname": "O’Example", "User name": NEWCOMER}
     form = Form(
         "/api/v1/admin/users",
-        "Create person",
+        "Create user",
         typed,
         ("username", "User name"),
         (("Surname", ""), ("Given name", TOO_LONG)),

@@ -15,9 +15,9 @@ export interface AdminPart {
 
 export const ADMIN_PARTS: readonly AdminPart[] = [
   {
-    title: t`People`,
+    title: t`Users`,
     places: [
-      { label: t`People`, to: '/admin/people', also: ['/admin/new'] },
+      { label: t`Users`, to: '/admin/people', also: ['/admin/new'] },
       { label: t`Groups`, to: '/admin/groups' },
       { label: t`Limits`, to: '/admin/limits' },
       { label: t`Usage`, to: '/admin/usage' },

@@ -34,9 +34,9 @@ export function AllLimits() {
             none={t`No group has a limit.`}
           />
           <Some
-            title={t`People with limits of their own`}
+            title={t`Users with personal limits`}
             rows={limitsOfScope('person')}
-            none={t`Nobody has a limit of their own: the default and their groups' count.`}
+            none={t`No user has a personal limit: the default and group limits apply.`}
           />
         </>
       )}
@@ -51,7 +51,7 @@ function Choose() {
   return (
     <div className={classes.pick}>
       <UserPick
-        label={t`Limits of a person`}
+        label={t`Limits of a user`}
         placeholder={t`Part of the name`}
         onPick={(person) => show({ person })}
       />
@@ -69,7 +69,7 @@ function Everybody({ limit }: { limit: Limit | undefined }) {
     <section aria-labelledby="default">
       <div className={classes.head}>
         <Title order={2} size="h4" id="default">
-          <Trans>Everybody, by default</Trans>
+          <Trans>Default for all users</Trans>
         </Title>
         <Link to="/admin/limits" search={{ default: true }}>
           <Trans>Open</Trans>
@@ -82,7 +82,7 @@ function Everybody({ limit }: { limit: Limit | undefined }) {
             {limit.slurm && <SlurmSyncState slurm={limit.slurm} />}
           </>
         ) : (
-          t`No default limit: everyone may use the whole cluster.`
+          t`No default limit: every user can use the whole cluster.`
         )}
       </Paper>
     </section>
@@ -109,7 +109,7 @@ function Some({ title, rows, none }: { title: string; rows: Limit[]; none: strin
             <Table.Thead>
               <Table.Tr>
                 <Table.Th>
-                  <Trans>Whose</Trans>
+                  <Trans>Applies to</Trans>
                 </Table.Th>
                 <Table.Th>
                   <Trans>Limits</Trans>

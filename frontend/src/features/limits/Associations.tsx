@@ -17,7 +17,9 @@ export function Associations({ associations }: { associations: readonly Associat
       </Title>
       {associations.length === 0 ? (
         <Paper className={classes.none}>
-          <Trans>The portal has told Slurm nothing: no limit concerns an account there.</Trans>
+          <Trans>
+            The portal has not written anything to Slurm: no limit applies to an account there.
+          </Trans>
         </Paper>
       ) : (
         <Paper className={classes.table}>
@@ -32,7 +34,7 @@ export function Associations({ associations }: { associations: readonly Associat
                     <Trans>State</Trans>
                   </Table.Th>
                   <Table.Th>
-                    <Trans>Told</Trans>
+                    <Trans>Applied</Trans>
                   </Table.Th>
                   <Table.Th>
                     <Trans>Slurm has</Trans>
@@ -70,7 +72,7 @@ function Row({ association: one }: { association: Association }) {
         {one.written_at && (
           <div className={classes.origin}>
             <Trans>
-              told <Time at={one.written_at} />
+              applied <Time at={one.written_at} />
             </Trans>
           </div>
         )}

@@ -14,8 +14,8 @@ export function DefaultLimit() {
   return (
     <LimitCard
       whose={{ scope: 'default', name: '' }}
-      title={t`Everybody, by default`}
-      about={t`For each person of whom neither their own limit nor one of their groups says anything.`}
+      title={t`Default for all users`}
+      about={t`Applies to users for whom neither a personal limit nor a group limit sets a value.`}
       limit={data.find(({ scope }) => scope === 'default')}
     />
   );

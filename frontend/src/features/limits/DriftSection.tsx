@@ -35,7 +35,7 @@ export function DriftSection() {
       {!data && !error && <Skeleton height={60} radius="lg" aria-label={t`Loading`} />}
       {trouble && (
         <Notice tone="warning">
-          <Trans>Slurm can't be asked just now. {trouble}</Trans>
+          <Trans>Slurm can't be reached now. {trouble}</Trans>
         </Notice>
       )}
       {data && open.length === 0 && (
@@ -102,7 +102,7 @@ function Item({ item }: { item: Drift }) {
       <dl className={classes.sides}>
         <div>
           <dt>
-            <Trans>The portal told it</Trans>
+            <Trans>The portal applied</Trans>
           </dt>
           <dd>{translate(item.wanted)}</dd>
         </div>
@@ -124,7 +124,7 @@ function Item({ item }: { item: Drift }) {
 }
 
 const DRIFT_LABELS: Record<How, { button: string; title: string; yes: string }> = {
-  mend: { button: t`Mend…`, title: t`Mend it in Slurm?`, yes: t`Mend it` },
+  mend: { button: t`Repair…`, title: t`Repair it in Slurm?`, yes: t`Repair` },
   accept: { button: t`Accept…`, title: t`Accept what Slurm has?`, yes: t`Accept it` },
 };
 
@@ -143,7 +143,9 @@ function Settle({ how, item }: { how: How; item: Drift }) {
         variant="default"
         size="compact-sm"
         onClick={() => setAsking(true)}
-        aria-label={how === 'mend' ? t`Mend ${field} of ${where}` : t`Accept ${field} of ${where}`}
+        aria-label={
+          how === 'mend' ? t`Repair ${field} of ${where}` : t`Accept ${field} of ${where}`
+        }
       >
         {button}
       </Button>
@@ -156,8 +158,8 @@ function Settle({ how, item }: { how: How; item: Drift }) {
       >
         <Text size="sm">
           {how === 'mend'
-            ? t`${where}: ${field} becomes “${wanted}” again, as the portal's limit says.`
-            : t`${where}: ${field} stays “${found}”, until the limit itself is changed.`}
+            ? t`${where}: ${field} becomes “${wanted}” again, as set by the portal's limit.`
+            : t`${where}: ${field} stays “${found}” until the limit itself is changed.`}
         </Text>
       </ConfirmDialog>
     </>

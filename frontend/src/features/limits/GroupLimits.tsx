@@ -56,7 +56,7 @@ function Whole({ limits }: { limits: Limits }) {
       />
       <p className={classes.each}>
         {each === '' ? (
-          <Trans>Each member: what counts by default.</Trans>
+          <Trans>Each member: the default limit.</Trans>
         ) : (
           <Trans>Each member: {each}.</Trans>
         )}
@@ -78,7 +78,7 @@ function Members({ limits, onEdit }: MembersProps) {
       </Title>
       {limits.people.length === 0 ? (
         <Paper className={classes.none}>
-          <Trans>Nobody of this group has used the portal yet.</Trans>
+          <Trans>No member of this group has used the portal yet.</Trans>
         </Paper>
       ) : (
         <Paper className={classes.table}>
@@ -94,7 +94,7 @@ function Members({ limits, onEdit }: MembersProps) {
                   <Trans context="limits">Who</Trans>
                 </Table.Th>
                 <Table.Th>
-                  <Trans>Uses now</Trans>
+                  <Trans>Current usage</Trans>
                 </Table.Th>
                 <Table.Th>
                   <Trans>Own limit</Trans>
@@ -128,7 +128,7 @@ function Member({ member, onEdit }: MemberProps) {
         {member.display_name || username}
         <div className={classes.quiet}>{username}</div>
       </Table.Td>
-      <Table.Td data-label={t`Uses now`}>{usageText(member.use)}</Table.Td>
+      <Table.Td data-label={t`Current usage`}>{usageText(member.use)}</Table.Td>
       <Table.Td data-label={t`Own limit`}>
         {member.limit ? (
           <>
@@ -174,7 +174,7 @@ function MemberForm({ limits, member, onDone }: FormProps) {
       message:
         slurm.state === 'refused'
           ? t`Saved. ${message}`
-          : t`Saved. It counts for ${username} from now on.`,
+          : t`Saved. It applies to ${username} from now on.`,
     });
     onDone();
   };
@@ -182,8 +182,8 @@ function MemberForm({ limits, member, onDone }: FormProps) {
     <>
       <Text size="sm" mb="md">
         <Trans>
-          An empty field is what counts for each member of the group. No more can be given than the
-          group has.
+          Empty: the limit for each member of the group applies. A value can't exceed the limit of
+          the group.
         </Trans>
       </Text>
       <LimitForm

@@ -32,14 +32,14 @@ export function GroupView({ group }: { group: string }) {
       <LimitCard
         whose={{ scope: 'member', name: group }}
         title={t`Each member`}
-        about={t`For each member by themselves. Whoever is in several groups has the most generous value; a person's own limit counts before it.`}
+        about={t`Applies to each member separately. A user in several groups gets the most generous value; a personal limit takes precedence.`}
         limit={limitOfScope('member')}
         otherwise={defaultFallbacks(everybody)}
       />
       <LimitCard
         whose={{ scope: 'group', name: group }}
         title={t`All members together`}
-        about={t`What all members may use at one time, whoever it is. It counts beside each one's own.`}
+        about={t`The total that all members together may use at one time. It applies in addition to each member's own limit.`}
         limit={limitOfScope('group')}
       />
     </>

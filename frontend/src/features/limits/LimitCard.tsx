@@ -80,7 +80,7 @@ export function LimitCard({ whose, title, about, limit, otherwise }: Props) {
           {whose.scope === 'group' && (
             <Checkbox
               label={t`Make an account in Slurm for ${name}, if it has none`}
-              description={t`Without one the portal alone minds this limit, and sbatch in a terminal doesn't.`}
+              description={t`Without an account, only the portal enforces this limit; sbatch in a terminal doesn't.`}
               checked={account}
               onChange={(event) => setAccount(event.currentTarget.checked)}
             />
@@ -124,7 +124,8 @@ function Remove({ whose, title, limit }: RemoveProps) {
       >
         <Text size="sm">
           <Trans>
-            {title}: {values}. What the portal told Slurm for it is taken back; other limits go on.
+            {title}: {values}. What the portal applied to Slurm for it is reverted; other limits
+            stay in effect.
           </Trans>
         </Text>
       </ConfirmDialog>

@@ -192,7 +192,7 @@ function Names({ fields, draft, set, error, hint }: NamesProps) {
           key={field}
           {...COMMON}
           label={FORM_LABELS[field]}
-          description={hint(field) || t`Names, with commas between.`}
+          description={hint(field) || t`Names, separated by commas.`}
           suggestions={choices?.[field] ?? []}
           value={draft.lists[field]}
           onChange={(value) => set({ lists: { ...draft.lists, [field]: value } })}

@@ -37,7 +37,7 @@ export function LimitsPage() {
 function titleOf(search: LimitsSearch): string {
   const one = search.person ?? search.group;
   if (one !== undefined) return t`Limits of ${one}`;
-  return search.default ? t`Limits of everybody` : t`Limits`;
+  return search.default ? t`Limits of all users` : t`Limits`;
 }
 
 /** With a key each: what was typed about one shall not follow to the next. */

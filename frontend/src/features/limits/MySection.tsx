@@ -61,7 +61,7 @@ function Others({ limits }: { limits: PersonLimits }) {
       )}
       <Text size="sm" c="dimmed" mt="md">
         <Trans>
-          The same holds for what you submit in a terminal. For more, ask your administrators.
+          The same limits apply to jobs you submit in a terminal. For more, ask your administrators.
         </Trans>
       </Text>
     </>

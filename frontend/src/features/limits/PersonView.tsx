@@ -51,7 +51,7 @@ function Links({ username, groups }: { username: string; groups: string[] }) {
   return (
     <nav className={classes.links} aria-label={t`More about ${username}`}>
       <Link to="/admin/people/$username" params={{ username }}>
-        <Trans>Person</Trans>
+        <Trans>User</Trans>
       </Link>
       <Link to="/admin/usage" search={{ by: 'person', q: username }}>
         <Trans>Usage</Trans>
@@ -73,7 +73,7 @@ function Counts({ limits }: { limits: PersonLimits }) {
   const change = mayChange(useMe());
   if (change) return null;
   return (
-    <Paper component="section" className={classes.table} aria-label={t`What counts`}>
+    <Paper component="section" className={classes.table} aria-label={t`Effective limits`}>
       <Table verticalSpacing={8} horizontalSpacing="md">
         <Table.Thead>
           <Table.Tr>

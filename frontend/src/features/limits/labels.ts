@@ -129,7 +129,7 @@ export function slurmStateLabel(state: SlurmState): StateLabel {
     case 'written':
       return { label: t`Applied in Slurm`, tone: 'good' };
     case 'pending':
-      return { label: t`Slurm is being told`, tone: 'busy' };
+      return { label: t`Being applied to Slurm`, tone: 'busy' };
     case 'refused':
       return { label: t`Slurm refused it`, tone: 'bad' };
     case 'nothing':
@@ -138,7 +138,7 @@ export function slurmStateLabel(state: SlurmState): StateLabel {
 }
 
 export function associationStateLabel(state: SlurmState | 'drifted'): StateLabel {
-  if (state === 'drifted') return { label: t`Changed by hand`, tone: 'waiting' };
+  if (state === 'drifted') return { label: t`Drift`, tone: 'waiting' };
   if (state === 'written') return { label: t`Slurm has it`, tone: 'good' };
   return slurmStateLabel(state);
 }

@@ -22,7 +22,7 @@ function filesChoices(person: Person) {
   const choice = (value: 'archive' | 'delete', title: string, about: string) => {
     const setting = `home_${value}_command`;
     const missing = !person.home_tasks.includes(value)
-      ? t`The portal has no command for this: whoever runs it can set ${setting}.`
+      ? t`The portal has no command for this. To add one, configure the setting ${setting}.`
       : person.home === null
         ? t`The portal doesn’t know where they are.`
         : null;
@@ -32,7 +32,7 @@ function filesChoices(person: Person) {
     {
       value: 'keep',
       title: t`Keep the files`,
-      about: t`The home directory stays as it is; its number belongs to nobody then.`,
+      about: t`The home directory is not changed; its user number is then unassigned.`,
     },
     choice('archive', t`Archive them`, t`The site’s own command puts the home directory away.`),
     choice(
@@ -71,15 +71,15 @@ function Body({ person, onClose }: Omit<Props, 'opened'>) {
       <Text size="sm">
         {here ? (
           <Trans>
-            Everything of {username} closes at once, as when an account is disabled; then the entry
-            leaves the directory and all groups. What they did stays in the audit. Disabling can be
-            undone, this can’t.
+            All access of {username} ends immediately, as when an account is disabled; then the
+            entry is removed from the directory and all groups. Their actions remain in the audit
+            log. Disabling can be undone, deleting can’t.
           </Trans>
         ) : (
           <Trans>
-            Everything of {username} closes at once, as when an account is disabled; then the
-            portal’s own account of them goes. The directory stays as it is. What they did stays in
-            the audit. Disabling can be undone, this can’t.
+            All access of {username} ends immediately, as when an account is disabled; then the
+            account is removed from the portal. The directory is not changed. Their actions remain
+            in the audit log. Disabling can be undone, deleting can’t.
           </Trans>
         )}
       </Text>

@@ -23,7 +23,7 @@ export function DeprovisionState({ person }: { person: Person }) {
       {person.deleted_at && (
         <Notice tone="info">
           <Trans>
-            Deleted <Time at={person.deleted_at} />. What they did stays in the audit.
+            Deleted <Time at={person.deleted_at} />. Their actions remain in the audit log.
           </Trans>
         </Notice>
       )}
@@ -35,8 +35,8 @@ export function DeprovisionState({ person }: { person: Person }) {
       {!person.deleted_at && person.missing_since && (
         <Notice tone="warning">
           <Trans>
-            The directory has not known {username} since <Time at={person.missing_since} />. Nobody
-            can log in with this name.
+            {username} has been missing from the directory since <Time at={person.missing_since} />.
+            Logins with this name are not possible.
           </Trans>
         </Notice>
       )}
@@ -53,7 +53,7 @@ function Disabled({ person }: { person: Person }) {
     return (
       <Notice tone="warning">
         <Trans>
-          Switched off in the directory, not by the portal. “Enable” switches it on again there.
+          Disabled in the directory, not by the portal. “Enable” enables it there again.
         </Trans>
       </Notice>
     );
@@ -89,8 +89,8 @@ function ChangedUid({ person }: { person: Person }) {
   return (
     <Notice tone="warning">
       <Trans>
-        The directory gives {username} the number {uid} now; the portal knows {known}. This may be
-        somebody else with an old name, so nobody is let in with it.
+        In the directory, {username} now has the number {uid}; the portal has {known}. This may be a
+        different user with a reused name, so logins with this name are blocked.
       </Trans>
       {mayChange(me) && uid !== null && (
         <div className={classes.inNotice}>
@@ -100,7 +100,7 @@ function ChangedUid({ person }: { person: Person }) {
             loading={busy}
             onClick={() => change(() => confirmNumber(username, uid))}
           >
-            <Trans>It is the same person</Trans>
+            <Trans>It is the same user</Trans>
           </Button>
         </div>
       )}
@@ -127,7 +127,7 @@ function Progress({ person }: { person: Person }) {
     <p className={classes.quiet} role="status">
       {left ? (
         <Trans>
-          Everything of theirs was closed <Time at={person.closed_at} />, but for{' '}
+          All their access ended <Time at={person.closed_at} />, except for{' '}
           <Plural
             value={jobs}
             one="one job that is left to end by itself"
@@ -137,7 +137,7 @@ function Progress({ person }: { person: Person }) {
         </Trans>
       ) : (
         <Trans>
-          Everything of theirs was closed <Time at={person.closed_at} />.
+          All their access ended <Time at={person.closed_at} />.
         </Trans>
       )}
     </p>

@@ -70,7 +70,7 @@ function Body({ person, onClose }: Omit<Props, 'opened'>) {
       </Text>
       {!directory && (
         <Text size="sm" c="dimmed">
-          <Trans>The directory itself is left as it is: {reason}</Trans>
+          <Trans>The directory itself is not changed: {reason}</Trans>
         </Text>
       )}
       <JobsPolicyChoice value={jobs} onChange={setJobs} jobs={person.live.jobs} />

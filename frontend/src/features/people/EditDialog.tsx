@@ -30,7 +30,7 @@ export function EditDialog({ person, opened, onClose }: Props) {
 
 const HINTS: Partial<Record<Field, string>> = {
   gid: t`Of their primary group.`,
-  display_name: t`The whole name.`,
+  display_name: t`The full name.`,
 };
 
 interface FormProps extends Omit<Props, 'opened'> {

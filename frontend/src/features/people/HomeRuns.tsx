@@ -26,8 +26,8 @@ export function HomeRuns({ person }: { person: Person }) {
       {runs.length === 0 ? (
         <p className={classes.quiet}>
           {person.home_tasks.length === 0
-            ? t`The portal has no command that makes one; the setting home_command names it.`
-            : t`Nothing has been done about it from here.`}
+            ? t`The portal has no command that creates home directories. To add one, configure the setting home_command.`
+            : t`The portal has not run anything for it.`}
         </p>
       ) : (
         <ul className={classes.runs}>

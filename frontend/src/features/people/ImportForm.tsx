@@ -75,7 +75,7 @@ export function ImportForm({ onStartOver }: { onStartOver: () => void }) {
         <Textarea
           ref={field}
           label={t`The file’s lines`}
-          description={t`The first line names the columns; only username and surname are needed. Several groups stand in one cell, with “;” between them. An empty login_group or slurm_account is the default, “-” is none.`}
+          description={t`The first line names the columns; only username and surname are required. Separate several groups in one cell with “;”. An empty login_group or slurm_account means the default, “-” means none.`}
           placeholder={TEMPLATE}
           classNames={{ input: classes.lines }}
           value={text}
@@ -92,7 +92,8 @@ export function ImportForm({ onStartOver }: { onStartOver: () => void }) {
         </div>
         <p className={classes.quiet}>
           <Trans>
-            Checking creates nobody. You see what would come of each line, all mistakes at once.
+            Checking doesn't create any users. You see the result for each line, and all mistakes at
+            once.
           </Trans>
         </p>
       </Paper>
@@ -160,13 +161,13 @@ function Found({ run, creating, onCreate }: { run: PeopleImport } & Omit<Checked
         {created > 0 && run.state === 'done' && (
           <div className={classes.create}>
             <Button size="md" loading={creating} onClick={onCreate}>
-              <Plural value={created} one="Create # person" other="Create # people" />
+              <Plural value={created} one="Create # user" other="Create # users" />
             </Button>
             {failed > 0 && (
               <span className={classes.quiet}>
                 <Trans>
-                  Lines with mistakes are left out. Put right, they can be imported later with the
-                  same file: whoever exists stays as before.
+                  Lines with mistakes are skipped. Correct them and import the same file again
+                  later: existing users are not changed.
                 </Trans>
               </span>
             )}

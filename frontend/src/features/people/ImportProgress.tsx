@@ -13,16 +13,18 @@ export function ImportProgress({ run }: { run: PeopleImport }) {
       <span>
         {run.dry_run
           ? t`Checking: ${done} of ${total} lines`
-          : t`Creating people: ${done} of ${total} lines`}
+          : t`Creating users: ${done} of ${total} lines`}
       </span>
       <Progress
         value={percent}
-        aria-label={run.dry_run ? t`Checking` : t`Creating people`}
+        aria-label={run.dry_run ? t`Checking` : t`Creating users`}
         size="lg"
       />
       {!run.dry_run && (
         <span className={classes.quiet}>
-          <Trans>It goes on if you leave this page, and its address finds it again.</Trans>
+          <Trans>
+            It continues if you leave this page. To return to it, use the address of this page.
+          </Trans>
         </span>
       )}
     </div>

@@ -87,8 +87,8 @@ function Passwords({ run }: { run: PeopleImport }) {
           <p className={classes.text}>
             <Plural
               value={run.passwords}
-              one="# person can log in with a one-time password each. The portal hands them over once, to you, within two hours; then it forgets them."
-              other="# people can log in with a one-time password each. The portal hands them over once, to you, within two hours; then it forgets them."
+              one="# user can log in with a one-time password. You can download the passwords once, within two hours; then they are deleted."
+              other="# users can log in with a one-time password each. You can download the passwords once, within two hours; then they are deleted."
             />
           </p>
           <div>
@@ -101,8 +101,9 @@ function Passwords({ run }: { run: PeopleImport }) {
         <>
           <p className={classes.text}>
             <Trans>
-              The file has {count} of them. Give each to its person so that nobody else reads it,
-              then delete the file. They are gone when you leave this page.
+              The file contains {count} passwords. Give each to its user in a way that no one else
+              can read it, then delete the file. The passwords are no longer available after you
+              leave this page.
             </Trans>
           </p>
           <div>

@@ -25,12 +25,12 @@ export function JobsPolicyChoice({ value, onChange, jobs }: Props) {
         {
           value: 'cancel',
           title: plural(jobs, { 0: 'Cancel them', one: 'Cancel # job', other: 'Cancel # jobs' }),
-          about: t`Waiting and running ones end; what they have written stays.`,
+          about: t`Waiting and running jobs are cancelled; files they have written are kept.`,
         },
         {
           value: 'leave',
           title: t`Let them end by themselves`,
-          about: t`They go on until they are done or their time is up.`,
+          about: t`They continue until they finish or reach their time limit.`,
         },
       ]}
     />

@@ -16,7 +16,7 @@ export function MissingCapabilities({
       {lines.map(({ what, why }) => (
         <p key={why}>
           <Trans>
-            In this directory the portal can't {what}. {why}
+            In this directory, the portal can't {what}. {why}
           </Trans>
         </p>
       ))}

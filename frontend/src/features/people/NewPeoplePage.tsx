@@ -12,7 +12,7 @@ import { ImportRun } from './ImportRun';
 /** Many people join at once: from a file, tried out first. */
 export function NewPeoplePage() {
   return (
-    <AdminFrame tab={t`Import people`} title={t`Import people`}>
+    <AdminFrame tab={t`Import users`} title={t`Import users`}>
       <Body />
     </AdminFrame>
   );
@@ -26,7 +26,7 @@ function Body() {
     <RestartableForm>{(startOver) => <ImportForm onStartOver={startOver} />}</RestartableForm>
   ) : (
     <Notice tone="info">
-      <Trans>Only administrators can import people. You may look at them.</Trans>
+      <Trans>Only administrators can import users. You have read access.</Trans>
     </Notice>
   );
 }

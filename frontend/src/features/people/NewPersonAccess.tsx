@@ -52,7 +52,7 @@ function SlurmAccount({ draft, set, defaults, problem }: Props) {
   const given = Array.isArray(fromGroups) ? fromGroups.join(', ') : '';
   const field = {
     label: t`Slurm account`,
-    description: t`Sessions and jobs run under it. The portal tells Slurm at once.`,
+    description: t`Sessions and jobs run under it. The portal updates Slurm immediately.`,
     inputWrapperOrder: ['label', 'input', 'error', 'description'] as const,
     value: chosen,
     error: problem('slurm_account'),
@@ -63,14 +63,14 @@ function SlurmAccount({ draft, set, defaults, problem }: Props) {
       <TextInput
         {...field}
         {...order}
-        description={t`Slurm doesn’t answer, so its accounts aren’t known.`}
+        description={t`Slurm isn’t responding, so its accounts aren’t known.`}
         autoComplete="off"
         autoCapitalize="none"
         spellCheck={false}
         onChange={(event) => set({ slurm_account: event.currentTarget.value })}
       />
     );
-  const none = given === '' ? t`None: they can’t start anything` : t`Those of the limits: ${given}`;
+  const none = given === '' ? t`None: they can’t start anything` : t`From the limits: ${given}`;
   const accounts = [...new Set([...defaults.accounts, ...(chosen ? [chosen] : [])])];
   return (
     <NativeSelect

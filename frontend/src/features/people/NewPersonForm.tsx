@@ -36,10 +36,10 @@ const LABELS: Record<TextField, string> = {
 
 const HINTS: Partial<Record<TextField, string>> = {
   username: t`For logging in, for ssh and in Slurm. It can’t be changed later.`,
-  display_name: t`Both names together, if empty.`,
-  uid: t`The next free one, if empty.`,
-  gid: t`A group of their own or the site’s, if empty.`,
-  shell: t`As the settings say, if empty.`,
+  display_name: t`If empty: both names together.`,
+  uid: t`If empty: the next free number.`,
+  gid: t`If empty: a personal group, or the group set for this site.`,
+  shell: t`If empty: the value from the settings.`,
 };
 
 /** A new user, with the settings' defaults filled in. */
@@ -80,7 +80,7 @@ function Form({ onMade, onStartOver, defaults }: Props & { defaults: NewUserDefa
       ref={form}
       className={classes.form}
       noValidate
-      aria-label={t`New person`}
+      aria-label={t`New user`}
       onSubmit={(event: FormEvent) => void submit(event)}
     >
       <RestoredNotice draft={kept} onStartOver={onStartOver} />
@@ -110,7 +110,7 @@ function Form({ onMade, onStartOver, defaults }: Props & { defaults: NewUserDefa
           <Trans>Cancel</Trans>
         </Button>
         <Button type="submit" loading={busy}>
-          <Trans>Create person</Trans>
+          <Trans>Create user</Trans>
         </Button>
       </Group>
     </Paper>
@@ -120,7 +120,7 @@ function Form({ onMade, onStartOver, defaults }: Props & { defaults: NewUserDefa
 const homeHint = ({ makes_home: makes }: NewUserDefaults): string =>
   makes
     ? t`Created automatically.`
-    : t`Written to the directory; the portal has no command that makes it.`;
+    : t`Written to the directory; the portal has no command that creates it.`;
 
 interface GroupsProps {
   groups: string[];

@@ -23,7 +23,7 @@ interface Made {
 /** The page that creates a user. */
 export function NewPersonPage() {
   return (
-    <AdminFrame tab={t`New person`} title={t`New person`}>
+    <AdminFrame tab={t`New user`} title={t`New user`}>
       <Body />
     </AdminFrame>
   );
@@ -35,7 +35,7 @@ function Body() {
   if (!mayChange(me))
     return (
       <Notice tone="info">
-        <Trans>Only administrators can create people. You may look at them.</Trans>
+        <Trans>Only administrators can create users. You have read access.</Trans>
       </Notice>
     );
   return made ? (
@@ -72,7 +72,7 @@ function Welcome({ made, onAnother }: { made: Made; onAnother: () => void }) {
             <Trans>Go to {username}</Trans>
           </Button>
           <Button variant="default" onClick={onAnother}>
-            <Trans>Create another person</Trans>
+            <Trans>Create another user</Trans>
           </Button>
         </Group>
       </Stack>

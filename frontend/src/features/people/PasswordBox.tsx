@@ -16,7 +16,7 @@ export function PasswordBox({ username, made }: Props) {
     <div className={classes.box}>
       <Notice tone="warning">
         <Trans>
-          Copy it now: it is kept nowhere and not shown again. Until it is used, whoever has it can
+          Copy it now: it is not stored and not shown again. Until it is used, anyone who has it can
           log in as {username}.
         </Trans>
       </Notice>
@@ -29,14 +29,14 @@ export function PasswordBox({ username, made }: Props) {
       <Text size="sm">
         {made.must_change ? (
           <Trans>
-            Give it to {username} so that nobody else reads it. At the first login here it is asked
-            for, and then a new password that only they know.
+            Give it to {username} in a way that no one else can read it. The first login here asks
+            for it, and then for a new password that only they know.
           </Trans>
         ) : (
           <Trans>
-            Give it to {username} so that nobody else reads it. This directory doesn’t insist on a
-            new one: ask them to change it at once, under “Change password” in the menu with their
-            name.
+            Give it to {username} in a way that no one else can read it. This directory doesn’t
+            require a new password: ask them to change it immediately, under “Change password” in
+            the menu with their name.
           </Trans>
         )}
       </Text>

@@ -74,14 +74,14 @@ function Question({ person, onMade, onCancel }: QuestionProps) {
     <Stack>
       <Text size="sm">
         <Trans>
-          The portal makes a one-time password and shows it to you once. The present password stops
-          working, and {username} is logged out of the portal everywhere; what they have running
-          goes on.
+          The portal creates a one-time password and shows it to you once. The current password
+          stops working, and {username} is logged out of the portal everywhere; running sessions and
+          jobs continue.
         </Trans>
       </Text>
       {person.locked && (
         <Text size="sm">
-          <Trans>The account is locked besides; a new password alone doesn't unlock it.</Trans>
+          <Trans>The account is also locked; a new password alone doesn't unlock it.</Trans>
         </Text>
       )}
       {refusal && <Notice tone="error">{refusal}</Notice>}

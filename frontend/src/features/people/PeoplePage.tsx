@@ -23,7 +23,7 @@ import { type PeopleSearch, peopleQuery } from './queries';
 /** Everyone in the directory and everyone the portal remembers, for administrators. */
 export function PeoplePage() {
   return (
-    <AdminFrame tab={t`People`} title={t`People`} aside={<Adding />}>
+    <AdminFrame tab={t`Users`} title={t`Users`} aside={<Adding />}>
       <People />
     </AdminFrame>
   );
@@ -47,7 +47,7 @@ function Adding() {
         <Trans>Import from a file</Trans>
       </Button>
       <Button component={Link} to="/admin/new/person" leftSection={<Icon name="plus" />}>
-        <Trans>New person</Trans>
+        <Trans>New user</Trans>
       </Button>
     </div>
   );
@@ -95,7 +95,7 @@ function People() {
 }
 
 const countText = (n: number, more: boolean): string =>
-  more ? plural(n, { one: '# person so far', other: '# people so far' }) : peopleText(n);
+  more ? plural(n, { one: '# user so far', other: '# users so far' }) : peopleText(n);
 
 function Filters({ search }: { search: PeopleSearch }) {
   const navigate = useNavigate();
@@ -117,7 +117,7 @@ function Filters({ search }: { search: PeopleSearch }) {
           })
         }
       />
-      <ul className={choice.links} aria-label={t`Which people`}>
+      <ul className={choice.links} aria-label={t`Filter users`}>
         {FILTERS.map(({ value, label }) => (
           <li key={value}>
             <Link
@@ -144,7 +144,7 @@ function NoMatch({ search }: { search: PeopleSearch }) {
       <span>
         {text === ''
           ? noMatchText(search.state)
-          : t`Nobody’s name, user name or mail has “${text}” in it.`}
+          : t`No user has “${text}” in their name, user name or mail address.`}
       </span>
       {(text !== '' || search.state !== 'all') && (
         <Button component={Link} to="/admin/people" variant="default">

@@ -18,11 +18,11 @@ interface Props {
 export function PeopleTable({ people, busy }: Props) {
   return (
     <Paper className={classes.table} aria-busy={busy}>
-      <Table verticalSpacing="xs" horizontalSpacing="md" aria-label={t`People`}>
+      <Table verticalSpacing="xs" horizontalSpacing="md" aria-label={t`Users`}>
         <Table.Thead>
           <Table.Tr>
             <Table.Th>
-              <Trans>Person</Trans>
+              <Trans>User</Trans>
             </Table.Th>
             <Table.Th>
               <Trans>State</Trans>

@@ -93,8 +93,9 @@ function SmallDialogs({ person, at }: Small) {
       >
         <Text size="sm">
           <Trans>
-            The directory refuses the password until you unlock it, right or wrong. Who is logged in
-            stays so, ssh keys go on working and jobs run on: to end all of it, disable the account.
+            Until you unlock the account, the directory rejects every password, even the correct
+            one. Existing logins, SSH keys and running jobs are not affected: to end all of them,
+            disable the account.
           </Trans>
         </Text>
       </ConfirmDialog>
@@ -106,8 +107,8 @@ function SmallDialogs({ person, at }: Small) {
       >
         <Text size="sm">
           <Trans>
-            The password they have works again at once. Whoever has forgotten it needs a new one
-            besides.
+            The current password works again immediately. A user who has forgotten it also needs a
+            new one.
           </Trans>
         </Text>
       </ConfirmDialog>
@@ -119,8 +120,8 @@ function SmallDialogs({ person, at }: Small) {
       >
         <Text size="sm">
           <Trans>
-            {username} can log in again with the password and the shell from before. Sessions and
-            jobs that were ended don't come back, and access tokens have to be made anew.
+            {username} can log in again with the previous password and shell. Sessions and jobs that
+            were ended don't come back, and access tokens must be created again.
           </Trans>
         </Text>
       </ConfirmDialog>

@@ -67,7 +67,7 @@ export function DirectoryFacts({ person }: { person: Person }) {
       {person.in_directory && !person.directory_problem && <Facts facts={directoryFacts(person)} />}
       {person.directory_problem && (
         <p className={classes.quiet}>
-          <Trans>The directory can't be asked just now.</Trans>
+          <Trans>The directory can't be reached now.</Trans>
         </p>
       )}
       {!person.in_directory && (
@@ -89,7 +89,7 @@ export function PortalFacts({ person }: { person: Person }) {
         <Facts facts={portalFacts(person)} />
       ) : (
         <p className={classes.quiet}>
-          <Trans>They have not logged in yet. The first login makes their profile.</Trans>
+          <Trans>They have not logged in yet. The first login creates their profile.</Trans>
         </p>
       )}
     </Paper>

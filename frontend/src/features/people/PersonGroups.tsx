@@ -36,7 +36,7 @@ export function PersonGroups({ person }: { person: Person }) {
           onRemove={
             changing ? (name) => withPassword(() => removeFromGroup(username, name)) : undefined
           }
-          removeLabel={(name) => t`Take ${username} out of ${name}`}
+          removeLabel={(name) => t`Remove ${username} from ${name}`}
         />
       )}
       {changing && (

@@ -66,7 +66,8 @@ function Deleted({ username }: { username: string }) {
     <Paper className={classes.box} role="status">
       <p className={classes.line}>
         <Trans>
-          {username} is deleted, and others may have the name. What they did stays in the audit.
+          {username} is deleted, and the user name can be reused. Their actions remain in the audit
+          log.
         </Trans>
       </p>
       <div className={classes.actions}>
@@ -90,9 +91,7 @@ function UnknownUser({ username }: { username: string }) {
   return (
     <Paper className={classes.box}>
       <p className={classes.line}>
-        <Trans>
-          There is nobody called {username}, in the directory or in the portal's memory.
-        </Trans>
+        <Trans>There is no user {username} in the directory or in the portal's records.</Trans>
       </p>
       <Button component={Link} to="/admin/people" variant="default">
         <Trans>Show everyone</Trans>

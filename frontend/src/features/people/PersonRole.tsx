@@ -46,7 +46,7 @@ export function PersonRole({ person }: { person: Person }) {
         <NativeSelect
           className={classes.wide}
           label={t`Role given in the portal`}
-          description={t`The higher counts: this one, or that of the directory’s groups.`}
+          description={t`The higher role applies: this one, or the one from directory groups.`}
           inputWrapperOrder={['label', 'input', 'description', 'error']}
           data={GRANTS}
           value={person.granted_role ?? 'none'}
@@ -63,7 +63,9 @@ export function PersonRole({ person }: { person: Person }) {
       </h3>
       {leads.length === 0 ? (
         <p className={classes.quiet}>
-          <Trans>No group. A group manager sees its members' usage and sets their limits.</Trans>
+          <Trans>
+            None. A group manager sees the usage of the group's members and sets their limits.
+          </Trans>
         </p>
       ) : (
         <Chips
@@ -73,13 +75,13 @@ export function PersonRole({ person }: { person: Person }) {
           onRemove={
             changing ? (name) => withPassword(() => setLeader(name, username, false)) : undefined
           }
-          removeLabel={(name) => t`${username} leads ${name} no longer`}
+          removeLabel={(name) => t`Remove ${username} as manager of ${name}`}
         />
       )}
       {changing && (
         <div className={classes.wide}>
           <GroupPick
-            label={t`Make leader of a group`}
+            label={t`Make manager of a group`}
             placeholder={t`Type to find one`}
             without={leads}
             disabled={busy}

@@ -22,27 +22,27 @@ export function SecondFactorBox({ person }: { person: Person }) {
       </h2>
       <p className={person.second_factor ? classes.line : classes.quiet}>
         {person.second_factor
-          ? t`On: a login asks for a code of their app.`
+          ? t`On: each login asks for a code from their app.`
           : t`Off: the password alone opens the account.`}
       </p>
       {person.second_factor && mayChange(me) && !isLeaving(person) && (
         <Button variant="default" onClick={() => setAsking(true)}>
-          <Trans>Take it away…</Trans>
+          <Trans>Remove it…</Trans>
         </Button>
       )}
       <ConfirmDialog
         opened={asking}
         onClose={() => setAsking(false)}
-        title={t`Take away the second factor of ${username}?`}
+        title={t`Remove the second factor of ${username}?`}
         act={() => resetSecondFactor(username)}
-        button={t`Take it away`}
+        button={t`Remove it`}
         danger
       >
         <Text size="sm">
           <Trans>
-            For someone who has lost their phone and the recovery codes: be sure that it is them who
-            asks. Their password alone opens the account then, until they set up another one; they
-            are told at their next login that you did this.
+            For users who have lost their phone and their recovery codes: verify that the request
+            comes from them. Until they set up a new second factor, the password alone opens the
+            account. At their next login they are notified that you did this.
           </Trans>
         </Text>
       </ConfirmDialog>

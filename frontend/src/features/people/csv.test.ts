@@ -28,7 +28,7 @@ describe('a file of people', () => {
   it('is looked at before it is sent', () => {
     expect(textProblem(' \n')).toMatch(/Choose a file/);
     expect(textProblem(TEMPLATE)).toBeNull();
-    expect(textProblem('é'.repeat(MOST_BYTES / 2))).toMatch(/divide/);
+    expect(textProblem('é'.repeat(MOST_BYTES / 2))).toMatch(/split it/);
   });
 
   it('has its mistakes shown first', () => {
@@ -41,10 +41,10 @@ describe('a file of people', () => {
   it('comes to a sentence', () => {
     const counts = { total: 5, created: 2, exists: 1, failed: 2, dry_run: true };
     expect(reportText(counts)).toBe(
-      '2 people would be created, 1 exists already and stays as before, 2 lines have mistakes.',
+      '2 users would be created, 1 already exists and is unchanged, 2 lines have mistakes.',
     );
     expect(reportText({ total: 1, created: 1, exists: 0, failed: 0, dry_run: false })).toBe(
-      '1 person was created.',
+      '1 user was created.',
     );
   });
 

@@ -17,7 +17,7 @@ export function textProblem(text: string): string | null {
   if (text.trim() === '') return t`Choose a file, or paste its lines here.`;
   const bytes = new TextEncoder().encode(JSON.stringify(text)).length;
   return bytes > MOST_BYTES
-    ? t`This is more than the portal reads at once; divide it into several files.`
+    ? t`This is more than the portal reads at once; split it into several files.`
     : null;
 }
 
@@ -42,28 +42,28 @@ export function shownRows(rows: readonly ImportLine[], which: Which): ImportLine
 
 type Counts = Pick<PeopleImport, 'created' | 'exists' | 'failed' | 'total' | 'dry_run'>;
 
-/** "12 people would be created, 3 exist already, 2 lines have mistakes" */
+/** "12 users would be created, 3 already exist and are unchanged, 2 lines have mistakes" */
 export function reportText({ created, exists, failed, dry_run }: Counts): string {
   if (dry_run)
     return t`${plural(created, {
-      one: '# person would be created',
-      other: '# people would be created',
+      one: '# user would be created',
+      other: '# users would be created',
     })}${plural(exists, {
       0: '',
-      one: ', # exists already and stays as before',
-      other: ', # exist already and stay as before',
+      one: ', # already exists and is unchanged',
+      other: ', # already exist and are unchanged',
     })}${plural(failed, {
       0: '',
       one: ', # line has mistakes',
       other: ', # lines have mistakes',
     })}.`;
   return t`${plural(created, {
-    one: '# person was created',
-    other: '# people were created',
+    one: '# user was created',
+    other: '# users were created',
   })}${plural(exists, {
     0: '',
-    one: ', # exists already and stays as before',
-    other: ', # exist already and stay as before',
+    one: ', # already exists and is unchanged',
+    other: ', # already exist and are unchanged',
   })}${plural(failed, { 0: '', other: ', # could not be created' })}.`;
 }
 

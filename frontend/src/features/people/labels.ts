@@ -13,21 +13,21 @@ import type { Check, HomeRun, Person, PersonRow, Role } from './types';
 export function noMatchText(filter: Filter): string {
   switch (filter) {
     case 'disabled':
-      return t`Nobody is disabled.`;
+      return t`No users are disabled.`;
     case 'admins':
-      return t`Nobody who is an administrator has logged in yet.`;
+      return t`No administrator has logged in yet.`;
     case 'viewers':
-      return t`There are no viewers. A viewer sees all these pages and changes nothing.`;
+      return t`There are no viewers. A viewer sees all these pages but can't change anything.`;
     case 'missing':
-      return t`Everyone the portal knows is in the directory.`;
+      return t`All users of the portal are in the directory.`;
     case 'deleted':
-      return t`Nobody has been deleted.`;
+      return t`No users have been deleted.`;
     default:
-      return t`There is nobody in the directory yet.`;
+      return t`There are no users in the directory yet.`;
   }
 }
 
-export const peopleText = (n: number): string => plural(n, { one: '# person', other: '# people' });
+export const peopleText = (n: number): string => plural(n, { one: '# user', other: '# users' });
 
 /** The one state that matters most of all that hold. */
 export function userStateLabel(row: PersonRow): StateLabel {
@@ -52,28 +52,28 @@ export function roleReason(
   person: Pick<Person, 'role' | 'directory_role' | 'granted_role' | 'granted_by' | 'admitted'>,
 ): string {
   if (person.admitted === false)
-    return t`They can’t log in: they are in no group that may use the portal.`;
-  if (person.role === null) return t`The groups of the directory decide that at the first login.`;
-  if (person.role === 'user') return t`Everyone who may log in is that.`;
+    return t`They can’t log in: they are not in any group that may use the portal.`;
+  if (person.role === null) return t`The directory groups determine this at the first login.`;
+  if (person.role === 'user') return t`Everyone who can log in has this role.`;
   const directory = person.directory_role === person.role;
   const granted = person.granted_role === person.role;
   const by = person.granted_by;
   if (directory && granted)
     return by
-      ? t`By a group of the directory, and given here by ${by} as well.`
-      : t`By a group of the directory, and given here as well.`;
-  if (granted) return by ? t`Given here by ${by}.` : t`Given here.`;
-  return t`By a group of the directory; it ends when they leave that group.`;
+      ? t`From a directory group, and also granted here by ${by}.`
+      : t`From a directory group, and also granted here.`;
+  if (granted) return by ? t`Granted here by ${by}.` : t`Granted here.`;
+  return t`From a directory group; it ends when they leave that group.`;
 }
 
 const ABILITIES: Record<Ability, string> = {
-  create: t`create people`,
-  edit: t`edit people`,
-  delete: t`delete people`,
+  create: t`create users`,
+  edit: t`edit users`,
+  delete: t`delete users`,
   groups: t`change groups`,
   password: t`reset passwords`,
-  lock: t`lock people`,
-  disable: t`switch accounts off in the directory`,
+  lock: t`lock users`,
+  disable: t`disable accounts in the directory`,
 };
 
 /** What can't be done here, and why: one line for each reason. */

@@ -76,7 +76,7 @@ describe('a role', () => {
         granted_by: 'carol',
         admitted: true,
       }),
-    ).toBe('Given here by carol.');
+    ).toBe('Granted here by carol.');
     expect(
       roleReason({
         role: 'admin',
@@ -85,7 +85,7 @@ describe('a role', () => {
         granted_by: 'carol',
         admitted: true,
       }),
-    ).toMatch(/directory.*given here by carol/);
+    ).toMatch(/directory.*granted here by carol/);
   });
 });
 
@@ -93,8 +93,8 @@ describe('what a directory can’t do', () => {
   it('is one line for each reason', () => {
     const missing = { create: 'It is read-only.', edit: 'It is read-only.', lock: 'No policy.' };
     expect(missingCapabilities({ missing })).toEqual([
-      { what: 'create people or edit people', why: 'It is read-only.' },
-      { what: 'lock people', why: 'No policy.' },
+      { what: 'create users or edit users', why: 'It is read-only.' },
+      { what: 'lock users', why: 'No policy.' },
     ]);
     expect(can({ missing }, 'edit')).toBe(false);
     expect(can({ missing }, 'groups')).toBe(true);

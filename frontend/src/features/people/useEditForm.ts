@@ -78,7 +78,7 @@ export function useEditForm(person: Person, onClose: () => void) {
     if (Object.keys(wanted).length === 0) return done();
     await editPerson(person.username, wanted, base.version);
     const name = nameOf(person);
-    notifications.show({ message: t`${name} is changed in the directory.` });
+    notifications.show({ message: t`${name} was changed in the directory.` });
     done();
   };
   const failed = async (refusal: unknown): Promise<void> => {
@@ -107,8 +107,8 @@ function conflictText(refusal: ApiError, { taken, conflicts }: Merged): string {
 }
 
 function whoText(who: string | null, when: string | null): string {
-  if (who === null) return t`Meanwhile somebody else has changed the same person.`;
+  if (who === null) return t`Another user has changed the same user since you started.`;
   return when === null
-    ? t`Meanwhile ${who} has changed the same person.`
-    : t`Meanwhile ${who}, ${when}, has changed the same person.`;
+    ? t`${who} has changed the same user since you started.`
+    : t`${who} changed the same user ${when}.`;
 }
