@@ -111,8 +111,8 @@ def _install_packages(release: Release) -> None:
         _install_from_unstable(release)
     else:
         raise InstallError(
-            "this system has no package of that name. Install Apptainer from EPEL or from its own"
-            " project's packages, with squashfuse, and run this again"
+            "this system has no such package. Install Apptainer from EPEL or from the Apptainer "
+            "project's packages, with squashfuse, and run this again"
         )
     if _find_version() is None:
         raise InstallError("it was installed, but `apptainer --version` does not run")
@@ -126,9 +126,9 @@ def _install_from_unstable(release: Release) -> None:
         package, version = _download_package(folder, release)
         tried = TRIED.get(version)
         if tried is None:
-            say(f"{version} is newer than the version tried here; its signature was checked by apt")
+            say(f"{version} is newer than the tested version; apt verified its signature")
         elif hashlib.sha256(package.read_bytes()).hexdigest() != tried:
-            raise InstallError(f"the package of {version} is not the one that was tried")
+            raise InstallError(f"the package of {version} is not the tested one")
         if release.glibc < (2, 38):
             package = _repack(package, folder / "tree", version, release.glibc)
         say("installing it, with squashfuse")
@@ -149,14 +149,14 @@ def _download_package(folder: Path, release: Release) -> tuple[Path, str]:
     )
     for part in ("lists/partial", "archives/partial", "parts"):
         (folder / part).mkdir(parents=True)
-    say("asking the machine's mirrors for the package")
+    say("looking for the package on the machine's mirrors")
     options = _private_apt(folder)
     _apt("update", options=options)
-    say("fetching it")
+    say("downloading the package")
     _run(["apt-get", *options, "-qq", "download", "apptainer"], cwd=folder)
     packages = list(folder.glob("apptainer_*.deb"))
     if len(packages) != 1:
-        raise InstallError("apt fetched no package of that name")
+        raise InstallError("apt downloaded no such package")
     version = _run(["dpkg-deb", "-f", str(packages[0]), "Version"]).strip()
     say(f"got {version}")
     return packages[0], version
@@ -185,7 +185,7 @@ def _repack(package: Path, tree: Path, version: str, glibc: tuple[int, int]) -> 
     _run(["dpkg-deb", "-R", str(package), str(tree)])
     changed = [p for p in sorted(tree.rglob("*")) if _patch(p, tree, glibc)]
     if not changed:
-        raise InstallError(f"nothing in {version} could be made to run on glibc {needs}")
+        raise InstallError(f"no program in {version} could be adapted to glibc {needs}")
     sums = tree / "DEBIAN/md5sums"
     text = sums.read_text(encoding="utf-8")
     for path in changed:
@@ -251,7 +251,9 @@ def open_fuse() -> None:
             return
     if stat.S_IMODE(FUSE.stat().st_mode) & 0o666 != 0o666:
         if os.geteuid() != 0:
-            raise InstallError("/dev/fuse is closed to users: chmod 0666 /dev/fuse, as root")
+            raise InstallError(
+                "/dev/fuse is not accessible to users: run chmod 0666 /dev/fuse as root"
+            )
         FUSE.chmod(0o666)
         say("opened /dev/fuse to users")
 

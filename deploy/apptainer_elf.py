@@ -119,7 +119,7 @@ def _redirect(patched: bytearray, dynamic: _Dynamic, index: int) -> Iterator[str
         name_offset, _, _, section, _, _ = _SYMBOL.unpack_from(dynamic.image, at)
         name = dynamic.text(name_offset)
         if section != 0 or name.removeprefix(PREFIX) not in STAND_INS or name in STAND_INS:
-            raise RefusedError(f"it needs {name} of {NEWER}, for which there is no stand-in")
+            raise RefusedError(f"it needs {name} of {NEWER}, for which there is no replacement")
         struct.pack_into("<I", patched, at, name_offset + len(PREFIX))
         yield name
 

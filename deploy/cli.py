@@ -18,8 +18,8 @@ from deploy import runtime as runtimes
 from portal.cli.context import REFUSED, load, print_settings_error
 from portal.config.settings import MIN_SECRET_LENGTH, Settings, SettingsError, read_settings
 
-PortalAccount = Annotated[str, typer.Option(help="Whom the portal runs as.")]
-HubAccount = Annotated[str, typer.Option(help="Whom JupyterHub runs as.")]
+PortalAccount = Annotated[str, typer.Option(help="Account that runs the portal.")]
+HubAccount = Annotated[str, typer.Option(help="Account that runs JupyterHub.")]
 DEFAULTS = system.ServiceAccounts()
 
 
@@ -36,13 +36,13 @@ def secrets(
     try:
         owner, group = pwd.getpwnam(portal_account).pw_uid, grp.getgrnam(hub_account).gr_gid
     except KeyError as error:
-        raise _refuse(f"{error.args[0]}: make the account first.") from error
+        raise _refuse(f"{error.args[0]}: create the account first.") from error
     for file, mode in _list_wanted(settings):
         if file.exists():
-            typer.echo(f"{file} is there already.")
+            typer.echo(f"{file} already exists.")
             continue
         _write(file, owner, group if mode & 0o040 else -1, mode)
-        typer.echo(f"{file} made.")
+        typer.echo(f"Created {file}.")
 
 
 def _list_wanted(settings: Settings) -> list[tuple[Path, int]]:
@@ -65,15 +65,15 @@ def _write(file: Path, owner: int, group: int, mode: int) -> None:
             file.unlink()  # an empty file would count as existing at the next attempt
             raise
     except OSError as error:
-        raise _refuse(f"{file} can't be made: {error.strerror}.") from error
+        raise _refuse(f"{file} can't be created: {error.strerror}.") from error
 
 
 def runtime(
     folder: Annotated[
         Path | None,
-        typer.Argument(help="runtime_dir, unless it is named.", show_default=False),
+        typer.Argument(help="Folder to install to; default: runtime_dir.", show_default=False),
     ] = None,
-    python: Annotated[str, typer.Option(help="The nodes' Python.")] = "/usr/bin/python3",
+    python: Annotated[str, typer.Option(help="Python on the nodes.")] = "/usr/bin/python3",
 ) -> None:
     """Make or renew what the nodes run: JupyterLab, TensorBoard, the node programs. Run it where
     the shared folder can be written to; sessions that run keep what they began with."""
@@ -84,39 +84,39 @@ def runtime(
         raise print_settings_error(error) from error
     except runtimes.RuntimeRefused as error:
         raise _refuse(str(error)) from error
-    typer.echo(f"{link} is {target.name}.")
+    typer.echo(f"{link} points to {target.name}.")
     for old in runtimes.older(link):
-        typer.echo(f"Older, to be removed once no session runs from it: {old}")
+        typer.echo(f"Older version; remove it once no session uses it: {old}")
 
 
 def system_files(
     out: Annotated[
         Path | None,
-        typer.Option(help="A folder to look at, instead of this machine.", show_default=False),
+        typer.Option(help="Check this folder instead of this machine.", show_default=False),
     ] = None,
     install: Annotated[
-        bool, typer.Option("--install", help="Put them where they belong. Needs root.")
+        bool, typer.Option("--install", help="Install the files. Requires root.")
     ] = False,
     portal_account: PortalAccount = DEFAULTS.portal,
     hub_account: HubAccount = DEFAULTS.hub,
-    nginx_account: Annotated[str, typer.Option(help="Whom nginx runs as.")] = DEFAULTS.nginx,
+    nginx_account: Annotated[str, typer.Option(help="Account that runs nginx.")] = DEFAULTS.nginx,
     listen: Annotated[
         str | None,
         typer.Option(
-            help="host:port where nginx listens, if that isn't public_url's.", show_default=False
+            help="host:port where nginx listens, if different from public_url.", show_default=False
         ),
     ] = None,
     listen_notebooks: Annotated[
-        str | None, typer.Option(help="The same for notebook_url.", show_default=False)
+        str | None, typer.Option(help="As above, for notebook_url.", show_default=False)
     ] = None,
     listen_tensorboards: Annotated[
-        str | None, typer.Option(help="The same for tensorboard_url.", show_default=False)
+        str | None, typer.Option(help="As above, for tensorboard_url.", show_default=False)
     ] = None,
 ) -> None:
     """Render systemd units, sudoers, the launcher, and the configuration of JupyterHub and nginx,
     all from the settings."""
     if (out is None) != install:
-        raise typer.BadParameter("Say either --out FOLDER or --install.")
+        raise typer.BadParameter("Specify either --out FOLDER or --install.")
     settings = load()
     accounts = system.ServiceAccounts(portal_account, hub_account, nginx_account)
     listeners = front_door.Listen(listen, listen_notebooks, listen_tensorboards)
@@ -128,15 +128,15 @@ def system_files(
     except system.SystemFilesRefused as error:
         raise _refuse(str(error)) from error
     for path in written:
-        typer.echo(f"{path} written.")
+        typer.echo(f"Wrote {path}.")
     if not written:
-        typer.echo("Everything is as it should be.")
+        typer.echo("All files are up to date.")
 
 
 def _config_path() -> Path:
     config = os.environ.get("PORTAL_CONFIG")
     if not config:
-        raise _refuse("PORTAL_CONFIG says where the settings file is: set it.")
+        raise _refuse("PORTAL_CONFIG is not set: set it to the path of the settings file.")
     return Path(config).absolute()
 
 

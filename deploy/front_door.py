@@ -138,7 +138,7 @@ def from_settings(
     front = _to_listener(settings.public_url, certificate, listen.public)
     cluster = _to_listener(settings.node_url, certificate)
     if _collide(front, cluster):
-        raise NginxError("public_url and node_url name the same address and port")
+        raise NginxError("public_url and node_url have the same address and port")
     return FrontDoor(
         folder=folder,
         front=front,
@@ -176,7 +176,7 @@ def _to_content(
     for server in servers:
         name = server.hosts.name
         if _collide(server.listener, cluster):
-            raise NginxError(f"{name} and node_url name the same address and port")
+            raise NginxError(f"{name} and node_url have the same address and port")
     _check_names(settings, front, servers)
     return Content(
         servers=tuple(servers),
@@ -214,8 +214,8 @@ def _check_names(
             same = listener.addresses == server.listener.addresses
             if same and listener.port == server.listener.port and name == server.hosts.name:
                 raise NginxError(
-                    f"{server.hosts.origin_of(ANY_USER)} needs a listener of its own: give"
-                    " --listen-notebooks and --listen-tensorboards beside --listen"
+                    f"{server.hosts.origin_of(ANY_USER)} needs its own listener: specify "
+                    "--listen-notebooks and --listen-tensorboards with --listen"
                 )
         seen.append((server.listener, server.hosts.name))
 
@@ -250,8 +250,8 @@ def _to_listener(
     secure = parts.scheme == "https"
     if secure and certificate is None:
         raise NginxError(
-            f"{url} needs a certificate (certificate_file and certificate_key_file), or --listen if"
-            " TLS ends before"
+            f"{url} needs a certificate (certificate_file and certificate_key_file), or --listen "
+            "if TLS is terminated before nginx"
         )
     host = _get_addresses(parts.hostname or "")
     return FrontDoorListener(host, _get_port(url), certificate if secure else None)
@@ -281,5 +281,5 @@ def _overlap(some: tuple[str, ...], others: tuple[str, ...]) -> bool:
 def _to_upstream(url: str) -> str:
     parts = urlsplit(url)
     if parts.scheme != "http":
-        raise NginxError(f"{url} must be http: nginx and the hub share this machine")
+        raise NginxError(f"{url} must be http: nginx and the hub run on the same machine")
     return host_port(parts.hostname or "", parts.port or 80)

@@ -75,19 +75,21 @@ class HomeDirectory:
 def home_of(site: HomeFolders, username: str, uid: str, gid: str, home: str) -> HomeDirectory:
     """Validate the arguments. Raises Refused for what cannot be a user's home directory here."""
     if not USERNAME.fullmatch(username):
-        raise HomeRefused("This username can't be one.")
+        raise HomeRefused("This username is not valid.")
     if not NUMBER.fullmatch(uid) or int(uid) < site.min_uid or not NUMBER.fullmatch(gid):
-        raise HomeRefused(f"These numbers are no person's: uid {uid[:20]}, gid {gid[:20]}.")
+        raise HomeRefused(
+            f"These are not the IDs of an ordinary user: uid {uid[:20]}, gid {gid[:20]}."
+        )
     found = HomeDirectory(site, username, int(uid), int(gid))
     if home != str(found.path):
-        raise HomeRefused(f"The home of {username} can only be {found.path}.")
+        raise HomeRefused(f"The home directory of {username} must be {found.path}.")
     return found
 
 
 def create(home: HomeDirectory) -> str:
     """Create it from the skeleton, unless it exists."""
     if _exists(home):
-        return f"{home.path} is there already."
+        return f"{home.path} already exists."
     _remove(home.making)
     shutil.copytree(home.site.skeleton, home.making, symlinks=True)
     home.making.chmod(0o700)
@@ -96,13 +98,13 @@ def create(home: HomeDirectory) -> str:
             os.lchown(Path(folder) / name, home.uid, home.gid)
     os.chown(home.making, home.uid, home.gid)
     home.making.rename(home.path)
-    return f"{home.path} was made."
+    return f"{home.path} was created."
 
 
 def archive(home: HomeDirectory) -> str:
     """Pack it into a file that belongs to root, and remove it."""
     if not _put_aside(home):
-        return f"There is no {home.path}."
+        return f"{home.path} does not exist."
     target = home.site.archive / f"{home.username}-{home.uid}.tar.gz"
     number = 1
     while target.exists():
@@ -123,7 +125,7 @@ def archive(home: HomeDirectory) -> str:
 def delete(home: HomeDirectory) -> str:
     """Remove it."""
     if not _put_aside(home):
-        return f"There is no {home.path}."
+        return f"{home.path} does not exist."
     _remove(home.leaving)
     return f"{home.path} was deleted."
 
@@ -142,7 +144,9 @@ def _exists(home: HomeDirectory) -> bool:
     except FileNotFoundError:
         return False
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != home.uid:
-        raise HomeRefused(f"{home.path} is somebody else's, or no folder: nothing was done.")
+        raise HomeRefused(
+            f"{home.path} belongs to another user or is not a folder: nothing was changed."
+        )
     return True
 
 
@@ -154,7 +158,8 @@ def _put_aside(home: HomeDirectory) -> bool:
     if _exists(home):
         if home.leaving.exists():
             raise HomeRefused(
-                f"{home.leaving} is in the way: an earlier run has left it. Look at it."
+                f"{home.leaving} was left by an earlier run and blocks this one. Check it and "
+                "move it away."
             )
         home.path.rename(home.leaving)
     if not home.leaving.exists():
@@ -176,7 +181,7 @@ def site_of(file: Path) -> HomeFolders:
     with os.fdopen(opened, encoding="utf-8") as text:
         status = os.fstat(text.fileno())
         if status.st_uid != 0 or status.st_mode & 0o022:
-            raise HomeRefused(f"{file} must be root's, and writable by root alone.")
+            raise HomeRefused(f"{file} must be owned by root and writable only by root.")
         found = json.load(text)
     return HomeFolders(
         Path(found["base"]), Path(found["archive"]), Path(found["skeleton"]), int(found["min_uid"])

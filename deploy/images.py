@@ -83,7 +83,7 @@ class Build:
             if final.exists():
                 if not beside(final).exists():  # built by an older version
                     self._list_packages(final, final)
-                self.say("is there already")
+                self.say("already exists")
             else:
                 started = time.monotonic()
                 self._build(final)
@@ -107,7 +107,7 @@ class Build:
             for program in self.definition.programs:
                 self._run_program(program)
             for python in dict.fromkeys(step.python for step in self.definition.pip):
-                self.say(f"compiling those of {python}")
+                self.say(f"compiling Python packages of {python}")
                 own = [step.env for step in self.definition.pip if step.python == python]
                 self._run_inside(
                     [python, "-c", _COMPILE], {k: v for env in own for k, v in env.items()}
@@ -117,7 +117,7 @@ class Build:
             self._remove_traces()
             self.say("packing")
             image = self._pack() if self.fuse else self.rootfs
-            self.say("trying it")
+            self.say("testing the image")
             self._test(image)
             self._list_packages(image, final)
             if self.fuse:
@@ -149,7 +149,7 @@ class Build:
         except BuildError as error:
             if step.otherwise is None or _ABSENT not in str(error):
                 raise
-            self.say("not all of it can be had here; installing what stands in for it")
+            self.say("some packages are not available here; installing their substitutes")
             self._run_pip(step, step.otherwise)
 
     def _run_pip(self, step: PipStep, lock: str) -> None:
@@ -231,7 +231,7 @@ class Build:
         if self.work.exists():
             mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8")
             if f" {self.work}/" in mounts:
-                raise BuildError(f"something is mounted under {self.work}: unmount it first")
+                raise BuildError(f"there is a mount under {self.work}: unmount it first")
             shutil.rmtree(self.work)
 
 
@@ -242,7 +242,7 @@ def _locked(path: Path, say: Callable[[str], None]) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            say("another build of it is under way; waiting")
+            say("waiting for another build of this image")
             fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
@@ -343,11 +343,15 @@ def build(definitions: Sequence[Definition], out: Path, jobs: int) -> list[str]:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python3 -m deploy.images", description=__doc__)
     parser.add_argument("command", choices=["build", "list"])
-    parser.add_argument("names", nargs="*", metavar="NAME", help="default: all there are")
-    parser.add_argument("--all", action="store_true", help="all there are, whatever is named")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="default: all")
+    parser.add_argument(
+        "--all", action="store_true", help="all definitions, regardless of the names given"
+    )
     parser.add_argument("--out", type=Path, required=True, help="the folder of images")
     parser.add_argument("--definitions", type=Path, default=DEFINITIONS)
-    parser.add_argument("--jobs", type=int, default=_JOBS, help="how many to build at a time")
+    parser.add_argument(
+        "--jobs", type=int, default=_JOBS, help="number of images to build at the same time"
+    )
     given = parser.parse_args(arguments)
     try:
         definitions = load(given.definitions, [] if given.all else given.names)

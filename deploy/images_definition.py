@@ -91,17 +91,17 @@ def read(path: Path) -> Definition:
     try:
         fields = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        raise DefinitionError(f"{path}: there is no such definition") from error
+        raise DefinitionError(f"{path}: no such definition") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise DefinitionError(f"{path}: {error}") from error
     for name, value in fields.items():
         if name not in _FIELDS:
-            raise DefinitionError(f"{path}: {name}: there is no such field")
+            raise DefinitionError(f"{path}: {name}: unknown field")
         if not isinstance(value, _FIELDS[name]):
-            raise DefinitionError(f"{path}: {name}: is of the wrong kind: {value!r:.80}")
+            raise DefinitionError(f"{path}: {name}: has the wrong type: {value!r:.80}")
     suites = _parse_texts(path, "suites", fields.get("suites"))
     if not suites:
-        raise DefinitionError(f"{path}: suites: must name at least the release")
+        raise DefinitionError(f"{path}: suites: must contain at least the release")
     pip = fields.get("pip", [])
     return Definition(
         name=path.stem,
@@ -124,7 +124,7 @@ def _parse_pip_step(path: Path, step: object) -> PipStep:
     if not isinstance(step, dict):
         raise DefinitionError(f"{path}: pip: must be tables")
     if unknown := sorted(step.keys() - _PIP_FIELDS):
-        raise DefinitionError(f"{path}: pip.{unknown[0]}: there is no such field")
+        raise DefinitionError(f"{path}: pip.{unknown[0]}: unknown field")
     otherwise = "otherwise" in step
     return PipStep(
         python=_parse_text(path, "pip.python", step.get("python")),
@@ -139,7 +139,7 @@ def _read_lock(path: Path, field: str, value: object) -> str:
     name = _parse_text(path, field, value)
     text = _read_beside(path, field, name)
     if "--hash=sha256:" not in text:
-        raise DefinitionError(f"{path}: {field}: {name} pins no hashes")
+        raise DefinitionError(f"{path}: {field}: {name} has no hashes")
     return text
 
 
@@ -153,19 +153,19 @@ def _read_beside(path: Path, field: str, name: str) -> str:
 
 def _parse_pairs(path: Path, field: str, value: object) -> dict[str, str]:
     if not isinstance(value, dict):
-        raise DefinitionError(f"{path}: {field}: must be a table of texts")
+        raise DefinitionError(f"{path}: {field}: must be a table of strings")
     return {name: _parse_text(path, f"{field}.{name}", text) for name, text in value.items()}
 
 
 def _parse_text(path: Path, field: str, value: object) -> str:
     if not isinstance(value, str) or not value:
-        raise DefinitionError(f"{path}: {field}: must be a text")
+        raise DefinitionError(f"{path}: {field}: must be a string")
     return value
 
 
 def _parse_texts(path: Path, field: str, value: object) -> tuple[str, ...]:
     if not isinstance(value, list):
-        raise DefinitionError(f"{path}: {field}: must be a list of texts")
+        raise DefinitionError(f"{path}: {field}: must be a list of strings")
     return tuple(_parse_text(path, field, item) for item in value)
 
 

@@ -62,7 +62,7 @@ SERVER_SCOPES = ["access:servers!user", "read:users!user", "users:activity!user"
 def load(path: str | None) -> dict[str, Any]:
     """Return the installation's values. Exits with a message if any is missing."""
     if not path:
-        raise SystemExit(f"{ENVIRONMENT_NAME} must name the hub's configuration file")
+        raise SystemExit(f"{ENVIRONMENT_NAME} must be the path of the hub's configuration file")
     try:
         text = Path(path).read_text(encoding="utf-8")
         values: dict[str, Any] = json.loads(text) if path.endswith(".json") else tomllib.loads(text)
@@ -73,11 +73,11 @@ def load(path: str | None) -> dict[str, Any]:
         raise SystemExit(f"{path} lacks {', '.join(missing)}")
     more = {key: values[key] for key in MORE_KEYS if key in values}
     if not all(isinstance(value, str) for value in more.values()):
-        raise SystemExit(f"{path}: {', '.join(more)} must be text")
+        raise SystemExit(f"{path}: {', '.join(more)} must be strings")
     lists = {key: values[key] for key in LISTS if key in values}
     for key, value in lists.items():
         if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-            raise SystemExit(f"{path}: {key} must be a list of text")
+            raise SystemExit(f"{path}: {key} must be a list of strings")
     return {**{key: values[key] for key in KEYS}, **more, **lists}
 
 
@@ -89,9 +89,9 @@ def secret(path: str) -> str:
     except OSError as error:
         raise SystemExit(f"{path} can't be read: {error}") from error
     if mode & 0o007:
-        raise SystemExit(f"{path} can be read by anyone; make it 0600 or 0640")
+        raise SystemExit(f"{path} is readable by all users; set its mode to 0600 or 0640")
     if len(text) < 32:
-        raise SystemExit(f"{path} holds no secret of at least 32 characters")
+        raise SystemExit(f"{path} does not contain a secret of at least 32 characters")
     return text
 
 

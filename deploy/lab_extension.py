@@ -28,9 +28,9 @@ def install(built: Path, runtime: Path) -> Path:
     try:
         name = json.loads((built / "package.json").read_text(encoding="utf-8"))["name"]
     except (OSError, ValueError, LookupError) as error:
-        raise NotBuilt(f"{built} holds no built extension: `npm run build:lab` makes it") from error
+        raise NotBuilt(f"{built} contains no built extension: run `npm run build:lab`") from error
     if not (runtime / "bin").is_dir():
-        raise NotBuilt(f"{runtime} is no virtualenv")
+        raise NotBuilt(f"{runtime} is not a virtualenv")
     # resolved, so that a concurrent preparation cannot redirect it to another virtualenv
     place = runtime.resolve() / PLACE
     place.mkdir(parents=True, exist_ok=True)
@@ -53,8 +53,8 @@ def install(built: Path, runtime: Path) -> Path:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python3 -m deploy.lab_extension", description=__doc__)
-    parser.add_argument("built", type=Path, help="what `npm run build:lab` made")
-    parser.add_argument("runtime", type=Path, help="the virtualenv of the setting runtime_dir")
+    parser.add_argument("built", type=Path, help="output folder of `npm run build:lab`")
+    parser.add_argument("runtime", type=Path, help="the virtualenv at runtime_dir")
     asked = parser.parse_args()
     try:
         target = install(asked.built, asked.runtime)

@@ -27,7 +27,7 @@ def program() -> str:
     first = _read_without_imports("launcher/program.py", "spawner")
     before, start, after = first.partition(START)
     if not start or after:
-        raise ValueError("spawner/launcher/program.py doesn't end as it is expected to")
+        raise ValueError("spawner/launcher/program.py does not end as expected")
     pieces = [_read_piece(name) for name in PIECES]
     return "\n\n".join([before.rstrip(), *pieces]).rstrip() + "\n" + START
 
@@ -53,7 +53,7 @@ def _read_without_imports(name: str, *packages: str) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="deploy.launcher", description=__doc__)
-    parser.add_argument("--out", type=Path, help="where to write it; otherwise it is printed")
+    parser.add_argument("--out", type=Path, help="output file; default: standard output")
     out: Path | None = parser.parse_args(arguments).out
     if out is None:
         sys.stdout.write(program())

@@ -177,21 +177,24 @@ def _validate(door: FrontDoor) -> None:
             paths += [listener.certificate.chain, listener.certificate.key]
     for path in paths:
         if not _SAFE_PATH.match(str(path)):
-            raise NginxError(f"{path} can't be used: absolute, without quotes, braces, $ or ;")
+            raise NginxError(
+                f"{path} can't be used: the path must be absolute and must not contain "
+                "quotes, braces, $ or ;"
+            )
     addresses = [address for listener in door.listeners for address in listener.addresses]
     for network in door.trusted_proxies:
         try:
             ipaddress.ip_network(network)
         except ValueError as error:
-            raise NginxError(f"{network} isn't an address or a network") from error
+            raise NginxError(f"{network} is not an address or a network") from error
     for host in (door.portal, *door.portals, door.hub, *addresses):
         if host != "*" and not _SAFE_HOST.match(host):
-            raise NginxError(f"{host} isn't a host")
+            raise NginxError(f"{host} is not a valid host")
     for name in _list_cookies(door):
         if not _SAFE_COOKIE.match(name):
-            raise NginxError(f"{name} can't be the cookie's name")
+            raise NginxError(f"{name} is not a valid cookie name")
     if door.content and not _SAFE_HOME.match(door.content.home):
-        raise NginxError(f"{door.content.home} can't be led to")
+        raise NginxError(f"{door.content.home} is not a valid redirect target")
 
 
 def write(door: FrontDoor) -> Path:
@@ -222,14 +225,16 @@ def _parse_arguments(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m deploy.nginx", description=__doc__)
     parser.add_argument("--settings", type=Path, help="the portal's TOML file")
     parser.add_argument("--out", type=Path, required=True, help="nginx's own folder")
-    parser.add_argument("--listen", help="host:port, if it isn't public_url's")
-    parser.add_argument("--listen-notebooks", help="host:port, if it isn't notebook_url's")
-    parser.add_argument("--listen-tensorboards", help="host:port, if it isn't tensorboard_url's")
+    parser.add_argument("--listen", help="host:port, if different from public_url")
+    parser.add_argument("--listen-notebooks", help="host:port, if different from notebook_url")
+    parser.add_argument(
+        "--listen-tensorboards", help="host:port, if different from tensorboard_url"
+    )
     parser.add_argument("--certificate", type=Path, help="PEM chain, for https")
     parser.add_argument("--key", type=Path, help="PEM key, for https")
     arguments = parser.parse_args(argv)
     if (arguments.certificate is None) != (arguments.key is None):
-        parser.error("--certificate and --key come together")
+        parser.error("--certificate and --key must be used together")
     return arguments
 
 

@@ -34,7 +34,7 @@ def make(link: Path, python: str = "/usr/bin/python3") -> Path:
     """
     lock, lab = SHIPPED if SHIPPED[0].is_file() else CHECKOUT
     if link.exists() and not link.is_symlink():
-        raise RuntimeRefused(f"{link} is there and isn't a link of this command's: move it away.")
+        raise RuntimeRefused(f"{link} exists and was not created by this command: move it away.")
     target = link.with_name(f"{link.name}-{_compute_digest(lock, lab, python)}")
     if not (target / ".complete").is_file():
         _fill(target, lock, lab, python)
@@ -63,7 +63,9 @@ def _fill(target: Path, lock: Path, lab: Path, python: str) -> None:
         # readable for users, independent of the caller's umask
         done = subprocess.run(command, check=False, umask=0o022)
         if done.returncode != 0:
-            raise RuntimeRefused(f"`{' '.join(command)}` failed, see above; run this again.")
+            raise RuntimeRefused(
+                f"`{' '.join(command)}` failed: see the output above, then run this again."
+            )
     (packages,) = target.glob("lib/python3*/site-packages")
     copy = packages / "spawner"
     shutil.copytree(SPAWNER, copy, ignore=shutil.ignore_patterns("__pycache__"))

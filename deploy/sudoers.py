@@ -36,9 +36,9 @@ def render(
     """
     for path in (launcher, *as_root):
         if not _PLAIN_PATH.fullmatch(path):
-            raise ValueError(f"{path} can't stand in sudoers: letters, digits, and ._/+- only")
+            raise ValueError(f"{path} can't be used in sudoers: use only letters, digits and ._/+-")
     if not USERNAME.fullmatch(account):
-        raise ValueError(f"{account} is no account")
+        raise ValueError(f"{account} is not a valid account name")
     people = ", ".join(f"%{_SPECIAL.sub(_escape, group)}" for group in groups) or "ALL"
     lines = [
         "# the portal's account may run one program as a user of the portal"

@@ -154,7 +154,8 @@ def units(site: Installation, door: front_door.FrontDoor) -> dict[str, str]:
             .isalnum()
         ):
             raise SystemFilesRefused(
-                f"{value} ({name}) can't stand in a unit: letters, digits, and -_. only."
+                f"{value} ({name}) can't be used in a systemd unit: use only letters, digits "
+                "and -_."
             )
     environment = Environment(
         loader=FileSystemLoader(HERE / "templates"),
@@ -194,8 +195,9 @@ def check_roots_alone(program: Path) -> None:
         has_content = True
         if status.st_uid != 0 or others_write:
             raise SystemFilesRefused(
-                f"{program} would run as root, but others than root can write {place}: give it to"
-                " root (chown root:root), and take the others' right to write (chmod go-w)."
+                f"{program} would run as root, but other users can write to {place}: make root "
+                "its owner (chown root:root), and remove write permission for others (chmod "
+                "go-w)."
             )
 
 
@@ -300,7 +302,7 @@ def check_sudoers(text: str) -> None:
         asked = [program, "--check", "--quiet", f"--file={file.name}"]
         done = subprocess.run(asked, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise SystemFilesRefused(f"sudo wouldn't take these rules: {done.stderr.strip()[:300]}.")
+        raise SystemFilesRefused(f"sudo rejected these rules: {done.stderr.strip()[:300]}.")
 
 
 def make_folders(wanted: Sequence[tuple[Path, str, int]]) -> None:
@@ -310,9 +312,11 @@ def make_folders(wanted: Sequence[tuple[Path, str, int]]) -> None:
             account = pwd.getpwnam(owner)
             _make_folder(path, account, mode)
         except KeyError as error:
-            raise SystemFilesRefused(f"There is no account {owner}: make it first.") from error
+            raise SystemFilesRefused(
+                f"The account {owner} does not exist: create it first."
+            ) from error
         except OSError as error:
-            raise SystemFilesRefused(f"{path} can't be made: {error.strerror}.") from error
+            raise SystemFilesRefused(f"{path} can't be created: {error.strerror}.") from error
 
 
 def _make_folder(path: Path, account: pwd.struct_passwd, mode: int) -> None:

@@ -38,7 +38,9 @@ def stage(checkout: Path, folder: Path) -> None:
     """Copy the sources into `folder`. Raises NotBuilt."""
     for target, file in BUILT.items():
         if not (checkout / PARTS[target] / file).is_file():
-            raise BuildMissing(f"there is no {PARTS[target]}/{file}: `make prepare` builds it")
+            raise BuildMissing(
+                f"{PARTS[target]}/{file} does not exist: run `make prepare` to build it"
+            )
     ignore = shutil.ignore_patterns("__pycache__", "*.pyc")
     for target, source in PARTS.items():
         if (checkout / source).is_dir():
@@ -70,7 +72,7 @@ def build(out: Path, checkout: Path = CHECKOUT) -> Path:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m deploy.wheel", description=__doc__)
-    parser.add_argument("--out", type=Path, required=True, help="the folder that it is put into")
+    parser.add_argument("--out", type=Path, required=True, help="output folder")
     try:
         wheel = build(parser.parse_args().out)
     except (BuildMissing, subprocess.CalledProcessError) as error:

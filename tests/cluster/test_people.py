@@ -89,7 +89,7 @@ async def test_from_the_first_day_to_the_last(portal: Live) -> None:
         assert person["groups"] == ["portal-users"]
 
         run = await home_run(carol, "create")
-        assert (run["state"], run["output"]) == ("done", f"{home} was made.\n")
+        assert (run["state"], run["output"]) == ("done", f"{home} was created.\n")
         status = home.stat()
         assert (status.st_uid, status.st_gid) == (person["uid"], person["gid"])
         assert status.st_mode & 0o777 == 0o700

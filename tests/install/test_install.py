@@ -252,7 +252,7 @@ def _come_back(site: Site, back: Block) -> None:
     site.values["APP"] = "/opt/portal-app-1"
     site.stop("portal")
     output = site.shell(back.text)
-    assert "/etc/systemd/system/portal.service written." in output
+    assert "Wrote /etc/systemd/system/portal.service." in output
     site.up("portal")
     site.wait_until_served()
     found = site.check("alice")

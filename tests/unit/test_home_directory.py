@@ -38,7 +38,7 @@ def names(folder: Path) -> list[str]:
 
 def test_made_from_the_skeleton_all_of_it_theirs(site: HomeFolders) -> None:
     home = ada(site)
-    assert "was made" in create(home)
+    assert "was created" in create(home)
     assert home.path.stat().st_mode & 0o777 == 0o700
     for path in (home.path, home.path / ".profile", home.path / "sub" / "link"):
         status = path.lstat()
@@ -81,12 +81,12 @@ def test_what_belongs_to_somebody_else_is_left_alone(site: HomeFolders) -> None:
     os.chown(outside, UID, GID)
     home.path.symlink_to(outside)
     for task in (create, archive, delete):
-        with pytest.raises(HomeRefused, match="somebody else's"):
+        with pytest.raises(HomeRefused, match="belongs to another user"):
             task(home)
     home.path.unlink()
     home.path.mkdir()
     for task in (create, archive, delete):
-        with pytest.raises(HomeRefused, match="somebody else's"):
+        with pytest.raises(HomeRefused, match="belongs to another user"):
             task(home)
     assert names(outside) == ["treasure"]
 
@@ -128,11 +128,11 @@ def test_as_it_is_installed(site: HomeFolders, tmp_path: Path) -> None:
 
     place = ("ada", str(UID), str(GID), str(site.base / "ada"))
     made = run("create", *place)
-    assert (made.returncode, made.stdout) == (0, f"{site.base}/ada was made.\n")
+    assert (made.returncode, made.stdout) == (0, f"{site.base}/ada was created.\n")
     assert run("delete", *place).returncode == 0
     refused = run("create", "ada", "0", "0", "/")
     assert (refused.returncode, refused.stdout) == (1, "")
-    assert "no person's" in refused.stderr
+    assert "not the IDs of an ordinary user" in refused.stderr
     assert run("format").returncode == 2
 
 
@@ -144,11 +144,11 @@ def test_a_configuration_that_others_could_have_written_is_refused(tmp_path: Pat
     assert home_directory.site_of(file).min_uid == 1000
     for mode in (0o664, 0o646):
         file.chmod(mode)
-        with pytest.raises(HomeRefused, match="must be root's"):
+        with pytest.raises(HomeRefused, match="must be owned by root"):
             home_directory.site_of(file)
     file.chmod(0o644)
     os.chown(file, UID, GID)
-    with pytest.raises(HomeRefused, match="must be root's"):
+    with pytest.raises(HomeRefused, match="must be owned by root"):
         home_directory.site_of(file)
 
 

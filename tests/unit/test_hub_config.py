@@ -66,7 +66,7 @@ def test_no_file() -> None:
 
 @pytest.mark.parametrize(
     ("text", "mode", "words"),
-    [("x" * 64, 0o644, "by anyone"), ("x" * 8, 0o600, "32 characters"), ("", 0o600, "32")],
+    [("x" * 64, 0o644, "by all users"), ("x" * 8, 0o600, "32 characters"), ("", 0o600, "32")],
 )
 def test_secrets_that_are_none(tmp_path: Path, text: str, mode: int, words: str) -> None:
     path = tmp_path / "secret"

@@ -124,7 +124,7 @@ def test_a_bad_field_is_named_with_its_file(tmp_path: Path, old: str, new: str, 
 
 
 def test_a_lock_without_hashes_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DefinitionError, match="pins no hashes"):
+    with pytest.raises(DefinitionError, match="has no hashes"):
         read(put(tmp_path, lock="numpy==2.4.6\n"))
 
 
@@ -217,7 +217,7 @@ def test_what_is_built_is_left_alone(
     (tmp_path / DEFINITION.file_name).write_text("earlier")
     build.run()
     assert (tmp_path / "mine.sif").read_text() == "earlier"
-    assert "is there already" in capsys.readouterr().out
+    assert "already exists" in capsys.readouterr().out
 
 
 def test_a_failed_build_leaves_the_old_image(build: FakeBuild, tmp_path: Path) -> None:

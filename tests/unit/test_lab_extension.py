@@ -53,7 +53,7 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
     into = runtime(tmp_path)
     with pytest.raises(NotBuilt, match="npm run build:lab"):
         install(tmp_path / "none", into)
-    with pytest.raises(NotBuilt, match="no virtualenv"):
+    with pytest.raises(NotBuilt, match="not a virtualenv"):
         install(build(tmp_path, "a.js"), tmp_path / "elsewhere")
 
 
