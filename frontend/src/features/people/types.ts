@@ -5,7 +5,7 @@ type Schemas = components['schemas'];
 
 export type Role = Schemas['Role'];
 export type PersonRow = Schemas['PersonRow'];
-export type Person = Schemas['User'];
+export type Person = Schemas['Person'];
 export type HomeRun = Schemas['HomeRunOut'];
 export type NewPerson = Schemas['PersonIn'];
 export type OneTimePassword = Schemas['PasswordOut'];
