@@ -106,7 +106,7 @@ def turn_on(page: Page) -> None:
     expect(page.get_by_text("Off in this browser.")).to_be_visible()
     page.get_by_role("button", name="Turn on here").click()
     expect(page.get_by_role("button", name="Turn off here")).to_be_visible()
-    assert "The portal tells you here" in page.evaluate("told")
+    assert "The portal notifies you here" in page.evaluate("told")
 
 
 def turn_off(portal: Live, page: Page) -> None:

@@ -126,11 +126,11 @@ def share_with_bob(page: Page, alices: BrowserContext, log_in: LogIn, board_url:
     assert opened.value.url.partition("#")[0] != board_url.partition("#")[0]
     opened.value.locator("card-view", has_text="loss").first.wait_for()
 
-    dialog.get_by_role("button", name="Take back from bob").click()
+    dialog.get_by_role("button", name="Stop sharing with bob").click()
     expect(dialog.get_by_role("listitem").filter(has_text="bob")).to_have_count(0)
     page.keyboard.press("Escape")
     expect(dialog).to_have_count(0)
-    expect(his.get_by_text("Nobody shares a TensorBoard with you")).to_be_visible()
+    expect(his.get_by_text("No TensorBoards are shared with you")).to_be_visible()
     bobs.close()
 
 
@@ -326,6 +326,6 @@ def test_log_opens_on_the_output_that_holds_anything(
     log = page.get_by_role("region", name="Log", exact=True)
     expect(log).to_contain_text("Traceback (most recent call last)")
     expect(log.get_by_role("radio", name="Errors (stderr)")).to_be_checked()
-    expect(log.get_by_text("Nothing printed yet.")).to_have_count(0)
+    expect(log.get_by_text("No output yet.")).to_have_count(0)
     reason = page.get_by_text("It could not load “nothing_like_that”", exact=False)
     expect(reason.first).to_be_visible()

@@ -190,6 +190,6 @@ def test_sharing(portal: Live, page: Page, job: str) -> None:
     )
     stand = endure(page, form, portal.users[WHO])
     form.send(page).click()
-    expect(page.get_by_role("button", name="Take back from alice")).to_be_visible()
+    expect(page.get_by_role("button", name="Stop sharing with alice")).to_be_visible()
     expect(form.labelled(page, user)).to_have_value("")
     assert len(stand.asked) == 1

@@ -36,7 +36,7 @@ export const english = {
   use: 'What this session uses',
   memory: (used: string, limit: string | null) =>
     limit === null ? `Memory ${used}` : `Memory ${used} of ${limit}`,
-  memoryUnknown: 'This node does not tell how much memory the session uses.',
+  memoryUnknown: 'This node does not report how much memory the session uses.',
   gpu: (count: number, percent: number | null, memory: string | null) =>
     [
       count === 1 ? 'GPU' : `${count} GPUs`,
@@ -47,7 +47,7 @@ export const english = {
       .join(' '),
   of: (used: string, limit: string) => `${used} of ${limit}`,
   gpuSilent: (count: number) => `${count === 1 ? 'GPU' : `${count} GPUs`}: use not known`,
-  gpuUnknown: (count: number) => `${gpus(count)}. This node does not tell how much they are used.`,
+  gpuUnknown: (count: number) => `${gpus(count)}. This node does not report how much they are used.`,
   noGpu: 'This session has no GPU.',
   gpuLine: (name: string, percent: string, memory: string) => `${name}: ${percent}, ${memory}`,
   unknown: 'not known',
@@ -61,7 +61,7 @@ export const english = {
   tensorboardOf: (folder: string) => `TensorBoard of this session: ${folder}`,
   runNotebook: 'Run This Notebook as a Job',
   notInHome: 'Only a notebook in your home can be run as a job.',
-  notSaved: 'The notebook could not be saved, so it was not handed over.',
+  notSaved: 'The notebook could not be saved, so no job was submitted.',
   back: 'Back to the Portal',
   idle: (time: string, gpuCount: number, cpuCount: number) =>
     `Nothing has run here for ${time}. The session holds ${

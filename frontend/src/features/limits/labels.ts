@@ -176,7 +176,7 @@ export function fallbacksOf(effective: Effective): Partial<Record<Field, Effecti
   return Object.fromEntries(FIELDS.map((field) => [field, effective[field]?.otherwise ?? null]));
 }
 
-/** The same for the members of a group, to whom the default applies. */
+/** The same for the members of a group: the default applies to them. */
 export function defaultFallbacks(
   limit: Values | undefined,
 ): Partial<Record<Field, EffectiveValue | null>> {

@@ -30,14 +30,14 @@ export function ErrorLine({ source, endedAt, onShow }: Props) {
   if (data === undefined)
     return (
       <p className={classes.quiet}>
-        <Trans>Reading its log…</Trans>
+        <Trans>Loading the log…</Trans>
       </p>
     );
   const line = errorLine(plainOutput(data.text));
   if (line === null)
     return (
       <p className={classes.quiet}>
-        <Trans>It printed nothing.</Trans>
+        <Trans>No output.</Trans>
       </p>
     );
   return (

@@ -33,7 +33,7 @@ export function LogTail({ source, endedAt, opened = true }: Props) {
     >
       <summary>{t`The log's last lines`}</summary>
       {error && <p className={classes.note}>{sentence(error)}</p>}
-      {text === '' && <p className={classes.note}>{t`It printed nothing.`}</p>}
+      {text === '' && <p className={classes.note}>{t`No output.`}</p>}
       {text && (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards must be able to scroll it
         <pre ref={scrollToEnd} tabIndex={0}>

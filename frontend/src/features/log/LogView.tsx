@@ -114,7 +114,7 @@ function Earlier({ log: { before, reading, readEarlier } }: { log: Log }) {
       >
         <Trans>Show what came before</Trans>
       </Button>
-      <span>{t`${{ size: sizeText(before) }} of this log came before what is shown.`}</span>
+      <span>{t`${{ size: sizeText(before) }} of this log come before the part shown.`}</span>
     </div>
   );
 }

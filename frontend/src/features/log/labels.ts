@@ -12,14 +12,14 @@ const STATE_TEXT: Record<LogState['state'], string> = {
 
 /** How it stands; of a log whose beginning isn't shown, that this is its end. */
 export function stateText({ state, before }: Pick<LogState, 'state' | 'before'>): string {
-  if (state === 'complete' && before !== 0) return t`This is its end: nothing more will come.`;
+  if (state === 'complete' && before !== 0) return t`End of the log.`;
   return STATE_TEXT[state];
 }
 
 /** What stands in the place of an empty log. */
 export function emptyText({ state }: Pick<LogState, 'state'>): string {
   if (state === 'loading') return STATE_TEXT.loading;
-  return state === 'complete' ? t`Nothing was printed here.` : t`Nothing printed yet.`;
+  return state === 'complete' ? t`There is no output here.` : t`No output yet.`;
 }
 
 /** "3 of 17", "3 of more than 2000", "Not found"; empty while nothing is looked for. `partly`: there is

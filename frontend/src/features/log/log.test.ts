@@ -163,7 +163,7 @@ describe('words and addresses', () => {
 
   it('say whether it is all', () => {
     expect(stateText({ state: 'complete', before: 0 })).toBe('This is all of it.');
-    expect(stateText({ state: 'complete', before: 9 })).toContain('its end');
+    expect(stateText({ state: 'complete', before: 9 })).toContain('End of the log');
   });
 
   it('name the task of an array', () => {

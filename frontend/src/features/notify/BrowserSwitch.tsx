@@ -17,8 +17,8 @@ export function BrowserSwitch() {
     if (!(await turnOn(username))) return;
     const first = {
       key: 'turned on',
-      title: t`The portal tells you here`,
-      body: t`You see this for as long as one of its pages is open.`,
+      title: t`The portal notifies you here`,
+      body: t`You see this as long as a page of the portal is open.`,
     };
     setSilent(!showNotification(first, () => undefined));
   };
@@ -29,8 +29,8 @@ export function BrowserSwitch() {
     return (
       <Notice tone="info">
         <Trans>
-          This browser refuses notifications from the portal. Allow them where the browser keeps its
-          settings for this site, beside the address; this page notices.
+          This browser blocks notifications from the portal. Allow them in the site settings next to
+          the address bar; this page updates automatically.
         </Trans>
       </Notice>
     );
@@ -55,8 +55,8 @@ export function BrowserSwitch() {
       {silent && (
         <Notice tone="warning">
           <Trans>
-            This browser gave its permission, and shows nothing: phones show no notifications of
-            mere pages. E-mails reach you there.
+            Notifications are allowed, but this browser doesn't show them: phones don't show
+            notifications from web pages. Use e-mail notifications instead.
           </Trans>
         </Notice>
       )}
@@ -66,8 +66,8 @@ export function BrowserSwitch() {
 
 function unavailableReason(standing: 'impossible' | 'forgetful'): string {
   if (standing === 'forgetful')
-    return t`This browser keeps nothing for this site, so it can't remember whom to tell.`;
+    return t`This browser doesn't store data for this site, so notifications can't be turned on.`;
   return window.isSecureContext
     ? t`This browser shows no notifications.`
-    : t`Browsers show notifications only for pages that come over HTTPS, which this one does not.`;
+    : t`Browsers show notifications only for pages loaded over HTTPS, and this page is not.`;
 }

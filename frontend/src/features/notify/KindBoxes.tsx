@@ -4,11 +4,11 @@ import type { Kind } from './notifications';
 import type { KindChoices } from './useNotifySettings';
 
 const LABELS: Record<Kind, readonly [label: string, description: string]> = {
-  session_started: [t`A session is ready`, t`So that you needn’t watch it wait for its GPUs.`],
-  job_ended: [t`A job has ended`, t`With how it ended, and why.`],
+  session_started: [t`A session is ready`, t`When your session starts after waiting in the queue.`],
+  job_ended: [t`A job has ended`, t`Includes the outcome and the reason.`],
   time_short: [
     t`Time runs out`,
-    t`A quarter of an hour before a session or job is ended, or later if it is short itself.`,
+    t`15 minutes before a session or job reaches its time limit, or later if it is short.`,
   ],
 };
 const KINDS = Object.keys(LABELS) as Kind[];

@@ -63,7 +63,7 @@ function Trial({ mail, address }: { mail: MyMail; address: string }) {
     try {
       await sendTestMail();
       notifications.show({
-        message: t`The mail server has taken it. Look for it at ${address}.`,
+        message: t`The mail server has accepted it. Check the inbox of ${address}.`,
         role: 'status',
       });
     } catch (reason) {
@@ -98,8 +98,8 @@ function Trial({ mail, address }: { mail: MyMail; address: string }) {
       {!refusal && mail.problem && mail.problem_at && (
         <Notice tone="warning">
           <Trans>
-            An e-mail to you, of <Time at={mail.problem_at} />, has not been taken. The mail server:{' '}
-            {problem}
+            An e-mail sent to you <Time at={mail.problem_at} /> was rejected. Answer of the mail
+            server: {problem}
           </Trans>
         </Notice>
       )}

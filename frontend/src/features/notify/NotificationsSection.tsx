@@ -15,8 +15,8 @@ export function NotificationsSection() {
   if (error && !choices) return <Notice tone="error">{sentence(error)}</Notice>;
   return (
     <>
-      <Paper className={classes.section} component="section" aria-labelledby="told-browser">
-        <Title order={2} size="h4" id="told-browser" mb="sm">
+      <Paper className={classes.section} component="section" aria-labelledby="notify-browser">
+        <Title order={2} size="h4" id="notify-browser" mb="sm">
           <Trans>In the browser</Trans>
         </Title>
         <BrowserSwitch />
@@ -26,8 +26,8 @@ export function NotificationsSection() {
           <Skeleton height={120} mt="md" aria-label={t`Loading`} />
         )}
       </Paper>
-      <Paper className={classes.section} component="section" aria-labelledby="told-email">
-        <Title order={2} size="h4" id="told-email" mb="sm">
+      <Paper className={classes.section} component="section" aria-labelledby="notify-email">
+        <Title order={2} size="h4" id="notify-email" mb="sm">
           <Trans>By e-mail</Trans>
         </Title>
         {choices ? (

@@ -19,13 +19,13 @@ export function NotifyToggle({ className }: { className?: string | undefined }) 
         leftSection={<Icon name="bell" size={16} />}
         onClick={() => void turnOn(username)}
       >
-        <Trans>Tell me when it is ready</Trans>
+        <Trans>Notify me when it is ready</Trans>
       </Button>
     );
   if (standing !== 'on' || !data?.notify.browser.session_started) return null;
   return (
     <span className={className}>
-      <Trans>Your browser tells you when it is ready.</Trans>
+      <Trans>Your browser notifies you when it is ready.</Trans>
     </span>
   );
 }

@@ -48,18 +48,18 @@ function Inside() {
       </dl>
       <Text size="sm" c="dimmed">
         <Trans>
-          Two keys are pressed one after the other. None of them counts while you type into a field.
+          Press the two keys one after the other. Shortcuts don't work while you type in a field.
         </Trans>
       </Text>
       <Checkbox
         label={t`Shortcuts of single keys`}
-        description={t`Switch them off if you speak to your computer, or press them by accident.`}
+        description={t`Turn them off if you use voice control or press them by accident.`}
         checked={on}
         onChange={(event) => change(event.currentTarget.checked)}
       />
       {forgets && (
         <Text size="sm" role="alert">
-          <Trans>Your browser keeps nothing for this site, so this can't be remembered.</Trans>
+          <Trans>Your browser doesn't store data for this site, so this can't be saved.</Trans>
         </Text>
       )}
     </Stack>

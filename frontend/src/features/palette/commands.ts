@@ -63,7 +63,7 @@ const act = (what: Act, title: string, keywords = ''): Command => ({
 const ACTS: readonly Command[] = [
   act('dark', t`Dark appearance`, t`theme night colour color mode`),
   act('light', t`Light appearance`, t`theme day bright colour color mode`),
-  act('auto', t`Appearance as the system has it`, t`theme automatic colour color mode`),
+  act('auto', t`System appearance`, t`theme automatic colour color mode`),
   act('shortcuts', t`Keyboard shortcuts`, t`keys help`),
   act('log-out', t`Log out`, t`sign out leave`),
 ];
@@ -168,7 +168,7 @@ export function searches(me: Me, text: string): Command[] {
     page(`${path}?q=${q}`, title, wanted, t`Search`);
   return [
     among('/jobs', t`Search all your jobs for “${wanted}”`),
-    ...(seesAdmin(me) ? [among('/admin/people', t`Search people for “${wanted}”`)] : []),
+    ...(seesAdmin(me) ? [among('/admin/people', t`Search users for “${wanted}”`)] : []),
   ];
 }
 

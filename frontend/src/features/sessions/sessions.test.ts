@@ -62,7 +62,7 @@ describe('words', () => {
 
   it('prefers the portal’s own reason', () => {
     const base = { outcome: 'timeout' as const, node: null };
-    expect(endReason({ ...base, reason: 'Told so.' })).toBe('Told so.');
+    expect(endReason({ ...base, reason: 'As reported.' })).toBe('As reported.');
     expect(endReason({ ...base, reason: null })).toMatch(/time limit/);
   });
 

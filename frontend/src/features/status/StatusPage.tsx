@@ -56,11 +56,11 @@ function Age({ at, error }: { at: number; error: Error | null }) {
       <Notice tone="warning" urgent>
         {problem === null ? (
           <Trans>
-            What you see is {old} old. The portal has been asked and has not answered yet.
+            The data shown is {old} old. The portal has not responded to the last request yet.
           </Trans>
         ) : (
           <Trans>
-            What you see is {old} old. {problem}
+            The data shown is {old} old. {problem}
           </Trans>
         )}
       </Notice>
@@ -89,8 +89,8 @@ function Parts({ status }: { status: SystemStatus }) {
       </ul>
       <p className={classes.quiet}>
         <Trans>
-          {versions}. The portal runs since <Time at={status.started_at} />. This page asks again
-          every {seconds} seconds.
+          {versions}. The portal has been running since <Time at={status.started_at} />. This page
+          refreshes every {seconds} seconds.
         </Trans>
       </p>
     </>

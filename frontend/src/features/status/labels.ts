@@ -20,18 +20,18 @@ export interface PartStatus {
 /** Each part's name, and what it is there for. */
 const PARTS: Record<string, readonly [name: string, purpose: string]> = {
   slurm: ['Slurm', t`Runs sessions and jobs (slurmctld).`],
-  slurmdbd: [t`Slurm's accounting`, t`Knows what was used and what may be used (slurmdbd).`],
-  directory: [t`Directory`, t`Knows people and their passwords (LDAP).`],
+  slurmdbd: [t`Slurm's accounting`, t`Records usage and limits (slurmdbd).`],
+  directory: [t`Directory`, t`Holds users and their passwords (LDAP).`],
   hub: ['JupyterHub', t`Single sign-on for notebooks.`],
   database: [t`Database`, t`The portal's own records.`],
   nginx: [t`Front door`, t`All pages and notebooks come through it (nginx).`],
-  origins: [t`Origins`, t`Keep pages of notebooks and TensorBoards apart from the portal.`],
-  launcher: [t`Launcher`, t`Acts for people on the cluster: submits, stops, reads their logs.`],
-  catalog: [t`Catalog`, t`The environments and templates that people choose from.`],
-  node_table: [t`Table of nodes`, t`The addresses of nodes that the page Cluster shows.`],
+  origins: [t`Origins`, t`Isolate the pages of notebooks and TensorBoards from the portal.`],
+  launcher: [t`Launcher`, t`Acts for users on the cluster: submits and stops jobs, reads logs.`],
+  catalog: [t`Catalog`, t`The environments and templates that users choose from.`],
+  node_table: [t`Table of nodes`, t`The addresses of the nodes on the Cluster page.`],
   nodes: [t`Nodes`, t`Where sessions and jobs run.`],
-  disk: [t`Disk`, t`Room for what the portal writes.`],
-  mail: [t`E-mail`, t`Takes what the portal tells people (SMTP).`],
+  disk: [t`Disk`, t`Storage for the portal's data.`],
+  mail: [t`E-mail`, t`Sends e-mail notifications (SMTP).`],
 };
 
 type Named = Pick<PartStatus, 'part' | 'name'>;

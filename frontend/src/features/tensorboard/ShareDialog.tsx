@@ -48,8 +48,8 @@ function Body({ parent }: { parent: Parent }) {
     <div className={classes.body}>
       <Text size="sm">
         <Trans>
-          They can look at its curves and pictures and at nothing else of yours: no files, no log,
-          no notebook. They can change nothing, and you can take it back at any time.
+          They can view its charts and images, but none of your files, logs or notebooks. They can't
+          change anything, and you can stop sharing at any time.
         </Trans>
       </Text>
       <Form parent={parent} />
@@ -105,7 +105,7 @@ function Form({ parent }: { parent: Parent }) {
             setKind(value as ShareTarget['kind']);
           }}
           data={[
-            { value: 'person', label: t`A person` },
+            { value: 'person', label: t`A user` },
             { value: 'group', label: t`One of my groups` },
           ]}
         />
@@ -155,7 +155,7 @@ function List({ parent, shares }: { parent: Parent; shares: Shares }) {
   return (
     <section aria-labelledby="shared-list">
       <h3 id="shared-list" className={classes.heading}>
-        <Trans>Who may look</Trans>
+        <Trans>Shared with</Trans>
       </h3>
       <ul className={classes.list} aria-live="polite">
         <li>
@@ -182,9 +182,9 @@ function Row({ parent, target }: { parent: Parent; target: ShareTarget }) {
         color="gray"
         loading={busy}
         onClick={() => void act(() => unshare(parent, target))}
-        aria-label={all ? t`Take back from everyone in ${name}` : t`Take back from ${name}`}
+        aria-label={all ? t`Stop sharing with everyone in ${name}` : t`Stop sharing with ${name}`}
       >
-        <Trans>Take back</Trans>
+        <Trans>Stop sharing</Trans>
       </Button>
     </li>
   );

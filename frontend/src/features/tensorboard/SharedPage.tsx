@@ -44,12 +44,12 @@ function Nothing() {
     <Paper className={classes.empty}>
       <Stack align="flex-start" gap="sm">
         <Title order={2} size="h4">
-          <Trans>Nobody shares a TensorBoard with you</Trans>
+          <Trans>No TensorBoards are shared with you</Trans>
         </Title>
         <Text c="dimmed" maw={520}>
           <Trans>
-            When somebody lets you, or a group you are in, look at the TensorBoard of a job or
-            session of theirs, it stands here. They do so by “Share” on the page of their job.
+            When another user shares the TensorBoard of a job or session with you or one of your
+            groups, it is listed here. To share one, a user selects “Share” on the page of the job.
           </Trans>
         </Text>
       </Stack>
@@ -80,7 +80,7 @@ function Card({ seen }: { seen: SeenTensorboard }) {
           </span>
           {seen.url === null && (
             <span className={classes.quiet}>
-              {coming ? t`It can be opened in a moment.` : t`Ask ${owner} to start it.`}
+              {coming ? t`It will be ready shortly.` : t`Ask ${owner} to start it.`}
             </span>
           )}
         </div>

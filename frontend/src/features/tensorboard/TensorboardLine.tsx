@@ -12,7 +12,7 @@ import classes from './TensorboardLine.module.css';
 
 export const STATE_LABELS: Record<Tensorboard['state'], [Tone, string]> = {
   stopped: ['quiet', t`TensorBoard stopped`],
-  queued: ['waiting', t`TensorBoard waits for its place`],
+  queued: ['waiting', t`TensorBoard is queued`],
   starting: ['busy', t`TensorBoard starting`],
   running: ['good', t`TensorBoard running`],
   failed: ['bad', t`TensorBoard failed`],

@@ -10,8 +10,8 @@ import classes from './TensorboardPage.module.css';
 import { type TensorboardSource, useRunningTensorboard, useTensorboard } from './useTensorboard';
 
 const WAITING = {
-  asking: t`Asking for TensorBoard…`,
-  queued: t`Waiting for its place on the cluster…`,
+  asking: t`Requesting TensorBoard…`,
+  queued: t`Waiting for resources on the cluster…`,
   starting: t`TensorBoard is starting…`,
   running: t`Opening it…`,
 } as const;
@@ -91,8 +91,8 @@ function StartTensorboard({ source, title }: { source: TensorboardSource; title:
             <Text size="sm" c="dimmed">
               {job ? (
                 <Trans>
-                  It shows what is written to <code className={classes.path}>{logdir}</code>, which
-                  is where the job logs.
+                  It shows what is written to <code className={classes.path}>{logdir}</code>, the
+                  log folder of the job.
                 </Trans>
               ) : (
                 <Trans>

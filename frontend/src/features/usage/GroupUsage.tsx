@@ -31,11 +31,11 @@ export function GroupUsage({ group }: { group: string }) {
       <div className={classes.filters}>
         <MonthRange range={range} onChange={setRange} />
         <SegmentedControl
-          aria-label={t`By what`}
+          aria-label={t`Group by`}
           value={by}
           onChange={(value) => setBy(value as GroupBy)}
           data={[
-            { value: 'person', label: t`By person` },
+            { value: 'person', label: t`By user` },
             { value: 'month', label: t`By month` },
           ]}
         />

@@ -21,7 +21,7 @@ export function MyUsage() {
   return (
     <Paper component="section" className={classes.card} aria-labelledby="my-usage">
       <Title order={2} size="h4" id="my-usage" mb="sm">
-        <Trans>What you have used</Trans>
+        <Trans>Your usage</Trans>
       </Title>
       {error && !data && <Notice tone="error">{sentence(error)}</Notice>}
       {!data && !error && <Skeleton height={80} aria-label={t`Loading`} />}

@@ -21,7 +21,7 @@ export function Total({ rows, asOf, from, range }: Props) {
   if (asOf === null)
     return (
       <p className={classes.total}>
-        <Trans>Not known: Slurm's accounting has not been read for this time, or not yet.</Trans>
+        <Trans>Not known: Slurm's accounting has not been read for this period yet.</Trans>
       </p>
     );
   return (

@@ -50,14 +50,14 @@ function Filters({ search, range, by }: FiltersProps) {
     void navigate({ to: '/admin/usage', search: { ...search, ...change }, replace: true });
   };
   return (
-    <search className={classes.filters} aria-label={t`What is shown`}>
+    <search className={classes.filters} aria-label={t`Filter`}>
       <MonthRange range={range} onChange={show} />
       <SegmentedControl
-        aria-label={t`By what`}
+        aria-label={t`Group by`}
         value={by}
         onChange={(value) => show({ by: value as By })}
         data={[
-          { value: 'person', label: t`By person` },
+          { value: 'person', label: t`By user` },
           { value: 'group', label: t`By group` },
           { value: 'month', label: t`By month` },
         ]}
@@ -94,14 +94,14 @@ function Used({ range, by, text }: UsedProps) {
       <Total rows={rows} asOf={data.as_of} from={data.counted_from} range={range} />
       {by === 'group' && rows.length > 1 && (
         <p className={classes.quiet}>
-          <Trans>Whoever is in several groups counts in each of them.</Trans>
+          <Trans>A user in several groups counts in each of them.</Trans>
         </p>
       )}
       {data.as_of !== null && rows.length === 0 && (
         <Paper className={classes.none}>
           {data.items.length === 0
-            ? t`Nothing was used in this time.`
-            : t`Nobody of this name has used anything in this time.`}
+            ? t`There is no usage in this period.`
+            : t`There is no usage under this name in this period.`}
         </Paper>
       )}
       {rows.length > 0 && (
