@@ -47,7 +47,8 @@ export const english = {
       .join(' '),
   of: (used: string, limit: string) => `${used} of ${limit}`,
   gpuSilent: (count: number) => `${count === 1 ? 'GPU' : `${count} GPUs`}: use not known`,
-  gpuUnknown: (count: number) => `${gpus(count)}. This node does not report how much they are used.`,
+  gpuUnknown: (count: number) =>
+    `${gpus(count)}. This node does not report how much they are used.`,
   noGpu: 'This session has no GPU.',
   gpuLine: (name: string, percent: string, memory: string) => `${name}: ${percent}, ${memory}`,
   unknown: 'not known',

@@ -96,7 +96,7 @@ describe('what a session uses', () => {
     expect(brief(facts(1), nothing)).toBe('node01 · GPU: use not known');
     expect(brief(null, nothing)).toBe('');
     expect(details(facts(0), nothing)).toContain('has no GPU');
-    expect(details(facts(2), nothing)).toMatch(/does not tell how much memory.*\n2 GPUs\. This/s);
+    expect(details(facts(2), nothing)).toMatch(/does not report how much memory.*\n2 GPUs\. This/s);
     const silent = gpu({ use_percent: null, memory_used_bytes: null });
     expect(brief(facts(1), { memory: null, gpus: [silent] })).toBe('node01 · GPU: use not known');
     expect(details(facts(1), { memory, gpus: [silent] })).toContain('H200: not known, not known');
