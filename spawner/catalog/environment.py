@@ -142,7 +142,7 @@ def availability(environment: Environment) -> tuple[bool, str | None]:
     try:
         reason = environment.runtime.unavailable()
     except OSError as error:  # a folder without permission to search it
-        reason = f"What this environment runs from can't be looked at: {error.strerror}."
+        reason = f"The files of this environment can't be accessed: {error.strerror}."
     return reason is None, reason
 
 
@@ -164,7 +164,7 @@ def load_environment(path: Path, places: Places) -> Environment:
     try:
         return _build_environment(path.stem, fields, places)
     except OSError as error:  # a name that no folder can hold
-        raise CatalogError([f"{path}: the image can't be looked at: {error.strerror}"]) from error
+        raise CatalogError([f"{path}: the image can't be accessed: {error.strerror}"]) from error
 
 
 _SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

@@ -33,11 +33,11 @@ _SHORT = {letter: name for name, letter in _PASSED.items() if letter} | {
     "M": "clusters", "D": "chdir", "i": "input",
 }  # fmt: skip
 _WHY = {
-    "output": "the portal keeps what the script prints, and shows it",
-    "error": "the portal keeps what the script prints, and shows it",
+    "output": "the portal saves and shows the script's output",
+    "error": "the portal saves and shows the script's output",
     "job-name": "give the job its name in the form",
     "array": "use a template with an array",
-    "chdir": "say cd in the script",
+    "chdir": "use cd in the script",
 }
 
 
@@ -64,20 +64,24 @@ def read(script: str, max_bytes: int) -> FreeScript:
         size = len(script.encode())
     except UnicodeEncodeError:
         raise ScriptRefused(
-            "script", "The script has text that can't be written in UTF-8."
+            "script", "The script contains text that can't be encoded in UTF-8."
         ) from None
     if size > max_bytes:
         raise ScriptRefused(
             "script",
-            f"The script has {size // 1024} KiB; {max_bytes // 1024} can be had. Put what is long"
-            " into files in your home, and name them.",
+            f"The script is {size // 1024} KiB; the limit is {max_bytes // 1024} KiB. Put long "
+            "parts into files in your home directory, and refer to them.",
         )
     if not script.strip():
         raise ScriptRefused("script", "The script is empty.")
     if "\0" in script:
-        raise ScriptRefused("script", "The script has a NUL character: it is not a text.")
+        raise ScriptRefused(
+            "script", "The script contains a NUL character, so it is not a text file."
+        )
     if "\r\n" in script:
-        raise ScriptRefused("script", "The script has Windows line ends (CR LF): save it with LF.")
+        raise ScriptRefused(
+            "script", "The script has Windows line endings (CR LF): save it with LF."
+        )
     lines = script.split("\n")
     return FreeScript(_parse_interpreter(lines[0]), tuple(_sbatch_lines(lines)))
 
@@ -88,7 +92,7 @@ def _parse_interpreter(line: str) -> tuple[str, ...]:
         return ("/bin/bash",)
     program, _, argument = line[2:].strip().partition(" ")
     if not program.startswith("/"):
-        raise ScriptRefused("script", "Line 1: after #! stands a path, such as /bin/bash.")
+        raise ScriptRefused("script", "Line 1: #! must be followed by a path, such as /bin/bash.")
     return (program, argument.strip()) if argument.strip() else (program,)
 
 
@@ -132,7 +136,7 @@ def _check_option(number: int, name: str) -> None:
     if name in _PASSED:
         return
     if name in _FIELDS:
-        why = f"say it in the job's resources instead ({_FIELDS[name]})"
+        why = f"set it in the job's resources instead ({_FIELDS[name]})"
     else:
         why = _WHY.get(name, "the portal doesn't pass it on")
     raise ScriptRefused("script", f"Line {number}: --{name[:40]}: {why}.")

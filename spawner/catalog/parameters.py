@@ -35,7 +35,7 @@ def check_values(schema: Mapping[str, Any], given: object) -> tuple[dict[str, An
     properties are the parameters.
     """
     if not isinstance(given, Mapping):
-        return {}, [("parameters", "The parameters must be an object: a name and a value each.")]
+        return {}, [("parameters", "The parameters must be an object of names and values.")]
     properties: Mapping[str, Mapping[str, Any]] = schema["properties"]
     problems = [
         (f"parameters.{_printable(name)}", "This template has no such parameter.")

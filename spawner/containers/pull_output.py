@@ -68,7 +68,7 @@ def why_failed(output: str, place: PullNames) -> str:
                 credentials=_auth_hint(place),
             )
     if not fatal:
-        return "Apptainer ended without a word. The portal's log has what there is."
+        return "Apptainer failed without a message. See the portal's log."
     return f"Apptainer could not import it: {fatal[:MAX_QUOTED_CHARS]}"
 
 
@@ -138,7 +138,7 @@ _CAUSES = (
     ),
     (
         r"no child with platform|no image found in (?:manifest list|image index)",
-        "There is no form of this image for these machines ({architecture}).",
+        "This image has no version for these machines ({architecture}).",
     ),
     (
         r"no extractable|invalid layer mediatype|format not recognized|unsupported manifest"

@@ -15,7 +15,7 @@ from spawner.containers import image_packages
 
 Kind = Literal["apptainer", "modules", "virtualenv"]
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-_ELSE = "Choose another environment, or tell your administrators."
+_ELSE = "Choose another environment, or contact your administrators."
 
 
 @dataclass(frozen=True)

@@ -81,7 +81,7 @@ async def test_what_can_t_be_imported_says_why(
         f"docker://{host}/team/small:never": "no such image or tag",
         f"docker://{host}/team/nothing": "no such image or tag",
         f"docker://{host}/team/arm": "made for arm64 machines; these are amd64",
-        f"docker://{host}/team/arms": "no form of this image for these machines (amd64)",
+        f"docker://{host}/team/arms": "no version for these machines (amd64)",
         f"docker://{host}/team/chart": "no container image",
         f"oras://{host}/team/text": "no container image",
         "docker://no-such-host.invalid/x": "There is no host no-such-host.invalid",

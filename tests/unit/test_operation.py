@@ -70,7 +70,7 @@ def test_the_dashboard_is_whole() -> None:
     panels = DASHBOARD["panels"]
     rows = [panel["title"] for panel in panels if panel["type"] == "row"]
     assert rows == [
-        "Use", "Waits and spawns", "Slurm", "Directory and JupyterHub", "Proxy", "Errors",
+        "Usage", "Waits and spawns", "Slurm", "Directory and JupyterHub", "Proxy", "Errors",
     ]  # fmt: skip
     ids = [panel["id"] for panel in panels]
     assert len(set(ids)) == len(ids)

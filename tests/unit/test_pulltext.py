@@ -43,7 +43,7 @@ def test_the_bar_of_mksquashfs_is_a_percentage() -> None:
         ("oras-no-password", "Put credentials for 127.0.0.1:5000 into the file"),
         ("wrong-password", "doesn't give this image to the portal"),
         ("bad-authfile", "must be JSON"),
-        ("multi", r"no form of this image for these machines \(amd64\)"),
+        ("multi", r"This image has no version for these machines \(amd64\)"),
         ("chart", "no container image"),
         ("oras-not-sif", "no container image"),
         ("oras-no-sif-inside", "no container image"),
@@ -86,4 +86,4 @@ def test_an_image_s_name_is_no_cause() -> None:
 
 def test_what_is_repeated_is_bounded_and_silence_is_told() -> None:
     assert len(why_failed("FATAL:   " + "x" * 10_000, PLACE)) < 400
-    assert why_failed("", PLACE).startswith("Apptainer ended without a word")
+    assert why_failed("", PLACE).startswith("Apptainer failed without a message")
