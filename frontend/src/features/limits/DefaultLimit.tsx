@@ -15,7 +15,7 @@ export function DefaultLimit() {
     <LimitCard
       whose={{ scope: 'default', name: '' }}
       title={t`Default for all users`}
-      about={t`Applies to users for whom neither a personal limit nor a group limit sets a value.`}
+      about={t`Applies to users if neither a personal limit nor a group limit sets a value.`}
       limit={data.find(({ scope }) => scope === 'default')}
     />
   );

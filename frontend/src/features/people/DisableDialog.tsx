@@ -51,7 +51,7 @@ function Body({ person, onClose }: Omit<Props, 'opened'>) {
               one="# session and all open notebooks and TensorBoards close"
               other="# sessions and all open notebooks and TensorBoards close"
             />
-            , access tokens are refused, and nobody can log in with this name, here or by ssh. Files
+            , access tokens are refused, and no one can log in with this name, here or by ssh. Files
             stay as they are. You can enable the account again at any time.
           </Trans>
         ) : (
@@ -63,7 +63,7 @@ function Body({ person, onClose }: Omit<Props, 'opened'>) {
               one="# session and all open notebooks and TensorBoards close"
               other="# sessions and all open notebooks and TensorBoards close"
             />
-            , access tokens are refused, and nobody can log in with this name here. Files stay as
+            , access tokens are refused, and no one can log in with this name here. Files stay as
             they are. You can enable the account again at any time.
           </Trans>
         )}
