@@ -162,7 +162,7 @@ def directory_advice(cause: str | None) -> str:
         return (
             "Set ldap_ca_file to the CA, and use the name in the server's certificate in ldap_urls."
         )
-    if "own account" in cause:
+    if "portal's account" in cause:
         return "Check ldap_bind_dn and ldap_bind_password_file."
     return "Check ldap_urls and ldap_start_tls, and that the server is running."
 

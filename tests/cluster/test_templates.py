@@ -63,12 +63,12 @@ def test_a_job_continues_where_it_was(portal: Live, root: Path) -> None:
         {"epochs": 24, "pause_s": 0.4, "most_runs": 3},
         cpus=1,
     )
-    run.says("beginning anew")
+    run.says("starting from the beginning")
     portal.exec_as("alice", ["scancel", "--batch", "--signal=USR1", str(run.job_id)])
     run.says("back to the queue")
     run.start_now()
     output = run.completed()
-    assert output.count("beginning anew") == 1
+    assert output.count("starting from the beginning") == 1
     assert output.count("beginning with epoch") == 1
     assert len(scalars(run.logdir, "loss")) == 24
 

@@ -74,7 +74,7 @@ def test_a_rank_0_that_can_not_be_reached_is_named() -> None:
     port = free_port()
     ((code, output),) = results([start(1, 2, port, 0.5)])
     assert code == 1
-    assert f"can't reach rank 0 at 127.0.0.1, port {port}: nobody listens there" in output
+    assert f"can't reach rank 0 at 127.0.0.1, port {port}: no process is listening there" in output
 
 
 def test_a_peers_port_that_can_not_be_reached_is_named(preflight: ModuleType) -> None:
@@ -82,7 +82,7 @@ def test_a_peers_port_that_can_not_be_reached_is_named(preflight: ModuleType) ->
     lines = preflight.unreachable("rank 1 on node02", [[3, "node04", ["127.0.0.1", port]]], 0.3)
     assert lines == [
         f"rank 1 on node02 can't reach rank 3 on node04, address 127.0.0.1, port {port}:"
-        " nobody listens there"
+        " no process is listening there"
     ]
 
 

@@ -64,7 +64,7 @@ def connect(address, timeout_s):
             return socket.create_connection(address, timeout=max(left, 0.1))
         except ConnectionRefusedError as error:
             if left <= 0:
-                raise Unreachable("nobody listens there") from error
+                raise Unreachable("no process is listening there") from error
             time.sleep(0.05)
         except OSError as error:
             raise Unreachable(str(error)) from error

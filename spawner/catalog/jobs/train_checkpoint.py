@@ -59,7 +59,7 @@ def main():
     stop = Stop()
     path = Path(os.environ.get("PORTAL_LOGDIR", "runs")) / "checkpoint" / "state.npz"
     begin, weights = restore(path, asked.hidden, asked.seed)
-    print(f"beginning with epoch {begin}" if begin else "beginning anew", flush=True)
+    print(f"beginning with epoch {begin}" if begin else "starting from the beginning", flush=True)
     points, wanted = toy.data(seed=asked.seed)
     report = toy.Report()
     for epoch in range(begin, asked.epochs):
