@@ -244,33 +244,35 @@ async def run_work(app: FastAPI) -> AsyncIterator[None]:
     """Open everything and start the loops; on exit, stop and close it all in reverse order."""
     settings: Settings = app.state.settings
     async with AsyncExitStack() as stack:
-        parts = await _open_context(app, stack)
-        stack.push_async_callback(idempotency.close, parts)
+        context = await _open_context(app, stack)
+        stack.push_async_callback(idempotency.close, context)
         directory = open_directory(settings, app.state.metrics.directory)
         app.state.metrics.directory.known(*settings.ldap_urls)
         stack.callback(directory.close)
-        app.state.parts = parts
-        app.state.live_feeds = LiveFeeds(parts)
-        app.state.db = parts.db
-        app.state.http = parts.http
+        app.state.context = context
+        app.state.live_feeds = LiveFeeds(context)
+        app.state.db = context.db
+        app.state.http = context.http
         app.state.directory = directory
         app.state.files = _open_files(settings, app.state.metrics, stack)
-        app.state.people = DirectoryUsers(parts.db, directory, settings)
+        app.state.people = DirectoryUsers(context.db, directory, settings)
         stack.push_async_callback(app.state.people.close)
-        parts.watcher.names = partial(names_of_numbers, parts.db)
-        people = LimitedPeople(settings, parts.db, directory, app.state.people)
-        slurm = app.state.slurm_limits = SlurmLimits(parts, people)
-        app.state.accounts = Accounts(settings, parts.db, directory, parts.changes, slurm=slurm)
-        app.state.people_imports = Imports(app.state.accounts, parts)
+        context.watcher.names = partial(names_of_numbers, context.db)
+        people = LimitedPeople(settings, context.db, directory, app.state.people)
+        slurm = app.state.slurm_limits = SlurmLimits(context, people)
+        app.state.accounts = Accounts(
+            settings, context.db, directory, context.notifier, slurm=slurm
+        )
+        app.state.people_imports = Imports(app.state.accounts, context)
         stack.push_async_callback(app.state.people_imports.close)
         app.state.checks.by_name.update(
-            database=parts.db.answers,
+            database=context.db.answers,
             directory=directory.answers,
-            slurm=lambda: _check_slurm(parts.watcher),
-            hub=parts.hub.version,
+            slurm=lambda: _check_slurm(context.watcher),
+            hub=context.hub.version,
         )
-        stack.callback(parts.so_far.close)
-        app.state.status = open_status(parts, directory)
+        stack.callback(context.scalars.close)
+        app.state.status = open_status(context, directory)
         await _start_loops(app, stack)
         yield
 
@@ -285,10 +287,10 @@ async def _open_context(app: FastAPI, stack: AsyncExitStack) -> AppContext:
     db.after_flush(Counting(metrics, patience).after_flush)
     if settings.migrates_at_start:
         await db.migrate()
-    return replace(await open_parts(settings, db, stack, metrics), fence=turns.fence)
+    return replace(await open_context(settings, db, stack, metrics), fence=turns.fence)
 
 
-async def open_parts(
+async def open_context(
     settings: Settings, db: Database, stack: AsyncExitStack, metrics: Metrics | None = None
 ) -> AppContext:
     """Open the application's objects on a database, without starting a loop; the stack closes
@@ -314,14 +316,14 @@ async def open_parts(
     return AppContext(
         settings=settings,
         db=db,
-        agents=agents,
+        launchers=agents,
         slurm=slurm,
         watcher=watcher,
         catalog=catalog,
         hub=hub,
         http=http,
         tensorboard_http=tensorboard_http,
-        books=AccountingCache(accounting, watcher),
+        accounting=AccountingCache(accounting, watcher),
         node_table=NodeTable(settings.node_table_file),
         smtp=Smtp(settings) if settings.smtp_host else None,
         node_ca=open_ca(settings),
@@ -348,45 +350,45 @@ def _open_files(settings: Settings, metrics: Metrics, stack: AsyncExitStack) -> 
 
 
 async def _start_loops(app: FastAPI, stack: AsyncExitStack) -> None:
-    parts: AppContext = app.state.parts
+    context: AppContext = app.state.context
     accounts: Accounts = app.state.accounts
-    reconcile = Reconcile(parts)
+    reconcile = Reconcile(context)
     stack.push_async_callback(reconcile.close)
-    launchers = (parts.agents, *app.state.files.pools.values())
-    closing = Closing(parts, accounts, launchers)
+    launchers = (context.launchers, *app.state.files.pools.values())
+    closing = Closing(context, accounts, launchers)
     stack.push_async_callback(closing.close)
     loops: dict[str, Callable[[], Awaitable[None]]] = {
-        "watcher": parts.watcher.run,
-        "catalog": parts.catalog.run,
-        "agents": parts.agents.run,
-        "news": lambda: _notify_changes(parts),
+        "watcher": context.watcher.run,
+        "catalog": context.catalog.run,
+        "agents": context.launchers.run,
+        "news": lambda: _notify_changes(context),
         "reconcile": reconcile.run,
         "closing": closing.run,
-        "presence": Presence(parts, accounts).run,
-        "homes": HomeRuns(parts).run,
-        "benchmarks": BenchmarkReading(parts).run,
-        "announcements": lambda: announcing.keep_fresh(parts),
+        "presence": Presence(context, accounts).run,
+        "homes": HomeRuns(context).run,
+        "benchmarks": BenchmarkReading(context).run,
+        "announcements": lambda: announcing.keep_fresh(context),
         "status": app.state.status.run,
         "limits": app.state.slurm_limits.run,
-        "use": lambda: gpu_hours.keep_counting(parts),
-        "session uses": lambda: usage.keep_tidy(parts),
-        "audit": AuditKeeping(parts.db, parts.settings).run,
+        "use": lambda: gpu_hours.keep_counting(context),
+        "session uses": lambda: usage.keep_tidy(context),
+        "audit": AuditKeeping(context.db, context.settings).run,
     }
-    if parts.node_table.file is not None:
-        loops["node table"] = parts.node_table.run
-    if parts.settings.image_import_dir is not None:
-        loops["imports"] = Importer(parts, parts.settings.image_import_dir).run
-    if parts.smtp is not None:
-        loops["mail"] = MailSender(parts, parts.smtp).run
+    if context.node_table.file is not None:
+        loops["node table"] = context.node_table.run
+    if context.settings.image_import_dir is not None:
+        loops["imports"] = Importer(context, context.settings.image_import_dir).run
+    if context.smtp is not None:
+        loops["mail"] = MailSender(context, context.smtp).run
     for name, run in loops.items():
-        looping = _keep_running(name, run, parts.metrics)
+        looping = _keep_running(name, run, context.metrics)
         stack.push_async_callback(_cancel_task, asyncio.create_task(looping, name=name))
 
 
-async def _notify_changes(parts: AppContext) -> None:
+async def _notify_changes(context: AppContext) -> None:
     """Notify the reconcile loop and all event streams of the watcher's changes."""
-    async for _ in parts.watcher.subscribe():
-        parts.changes.notify(RECONCILE, EVERYONE)
+    async for _ in context.watcher.subscribe():
+        context.notifier.notify(RECONCILE, EVERYONE)
 
 
 async def _keep_running(name: str, run: Callable[[], Awaitable[None]], metrics: Metrics) -> None:

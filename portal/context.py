@@ -45,34 +45,34 @@ class AppContext:
 
     settings: Settings
     db: Database
-    agents: LauncherPool
+    launchers: LauncherPool
     slurm: Slurm
     watcher: Watcher
     catalog: LiveCatalog
     hub: Hub
     http: aiohttp.ClientSession  # for the portal's own requests to nodes and nginx
     tensorboard_http: aiohttp.ClientSession  # separate, so that hanging requests do not block those
-    books: AccountingCache
+    accounting: AccountingCache
     smtp: Smtp | None = None  # set if e-mail is configured
     node_ca: NodeCa | None = None  # set if servers on the nodes use TLS
     metrics: Metrics = field(default_factory=Metrics)
-    changes: Notifier = field(default_factory=Notifier)
+    notifier: Notifier = field(default_factory=Notifier)
     # The time of the last request of a TensorBoard's program whether to continue, by run.
-    heard: dict[str, datetime] = field(default_factory=dict)
+    tensorboard_heartbeats: dict[str, datetime] = field(default_factory=dict)
     # The time of the last request for a session's usage, by session.
-    looked_at: dict[str, datetime] = field(default_factory=dict)
+    usage_requested_at: dict[str, datetime] = field(default_factory=dict)
     forecasts: Forecasts = field(default_factory=Forecasts)
-    so_far: ScalarCache = field(default_factory=ScalarCache)
+    scalars: ScalarCache = field(default_factory=ScalarCache)
     benchmarks: Benchmarks = field(default_factory=Benchmarks)
-    board: AnnouncementCache = field(default_factory=AnnouncementCache)
+    announcements: AnnouncementCache = field(default_factory=AnnouncementCache)
     event_streams: ConcurrencyLimit = field(default_factory=event_stream_limit)
     log_followers: ConcurrencyLimit = field(default_factory=log_follower_limit)
     tensorboard_queue: TensorboardQueue = field(default_factory=TensorboardQueue)
     # API data derived from the watcher's last data, shared by all requests.
-    look: Remembered[ClusterSnapshot] = field(default_factory=Remembered)
+    cluster_snapshot: Remembered[ClusterSnapshot] = field(default_factory=Remembered)
     running_gpus: Remembered[Any] = field(default_factory=Remembered)
-    cluster_out: Remembered[Any] = field(default_factory=Remembered)
-    nodes_out: dict[tuple[bool, bool], Remembered[Any]] = field(default_factory=dict)
+    cluster_response: Remembered[Any] = field(default_factory=Remembered)
+    node_responses: dict[tuple[bool, bool], Remembered[Any]] = field(default_factory=dict)
     node_table: NodeTable = field(default_factory=NodeTable)
     fence: Callable[[], Awaitable[None]] = allow_always
     """Return if this portal is the leader: called directly before operations that must not run

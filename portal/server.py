@@ -49,9 +49,9 @@ class PortalServer(uvicorn.Server):
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         state = self.config.app.state  # type: ignore[union-attr]
         state.turns.ending.set()
-        parts = getattr(state, "parts", None)
-        if parts is not None:
-            parts.changes.close()
+        context = getattr(state, "context", None)
+        if context is not None:
+            context.notifier.close()
         super().handle_exit(sig, frame)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:

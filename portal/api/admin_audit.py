@@ -27,9 +27,9 @@ from portal.services.audit.titles import title
 from portal.services.identity.roles import role_of
 from portal.web.dependencies import (
     ClientIp,
+    ContextDep,
     CurrentIdentity,
     Identity,
-    PartsDep,
     Reader,
     still_open,
 )
@@ -132,11 +132,11 @@ FilterDep = Annotated[AuditFilter, Depends(_read_filter)]
 
 @router.get("")
 async def search_audit(
-    _reader: Reader, parts: PartsDep, wanted: FilterDep, cursor: str | None = None
+    _reader: Reader, context: ContextDep, wanted: FilterDep, cursor: str | None = None
 ) -> EventPage:
     """Return audit events, newest first."""
     before = search.read_cursor(cursor) if cursor else None
-    found = await search.page(parts.db, wanted, before)
+    found = await search.page(context.db, wanted, before)
     shown = found[: search.PAGE]
     more = len(found) > len(shown)
     return EventPage(
@@ -155,7 +155,7 @@ async def audit_actions(_reader: Reader) -> Actions:
 async def export_audit(
     reader: Reader,
     who: CurrentIdentity,
-    parts: PartsDep,
+    context: ContextDep,
     ip: ClientIp,
     wanted: FilterDep,
     format: Format = Format.CSV,  # noqa: A002 - the name of the query parameter
@@ -164,10 +164,10 @@ async def export_audit(
 
     CSV for a spreadsheet, or JSON Lines. The export is itself an event.
     """
-    await export.record_export(parts.db, wanted, format, By(reader, ip))
+    await export.record_export(context.db, wanted, format, By(reader, ip))
     name = f"audit-{utcnow():%Y-%m-%d}.{format.value}"
     return StreamingResponse(
-        _stream_while_allowed(parts, who, export.export(parts.db, wanted, format)),
+        _stream_while_allowed(context, who, export.export(context.db, wanted, format)),
         media_type=MEDIA_TYPES[format],
         headers={
             "Cache-Control": "no-store",
@@ -177,7 +177,7 @@ async def export_audit(
 
 
 async def _stream_while_allowed(
-    parts: AppContext, who: Identity, pieces: AsyncIterator[bytes]
+    context: AppContext, who: Identity, pieces: AsyncIterator[bytes]
 ) -> AsyncIterator[bytes]:
     """Yield the pieces for as long as the caller may read them.
 
@@ -187,16 +187,16 @@ async def _stream_while_allowed(
     checked = time.monotonic()
     async for piece in pieces:
         if time.monotonic() - checked >= RECHECK_S:
-            if not await _may_still_read(parts, who):
+            if not await _may_still_read(context, who):
                 raise ConnectionAbortedError("a download was cut off: the login has ended")
             checked = time.monotonic()
         yield piece
 
 
-async def _may_still_read(parts: AppContext, who: Identity) -> bool:
+async def _may_still_read(context: AppContext, who: Identity) -> bool:
     """Return whether the caller still passes `Reader`."""
-    is_open = await still_open(parts.db, parts.settings, who)
-    return is_open and await role_of(parts.db, who.user.id) in {Role.ADMIN, Role.VIEWER}
+    is_open = await still_open(context.db, context.settings, who)
+    return is_open and await role_of(context.db, who.user.id) in {Role.ADMIN, Role.VIEWER}
 
 
 def event_out(event: AuditEvent) -> EventOut:

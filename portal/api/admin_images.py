@@ -10,7 +10,7 @@ from portal.models import ImageImport, ImportState, Wanted
 from portal.services.catalog import imports
 from portal.services.paging import cursor as cursor_of
 from portal.services.paging import read_cursor
-from portal.web.dependencies import ClientIp, FreshAdmin, PartsDep, Reader
+from portal.web.dependencies import ClientIp, ContextDep, FreshAdmin, Reader
 
 router = APIRouter(prefix="/admin/catalog/images", tags=["admin"])
 
@@ -82,28 +82,30 @@ class Images(BaseModel):
 
 
 @router.get("")
-async def list_images(_reader: Reader, parts: PartsDep) -> Images:
+async def list_images(_reader: Reader, context: ContextDep) -> Images:
     """Return the images in the import folder."""
-    if parts.settings.image_import_dir is None:
+    if context.settings.image_import_dir is None:
         return Images(items=[], off=imports.OFF)
-    return Images(items=[_image_out(image) for image in await imports.images(parts)], off=None)
+    return Images(items=[_image_out(image) for image in await imports.images(context)], off=None)
 
 
 @router.post("", status_code=202)
 async def import_image(
-    body: ImportImageIn, admin: FreshAdmin, parts: PartsDep, ip: ClientIp
+    body: ImportImageIn, admin: FreshAdmin, context: ContextDep, ip: ClientIp
 ) -> ImportOut:
     """Import an image in the background; `imports/{id}` reports the progress."""
     row = await imports.create(
-        parts, admin, reference=body.reference, file=body.file, replace=body.replace, ip=ip
+        context, admin, reference=body.reference, file=body.file, replace=body.replace, ip=ip
     )
     return import_out(row)
 
 
 @router.get("/imports")
-async def list_imports(_reader: Reader, parts: PartsDep, cursor: str | None = None) -> ImportPage:
+async def list_imports(
+    _reader: Reader, context: ContextDep, cursor: str | None = None
+) -> ImportPage:
     """Return running and ended imports."""
-    found = await imports.page(parts, read_cursor(cursor) if cursor else None)
+    found = await imports.page(context, read_cursor(cursor) if cursor else None)
     shown = found[: imports.PAGE]
     last = shown[-1] if len(found) > len(shown) else None
     return ImportPage(
@@ -113,23 +115,23 @@ async def list_imports(_reader: Reader, parts: PartsDep, cursor: str | None = No
 
 
 @router.get("/imports/{import_id}")
-async def get_import(import_id: str, _reader: Reader, parts: PartsDep) -> ImportOut:
+async def get_import(import_id: str, _reader: Reader, context: ContextDep) -> ImportOut:
     """Return one import."""
-    return import_out(await imports.get(parts, import_id))
+    return import_out(await imports.get(context, import_id))
 
 
 @router.post("/imports/{import_id}/cancel", status_code=202)
 async def cancel_import(
-    import_id: str, admin: FreshAdmin, parts: PartsDep, ip: ClientIp
+    import_id: str, admin: FreshAdmin, context: ContextDep, ip: ClientIp
 ) -> ImportOut:
     """Stop an import; nothing of it is kept."""
-    return import_out(await imports.cancel(parts, admin, import_id, ip=ip))
+    return import_out(await imports.cancel(context, admin, import_id, ip=ip))
 
 
 @router.delete("/{file}", status_code=204)
-async def delete_image(file: str, admin: FreshAdmin, parts: PartsDep, ip: ClientIp) -> None:
+async def delete_image(file: str, admin: FreshAdmin, context: ContextDep, ip: ClientIp) -> None:
     """Delete an imported image, unless a session or job runs from it."""
-    await imports.delete(parts, admin, file, ip=ip)
+    await imports.delete(context, admin, file, ip=ip)
 
 
 def import_out(row: ImageImport) -> ImportOut:

@@ -25,7 +25,7 @@ from portal.models import GROUP_NAME_LENGTH, LimitScope
 from portal.services.limits import limit_changes, limit_views, slurm_drift, user_accounts
 from portal.services.limits.associations import label
 from portal.services.limits.slurm_drift import Drift
-from portal.web.dependencies import AccountsDep, ByDep, FreshAdmin, PartsDep, Reader
+from portal.web.dependencies import AccountsDep, ByDep, ContextDep, FreshAdmin, Reader
 
 router = APIRouter(prefix="/admin", tags=["limits"])
 
@@ -64,22 +64,22 @@ class DriftOut(BaseModel):
 
 
 @router.get("/limits")
-async def list_limits(_reader: Reader, parts: PartsDep, slurm: SlurmLimitsDep) -> Limits:
+async def list_limits(_reader: Reader, context: ContextDep, slurm: SlurmLimitsDep) -> Limits:
     """Return every limit with its state in Slurm."""
-    rows = await limit_changes.every(parts)
-    members = await limit_views.members(parts, rows)
+    rows = await limit_changes.every(context)
+    members = await limit_views.members(context, rows)
     items = [
-        limit_out(row, limit_views.state_of(parts, slurm, row, members.get(row.name, ())))
+        limit_out(row, limit_views.state_of(context, slurm, row, members.get(row.name, ())))
         for row in rows
     ]
     return Limits(items=items)
 
 
 @router.get("/limits/choices")
-async def list_limit_choices(_reader: Reader, parts: PartsDep) -> LimitChoices:
+async def list_limit_choices(_reader: Reader, context: ContextDep) -> LimitChoices:
     """Return the partitions, accounts and QOS that a limit can name."""
-    accounts = await user_accounts.list_accounts(parts)
-    cluster, facts = parts.watcher.cluster, parts.books.facts
+    accounts = await user_accounts.list_accounts(context)
+    cluster, facts = context.watcher.cluster, context.accounting.facts
     return LimitChoices(
         partitions=sorted(p.name for p in cluster.partitions) if cluster else None,
         accounts=accounts,
@@ -88,38 +88,38 @@ async def list_limit_choices(_reader: Reader, parts: PartsDep) -> LimitChoices:
 
 
 @router.get("/limits/default")
-async def get_default_limit(_reader: Reader, parts: PartsDep) -> LimitOut:
+async def get_default_limit(_reader: Reader, context: ContextDep) -> LimitOut:
     """Return the default limit."""
-    return limit_out(await limit_changes.one(parts, LimitScope.DEFAULT, ""))
+    return limit_out(await limit_changes.one(context, LimitScope.DEFAULT, ""))
 
 
 @router.put("/limits/default")
 async def put_default_limit(
     body: LimitIn,
     _admin: FreshAdmin,
-    parts: PartsDep,
+    context: ContextDep,
     accounts: AccountsDep,
     slurm: SlurmLimitsDep,
     by: ByDep,
 ) -> LimitSet:
     """Set the default limit."""
-    return await _put(LimitScope.DEFAULT, "", body, parts, accounts, slurm, by)
+    return await _put(LimitScope.DEFAULT, "", body, context, accounts, slurm, by)
 
 
 @router.delete("/limits/default", status_code=204)
 async def delete_default_limit(
-    _admin: FreshAdmin, parts: PartsDep, by: ByDep, version: Version = None
+    _admin: FreshAdmin, context: ContextDep, by: ByDep, version: Version = None
 ) -> None:
     """Delete the default limit."""
-    await limit_changes.remove(parts, by, LimitScope.DEFAULT, "", version)
+    await limit_changes.remove(context, by, LimitScope.DEFAULT, "", version)
 
 
 @router.get("/limits/{scope}/{name}")
 async def get_limit(
-    scope: LimitScope, name: LimitName, _reader: Reader, parts: PartsDep
+    scope: LimitScope, name: LimitName, _reader: Reader, context: ContextDep
 ) -> LimitOut:
     """Return the limit of a user, of each member of a group, or of a group's total."""
-    return limit_out(await limit_changes.one(parts, scope, name))
+    return limit_out(await limit_changes.one(context, scope, name))
 
 
 @router.put("/limits/{scope}/{name}")
@@ -128,13 +128,13 @@ async def put_limit(
     name: LimitName,
     body: LimitIn,
     _admin: FreshAdmin,
-    parts: PartsDep,
+    context: ContextDep,
     accounts: AccountsDep,
     slurm: SlurmLimitsDep,
     by: ByDep,
 ) -> LimitSet:
     """Set all fields of a limit. The response comes once Slurm has it, or after a short time."""
-    return await _put(scope, name, body, parts, accounts, slurm, by)
+    return await _put(scope, name, body, context, accounts, slurm, by)
 
 
 @router.delete("/limits/{scope}/{name}", status_code=204)
@@ -142,19 +142,19 @@ async def delete_limit(
     scope: LimitScope,
     name: LimitName,
     _admin: FreshAdmin,
-    parts: PartsDep,
+    context: ContextDep,
     by: ByDep,
     version: Version = None,
 ) -> None:
     """Delete a limit; what the portal applied to Slurm for it is reverted."""
-    await limit_changes.remove(parts, by, scope, name, version)
+    await limit_changes.remove(context, by, scope, name, version)
 
 
 async def _put(
     scope: LimitScope,
     name: str,
     body: LimitIn,
-    parts: PartsDep,
+    context: ContextDep,
     accounts: AccountsDep,
     slurm: SlurmLimitsDep,
     by: ByDep,
@@ -163,10 +163,10 @@ async def _put(
     change = limit_changes.LimitRequest(
         (scope, name), body.figures(), body.version, body.create_account
     )
-    row = await limit_changes.put(parts, accounts.directory, by, change)
+    row = await limit_changes.put(context, accounts.directory, by, change)
     in_time = await slurm.settle()
-    members = (await limit_views.members(parts, [row])).get(name, set())
-    state = limit_views.state_of(parts, slurm, row, members)
+    members = (await limit_views.members(context, [row])).get(name, set())
+    state = limit_views.state_of(context, slurm, row, members)
     if not in_time:
         state = limit_views.LimitSyncState("pending", limit_views.SYNC_PENDING)
     return LimitSet(limit=limit_out(row), slurm=slurm_out(state))
@@ -174,49 +174,49 @@ async def _put(
 
 @router.get("/users/{username}/limits")
 async def get_user_limits(
-    username: LimitName, _reader: Reader, parts: PartsDep, slurm: SlurmLimitsDep
+    username: LimitName, _reader: Reader, context: ContextDep, slurm: SlurmLimitsDep
 ) -> PersonLimitsOut:
     """Return a user's effective limits, their sources, the usage, and the state in Slurm."""
-    found = await limit_views.load_user_limits(parts, slurm, username)
-    return person_out(found, await load_group_totals(parts, found.limits), slurm=True)
+    found = await limit_views.load_user_limits(context, slurm, username)
+    return person_out(found, await load_group_totals(context, found.limits), slurm=True)
 
 
 @router.get("/drift")
 async def get_drift(
-    _reader: Reader, parts: PartsDep, slurm: SlurmLimitsDep, fresh: bool = False
+    _reader: Reader, context: ContextDep, slurm: SlurmLimitsDep, fresh: bool = False
 ) -> DriftOut:
     """Return drift in Slurm, including accepted differences; at most a minute old, or with `fresh`
     a few seconds.
     """
-    at = parts.books.at
+    at = context.accounting.at
     if fresh and (at is None or utcnow() - at > FRESH):
         await slurm.settle()
-    return _drift_out(parts, slurm)
+    return _drift_out(context, slurm)
 
 
 @router.post("/drift/{drift_id}/mend")
 async def mend_drift(
-    drift_id: str, _admin: FreshAdmin, parts: PartsDep, slurm: SlurmLimitsDep, by: ByDep
+    drift_id: str, _admin: FreshAdmin, context: ContextDep, slurm: SlurmLimitsDep, by: ByDep
 ) -> DriftOut:
     """Apply the portal's value to Slurm again, also for an accepted difference."""
     await slurm_drift.mend(slurm, by, drift_id)
     await slurm.settle()
-    return _drift_out(parts, slurm)
+    return _drift_out(context, slurm)
 
 
 @router.post("/drift/{drift_id}/accept")
 async def accept_drift(
-    drift_id: str, _admin: FreshAdmin, parts: PartsDep, slurm: SlurmLimitsDep, by: ByDep
+    drift_id: str, _admin: FreshAdmin, context: ContextDep, slurm: SlurmLimitsDep, by: ByDep
 ) -> DriftOut:
     """Accept a value that was set in Slurm outside the portal, until the limit changes."""
     await slurm_drift.accept(slurm, by, drift_id)
     await slurm.settle()
-    return _drift_out(parts, slurm)
+    return _drift_out(context, slurm)
 
 
-def _drift_out(parts: PartsDep, slurm: SlurmLimitsDep) -> DriftOut:
+def _drift_out(context: ContextDep, slurm: SlurmLimitsDep) -> DriftOut:
     items = [drift_item(drift) for drift in slurm_drift.every(slurm)]
-    return DriftOut(items=items, checked_at=parts.books.at, trouble=slurm.trouble)
+    return DriftOut(items=items, checked_at=context.accounting.at, trouble=slurm.trouble)
 
 
 def drift_item(drift: Drift) -> DriftItem:

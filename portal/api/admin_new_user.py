@@ -6,7 +6,7 @@ from pydantic import BaseModel
 from portal.api.limit_schemas import CountedOut, counted_out
 from portal.services.limits import allowances, user_accounts
 from portal.services.users import readiness
-from portal.web.dependencies import PartsDep, Reader, SettingsDep
+from portal.web.dependencies import ContextDep, Reader, SettingsDep
 
 router = APIRouter(prefix="/admin", tags=["admin"])
 
@@ -30,17 +30,17 @@ class NewUserDefaults(BaseModel):
 
 @router.get("/new-user")
 async def get_new_user_defaults(
-    _reader: Reader, settings: SettingsDep, parts: PartsDep
+    _reader: Reader, settings: SettingsDep, context: ContextDep
 ) -> NewUserDefaults:
     """Return the defaults of a form for new users."""
     group = settings.default_login_group
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         limits = await allowances.every_limit(db)
     counted = limits.effective("", {group} if group else set())
     return NewUserDefaults(
         login_groups=list(readiness.login_groups(settings)),
         login_group=group,
-        accounts=await user_accounts.list_accounts(parts),
+        accounts=await user_accounts.list_accounts(context),
         slurm_account=settings.default_slurm_account,
         home_template=settings.ldap_home_template,
         makes_home=bool(settings.home_command),

@@ -14,7 +14,7 @@ from portal.models import HomeTask, JobsPolicy, Role
 from portal.services.deprovision import offboarding
 from portal.services.deprovision.offboarding import MAX_WHY, Leaving
 from portal.services.users import role_changes
-from portal.web.dependencies import AccountsDep, ByDep, ConfirmedAdmin, FreshAdmin, PartsDep
+from portal.web.dependencies import AccountsDep, ByDep, ConfirmedAdmin, ContextDep, FreshAdmin
 
 router = APIRouter(prefix="/admin", tags=["admin"])
 
@@ -60,7 +60,7 @@ async def disable_person(
     body: DisableIn,
     _admin: FreshAdmin,
     accounts: AccountsDep,
-    parts: PartsDep,
+    context: ContextDep,
     by: ByDep,
 ) -> Person:
     """Disable a user: their access ends with the next request, here and, if the portal can write
@@ -68,16 +68,16 @@ async def disable_person(
 
     `closing` lists the remaining steps.
     """
-    await offboarding.disable(accounts, parts.changes, username, body.jobs, body.why, by)
+    await offboarding.disable(accounts, context.notifier, username, body.jobs, body.why, by)
     return await show(accounts, username)
 
 
 @router.post("/users/{username}/enable")
 async def enable_person(
-    username: Username, _admin: FreshAdmin, accounts: AccountsDep, parts: PartsDep, by: ByDep
+    username: Username, _admin: FreshAdmin, accounts: AccountsDep, context: ContextDep, by: ByDep
 ) -> Person:
     """Enable a user again, in the directory too. What was ended is not restarted."""
-    await offboarding.enable(accounts, parts.changes, username, by)
+    await offboarding.enable(accounts, context.notifier, username, by)
     return await show(accounts, username)
 
 
@@ -87,7 +87,7 @@ async def delete_person(
     body: DeleteUserIn,
     _admin: FreshAdmin,
     accounts: AccountsDep,
-    parts: PartsDep,
+    context: ContextDep,
     by: ByDep,
 ) -> Person:
     """Disable a user and, once all their sessions and jobs have ended, process their files and
@@ -100,7 +100,7 @@ async def delete_person(
         raise invalid_input([FieldError("confirm", message)])
     files = None if body.files == "keep" else HomeTask(body.files)
     leaving = Leaving(files, body.jobs)
-    await offboarding.delete(accounts, parts.changes, username, leaving, by)
+    await offboarding.delete(accounts, context.notifier, username, leaving, by)
     return await show(accounts, username)
 
 
@@ -110,20 +110,24 @@ async def grant_role(
     body: RoleIn,
     _admin: ConfirmedAdmin,
     accounts: AccountsDep,
-    parts: PartsDep,
+    context: ContextDep,
     by: ByDep,
 ) -> Person:
     """Grant a user a role in addition to the directory's."""
-    await role_changes.grant(accounts, parts.changes, username, body.role, by)
+    await role_changes.grant(accounts, context.notifier, username, body.role, by)
     return await show(accounts, username)
 
 
 @router.delete("/users/{username}/role")
 async def revoke_role(
-    username: Username, _admin: ConfirmedAdmin, accounts: AccountsDep, parts: PartsDep, by: ByDep
+    username: Username,
+    _admin: ConfirmedAdmin,
+    accounts: AccountsDep,
+    context: ContextDep,
+    by: ByDep,
 ) -> Person:
     """Revoke a granted role; the directory's role stays."""
-    await role_changes.grant(accounts, parts.changes, username, None, by)
+    await role_changes.grant(accounts, context.notifier, username, None, by)
     return await show(accounts, username)
 
 
@@ -133,11 +137,11 @@ async def confirm_number(
     body: NumberIn,
     _admin: FreshAdmin,
     accounts: AccountsDep,
-    parts: PartsDep,
+    context: ContextDep,
     by: ByDep,
 ) -> Person:
     """Confirm that a user whose UID in the directory has changed is the same user."""
-    await offboarding.confirm_number(accounts, parts.changes, username, body.uid, by)
+    await offboarding.confirm_number(accounts, context.notifier, username, body.uid, by)
     return await show(accounts, username)
 
 

@@ -34,8 +34,8 @@ from portal.web.dependencies import (
     AccountsDep,
     ByDep,
     ConfirmedAdmin,
+    ContextDep,
     FreshAdmin,
-    PartsDep,
     PeopleImportsDep,
     Reader,
 )
@@ -318,7 +318,7 @@ async def create_person(
     body: PersonIn,
     _admin: FreshAdmin,
     accounts: AccountsDep,
-    parts: PartsDep,
+    context: ContextDep,
     slurm: SlurmLimitsDep,
     by: ByDep,
     response: Response,
@@ -330,8 +330,8 @@ async def create_person(
     short time.
     """
     new = body.new_user(accounts.settings)
-    made = await new_users.create(accounts, parts, new, by)
-    parts.changes.notify(HOMES)
+    made = await new_users.create(accounts, context, new, by)
+    context.notifier.notify(HOMES)
     if new.slurm_account or new.limits.set_fields:
         await slurm.settle()
     response.headers["Cache-Control"] = NO_STORE
@@ -406,7 +406,7 @@ async def give_person_account(
     account: AccountName,
     _admin: FreshAdmin,
     accounts: AccountsDep,
-    parts: PartsDep,
+    context: ContextDep,
     slurm: SlurmLimitsDep,
     by: ByDep,
 ) -> Person:
@@ -416,7 +416,7 @@ async def give_person_account(
     The response comes once Slurm has it, or after a short time.
     """
     await lookup.person_of(accounts, username)
-    if await user_accounts.give(parts, accounts.directory, by, username, account):
+    if await user_accounts.give(context, accounts.directory, by, username, account):
         await slurm.settle()
     return await show(accounts, username)
 
@@ -436,10 +436,10 @@ async def provision_home(
     _body: HomeIn,
     _admin: FreshAdmin,
     accounts: AccountsDep,
-    parts: PartsDep,
+    context: ContextDep,
     by: ByDep,
 ) -> Person:
     """Create the home directory, also if it was created before. `home_runs` has the result."""
     await commands.provision(accounts, username, by)
-    parts.changes.notify(HOMES)
+    context.notifier.notify(HOMES)
     return await show(accounts, username)

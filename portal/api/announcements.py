@@ -20,10 +20,10 @@ from portal.services.paging import read_cursor
 from portal.web.dependencies import (
     Anyone,
     ClientIp,
+    ContextDep,
     CurrentUser,
     FreshAdmin,
     NoToken,
-    PartsDep,
     Reader,
 )
 from portal.web.fields import DateTime, Line, Lines
@@ -116,24 +116,24 @@ class AnnouncementPage(BaseModel):
 
 
 @router.get("/announcements")
-async def list_announcements(_user: CurrentUser, parts: PartsDep) -> Announcements:
+async def list_announcements(_user: CurrentUser, context: ContextDep) -> Announcements:
     """Return the announcements for all users. Open pages get changes by the event stream."""
-    return Announcements(items=current(parts))
+    return Announcements(items=current(context))
 
 
 @router.get("/announcements/public", dependencies=[Anyone, NoToken])
-async def list_public_announcements(parts: PartsDep, response: Response) -> Announcements:
+async def list_public_announcements(context: ContextDep, response: Response) -> Announcements:
     """Return the announcements that are shown without a login."""
     response.headers["Cache-Control"] = "no-store"
-    return Announcements(items=[_to_out(row) for row in parts.board.rows if row.public])
+    return Announcements(items=[_to_out(row) for row in context.announcements.rows if row.public])
 
 
 @router.get("/admin/announcements")
 async def list_all_announcements(
-    _reader: Reader, parts: PartsDep, cursor: str | None = None
+    _reader: Reader, context: ContextDep, cursor: str | None = None
 ) -> AnnouncementPage:
     """Return all announcements, including ended ones."""
-    found = await announcements.page(parts.db, read_cursor(cursor) if cursor else None)
+    found = await announcements.page(context.db, read_cursor(cursor) if cursor else None)
     shown = found[: announcements.PAGE]
     last = shown[-1] if len(found) > len(shown) else None
     return AnnouncementPage(
@@ -144,41 +144,45 @@ async def list_all_announcements(
 
 @router.post("/admin/announcements", status_code=201)
 async def add_announcement(
-    body: AnnouncementIn, admin: FreshAdmin, parts: PartsDep, ip: ClientIp
+    body: AnnouncementIn, admin: FreshAdmin, context: ContextDep, ip: ClientIp
 ) -> ManagedAnnouncement:
     """Create an announcement. Open pages show it within seconds of its start."""
     new = AnnouncementRequest(**{name: getattr(body, name) for name in AnnouncementIn.model_fields})
-    row = await announcements.add(parts.db, new, By(admin, ip))
-    await announcements.news(parts)
+    row = await announcements.add(context.db, new, By(admin, ip))
+    await announcements.news(context)
     return managed(row)
 
 
 @router.patch("/admin/announcements/{announcement_id}")
 async def edit_announcement(
-    announcement_id: str, body: AnnouncementEdit, admin: FreshAdmin, parts: PartsDep, ip: ClientIp
+    announcement_id: str,
+    body: AnnouncementEdit,
+    admin: FreshAdmin,
+    context: ContextDep,
+    ip: ClientIp,
 ) -> ManagedAnnouncement:
     """Edit an announcement.
 
     409 `changed-meanwhile`, with the author and time, if it was changed since `version`.
     """
     values = {name: getattr(body, name) for name in body.model_fields_set - {"version"}}
-    row = await announcements.edit(parts.db, announcement_id, body.version, values, By(admin, ip))
-    await announcements.news(parts)
+    row = await announcements.edit(context.db, announcement_id, body.version, values, By(admin, ip))
+    await announcements.news(context)
     return managed(row)
 
 
 @router.delete("/admin/announcements/{announcement_id}", status_code=204)
 async def delete_announcement(
-    announcement_id: str, admin: FreshAdmin, parts: PartsDep, ip: ClientIp
+    announcement_id: str, admin: FreshAdmin, context: ContextDep, ip: ClientIp
 ) -> None:
     """Delete an announcement; its text stays in the audit log."""
-    await announcements.delete(parts.db, announcement_id, By(admin, ip))
-    await announcements.news(parts)
+    await announcements.delete(context.db, announcement_id, By(admin, ip))
+    await announcements.news(context)
 
 
-def current(parts: AppContext) -> list[AnnouncementOut]:
+def current(context: AppContext) -> list[AnnouncementOut]:
     """Return the announcements for all users."""
-    return [_to_out(row) for row in parts.board.rows]
+    return [_to_out(row) for row in context.announcements.rows]
 
 
 def _to_out(row: Announcement) -> AnnouncementOut:

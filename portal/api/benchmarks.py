@@ -10,7 +10,7 @@ from portal.context import AppContext
 from portal.models import BenchmarkRun
 from portal.services.benchmarks import figures, listing
 from portal.services.benchmarks.figures import ClusterFigure
-from portal.web.dependencies import CurrentUser, PartsDep
+from portal.web.dependencies import ContextDep, CurrentUser
 
 router = APIRouter(tags=["benchmarks"])
 Label = str | int | float | bool
@@ -98,53 +98,53 @@ class GpuTypes(BaseModel):
 @router.get("/benchmarks")
 async def list_benchmark_runs(
     user: CurrentUser,
-    parts: PartsDep,
+    context: ContextDep,
     template: Annotated[str | None, Query(max_length=100)] = None,
     cursor: Annotated[str | None, Query(max_length=100)] = None,
 ) -> BenchmarkRuns:
     """Return the caller's finished benchmark jobs with their figures."""
-    found = await listing.own(parts, user, template, cursor)
-    shown = [_to_run_out(parts, run) for run in found[: listing.PAGE]]
+    found = await listing.own(context, user, template, cursor)
+    shown = [_to_run_out(context, run) for run in found[: listing.PAGE]]
     return BenchmarkRuns(items=shown, next_cursor=listing.cursor_of(found))
 
 
 @router.get("/benchmarks/cluster")
-async def cluster_figures(_user: CurrentUser, parts: PartsDep) -> ClusterFigures:
+async def cluster_figures(_user: CurrentUser, context: ContextDep) -> ClusterFigures:
     """Return the results of all users' benchmarks of the last year, without usernames."""
-    found = await listing.cluster(parts)
-    return ClusterFigures(items=[_to_figure_out(parts, figure) for figure in found])
+    found = await listing.cluster(context)
+    return ClusterFigures(items=[_to_figure_out(context, figure) for figure in found])
 
 
 @router.get("/benchmarks/gpu-types")
-async def gpu_type_figures(_user: CurrentUser, parts: PartsDep) -> GpuTypes:
+async def gpu_type_figures(_user: CurrentUser, context: ContextDep) -> GpuTypes:
     """Return the few figures for comparing GPU types; empty without any measurements."""
-    found = figures.headlines(await listing.cluster(parts))
+    found = figures.headlines(await listing.cluster(context))
     return GpuTypes(
         items=[
-            GpuTypeFigures(gpu_type=kind, figures=[_to_figure_out(parts, one) for one in shown])
+            GpuTypeFigures(gpu_type=kind, figures=[_to_figure_out(context, one) for one in shown])
             for kind, shown in found.items()
         ]
     )
 
 
-def _get_title(parts: AppContext, name: str) -> str:
+def _get_title(context: AppContext, name: str) -> str:
     """Return a template's title; its name if the template is gone."""
-    template = parts.catalog.templates.get(name)
+    template = context.catalog.templates.get(name)
     return template.title if template else name
 
 
-def _to_figure_out(parts: AppContext, figure: ClusterFigure) -> ClusterFigureOut:
+def _to_figure_out(context: AppContext, figure: ClusterFigure) -> ClusterFigureOut:
     own = {name: getattr(figure, name) for name in ClusterFigureOut.model_fields if name != "title"}
-    return ClusterFigureOut(**own, title=_get_title(parts, figure.template))
+    return ClusterFigureOut(**own, title=_get_title(context, figure.template))
 
 
-def _to_run_out(parts: AppContext, run: BenchmarkRun) -> BenchmarkRunOut:
+def _to_run_out(context: AppContext, run: BenchmarkRun) -> BenchmarkRunOut:
     job = run.job
     return BenchmarkRunOut(
         id=run.job_id,
         name=job.name,
         template=run.template,
-        title=_get_title(parts, run.template),
+        title=_get_title(context, run.template),
         parameters=job.parameters,
         gpu_type=run.gpu_type,
         gpus=run.gpus,

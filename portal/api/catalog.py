@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from portal.context import AppContext
 from portal.services.catalog.available import availability
 from portal.services.jobs import prepare
-from portal.web.dependencies import PartsDep, Reader
+from portal.web.dependencies import ContextDep, Reader
 from spawner.catalog.environment import Environment
 from spawner.catalog.template import Template
 
@@ -45,32 +45,32 @@ class CatalogOut(BaseModel):
 
 
 @router.get("/catalog")
-def admin_catalog(_reader: Reader, parts: PartsDep) -> CatalogOut:
+def admin_catalog(_reader: Reader, context: ContextDep) -> CatalogOut:
     """Return the catalog in use now. Changed files are read again within seconds."""
-    stock = parts.catalog.stock
+    stock = context.catalog.stock
     return CatalogOut(
         environments=[
-            _to_file(parts, item.file, item.value, availability(parts, item.value))
+            _to_file(context, item.file, item.value, availability(context, item.value))
             for item in stock.environments.values()
             if item.value
         ],
         templates=[
-            _to_file(parts, item.file, item.value, prepare.availability_of(parts, item.value))
+            _to_file(context, item.file, item.value, prepare.availability_of(context, item.value))
             for item in stock.templates.values()
             if item.value
         ],
-        problems=list(parts.catalog.problems),
+        problems=list(context.catalog.problems),
     )
 
 
 def _to_file(
-    parts: AppContext, file: Path, shown: Environment | Template, usable: tuple[bool, str | None]
+    context: AppContext, file: Path, shown: Environment | Template, usable: tuple[bool, str | None]
 ) -> CatalogFile:
     return CatalogFile(
         name=shown.name,
         title=shown.title,
         file=str(file),
-        origin="site" if parts.catalog.is_of_site(file) else "shipped",
+        origin="site" if context.catalog.is_of_site(file) else "shipped",
         available=usable[0],
         unavailable_reason=usable[1],
     )

@@ -12,7 +12,7 @@ from portal.config.settings import Preset, Settings
 from portal.context import AppContext
 from portal.services.catalog.feasible import MB_PER_GB
 from portal.services.cluster.conditions import takes_work
-from portal.web.dependencies import CurrentUser, PartsDep
+from portal.web.dependencies import ContextDep, CurrentUser
 from spawner.slurm.model import ClusterInfo, NodeInfo, PartitionInfo
 
 router = APIRouter(tags=["cluster"])
@@ -65,16 +65,16 @@ class ClusterOut(BaseModel):
 
 
 @router.get("/cluster")
-def cluster(_user: CurrentUser, parts: PartsDep) -> ClusterOut:
+def cluster(_user: CurrentUser, context: ContextDep) -> ClusterOut:
     """Return partitions, nodes, and GPUs by type, and the presets of this site."""
-    return cluster_out(parts)
+    return cluster_out(context)
 
 
-def cluster_out(parts: AppContext) -> ClusterOut:
+def cluster_out(context: AppContext) -> ClusterOut:
     """Return the cluster from the watcher's last data: the same object until the data changes."""
-    cluster, stale_since = parts.watcher.cluster, parts.watcher.stale_since
-    shown: ClusterOut = parts.cluster_out.of(
-        cluster, stale_since, make=lambda: describe(cluster, parts.settings, stale_since)
+    cluster, stale_since = context.watcher.cluster, context.watcher.stale_since
+    shown: ClusterOut = context.cluster_response.of(
+        cluster, stale_since, make=lambda: describe(cluster, context.settings, stale_since)
     )
     return shown
 

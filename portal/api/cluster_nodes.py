@@ -22,7 +22,7 @@ from portal.services.cluster.identity_cache import Remembered
 from portal.services.cluster.node_table import TableAddresses
 from portal.services.cluster.snapshot import ClusterSnapshot, build_snapshot
 from portal.services.jobs.external_jobs import printable, row_id
-from portal.web.dependencies import CurrentIdentity, CurrentUser, Identity, PartsDep
+from portal.web.dependencies import ContextDep, CurrentIdentity, CurrentUser, Identity
 from spawner.slurm.model import ClusterInfo, JobInfo, NodeInfo
 
 router = APIRouter(prefix="/cluster/nodes", tags=["cluster"])
@@ -120,45 +120,47 @@ class Viewer:
 
 
 @router.get("", response_model=ClusterNodes)
-def cluster_nodes(_user: CurrentUser, who: CurrentIdentity, parts: PartsDep) -> Response:
+def cluster_nodes(_user: CurrentUser, who: CurrentIdentity, context: ContextDep) -> Response:
     """Return every node, with the caller's part of it."""
-    eyes = to_viewer(who, parts.settings)
-    cluster = parts.watcher.cluster
+    eyes = to_viewer(who, context.settings)
+    cluster = context.watcher.cluster
     answer = ClusterNodes(
         at=cluster.at if cluster else None,
-        stale_since=parts.watcher.stale_since,
+        stale_since=context.watcher.stale_since,
         sees_users=eyes.users,
         sees_addresses=eyes.addresses,
-        nodes=_list_nodes(parts, cluster, eyes) if cluster else [],
+        nodes=_list_nodes(context, cluster, eyes) if cluster else [],
     )
     # Serialize directly: FastAPI would validate up to 5,000 nodes a second time.
     return Response(answer.model_dump_json(), media_type="application/json")
 
 
-def looked(parts: AppContext) -> ClusterSnapshot:
+def looked(context: AppContext) -> ClusterSnapshot:
     """Return the summary of squeue's last answer."""
-    jobs = parts.watcher.jobs
-    return parts.look.of(jobs, make=lambda: build_snapshot(jobs))
+    jobs = context.watcher.jobs
+    return context.cluster_snapshot.of(jobs, make=lambda: build_snapshot(jobs))
 
 
-def _list_nodes(parts: AppContext, cluster: ClusterInfo, eyes: Viewer) -> list[ClusterNode]:
+def _list_nodes(context: AppContext, cluster: ClusterInfo, eyes: Viewer) -> list[ClusterNode]:
     """Return all nodes for this caller.
 
     The view of a user without jobs is the same for all and is cached, so only the nodes with jobs
     of the caller are built for each request.
     """
-    found, addresses = looked(parts), parts.node_table.nodes
+    found, addresses = looked(context), context.node_table.nodes
 
     def strangers() -> list[ClusterNode]:
         stranger = replace(eyes, username=HIDDEN_USER)
         jobs = found.on_node
-        return [_to_node(parts, node, jobs.get(node.name, ()), stranger) for node in cluster.nodes]
+        return [
+            _to_node(context, node, jobs.get(node.name, ()), stranger) for node in cluster.nodes
+        ]
 
-    kept = parts.nodes_out.setdefault((eyes.users, eyes.addresses), Remembered())
+    kept = context.node_responses.setdefault((eyes.users, eyes.addresses), Remembered())
     shown: list[ClusterNode] = kept.of(cluster, found, addresses, make=strangers)
     mine = found.nodes_of.get(eyes.username, frozenset())
     return [
-        _to_node(parts, node, found.on_node[node.name], eyes) if node.name in mine else stranger
+        _to_node(context, node, found.on_node[node.name], eyes) if node.name in mine else stranger
         for node, stranger in zip(cluster.nodes, shown, strict=True)
     ]
 
@@ -176,13 +178,15 @@ def to_viewer(who: Identity, settings: Settings) -> Viewer:
     )
 
 
-def my_job(parts: AppContext, info: JobInfo) -> MyJob:
+def my_job(context: AppContext, info: JobInfo) -> MyJob:
     """Return one of the caller's jobs; for an array task, the array's page."""
-    return MyJob(id=info.uuid or row_id(parts, info), job_id=info.job_id, name=printable(info.name))
+    return MyJob(
+        id=info.uuid or row_id(context, info), job_id=info.job_id, name=printable(info.name)
+    )
 
 
 def _to_node(
-    parts: AppContext, node: NodeInfo, jobs: tuple[JobInfo, ...], eyes: Viewer
+    context: AppContext, node: NodeInfo, jobs: tuple[JobInfo, ...], eyes: Viewer
 ) -> ClusterNode:
     usable = takes_work(node.state)
     free_mb = max(0, node.memory_mb - node.memory_allocated_mb) if usable else 0
@@ -199,10 +203,10 @@ def _to_node(
         memory_gb=round(node.memory_mb / MB_PER_GB, 1),
         memory_free_gb=round(free_mb / MB_PER_GB, 1),
         gpus=[NodeGpus(**vars(use)) for use in gpu_use(node, jobs, eyes.username)],
-        mine=[my_job(parts, job) for job in jobs if job.user == eyes.username],
+        mine=[my_job(context, job) for job in jobs if job.user == eyes.username],
         jobs=len(jobs),
         users=_list_users(node, jobs) if eyes.users else None,
-        addresses=_find_addresses(parts, node) if eyes.addresses else None,
+        addresses=_find_addresses(context, node) if eyes.addresses else None,
     )
 
 
@@ -214,8 +218,8 @@ def _list_users(node: NodeInfo, jobs: Iterable[JobInfo]) -> list[NodeUser]:
     ]
 
 
-def _find_addresses(parts: AppContext, node: NodeInfo) -> NodeAddresses:
-    row = parts.node_table.nodes.get(node.name, TableAddresses())
+def _find_addresses(context: AppContext, node: NodeInfo) -> NodeAddresses:
+    row = context.node_table.nodes.get(node.name, TableAddresses())
     return NodeAddresses(
         in_band=row.in_band or node.address or None,
         infiniband=row.infiniband,

@@ -14,7 +14,7 @@ from portal.db import utcnow
 from portal.services.cluster.reservations import Ahead, ahead
 from portal.services.cluster.snapshot import ClusterSnapshot, Queue, Waiting
 from portal.services.limits.gpu_limit import explain_pending
-from portal.web.dependencies import CurrentIdentity, CurrentUser, PartsDep
+from portal.web.dependencies import ContextDep, CurrentIdentity, CurrentUser
 from spawner.slurm.model import PartitionInfo
 
 router = APIRouter(prefix="/cluster", tags=["cluster"])
@@ -96,38 +96,40 @@ class Reservations(BaseModel):
 
 
 @router.get("/queue")
-def cluster_queue(user: CurrentUser, parts: PartsDep) -> ClusterQueue:
+def cluster_queue(user: CurrentUser, context: ContextDep) -> ClusterQueue:
     """Return the queue of each partition, and the caller's place in it."""
-    watcher = parts.watcher
-    look = looked(parts)
+    watcher = context.watcher
+    look = looked(context)
     return ClusterQueue(
         at=watcher.at,
         stale_since=watcher.stale_since,
         partitions=[
-            _to_queue(parts, partition, look, user.username)
+            _to_queue(context, partition, look, user.username)
             for partition in (watcher.cluster.partitions if watcher.cluster else ())
         ],
     )
 
 
 @router.get("/reservations")
-def cluster_reservations(user: CurrentUser, who: CurrentIdentity, parts: PartsDep) -> Reservations:
+def cluster_reservations(
+    user: CurrentUser, who: CurrentIdentity, context: ContextDep
+) -> Reservations:
     """Return current and future reservations and maintenance."""
-    found = parts.watcher.reservations
-    accounts = {account for account, _, _ in parts.books.of(user.username)}
-    sees_all = to_viewer(who, parts.settings).users
+    found = context.watcher.reservations
+    accounts = {account for account, _, _ in context.accounting.of(user.username)}
+    sees_all = to_viewer(who, context.settings).users
     shown = ahead(found or (), utcnow(), user.username, accounts, sees_all)
-    cluster = parts.watcher.cluster
+    cluster = context.watcher.cluster
     every = {node.name for node in cluster.nodes} if cluster else set()
     return Reservations(
         known=found is not None,
-        stale_since=parts.watcher.reservations_stale_since,
+        stale_since=context.watcher.reservations_stale_since,
         items=[_to_reservation(one, every) for one in shown],
     )
 
 
 def _to_queue(
-    parts: AppContext, partition: PartitionInfo, look: ClusterSnapshot, username: str
+    context: AppContext, partition: PartitionInfo, look: ClusterSnapshot, username: str
 ) -> PartitionQueue:
     queue = look.queues.get(partition.name, Queue())
     mine = look.waiting.get(username, {}).get(partition.name, ())
@@ -142,15 +144,15 @@ def _to_queue(
         aside=queue.aside,
         mine_running=look.running.get(username, {}).get(partition.name, 0),
         mine_waiting=sum(max(1, len(one.job.tasks)) for one in mine),
-        mine=[_to_waiting(parts, one) for one in mine[:MOST_MINE]],
+        mine=[_to_waiting(context, one) for one in mine[:MOST_MINE]],
     )
 
 
-def _to_waiting(parts: AppContext, one: Waiting) -> MyWaiting:
-    why = explain_pending(parts, one.job)
+def _to_waiting(context: AppContext, one: Waiting) -> MyWaiting:
+    why = explain_pending(context, one.job)
     explained_by_place = one.ahead is not None and one.job.reason in PLACE_REASONS
     return MyWaiting(
-        **my_job(parts, one.job).model_dump(),
+        **my_job(context, one.job).model_dump(),
         place=None if one.ahead is None else one.ahead + 1,
         tasks=max(1, len(one.job.tasks)),
         reason=why.text if why and not explained_by_place else None,

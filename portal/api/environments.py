@@ -9,7 +9,7 @@ from portal.api.session_schemas import ResourcesOut
 from portal.context import AppContext
 from portal.services.catalog.available import availability
 from portal.services.sessions import starters
-from portal.web.dependencies import CurrentUser, PartsDep
+from portal.web.dependencies import ContextDep, CurrentUser
 from spawner.catalog.environment import Environment, Gpu
 from spawner.containers.image_packages import is_cpu_build, normal
 from spawner.containers.runtimes import Kind
@@ -50,15 +50,15 @@ class Environments(BaseModel):
 
 
 @router.get("/environments")
-def environments(_user: CurrentUser, parts: PartsDep) -> Environments:
+def environments(_user: CurrentUser, context: ContextDep) -> Environments:
     """Return all environments of this site, sorted by name."""
-    found = parts.catalog.environments.values()
-    return Environments(items=[environment_out(parts, environment) for environment in found])
+    found = context.catalog.environments.values()
+    return Environments(items=[environment_out(context, environment) for environment in found])
 
 
-def environment_out(parts: AppContext, environment: Environment) -> EnvironmentOut:
+def environment_out(context: AppContext, environment: Environment) -> EnvironmentOut:
     """Return one environment, checked now: its image may have appeared or disappeared."""
-    available, reason = availability(parts, environment)
+    available, reason = availability(context, environment)
     versions = environment.runtime.versions()
     return EnvironmentOut(
         name=environment.name,
@@ -82,5 +82,5 @@ def environment_out(parts: AppContext, environment: Environment) -> EnvironmentO
         available=available,
         unavailable_reason=reason,
         default_resources=ResourcesOut(**asdict(environment.resources())),
-        starters=starters.list_starters(parts, environment.name),
+        starters=starters.list_starters(context, environment.name),
     )

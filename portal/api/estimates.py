@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from portal.api.session_schemas import JobResourcesIn, ResourcesOut
 from portal.services.jobs import estimates
-from portal.web.dependencies import JobsUser, PartsDep
+from portal.web.dependencies import ContextDep, JobsUser
 
 router = APIRouter(tags=["estimates"])
 Name = Annotated[str, Field(min_length=1, max_length=100)]
@@ -49,14 +49,14 @@ class EstimateOut(BaseModel):
 
 
 @router.post("/estimates")
-async def estimate(body: EstimateIn, user: JobsUser, parts: PartsDep) -> EstimateOut:
+async def estimate(body: EstimateIn, user: JobsUser, context: ContextDep) -> EstimateOut:
     """Return when a job with these resources would start if it were submitted now.
 
     Answers are cached for half a minute, and the rate of requests to Slurm is limited (429 with
     Retry-After).
     """
     found = await estimates.estimate(
-        parts, user, body.resources.model_dump(), body.template, body.environment
+        context, user, body.resources.model_dump(), body.template, body.environment
     )
     return EstimateOut(
         start_at=found.start_at,

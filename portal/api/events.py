@@ -8,7 +8,7 @@ from starlette.requests import HTTPConnection
 
 from portal.api.live import LiveFeeds
 from portal.streaming.sse import sse_response
-from portal.web.dependencies import CurrentIdentity, CurrentUser, PartsDep
+from portal.web.dependencies import ContextDep, CurrentIdentity, CurrentUser
 
 router = APIRouter(tags=["events"])
 
@@ -23,7 +23,7 @@ LiveDep = Annotated[LiveFeeds, Depends(_get_live_feeds)]
 
 @router.get("/events", response_class=StreamingResponse)
 async def events(
-    user: CurrentUser, who: CurrentIdentity, parts: PartsDep, live: LiveDep
+    user: CurrentUser, who: CurrentIdentity, context: ContextDep, live: LiveDep
 ) -> StreamingResponse:
     """Stream server-sent events: `snapshot`, then `session`, `session_removed` {id}, `job`,
     `job_removed` {id}, `cluster`, and `announcements` {items} with all of them.
@@ -32,4 +32,4 @@ async def events(
     connection. Another `snapshot` follows after many missed changes. 10 streams may be open for
     each login or token.
     """
-    return sse_response(live.events(who), parts.event_streams.hold(user.id, who.login_id))
+    return sse_response(live.events(who), context.event_streams.hold(user.id, who.login_id))

@@ -22,7 +22,7 @@ from portal.api.file_schemas import EntryOut, Path, RootName, entry_out
 from portal.api.files import PathQuery, Root, folder_of
 from portal.services.files import listing
 from portal.services.files.roots import FileLocation, checked, explaining
-from portal.web.dependencies import CurrentIdentity, FilesDep, FilesUser, PartsDep, still_open
+from portal.web.dependencies import ContextDep, CurrentIdentity, FilesDep, FilesUser, still_open
 from spawner.launcher.file_names import from_text
 from spawner.launcher.file_pool import archive_pieces, file_pieces
 
@@ -151,7 +151,7 @@ async def file_image(
     user: FilesUser,
     who: CurrentIdentity,
     files: FilesDep,
-    parts: PartsDep,
+    context: ContextDep,
     root: Root,
     path: PathQuery,
 ) -> Streamed:
@@ -161,7 +161,7 @@ async def file_image(
     """
     place = await files.place(user.username, root, path)
     kind = await listing.image_type(files, user.username, place)
-    goes_on = partial(still_open, parts.db, parts.settings, who)
+    goes_on = partial(still_open, context.db, context.settings, who)
     return await _stream_file(request, files, user.username, place, kind, goes_on)
 
 
@@ -171,13 +171,13 @@ async def download_file(
     user: FilesUser,
     who: CurrentIdentity,
     files: FilesDep,
-    parts: PartsDep,
+    context: ContextDep,
     root: Root,
     path: PathQuery,
 ) -> Streamed:
     """Download a file. `Range` with `If-Range` resumes an interrupted download."""
     place = await files.place(user.username, root, path)
-    goes_on = partial(still_open, parts.db, parts.settings, who)
+    goes_on = partial(still_open, context.db, context.settings, who)
     return await _stream_file(request, files, user.username, place, OCTETS, goes_on)
 
 
@@ -208,7 +208,7 @@ async def download_archive(
     user: FilesUser,
     who: CurrentIdentity,
     files: FilesDep,
-    parts: PartsDep,
+    context: ContextDep,
     root: Root,
     path: PathQuery = "",
     name: Annotated[list[str], Query(max_length=200)] = [],  # noqa: B006 - never changed
@@ -238,7 +238,7 @@ async def download_archive(
         "Content-Type": OCTETS,
         "Content-Disposition": disposition(f"{shown}.{archive}"),
     }
-    goes_on = partial(still_open, parts.db, parts.settings, who)
+    goes_on = partial(still_open, context.db, context.settings, who)
     return Streamed(_prepend(first, pieces), held, goes_on, status_code=200, headers=headers)
 
 

@@ -101,14 +101,14 @@ async def metrics(request: Request) -> Response:
     numbers: Metrics = request.app.state.metrics
     if not request.app.state.turns.leads.is_set():
         return Response(numbers.render([]), media_type=CONTENT_TYPE)
-    parts: AppContext = request.app.state.parts
+    context: AppContext = request.app.state.context
     counted = select(Job.kind, Job.state, func.count()).where(Job.state != JobState.ENDED)
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         found = (await db.execute(counted.group_by(Job.kind, Job.state))).all()
     live = [(kind.value, state.value, count) for kind, state, count in found]
     status: SystemStatus = request.app.state.status
     known = [item for item in status.items if item.state is not ComponentState.UNKNOWN]
     well = [(item.part.value, item.name, item.state is ComponentState.OK) for item in known]
-    stale = parts.watcher.stale_since
+    stale = context.watcher.stale_since
     stale_s = (utcnow() - stale).total_seconds() if stale else 0.0
     return Response(numbers.render(live, well, stale_s), media_type=CONTENT_TYPE)

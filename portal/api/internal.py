@@ -11,7 +11,7 @@ from portal.services.auth import accounts, web_sessions
 from portal.services.identity.roles import may_enter
 from portal.services.sessions import servers
 from portal.web.content_host import CONTENT_HOST
-from portal.web.dependencies import InternalSecret, LoopbackOnly, PartsDep, SettingsDep
+from portal.web.dependencies import ContextDep, InternalSecret, LoopbackOnly, SettingsDep
 
 router = APIRouter(prefix="/internal", include_in_schema=False)
 Username = Annotated[str, Path(max_length=64)]
@@ -46,7 +46,7 @@ class ServerState(BaseModel):
 
 
 @router.get("/whoami", dependencies=[LoopbackOnly])
-async def whoami(request: Request, parts: PartsDep, settings: SettingsDep) -> Whoami:
+async def whoami(request: Request, context: ContextDep, settings: SettingsDep) -> Whoami:
     """Return the user of the cookie, without keeping the web session alive: only its owner's own
     requests do.
 
@@ -57,16 +57,16 @@ async def whoami(request: Request, parts: PartsDep, settings: SettingsDep) -> Wh
     if hosts and host is None:
         raise LoginRequired
     token = request.cookies.get(settings.cookie_at(host), "")
-    session = await web_sessions.resume_at(parts.db, settings, token, host, touch=False)
+    session = await web_sessions.resume_at(context.db, settings, token, host, touch=False)
     if session is None or (hosts and hosts.host_of(session.user.username) != host):
         raise LoginRequired
     return Whoami(name=session.user.username, admin=session.user.role is Role.ADMIN)
 
 
 @router.get("/users/{username}", dependencies=[InternalSecret])
-async def known_user(username: Username, parts: PartsDep) -> KnownUser:
+async def known_user(username: Username, context: ContextDep) -> KnownUser:
     """Return a user, and whether they may still use the hub."""
-    user = await accounts.by_username(parts.db, username)
+    user = await accounts.by_username(context.db, username)
     if user is None:
         raise NotFound
     return KnownUser(name=user.username, admin=user.role is Role.ADMIN, active=may_enter(user))
@@ -74,23 +74,23 @@ async def known_user(username: Username, parts: PartsDep) -> KnownUser:
 
 @router.put("/servers/{username}/{name}", dependencies=[InternalSecret])
 async def start_server(
-    username: Username, name: Username, body: Server, parts: PartsDep
+    username: Username, name: Username, body: Server, context: ContextDep
 ) -> dict[str, str]:
     """Start a server. The response comes once it serves."""
-    return await servers.start(parts, username, name, body.env, body.args, body.base_url)
+    return await servers.start(context, username, name, body.env, body.args, body.base_url)
 
 
 @router.get("/servers/{username}/{name}", dependencies=[InternalSecret])
-async def poll_server(username: Username, name: Username, parts: PartsDep) -> ServerState:
+async def poll_server(username: Username, name: Username, context: ContextDep) -> ServerState:
     """Return whether the hub should treat the server as running."""
-    session = await servers.find(parts, username, name)
-    if session is None or not await servers.runs(parts, session):
+    session = await servers.find(context, username, name)
+    if session is None or not await servers.runs(context, session):
         return ServerState(alive=False)
     return ServerState(alive=True, url=servers.url_of(session))
 
 
 @router.delete("/servers/{username}/{name}", status_code=202, dependencies=[InternalSecret])
-async def forget_server(username: Username, name: Username, parts: PartsDep) -> Response:
+async def forget_server(username: Username, name: Username, context: ContextDep) -> Response:
     """Record that the hub has released the server."""
-    await servers.forget(parts, username, name)
+    await servers.forget(context, username, name)
     return Response(status_code=202)

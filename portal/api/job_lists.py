@@ -9,7 +9,7 @@ from portal.api.job_schemas import JobOut, jobs_out
 from portal.context import AppContext
 from portal.services.jobs import bulk, listing
 from portal.services.jobs.listing import JobOrder, Which
-from portal.web.dependencies import ByDep, CurrentUser, JobsUser, PartsDep
+from portal.web.dependencies import ByDep, ContextDep, CurrentUser, JobsUser
 from portal.web.fields import DateTime
 from spawner.slurm.model import Outcome
 
@@ -134,52 +134,52 @@ class Comparison(BaseModel):
 
 @router.get("/jobs")
 async def list_jobs(
-    user: CurrentUser, parts: PartsDep, asked: Annotated[JobQuery, Query()]
+    user: CurrentUser, context: ContextDep, asked: Annotated[JobQuery, Query()]
 ) -> JobPage:
     """Return the caller's jobs, in pages."""
     found = await listing.page(
-        parts, user, asked.wanted(), order=asked.order, cursor=asked.cursor or None
+        context, user, asked.wanted(), order=asked.order, cursor=asked.cursor or None
     )
-    shown = await jobs_out(parts, found[: listing.PAGE])
+    shown = await jobs_out(context, found[: listing.PAGE])
     return JobPage(items=shown, next_cursor=listing.cursor_of(found, asked.order))
 
 
 @router.get("/jobs/count")
 async def count_jobs(
-    user: CurrentUser, parts: PartsDep, asked: Annotated[JobFilter, Query()]
+    user: CurrentUser, context: ContextDep, asked: Annotated[JobFilter, Query()]
 ) -> JobCount:
     """Return how many of the caller's jobs match a filter."""
-    return JobCount(count=await listing.count(parts, user, asked.wanted()))
+    return JobCount(count=await listing.count(context, user, asked.wanted()))
 
 
 @router.get("/jobs/compare")
 async def compare_jobs(
     user: CurrentUser,
-    parts: PartsDep,
+    context: ContextDep,
     id: Annotated[list[JobId], Query(min_length=1, max_length=bulk.MOST_COMPARED)],  # noqa: A002
 ) -> Comparison:
     """Return some of the caller's jobs for comparison, with the last values that each logged."""
-    found = await bulk.compare(parts, user, id)
+    found = await bulk.compare(context, user, id)
     known = {one.job.id for one in found}
     return Comparison(
-        items=[await _to_compared_run(parts, one) for one in found],
+        items=[await _to_compared_run(context, one) for one in found],
         missing=[key for key in dict.fromkeys(id) if key not in known],
     )
 
 
-async def _to_compared_run(parts: AppContext, one: bulk.Compared) -> ComparedRun:
-    (job,) = await jobs_out(parts, [one.job])
+async def _to_compared_run(context: AppContext, one: bulk.Compared) -> ComparedRun:
+    (job,) = await jobs_out(context, [one.job])
     metrics = None if one.metrics is None else dict(one.metrics)
     return ComparedRun(job=job, metrics=metrics, metrics_problem=one.problem)
 
 
 @router.post("/jobs/cancel-many", status_code=202)
-async def cancel_jobs(body: Chosen, user: JobsUser, parts: PartsDep, by: ByDep) -> ManyDone:
+async def cancel_jobs(body: Chosen, user: JobsUser, context: ContextDep, by: ByDep) -> ManyDone:
     """Cancel several jobs, at most 500 at once; ended ones are listed in `refused`."""
-    return ManyDone.of(await bulk.cancel(parts, user, body.wanted(), by))
+    return ManyDone.of(await bulk.cancel(context, user, body.wanted(), by))
 
 
 @router.post("/jobs/remove-many")
-async def remove_jobs(body: Chosen, user: JobsUser, parts: PartsDep, by: ByDep) -> ManyDone:
+async def remove_jobs(body: Chosen, user: JobsUser, context: ContextDep, by: ByDep) -> ManyDone:
     """Remove several ended jobs from the list, at most 500 at once; their files stay."""
-    return ManyDone.of(await bulk.remove(parts, user, body.wanted(), by))
+    return ManyDone.of(await bulk.remove(context, user, body.wanted(), by))

@@ -123,7 +123,7 @@ class JobDetail(JobOut):
 
 
 def job_fields(
-    parts: AppContext, job: BatchJob, board: Tensorboard | None, *, tasks: bool
+    context: AppContext, job: BatchJob, board: Tensorboard | None, *, tasks: bool
 ) -> dict[str, Any]:
     """Return the fields of JobOut; with `tasks`, including an array's tasks and what running ones
     have logged so far.
@@ -138,10 +138,10 @@ def job_fields(
     }  # fmt: skip
     return own | {
         "owner": job.user.username,
-        "environment_title": environment_title(parts, job.environment) or None,
+        "environment_title": environment_title(context, job.environment) or None,
         "resources": ResourcesOut(**job.resources),
         "submitted_at": job.submitted_at or job.created_at,
-        "array": array_out(job, tasks, scalars.latest_scalars(parts, job) if tasks else {}),
+        "array": array_out(job, tasks, scalars.latest_scalars(context, job) if tasks else {}),
         "usage": UsageOut.of(job.usage) if job.usage else None,
         "tensorboard": TensorboardOut.of(board) if board else None,
     }
@@ -166,7 +166,7 @@ def _to_task_out(task: Mapping[str, Any], so_far: Metrics | None) -> TaskOut:
     return shown.model_copy(update={"metrics": dict(so_far), "so_far": True})
 
 
-async def jobs_out(parts: AppContext, found: list[BatchJob]) -> list[JobOut]:
+async def jobs_out(context: AppContext, found: list[BatchJob]) -> list[JobOut]:
     """Convert several jobs with their TensorBoards, in two queries."""
-    boards = await tensorboards.load_tensorboards(parts, [job.id for job in found])
-    return [JobOut(**job_fields(parts, job, boards.get(job.id), tasks=False)) for job in found]
+    boards = await tensorboards.load_tensorboards(context, [job.id for job in found])
+    return [JobOut(**job_fields(context, job, boards.get(job.id), tasks=False)) for job in found]

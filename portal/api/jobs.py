@@ -21,11 +21,11 @@ from portal.services.tensorboards import shares, tensorboards
 from portal.streaming.sse import sse_response
 from portal.web.dependencies import (
     ClientIp,
+    ContextDep,
     CurrentIdentity,
     CurrentUser,
     IdempotencyKey,
     JobsUser,
-    PartsDep,
 )
 
 router = APIRouter(tags=["jobs"])
@@ -53,7 +53,7 @@ class JobIn(BaseModel):
 async def submit_job(
     body: JobIn,
     user: JobsUser,
-    parts: PartsDep,
+    context: ContextDep,
     ip: ClientIp,
     idempotency_key: IdempotencyKey = None,
 ) -> JobDetail:
@@ -65,27 +65,27 @@ async def submit_job(
     While Slurm does not answer, the job is kept as `submitting`, and submitted later.
     """
     return await detail(
-        parts, await jobs.create(parts, user, body.to_request(), idempotency_key, ip)
+        context, await jobs.create(context, user, body.to_request(), idempotency_key, ip)
     )
 
 
 @router.get("/jobs/{job_id}")
-async def get_job(job_id: str, user: CurrentUser, parts: PartsDep) -> JobDetail:
+async def get_job(job_id: str, user: CurrentUser, context: ContextDep) -> JobDetail:
     """Return one of the caller's jobs, with its script and, for an array, its tasks."""
-    return await detail(parts, await jobs.get(parts, user, job_id))
+    return await detail(context, await jobs.get(context, user, job_id))
 
 
 @router.post("/jobs/{job_id}/cancel", status_code=202)
-async def cancel_job(job_id: str, user: JobsUser, parts: PartsDep, ip: ClientIp) -> JobDetail:
+async def cancel_job(job_id: str, user: JobsUser, context: ContextDep, ip: ClientIp) -> JobDetail:
     """Cancel a job. An ended job is refused with its outcome (409)."""
-    job = await jobs.cancel(parts, await jobs.get(parts, user, job_id), by=user, ip=ip)
-    return await detail(parts, job)
+    job = await jobs.cancel(context, await jobs.get(context, user, job_id), by=user, ip=ip)
+    return await detail(context, job)
 
 
 @router.delete("/jobs/{job_id}", status_code=204)
-async def remove_job(job_id: str, user: JobsUser, parts: PartsDep, ip: ClientIp) -> Response:
+async def remove_job(job_id: str, user: JobsUser, context: ContextDep, ip: ClientIp) -> Response:
     """Remove an ended job from the list; its files stay."""
-    await jobs.remove(parts, await jobs.get(parts, user, job_id), by=user, ip=ip)
+    await jobs.remove(context, await jobs.get(context, user, job_id), by=user, ip=ip)
     return Response(status_code=204)
 
 
@@ -93,7 +93,7 @@ async def remove_job(job_id: str, user: JobsUser, parts: PartsDep, ip: ClientIp)
 async def job_log(
     job_id: str,
     user: CurrentUser,
-    parts: PartsDep,
+    context: ContextDep,
     stream: Stream = "stdout",
     offset: int = -65536,
     limit: PieceBytes = CHUNK,
@@ -104,8 +104,8 @@ async def job_log(
 
     For an array, `task` selects the task.
     """
-    job = await jobs.get(parts, user, job_id)
-    return LogPiece(**await job_logs.read(parts, job, stream, offset, task, limit))
+    job = await jobs.get(context, user, job_id)
+    return LogPiece(**await job_logs.read(context, job, stream, offset, task, limit))
 
 
 @router.get("/jobs/{job_id}/log/download", responses=AS_FILE)
@@ -113,16 +113,16 @@ async def download_job_log(
     job_id: str,
     user: CurrentUser,
     who: CurrentIdentity,
-    parts: PartsDep,
+    context: ContextDep,
     stream: Stream = "stdout",
     task: Task = None,
 ) -> Streamed:
     """Download a job's whole output so far. For an array, `task` selects the task."""
-    job = await jobs.get(parts, user, job_id)
-    place = await job_logs.place(parts, job, stream, task)
+    job = await jobs.get(context, user, job_id)
+    place = await job_logs.place(context, job, stream, task)
     part = f"-{task}" if task is not None else ""
     name = f"{job.name}-{job.job_id or job.id}{part}.{stream}.log"
-    return await as_file(parts, who, user.username, place, name)
+    return await as_file(context, who, user.username, place, name)
 
 
 @router.get("/jobs/{job_id}/log/follow", response_class=StreamingResponse)
@@ -130,7 +130,7 @@ async def follow_job_log(
     job_id: str,
     user: CurrentUser,
     who: CurrentIdentity,
-    parts: PartsDep,
+    context: ContextDep,
     stream: Stream = "stdout",
     offset: Annotated[int, Query(ge=-(1 << 20))] = -16384,
     task: Task = None,
@@ -139,23 +139,23 @@ async def follow_job_log(
 
     A reader who falls far behind skips to the end: `offset` shows the gap.
     """
-    await job_logs.check(parts, await jobs.get(parts, user, job_id), task)
+    await job_logs.check(context, await jobs.get(context, user, job_id), task)
 
     async def read(at: int) -> dict[str, Any]:
-        job = await jobs.get(parts, user, job_id)
-        return await job_logs.read(parts, job, stream, at, task)
+        job = await jobs.get(context, user, job_id)
+        return await job_logs.read(context, job, stream, at, task)
 
-    events: AsyncIterator[bytes] = follow(parts, who, job_id, read, offset)
-    return sse_response(events, parts.log_followers.hold(user.id, who.login_id))
+    events: AsyncIterator[bytes] = follow(context, who, job_id, read, offset)
+    return sse_response(events, context.log_followers.hold(user.id, who.login_id))
 
 
-async def detail(parts: AppContext, job: BatchJob) -> JobDetail:
+async def detail(context: AppContext, job: BatchJob) -> JobDetail:
     """Return a job with all its details."""
-    whole = await jobs.with_script(parts, job)
-    board = await tensorboards.load_tensorboard(parts, job)
-    shared = await shares.load_shares(parts, whole)
+    whole = await jobs.with_script(context, job)
+    board = await tensorboards.load_tensorboard(context, job)
+    shared = await shares.load_shares(context, whole)
     return JobDetail(
-        **job_fields(parts, whole, board, tasks=True),
+        **job_fields(context, whole, board, tasks=True),
         script=whole.script or None,
         source=whole.source,
         workdir=whole.workdir,

@@ -9,14 +9,14 @@ from portal.services.limits import limit_views
 from portal.services.limits.allowances import account_of
 
 
-async def load_group_totals(parts: AppContext, rows: Iterable[Limit]) -> list[TogetherOut]:
+async def load_group_totals(context: AppContext, rows: Iterable[Limit]) -> list[TogetherOut]:
     """Return the group totals among these limits, with the usage of their members."""
     return [
         TogetherOut(
             group=row.name,
-            account=account_of(parts.settings, row.name),
+            account=account_of(context.settings, row.name),
             limit=limit_out(row),
-            use=use_out(await limit_views.in_use_together(parts, row.name)),
+            use=use_out(await limit_views.in_use_together(context, row.name)),
         )
         for row in rows
         if row.scope is LimitScope.GROUP

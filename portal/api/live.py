@@ -85,10 +85,10 @@ class LiveState:
 class UserFeed:
     """The events of one user, for as long as they have a stream open."""
 
-    def __init__(self, parts: AppContext, user: User, news: ClusterNews) -> None:
+    def __init__(self, context: AppContext, user: User, news: ClusterNews) -> None:
         self.round = asyncio.Event()
         """Set once the user's state has been read again; then a new event replaces it."""
-        self._parts = parts
+        self._context = context
         self._user = user
         self._news = news
         self._state: LiveState | None = None
@@ -116,14 +116,14 @@ class UserFeed:
         if not self._streams[who.login_id]:
             del self._streams[who.login_id]
             self._logins.pop(who.login_id, None)
-        self._parts.changes.notify(self._topic)
+        self._context.notifier.notify(self._topic)
 
     def is_open(self, who: Identity) -> bool:
         """Return whether this login is still valid. Raises the error that ended the feed."""
         if self.is_over:
             self._task.result()
             return False
-        return who.login_id in self._logins and not self._parts.changes.closed
+        return who.login_id in self._logins and not self._context.notifier.closed
 
     def newest(self) -> tuple[int, bytes]:
         """Return the version of the user's state, and the state as a snapshot."""
@@ -142,7 +142,7 @@ class UserFeed:
         return self.newest()
 
     async def _run_loop(self) -> None:
-        changes = self._parts.changes
+        changes = self._context.notifier
         try:
             async with changes.listen(self._user.id, EVERYONE, self._topic) as listener:
                 await self._refresh()
@@ -162,17 +162,17 @@ class UserFeed:
 
     async def _check_logins(self) -> None:
         for login_id, who in list(self._logins.items()):
-            if not await still_open(self._parts.db, self._parts.settings, who):
+            if not await still_open(self._context.db, self._context.settings, who):
                 self._logins.pop(login_id, None)
 
     async def _refresh(self) -> None:
         before = self._state
         shown = before.jobs if before else {}
-        announcements = Announcements(items=current(self._parts)).model_dump_json()
+        announcements = Announcements(items=current(self._context)).model_dump_json()
         state = LiveState(
-            sessions=await _load_sessions(self._parts, self._user),
-            jobs=await _load_jobs(self._parts, self._user, shown),
-            cluster=self._news.json(cluster_out(self._parts)),
+            sessions=await _load_sessions(self._context, self._user),
+            jobs=await _load_jobs(self._context, self._user, shown),
+            cluster=self._news.json(cluster_out(self._context)),
             announcements=announcements.removeprefix('{"items":').removesuffix("}"),
         )
         events = state.events_from(before) if before else b""
@@ -186,8 +186,8 @@ class UserFeed:
 class LiveFeeds:
     """The feeds of all users that have a stream open."""
 
-    def __init__(self, parts: AppContext) -> None:
-        self._parts = parts
+    def __init__(self, context: AppContext) -> None:
+        self._context = context
         self._news = ClusterNews()
         self._feeds: dict[str, UserFeed] = {}
 
@@ -218,7 +218,7 @@ class LiveFeeds:
     async def _join_feed(self, who: Identity) -> AsyncIterator[UserFeed]:
         feed = self._feeds.get(who.user.id)
         if feed is None or feed.is_over:
-            feed = self._feeds[who.user.id] = UserFeed(self._parts, who.user, self._news)
+            feed = self._feeds[who.user.id] = UserFeed(self._context, who.user, self._news)
         try:
             await feed.join(who)
             yield feed
@@ -227,29 +227,31 @@ class LiveFeeds:
             self._feeds = {user: one for user, one in self._feeds.items() if not one.is_over}
 
 
-async def _load_sessions(parts: AppContext, user: User) -> dict[str, SessionOut]:
+async def _load_sessions(context: AppContext, user: User) -> dict[str, SessionOut]:
     """Return the user's live sessions, and the newest ended ones."""
-    newest = await sessions.page(parts, user=user, live=False)
-    live = await sessions.page(parts, user=user, live=True)
+    newest = await sessions.page(context, user=user, live=False)
+    live = await sessions.page(context, user=user, live=True)
     found = {s.id: s for s in (*live, *newest[: sessions.PAGE])}
-    return {shown.id: shown for shown in await sessions_out(parts, [*found.values()])}
+    return {shown.id: shown for shown in await sessions_out(context, [*found.values()])}
 
 
 async def _load_jobs(
-    parts: AppContext, user: User, shown: Mapping[str, JobOut]
+    context: AppContext, user: User, shown: Mapping[str, JobOut]
 ) -> dict[str, JobOut]:
     """Return the user's live jobs, and the newest of all: as many as one page shows.
 
     Jobs `shown` before that have ended and are not among the newest are included once more, as
     their last event.
     """
-    live = await listing.page(parts, user, listing.JobSelection(state="live"), limit=MAX_LIVE_JOBS)
-    newest = await listing.page(parts, user, listing.JobSelection(), limit=NEWEST_JOBS)
+    live = await listing.page(
+        context, user, listing.JobSelection(state="live"), limit=MAX_LIVE_JOBS
+    )
+    newest = await listing.page(context, user, listing.JobSelection(), limit=NEWEST_JOBS)
     found = {job.id: job for job in (*live, *newest)}
     left = [i for i, job in shown.items() if i not in found and job.state is not JobState.ENDED]
     if left:
-        found |= {job.id: job for job in await jobs.ended_of(parts, user, left)}
-    return {job.id: job for job in await jobs_out(parts, [*found.values()])}
+        found |= {job.id: job for job in await jobs.ended_of(context, user, left)}
+    return {job.id: job for job in await jobs_out(context, [*found.values()])}
 
 
 def _to_json_list(things: Mapping[str, BaseModel]) -> str:

@@ -40,7 +40,7 @@ class LogPiece(BaseModel):
 
 
 async def follow(
-    parts: AppContext,
+    context: AppContext,
     who: Identity,
     topic: str,
     read: Callable[[int], Awaitable[dict[str, Any]]],
@@ -50,11 +50,11 @@ async def follow(
     memory at a time.
     """
     quiet, checked_s = 0, time.monotonic()
-    async with parts.changes.listen(topic) as listener:
-        while not parts.changes.closed:
+    async with context.notifier.listen(topic) as listener:
+        while not context.notifier.closed:
             piece = await read(offset)
             if time.monotonic() - checked_s >= RECHECK_S:
-                if not await still_open(parts.db, parts.settings, who):
+                if not await still_open(context.db, context.settings, who):
                     return
                 checked_s = time.monotonic()
             offset = piece["next_offset"]
@@ -73,17 +73,17 @@ async def follow(
 
 
 async def as_file(
-    parts: AppContext, who: Identity, username: str, log: LogPlace, name: str
+    context: AppContext, who: Identity, username: str, log: LogPlace, name: str
 ) -> Streamed:
     """Return a log as a download with this name, byte for byte, as far as it is written now."""
-    pieces = whole(parts, username, log)
+    pieces = whole(context, username, log)
     first = await anext(pieces, b"")
     headers = {
         **CONFINED,
         "Content-Type": OCTETS,
         "Content-Disposition": disposition(name),
     }
-    goes_on = partial(still_open, parts.db, parts.settings, who)
+    goes_on = partial(still_open, context.db, context.settings, who)
     return Streamed(
         _prepend(first, pieces), AsyncExitStack(), goes_on, status_code=200, headers=headers
     )

@@ -35,10 +35,10 @@ from portal.services.limits.allowances import account_of
 from portal.services.limits.gpu_hours import HOUR
 from portal.web.dependencies import (
     ByDep,
+    ContextDep,
     CurrentUser,
     FreshGroupLeader,
     GroupReader,
-    PartsDep,
     Reader,
 )
 
@@ -103,23 +103,25 @@ class UsageTotals(BaseModel):
 
 
 @router.get("/me/limits")
-async def get_my_limits(user: CurrentUser, parts: PartsDep, slurm: SlurmLimitsDep) -> MyLimitsOut:
+async def get_my_limits(
+    user: CurrentUser, context: ContextDep, slurm: SlurmLimitsDep
+) -> MyLimitsOut:
     """Return the caller's effective limits, their sources, and the present usage."""
-    found = await limit_views.load_user_limits(parts, slurm, user.username)
-    shown = person_out(found, await load_group_totals(parts, found.limits), slurm=False)
-    problem = await user_accounts.explain_missing(parts, user.username)
+    found = await limit_views.load_user_limits(context, slurm, user.username)
+    shown = person_out(found, await load_group_totals(context, found.limits), slurm=False)
+    problem = await user_accounts.explain_missing(context, user.username)
     return MyLimitsOut(**shown.model_dump(), problem=problem)
 
 
 @router.get("/groups/{group}/limits")
 async def get_group_limits(
-    group: GroupName, _reader: GroupReader, parts: PartsDep
+    group: GroupName, _reader: GroupReader, context: ContextDep
 ) -> GroupLimitsOut:
     """Return a group's limits, and its members' limits and usage."""
-    found = await limit_views.load_group_limits(parts, group)
+    found = await limit_views.load_group_limits(context, group)
     return GroupLimitsOut(
         group=group,
-        account=account_of(parts.settings, group),
+        account=account_of(context.settings, group),
         together=limit_out(found.together) if found.together else None,
         member=limit_out(found.member) if found.member else None,
         ceiling={name: counted_out(counted) for name, counted in found.ceiling.items()},
@@ -143,16 +145,16 @@ async def put_member_limit(
     username: Username,
     body: LimitIn,
     _leader: FreshGroupLeader,
-    parts: PartsDep,
+    context: ContextDep,
     slurm: SlurmLimitsDep,
     by: ByDep,
 ) -> LimitSet:
     """Set a member's own limit: at most the group's, and at most what an administrator set."""
     row = await limit_changes.put_as_leader(
-        parts, by, group, username, body.figures(), body.version
+        context, by, group, username, body.figures(), body.version
     )
     in_time = await slurm.settle()
-    state = limit_views.state_of(parts, slurm, row, ())
+    state = limit_views.state_of(context, slurm, row, ())
     if not in_time:
         state = limit_views.LimitSyncState("pending", limit_views.SYNC_PENDING)
     return LimitSet(limit=limit_out(row), slurm=slurm_out(state))
@@ -172,7 +174,7 @@ CSV: dict[int | str, dict[str, Any]] = {
 @router.get("/admin/usage", response_model=UsageTotals, responses=CSV)
 async def get_usage(
     _reader: Reader,
-    parts: PartsDep,
+    context: ContextDep,
     from_: From = None,
     to: To = None,
     by: By = "person",
@@ -181,44 +183,44 @@ async def get_usage(
     group: Annotated[str | None, Query(max_length=GROUP_NAME_LENGTH)] = None,
 ) -> UsageTotals | Response:
     """Return GPU-hours and CPU-hours of all users, or of one user or group, in whole months."""
-    return await _respond_usage(parts, (from_, to), by, form, person, group)
+    return await _respond_usage(context, (from_, to), by, form, person, group)
 
 
 @router.get("/groups/{group}/usage", response_model=UsageTotals, responses=CSV)
 async def get_group_usage(
     group: GroupName,
     _reader: GroupReader,
-    parts: PartsDep,
+    context: ContextDep,
     from_: From = None,
     to: To = None,
     by: Annotated[Literal["person", "month"], Query()] = "person",
     form: Form = "json",
 ) -> UsageTotals | Response:
     """Return the usage of a group's members."""
-    return await _respond_usage(parts, (from_, to), by, form, None, group)
+    return await _respond_usage(context, (from_, to), by, form, None, group)
 
 
 @router.get("/me/usage", response_model=UsageTotals, responses=CSV)
 async def get_my_usage(
     user: CurrentUser,
-    parts: PartsDep,
+    context: ContextDep,
     from_: From = None,
     to: To = None,
     form: Form = "json",
 ) -> UsageTotals | Response:
     """Return the caller's usage, by month."""
-    return await _respond_usage(parts, (from_, to), "month", form, user.username, None)
+    return await _respond_usage(context, (from_, to), "month", form, user.username, None)
 
 
 async def _respond_usage(
-    parts: PartsDep,
+    context: ContextDep,
     span: Span,
     by: UsageBy,
     form: str,
     person: str | None,
     group: str | None,
 ) -> UsageTotals | Response:
-    found = await usage_totals(parts, span, by, person, group)
+    found = await usage_totals(context, span, by, person, group)
     if form != "csv":
         return found
     name = f"usage-{found.first}-{found.last}-{by}.csv"
@@ -227,7 +229,7 @@ async def _respond_usage(
 
 
 async def usage_totals(
-    parts: AppContext, span: Span, by: UsageBy, person: str | None, group: str | None
+    context: AppContext, span: Span, by: UsageBy, person: str | None, group: str | None
 ) -> UsageTotals:
     """Return the usage between two months as given in the request, by default the current month.
 
@@ -240,9 +242,9 @@ async def usage_totals(
         text = f"Choose a range of at most {MOST_MONTHS} months that doesn't end before it starts."
         raise invalid_input([FieldError("from", text)])
     ask = {"person": use.by_person, "group": use.by_group, "month": use.by_month}[by]
-    totals = await ask(parts, use.UsageQuery(first, last, person, group))
+    totals = await ask(context, use.UsageQuery(first, last, person, group))
     if last >= this:
-        parts.changes.notify(USE)  # a repeated request shows newer numbers
+        context.notifier.notify(USE)  # a repeated request shows newer numbers
     return UsageTotals(
         by=by,
         first=f"{first:%Y-%m}",

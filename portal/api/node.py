@@ -18,24 +18,26 @@ from portal.models import Session, Tensorboard
 from portal.services.sessions import extending, nodes, usage
 from portal.services.tensorboards import tensorboards, tickets
 from portal.web.bearer import bearer
-from portal.web.dependencies import GUARDS, ClientIp, PartsDep
+from portal.web.dependencies import GUARDS, ClientIp, ContextDep
 from portal.web.fields import DateTime
 
 router = APIRouter(prefix="/node", include_in_schema=False)
 
 
-async def session_program(session_id: str, connection: HTTPConnection, parts: PartsDep) -> Session:
+async def session_program(
+    session_id: str, connection: HTTPConnection, context: ContextDep
+) -> Session:
     """Return the session of the calling node program, authenticated by its secret."""
-    return await nodes.authenticated(parts, session_id, bearer(connection))
+    return await nodes.authenticated(context, session_id, bearer(connection))
 
 
 async def tensorboard_program(
-    board_id: str, connection: HTTPConnection, parts: PartsDep
+    board_id: str, connection: HTTPConnection, context: ContextDep
 ) -> Tensorboard:
     """Return the TensorBoard of the calling node program, authenticated by the secret of its
     present run.
     """
-    return await tensorboards.authenticated(parts, board_id, bearer(connection))
+    return await tensorboards.authenticated(context, board_id, bearer(connection))
 
 
 async def live_session_program(
@@ -90,29 +92,29 @@ class Report(BaseModel):
 
 
 @router.post("/sessions/{session_id}/hello")
-async def session_hello(body: Hello, session: OwnSession, parts: PartsDep) -> CertificateOut:
+async def session_hello(body: Hello, session: OwnSession, context: ContextDep) -> CertificateOut:
     """Register a session's server. 409 until Slurm reports the job as running; 410 once it should
     end.
     """
     timings = {name: at.isoformat() for name, at in body.timings.items()}
-    certificate = await nodes.hello(parts, session, body.port, timings, body.csr)
+    certificate = await nodes.hello(context, session, body.port, timings, body.csr)
     return CertificateOut(certificate=certificate)
 
 
 @router.post("/sessions/{session_id}/certificate")
 async def certify_session(
-    body: CertificateIn, session: LiveSession, parts: PartsDep
+    body: CertificateIn, session: LiveSession, context: ContextDep
 ) -> CertificateOut:
     """Issue another certificate, for a session that was extended."""
-    return CertificateOut(certificate=await nodes.certify(parts, session, body.csr))
+    return CertificateOut(certificate=await nodes.certify(context, session, body.csr))
 
 
 @router.get("/sessions/{session_id}/server", response_model=None)
-async def session_server(session: OwnSession, parts: PartsDep, wait_s: WaitS = 20.0) -> Any:
+async def session_server(session: OwnSession, context: ContextDep, wait_s: WaitS = 20.0) -> Any:
     """Return the server's environment and arguments as soon as the hub has sent them; 204: ask
     again.
     """
-    found = await nodes.wait_for_server(parts, session, wait_s)
+    found = await nodes.wait_for_server(context, session, wait_s)
     return Response(status_code=204) if found is None else found
 
 
@@ -148,49 +150,49 @@ class FramedTensorboardOut(TensorboardOut):
 
 
 @router.get("/sessions/{session_id}/facts")
-async def session_facts(session: LiveSession, parts: PartsDep) -> Facts:
+async def session_facts(session: LiveSession, context: ContextDep) -> Facts:
     """Return the session for display by its own server."""
-    return await _build_facts(parts, session)
+    return await _build_facts(context, session)
 
 
 @router.post("/sessions/{session_id}/extend")
 async def extend_session(
-    body: ExtendIn, session: LiveSession, parts: PartsDep, ip: ClientIp
+    body: ExtendIn, session: LiveSession, context: ContextDep, ip: ClientIp
 ) -> Facts:
     """Extend the session at the request of the session itself."""
     owner = session.user
-    extended = await extending.extend(parts, owner, session, body.minutes, ip=ip, by="jupyterlab")
-    return await _build_facts(parts, extended)
+    extended = await extending.extend(context, owner, session, body.minutes, ip=ip, by="jupyterlab")
+    return await _build_facts(context, extended)
 
 
 @router.put("/sessions/{session_id}/tensorboard")
 async def start_tensorboard(
-    session: LiveSession, parts: PartsDep, ip: ClientIp, body: TensorboardIn | None = None
+    session: LiveSession, context: ContextDep, ip: ClientIp, body: TensorboardIn | None = None
 ) -> FramedTensorboardOut:
     """Start the session's TensorBoard if it is not running; another folder restarts it."""
     logdir = body.logdir if body else None
-    board = await tensorboards.want(parts, session, session.user, logdir, ip)
-    ticket = tickets.issue_frame_ticket(parts.settings, session.user_id, board.id)
+    board = await tensorboards.want(context, session, session.user, logdir, ip)
+    ticket = tickets.issue_frame_ticket(context.settings, session.user_id, board.id)
     return FramedTensorboardOut(
         **TensorboardOut.of(board).model_dump(),
-        frame_url=ticketed_address(parts.settings, session.user.username, board.id, ticket),
+        frame_url=ticketed_address(context.settings, session.user.username, board.id, ticket),
     )
 
 
 @router.post("/sessions/{session_id}/use")
-async def report_usage(body: UseIn, session: LiveSession, parts: PartsDep) -> dict[str, float]:
+async def report_usage(body: UseIn, session: LiveSession, context: ContextDep) -> dict[str, float]:
     """Record the session's usage since its start; return in how many seconds to report again."""
     series = body.model_dump(exclude={"idle_s"})
-    again = await usage.save_report(parts, session, series, body.idle_s)
+    again = await usage.save_report(context, session, series, body.idle_s)
     return {"again_s": again.total_seconds()}
 
 
-async def _build_facts(parts: AppContext, session: Session) -> Facts:
-    portal = parts.settings.public_url
+async def _build_facts(context: AppContext, session: Session) -> Facts:
+    portal = context.settings.public_url
     page = f"{portal}/sessions/{session.id}"
     return Facts(
         now=utcnow(),
-        session=(await sessions_out(parts, [session]))[0],
+        session=(await sessions_out(context, [session]))[0],
         pages=PortalPages(
             session=page,
             tensorboard=f"{page}/tensorboard",
@@ -201,41 +203,43 @@ async def _build_facts(parts: AppContext, session: Session) -> Facts:
 
 
 @router.post("/sessions/{session_id}/report", status_code=204)
-async def session_report(body: Report, session: OwnSession, parts: PartsDep) -> Response:
+async def session_report(body: Report, session: OwnSession, context: ContextDep) -> Response:
     """Record the reason why the program ends."""
-    await nodes.report(parts, session, body.event, body.message)
+    await nodes.report(context, session, body.event, body.message)
     return Response(status_code=204)
 
 
 @router.post("/tensorboards/{board_id}/hello")
-async def tensorboard_hello(body: Hello, board: OwnTensorboard, parts: PartsDep) -> CertificateOut:
+async def tensorboard_hello(
+    body: Hello, board: OwnTensorboard, context: ContextDep
+) -> CertificateOut:
     """Register a TensorBoard, as for a session."""
-    certificate = await tensorboards.hello(parts, board, body.port, body.csr)
+    certificate = await tensorboards.hello(context, board, body.port, body.csr)
     return CertificateOut(certificate=certificate)
 
 
 @router.post("/tensorboards/{board_id}/certificate")
 async def certify_tensorboard(
-    body: CertificateIn, board: OwnTensorboard, parts: PartsDep
+    body: CertificateIn, board: OwnTensorboard, context: ContextDep
 ) -> CertificateOut:
     """Issue another certificate, as for a session."""
-    return CertificateOut(certificate=await tensorboards.certify(parts, board, body.csr))
+    return CertificateOut(certificate=await tensorboards.certify(context, board, body.csr))
 
 
 @router.get("/tensorboards/{board_id}/wanted", status_code=204)
 async def tensorboard_wanted(
-    board: OwnTensorboard, parts: PartsDep, wait_s: WaitS = 20.0
+    board: OwnTensorboard, context: ContextDep, wait_s: WaitS = 20.0
 ) -> Response:
     """Return 204 after a while: continue and ask again; 410: end."""
-    await tensorboards.wait_while_wanted(parts, board, wait_s)
+    await tensorboards.wait_while_wanted(context, board, wait_s)
     return Response(status_code=204)
 
 
 @router.post("/tensorboards/{board_id}/report", status_code=204)
-async def tensorboard_report(body: Report, board: OwnTensorboard, parts: PartsDep) -> Response:
+async def tensorboard_report(body: Report, board: OwnTensorboard, context: ContextDep) -> Response:
     """Record the reason why the program ends."""
     if body.event == "failed":
-        await tensorboards.failed(parts, board, body.message)
+        await tensorboards.failed(context, board, body.message)
     else:
-        await tensorboards.leaves(parts, board)
+        await tensorboards.leaves(context, board)
     return Response(status_code=204)

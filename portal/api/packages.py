@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from portal.context import AppContext
 from portal.errors import NotFound
 from portal.services.files import operations, packages
-from portal.web.dependencies import ClientIp, FilesDep, FilesUser, PartsDep, SessionsUser
+from portal.web.dependencies import ClientIp, ContextDep, FilesDep, FilesUser, SessionsUser
 from spawner.catalog.environment import Environment
 
 router = APIRouter(tags=["environments"])
@@ -64,48 +64,55 @@ class RemoveIn(BaseModel):
 
 
 @router.get("/environments/{name}/packages")
-async def own_packages(name: str, user: FilesUser, parts: PartsDep, files: FilesDep) -> PackagesOut:
+async def own_packages(
+    name: str, user: FilesUser, context: ContextDep, files: FilesDep
+) -> PackagesOut:
     """Return the packages that the caller has installed into an environment."""
-    return await _list_packages(files, user.username, _find_environment(parts, name))
+    return await _list_packages(files, user.username, _find_environment(context, name))
 
 
 @router.post("/environments/{name}/packages/reset")
 async def reset_packages(
-    name: str, user: SessionsUser, parts: PartsDep, files: FilesDep, ip: ClientIp
+    name: str, user: SessionsUser, context: ContextDep, files: FilesDep, ip: ClientIp
 ) -> PackagesOut:
     """Remove all packages from the environment; they stay in the trash until they are restored or
     expire.
 
     Running kernels keep what they have loaded.
     """
-    environment = _find_environment(parts, name)
+    environment = _find_environment(context, name)
     gone = await packages.reset(files, user.username, environment)
-    await operations.note_gone(parts.db, user, gone, count=1, permanent=False, ip=ip)
+    await operations.note_gone(context.db, user, gone, count=1, permanent=False, ip=ip)
     return await _list_packages(files, user.username, environment)
 
 
 @router.post("/environments/{name}/packages/remove")
 async def remove_package(
-    name: str, body: RemoveIn, user: SessionsUser, parts: PartsDep, files: FilesDep, ip: ClientIp
+    name: str,
+    body: RemoveIn,
+    user: SessionsUser,
+    context: ContextDep,
+    files: FilesDep,
+    ip: ClientIp,
 ) -> PackagesOut:
     """Delete one package; a Python package's files are deleted permanently, and pip can install it
     again.
 
     Its dependencies stay. Running kernels keep what they have loaded.
     """
-    environment = _find_environment(parts, name)
+    environment = _find_environment(context, name)
     gone = await packages.remove(files, user.username, environment, body.package)
     permanent = environment.language == "python"
-    await operations.note_gone(parts.db, user, gone, count=1, permanent=permanent, ip=ip)
+    await operations.note_gone(context.db, user, gone, count=1, permanent=permanent, ip=ip)
     return await _list_packages(files, user.username, environment)
 
 
 @router.post("/environments/{name}/packages/restore")
 async def restore_packages(
-    name: str, body: BringBackIn, user: SessionsUser, parts: PartsDep, files: FilesDep
+    name: str, body: BringBackIn, user: SessionsUser, context: ContextDep, files: FilesDep
 ) -> PackagesOut:
     """Restore removed packages; 409 if packages were installed since."""
-    environment = _find_environment(parts, name)
+    environment = _find_environment(context, name)
     await packages.bring_back(files, user.username, environment, str(body.id))
     return await _list_packages(files, user.username, environment)
 
@@ -127,11 +134,11 @@ async def _list_packages(files: FilesDep, username: str, environment: Environmen
     )
 
 
-def _find_environment(parts: AppContext, name: str) -> Environment:
+def _find_environment(context: AppContext, name: str) -> Environment:
     """Return the environment, even one that cannot be used now: its installed packages still
     exist.
     """
-    found = parts.catalog.environments.get(name)
+    found = context.catalog.environments.get(name)
     if found is None:
         raise NotFound("There is no environment with this name.")
     return found

@@ -12,7 +12,7 @@ from portal.i18n.translation import Language
 from portal.services.identity import preferences
 from portal.services.identity.preferences import MAX_FAVOURITES
 from portal.services.mail import sender as sending
-from portal.web.dependencies import CurrentUser, CurrentWebSession, DatabaseDep, PartsDep
+from portal.web.dependencies import ContextDep, CurrentUser, CurrentWebSession, DatabaseDep
 from portal.web.fields import Line
 
 router = APIRouter(tags=["preferences"])
@@ -102,17 +102,17 @@ async def change_preferences(
 
 
 @router.get("/me/mail")
-async def my_mail(user: CurrentUser, parts: PartsDep) -> MailOut:
+async def my_mail(user: CurrentUser, context: ContextDep) -> MailOut:
     """Return whether e-mails reach the caller, and at which address."""
-    return MailOut(**vars(await sending.load_delivery_state(parts, user)))
+    return MailOut(**vars(await sending.load_delivery_state(context, user)))
 
 
 @router.post("/me/mail/test", status_code=204)
-async def send_test_mail(session: CurrentWebSession, parts: PartsDep) -> None:
+async def send_test_mail(session: CurrentWebSession, context: ContextDep) -> None:
     """Send the caller a test e-mail, at most one a minute; answered once the mail server has
     accepted it.
     """
-    await sending.send_trial(parts, session.user)
+    await sending.send_trial(context, session.user)
 
 
 def _to_out(found: preferences.Preferences) -> PreferencesOut:

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from portal.api.session_schemas import JobResourcesIn, ResourcesOut
 from portal.services.jobs import prepare
 from portal.services.slurm import launch
-from portal.web.dependencies import JobsUser, PartsDep
+from portal.web.dependencies import ContextDep, JobsUser
 
 router = APIRouter(tags=["resources"])
 Name = Annotated[str, Field(min_length=1, max_length=100)]
@@ -31,11 +31,15 @@ class CompletionOut(BaseModel):
 
 
 @router.post("/resources")
-async def complete_resources(body: CompletionIn, user: JobsUser, parts: PartsDep) -> CompletionOut:
+async def complete_resources(
+    body: CompletionIn, user: JobsUser, context: ContextDep
+) -> CompletionOut:
     """Fill in the omitted fields of each request, as a submission would.
 
     Requests that a submission would refuse are completed too.
     """
     requests = [request.model_dump() for request in body.requests]
-    found = await prepare.complete_for_form(parts, user, requests, body.template, body.environment)
+    found = await prepare.complete_for_form(
+        context, user, requests, body.template, body.environment
+    )
     return CompletionOut(items=[ResourcesOut(**launch.kept(resources)) for resources in found])

@@ -147,7 +147,7 @@ class SessionOut(BaseModel):
 
 
 def session_out(
-    parts: AppContext, session: Session, board: Tensorboard | None, idle_since: datetime | None
+    context: AppContext, session: Session, board: Tensorboard | None, idle_since: datetime | None
 ) -> SessionOut:
     """Convert a session, with the present state of the cluster."""
     running = session.state is JobState.RUNNING
@@ -163,24 +163,24 @@ def session_out(
         **own,
         owner=session.user.username,
         environment=session.environment or "",
-        environment_title=environment_title(parts, session.environment),
+        environment_title=environment_title(context, session.environment),
         resources=ResourcesOut(**session.resources),
-        url=_to_url(parts, session) if running else None,
+        url=_to_url(context, session) if running else None,
         submitted_at=session.submitted_at or session.created_at,
         timeline=timeline(session),
         tensorboard=TensorboardOut.of(board) if board else None,
-        extension=extension_out(parts, session) if running else None,
+        extension=extension_out(context, session) if running else None,
         idle_since=idle_since if running else None,
     )
 
 
-def _to_url(parts: AppContext, session: Session) -> str:
-    return parts.settings.notebook_address(session.user.username, session.base_url)
+def _to_url(context: AppContext, session: Session) -> str:
+    return context.settings.notebook_address(session.user.username, session.base_url)
 
 
-def extension_out(parts: AppContext, session: Session) -> ExtensionOut:
+def extension_out(context: AppContext, session: Session) -> ExtensionOut:
     """Return by how much the owner may extend the session."""
-    allowed = extending.offered(session, parts.settings, parts.watcher.cluster)
+    allowed = extending.offered(session, context.settings, context.watcher.cluster)
     return ExtensionOut(minutes=allowed.minutes, reason=allowed.reason)
 
 
@@ -209,15 +209,15 @@ def _parse_mark(timings: dict[str, Any], mark: str) -> datetime | None:
     return datetime.fromisoformat(timings[mark]) if mark in timings else None
 
 
-async def sessions_out(parts: AppContext, found: list[Session]) -> list[SessionOut]:
+async def sessions_out(context: AppContext, found: list[Session]) -> list[SessionOut]:
     """Convert several sessions with their TensorBoards, in three queries."""
     ids = [session.id for session in found]
-    boards = await tensorboards.load_tensorboards(parts, ids)
-    idle = await usage.idle_since(parts, ids)
-    return [session_out(parts, s, boards.get(s.id), idle.get(s.id)) for s in found]
+    boards = await tensorboards.load_tensorboards(context, ids)
+    idle = await usage.idle_since(context, ids)
+    return [session_out(context, s, boards.get(s.id), idle.get(s.id)) for s in found]
 
 
-def environment_title(parts: AppContext, name: str | None) -> str:
+def environment_title(context: AppContext, name: str | None) -> str:
     """Return an environment's title, or its name if it is no longer in the catalog."""
-    known = parts.catalog.environments.get(name or "")
+    known = context.catalog.environments.get(name or "")
     return known.title if known else name or ""

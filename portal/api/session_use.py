@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from portal.api.job_schemas import UsageOut
 from portal.models import Session, SessionUse
 from portal.services.sessions import sessions, usage
-from portal.web.dependencies import CurrentUser, PartsDep
+from portal.web.dependencies import ContextDep, CurrentUser
 
 router = APIRouter(tags=["sessions"])
 
@@ -89,14 +89,14 @@ class SessionUseOut(BaseModel):
 
 
 @router.get("/sessions/{session_id}/use")
-async def session_use(session_id: str, user: CurrentUser, parts: PartsDep) -> SessionUseOut:
+async def session_use(session_id: str, user: CurrentUser, context: ContextDep) -> SessionUseOut:
     """Return the usage of one of the caller's sessions.
 
     While this is requested now and then, the node reports every ten seconds, otherwise every half
     minute.
     """
-    session = await sessions.get(parts, user, session_id)
-    return use_out(session, await usage.load_usage(parts, session))
+    session = await sessions.get(context, user, session_id)
+    return use_out(session, await usage.load_usage(context, session))
 
 
 def use_out(session: Session, report: SessionUse | None) -> SessionUseOut:

@@ -20,12 +20,12 @@ from portal.services.slurm.logs import CHUNK
 from portal.streaming.sse import sse_response
 from portal.web.dependencies import (
     ClientIp,
+    ContextDep,
     CurrentIdentity,
     CurrentUser,
     FilesUser,
     FreshAdmin,
     IdempotencyKey,
-    PartsDep,
     Reader,
     SessionsUser,
 )
@@ -60,7 +60,7 @@ class SessionPage(BaseModel):
 async def start_session(
     body: SessionIn,
     user: SessionsUser,
-    parts: PartsDep,
+    context: ContextDep,
     ip: ClientIp,
     idempotency_key: IdempotencyKey = None,
 ) -> SessionOut:
@@ -72,28 +72,28 @@ async def start_session(
     """
     fields = body.model_dump()
     session = await sessions.create(
-        parts, user, environment=body.environment, name=body.name, wanted=fields["resources"],
+        context, user, environment=body.environment, name=body.name, wanted=fields["resources"],
         starter=body.starter, asked=IdempotentRequest.of(fields, idempotency_key), ip=ip,
     )  # fmt: skip
-    return (await sessions_out(parts, [session]))[0]
+    return (await sessions_out(context, [session]))[0]
 
 
 @router.get("/sessions")
 async def list_sessions(
     user: CurrentUser,
-    parts: PartsDep,
+    context: ContextDep,
     state: Literal["live", "all"] = "all",
     cursor: DateTime | None = None,
 ) -> SessionPage:
     """Return the caller's sessions."""
-    found = await sessions.page(parts, user=user, live=state == "live", before=cursor)
-    return await _to_page(parts, found)
+    found = await sessions.page(context, user=user, live=state == "live", before=cursor)
+    return await _to_page(context, found)
 
 
 @router.get("/sessions/{session_id}")
-async def get_session(session_id: str, user: CurrentUser, parts: PartsDep) -> SessionOut:
+async def get_session(session_id: str, user: CurrentUser, context: ContextDep) -> SessionOut:
     """Return one of the caller's sessions."""
-    return (await sessions_out(parts, [await sessions.get(parts, user, session_id)]))[0]
+    return (await sessions_out(context, [await sessions.get(context, user, session_id)]))[0]
 
 
 # A client that means to stop a session must not remove it because it has ended just before.
@@ -106,15 +106,15 @@ Removes = Annotated[
     "/sessions/{session_id}", status_code=202, responses={204: {"description": "Removed"}}
 )
 async def stop_session(
-    session_id: str, user: SessionsUser, parts: PartsDep, ip: ClientIp, remove: Removes = True
+    session_id: str, user: SessionsUser, context: ContextDep, ip: ClientIp, remove: Removes = True
 ) -> Response:
     """Stop a session (202); an ended one is removed from the list (204)."""
-    session = await sessions.get(parts, user, session_id)
+    session = await sessions.get(context, user, session_id)
     if remove and session.state is JobState.ENDED:
-        await sessions.remove(parts, session, by=user, ip=ip)
+        await sessions.remove(context, session, by=user, ip=ip)
         return Response(status_code=204)
-    stopping = await sessions.stop(parts, session, by=user, ip=ip)
-    (shown,) = await sessions_out(parts, [stopping])
+    stopping = await sessions.stop(context, session, by=user, ip=ip)
+    (shown,) = await sessions_out(context, [stopping])
     return Response(shown.model_dump_json(), status_code=202, media_type="application/json")
 
 
@@ -128,23 +128,23 @@ class ExtendIn(BaseModel):
 
 @router.post("/sessions/{session_id}/extend")
 async def extend_session(
-    session_id: str, body: ExtendIn, user: SessionsUser, parts: PartsDep, ip: ClientIp
+    session_id: str, body: ExtendIn, user: SessionsUser, context: ContextDep, ip: ClientIp
 ) -> SessionOut:
     """Extend a running session, as far as the site, its partition, account and QOS, and
     reservations of its node allow.
 
     409 if it cannot be extended, 422 if the time is too long, with the reason.
     """
-    session = await sessions.get(parts, user, session_id)
-    extended = await extending.extend(parts, user, session, body.minutes, ip=ip)
-    return (await sessions_out(parts, [extended]))[0]
+    session = await sessions.get(context, user, session_id)
+    extended = await extending.extend(context, user, session, body.minutes, ip=ip)
+    return (await sessions_out(context, [extended]))[0]
 
 
 @router.get("/sessions/{session_id}/log")
 async def session_log(
     session_id: str,
     user: CurrentUser,
-    parts: PartsDep,
+    context: ContextDep,
     stream: Stream = "stderr",
     offset: int = 0,
     limit: PieceBytes = CHUNK,
@@ -152,8 +152,8 @@ async def session_log(
     """Return a piece of the output of a session's job, at most `limit` bytes; a negative offset
     counts from the end.
     """
-    session = await sessions.get(parts, user, session_id)
-    return LogPiece(**await sessions.read_log(parts, session, stream, offset, limit))
+    session = await sessions.get(context, user, session_id)
+    return LogPiece(**await sessions.read_log(context, session, stream, offset, limit))
 
 
 @router.get("/sessions/{session_id}/log/download", responses=AS_FILE)
@@ -161,14 +161,14 @@ async def download_session_log(
     session_id: str,
     user: CurrentUser,
     who: CurrentIdentity,
-    parts: PartsDep,
+    context: ContextDep,
     stream: Stream = "stderr",
 ) -> Streamed:
     """Download the whole output of a session's job so far."""
-    session = await sessions.get(parts, user, session_id)
+    session = await sessions.get(context, user, session_id)
     place = sessions.log_place(session, stream)
     name = f"{session.name}-{session.job_id or session.id}.{stream}.log"
-    return await as_file(parts, who, user.username, place, name)
+    return await as_file(context, who, user.username, place, name)
 
 
 @router.get("/sessions/{session_id}/log/follow", response_class=StreamingResponse)
@@ -176,19 +176,19 @@ async def follow_session_log(
     session_id: str,
     user: CurrentUser,
     who: CurrentIdentity,
-    parts: PartsDep,
+    context: ContextDep,
     stream: Stream = "stderr",
     offset: Annotated[int, Query(ge=-(1 << 20))] = -16384,
 ) -> StreamingResponse:
     """Stream server-sent events `log`, each a LogPiece, until the log's end."""
-    await sessions.get(parts, user, session_id)
+    await sessions.get(context, user, session_id)
 
     async def read(at: int) -> dict[str, Any]:
-        session = await sessions.get(parts, user, session_id)
-        return await sessions.read_log(parts, session, stream, at)
+        session = await sessions.get(context, user, session_id)
+        return await sessions.read_log(context, session, stream, at)
 
-    events = follow(parts, who, session_id, read, offset)
-    return sse_response(events, parts.log_followers.hold(user.id, who.login_id))
+    events = follow(context, who, session_id, read, offset)
+    return sse_response(events, context.log_followers.hold(user.id, who.login_id))
 
 
 class NotebookOut(BaseModel):
@@ -215,12 +215,12 @@ class NotebooksOut(BaseModel):
 
 
 @router.get("/sessions/{session_id}/notebooks")
-async def session_notebooks(session_id: str, user: FilesUser, parts: PartsDep) -> NotebooksOut:
+async def session_notebooks(session_id: str, user: FilesUser, context: ContextDep) -> NotebooksOut:
     """Return the owner's notebooks, with the data that the template `notebook` needs to run them as
     jobs.
     """
-    session = await sessions.get(parts, user, session_id)
-    found, complete = await notebooks.list_notebooks(parts, session)
+    session = await sessions.get(context, user, session_id)
+    found, complete = await notebooks.list_notebooks(context, session)
     return NotebooksOut(
         items=[NotebookOut(**asdict(notebook)) for notebook in found], complete=complete
     )
@@ -229,30 +229,32 @@ async def session_notebooks(session_id: str, user: FilesUser, parts: PartsDep) -
 @router.get("/admin/sessions")
 async def list_all_sessions(
     _reader: Reader,
-    parts: PartsDep,
+    context: ContextDep,
     state: Literal["live", "all"] = "live",
     cursor: DateTime | None = None,
 ) -> SessionPage:
     """Return all users' sessions, for administrators."""
     return await _to_page(
-        parts, await sessions.page(parts, user=None, live=state == "live", before=cursor)
+        context, await sessions.page(context, user=None, live=state == "live", before=cursor)
     )
 
 
 @router.delete("/admin/sessions/{session_id}", status_code=202)
 async def stop_any_session(
-    session_id: str, admin: FreshAdmin, parts: PartsDep, ip: ClientIp
+    session_id: str, admin: FreshAdmin, context: ContextDep, ip: ClientIp
 ) -> SessionOut:
     """Stop any user's session."""
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         session = await db.get(Session, session_id)
     if session is None:
         raise NotFound("There is no such session.")
-    return (await sessions_out(parts, [await sessions.stop(parts, session, by=admin, ip=ip)]))[0]
+    return (await sessions_out(context, [await sessions.stop(context, session, by=admin, ip=ip)]))[
+        0
+    ]
 
 
-async def _to_page(parts: AppContext, found: list[Session]) -> SessionPage:
+async def _to_page(context: AppContext, found: list[Session]) -> SessionPage:
     shown = found[: sessions.PAGE]
     more = len(found) > len(shown)
     cursor = shown[-1].created_at.isoformat() if more else None
-    return SessionPage(items=await sessions_out(parts, shown), next_cursor=cursor)
+    return SessionPage(items=await sessions_out(context, shown), next_cursor=cursor)

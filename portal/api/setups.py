@@ -12,7 +12,7 @@ from portal.api.session_schemas import ResourcesIn, SessionOut, environment_titl
 from portal.context import AppContext
 from portal.models import Setup
 from portal.services.sessions import setups
-from portal.web.dependencies import ClientIp, CurrentUser, IdempotencyKey, PartsDep, SessionsUser
+from portal.web.dependencies import ClientIp, ContextDep, CurrentUser, IdempotencyKey, SessionsUser
 from portal.web.fields import Line
 
 router = APIRouter(tags=["setups"])
@@ -86,13 +86,13 @@ class UsedSetups(BaseModel):
 
 
 @router.get("/setups")
-async def list_setups(user: CurrentUser, parts: PartsDep) -> Setups:
+async def list_setups(user: CurrentUser, context: ContextDep) -> Setups:
     """Return the caller's setups, the most recently used first."""
-    return Setups(items=[_to_out(parts, setup) for setup in await setups.mine(parts, user)])
+    return Setups(items=[_to_out(context, setup) for setup in await setups.mine(context, user)])
 
 
 @router.get("/setups/recent")
-async def list_recent_setups(user: CurrentUser, parts: PartsDep) -> UsedSetups:
+async def list_recent_setups(user: CurrentUser, context: ContextDep) -> UsedSetups:
     """Return the setups of the caller's last sessions, each once, newest first; also of sessions
     that were removed from the list.
     """
@@ -101,42 +101,44 @@ async def list_recent_setups(user: CurrentUser, parts: PartsDep) -> UsedSetups:
             UsedSetup(
                 name=used.name,
                 environment=used.environment,
-                environment_title=environment_title(parts, used.environment),
+                environment_title=environment_title(context, used.environment),
                 resources=SetupResources(**used.resources),
-                problem=setups.problem_of(parts, used.environment, used.resources),
+                problem=setups.problem_of(context, used.environment, used.resources),
                 used_at=used.used_at,
             )
-            for used in await setups.recent(parts, user)
+            for used in await setups.recent(context, user)
         ]
     )
 
 
 @router.post("/setups", status_code=201)
-async def save_setup(body: SetupIn, user: SessionsUser, parts: PartsDep) -> SetupOut:
+async def save_setup(body: SetupIn, user: SessionsUser, context: ContextDep) -> SetupOut:
     """Save a setup under a name that the caller has not used yet (otherwise 409)."""
-    saved = await setups.save(parts, user, body.name, body.environment, body.resources.model_dump())
-    return _to_out(parts, saved)
+    saved = await setups.save(
+        context, user, body.name, body.environment, body.resources.model_dump()
+    )
+    return _to_out(context, saved)
 
 
 @router.patch("/setups/{setup_id}")
 async def change_setup(
-    setup_id: str, body: SetupChange, user: SessionsUser, parts: PartsDep
+    setup_id: str, body: SetupChange, user: SessionsUser, context: ContextDep
 ) -> SetupOut:
     """Rename a setup, or change its environment or resources."""
     changes = {name: value for name, value in body.model_dump().items() if value is not None}
-    return _to_out(parts, await setups.edit(parts, user, setup_id, changes))
+    return _to_out(context, await setups.edit(context, user, setup_id, changes))
 
 
 @router.delete("/setups/{setup_id}", status_code=204)
-async def delete_setup(setup_id: str, user: SessionsUser, parts: PartsDep) -> None:
-    await setups.delete(parts, user, setup_id)
+async def delete_setup(setup_id: str, user: SessionsUser, context: ContextDep) -> None:
+    await setups.delete(context, user, setup_id)
 
 
 @router.post("/setups/{setup_id}/start", status_code=201)
 async def start_setup(
     setup_id: str,
     user: SessionsUser,
-    parts: PartsDep,
+    context: ContextDep,
     ip: ClientIp,
     idempotency_key: IdempotencyKey = None,
 ) -> SessionOut:
@@ -144,18 +146,18 @@ async def start_setup(
 
     The same Idempotency-Key returns the same session, even if the setup was changed in between.
     """
-    session = await setups.start(parts, user, setup_id, key=idempotency_key, ip=ip)
-    return (await sessions_out(parts, [session]))[0]
+    session = await setups.start(context, user, setup_id, key=idempotency_key, ip=ip)
+    return (await sessions_out(context, [session]))[0]
 
 
-def _to_out(parts: AppContext, setup: Setup) -> SetupOut:
+def _to_out(context: AppContext, setup: Setup) -> SetupOut:
     return SetupOut(
         id=setup.id,
         name=setup.name,
         environment=setup.environment,
-        environment_title=environment_title(parts, setup.environment),
+        environment_title=environment_title(context, setup.environment),
         resources=SetupResources(**setup.resources),
-        problem=setups.problem_of(parts, setup.environment, setup.resources),
+        problem=setups.problem_of(context, setup.environment, setup.resources),
         created_at=setup.created_at,
         used_at=setup.used_at,
     )

@@ -14,9 +14,9 @@ from portal.services.tensorboards import shares
 from portal.services.tensorboards.shares import SharedWith, ShareTarget
 from portal.web.dependencies import (
     ClientIp,
+    ContextDep,
     CurrentUser,
     JobsUser,
-    PartsDep,
     PeopleDep,
     SessionsUser,
 )
@@ -38,9 +38,9 @@ class SharesOut(BaseModel):
 
 
 @router.get("/jobs/{job_id}/shares")
-async def job_shares(job_id: str, user: CurrentUser, parts: PartsDep) -> SharesOut:
+async def job_shares(job_id: str, user: CurrentUser, context: ContextDep) -> SharesOut:
     """Return the users and groups with access to this job's TensorBoard."""
-    return SharesOut.of(await shares.load_shares(parts, await jobs.get(parts, user, job_id)))
+    return SharesOut.of(await shares.load_shares(context, await jobs.get(context, user, job_id)))
 
 
 @router.put("/jobs/{job_id}/shares/{username}")
@@ -48,22 +48,24 @@ async def share_job(
     job_id: str,
     username: Username,
     user: JobsUser,
-    parts: PartsDep,
+    context: ContextDep,
     people: PeopleDep,
     ip: ClientIp,
 ) -> SharesOut:
     """Share this job's TensorBoard, and nothing else, with a user."""
-    job = await jobs.get(parts, user, job_id)
-    return SharesOut.of(await shares.add(parts, people, job, ShareTarget(username), by=user, ip=ip))
+    job = await jobs.get(context, user, job_id)
+    return SharesOut.of(
+        await shares.add(context, people, job, ShareTarget(username), by=user, ip=ip)
+    )
 
 
 @router.delete("/jobs/{job_id}/shares/{username}")
 async def unshare_job(
-    job_id: str, username: Username, user: JobsUser, parts: PartsDep, ip: ClientIp
+    job_id: str, username: Username, user: JobsUser, context: ContextDep, ip: ClientIp
 ) -> SharesOut:
     """Stop sharing with a user: their next request is refused."""
-    job = await jobs.get(parts, user, job_id)
-    return SharesOut.of(await shares.remove(parts, job, ShareTarget(username), by=user, ip=ip))
+    job = await jobs.get(context, user, job_id)
+    return SharesOut.of(await shares.remove(context, job, ShareTarget(username), by=user, ip=ip))
 
 
 @router.put("/jobs/{job_id}/shares/groups/{group:path}")
@@ -71,31 +73,31 @@ async def share_job_with_group(
     job_id: str,
     group: Group,
     user: JobsUser,
-    parts: PartsDep,
+    context: ContextDep,
     people: PeopleDep,
     ip: ClientIp,
 ) -> SharesOut:
     """Share this job's TensorBoard with the members of one of the caller's own groups."""
-    job = await jobs.get(parts, user, job_id)
+    job = await jobs.get(context, user, job_id)
     return SharesOut.of(
-        await shares.add(parts, people, job, ShareTarget(group=group), by=user, ip=ip)
+        await shares.add(context, people, job, ShareTarget(group=group), by=user, ip=ip)
     )
 
 
 @router.delete("/jobs/{job_id}/shares/groups/{group:path}")
 async def unshare_job_with_group(
-    job_id: str, group: Group, user: JobsUser, parts: PartsDep, ip: ClientIp
+    job_id: str, group: Group, user: JobsUser, context: ContextDep, ip: ClientIp
 ) -> SharesOut:
     """Stop sharing with a group."""
-    job = await jobs.get(parts, user, job_id)
-    return SharesOut.of(await shares.remove(parts, job, ShareTarget(group=group), by=user, ip=ip))
+    job = await jobs.get(context, user, job_id)
+    return SharesOut.of(await shares.remove(context, job, ShareTarget(group=group), by=user, ip=ip))
 
 
 @router.get("/sessions/{session_id}/shares")
-async def session_shares(session_id: str, user: CurrentUser, parts: PartsDep) -> SharesOut:
+async def session_shares(session_id: str, user: CurrentUser, context: ContextDep) -> SharesOut:
     """Return the users and groups with access to this session's TensorBoard."""
     return SharesOut.of(
-        await shares.load_shares(parts, await sessions.get(parts, user, session_id))
+        await shares.load_shares(context, await sessions.get(context, user, session_id))
     )
 
 
@@ -104,24 +106,26 @@ async def share_session(
     session_id: str,
     username: Username,
     user: SessionsUser,
-    parts: PartsDep,
+    context: ContextDep,
     people: PeopleDep,
     ip: ClientIp,
 ) -> SharesOut:
     """Share this session's TensorBoard, and nothing else of the session, with a user."""
-    session = await sessions.get(parts, user, session_id)
+    session = await sessions.get(context, user, session_id)
     return SharesOut.of(
-        await shares.add(parts, people, session, ShareTarget(username), by=user, ip=ip)
+        await shares.add(context, people, session, ShareTarget(username), by=user, ip=ip)
     )
 
 
 @router.delete("/sessions/{session_id}/shares/{username}")
 async def unshare_session(
-    session_id: str, username: Username, user: SessionsUser, parts: PartsDep, ip: ClientIp
+    session_id: str, username: Username, user: SessionsUser, context: ContextDep, ip: ClientIp
 ) -> SharesOut:
     """Stop sharing with a user: their next request is refused."""
-    session = await sessions.get(parts, user, session_id)
-    return SharesOut.of(await shares.remove(parts, session, ShareTarget(username), by=user, ip=ip))
+    session = await sessions.get(context, user, session_id)
+    return SharesOut.of(
+        await shares.remove(context, session, ShareTarget(username), by=user, ip=ip)
+    )
 
 
 @router.put("/sessions/{session_id}/shares/groups/{group:path}")
@@ -129,22 +133,22 @@ async def share_session_with_group(
     session_id: str,
     group: Group,
     user: SessionsUser,
-    parts: PartsDep,
+    context: ContextDep,
     people: PeopleDep,
     ip: ClientIp,
 ) -> SharesOut:
     """Share this session's TensorBoard with the members of one of the caller's own groups."""
-    session = await sessions.get(parts, user, session_id)
+    session = await sessions.get(context, user, session_id)
     target = ShareTarget(group=group)
-    return SharesOut.of(await shares.add(parts, people, session, target, by=user, ip=ip))
+    return SharesOut.of(await shares.add(context, people, session, target, by=user, ip=ip))
 
 
 @router.delete("/sessions/{session_id}/shares/groups/{group:path}")
 async def unshare_session_with_group(
-    session_id: str, group: Group, user: SessionsUser, parts: PartsDep, ip: ClientIp
+    session_id: str, group: Group, user: SessionsUser, context: ContextDep, ip: ClientIp
 ) -> SharesOut:
     """Stop sharing with a group."""
-    session = await sessions.get(parts, user, session_id)
+    session = await sessions.get(context, user, session_id)
     return SharesOut.of(
-        await shares.remove(parts, session, ShareTarget(group=group), by=user, ip=ip)
+        await shares.remove(context, session, ShareTarget(group=group), by=user, ip=ip)
     )

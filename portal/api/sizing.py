@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from portal.services.jobs import jobs, sizing
 from portal.services.jobs.sizing_rules import Sizing
-from portal.web.dependencies import CurrentUser, PartsDep
+from portal.web.dependencies import ContextDep, CurrentUser
 
 router = APIRouter(tags=["sizing"])
 EnvironmentQuery = Annotated[str | None, Query(min_length=1, max_length=100)]
@@ -41,32 +41,32 @@ class SizingOut(BaseModel):
 
 @router.get("/templates/{name}/sizing")
 async def size_template(
-    name: str, user: CurrentUser, parts: PartsDep, environment: EnvironmentQuery = None
+    name: str, user: CurrentUser, context: ContextDep, environment: EnvironmentQuery = None
 ) -> SizingOut:
     """Return suggestions for a job of this template with its default resources.
 
     They are based on the caller's last jobs in the same environment, with as many nodes and GPUs.
     """
-    return _to_out(await sizing.size_template(parts, user, name, environment))
+    return _to_out(await sizing.size_template(context, user, name, environment))
 
 
 @router.get("/scripts/sizing")
 async def size_script(
     user: CurrentUser,
-    parts: PartsDep,
+    context: ContextDep,
     name: Annotated[str, Query(min_length=1, max_length=100)],
     environment: EnvironmentQuery = None,
 ) -> SizingOut:
     """Return suggestions for a free script of this name, compared with the request of the caller's
     last one of that name.
     """
-    return _to_out(await sizing.size_script(parts, user, name, environment))
+    return _to_out(await sizing.size_script(context, user, name, environment))
 
 
 @router.get("/jobs/{job_id}/sizing")
-async def size_job(job_id: str, user: CurrentUser, parts: PartsDep) -> SizingOut:
+async def size_job(job_id: str, user: CurrentUser, context: ContextDep) -> SizingOut:
     """Return suggestions for repeating one of the caller's jobs."""
-    return _to_out(await sizing.size_job(parts, user, await jobs.get(parts, user, job_id)))
+    return _to_out(await sizing.size_job(context, user, await jobs.get(context, user, job_id)))
 
 
 def _to_out(found: Sizing) -> SizingOut:

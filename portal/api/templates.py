@@ -11,7 +11,7 @@ from portal.errors import NotFound
 from portal.services.jobs import prepare
 from portal.services.jobs.prepare import JobRequest
 from portal.services.slurm import launch
-from portal.web.dependencies import CurrentUser, JobsUser, PartsDep
+from portal.web.dependencies import ContextDep, CurrentUser, JobsUser
 from spawner.catalog.template import Template
 
 NOTEBOOK = "application/x-ipynb+json"
@@ -78,18 +78,20 @@ class RenderOut(BaseModel):
 
 
 @router.get("/templates")
-async def list_templates(_user: CurrentUser, parts: PartsDep) -> Templates:
+async def list_templates(_user: CurrentUser, context: ContextDep) -> Templates:
     """Return all templates of this site, sorted by name."""
-    found = parts.catalog.templates.values()
-    return Templates(items=[TemplateOut(**_to_fields(parts, template)) for template in found])
+    found = context.catalog.templates.values()
+    return Templates(items=[TemplateOut(**_to_fields(context, template)) for template in found])
 
 
 @router.get("/templates/{name}")
-async def get_template(name: str, _user: CurrentUser, parts: PartsDep) -> TemplateDetail:
+async def get_template(name: str, _user: CurrentUser, context: ContextDep) -> TemplateDetail:
     """Return one template, with everything that a form needs."""
-    template = prepare.template(parts, name)
+    template = prepare.template(context, name)
     return TemplateDetail(
-        **_to_fields(parts, template), parameters=dict(template.parameters), script=template.script
+        **_to_fields(context, template),
+        parameters=dict(template.parameters),
+        script=template.script,
     )
 
 
@@ -98,9 +100,9 @@ async def get_template(name: str, _user: CurrentUser, parts: PartsDep) -> Templa
     response_class=Response,
     responses={200: {"content": {NOTEBOOK: {}}, "description": "A notebook, to be saved."}},
 )
-async def get_starter(name: str, _user: CurrentUser, parts: PartsDep) -> Response:
+async def get_starter(name: str, _user: CurrentUser, context: ContextDep) -> Response:
     """Return the template's starter notebook, under the name in `starter`."""
-    template = prepare.template(parts, name)
+    template = prepare.template(context, name)
     if template.notebook is None:
         raise NotFound("This template has no starter notebook.")
     named = {"Content-Disposition": f'attachment; filename="{template.starter}"'}
@@ -108,18 +110,20 @@ async def get_starter(name: str, _user: CurrentUser, parts: PartsDep) -> Respons
 
 
 @router.post("/templates/{name}/render")
-async def render_template(name: str, body: RenderIn, user: JobsUser, parts: PartsDep) -> RenderOut:
+async def render_template(
+    name: str, body: RenderIn, user: JobsUser, context: ContextDep
+) -> RenderOut:
     """Return the exact script without submitting it; refused with the same field errors as a
     submission.
     """
-    prepare.template(parts, name)
+    prepare.template(context, name)
     request = JobRequest(
         template=name,
         parameters=body.parameters,
         environment=body.environment,
         resources=body.resources.model_dump(),
     )
-    recipe = await prepare.prepare(parts, user, request, prepare.PREVIEW)
+    recipe = await prepare.prepare(context, user, request, prepare.PREVIEW)
     return RenderOut(
         script=recipe.rendered.script,
         resources=ResourcesOut(**recipe.kept_resources),
@@ -128,8 +132,8 @@ async def render_template(name: str, body: RenderIn, user: JobsUser, parts: Part
     )
 
 
-def _to_fields(parts: AppContext, template: Template) -> dict[str, Any]:
-    available, reason = prepare.availability_of(parts, template)
+def _to_fields(context: AppContext, template: Template) -> dict[str, Any]:
+    available, reason = prepare.availability_of(context, template)
     return {
         "name": template.name,
         "title": template.title,
@@ -141,7 +145,7 @@ def _to_fields(parts: AppContext, template: Template) -> dict[str, Any]:
         "array": list(template.array),
         "requeue": template.requeue,
         "starter": template.starter,
-        "default_resources": ResourcesOut(**launch.kept(prepare.defaults(parts, template))),
+        "default_resources": ResourcesOut(**launch.kept(prepare.defaults(context, template))),
         "available": available,
         "unavailable_reason": reason,
     }

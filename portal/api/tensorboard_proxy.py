@@ -35,7 +35,7 @@ from portal.web.content_host import (
     to_login,
     wants_page,
 )
-from portal.web.dependencies import Anyone, DatabaseDep, PartsDep, PeopleDep, SettingsDep
+from portal.web.dependencies import Anyone, ContextDep, DatabaseDep, PeopleDep, SettingsDep
 from portal.web.language import language_of
 
 router = APIRouter(include_in_schema=False)
@@ -81,7 +81,7 @@ async def forward(
     request: Request,
     database: DatabaseDep,
     settings: SettingsDep,
-    parts: PartsDep,
+    context: ContextDep,
     people: PeopleDep,
     board_id: str,
     ticket: str,
@@ -112,21 +112,21 @@ async def forward(
         return elsewhere(request, settings.content.tensorboards.origin_of(board.owner))
     now = utcnow()
     if board.last_request_at is None or now - board.last_request_at > tensorboards.TOUCH_EVERY:
-        await tensorboards.touch(parts, board.id, now)
+        await tensorboards.touch(context, board.id, now)
     frames = settings.notebook_origin(board.owner) if use is TicketUse.FRAME else None
     framed_by = frames or "'self'" if use is TicketUse.FRAME else None
     if board.state is not TensorboardState.RUNNING or not (board.host and board.port):
         return _respond_not_running(request, board, language, home, framed_by)
     target = f"{certificates.scheme(board.tls_name)}://{host_port(board.host, board.port)}"
-    exchange = await _build_exchange(request, parts, board, target, ticket, frames)
+    exchange = await _build_exchange(request, context, board, target, ticket, frames)
 
     async def allowed() -> bool:
         found = await access.load_access(database, settings, people, token, board_id, host)
         return found[0] is not None and found[1] is not None
 
     away = _respond_away(request, language, home, framed_by)
-    turn = parts.tensorboard_queue.turn(login.user_id, board.id)
-    return Forwarded(parts.tensorboard_http, exchange, away, parts.metrics, allowed, turn)
+    turn = context.tensorboard_queue.turn(login.user_id, board.id)
+    return Forwarded(context.tensorboard_http, exchange, away, context.metrics, allowed, turn)
 
 
 def _registers_service_worker(request: Request) -> bool:
@@ -158,7 +158,7 @@ async def _refuse_without_ticket(
 
 async def _build_exchange(
     request: Request,
-    parts: AppContext,
+    context: AppContext,
     board: TensorboardAccess,
     target: str,
     ticket: str,
@@ -176,9 +176,9 @@ async def _build_exchange(
         url=URL(f"{target}{tail}", encoded=True),
         headers=request_headers(request.scope["headers"]),
         body=await request.body() if request.method == "POST" else b"",
-        place=TensorboardTarget(_find_origin(request, parts.settings), prefix, own, frames),
+        place=TensorboardTarget(_find_origin(request, context.settings), prefix, own, frames),
         guard_key=board.guard_key,
-        tls=certificates.connecting(parts, board.tls_name),
+        tls=certificates.connecting(context, board.tls_name),
     )
 
 

@@ -13,10 +13,10 @@ from portal.services.sessions import sessions
 from portal.services.tensorboards import access, tensorboards, tickets
 from portal.web.dependencies import (
     ClientIp,
+    ContextDep,
     CurrentUser,
     CurrentWebSession,
     JobsUser,
-    PartsDep,
     PeopleDep,
     SessionsUser,
 )
@@ -84,7 +84,7 @@ class TensorboardPage(BaseModel):
 @router.get("/tensorboards")
 async def list_tensorboards(
     user: CurrentUser,
-    parts: PartsDep,
+    context: ContextDep,
     people: PeopleDep,
     shared: bool = False,
     cursor: Annotated[str | None, Query(max_length=100)] = None,
@@ -94,7 +94,7 @@ async def list_tensorboards(
     """
     if shared:
         await people.freshen(user.id, user.username, user.groups_at)
-    found = await access.page(parts.db, user, shared=shared, cursor=cursor)
+    found = await access.page(context.db, user, shared=shared, cursor=cursor)
     shown = found[: access.PAGE]
     more = access.cursor_of(shown[-1]) if len(found) > len(shown) else None
     items = [SeenTensorboard.of(seen) for seen in shown]
@@ -112,7 +112,7 @@ async def open_tensorboard(
     tensorboard_id: str,
     _session: CurrentWebSession,
     request: Request,
-    parts: PartsDep,
+    context: ContextDep,
     people: PeopleDep,
 ) -> OpenTensorboard:
     """Return the address at which this browser can view a TensorBoard: the caller's own or a shared
@@ -121,9 +121,9 @@ async def open_tensorboard(
     While the TensorBoard starts or moves to another job, the page there shows that and opens it
     once it runs. 424 for one that has stopped or failed.
     """
-    settings = parts.settings
+    settings = context.settings
     token = request.cookies.get(settings.cookie_name, "")
-    login, board = await access.load_access(parts.db, settings, people, token, tensorboard_id)
+    login, board = await access.load_access(context.db, settings, people, token, tensorboard_id)
     if login is None or board is None:
         raise NotFound("TensorBoard not found.")
     if board.state not in tensorboards.LIVE:
@@ -136,20 +136,24 @@ async def open_tensorboard(
 async def start_tensorboard(
     session_id: str,
     user: SessionsUser,
-    parts: PartsDep,
+    context: ContextDep,
     ip: ClientIp,
     body: TensorboardIn | None = None,
 ) -> TensorboardOut:
     """Start a TensorBoard for this session; a running one is kept."""
-    session = await sessions.get(parts, user, session_id)
+    session = await sessions.get(context, user, session_id)
     logdir = body.logdir if body else None
-    return TensorboardOut.of(await tensorboards.want(parts, session, user, logdir, ip))
+    return TensorboardOut.of(await tensorboards.want(context, session, user, logdir, ip))
 
 
 @router.get("/sessions/{session_id}/tensorboard")
-async def get_tensorboard(session_id: str, user: CurrentUser, parts: PartsDep) -> TensorboardOut:
+async def get_tensorboard(
+    session_id: str, user: CurrentUser, context: ContextDep
+) -> TensorboardOut:
     """Return this session's TensorBoard."""
-    board = await tensorboards.load_tensorboard(parts, await sessions.get(parts, user, session_id))
+    board = await tensorboards.load_tensorboard(
+        context, await sessions.get(context, user, session_id)
+    )
     if board is None:
         raise NotFound("This session has no TensorBoard yet.")
     return TensorboardOut.of(board)
@@ -157,12 +161,14 @@ async def get_tensorboard(session_id: str, user: CurrentUser, parts: PartsDep) -
 
 @router.delete("/sessions/{session_id}/tensorboard", status_code=204)
 async def stop_tensorboard(
-    session_id: str, user: SessionsUser, parts: PartsDep, ip: ClientIp
+    session_id: str, user: SessionsUser, context: ContextDep, ip: ClientIp
 ) -> Response:
     """Stop this session's TensorBoard, if there is one."""
-    board = await tensorboards.load_tensorboard(parts, await sessions.get(parts, user, session_id))
+    board = await tensorboards.load_tensorboard(
+        context, await sessions.get(context, user, session_id)
+    )
     if board is not None:
-        await tensorboards.unwant(parts, board, user, ip)
+        await tensorboards.unwant(context, board, user, ip)
     return Response(status_code=204)
 
 
@@ -170,20 +176,22 @@ async def stop_tensorboard(
 async def start_job_tensorboard(
     job_id: str,
     user: JobsUser,
-    parts: PartsDep,
+    context: ContextDep,
     ip: ClientIp,
     body: TensorboardIn | None = None,
 ) -> TensorboardOut:
     """Start a TensorBoard for this job, running or ended; a running TensorBoard is kept."""
-    job = await jobs.get(parts, user, job_id)
+    job = await jobs.get(context, user, job_id)
     logdir = body.logdir if body else None
-    return TensorboardOut.of(await tensorboards.want(parts, job, user, logdir, ip))
+    return TensorboardOut.of(await tensorboards.want(context, job, user, logdir, ip))
 
 
 @router.get("/jobs/{job_id}/tensorboard")
-async def get_job_tensorboard(job_id: str, user: CurrentUser, parts: PartsDep) -> TensorboardOut:
+async def get_job_tensorboard(
+    job_id: str, user: CurrentUser, context: ContextDep
+) -> TensorboardOut:
     """Return this job's TensorBoard."""
-    board = await tensorboards.load_tensorboard(parts, await jobs.get(parts, user, job_id))
+    board = await tensorboards.load_tensorboard(context, await jobs.get(context, user, job_id))
     if board is None:
         raise NotFound("This job has no TensorBoard yet.")
     return TensorboardOut.of(board)
@@ -191,10 +199,10 @@ async def get_job_tensorboard(job_id: str, user: CurrentUser, parts: PartsDep) -
 
 @router.delete("/jobs/{job_id}/tensorboard", status_code=204)
 async def stop_job_tensorboard(
-    job_id: str, user: JobsUser, parts: PartsDep, ip: ClientIp
+    job_id: str, user: JobsUser, context: ContextDep, ip: ClientIp
 ) -> Response:
     """Stop this job's TensorBoard, if there is one."""
-    board = await tensorboards.load_tensorboard(parts, await jobs.get(parts, user, job_id))
+    board = await tensorboards.load_tensorboard(context, await jobs.get(context, user, job_id))
     if board is not None:
-        await tensorboards.unwant(parts, board, user, ip)
+        await tensorboards.unwant(context, board, user, ip)
     return Response(status_code=204)

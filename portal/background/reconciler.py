@@ -68,22 +68,22 @@ def _mark_waiting_for_hub(session: Session) -> None:
 class Reconcile:
     """The reconcile loop, for the application's lifespan: `run` until cancelled."""
 
-    def __init__(self, parts: AppContext) -> None:
-        self.parts = parts
+    def __init__(self, context: AppContext) -> None:
+        self.context = context
         self._acts = KeyedTasks(
-            lambda: parts.changes.notify(RECONCILE), parts.metrics.background_failures
+            lambda: context.notifier.notify(RECONCILE), context.metrics.background_failures
         )
-        self._watched = RowSync(parts)
-        self._outside = Outside(parts)
-        self._unsettled = PendingRows(parts)
+        self._watched = RowSync(context)
+        self._outside = Outside(context)
+        self._unsettled = PendingRows(context)
         self._cancels = asyncio.Semaphore(MOST_CANCELS)
         self._stale_since: datetime | None = None
 
     async def run(self) -> None:
         """Run a round whenever something changed, and every few seconds."""
-        async with self.parts.changes.listen(RECONCILE) as listener:
+        async with self.context.notifier.listen(RECONCILE) as listener:
             while True:
-                with self.parts.metrics.round.time():
+                with self.context.metrics.round.time():
                     await self.round(utcnow())
                 await listener.wait(0 if self._unsettled.more else ROUND_S)
 
@@ -110,7 +110,7 @@ class Reconcile:
 
         One statement, which does not count as a change of the rows.
         """
-        since = self.parts.watcher.stale_since
+        since = self.context.watcher.stale_since
         if since == self._stale_since:
             return
         differs = (
@@ -119,17 +119,17 @@ class Reconcile:
             else JOBS_TABLE.c.stale_since.is_(None)
         )
         rows = update(JOBS_TABLE).where(JOBS_TABLE.c.state.in_(LIVE), differs)
-        async with self.parts.db.session() as db:
+        async with self.context.db.session() as db:
             await db.execute(rows.values(stale_since=since, changed_at=JOBS_TABLE.c.changed_at))
             await db.commit()
         self._stale_since = since
-        self.parts.changes.notify(EVERYONE)
+        self.context.notifier.notify(EVERYONE)
 
     async def _load_boards(self) -> list[Tensorboard]:
         query = select(Tensorboard).where(
             or_(Tensorboard.wanted, Tensorboard.state.in_(tensorboards.LIVE))
         )
-        async with self.parts.db.session() as db:
+        async with self.context.db.session() as db:
             return list((await db.scalars(query)).unique())
 
     # --- jobs ---------------------------------------------------------------------------------
@@ -149,7 +149,7 @@ class Reconcile:
 
         Returns the rows as written.
         """
-        async with self.parts.db.session() as db:
+        async with self.context.db.session() as db:
             rows = await load(db, ids)
             kinds = {row.id: type(row) for row in rows}
             news = [row for row in rows if self._watched.write(row, now)]
@@ -159,13 +159,13 @@ class Reconcile:
                 found = [await self._write_one(kind, key, now) for key, kind in kinds.items()]
                 return [row for row in found if row is not None]
         for row in news:
-            self.parts.changes.notify(row.user_id, row.id)
+            self.context.notifier.notify(row.user_id, row.id)
         return rows
 
     async def _write_one(self, kind: type[Job], row_id: str, now: datetime) -> Job | None:
-        row = await change(self.parts.db, kind, row_id, lambda row: self._watched.write(row, now))
+        row = await change(self.context.db, kind, row_id, lambda row: self._watched.write(row, now))
         if row is not None:
-            self.parts.changes.notify(row.user_id, row.id)
+            self.context.notifier.notify(row.user_id, row.id)
         return row
 
     def _act_on_job(self, job: Job, now: datetime) -> None:
@@ -174,15 +174,15 @@ class Reconcile:
             if alive := self._watched.alive(job):
                 self._acts.start(f"surplus {job.id}", now, lambda: self._cancel(job, alive))
             elif isinstance(job, Session) and job.server_env is not None:
-                self._acts.start(f"close {job.id}", now, lambda: hub_sync.close(self.parts, job))
+                self._acts.start(f"close {job.id}", now, lambda: hub_sync.close(self.context, job))
         elif job.wanted is Wanted.STOP:
             self._acts.start(f"stop {job.id}", now, lambda: self._stop(job))
         elif deprovision.must_end(job):
-            self._acts.start(f"end {job.id}", now, lambda: deprovision.end_row(self.parts, job))
+            self._acts.start(f"end {job.id}", now, lambda: deprovision.end_row(self.context, job))
         elif isinstance(job, BatchJob):
             self._act_on_batch_job(job, now)
         elif job.job_id is None and now - job.created_at > SUBMIT_PATIENCE:
-            unknown = self.parts.watcher.unknown_since(job.id, job.user.username)
+            unknown = self.context.watcher.unknown_since(job.id, job.user.username)
             if isinstance(job, Session) and unknown is not None:
                 self._acts.start(f"submit {job.id}", now, lambda: self._submit(job))
         elif isinstance(job, Session) and job.target_port and not job.ready_at:
@@ -190,13 +190,15 @@ class Reconcile:
 
     def _act_on_batch_job(self, job: BatchJob, now: datetime) -> None:
         """Submit a batch job again if it is missing in Slurm, or cancel surplus copies."""
-        if job.external or job.id in self.parts.submitting:
+        if job.external or job.id in self.context.submitting:
             return
-        missing = self.parts.watcher.missing_since(job.id, job.user.username)
+        missing = self.context.watcher.missing_since(job.id, job.user.username)
         patience = NEVER_SEEN if job.job_id is None else VANISHED
         if missing is not None and now - missing >= patience:
             if job.user.disabled_at is not None:  # nothing runs as a disabled user
-                self._acts.start(f"end {job.id}", now, lambda: deprovision.end_row(self.parts, job))
+                self._acts.start(
+                    f"end {job.id}", now, lambda: deprovision.end_row(self.context, job)
+                )
                 return
             few = self._acts.under_way("again") < MOST_SUBMISSIONS
             if few and self._watched.may_try_again(job):
@@ -212,7 +214,7 @@ class Reconcile:
         """
         self._watched.again[job.id] += job.job_id is not None
         log.warning("resubmitting a job", job=job.id, slurm=job.job_id)
-        await jobs.submit_again(self.parts, job.id, lost=job.job_id)
+        await jobs.submit_again(self.context, job.id, lost=job.job_id)
 
     async def _end_surplus(self, job: BatchJob) -> None:
         """Cancel surplus copies, by the row's present state.
@@ -220,7 +222,7 @@ class Reconcile:
         Since the row was read, its submission may have finished, and the supposed copy be the job
         itself. A row without a job number has no copies.
         """
-        async with self.parts.db.session() as db:
+        async with self.context.db.session() as db:
             current = await db.get(BatchJob, job.id)
         if current is not None and current.job_id is not None:
             await self._cancel(current, self._watched.surplus(current))
@@ -231,32 +233,32 @@ class Reconcile:
             log.warning("cancelling a duplicate job", job=job.id, slurm=job_id)
             with suppress(JobNotFound):
                 async with self._cancels:
-                    await self.parts.fence()
-                    found = await find_job(self.parts, job, job_id)
-                    await self.parts.slurm.cancel(job_id, cancelling_user(found))
+                    await self.context.fence()
+                    found = await find_job(self.context, job, job_id)
+                    await self.context.slurm.cancel(job_id, cancelling_user(found))
 
     async def _run_bulk_work(self, now: datetime) -> None:
         """Process many jobs at once: usage, external jobs, metrics of arrays."""
         await self._outside.look(now)
-        if self.parts.watcher.stale_since is None:
+        if self.context.watcher.stale_since is None:
             if self._outside.history_due(now):
                 self._acts.start("history", now, lambda: self._outside.history(now))
-            if due := await usage.due(self.parts, now):
+            if due := await usage.due(self.context, now):
                 self._acts.start("usage", now, lambda: self._collect_usage(due, now))
 
     async def _collect_usage(self, due: list[usage.Measured], now: datetime) -> None:
-        await usage.collect(self.parts, due, now)
+        await usage.collect(self.context, due, now)
         for job in due:
             if isinstance(job, BatchJob):
                 await self._read_metrics(job)
 
     async def _read_metrics(self, job: BatchJob) -> None:
         """Read the last values that an array's ended tasks have logged."""
-        async with self.parts.db.session() as db:
+        async with self.context.db.session() as db:
             row = await db.get(BatchJob, job.id)
         while row is not None and scalars.wanting(row):
-            await scalars.read(self.parts, row)
-            async with self.parts.db.session() as db:
+            await scalars.read(self.context, row)
+            async with self.context.db.session() as db:
                 row = await db.get(BatchJob, job.id)
 
     async def _submit(self, session: Session) -> None:
@@ -266,17 +268,17 @@ class Reconcile:
         exit.
         """
         try:
-            await launch.submit_session(self.parts, session)
+            await launch.submit_session(self.context, session)
         except SpawnerError as error:
             log.warning("resubmitting failed", job=session.id, error=error.message)
 
     async def _adopt(self, session: Session) -> None:
         """Request the named server from the hub, which then requests it from the portal."""
         try:
-            await hub_sync.adopt(self.parts, session)
+            await hub_sync.adopt(self.context, session)
         except HubNotReady:
-            await change(self.parts.db, Session, session.id, _mark_waiting_for_hub)
-            self.parts.changes.notify(session.user_id)
+            await change(self.context.db, Session, session.id, _mark_waiting_for_hub)
+            self.context.notifier.notify(session.user_id)
             raise
 
     async def _stop(self, job: Job) -> None:
@@ -289,11 +291,11 @@ class Reconcile:
             try:
                 await self._end_job(job, job.job_id)
             except JobNotFound:
-                there = self.parts.watcher.missing_since(job.id, job.user.username) is None
+                there = self.context.watcher.missing_since(job.id, job.user.username) is None
             if isinstance(job, BatchJob):
                 await self._end_surplus(job)
         if there or not await self._withdraw(job):
-            await self.parts.watcher.look()
+            await self.context.watcher.look()
 
     async def _end_job(self, job: Job, job_id: int) -> None:
         """End a job in Slurm.
@@ -302,18 +304,18 @@ class Reconcile:
         """
         disabled = job.user.disabled_at is not None
         async with self._cancels:
-            await self.parts.fence()
-            found = await find_job(self.parts, job, job_id)
+            await self.context.fence()
+            found = await find_job(self.context, job, job_id)
             if found.state is SlurmState.ENDED:
                 return
             if isinstance(job, BatchJob) and job.external and not disabled:
-                await self.parts.agents.cancel(job.user.username, job_id)
+                await self.context.launchers.cancel(job.user.username, job_id)
             elif isinstance(job, Session) and disabled:
-                await self.parts.slurm.kill(
+                await self.context.slurm.kill(
                     job_id, cancelling_user(found)
                 )  # closes an open notebook immediately
             else:
-                await self.parts.slurm.cancel(job_id, cancelling_user(found))
+                await self.context.slurm.cancel(job_id, cancelling_user(found))
 
     async def _withdraw(self, job: Job) -> bool:
         """End a job that Slurm apparently does not have.
@@ -321,9 +323,9 @@ class Reconcile:
         Its script's claim is taken first: a copy that still reaches Slurm can only exit. Returns
         False if one has begun.
         """
-        if job.id in self.parts.submitting or lifecycle.from_outside(job):
+        if job.id in self.context.submitting or lifecycle.from_outside(job):
             return False
-        if not await self.parts.agents.withdraw(job.user.username, job.id):
+        if not await self.context.launchers.withdraw(job.user.username, job.id):
             return False
 
         def mark_lost(row: Job) -> None:
@@ -331,44 +333,44 @@ class Reconcile:
                 for column, value in lifecycle.lost(row, utcnow()).items():
                     setattr(row, column, value)
 
-        await change(self.parts.db, type(job), job.id, mark_lost)
-        self.parts.changes.notify(job.user_id, job.id)
+        await change(self.context.db, type(job), job.id, mark_lost)
+        self.context.notifier.notify(job.user_id, job.id)
         return True
 
     # --- tensorboards -------------------------------------------------------------------------
 
     async def _act_on_board(self, board: Tensorboard, now: datetime) -> None:
-        idle = timedelta(minutes=self.parts.settings.tensorboard_idle_minutes)
+        idle = timedelta(minutes=self.context.settings.tensorboard_idle_minutes)
         if not board.wanted:
             return
         if board.user.disabled_at is not None:
-            await tensorboards.ended(self.parts, board, deprovision.BOARD_ENDED)
+            await tensorboards.ended(self.context, board, deprovision.BOARD_ENDED)
             return
         if board.state is TensorboardState.STARTING and board.started_at is None:
             self._acts.start(f"board {board.run_id}", now, lambda: self._start_board(board))
             return
-        host = await tensorboards.host_job(self.parts, board)
+        host = await tensorboards.host_job(self.context, board)
         if tensorboards.is_homeless(board, host):
-            await tensorboards.outlive(self.parts, board, now)
+            await tensorboards.outlive(self.context, board, now)
         elif board.state is not TensorboardState.RUNNING:
             if board.started_at and now - board.started_at > tensorboards.START_PATIENCE:
-                await tensorboards.failed(self.parts, board, "TensorBoard did not start in time.")
-        elif tensorboards.is_silent(self.parts, board, now):
-            await tensorboards.failed(self.parts, board, DIED)
+                await tensorboards.failed(self.context, board, "TensorBoard did not start in time.")
+        elif tensorboards.is_silent(self.context, board, now):
+            await tensorboards.failed(self.context, board, DIED)
         elif board.last_request_at and now - board.last_request_at > idle:
             await tensorboards.ended(
-                self.parts, board, "It was stopped because it was not used for a while."
+                self.context, board, "It was stopped because it was not used for a while."
             )
 
     async def _start_board(self, board: Tensorboard) -> None:
         try:
-            await tensorboards.start_process(self.parts, board)
+            await tensorboards.start_process(self.context, board)
         except SpawnerError as error:
-            await tensorboards.try_again_or_fail(self.parts, board, error)
+            await tensorboards.try_again_or_fail(self.context, board, error)
 
     def _set_polling_pace(self, boards: list[Tensorboard]) -> None:
         """Have the watcher poll Slurm more often while a job or TensorBoard is starting."""
         starting = any(
             b.state in {TensorboardState.QUEUED, TensorboardState.STARTING} for b in boards
         )
-        self.parts.watcher.hurry = self._unsettled.on_the_way or starting
+        self.context.watcher.hurry = self._unsettled.on_the_way or starting

@@ -82,13 +82,13 @@ def list_limits(json: Json = False) -> None:
     """List all limits, with refusals by Slurm and drift."""
 
     async def execute(counter: Counter) -> list[LimitOut]:
-        rows = await limit_changes.every(counter.parts)
-        members = await limit_views.members(counter.parts, rows)
+        rows = await limit_changes.every(counter.context)
+        members = await limit_views.members(counter.context, rows)
         return [
             limit_out(
                 row,
                 limit_views.kept_state(
-                    counter.parts, counter.slurm, row, members.get(row.name, ())
+                    counter.context, counter.slurm, row, members.get(row.name, ())
                 ),
             )
             for row in rows
@@ -154,7 +154,7 @@ def show(
         return
 
     async def execute(counter: Counter) -> LimitOut:
-        return limit_out(await limit_changes.one(counter.parts, scope, name))
+        return limit_out(await limit_changes.one(counter.context, scope, name))
 
     found = _run(execute)
     if json:
@@ -170,8 +170,8 @@ def show(
 
 def _show_person(username: str, *, json: bool) -> None:
     async def execute(counter: Counter) -> PersonLimitsOut:
-        found = await limit_views.load_user_limits(counter.parts, counter.slurm, username)
-        return person_out(found, await load_group_totals(counter.parts, found.limits), slurm=True)
+        found = await limit_views.load_user_limits(counter.context, counter.slurm, username)
+        return person_out(found, await load_group_totals(counter.context, found.limits), slurm=True)
 
     found = _run(execute)
     if json:
@@ -295,9 +295,9 @@ def set_limit(
 
 async def _store_limit(counter: Counter, change: LimitRequest) -> LimitOut:
     if change.given.partitions or change.given.gpus_by_type:
-        await _load_cluster(counter.parts)
+        await _load_cluster(counter.context)
     directory = counter.desk.accounts.directory
-    return limit_out(await limit_changes.put(counter.parts, directory, counter.desk.by, change))
+    return limit_out(await limit_changes.put(counter.context, directory, counter.desk.by, change))
 
 
 def _parse_by_type(given: list[str] | None) -> dict[str, Any] | None:
@@ -322,17 +322,17 @@ def _validate(given: Mapping[str, Any]) -> Figures:
         raise invalid_input(field_errors(found)) from error
 
 
-async def _load_cluster(parts: AppContext) -> None:
+async def _load_cluster(context: AppContext) -> None:
     """Read the cluster, so that names can be checked."""
     try:
-        await parts.watcher.survey()
+        await context.watcher.survey()
     except SlurmError as error:
         typer.echo(f"Names of partitions and GPUs aren't checked: {error.message}", err=True)
 
 
 async def _find_limit(counter: Counter, target: Target) -> Limit | None:
     try:
-        return await limit_changes.one(counter.parts, *target)
+        return await limit_changes.one(counter.context, *target)
     except NotFound:
         return None
 
@@ -360,7 +360,7 @@ def unset(
             raise typer.BadParameter(f"There is no field {name}. Available: {', '.join(FIELDS)}.")
 
     async def execute(counter: Counter) -> LimitOut:
-        row = await limit_changes.one(counter.parts, *target)
+        row = await limit_changes.one(counter.context, *target)
         given = replace(figures(row), **dict.fromkeys(names))
         return await _store_limit(counter, LimitRequest(target, given, row.version))
 
@@ -376,6 +376,6 @@ def remove(
 ) -> None:
     """Delete a limit, and revert it in Slurm."""
     scope, name = _parse_target(user, group, together, default)
-    _run(lambda at: limit_changes.remove(at.parts, at.desk.by, scope, name))
+    _run(lambda at: limit_changes.remove(at.context, at.desk.by, scope, name))
     typer.echo(f"{_format_target(scope, name)}: the limit was deleted")
     typer.echo(APPLIED)

@@ -5,7 +5,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from portal.app import open_parts
+from portal.app import open_context
 from portal.cli.context import CliContext, run
 from portal.context import AppContext
 from portal.services.identity.memberships import DirectoryUsers
@@ -20,7 +20,7 @@ class Counter:
     """The command's services, and those for Slurm's accounts and limits."""
 
     desk: CliContext
-    parts: AppContext
+    context: AppContext
     slurm: SlurmLimits
 
 
@@ -41,8 +41,8 @@ async def _open_counter(desk: CliContext) -> AsyncIterator[Counter]:
     accounts = desk.accounts
     settings, database, directory = accounts.settings, accounts.database, accounts.directory
     async with AsyncExitStack() as stack:
-        parts = await open_parts(settings, database, stack)
+        context = await open_context(settings, database, stack)
         people = DirectoryUsers(database, directory, settings)
-        slurm = SlurmLimits(parts, LimitedPeople(settings, database, directory, people))
+        slurm = SlurmLimits(context, LimitedPeople(settings, database, directory, people))
         await slurm.recall()
-        yield Counter(replace(desk, accounts=replace(accounts, slurm=slurm)), parts, slurm)
+        yield Counter(replace(desk, accounts=replace(accounts, slurm=slurm)), context, slurm)

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from portal.api.my_limits import UsageBy, UsageTotals, usage_csv, usage_totals
-from portal.app import open_parts
+from portal.app import open_context
 from portal.cli.context import CliContext, as_json, run, table
 
 
@@ -37,8 +37,8 @@ def usage(
 
     async def execute(desk: CliContext) -> UsageTotals:
         async with AsyncExitStack() as stack:
-            parts = await open_parts(desk.accounts.settings, desk.accounts.database, stack)
-            return await usage_totals(parts, (first, last), kind, user, group)
+            context = await open_context(desk.accounts.settings, desk.accounts.database, stack)
+            return await usage_totals(context, (first, last), kind, user, group)
 
     found = run(execute, lambda field: "--user" if field == "person" else f"--{field}")
     if csv:

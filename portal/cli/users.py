@@ -206,12 +206,12 @@ def _create(
     """Create the user; None means the setting's login group or Slurm account."""
 
     async def execute(at: Counter) -> tuple[OneTimePassword, Person]:
-        defaults = csv_import.defaults_of(at.parts.settings)
+        defaults = csv_import.defaults_of(at.context.settings)
         group = or_default(login_group, defaults.login_group)
         account = or_default(slurm_account, defaults.slurm_account)
         accounts, by = at.desk.accounts, at.desk.by
         new = NewUser(person, group, account, limits)
-        made = await new_users.create(accounts, at.parts, new, by)
+        made = await new_users.create(accounts, at.context, new, by)
         return made.password, await show(accounts, person.username)
 
     return run_with_parts(execute, _to_option)
@@ -345,10 +345,10 @@ def import_file(
 
 def _import_lines(content: bytes, *, dry_run: bool) -> Callable[[Counter], Awaitable[PeopleImport]]:
     async def execute(at: Counter) -> PeopleImport:
-        settings = at.parts.settings
+        settings = at.context.settings
         lines = csv_file.read(csv_file.decoded(content), csv_import.defaults_of(settings))
         found = PeopleImport(at.desk.by, dry_run, settings, total=len(lines))
-        await csv_import.run(at.desk.accounts, at.parts, found, lines)
+        await csv_import.run(at.desk.accounts, at.context, found, lines)
         return found
 
     return execute

@@ -47,15 +47,15 @@ MAIN = ""
 """Name of the instance of a component that has only one."""
 
 
-def open_status(parts: AppContext, directory: Directory) -> SystemStatus:
+def open_status(context: AppContext, directory: Directory) -> SystemStatus:
     """Create the value of `app.state.status`."""
-    looks = Probes(parts, directory)
+    looks = Probes(context, directory)
     status = SystemStatus(
         [
             Probe(Component.DATABASE, [MAIN], looks.database, advice=ADVICE[Component.DATABASE]),
             Probe(
                 Component.DIRECTORY,
-                parts.settings.ldap_urls,
+                context.settings.ldap_urls,
                 looks.servers,
                 every_s=30.0,
                 timeout_s=25.0,
@@ -67,7 +67,7 @@ def open_status(parts: AppContext, directory: Directory) -> SystemStatus:
                 [MAIN],
                 looks.slurmdbd,
                 every_s=60.0,
-                timeout_s=parts.settings.slurm_timeout_s + 5,
+                timeout_s=context.settings.slurm_timeout_s + 5,
                 advice=ADVICE[Component.SLURMDBD],
             ),
             Probe(Component.NODES, [MAIN], looks.nodes, every_s=5.0),
@@ -83,27 +83,27 @@ def open_status(parts: AppContext, directory: Directory) -> SystemStatus:
             Probe(Component.CATALOG, [MAIN], looks.catalog),
             Probe(Component.DISK, [MAIN], looks.disk, every_s=60.0, advice=ADVICE[Component.DISK]),
             Probe(Component.ORIGINS, [MAIN], looks.origins, every_s=60.0),
-            *_build_node_table_probes(parts, looks),
-            *_build_mail_probes(parts, looks),
+            *_build_node_table_probes(context, looks),
+            *_build_mail_probes(context, looks),
         ]
     )
     looks.status = status
     return status
 
 
-def _build_node_table_probes(parts: AppContext, looks: "Probes") -> list[Probe]:
+def _build_node_table_probes(context: AppContext, looks: "Probes") -> list[Probe]:
     """Return the probe of the operator's table of nodes, if there is one."""
     advice = ADVICE[Component.NODE_TABLE]
     probe = Probe(Component.NODE_TABLE, [MAIN], looks.node_table, advice=advice)
-    return [probe] if parts.node_table.file else []
+    return [probe] if context.node_table.file else []
 
 
-def _build_mail_probes(parts: AppContext, looks: "Probes") -> list[Probe]:
+def _build_mail_probes(context: AppContext, looks: "Probes") -> list[Probe]:
     """Return the probe of the mail server, if there is one."""
     advice = ADVICE[Component.MAIL]
     every_s, timeout_s = 300.0, 5 * STEP_S
     probe = Probe(Component.MAIL, [MAIN], looks.mail, every_s, timeout_s, advice)
-    return [probe] if parts.smtp is not None else []
+    return [probe] if context.smtp is not None else []
 
 
 ADVICE = {
@@ -163,18 +163,18 @@ class Probes:
     message.
     """
 
-    parts: AppContext
+    context: AppContext
     directory: Directory
     status: SystemStatus | None = None
     slurm_clock: status_clocks.SlurmClock = field(default_factory=status_clocks.SlurmClock)
 
     async def database(self) -> Answer:
-        await self.parts.db.answers()
-        if (differs := await status_clocks.probe_database_clock(self.parts.db)) is not None:
+        await self.context.db.answers()
+        if (differs := await status_clocks.probe_database_clock(self.context.db)) is not None:
             return {MAIN: differs}
         return {
             MAIN: ProbeResult(
-                ComponentState.OK, await asyncio.to_thread(_describe_database, self.parts.db)
+                ComponentState.OK, await asyncio.to_thread(_describe_database, self.context.db)
             )
         }
 
@@ -199,10 +199,10 @@ class Probes:
         if self.status is not None and self.status.slurm_version is None:
             # Missing commands are reported below.
             with contextlib.suppress(SlurmError):
-                self.status.slurm_version = await self.parts.slurm.version()
-        watcher = self.parts.watcher
+                self.status.slurm_version = await self.context.slurm.version()
+        watcher = self.context.watcher
         if watcher.stale_since is None:
-            if (differs := await self.slurm_clock.differs(self.parts.settings)) is not None:
+            if (differs := await self.slurm_clock.differs(self.context.settings)) is not None:
                 return {MAIN: replace(differs, answered_at=watcher.at)}
             took_ms = round(watcher.took_s * 1000) if watcher.took_s is not None else None
             text = f"Responding; {_format_count(len(watcher.jobs), 'job')} known."
@@ -221,8 +221,8 @@ class Probes:
         """Probe whether it answers, lets the portal write, and accepted the last changes."""
         account = getpass.getuser()
         try:
-            await self.parts.slurm.accounting_answers()
-            level = await self.parts.slurm.admin_level(account)
+            await self.context.slurm.accounting_answers()
+            level = await self.context.slurm.admin_level(account)
         except SlurmError as error:
             reply = error.stderr.strip().partition("\n")[0] or error.message
             text = (
@@ -237,7 +237,7 @@ class Probes:
                     ComponentState.FAILING, text, OPERATOR_ADVICE.format(account=account)
                 )
             }
-        if self.parts.books.denied:
+        if self.context.accounting.denied:
             text = f"{account} is a Slurm operator, but slurmdbd refuses the portal's changes."
             return {
                 MAIN: ProbeResult(
@@ -247,7 +247,7 @@ class Probes:
         return {MAIN: ProbeResult(ComponentState.OK, "Responding.")}
 
     async def nodes(self) -> Answer:
-        watcher = self.parts.watcher
+        watcher = self.context.watcher
         if watcher.cluster is None:
             return {
                 MAIN: ProbeResult(ComponentState.UNKNOWN, "The node list is not available yet.")
@@ -273,24 +273,24 @@ class Probes:
 
     async def hub(self) -> Answer:
         try:
-            version = await self.parts.hub.version()
+            version = await self.context.hub.version()
         except HubRefused as error:
             text = f"JupyterHub refuses the portal: {sentence(str(error))}"
             return {MAIN: ProbeResult(ComponentState.FAILING, text, ADVICE[Component.HUB])}
         except HubNotReady as error:
             log.warning("no response from the hub", cause=str(error)[:300])
-            text = f"No response from {self.parts.settings.hub_url}."
+            text = f"No response from {self.context.settings.hub_url}."
             return {MAIN: ProbeResult(ComponentState.FAILING, text, ADVICE[Component.HUB])}
         if self.status is not None:
             self.status.hub_version = version or None
         return {MAIN: ProbeResult(ComponentState.OK, "Responding.")}
 
     async def nginx(self) -> Answer:
-        return {MAIN: await status_nginx.probe_nginx(self.parts)}
+        return {MAIN: await status_nginx.probe_nginx(self.context)}
 
     async def origins(self) -> Answer:
         """Check in the settings whether user content is on origins separate from the portal's."""
-        problem = check_content_origins(self.parts.settings)
+        problem = check_content_origins(self.context.settings)
         if problem is None:
             text = "Notebooks and TensorBoards use separate origins."
             return {MAIN: ProbeResult(ComponentState.OK, text, timed=False)}
@@ -298,7 +298,10 @@ class Probes:
 
     async def launcher(self) -> Answer:
         """Check its installation, and report the result of its last use."""
-        agents, result = self.parts.agents, await asyncio.to_thread(launcher, self.parts.settings)
+        agents, result = (
+            self.context.launchers,
+            await asyncio.to_thread(launcher, self.context.settings),
+        )
         at, advice = agents.answered_at, ADVICE[Component.LAUNCHER]
         if result.problem is not None:
             text = sentence(result.problem)
@@ -326,7 +329,7 @@ class Probes:
         }
 
     async def catalog(self) -> Answer:
-        problems = len(self.parts.catalog.problems)
+        problems = len(self.context.catalog.problems)
         if problems:
             text = f"{_format_count(problems, 'problem')} in the environment and template files."
             return {MAIN: ProbeResult(ComponentState.FAILING, text, ADVICE[Component.CATALOG])}
@@ -336,7 +339,7 @@ class Probes:
         """Report which lines of the file with the nodes' addresses are invalid. Their contents may
         be confidential to some viewers of this page, so only the log has the details.
         """
-        table, cluster = self.parts.node_table, self.parts.watcher.cluster
+        table, cluster = self.context.node_table, self.context.watcher.cluster
         if table.problems:
             mistakes = _format_count(len(table.problems), "mistake")
             text = f"{mistakes} in {table.file}: {_describe_lines(table.problems)}."
@@ -349,7 +352,7 @@ class Probes:
         return {MAIN: ProbeResult(ComponentState.OK, text, timed=False)}
 
     async def disk(self) -> Answer:
-        folder = self.parts.settings.state_dir
+        folder = self.context.settings.state_dir
         use = await asyncio.to_thread(shutil.disk_usage, folder)
         text = (
             f"{use.free / GIB:.1f} of {use.total / GIB:.1f} GiB are free on the disk of {folder}."
@@ -360,7 +363,7 @@ class Probes:
 
     async def mail(self) -> Answer:
         """Probe whether the server answers, and report the result of the last delivery."""
-        smtp = self.parts.smtp
+        smtp = self.context.smtp
         if smtp is None:
             return {}
         await smtp.greets()

@@ -31,9 +31,9 @@ ADVICE = (
 CERTIFICATE_ADVICE = "Renew the certificate, then run `systemctl reload portal-nginx`."
 
 
-async def probe_nginx(parts: AppContext) -> ProbeResult:
+async def probe_nginx(context: AppContext) -> ProbeResult:
     """Check nginx by requesting the portal at its public address."""
-    url = parts.settings.public_url
+    url = context.settings.public_url
     host = urlsplit(url).hostname or ""
     try:
         is_here = await asyncio.to_thread(_resolves_here, host)
@@ -47,7 +47,7 @@ async def probe_nginx(parts: AppContext) -> ProbeResult:
         )
     timeout = aiohttp.ClientTimeout(total=NGINX_S)
     try:
-        async with parts.http.get(
+        async with context.http.get(
             f"{url}/healthz", timeout=timeout, ssl=False, allow_redirects=False
         ) as answer:
             status, text = answer.status, await answer.text(errors="replace")
@@ -59,8 +59,8 @@ async def probe_nginx(parts: AppContext) -> ProbeResult:
         return ProbeResult(ComponentState.FAILING, text, ADVICE)
     return (
         await asyncio.to_thread(_check_main_certificate, url)
-        or await asyncio.to_thread(_check_other_certificates, parts.settings)
-        or check_node_authority(parts.node_ca, utcnow())
+        or await asyncio.to_thread(_check_other_certificates, context.settings)
+        or check_node_authority(context.node_ca, utcnow())
         or ProbeResult(ComponentState.OK, "Responding, and it reaches the portal.")
     )
 

@@ -41,21 +41,21 @@ class IdempotentRequest:
         text = json.dumps(request, sort_keys=True, default=str)
         return cls(hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(), key)
 
-    async def earlier(self, parts: AppContext, kind: type[Row], user: User) -> Row | None:
+    async def earlier(self, context: AppContext, kind: type[Row], user: User) -> Row | None:
         """Return the row that this key has created for this user, or None. Raises Conflict if it
         was created by a different request.
         """
         if self.key is None:
             return None
         mine = kind.owner_id == user.id, kind.idempotency_key == self.key
-        async with parts.db.session() as db:
+        async with context.db.session() as db:
             found = (await db.scalars(select(kind).where(*mine))).first()
         if found is not None and found.body_hash != self.digest:
             raise Conflict(KEY_REUSED)
         return found
 
     async def settled(
-        self, parts: AppContext, kind: type[Row], user: User, within_s: float | None = None
+        self, context: AppContext, kind: type[Row], user: User, within_s: float | None = None
     ) -> Row | None:
         """Return the row that this key has created for this user after its submission is over, or
         None if there is none or it was refused. Raises the refusal, and Conflict like `earlier`.
@@ -64,14 +64,14 @@ class IdempotentRequest:
         it must not be returned.
         """
         seen = None
-        while (found := await self.earlier(parts, kind, user)) is not None and found.id != seen:
+        while (found := await self.earlier(context, kind, user)) is not None and found.id != seen:
             seen = found.id
-            await wait(parts, seen, within_s)
+            await wait(context, seen, within_s)
         return found
 
     async def insert(
         self,
-        parts: AppContext,
+        context: AppContext,
         kind: type[Row],
         user: User,
         insert: Callable[[], Awaitable[Row]],
@@ -85,7 +85,7 @@ class IdempotentRequest:
             try:
                 return await insert(), True
             except (LimitReached, IntegrityError) as error:
-                if (found := await self.settled(parts, kind, user, within_s)) is not None:
+                if (found := await self.settled(context, kind, user, within_s)) is not None:
                     return found, False
                 tries -= 1
                 if isinstance(error, LimitReached) or not tries:
@@ -94,7 +94,7 @@ class IdempotentRequest:
 
 @contextmanager
 def submission(
-    parts: AppContext,
+    context: AppContext,
     row_id: str,
     first_try: Callable[[Row], Coroutine[Any, Any, PortalError | None]],
 ) -> Iterator[asyncio.Future[Row | None]]:
@@ -104,7 +104,7 @@ def submission(
     The submission begins when the future is given the row that was written, in a task of its own
     that continues if the request is abandoned. If the future gets no row, nothing is submitted.
 
-    `first_try` returns the refusal, if any, and removes the row from `parts.submitting`.
+    `first_try` returns the refusal, if any, and removes the row from `context.submitting`.
     """
     written: asyncio.Future[Row | None] = asyncio.get_running_loop().create_future()
 
@@ -113,31 +113,31 @@ def submission(
         row = await asyncio.shield(written)
         return None if row is None else await first_try(row)
 
-    parts.submitting[row_id] = asyncio.create_task(begin(), name=f"submit {row_id}")
+    context.submitting[row_id] = asyncio.create_task(begin(), name=f"submit {row_id}")
     try:
         yield written
     finally:
         if not written.done():
-            parts.submitting.pop(row_id, None)
+            context.submitting.pop(row_id, None)
             written.set_result(None)
 
 
-async def wait(parts: AppContext, row_id: str, within_s: float | None = None) -> None:
+async def wait(context: AppContext, row_id: str, within_s: float | None = None) -> None:
     """Wait until a submission is over, or until `within_s`, when the request must be answered.
     Raises the refusal.
     """
-    task = parts.submitting.get(row_id)
+    task = context.submitting.get(row_id)
     if task is not None:
         done, _ = await asyncio.wait({task}, timeout=within_s)
         if done and not task.cancelled() and (refused := task.result()) is not None:
             raise refused
 
 
-async def close(parts: AppContext) -> None:
+async def close(context: AppContext) -> None:
     """Cancel the submissions in progress, before the resources that they use are closed. After the
     next start the loop finds out which of them Slurm has.
     """
-    tasks = [*parts.submitting.values()]
+    tasks = [*context.submitting.values()]
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)

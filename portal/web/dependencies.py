@@ -48,7 +48,7 @@ def _from_app_state(name: str) -> Callable[[HTTPConnection], Any]:
 
 
 FilesDep = Annotated[FileAccess, Depends(_from_app_state("files"))]
-PartsDep = Annotated[AppContext, Depends(_from_app_state("parts"))]
+ContextDep = Annotated[AppContext, Depends(_from_app_state("context"))]
 AccountsDep = Annotated[Accounts, Depends(_from_app_state("accounts"))]
 PeopleImportsDep = Annotated[Imports, Depends(_from_app_state("people_imports"))]
 SettingsDep = Annotated[Settings, Depends(_from_app_state("settings"))]

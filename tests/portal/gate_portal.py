@@ -180,17 +180,17 @@ async def only_what_routes_use(app: FastAPI) -> AsyncIterator[None]:
     app.state.db = Database(settings.database)
     async with open_client() as http, open_client() as tensorboard_http:
         app.state.people = DirectoryUsers(app.state.db, open_directory(settings), settings)
-        app.state.parts = AppContext(
+        app.state.context = AppContext(
             settings=settings,
             db=app.state.db,
-            agents=nothing,
+            launchers=nothing,
             slurm=nothing,
             watcher=nothing,
             catalog=nothing,
             hub=nothing,
             http=http,
             tensorboard_http=tensorboard_http,
-            books=nothing,
+            accounting=nothing,
         )
         yield
     await app.state.db.close()

@@ -242,7 +242,7 @@ class World:
 
     @property
     def parts(self) -> Any:
-        return self.portal.app.state.parts
+        return self.portal.app.state.context
 
     async def ask(
         self, method: str, path: str, body: Any = None, who: str = "alice", key: str | None = None
@@ -312,6 +312,6 @@ async def job_world(slapd: Slapd, folder: Path, **changed: Any) -> AsyncIterator
                 await people[name].confirm()
             world = World(portal, slurm, agents, accounting, people)
             async with asyncio.timeout(PATIENCE_S):
-                while world.parts.watcher.cluster is None or world.parts.watcher.stale_since:
+                while world.context.watcher.cluster is None or world.context.watcher.stale_since:
                     await asyncio.sleep(0.02)
             yield world

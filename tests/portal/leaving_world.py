@@ -85,7 +85,7 @@ async def end(portal: Portal, *job_ids: str) -> None:
 
 
 def presence(portal: Portal) -> Presence:
-    return Presence(portal.app.state.parts, portal.app.state.accounts)
+    return Presence(portal.app.state.context, portal.app.state.accounts)
 
 
 def _silent(*_: Any, **__: Any) -> Any:

@@ -26,7 +26,7 @@ async def put_back(shared: World) -> AsyncIterator[World]:
     accounting = shared.accounting
     accounting.go_on.set()
     slurm = shared.portal.app.state.slurm_limits
-    async with slurm.between_rounds(), shared.parts.db.session() as db:
+    async with slurm.between_rounds(), shared.context.db.session() as db:
         for table in (Limit, Association, GroupLeader):
             await db.execute(delete(table))
         await db.commit()
@@ -35,7 +35,7 @@ async def put_back(shared: World) -> AsyncIterator[World]:
         accounting.go_on = asyncio.Event()
     for job in [*shared.slurm.shown]:
         del shared.slurm.shown[job]
-    async with shared.parts.db.session() as db:
+    async with shared.context.db.session() as db:
         for name in ("batch_jobs", "sessions", "jobs"):
             await db.execute(delete(Job.metadata.tables[name]))
         await db.commit()

@@ -91,12 +91,12 @@ class World:
             hub_give_up_minutes=5,
             tensorboard_idle_minutes=30,
         )
-        self.parts: Any = SimpleNamespace(
-            db=db, slurm=self.slurm, agents=self.agents, watcher=self.watcher,
-            changes=self.changes, settings=settings, submitting={}, heard={}, metrics=Metrics(),
-            fence=allow_always,
+        self.context: Any = SimpleNamespace(
+            db=db, slurm=self.slurm, launchers=self.agents, watcher=self.watcher,
+            notifier=self.changes, settings=settings, submitting={}, tensorboard_heartbeats={},
+            metrics=Metrics(), fence=allow_always,
         )  # fmt: skip
-        self.loop = Reconcile(self.parts)
+        self.loop = Reconcile(self.context)
         self.now = utcnow()
 
     async def start(self) -> None:

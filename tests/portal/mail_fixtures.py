@@ -18,11 +18,11 @@ async def world(run_portal: RunPortal) -> AsyncIterator[World]:
     async with mail_server() as server, run_portal() as portal, portal.browser() as alice:
         settings = portal.settings.model_copy(update=smtp_settings(server.port))
         smtp = Smtp(settings)
-        parts = replace(portal.app.state.parts, settings=settings, smtp=smtp)
-        portal.app.state.parts = parts  # the parts that routes use
+        context = replace(portal.app.state.context, settings=settings, smtp=smtp)
+        portal.app.state.context = context  # the parts that routes use
         people = {}
         for name in ("bob", "alice"):
             people[name] = (await alice.login(name)).body["id"]
-        found = World(portal, server, MailSender(parts, smtp), people, alice, utcnow())
+        found = World(portal, server, MailSender(context, smtp), people, alice, utcnow())
         assert await found.look(found.now)  # only events after this count
         yield found

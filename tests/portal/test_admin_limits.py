@@ -48,7 +48,7 @@ async def test_a_limit_is_kept_written_and_recorded_with_what_changed(world: Wor
     assert "Slurm counts each account separately" in answer.body["slurm"]["message"]
     await put(world, ALICE, gpus=1)
     assert world.accounting.rows[BASE] == {"gres/gpu": 1}
-    async with world.parts.db.session() as db:
+    async with world.context.db.session() as db:
         query = select(AuditEvent).where(AuditEvent.action == "limit.set")
         event = (await db.scalars(query.order_by(AuditEvent.at.desc()).limit(1))).one()
     assert (event.actor, event.target) == ("carol", "alice")
@@ -189,7 +189,7 @@ async def test_a_group_has_for_each_member_and_for_all_together(world: World) ->
 
 
 async def test_a_leader_limits_members_within_what_the_group_has(world: World) -> None:
-    async with world.parts.db.session() as db:
+    async with world.context.db.session() as db:
         alice = await db.scalar(select(User.id).where(User.username == "alice"))
         db.add(GroupLeader(group_name="scientists", user_id=alice, created_by="carol"))
         await db.commit()
@@ -217,7 +217,7 @@ async def test_a_leader_limits_members_within_what_the_group_has(world: World) -
 
 async def leading(world: World, **groups: str) -> None:
     """Set the group managers."""
-    async with world.parts.db.session() as db:
+    async with world.context.db.session() as db:
         for username, group in groups.items():
             found = await db.scalar(select(User.id).where(User.username == username))
             db.add(GroupLeader(group_name=group, user_id=found, created_by="carol"))
@@ -255,7 +255,7 @@ async def test_a_group_without_limits_lends_its_leader_no_more_than_members_have
     world: World,
 ) -> None:
     await leading(world, alice="visitors")
-    async with world.parts.db.session() as db:
+    async with world.context.db.session() as db:
         carol = await db.scalar(select(User.id).where(User.username == "carol"))
         db.add(GroupMembership(user_id=carol, name="visitors"))
         await db.commit()

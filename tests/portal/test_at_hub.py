@@ -93,7 +93,7 @@ async def test_what_an_earlier_one_left_is_closed_first(world: World) -> None:
     await world.add("another", **ENDED)
     now = await world.add(**CALLED)
     world.hub.stopping = 2
-    await hub_sync.adopt(world.parts, now)
+    await hub_sync.adopt(world.context, now)
     assert world.hub.told == ["stop s1"] * 3 + ["user alice", "start s1"]
     assert (await world.row(earlier)).server_env is None
 
@@ -103,7 +103,7 @@ async def test_one_that_does_not_stop_is_waited_for_another_time(world: World) -
     now = await world.add(**CALLED)
     world.hub.stopping = 1000
     with pytest.raises(HubNotReady):
-        await hub_sync.adopt(world.parts, now)
+        await hub_sync.adopt(world.context, now)
     assert "start s1" not in world.hub.told
 
 
@@ -123,7 +123,7 @@ async def test_an_end_never_closes_the_next_one_s_server(
     ended = await world.add(**ENDED)
     if next_one is not None:
         await world.add(**next_one)
-    await hub_sync.close(world.parts, ended)
+    await hub_sync.close(world.context, ended)
     assert world.hub.told == told
     assert ((await world.row(ended)).server_env is None) is forgotten
 
@@ -133,11 +133,11 @@ async def test_one_thing_after_the_other(world: World) -> None:
     it."""
     ended = await world.add(**ENDED)
     world.hub.slow = asyncio.Event()
-    closing = asyncio.create_task(hub_sync.close(world.parts, ended))
+    closing = asyncio.create_task(hub_sync.close(world.context, ended))
     while not world.hub.told:
         await asyncio.sleep(0)
     now = await world.add(**CALLED)
-    adopting = asyncio.create_task(hub_sync.adopt(world.parts, now))
+    adopting = asyncio.create_task(hub_sync.adopt(world.context, now))
     await world.row(now)
     assert world.hub.told == ["stop s1"]
     world.hub.slow.set()

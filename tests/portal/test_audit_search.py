@@ -155,7 +155,9 @@ async def test_a_file_is_cut_off_when_its_reader_may_not_see_it_any_more(
     async with portal.app.state.db.session() as db:
         user = (await db.scalars(select(User).where(User.username == "carol"))).one()
         who = Identity(user)
-        assert not await admin_audit._may_still_read(portal.app.state.parts, who), "no login at all"
+        assert not await admin_audit._may_still_read(portal.app.state.context, who), (
+            "no login at all"
+        )
         await db.execute(update(User).values(role=Role.USER))
         await db.commit()
 
@@ -163,7 +165,7 @@ async def test_a_file_is_cut_off_when_its_reader_may_not_see_it_any_more(
         yield b"secret"
 
     with pytest.raises(ConnectionAbortedError):
-        async for _ in admin_audit._stream_while_allowed(portal.app.state.parts, who, pieces()):
+        async for _ in admin_audit._stream_while_allowed(portal.app.state.context, who, pieces()):
             raise AssertionError("nothing comes any more")
     assert (await carol.get(f"{AUDIT}/export")).status == 403
 

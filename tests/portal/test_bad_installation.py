@@ -77,14 +77,14 @@ async def test_a_front_door_whose_certificate_has_expired_is_on_the_page(
     run_portal: RunPortal, make: Make, serve: Serve
 ) -> None:
     async with run_portal() as portal:
-        looks = Probes(portal.app.state.parts, portal.app.state.directory)
+        looks = Probes(portal.app.state.context, portal.app.state.directory)
         for until, state, words in (
             (NOW + 90 * DAY, ComponentState.OK, "Responding, and it reaches the portal."),
             (NOW + 3 * DAY, ComponentState.FAILING, "its certificate expires on "),
             (NOW - DAY, ComponentState.FAILING, "its certificate expired on "),
         ):
             settings = portal.settings.model_copy(update={"public_url": serve(make(until=until))})
-            looks.parts = replace(portal.app.state.parts, settings=settings)
+            looks.context = replace(portal.app.state.context, settings=settings)
             found = (await looks.nginx())[""]
             assert (found.state, words in found.message) == (state, True)
             assert bool(found.advice) == (state is ComponentState.FAILING)
@@ -98,15 +98,15 @@ async def test_home_directories_that_are_away_are_on_the_page(
     down."""
     monkeypatch.setattr(probes, "launcher", lambda _: SimpleNamespace(problem=None))
     async with run_portal() as portal:
-        parts = portal.app.state.parts
-        looks = Probes(parts, portal.app.state.directory)
+        context = portal.app.state.context
+        looks = Probes(context, portal.app.state.directory)
 
         async def launcher() -> Any:
             return (await looks.launcher())[""]
 
-        parts.agents.homeless = {"alice": "Your home directory doesn't exist."}
+        context.launchers.homeless = {"alice": "Your home directory doesn't exist."}
         assert "home directory" not in (await launcher()).message.lower()
-        parts.agents.homeless["bob"] = "Your home directory doesn't exist."
+        context.launchers.homeless["bob"] = "Your home directory doesn't exist."
         found = await launcher()
         assert found.state is ComponentState.FAILING
         assert "alice, bob" in found.message

@@ -40,7 +40,7 @@ async def database(tmp_path: Path) -> AsyncIterator[Database]:
 
 
 @pytest.fixture
-def make_parts(tmp_path: Path, database: Database) -> MakeParts:
+def make_context(tmp_path: Path, database: Database) -> MakeParts:
     """Create parts with neither Slurm nor launchers: only rows are written here."""
 
     def make(**changes: Any) -> AppContext:
@@ -94,8 +94,8 @@ async def again(database: Database, board: Tensorboard) -> Tensorboard:
         return await db.get_one(Tensorboard, board.id)
 
 
-async def over(parts: AppContext, board: Tensorboard) -> bool:
-    host: Job = await tensorboards.host_job(parts, board)
+async def over(context: AppContext, board: Tensorboard) -> bool:
+    host: Job = await tensorboards.host_job(context, board)
     return tensorboards.is_homeless(board, host)
 
 
@@ -112,21 +112,21 @@ async def over(parts: AppContext, board: Tensorboard) -> bool:
     ],
 )
 async def test_when_its_allocation_is_over(
-    database: Database, make_parts: MakeParts, state: JobState, homeless: bool
+    database: Database, make_context: MakeParts, state: JobState, homeless: bool
 ) -> None:
-    assert await over(make_parts(), await board_in(database, state)) == homeless
+    assert await over(make_context(), await board_in(database, state)) == homeless
 
 
 async def test_one_that_waits_in_the_queue_with_a_job_of_its_own_is_not_homeless(
-    database: Database, make_parts: MakeParts
+    database: Database, make_context: MakeParts
 ) -> None:
     starting = TensorboardState.STARTING
     board = await board_in(database, JobState.QUEUED, own_job=True, state=starting)
-    assert not await over(make_parts(), board)
+    assert not await over(make_context(), board)
 
 
 async def test_a_folder_is_named_from_its_owners_home(
-    database: Database, make_parts: MakeParts
+    database: Database, make_context: MakeParts
 ) -> None:
     class Agents:
         async def info(self, username: str) -> UserInfo:
@@ -135,21 +135,21 @@ async def test_a_folder_is_named_from_its_owners_home(
         async def look(self, username: str, path: str) -> bool:
             return (username, path) == ("alice", "/home/alice/runs")
 
-    parts = dataclasses.replace(make_parts(), agents=cast(Any, Agents()))
+    context = dataclasses.replace(make_context(), launchers=cast(Any, Agents()))
     before = await board_in(database, JobState.ENDED)
-    found = await tensorboards.want(parts, before.parent, before.user, "~/runs")
+    found = await tensorboards.want(context, before.parent, before.user, "~/runs")
     assert found.logdir == "/home/alice/runs"
     with pytest.raises(InvalidInput, match="beginning with"):
-        await tensorboards.want(parts, before.parent, before.user, "~bob/runs")
+        await tensorboards.want(context, before.parent, before.user, "~bob/runs")
 
 
-async def test_it_moves_while_somebody_looks(database: Database, make_parts: MakeParts) -> None:
+async def test_it_moves_while_somebody_looks(database: Database, make_context: MakeParts) -> None:
     """Its id and thus its address stay; run and secret are new, because the old program may
     still call."""
-    parts = make_parts(service_partition="cpu")
+    context = make_context(service_partition="cpu")
     before = await board_in(database, JobState.ENDED)
-    parts.heard[before.run_id] = utcnow()
-    await tensorboards.outlive(parts, before, utcnow())
+    context.tensorboard_heartbeats[before.run_id] = utcnow()
+    await tensorboards.outlive(context, before, utcnow())
     after = await again(database, before)
     assert (after.id, after.state, after.wanted) == (before.id, TensorboardState.STARTING, True)
     assert (after.host, after.port, after.started_at) == (None, None, None)
@@ -157,25 +157,25 @@ async def test_it_moves_while_somebody_looks(database: Database, make_parts: Mak
     assert after.guard_key not in {before.guard_key, ""}
     assert after.secret_hash == "", "the earlier run's opens nothing"
     assert after.reason == tensorboards.MOVES
-    assert parts.heard == {}
+    assert context.tensorboard_heartbeats == {}
 
 
-async def test_asked_twice_it_moves_once(database: Database, make_parts: MakeParts) -> None:
-    parts = make_parts(service_partition="cpu")
+async def test_asked_twice_it_moves_once(database: Database, make_context: MakeParts) -> None:
+    context = make_context(service_partition="cpu")
     before = await board_in(database, JobState.ENDED)
-    await tensorboards.outlive(parts, before, utcnow())
+    await tensorboards.outlive(context, before, utcnow())
     first = await again(database, before)
-    await tensorboards.outlive(parts, before, utcnow())
+    await tensorboards.outlive(context, before, utcnow())
     assert (await again(database, before)).run_id == first.run_id
 
 
 async def test_one_that_its_owner_has_ended_stays_ended(
-    database: Database, make_parts: MakeParts
+    database: Database, make_context: MakeParts
 ) -> None:
-    parts = make_parts(service_partition="cpu")
+    context = make_context(service_partition="cpu")
     before = await board_in(database, JobState.ENDED)
-    await tensorboards.unwant(parts, before, before.user)
-    await tensorboards.outlive(parts, before, utcnow())
+    await tensorboards.unwant(context, before, before.user)
+    await tensorboards.outlive(context, before, utcnow())
     assert (await again(database, before)).state is TensorboardState.STOPPED
 
 
@@ -189,16 +189,16 @@ async def test_one_that_its_owner_has_ended_stays_ended(
 )
 async def test_else_it_ends_and_says_why(
     database: Database,
-    make_parts: MakeParts,
+    make_context: MakeParts,
     partition: str | None,
     own_job: bool,
     seen: timedelta,
     reason: str,
 ) -> None:
     now: datetime = utcnow()
-    parts = make_parts(service_partition=partition)
+    context = make_context(service_partition=partition)
     board = await board_in(database, JobState.ENDED, own_job=own_job, last_request_at=now - seen)
-    await tensorboards.outlive(parts, board, now)
+    await tensorboards.outlive(context, board, now)
     after = await again(database, board)
     assert (after.state, after.wanted) == (TensorboardState.STOPPED, False)
     assert after.reason == reason

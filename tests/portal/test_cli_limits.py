@@ -116,7 +116,7 @@ async def test_what_is_wrong_is_told_with_its_option(
 async def test_use_as_table_and_csv(world: World, run: Run) -> None:
     day = date(2020, 2, 3)
     used = {"account": "research", "cpu_seconds": 7200, "jobs": 1}
-    async with world.parts.db.session() as db:
+    async with world.context.db.session() as db:
         rows = [{"day": day, "username": name, "gpu_seconds": 3600} for name in ("alice", "=bob")]
         await db.execute(insert(UsageDay), [{**row, **used} for row in rows])
         await db.commit()

@@ -30,9 +30,9 @@ def world(shared: World) -> Iterator[World]:
     yield shared
     shared.slurm.shown.clear()
     shared.slurm.away = False
-    shared.slurm.reserved, shared.parts.watcher.reservations = [], ()
-    shared.parts.watcher.reservations_stale_since = None
-    shared.parts.node_table.nodes = {}
+    shared.slurm.reserved, shared.context.watcher.reservations = [], ()
+    shared.context.watcher.reservations_stale_since = None
+    shared.context.node_table.nodes = {}
 
 
 def job(number: int, user: str, **values: Any) -> JobInfo:
@@ -44,13 +44,13 @@ def job(number: int, user: str, **values: Any) -> JobInfo:
 async def shows(world: World, *jobs: JobInfo) -> None:
     """Set the jobs in Slurm, and let the portal poll them."""
     world.slurm.shown = {job.job_id: job for job in jobs}
-    await world.parts.watcher.look()
+    await world.context.watcher.look()
 
 
 async def reserves(world: World, *reserved: ReservationInfo) -> None:
     """Set the reservations in Slurm and in the portal."""
     world.slurm.reserved = [*reserved]
-    world.parts.watcher.reservations = reserved
+    world.context.watcher.reservations = reserved
 
 
 async def seen(world: World, path: str, who: str = "alice") -> Any:
@@ -83,7 +83,7 @@ async def test_each_sees_their_own_gpus_and_that_others_are_in_use(world: World)
 
 async def test_names_and_addresses_are_for_whom_they_are(world: World) -> None:
     await shows(world, *GPU_JOBS, job(3, "bob", nodes=("node01",)))
-    world.parts.node_table.nodes = {"node01": TableAddresses(None, "10.1.0.11", "10.2.0.11")}
+    world.context.node_table.nodes = {"node01": TableAddresses(None, "10.1.0.11", "10.2.0.11")}
     plain = await seen(world, "nodes")
     assert (plain["sees_users"], plain["sees_addresses"]) == (False, False)
     assert all(n["users"] is None and n["addresses"] is None for n in plain["nodes"])
@@ -158,7 +158,7 @@ async def test_what_lies_ahead(world: World) -> None:
 
 async def test_before_slurm_has_told_nothing_is_claimed(world: World) -> None:
     world.slurm.away = True
-    world.parts.watcher.reservations = None
+    world.context.watcher.reservations = None
     nothing = {"known": False, "stale_since": None, "items": []}
     assert await seen(world, "reservations") == nothing
 
@@ -166,6 +166,6 @@ async def test_before_slurm_has_told_nothing_is_claimed(world: World) -> None:
 async def test_what_slurm_told_last_is_said_to_be_old(world: World) -> None:
     await reserves(world, ReservationInfo("works", NOW, NOW + HOUR, ("node01",), True))
     assert (await seen(world, "reservations"))["stale_since"] is None
-    world.parts.watcher.reservations_stale_since = NOW
+    world.context.watcher.reservations_stale_since = NOW
     received = await seen(world, "reservations")
     assert (datetime.fromisoformat(received["stale_since"]), len(received["items"])) == (NOW, 1)

@@ -33,8 +33,8 @@ async def shared(slapd: Slapd, tmp_path_factory: pytest.TempPathFactory) -> Asyn
 @pytest.fixture
 def world(shared: World) -> Iterator[World]:
     """The shared world without earlier forecasts."""
-    shared.parts.forecasts._answers.clear()
-    shared.parts.forecasts._requests.clear()
+    shared.context.forecasts._answers.clear()
+    shared.context.forecasts._requests.clear()
     shared.agents.forecasts.clear()
     shared.agents.starts.clear()
     yield shared
@@ -118,7 +118,7 @@ async def test_slurm_can_not_say(world: World, forecast: Any) -> None:
 async def test_limits_that_the_forecast_can_not_see(world: World, job: Any, seen: bool) -> None:
     waiting = JobInfo(7, "alice", "x", SlurmState.QUEUED, "PENDING", account="research")
     world.slurm.shown[7] = replace(waiting, **job)
-    await world.parts.watcher.look()
+    await world.context.watcher.look()
     world.agents.starts = {("gpu", 4): NOW}
     found = await estimate(world, **BIG)
     assert ("limit" in found["note"], found["certain"]) == (seen, not seen)
@@ -183,7 +183,7 @@ async def test_questions_are_counted_for_each_user_and_for_all(world: World) -> 
 async def test_alternatives_are_asked_for_as_far_as_the_count_allows(world: World) -> None:
     world.agents.starts = {("gpu", 4): NOW + 5 * HOUR, ("gpu", 2): NOW}
     for _ in range(forecasts.PER_USER - 1):
-        world.parts.forecasts.count("alice")
+        world.context.forecasts.count("alice")
     found = await estimate(world, **BIG)
     assert (found["seconds"] > 0, found["alternatives"]) == (True, [])
     assert len(world.agents.forecasts) == 1

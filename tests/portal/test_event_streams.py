@@ -93,11 +93,11 @@ async def queries_of_a_change(world: World, count: int) -> int:
     async with opened(alice, EVENTS, count) as answers:
         for answer in answers:
             assert (await answer.content.readline()).startswith(b"event: snapshot")
-        engine = world.parts.db.engine.sync_engine
+        engine = world.context.db.engine.sync_engine
         event.listen(engine, "before_cursor_execute", counted)
         try:
             (job_id,) = await world.rows(1, who="alice")
-            world.parts.changes.notify(EVERYONE)
+            world.context.notifier.notify(EVERYONE)
             for answer in answers:
                 while job_id.encode() not in await answer.content.readline():
                     pass
@@ -126,7 +126,7 @@ async def test_others_are_answered_while_streams_are_hammered(world: World) -> N
 
     async def change() -> None:
         while not over.is_set():
-            world.parts.changes.notify(EVERYONE)
+            world.context.notifier.notify(EVERYONE)
             await asyncio.sleep(0.01)
 
     async with opened(alice, EVENTS, STREAMS_PER_LOGIN), asyncio.TaskGroup() as tasks:

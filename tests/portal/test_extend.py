@@ -130,8 +130,8 @@ async def extending(slapd: Slapd, folder: Path) -> AsyncIterator[Extending]:
                 uuid=row.id, submit_time=started, start_time=started, time_limit_minutes=LIMIT,
                 partition="cpu", account="research",
             )  # fmt: skip
-            await world.parts.watcher.look()
-            assert world.parts.watcher.by_uuid(row.id, "alice", JOB_ID)
+            await world.context.watcher.look()
+            assert world.context.watcher.by_uuid(row.id, "alice", JOB_ID)
             yield Extending(world, slurm, row.id, program, started)
 
 
@@ -154,7 +154,7 @@ async def session(kept: Extending) -> AsyncIterator[Extending]:
         wanted=Wanted.RUN,
         expires_at=kept.started + timedelta(minutes=LIMIT),
     )
-    await kept.world.parts.watcher.look()
+    await kept.world.context.watcher.look()
     async with kept.world.portal.app.state.db.session() as db:
         await db.execute(update(User).values(disabled_at=None))
         await db.commit()

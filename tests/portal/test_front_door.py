@@ -24,7 +24,7 @@ SAID = "Responding, and it reaches the portal."
 
 async def found(run_portal: RunPortal, **settings: str) -> ProbeResult:
     async with run_portal(**settings) as portal:
-        looks = Probes(portal.app.state.parts, portal.app.state.directory)
+        looks = Probes(portal.app.state.context, portal.app.state.directory)
         return (await looks.nginx())[""]
 
 

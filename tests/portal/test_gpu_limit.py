@@ -40,7 +40,7 @@ async def with_reason(world: World, job_id: str, reason: str) -> Any:
 
 async def test_group_gpu_limit_is_the_reason_of_jobs_and_queue(world: World) -> None:
     world.accounting.rows["research", "", ""] = {"gres/gpu": 8}
-    await world.parts.books.look()
+    await world.context.accounting.look()
     first, second = await world.job(name="first"), await world.job(name="second")
     gpus = (("v100", 4),)
     nodes = ("node01", "node02")

@@ -137,7 +137,7 @@ async def test_a_home_that_could_be_anything_is_never_handed_on(
             user = await _row(db, "odd-home-system")
             db.add(HomeRun(user_id=user, task="create", requested_by="carol", **system))
             await db.commit()
-        portal.app.state.parts.changes.notify(HOMES)
+        portal.app.state.context.notifier.notify(HOMES)
         for username in (*(f"odd-home{number}" for number in range(6)), "odd-home-system"):
             run = await last_run(carol, username)
             assert (run["state"], run["exit_code"]) == ("failed", None), username

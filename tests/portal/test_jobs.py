@@ -62,7 +62,7 @@ class TestCancel:
         world.slurm.shown[job["job_id"]] = replace(
             shown, state=SlurmState.ENDED, slurm_state="CANCELLED", exit_code=0
         )
-        await world.parts.watcher.look()
+        await world.context.watcher.look()
         ended = await world.settled(job["id"], "ended")
         assert ended["outcome"] == "cancelled"
         again = await world.ask("POST", f"/jobs/{job['id']}/cancel")
@@ -156,8 +156,8 @@ async def test_a_log_is_followed_to_its_end(world: World) -> None:
         read.append(piece)
         if len(read) == 1:
             world.agents.files[f"{row_id}/stdout.log"] += b"two"
-            await change(world.parts.db, BatchJob, row_id, end)
-            world.parts.changes.notify(row_id)
+            await change(world.context.db, BatchJob, row_id, end)
+            world.context.notifier.notify(row_id)
     assert "".join(piece["text"] for piece in read) == "one\ntwo"
     assert (read[0]["end"], read[-1]["end"]) == (False, True)
 
@@ -201,13 +201,13 @@ async def test_the_end_of_an_old_job_is_told(world: World) -> None:
         if name == "snapshot":
             newer = {"state": JobState.ENDED, "created_at": utcnow()}
             await world.rows(2 * NEWEST_JOBS, who="alice", **newer)
-            await change(world.parts.db, BatchJob, old["id"], end)
-            world.parts.changes.notify(EVERYONE)
+            await change(world.context.db, BatchJob, old["id"], end)
+            world.context.notifier.notify(EVERYONE)
         elif name in {"job", "job_removed"} and data["id"] == old["id"]:
             heard.append((name, data.get("state", "")))
             if name == "job_removed":
                 break
-            world.parts.changes.notify(EVERYONE)
+            world.context.notifier.notify(EVERYONE)
     assert heard[-2:] == [("job", "ended"), ("job_removed", "")]
 
 
@@ -221,7 +221,7 @@ async def test_events_tell_of_ones_own_jobs_alone(world: World) -> None:
             made = await world.job(name="mine")
         elif name == "job" and data["id"] == made["id"]:
             if not heard:
-                await change(world.parts.db, BatchJob, made["id"], end)
+                await change(world.context.db, BatchJob, made["id"], end)
                 await world.ask("DELETE", f"/jobs/{made['id']}")
             heard.append(data["state"])
         elif name == "job_removed" and data["id"] == made["id"]:

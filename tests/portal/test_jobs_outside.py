@@ -83,12 +83,12 @@ async def test_jobs_from_before_somebodys_first_visit_are_taken_when_they_come(
     show(world, 905, None, user="newcomer")
     show(world, 906, None)
     await taken(world, 906)  # the same poll has skipped the other
-    async with world.parts.db.session() as db:
+    async with world.context.db.session() as db:
         db.add(User(username="newcomer", display_name="N", role=Role.USER))
         await db.commit()
     async with asyncio.timeout(PATIENCE_S):
         while True:
-            async with world.parts.db.session() as db:
+            async with world.context.db.session() as db:
                 if await db.scalar(select(Job.id).where(Job.job_id == 905)):
                     return
             await asyncio.sleep(0.02)

@@ -184,18 +184,18 @@ async def test_refused_account_is_named(world: World) -> None:
 
 async def test_user_without_any_account_is_told_so(world: World) -> None:
     world.agents.mood = "refuses"
-    await world.parts.books.look()
+    await world.context.accounting.look()
     first = world.accounting.rows
     world.accounting.rows = {place: row for place, row in first.items() if place[1] != "alice"}
     try:
-        await world.parts.books.look()
+        await world.context.accounting.look()
         answer = await world.submit()
         assert (answer.status, answer.slug) == (422, "slurm-rejected")
         assert "You have no Slurm account yet. Ask your administrators" in answer.body["detail"]
         assert answer.body["errors"] == [], "no account was given, so no field is wrong"
     finally:
         world.accounting.rows = first
-        await world.parts.books.look()
+        await world.context.accounting.look()
 
 
 async def test_without_a_home_nothing_is_submitted(world: World) -> None:

@@ -69,7 +69,7 @@ async def test_while_accounting_is_away_a_limit_waits_and_holds_in_the_portal(wo
 async def test_killed_between_slurm_and_the_table_nothing_is_told_twice(world: World) -> None:
     await put(world, ALICE, gpus=1)
     slurm = world.portal.app.state.slurm_limits
-    async with slurm.between_rounds(), world.parts.db.session() as db:
+    async with slurm.between_rounds(), world.context.db.session() as db:
         await db.execute(delete(Association))
         await db.commit()
         world.accounting.told.clear()
@@ -180,7 +180,7 @@ async def test_after_a_restart_without_the_directory_nobody_is_let_off(
     people = world.portal.app.state.people
     silent: Any = Silent()
     monkeypatch.setattr(
-        slurm, "people", LimitedPeople(world.portal.settings, world.parts.db, silent, people)
+        slurm, "people", LimitedPeople(world.portal.settings, world.context.db, silent, people)
     )
     await put(world, ALICE, gpus=3)
     assert await slurm.settle(30)
@@ -206,12 +206,12 @@ async def test_use_is_counted_by_person_group_and_month_and_reading_again_change
         JobTime("alice", "research", first - HOUR, first + HOUR, gpus=2, cpus=4),
         JobTime("bob", "research", first + HOUR, first + 2 * HOUR, gpus=1, cpus=1),
     ]
-    async with world.parts.db.session() as db:  # data that the loop has read at its start
+    async with world.context.db.session() as db:  # data that the loop has read at its start
         await db.execute(delete(UsageDay))
         await db.execute(delete(UsageRead))
         await db.commit()
     for _ in range(2):
-        while await gpu_hours.read_next(world.parts, datetime.now(UTC)):
+        while await gpu_hours.read_next(world.context, datetime.now(UTC)):
             pass
     before, last = f"{first - HOUR:%Y-%m}", f"{first:%Y-%m}"
     query = f"/admin/usage?from={before}&to={last}"

@@ -57,7 +57,7 @@ async def test_without_a_server_or_an_address_it_is_said(world: World) -> None:
         await db.commit()
     answer = await world.alice.post("/api/v1/me/mail/test")
     assert (answer.status, "no e-mail address" in answer.body["detail"]) == (409, True)
-    world.portal.app.state.parts = replace(world.portal.app.state.parts, smtp=None)
+    world.portal.app.state.context = replace(world.portal.app.state.context, smtp=None)
     found = (await world.alice.get("/api/v1/me/mail")).body
     assert (found["configured"], found["sender"]) == (False, None)
     assert (await world.alice.post("/api/v1/me/mail/test")).status == 409

@@ -271,17 +271,17 @@ async def test_it_is_open_while_slurm_shows_what_is_to_end(
 ) -> None:
     name = f"sender-{jobs}"
     await made(carol, name)
-    parts, later = here.app.state.parts, utcnow() + timedelta(hours=1)
+    context, later = here.app.state.context, utcnow() + timedelta(hours=1)
     running = JobInfo(9, name, "x", SlurmState.RUNNING, "RUNNING", submit_time=later)
     slurm.shown[9] = running
-    await parts.watcher.look()
+    await context.watcher.look()
     assert (await disable(carol, name, jobs)).status == 200
     async with asyncio.timeout(WAIT_S):
         while 9 not in slurm.cancelled:
             assert (await row(here, name)).closed_at is None
             await asyncio.sleep(0.05)
     slurm.shown[9] = replace(running, state=SlurmState.ENDED)
-    await parts.watcher.look()
+    await context.watcher.look()
     await closed(carol, name)
 
 

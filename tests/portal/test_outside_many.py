@@ -60,12 +60,12 @@ async def rows(world: World, name: str | None = None) -> int:
 async def test_all_jobs_of_many_users_are_taken(world: World) -> None:
     names = await add_users(world, 20)
     world.slurm.shown = jobs_of(names, 100, SlurmState.RUNNING)
-    outside = Outside(world.parts)
+    outside = Outside(world.context)
     for count in range(1, 5):
         await look(world, outside)
         assert await rows(world) == count * MOST_AT_ONCE
     assert [await rows(world, name) for name in names] == [100] * 20
-    for again in (outside, Outside(world.parts)):  # the same portal, and one after a restart
+    for again in (outside, Outside(world.context)):  # the same portal, and one after a restart
         await look(world, again)
         assert await rows(world) == 2000
 
@@ -73,7 +73,7 @@ async def test_all_jobs_of_many_users_are_taken(world: World) -> None:
 async def test_how_many_of_one_users_are_taken_is_bounded(world: World) -> None:
     names = await add_users(world, 2)
     world.slurm.shown = jobs_of(names, MOST_LIVE + 50, SlurmState.QUEUED)
-    for outside in (Outside(world.parts), Outside(world.parts)):
+    for outside in (Outside(world.context), Outside(world.context)):
         for _ in range(2):
             await look(world, outside)
         assert [await rows(world, name) for name in names] == [MOST_LIVE] * 2
@@ -82,7 +82,7 @@ async def test_how_many_of_one_users_are_taken_is_bounded(world: World) -> None:
 async def test_of_the_disabled_all_are_taken_for_they_are_to_end(world: World) -> None:
     (name,) = await add_users(world, 1, disabled_at=utcnow())
     world.slurm.shown = jobs_of([name], MOST_LIVE + 50, SlurmState.RUNNING)
-    outside = Outside(world.parts)
+    outside = Outside(world.context)
     await look(world, outside)
     assert await rows(world) == MOST_LIVE + 50
 
@@ -98,7 +98,7 @@ async def test_all_that_ended_meanwhile_are_taken_before_the_mark_moves(
 
     monkeypatch.setattr(world.slurm, "accounting", accounting)
     now = utcnow()
-    await Outside(world.parts).history(now)
+    await Outside(world.context).history(now)
     assert await rows(world) == 1000
     async with world.db.session() as db:
         mark = await db.get(Mark, MARK)

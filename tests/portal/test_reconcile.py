@@ -101,7 +101,7 @@ async def test_a_silence_of_slurm_is_one_statement(world: World) -> None:
 async def test_an_ended_session_stays_until_the_hub_let_go_of_it(world: World) -> None:
     made = await world.add(Session, state=JobState.ENDED, server_env={"A": "b"})
     away: Any = SimpleNamespace(stop_server=lambda *_, **__: asyncio.sleep(0, False))
-    world.parts.hub = away
+    world.context.hub = away
     assert await world.round() == {made}
     assert await world.round() == {made}
     away.stop_server = lambda *_, **__: asyncio.sleep(0, True)

@@ -195,7 +195,7 @@ async def test_one_that_comes_to_slurm_afterwards_is_cancelled_there(world: Worl
 
 async def test_while_a_request_still_submits_it_nothing_is_concluded(world: World) -> None:
     made = await unsent(world)
-    world.parts.submitting[made] = None
+    world.context.submitting[made] = None
     await world.round()
     await world.acts()
     assert (await world.row(made)).state is JobState.STOPPING

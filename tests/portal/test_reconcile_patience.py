@@ -40,7 +40,7 @@ class Hub:
 @pytest.fixture
 async def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[World]:
     async with looping(tmp_path, monkeypatch) as made:
-        made.parts.hub = Hub()
+        made.context.hub = Hub()
         yield made
 
 
@@ -79,11 +79,11 @@ async def test_a_session_that_the_hub_let_go_of_is_offered_again(world: World) -
     a kernel, or all of them while there is no route to the nodes."""
     row_id = await running(world, ready_at=STARTED, first_ready_at=STARTED)
     await rounds(world)
-    await servers.forget(world.parts, "alice", "s1")
+    await servers.forget(world.context, "alice", "s1")
     await rounds(world)
     row = await session(world, row_id)
     assert (row.wanted, row.state, row.ready_at) == (Wanted.RUN, JobState.STARTING, None)
-    assert world.parts.hub.started[:1] == ["s1"]
+    assert world.context.hub.started[:1] == ["s1"]
     assert world.slurm.cancelled == []
     await rounds(world, AGES)
     assert (await session(world, row_id)).wanted is Wanted.RUN

@@ -55,7 +55,7 @@ async def test_a_submission_asks_for_what_the_form_shows(
     (shown,) = await completed(world, asked, environment="plain")
     # The environment has no kernel, so the session is refused after it was recorded.
     await world.ask("POST", "/sessions", {"environment": "plain", "resources": asked})
-    async with world.parts.db.session() as db:
+    async with world.context.db.session() as db:
         query = select(AuditEvent).where(AuditEvent.action == "session.start")
         event = (await db.scalars(query.order_by(AuditEvent.at.desc()).limit(1))).one()
     assert event.detail["resources"] == shown

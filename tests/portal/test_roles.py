@@ -240,7 +240,7 @@ async def test_who_is_taken_out_of_every_group_is_refused_at_the_next_request(
     access."""
     async with run_here(ldap_user_groups=["scientists"]) as portal:
         directory, accounts = portal.app.state.directory, portal.app.state.accounts
-        look = Presence(portal.app.state.parts, accounts).look
+        look = Presence(portal.app.state.context, accounts).look
         await directory.add_member("scientists", "bob")
         async with logged_in(portal, "bob") as bob, logged_in(portal, "carol") as carol:
             payload = {"name": "t", "scopes": ["read"], "expires_in_days": 1}

@@ -98,9 +98,9 @@ async def test_its_owner_is_told_until_something_runs_again(session: Extending) 
 
 @pytest.mark.anyio
 async def test_open_pages_hear_of_it_when_it_begins_and_when_it_ends(session: Extending) -> None:
-    parts = session.world.parts
+    context = session.world.context
     me = (await session.world.ask("GET", "/me")).body["id"]
-    async with parts.changes.listen(me) as listener:
+    async with context.notifier.listen(me) as listener:
         for idle_s, news in ((5, False), (HOUR_S, True), (HOUR_S + 30, False), (None, True)):
             await report_idle(session, idle_s)
             await asyncio.sleep(0)

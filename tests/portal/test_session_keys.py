@@ -182,7 +182,7 @@ async def test_who_asks_again_just_as_it_was_written_hears_of_its_refusal(
         again = await world.ask("POST", path, body, key=key)
     assert (again.status, again.slug) == (422, "slurm-rejected")
     assert (await first).status == 422
-    assert world.parts.submitting == {}
+    assert world.context.submitting == {}
 
 
 @pytest.mark.parametrize("then", ["takes", "refuses"])
@@ -201,7 +201,7 @@ async def test_a_row_read_just_before_it_was_refused_is_nobodys_answer(
             world.agents.mood = "refuses"
             world.agents.go_on.set()
             async with asyncio.timeout(PATIENCE_S):
-                while row.id in world.parts.submitting:
+                while row.id in world.context.submitting:
                     await asyncio.sleep(0.01)
             world.agents.mood = then
         return row
@@ -219,7 +219,7 @@ async def test_a_row_read_just_before_it_was_refused_is_nobodys_answer(
         assert (await first).status == 422
     assert again.status == (201 if then == "takes" else 422)
     assert again.status == 422 or again.body["id"] not in held
-    assert world.parts.submitting == {}
+    assert world.context.submitting == {}
 
 
 async def test_a_key_is_free_again_when_the_one_that_had_it_is_refused(
@@ -252,7 +252,7 @@ async def test_what_could_not_be_written_is_not_waited_for(
         monkeypatch.setattr(service, "_insert", full)
         body = {**SMALL, "script": "true"} if service is jobs else SMALL
         assert (await world.ask("POST", path, body, key="k10")).slug == "limit-reached"
-    assert world.parts.submitting == {}
+    assert world.context.submitting == {}
 
 
 async def test_a_setup_started_twice_is_started_once(world: World) -> None:
@@ -276,10 +276,10 @@ async def test_a_portal_that_ends_leaves_no_submission_behind(world: World) -> N
         async with asyncio.timeout(PATIENCE_S):
             while not world.agents.hung:
                 await asyncio.sleep(0.01)
-        (task,) = world.parts.submitting.values()
-        await idempotency.close(world.parts)
+        (task,) = world.context.submitting.values()
+        await idempotency.close(world.context)
         assert task.done()
-        assert world.parts.submitting == {}
+        assert world.context.submitting == {}
     finally:
         world.agents.go_on.set()
     assert (await asked).body["state"] == "submitting"
@@ -289,8 +289,8 @@ async def test_a_portal_that_ends_takes_nothing_from_a_request_that_writes(world
     async def never(_row: Any) -> None:
         raise AssertionError("it was ended before")
 
-    with idempotency.submission(world.parts, "k12", never) as written:
+    with idempotency.submission(world.context, "k12", never) as written:
         await asyncio.sleep(0)  # the task has started
-        await idempotency.close(world.parts)
+        await idempotency.close(world.context)
         written.set_result(None)
-    assert world.parts.submitting.pop("k12").cancelled()
+    assert world.context.submitting.pop("k12").cancelled()

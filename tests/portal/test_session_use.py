@@ -43,7 +43,7 @@ async def kept(slapd: Slapd, tmp_path_factory: pytest.TempPathFactory) -> AsyncI
 async def session(kept: Extending) -> Extending:
     """A running session without reports or requests."""
     await kept.change(state=JobState.RUNNING, usage=None, usage_due=None, removed_at=None)
-    kept.world.parts.looked_at.clear()
+    kept.world.context.usage_requested_at.clear()
     async with kept.world.portal.app.state.db.session() as db:
         await db.execute(delete(SessionUse))
         await db.commit()
@@ -95,7 +95,7 @@ async def test_it_is_told_more_often_while_somebody_looks(session: Extending) ->
     assert (await session.node("POST", "use", TOLD)).body == {"again_s": 30.0}
     await shown(session)
     assert (await session.node("POST", "use", TOLD)).body == {"again_s": 10.0}
-    session.world.parts.looked_at[session.session_id] = utcnow() - uses.STILL_LOOKING
+    session.world.context.usage_requested_at[session.session_id] = utcnow() - uses.STILL_LOOKING
     assert (await session.node("POST", "use", TOLD)).body == {"again_s": 30.0}
 
 
@@ -144,7 +144,7 @@ async def test_after_the_end_accounting_has_its_say(
 ) -> None:
     now = utcnow()
     await session.change(state=JobState.ENDED, ended_at=now, usage_due=now)
-    parts = session.world.parts
+    context = session.world.context
 
     async def sacct(job_ids: Collection[int]) -> list[JobUsage]:
         assert set(job_ids) == {JOB_ID}
@@ -154,42 +154,42 @@ async def test_after_the_end_accounting_has_its_say(
         )  # fmt: skip
         return [JobUsage(info, 600, 300.0, 2, 3 << 30, 0, complete=True)]
 
-    monkeypatch.setattr(parts.watcher, "usage", sacct)
-    (row,) = await usage.due(parts, utcnow())
-    await usage.collect(parts, [row], utcnow())
+    monkeypatch.setattr(context.watcher, "usage", sacct)
+    (row,) = await usage.due(context, utcnow())
+    await usage.collect(context, [row], utcnow())
     total = (await shown(session))["total"]
     assert (total["elapsed_s"], total["cpu_s"], total["cpu_efficiency"]) == (600, 300.0, 0.25)
     assert total["max_rss_gb"] == 3.0
-    assert await usage.due(parts, utcnow()) == []
+    assert await usage.due(context, utcnow()) == []
 
 
 async def test_what_is_old_or_was_removed_is_forgotten(session: Extending) -> None:
-    parts = session.world.parts
+    context = session.world.context
 
     async def kept_ones() -> list[str]:
-        async with parts.db.session() as db:
+        async with context.db.session() as db:
             return list((await db.scalars(select(SessionUse.session_id))).all())
 
     await session.node("POST", "use", TOLD)
-    await uses.forget_old(parts)
+    await uses.forget_old(context)
     assert await kept_ones() == [session.session_id]
     await session.change(state=JobState.ENDED, removed_at=utcnow())
-    await uses.forget_old(parts)
+    await uses.forget_old(context)
     assert await kept_ones() == []
     await session.change(state=JobState.RUNNING, removed_at=None)
     await session.node("POST", "use", TOLD)
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         await db.execute(update(SessionUse).values(told_at=utcnow() - uses.KEPT * 2))
         await db.commit()
-    await uses.forget_old(parts)
+    await uses.forget_old(context)
     assert await kept_ones() == []
 
 
 async def test_who_looked_is_remembered_for_so_many_only(session: Extending) -> None:
-    parts = session.world.parts
-    async with parts.db.session() as db:
+    context = session.world.context
+    async with context.db.session() as db:
         row = await db.get_one(Session, session.session_id)
     long_ago = utcnow() - uses.STILL_LOOKING * 2
-    parts.looked_at.update(dict.fromkeys(map(str, range(uses.MOST_LOOKED_AT)), long_ago))
-    await uses.load_usage(parts, row)
-    assert set(parts.looked_at) == {row.id}
+    context.usage_requested_at.update(dict.fromkeys(map(str, range(uses.MOST_LOOKED_AT)), long_ago))
+    await uses.load_usage(context, row)
+    assert set(context.usage_requested_at) == {row.id}

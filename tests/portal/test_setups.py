@@ -49,7 +49,7 @@ async def ended(
     """
     at = LONG_AGO + timedelta(days=days)
     asked = Resources(**{"partition": "cpu", "cpus": 1, "time_limit_minutes": 60, **resources})
-    async with world.parts.db.session() as db:
+    async with world.context.db.session() as db:
         owner = await db.scalar(select(User.id).where(User.username == who))
         db.add(
             Session(
@@ -129,7 +129,7 @@ async def test_the_impossible_is_kept_and_says_so(
     assert "No node of partition gpu has more than 4 GPUs" in made["problem"]
     refused = await world.ask("POST", f"/setups/{made['id']}/start")
     assert refused.status == 422
-    monkeypatch.setattr(world.parts.catalog, "environments", {})
+    monkeypatch.setattr(world.context.catalog, "environments", {})
     (gone,) = (await world.ask("GET", "/setups")).body["items"]
     assert gone["problem"] == setups.GONE
     monkeypatch.undo()
@@ -157,7 +157,7 @@ async def test_there_is_an_end_to_them(world: World, monkeypatch: pytest.MonkeyP
 
 
 async def test_the_last_ones_each_once_without_the_site_s_own_account(world: World) -> None:
-    settings = world.parts.settings
+    settings = world.context.settings
     site = {"account": settings.default_account, "qos": settings.default_qos}
     for days, more in enumerate(({}, {"gpus": 1}, {}, {"gpus": 2}, {"account": "lab"})):
         await ended(world, "carol", days=days, removed=days == 3, **{**site, **more})

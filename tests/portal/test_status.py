@@ -99,7 +99,7 @@ async def test_each_server_of_the_directory_is_told_apart(
 
 
 async def test_the_hub_that_stops_keeps_its_last_good_answer(portal: Portal) -> None:
-    parts = portal.app.state.parts
+    context = portal.app.state.context
     await look(portal, Component.HUB)  # the loop's own first check is over
     behaviour: dict[str, Callable[[], str]] = {"version": lambda: "5.4.0"}
 
@@ -112,7 +112,7 @@ async def test_the_hub_that_stops_keeps_its_last_good_answer(portal: Portal) -> 
 
         return raising
 
-    parts.hub.version = version
+    context.hub.version = version
     (well,) = await look(portal, Component.HUB)
     assert (well.state, portal.app.state.status.hub_version) == (ComponentState.OK, "5.4.0")
     behaviour["version"] = fail(HubNotReady("refused"))
@@ -126,11 +126,11 @@ async def test_the_hub_that_stops_keeps_its_last_good_answer(portal: Portal) -> 
 
 async def test_nginx_is_asked_where_it_is_this_machine(portal: Portal) -> None:
     """The portal's own address replaces nginx's; an address elsewhere is not requested."""
-    looks = Probes(portal.app.state.parts, portal.app.state.directory)
+    looks = Probes(portal.app.state.context, portal.app.state.directory)
 
     def at(url: str) -> None:
         settings = portal.settings.model_copy(update={"public_url": url})
-        looks.parts = SimpleNamespace(  # type: ignore[assignment]
+        looks.context = SimpleNamespace(  # type: ignore[assignment]
             settings=settings, http=portal.app.state.http, node_ca=None
         )
 
@@ -163,15 +163,15 @@ async def played(portal: Portal) -> AsyncIterator[Any]:
     books = SimpleNamespace(denied=False)
     agents = SimpleNamespace(answered_at=None, trouble=None, homeless={})
     settings = portal.settings
-    parts = SimpleNamespace(
+    context = SimpleNamespace(
         watcher=watcher,
         slurm=slurm,
-        agents=agents,
+        launchers=agents,
         settings=settings,
-        books=books,
+        accounting=books,
         node_table=NodeTable(),
     )
-    yield Probes(parts, portal.app.state.directory)  # type: ignore[arg-type]
+    yield Probes(context, portal.app.state.directory)  # type: ignore[arg-type]
 
 
 async def _version() -> str:
@@ -187,7 +187,7 @@ async def _nothing() -> None:
 
 
 async def test_slurm_that_answers_and_then_does_not(played: Probes) -> None:
-    watcher: Any = played.parts.watcher
+    watcher: Any = played.context.watcher
     found = (await played.slurm())[""]
     assert (found.state, found.latency_ms, found.answered_at) == (ComponentState.OK, 20, watcher.at)
     assert "1 job known" in found.message
@@ -205,20 +205,20 @@ async def test_slurmdbd_that_is_away(played: Probes) -> None:
     async def away() -> None:
         raise Unreachable("Slurm can't be reached.", "sacctmgr: error: refused")
 
-    played.parts.slurm.accounting_answers = away  # type: ignore[method-assign]
+    played.context.slurm.accounting_answers = away  # type: ignore[method-assign]
     found = (await played.slurmdbd())[""]
     assert (found.state, "refused" in found.message) == (ComponentState.FAILING, True)
 
 
 async def test_slurmdbd_that_lets_the_portal_write_nothing(played: Probes) -> None:
-    played.parts.books.denied = True
+    played.context.accounting.denied = True
     found = (await played.slurmdbd())[""]
     assert (found.state, "restart slurmdbd" in found.advice) == (ComponentState.FAILING, True)
 
     async def nobody(account: str) -> str:
         return "None"
 
-    played.parts.slurm.admin_level = nobody  # type: ignore[method-assign]
+    played.context.slurm.admin_level = nobody  # type: ignore[method-assign]
     found = (await played.slurmdbd())[""]
     assert found.state is ComponentState.FAILING
     assert "not a Slurm operator" in found.message
@@ -228,7 +228,7 @@ async def test_slurmdbd_that_lets_the_portal_write_nothing(played: Probes) -> No
 async def test_nodes_that_are_down(played: Probes) -> None:
     def cluster(*states: str) -> None:
         nodes = tuple(NodeInfo(f"node{n}", "", state) for n, state in enumerate(states))
-        played.parts.watcher.cluster = SimpleNamespace(nodes=nodes, at=utcnow())  # type: ignore[assignment]
+        played.context.watcher.cluster = SimpleNamespace(nodes=nodes, at=utcnow())  # type: ignore[assignment]
 
     cluster("IDLE", "IDLE+DRAIN", "MIXED")
     assert (await played.nodes())[""].message == (
@@ -244,10 +244,10 @@ async def test_nodes_that_are_down(played: Probes) -> None:
 
 async def test_mistakes_in_the_table_of_nodes(played: Probes, tmp_path: Path) -> None:
     file = tmp_path / "nodes.yaml"
-    table = played.parts.node_table
+    table = played.context.node_table
     table.file = file
     nodes = (NodeInfo("node01", "", "IDLE"),)
-    played.parts.watcher.cluster = SimpleNamespace(nodes=nodes, at=utcnow())  # type: ignore[assignment]
+    played.context.watcher.cluster = SimpleNamespace(nodes=nodes, at=utcnow())  # type: ignore[assignment]
     file.write_text("node01: {in_band: 10.0.0.1}\nnode09: {in_band: 10.0.0.9}\n")
     await table.refresh()
     found = (await played.node_table())[""]
@@ -287,7 +287,7 @@ async def test_the_launcher_that_could_not_be_started(
 ) -> None:
     assert (await played.launcher())[""].state is ComponentState.FAILING  # there is none
     monkeypatch.setattr(probes, "launcher", lambda _: SimpleNamespace(problem=None))
-    agents: Any = played.parts.agents
+    agents: Any = played.context.launchers
     assert (await played.launcher())[""].state is ComponentState.UNKNOWN
     agents.answered_at = utcnow()
     assert (await played.launcher())[""].state is ComponentState.OK

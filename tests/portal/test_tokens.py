@@ -216,7 +216,7 @@ class TestEnding:
             assert (await stream.content.readline()).startswith(b"event: snapshot")
             await alice.send("DELETE", f"/api/v1/tokens/{made['id']}")
             (user,) = await rows(portal, User)
-            portal.app.state.parts.changes.notify(user.id)
+            portal.app.state.context.notifier.notify(user.id)
             async with asyncio.timeout(PATIENCE_S):
                 await stream.content.read()
 

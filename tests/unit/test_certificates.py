@@ -26,7 +26,7 @@ INFO = JobInfo(job_id=1, user="alice", name="s1", state=SlurmState.RUNNING, slur
 HUB = "http://127.0.0.1:8081/hub/"
 
 
-def parts(folder: Path, **changes: Any) -> AppContext:
+def context(folder: Path, **changes: Any) -> AppContext:
     chosen = settings(folder, **changes)
     return cast(AppContext, SimpleNamespace(settings=chosen, node_ca=open_ca(chosen)))
 
@@ -49,7 +49,7 @@ def test_names_are_of_the_session_and_of_the_run() -> None:
 def test_it_is_good_for_as_long_as_the_job_may_take_and_an_hour_more(tmp_path: Path) -> None:
     now = datetime.now(UTC)
     info = dataclasses.replace(INFO, start_time=now, time_limit_minutes=240)
-    end = end_of(certificates.first(parts(tmp_path), NAME, NodeIdentity().request, info))
+    end = end_of(certificates.first(context(tmp_path), NAME, NodeIdentity().request, info))
     assert near(end, now + timedelta(hours=5))
 
 
@@ -57,13 +57,13 @@ def test_it_is_good_for_as_long_as_the_job_may_take_and_an_hour_more(tmp_path: P
 def test_it_is_never_good_for_long(tmp_path: Path, minutes: int | None) -> None:
     now = datetime.now(UTC)
     info = dataclasses.replace(INFO, start_time=now, time_limit_minutes=minutes)
-    end = end_of(certificates.first(parts(tmp_path), NAME, NodeIdentity().request, info))
+    end = end_of(certificates.first(context(tmp_path), NAME, NodeIdentity().request, info))
     assert near(end, now + timedelta(days=7, hours=1))
 
 
 def test_none_for_who_asks_for_none_and_where_none_is_wanted(tmp_path: Path) -> None:
-    assert certificates.first(parts(tmp_path), NAME, None, INFO) is None
-    off = parts(tmp_path, node_tls=False)
+    assert certificates.first(context(tmp_path), NAME, None, INFO) is None
+    off = context(tmp_path, node_tls=False)
     assert certificates.first(off, NAME, NodeIdentity().request, INFO) is None
     # certificates that end soon are still renewed: running programs keep using TLS
     assert certificates.signed(off, NAME, NodeIdentity().request, INFO)
@@ -71,11 +71,11 @@ def test_none_for_who_asks_for_none_and_where_none_is_wanted(tmp_path: Path) -> 
 
 def test_what_is_no_request_is_bad_input(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput):
-        certificates.first(parts(tmp_path), NAME, "nonsense", INFO)
+        certificates.first(context(tmp_path), NAME, "nonsense", INFO)
 
 
 def test_a_row_with_a_name_is_never_spoken_to_in_the_clear(tmp_path: Path) -> None:
-    there = parts(tmp_path)
+    there = context(tmp_path)
     assert there.node_ca is not None
     assert certificates.connecting(there, None) == {}
     assert certificates.connecting(there, NAME) == {
@@ -84,7 +84,7 @@ def test_a_row_with_a_name_is_never_spoken_to_in_the_clear(tmp_path: Path) -> No
     }
     (tmp_path / "lost").mkdir()
     with pytest.raises(Unavailable):
-        certificates.connecting(parts(tmp_path / "lost", node_tls=False), NAME)
+        certificates.connecting(context(tmp_path / "lost", node_tls=False), NAME)
 
 
 def test_the_hub_looks_at_a_plain_server_and_at_itself_for_one_that_proves_its_name() -> None:

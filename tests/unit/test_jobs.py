@@ -260,15 +260,15 @@ def test_a_jobs_name_forges_no_path() -> None:
 
 
 def test_the_same_job_from_outside_has_the_same_id() -> None:
-    parts: Any = SimpleNamespace(settings=SimpleNamespace(cluster_name="c"))
+    context: Any = SimpleNamespace(settings=SimpleNamespace(cluster_name="c"))
     one = info(SlurmState.QUEUED, uuid=None)
-    assert external_jobs.row_id(parts, one) == external_jobs.row_id(
-        parts, replace(one, state=SlurmState.ENDED)
+    assert external_jobs.row_id(context, one) == external_jobs.row_id(
+        context, replace(one, state=SlurmState.ENDED)
     )
-    assert external_jobs.row_id(parts, one) != external_jobs.row_id(
-        parts, replace(one, submit_time=NOW + SECOND)
+    assert external_jobs.row_id(context, one) != external_jobs.row_id(
+        context, replace(one, submit_time=NOW + SECOND)
     )
-    assert lifecycle.from_outside(job(id=external_jobs.row_id(parts, one)))
+    assert lifecycle.from_outside(job(id=external_jobs.row_id(context, one)))
     assert not lifecycle.from_outside(job())
 
 
@@ -280,7 +280,7 @@ class File:
 
     def __init__(self, data: bytes) -> None:
         self.data = data
-        self.agents = self
+        self.launchers = self
 
     async def read(
         self, _username: str, _path: str, offset: int, limit: int

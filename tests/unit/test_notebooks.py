@@ -115,11 +115,11 @@ class TestPortal:
     def session(self) -> Session:
         return Session(environment="python3", user=User(username="alice"))
 
-    def parts(self, images: Path, answer: dict[str, Any] | SpawnerError) -> AppContext:
+    def context(self, images: Path, answer: dict[str, Any] | SpawnerError) -> AppContext:
         for name in ("python3", "r"):
             (images / f"{name}.sif").touch()
         catalog = Catalog.load(image_dir=images)
-        return cast(AppContext, SimpleNamespace(catalog=catalog, agents=Agents(answer)))
+        return cast(AppContext, SimpleNamespace(catalog=catalog, launchers=Agents(answer)))
 
     async def test_a_notebook_runs_where_its_kernel_is_or_in_the_session_s_own(
         self, tmp_path: Path, session: Session
@@ -129,14 +129,14 @@ class TestPortal:
             {"path": f"{n}.ipynb", "changed": n, "kernel": kernel}
             for n, kernel in enumerate(kernels)
         ]
-        parts = self.parts(tmp_path, {"notebooks": listed, "complete": True})
-        seen, complete = await notebooks.list_notebooks(parts, session)
+        context = self.context(tmp_path, {"notebooks": listed, "complete": True})
+        seen, complete = await notebooks.list_notebooks(context, session)
         assert complete
         assert [n.environment for n in seen] == ["r", *["python3"] * 4]
         assert seen[1].path == "~/1.ipynb"
         assert seen[1].changed_at == datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC)
         session.environment = "torch7"
-        assert [n.environment for n in (await notebooks.list_notebooks(parts, session))[0]] == [
+        assert [n.environment for n in (await notebooks.list_notebooks(context, session))[0]] == [
             "r", *[None] * 4
         ]  # fmt: skip
 
@@ -147,12 +147,12 @@ class TestPortal:
             {**good, "path": "x" * 2000}, {**good, "changed": float("nan")},
             {**good, "changed": "1"}, {"path": "x.ipynb"}, None, [], "x",
         ]  # fmt: skip
-        parts = self.parts(tmp_path, {"notebooks": [*bad, good]})
-        seen, complete = await notebooks.list_notebooks(parts, session)
+        context = self.context(tmp_path, {"notebooks": [*bad, good]})
+        seen, complete = await notebooks.list_notebooks(context, session)
         assert [notebook.path for notebook in seen] == ["~/good.ipynb"]
         assert not complete
         for answer in ({}, {"notebooks": {}}, {"notebooks": None}):
-            assert await notebooks.list_notebooks(self.parts(tmp_path, answer), session) == (
+            assert await notebooks.list_notebooks(self.context(tmp_path, answer), session) == (
                 [],
                 False,
             )
@@ -160,6 +160,6 @@ class TestPortal:
     async def test_a_home_that_can_t_be_read_is_said(
         self, tmp_path: Path, session: Session
     ) -> None:
-        parts = self.parts(tmp_path, HomeUnavailable("Your home directory is full."))
+        context = self.context(tmp_path, HomeUnavailable("Your home directory is full."))
         with pytest.raises(HomeProblem, match="is full"):
-            await notebooks.list_notebooks(parts, session)
+            await notebooks.list_notebooks(context, session)

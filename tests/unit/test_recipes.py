@@ -25,7 +25,7 @@ TEMPLATES = load_templates()
 NOTEBOOK, TRAINING = TEMPLATES["notebook"], TEMPLATES["python-training"]
 
 
-def parts(tmp_path: Path, *images: str) -> AppContext:
+def context(tmp_path: Path, *images: str) -> AppContext:
     """Create a portal whose image folder contains these images."""
     for name in images:
         (tmp_path / f"{name}.sif").touch()
@@ -49,7 +49,7 @@ def fields(at: AppContext, template: Template, asked: str | None) -> dict[str, s
 
 
 def test_a_notebook_runs_in_any_environment_with_a_kernel(tmp_path: Path) -> None:
-    at = parts(tmp_path, "python3", "r", "torch7")
+    at = context(tmp_path, "python3", "r", "torch7")
     assert prepare.environment_of(at, NOTEBOOK, None).name == "python3"
     assert prepare.environment_of(at, NOTEBOOK, "r").name == "r"
     assert "has no kernel" in fields(at, NOTEBOOK, "torch7")["environment"]
@@ -58,7 +58,7 @@ def test_a_notebook_runs_in_any_environment_with_a_kernel(tmp_path: Path) -> Non
 
 
 def test_cpu_build_of_pytorch_takes_no_gpu_by_default(tmp_path: Path) -> None:
-    at = parts(tmp_path, "pytorch")
+    at = context(tmp_path, "pytorch")
     training, several = TEMPLATES["pytorch-training"], TEMPLATES["pytorch-multi-gpu"]
     assert prepare.defaults(at, training).gpus == 1  # nothing is known about the image
     listed = tmp_path / "pytorch.sif.packages.json"
@@ -71,7 +71,7 @@ def test_cpu_build_of_pytorch_takes_no_gpu_by_default(tmp_path: Path) -> None:
 
 
 def test_environment_shows_versions_and_its_build(tmp_path: Path) -> None:
-    at = parts(tmp_path, "pytorch", "r")
+    at = context(tmp_path, "pytorch", "r")
     (tmp_path / "pytorch.sif.packages.json").write_text('{"torch": "2.13.0+cpu", "pip": "23.0"}')
     (tmp_path / "r.sif.packages.json").write_text('{"data-table": "1.14.8"}')
     shown = environment_out(at, at.catalog.environments["pytorch"])
@@ -81,13 +81,13 @@ def test_environment_shows_versions_and_its_build(tmp_path: Path) -> None:
 
 
 def test_other_templates_have_theirs(tmp_path: Path) -> None:
-    at = parts(tmp_path, "python3", "r")
+    at = context(tmp_path, "python3", "r")
     assert prepare.environment_of(at, TRAINING, "python3").name == "python3"
     assert "runs in python3" in fields(at, TRAINING, "r")["environment"]
 
 
 def test_no_gpu_is_asked_for_where_the_image_can_not_use_it(tmp_path: Path) -> None:
-    at = parts(tmp_path, "tensorflow", "pytorch")
+    at = context(tmp_path, "tensorflow", "pytorch")
     assert TEMPLATES["keras-training"].default_resources["gpus"] == 1
     assert prepare.defaults(at, TEMPLATES["keras-training"]).gpus == 0
     assert prepare.defaults(at, TEMPLATES["pytorch-training"]).gpus == 1
@@ -102,7 +102,7 @@ def test_no_gpu_is_asked_for_where_the_image_can_not_use_it(tmp_path: Path) -> N
 
 
 def test_a_job_of_several_nodes_begins_in_a_partition_that_has_them(tmp_path: Path) -> None:
-    at = parts(tmp_path, "horovod", "pytorch")
+    at = context(tmp_path, "horovod", "pytorch")
     node = {"state": "IDLE", "cpus": 8, "memory_mb": 65536}
     at.watcher.cluster = ClusterInfo(
         nodes=(
@@ -128,16 +128,16 @@ def test_a_job_of_several_nodes_begins_in_a_partition_that_has_them(tmp_path: Pa
 
 
 def test_one_of_the_choices_is_enough_for_a_template_to_be_there(tmp_path: Path) -> None:
-    at = parts(tmp_path, "r")
+    at = context(tmp_path, "r")
     assert prepare.availability_of(at, NOTEBOOK) == (True, None)
     assert not prepare.availability_of(at, TRAINING)[0]
     assert "python3.sif" in fields(at, NOTEBOOK, None)["environment"]
     assert list(fields(at, TRAINING, None)) == ["template"]
-    assert not prepare.availability_of(parts(tmp_path / "none"), NOTEBOOK)[0]
+    assert not prepare.availability_of(context(tmp_path / "none"), NOTEBOOK)[0]
 
 
 def test_what_needs_a_gpu_is_not_there_on_a_cluster_without_one(tmp_path: Path) -> None:
-    at = parts(tmp_path, "python3", "pytorch")
+    at = context(tmp_path, "python3", "pytorch")
     needy = replace(at.catalog.environments["pytorch"], gpu="required")
     at.catalog.environments = {**at.catalog.environments, "pytorch": needy}
     template = TEMPLATES["pytorch-training"]

@@ -61,10 +61,10 @@ class Desk:
             "tensorboard_http",
             "books",
         )
-        self.parts = AppContext(
+        self.context = AppContext(
             **dict.fromkeys(edges, nothing),
-            agents=cast(Any, self.launcher),
-            so_far=ScalarCache(self.clock),
+            launchers=cast(Any, self.launcher),
+            scalars=ScalarCache(self.clock),
         )
         running = [{"index": index, "state": JobState.RUNNING} for index in range(tasks)]
         self.job = BatchJob(
@@ -73,12 +73,12 @@ class Desk:
 
     async def look(self) -> dict[int, Any]:
         """Return the values shown at one view, after the reads that it starts."""
-        shown = dict(scalars.latest_scalars(self.parts, self.job))
+        shown = dict(scalars.latest_scalars(self.context, self.job))
         await self.settle()
         return shown
 
     async def settle(self) -> None:
-        if (reading := self.parts.so_far.of(self.job.id).reading) is not None:
+        if (reading := self.context.scalars.of(self.job.id).reading) is not None:
             await reading
 
     def set_task(self, index: int, **changes: Any) -> None:
@@ -111,7 +111,7 @@ async def test_it_is_not_read_again_before_its_time() -> None:
 async def test_many_who_look_at_once_read_once() -> None:
     desk = Desk()
     for _ in range(5):
-        scalars.latest_scalars(desk.parts, desk.job)
+        scalars.latest_scalars(desk.context, desk.job)
     await desk.settle()
     assert len(desk.launcher.asked) == 1
 
@@ -166,7 +166,7 @@ async def test_nothing_is_kept_of_an_array_that_has_ended() -> None:
     assert await desk.look() == {0: {"loss": 0.5}}  # until its row has the final value
     desk.set_task(0, read=True, metrics={"loss": 0.4})
     assert await desk.look() == {}
-    assert desk.parts.so_far.of("j").values == {}
+    assert desk.context.scalars.of("j").values == {}
 
 
 async def test_few_arrays_are_kept_and_what_is_left_is_not_read_on() -> None:

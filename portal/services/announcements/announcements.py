@@ -58,17 +58,17 @@ class AnnouncementRequest:
     public: bool = False
 
 
-async def keep_fresh(parts: AppContext) -> None:
+async def keep_fresh(context: AppContext) -> None:
     """Publish announcements that begin or end, and changes made by other portal processes."""
     while True:
-        await news(parts)
+        await news(context)
         await asyncio.sleep(REFRESH_S)
 
 
-async def news(parts: AppContext) -> None:
+async def news(context: AppContext) -> None:
     """Reload the announcements and, if they changed, notify every open page."""
-    if await parts.board.refresh(parts.db):
-        parts.changes.notify(EVERYONE)
+    if await context.announcements.refresh(context.db):
+        context.notifier.notify(EVERYONE)
 
 
 async def add(database: Database, wanted: AnnouncementRequest, by: By) -> Announcement:

@@ -12,15 +12,15 @@ from portal.services.benchmarks.figures import ClusterFigure
 PAGE = 20
 
 
-async def cluster(parts: AppContext) -> list[ClusterFigure]:
+async def cluster(context: AppContext) -> list[ClusterFigure]:
     """Return the figures of the benchmarks whose runs are comparable."""
-    templates = parts.catalog.templates.values()
+    templates = context.catalog.templates.values()
     shared = [t.name for t in templates if t.benchmark is not None and t.benchmark.shared]
-    return await parts.benchmarks.figures(parts.db, shared)
+    return await context.benchmarks.figures(context.db, shared)
 
 
 async def own(
-    parts: AppContext, user: User, template: str | None = None, cursor: str | None = None
+    context: AppContext, user: User, template: str | None = None, cursor: str | None = None
 ) -> list[BenchmarkRun]:
     """Return a user's runs that are still on their list, newest first; at most PAGE + 1 rows.
     Raises InvalidInput for an invalid cursor.
@@ -35,7 +35,7 @@ async def own(
         older = and_(BenchmarkRun.ended_at == ended_at, BenchmarkRun.job_id < job_id)
         query = query.where(or_(BenchmarkRun.ended_at < ended_at, older))
     query = query.order_by(BenchmarkRun.ended_at.desc(), BenchmarkRun.job_id.desc())
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         return list((await db.scalars(query.limit(PAGE + 1))).all())
 
 

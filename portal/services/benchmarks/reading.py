@@ -38,8 +38,8 @@ FILE = "results.json"
 class BenchmarkReading:
     """The loop for the application's lifespan: `run` until cancelled."""
 
-    def __init__(self, parts: AppContext) -> None:
-        self.parts = parts
+    def __init__(self, context: AppContext) -> None:
+        self.context = context
         self._retry_at_s: dict[str, float] = {}
 
     async def run(self) -> None:
@@ -58,11 +58,11 @@ class BenchmarkReading:
                 await self._read_results(job, benchmark)
 
     def _find_benchmark(self, name: str | None) -> Benchmark | None:
-        template = self.parts.catalog.templates.get(name or "")
+        template = self.context.catalog.templates.get(name or "")
         return template.benchmark if template else None
 
     async def _load_unread(self) -> list[BatchJob]:
-        names = [t.name for t in self.parts.catalog.templates.values() if t.benchmark]
+        names = [t.name for t in self.context.catalog.templates.values() if t.benchmark]
         read = select(BenchmarkRun.job_id).where(BenchmarkRun.job_id == BatchJob.id)
         query = (
             select(BatchJob)
@@ -78,13 +78,13 @@ class BenchmarkReading:
             .order_by(BatchJob.ended_at)
             .limit(AT_ONCE)
         )
-        async with self.parts.db.session() as db:
+        async with self.context.db.session() as db:
             return list((await db.scalars(query)).all())
 
     async def _read_results(self, job: BatchJob, benchmark: Benchmark) -> None:
         path = f"{prepare.own_logdir(job)}/{FILE}"
         try:
-            data, size, _ = await self.parts.agents.read_file(
+            data, size, _ = await self.context.launchers.read_file(
                 job.user.username, path, 0, MOST_BYTES
             )
         except PathRefused as error:
@@ -103,7 +103,7 @@ class BenchmarkReading:
         gpus = (
             0 if benchmarks.is_processor(results.device) else (resources.get("gpus") or 0) * nodes
         )
-        cluster = self.parts.watcher.cluster
+        cluster = self.context.watcher.cluster
         known = {node.name: node for node in cluster.nodes} if cluster else {}
         row = BenchmarkRun(
             job_id=job.id,
@@ -125,13 +125,13 @@ class BenchmarkReading:
             ],
             ended_at=job.ended_at,
         )
-        async with self.parts.db.session() as db:
+        async with self.context.db.session() as db:
             db.add(row)
             try:
                 await db.commit()
             except IntegrityError:
                 await db.rollback()  # another portal process was faster
-        self.parts.changes.notify(job.user_id, job.id)
+        self.context.notifier.notify(job.user_id, job.id)
 
 
 def gpu_type(job: BatchJob, nodes: Mapping[str, NodeInfo]) -> str | None:

@@ -11,25 +11,25 @@ from spawner.catalog.environment import Environment
 NO_GPU = "No node of this cluster has a GPU, and this environment needs one."
 
 
-def availability(parts: AppContext, environment: Environment) -> tuple[bool, str | None]:
+def availability(context: AppContext, environment: Environment) -> tuple[bool, str | None]:
     """Return whether a session or job in this environment can start here, and the reason for its
     user if not.
 
     The GPU is checked first: without one, an administrator need not import the image. The nodes'
     driver versions are unknown, so `cuda` and `min_driver` are not considered.
     """
-    if environment.gpu == "required" and no_gpu_anywhere(parts.watcher.cluster):
+    if environment.gpu == "required" and no_gpu_anywhere(context.watcher.cluster):
         return False, NO_GPU
     return catalog.availability(environment)
 
 
-def usable_environment(parts: AppContext, name: str) -> Environment:
+def usable_environment(context: AppContext, name: str) -> Environment:
     """Return the environment of this name. Raises InvalidInput if it is unknown or not available
     here.
     """
-    found = parts.catalog.environments.get(name)
+    found = context.catalog.environments.get(name)
     if found is None:
-        names = ", ".join(sorted(parts.catalog.environments))
+        names = ", ".join(sorted(context.catalog.environments))
         raise invalid_input(
             [
                 FieldError(
@@ -37,7 +37,7 @@ def usable_environment(parts: AppContext, name: str) -> Environment:
                 )
             ]
         )
-    available, reason = availability(parts, found)
+    available, reason = availability(context, found)
     if not available:
         raise invalid_input(
             [FieldError("environment", reason or "This environment can't be used here.")]

@@ -43,10 +43,10 @@ Apply = Callable[[ImageImport], None]
 class Importer:
     """The loop for the application's lifespan: `run` until cancelled."""
 
-    def __init__(self, parts: AppContext, folder: Path) -> None:
-        self.parts = parts
+    def __init__(self, context: AppContext, folder: Path) -> None:
+        self.context = context
         self.folder = folder
-        self.work = parts.settings.state_dir / "imports"
+        self.work = context.settings.state_dir / "imports"
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._stops: dict[str, asyncio.Event] = {}
 
@@ -56,7 +56,7 @@ class Importer:
         with _open_lock(self.work / "lock") as lock:
             await _wait_for_lock(lock)
             await asyncio.to_thread(self._remove_incomplete)
-            async with self.parts.changes.listen(IMPORTS) as listener:
+            async with self.context.notifier.listen(IMPORTS) as listener:
                 try:
                     while True:
                         await self._run_round(lock)
@@ -100,7 +100,7 @@ class Importer:
 
     async def _load_rows(self, state: ImportState) -> list[ImageImport]:
         query = select(ImageImport).where(ImageImport.state == state)
-        async with self.parts.db.session() as db:
+        async with self.context.db.session() as db:
             return list((await db.scalars(query.order_by(ImageImport.created_at))).all())
 
     async def _run_round(self, lock: int) -> None:
@@ -130,7 +130,7 @@ class Importer:
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("an import's state could not be written", id=import_id, exc_info=error)
         else:
-            self.parts.changes.notify(IMPORTS)
+            self.context.notifier.notify(IMPORTS)
 
     async def _run_import(self, row: ImageImport, stop: asyncio.Event, lock: int) -> None:
         """Run one import from beginning to end, and write the result to its row."""
@@ -160,7 +160,7 @@ class Importer:
             )
             await self._update_row(row.id, _set_pulled(made))
             await asyncio.to_thread(_publish, half, self.folder / row.file, row.replace, stop)
-            await self.parts.catalog.refresh()
+            await self.context.catalog.refresh()
         except PullFailed as error:
             return _set_failed(str(error), cancelled=stop.is_set())
         except (OSError, ValueError) as error:
@@ -172,7 +172,7 @@ class Importer:
 
     def _to_order(self, row: ImageImport, half: Path, work: Path) -> PullRequest:
         """Return the parameters of the pull. Raises ValueError for an unusable credentials file."""
-        settings = self.parts.settings
+        settings = self.context.settings
         reference = parse_reference(row.reference)
         return PullRequest(
             reference=reference,
@@ -199,7 +199,7 @@ class Importer:
         return save
 
     async def _update_row(self, import_id: str, apply: Apply) -> ImageImport | None:
-        return await change(self.parts.db, ImageImport, import_id, apply)
+        return await change(self.context.db, ImageImport, import_id, apply)
 
 
 # --- updates of rows ------------------------------------------------------------------------------

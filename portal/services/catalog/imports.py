@@ -57,27 +57,27 @@ class Image:
     source: ImageImport | None
 
 
-def folder(parts: AppContext) -> Path:
+def folder(context: AppContext) -> Path:
     """Return the folder for imported images. Raises Conflict if importing is off."""
-    found = parts.settings.image_import_dir
+    found = context.settings.image_import_dir
     if found is None:
         raise Conflict(OFF)
     return found
 
 
-async def images(parts: AppContext) -> list[Image]:
+async def images(context: AppContext) -> list[Image]:
     """Return all images in the import folder, sorted by name. Raises Conflict if it cannot be
     read.
     """
-    directory = folder(parts)
+    directory = folder(context)
     try:
         files = await asyncio.to_thread(_list_files, directory)
     except OSError as error:
         problem = f"The folder for imported images can't be read: {error.strerror}."
         raise Conflict(problem) from error
-    sources = await _load_sources(parts, [name for name, _, _ in files])
+    sources = await _load_sources(context, [name for name, _, _ in files])
     return [
-        Image(name, size, at, environments_of(parts, directory / name), sources.get(name))
+        Image(name, size, at, environments_of(context, directory / name), sources.get(name))
         for name, size, at in files
     ]
 
@@ -93,61 +93,61 @@ def _list_files(directory: Path) -> list[tuple[str, int, datetime]]:
     return found
 
 
-async def _load_sources(parts: AppContext, files: Sequence[str]) -> dict[str, ImageImport]:
+async def _load_sources(context: AppContext, files: Sequence[str]) -> dict[str, ImageImport]:
     """Return the last import that created each of these files."""
     query = select(ImageImport).where(
         ImageImport.state == ImportState.DONE, ImageImport.file.in_(files)
     )
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         rows = await db.scalars(query.order_by(ImageImport.ended_at))
     return {row.file: row for row in rows}
 
 
-def environments_of(parts: AppContext, image: Path) -> list[str]:
+def environments_of(context: AppContext, image: Path) -> list[str]:
     """Return the environments that run from this file."""
     return sorted(
         name
-        for name, environment in parts.catalog.environments.items()
+        for name, environment in context.catalog.environments.items()
         if isinstance(environment.runtime, Container) and environment.runtime.image == image
     )
 
 
-async def users_of(parts: AppContext, image: Path) -> str:
+async def users_of(context: AppContext, image: Path) -> str:
     """Return the number of sessions and jobs that run from this file, or wait to, as `2 sessions
     and 1 job`; empty if there are none.
     """
     query = (
         select(Job.kind, func.count())
-        .where(Job.environment.in_(environments_of(parts, image)), Job.state != JobState.ENDED)
+        .where(Job.environment.in_(environments_of(context, image)), Job.state != JobState.ENDED)
         .group_by(Job.kind)
     )
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         counts = dict((await db.execute(query)).all())
     found = [(counts[kind], word) for kind, word in KINDS.items() if kind in counts]
     return " and ".join(f"{number} {word}{'s' if number > 1 else ''}" for number, word in found)
 
 
 async def create(
-    parts: AppContext, admin: User, *, reference: str, file: str, replace: bool, ip: str
+    context: AppContext, admin: User, *, reference: str, file: str, replace: bool, ip: str
 ) -> ImageImport:
     """Request the import of an image. Raises InvalidInput with the field, and Conflict for a name
     that is taken.
     """
-    directory = folder(parts)
+    directory = folder(context)
     wanted = _validate(reference, file)
     if not os.access(directory, os.W_OK | os.X_OK):
         raise Conflict(UNWRITABLE)
-    if (parts.settings.image_dir / file).exists():
+    if (context.settings.image_dir / file).exists():
         raise invalid_input([FieldError("file", SHADOWED)])
     if (directory / file).exists():
         if not replace:
             raise Conflict(TAKEN, errors=[FieldError("file", TAKEN)])
-        if users := await users_of(parts, directory / file):
+        if users := await users_of(context, directory / file):
             raise Conflict(f"{file} can't be replaced now: {users} would lose it.")
     row = ImageImport(
         reference=wanted.text, file=file, replace=replace, requested_by=admin.username
     )
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         db.add(row)
         detail = {"reference": wanted.text}
         audit.record(db, audit.Action.IMAGE_IMPORT, actor=admin, target=file, detail=detail, ip=ip)
@@ -155,7 +155,7 @@ async def create(
             await db.commit()
         except IntegrityError as error:
             raise Conflict(UNDER_WAY, errors=[FieldError("file", UNDER_WAY)]) from error
-    parts.changes.notify(IMPORTS)
+    context.notifier.notify(IMPORTS)
     return row
 
 
@@ -174,7 +174,9 @@ def _validate(reference: str, file: str) -> Reference:
     return found
 
 
-async def page(parts: AppContext, before: tuple[datetime, str] | None = None) -> list[ImageImport]:
+async def page(
+    context: AppContext, before: tuple[datetime, str] | None = None
+) -> list[ImageImport]:
     """Return imports, newest first; at most PAGE + 1 rows."""
     query = select(ImageImport)
     if before is not None:
@@ -182,23 +184,23 @@ async def page(parts: AppContext, before: tuple[datetime, str] | None = None) ->
         same = and_(ImageImport.created_at == at, ImageImport.id < last)
         query = query.where(or_(ImageImport.created_at < at, same))
     query = query.order_by(ImageImport.created_at.desc(), ImageImport.id.desc()).limit(PAGE + 1)
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         return list((await db.scalars(query)).all())
 
 
-async def get(parts: AppContext, import_id: str) -> ImageImport:
-    async with parts.db.session() as db:
+async def get(context: AppContext, import_id: str) -> ImageImport:
+    async with context.db.session() as db:
         found = await db.get(ImageImport, import_id)
     if found is None:
         raise NotFound("There is no such import.")
     return found
 
 
-async def cancel(parts: AppContext, admin: User, import_id: str, *, ip: str) -> ImageImport:
+async def cancel(context: AppContext, admin: User, import_id: str, *, ip: str) -> ImageImport:
     """Stop an import; it leaves no files. Idempotent. Raises NotFound, and Conflict for one that
     has ended.
     """
-    row = await get(parts, import_id)
+    row = await get(context, import_id)
     if row.state not in LIVE:
         raise Conflict("This import has ended already.")
 
@@ -211,29 +213,29 @@ async def cancel(parts: AppContext, admin: User, import_id: str, *, ip: str) -> 
         detail, action = {"reference": row.reference}, audit.Action.IMAGE_CANCEL
         audit.record(db, action, actor=admin, target=row.file, detail=detail, ip=ip)
 
-    changed = await change(parts.db, ImageImport, import_id, apply, also)
-    parts.changes.notify(IMPORTS)
+    changed = await change(context.db, ImageImport, import_id, apply, also)
+    context.notifier.notify(IMPORTS)
     return changed or row
 
 
-async def delete(parts: AppContext, admin: User, file: str, *, ip: str) -> None:
+async def delete(context: AppContext, admin: User, file: str, *, ip: str) -> None:
     """Delete an imported image. Raises NotFound if it is not one, and Conflict while sessions or
     jobs run from it.
     """
-    directory = folder(parts)
-    found = {image.file: image for image in await images(parts)}.get(file)
+    directory = folder(context)
+    found = {image.file: image for image in await images(context)}.get(file)
     if found is None:
         raise NotFound("There is no imported image with this name.")
     if found.source is None:
         raise Conflict(
             "The portal didn't import this file, so it can't delete it. Ask the file's owner."
         )
-    if users := await users_of(parts, directory / file):
+    if users := await users_of(context, directory / file):
         raise Conflict(
             f"{users[:1].upper()}{users[1:]} would lose this image. Wait for their end, or stop"
             " them first."
         )
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         detail = {"reference": found.source.reference}
         audit.record(db, audit.Action.IMAGE_DELETE, actor=admin, target=file, detail=detail, ip=ip)
         try:
@@ -241,4 +243,4 @@ async def delete(parts: AppContext, admin: User, file: str, *, ip: str) -> None:
         except OSError as error:
             raise Conflict(f"This file can't be deleted: {error.strerror}.") from error
         await db.commit()
-    await parts.catalog.refresh()
+    await context.catalog.refresh()

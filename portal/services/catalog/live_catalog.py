@@ -58,8 +58,8 @@ class CatalogSnapshot:
 
 
 class LiveCatalog:
-    """The type of `parts.catalog`: usable `environments` and `templates` by name, and `problems` of
-    the current files, in lines of the form `file: field: what`.
+    """The type of `context.catalog`: usable `environments` and `templates` by name, and `problems`
+    of the current files, in lines of the form `file: field: what`.
 
     Raises CatalogError if the site folder is missing. A file with a mistake does not prevent a
     start: it is left out, and reported in `problems`.

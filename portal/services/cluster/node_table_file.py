@@ -42,7 +42,7 @@ def read(file: Path) -> ParsedTable:
 
 
 class NodeTable:
-    """The type of `parts.node_table`: `nodes` by name, and `problems` of the current file."""
+    """The type of `context.node_table`: `nodes` by name, and `problems` of the current file."""
 
     def __init__(self, file: Path | None = None) -> None:
         self.file = file

@@ -101,7 +101,7 @@ def must_end(job: Job) -> bool:
     return not left or job.job_id is None or job.created_at > owner.disabled_at
 
 
-async def end_row(parts: AppContext, job: Job) -> None:
+async def end_row(context: AppContext, job: Job) -> None:
     """Request the end of a job or session; the reconcile loop carries it out."""
 
     def mark_stopping(row: Job) -> None:
@@ -110,26 +110,26 @@ async def end_row(parts: AppContext, job: Job) -> None:
         row.wanted, row.state = Wanted.STOP, JobState.STOPPING
         row.stop_requested_at = row.stop_requested_at or utcnow()
 
-    await change(parts.db, type(job), job.id, mark_stopping)
-    parts.changes.notify(job.user_id, job.id, RECONCILE)
+    await change(context.db, type(job), job.id, mark_stopping)
+    context.notifier.notify(job.user_id, job.id, RECONCILE)
 
 
 class Closing:
     """The deprovisioning loop; `run` is started by the application's lifespan."""
 
     def __init__(
-        self, parts: AppContext, accounts: Accounts, launchers: Sequence[LauncherPool]
+        self, context: AppContext, accounts: Accounts, launchers: Sequence[LauncherPool]
     ) -> None:
-        self._parts, self._accounts, self._launchers = parts, accounts, launchers
+        self._context, self._accounts, self._launchers = context, accounts, launchers
         self._acts = KeyedTasks(
-            lambda: parts.changes.notify(CLOSING), parts.metrics.background_failures, AGAIN
+            lambda: context.notifier.notify(CLOSING), context.metrics.background_failures, AGAIN
         )
         # By user id: `disabled_at` of the users already deleted in JupyterHub.
         self._hub_forgot: dict[str, datetime] = {}
 
     async def run(self) -> None:
         """Run a round when notified and every EVERY_S seconds, until cancelled."""
-        async with self._parts.changes.listen(CLOSING) as listener:
+        async with self._context.notifier.listen(CLOSING) as listener:
             while True:
                 await self.look(utcnow())
                 await listener.wait(EVERY_S)
@@ -140,7 +140,7 @@ class Closing:
 
     async def look(self, now: datetime) -> None:
         """Take the next step for every user with pending work."""
-        async with self._parts.db.session() as db:
+        async with self._context.db.session() as db:
             just_now = User.disabled_at > now - NOTIFY_FOR
             self._notify_streams((await db.scalars(select(User.id).where(just_now))).all())
             users = list((await db.scalars(select(User).where(_HAS_PENDING_WORK))).all())
@@ -157,13 +157,13 @@ class Closing:
 
         Called here so that it works whichever process disabled the user.
         """
-        self._parts.changes.notify(*user_ids)
+        self._context.notifier.notify(*user_ids)
 
     async def _deprovision(self, user: User, now: datetime) -> None:
         await self._end_rows(user)
         for pool in self._launchers:
             pool.dismiss(user.username)
-        left = await still_open(self._parts.db, user)
+        left = await still_open(self._context.db, user)
         forgotten = self._hub_forgot.get(user.id) == user.disabled_at
         if not forgotten:
             self._acts.start(
@@ -171,7 +171,7 @@ class Closing:
             )
         if user.directory_wants is not AccountState.DELETED:
             self._start_directory_step(user, now)
-        if left or not forgotten or still_in_slurm(self._parts.watcher, user):
+        if left or not forgotten or still_in_slurm(self._context.watcher, user):
             return
         if user.directory_wants is AccountState.DELETED:
             self._acts.start(f"delete {user.id}", now, lambda: self._run_step(user, self._delete))
@@ -181,18 +181,18 @@ class Closing:
     async def _end_rows(self, user: User) -> None:
         """Request the end of everything of theirs that runs or is pending."""
         live = Job.user_id == user.id, Job.state != JobState.ENDED, Job.wanted == Wanted.RUN
-        async with self._parts.db.session() as db:
+        async with self._context.db.session() as db:
             rows = (await db.scalars(select(Job).where(*live))).unique().all()
             wanted = Tensorboard.user_id == user.id, Tensorboard.wanted.is_(True)
             boards = (await db.scalars(select(Tensorboard).where(*wanted))).unique().all()
         for row in rows:
             if must_end(row):
-                await end_row(self._parts, row)
+                await end_row(self._context, row)
         for board in boards:
-            await tensorboards.ended(self._parts, board, BOARD_ENDED)
+            await tensorboards.ended(self._context, board, BOARD_ENDED)
 
     async def _mark_closed(self, user: User) -> None:
-        async with self._parts.db.session() as db:
+        async with self._context.db.session() as db:
             same = User.id == user.id, User.disabled_at == user.disabled_at
             row = await db.scalar(select(User).where(*same, User.directory_wants.is_(None)))
             if row is None:
@@ -218,7 +218,7 @@ class Closing:
 
     async def _delete_in_hub(self, user: User) -> None:
         """Delete a user in JupyterHub, and with them all their tokens."""
-        hub, name = self._parts.hub, user.username
+        hub, name = self._context.hub, user.username
         await hub.revoke_tokens(name)
         for server in await hub.server_names(name):
             await hub.stop_server(name, server, remove=True)
@@ -258,10 +258,10 @@ class Closing:
         """Update the row unless another directory change was requested since."""
         wants = user.directory_wants
         same = User.directory_wants.is_(None) if wants is None else User.directory_wants == wants
-        async with self._parts.db.session() as db:
+        async with self._context.db.session() as db:
             await db.execute(update(User).where(User.id == user.id, same).values(**values))
             await db.commit()
-        self._parts.changes.notify(CLOSING)
+        self._context.notifier.notify(CLOSING)
 
     # --- deleting -----------------------------------------------------------------------------
 
@@ -278,7 +278,7 @@ class Closing:
                 await self._accounts.directory.delete(user.username)
             except DirectoryReadOnly as error:
                 log.info("the entry stays", username=user.username, why=error.detail)
-        async with self._parts.db.session() as db:
+        async with self._context.db.session() as db:
             row = await db.get_one(User, user.id)
             await _delete_personal_data(db, row)
             row.deleted_at = row.closed_at = utcnow()
@@ -286,10 +286,10 @@ class Closing:
             record(db, Action.PERSON_DELETED, actor=THE_PORTAL, target=user.username)
             await db.commit()
         log.info("someone was deleted", username=user.username)
-        await retire(self._accounts, self._parts.watcher, user.id)
+        await retire(self._accounts, self._context.watcher, user.id)
 
     async def _request_file_task(self, user: User, person: DirectoryUser | None) -> None:
-        async with self._parts.db.session() as db:
+        async with self._context.db.session() as db:
             row = await db.get_one(User, user.id)
             task, row.files_wanted = row.files_wanted, None
             if task is not None and person is not None:
@@ -297,7 +297,7 @@ class Closing:
                 numbers = {"uid": person.uid, "gid": person.gid}
                 await home_directories.request(db, row, task, home=person.home, by=by, **numbers)
             await db.commit()
-        self._parts.changes.notify(HOMES)
+        self._context.notifier.notify(HOMES)
 
 
 async def _delete_personal_data(db: AsyncSession, user: User) -> None:

@@ -74,15 +74,15 @@ def findings(users: Collection[User], found: dict[str, DirectoryUser]) -> Findin
 class Presence:
     """The directory poll; `run` is started by the application's lifespan."""
 
-    def __init__(self, parts: AppContext, accounts: Accounts) -> None:
-        self._parts, self._accounts = parts, accounts
+    def __init__(self, context: AppContext, accounts: Accounts) -> None:
+        self._context, self._accounts = context, accounts
 
     async def run(self) -> None:
         """Poll every few minutes, until cancelled. The first poll comes after one interval.
 
         So two polls are never close together, even after a restart.
         """
-        pause = timedelta(minutes=self._parts.settings.directory_sweep_minutes)
+        pause = timedelta(minutes=self._context.settings.directory_sweep_minutes)
         while True:
             await asyncio.sleep(pause.total_seconds())
             try:
@@ -119,7 +119,7 @@ class Presence:
             User.directory_wants.is_(None),
             or_(User.disabled_at.is_(None), User.disabled_by == THE_DIRECTORY),
         )
-        async with self._parts.db.session() as db:
+        async with self._context.db.session() as db:
             return (await db.scalars(query)).all()
 
     async def _find_many(self, names: Sequence[str]) -> dict[str, DirectoryUser]:
@@ -138,13 +138,13 @@ class Presence:
         elif result.gone and user.missing_since is not None:
             await self._shut_out(user, GONE)
         elif result.gone:
-            async with self._parts.db.session() as db:
+            async with self._context.db.session() as db:
                 row = await db.get_one(User, user.id)
                 row.missing_since = utcnow()
                 await db.commit()
 
     async def _shut_out(self, user: User, why: str) -> None:
-        async with self._parts.db.session() as db:
+        async with self._context.db.session() as db:
             row = await db.get_one(User, user.id)
             if row.disabled_at is not None or row.directory_wants is not None:
                 return  # an administrator acted first
@@ -153,28 +153,28 @@ class Presence:
             name = user.username
             record(db, Action.PERSON_DISABLE, actor=THE_DIRECTORY, target=name, detail=detail)
             await db.commit()
-        self._parts.changes.notify(CLOSING, user.id)
+        self._context.notifier.notify(CLOSING, user.id)
 
     async def _clear_missing(self, user: User) -> None:
-        async with self._parts.db.session() as db:
+        async with self._context.db.session() as db:
             row = await db.get_one(User, user.id)
             row.missing_since = None
             await db.commit()
 
     async def _let_in(self, user: User) -> None:
-        async with self._parts.db.session() as db:
+        async with self._context.db.session() as db:
             row = await db.get_one(User, user.id)
             if row.disabled_by != THE_DIRECTORY or row.directory_wants is not None:
                 return
             await offboarding.let_in(db, row)
             record(db, Action.PERSON_ENABLE, actor=THE_DIRECTORY, target=user.username)
             await db.commit()
-        self._parts.changes.notify(CLOSING, user.id)
+        self._context.notifier.notify(CLOSING, user.id)
 
     async def _release_names(self) -> None:
         """Release the names of deleted users where possible."""
         query = select(User.id).where(User.deleted_at.is_not(None), User.former_username.is_(None))
-        async with self._parts.db.session() as db:
+        async with self._context.db.session() as db:
             ids = (await db.scalars(query)).all()
         for user_id in ids:
-            await deprovision.retire(self._accounts, self._parts.watcher, user_id)
+            await deprovision.retire(self._accounts, self._context.watcher, user_id)

@@ -85,32 +85,32 @@ _REMOVE = _BulkOperation(
 
 
 async def cancel(
-    parts: AppContext, user: User, of: Sequence[str] | listing.JobSelection, by: By
+    context: AppContext, user: User, of: Sequence[str] | listing.JobSelection, by: By
 ) -> Done:
     """Request the end of these jobs, or of the oldest jobs that match a filter, up to AT_ONCE.
 
     A job whose end was requested before counts as done; one that has ended is refused.
     """
-    done = await _run_operation(parts, user, of, by, _CANCEL)
-    parts.changes.notify(RECONCILE, *done.done)
+    done = await _run_operation(context, user, of, by, _CANCEL)
+    context.notifier.notify(RECONCILE, *done.done)
     return done
 
 
 async def remove(
-    parts: AppContext, user: User, of: Sequence[str] | listing.JobSelection, by: By
+    context: AppContext, user: User, of: Sequence[str] | listing.JobSelection, by: By
 ) -> Done:
     """Remove these ended jobs from the list; jobs that have not ended are refused."""
-    return await _run_operation(parts, user, of, by, _REMOVE)
+    return await _run_operation(context, user, of, by, _REMOVE)
 
 
 async def _run_operation(
-    parts: AppContext,
+    context: AppContext,
     user: User,
     of: Sequence[str] | listing.JobSelection,
     by: By,
     operation: _BulkOperation,
 ) -> Done:
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         if isinstance(of, listing.JobSelection):
             reached = listing.ids_of(user, of).where(operation.to)
             ids = list(await db.scalars(reached.limit(AT_ONCE)))
@@ -131,7 +131,7 @@ async def _run_operation(
         if isinstance(of, listing.JobSelection):
             rest = select(func.count()).select_from(reached.subquery())
             left = await db.scalar(rest) or 0
-    parts.changes.notify(user.id)
+    context.notifier.notify(user.id)
     already = [] if isinstance(of, listing.JobSelection) else ids  # requested before
     return Done(tuple(dict.fromkeys([*changed, *already])), tuple(refused), left)
 
@@ -178,7 +178,7 @@ class Compared:
     problem: str | None = None
 
 
-async def compare(parts: AppContext, user: User, ids: Sequence[str]) -> list[Compared]:
+async def compare(context: AppContext, user: User, ids: Sequence[str]) -> list[Compared]:
     """Return these jobs in this order, each once; jobs that are not on the user's list are left
     out.
 
@@ -187,11 +187,11 @@ async def compare(parts: AppContext, user: User, ids: Sequence[str]) -> list[Com
     query = select(BatchJob).where(
         BatchJob.user_id == user.id, BatchJob.removed_at.is_(None), BatchJob.id.in_(ids)
     )
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         found = {job.id: job for job in (await db.scalars(query)).all()}
     chosen = [found[key] for key in dict.fromkeys(ids) if key in found]
     logging = [job for job in chosen if job.logdir and job.started_at and job.array_size is None]
-    values, problem = await _read_logged(parts, user, logging)
+    values, problem = await _read_logged(context, user, logging)
     reads = {job.id for job in logging}
     return [
         Compared(job, values.get(job.id), problem if job.id in reads else None) for job in chosen
@@ -199,14 +199,14 @@ async def compare(parts: AppContext, user: User, ids: Sequence[str]) -> list[Com
 
 
 async def _read_logged(
-    parts: AppContext, user: User, begun: Sequence[BatchJob]
+    context: AppContext, user: User, begun: Sequence[BatchJob]
 ) -> tuple[dict[str, Metrics], str | None]:
     """Return, by job, the last value of each scalar, or a message if reading failed."""
     if not begun:
         return {}, None
     folders = [job.logdir or "" for job in begun]
     try:
-        read = await parts.agents.scalars(user.username, folders, READ_WITHIN_S)
+        read = await context.launchers.scalars(user.username, folders, READ_WITHIN_S)
     except SpawnerError as error:
         log.info("cannot read the values of compared runs", error=error.message)
         problem = f"The logged values of these runs can't be read. {error.message}"

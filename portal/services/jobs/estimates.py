@@ -64,7 +64,7 @@ class Estimate:
 
 
 async def estimate(
-    parts: AppContext,
+    context: AppContext,
     user: User,
     asked: dict[str, Any],
     template: str | None,
@@ -73,32 +73,32 @@ async def estimate(
     """Return the forecast for these resources. Raises InvalidInput for resources that can never
     run, SlurmRejected with Slurm's reason, TooManyQuestions.
     """
-    chosen = prepare.template(parts, template) if template else None
-    chosen_environment = parts.catalog.environments.get(chosen.environment) if chosen else None
+    chosen = prepare.template(context, template) if template else None
+    chosen_environment = context.catalog.environments.get(chosen.environment) if chosen else None
     if environment and (chosen is None or chosen.environments):
-        chosen_environment = usable_environment(parts, environment)
-    resources = prepare.resources_for(parts, asked, chosen, chosen_environment)
-    resources, _ = await allowances.fit(parts, user, resources, named(asked))
+        chosen_environment = usable_environment(context, environment)
+    resources = prepare.resources_for(context, asked, chosen, chosen_environment)
+    resources, _ = await allowances.fit(context, user, resources, named(asked))
     try:
-        start_at = await _get_forecast(parts, user, resources)
+        start_at = await _get_forecast(context, user, resources)
     except SpawnerError as error:
-        raise _explain(parts, user, resources, error) from error
+        raise _explain(context, user, resources, error) from error
     now = utcnow()
-    limits = _find_limits(parts, user, resources)
+    limits = _find_limits(context, user, resources)
     soon = start_at is not None and start_at - now < NOW
     first = NO_FORECAST if start_at is None else STARTS_NOW if soon else FORECAST
     note = " ".join([first, *([LIMITED.format(limits=", ".join(limits))] if limits else [])])
     others = (
         []
         if soon or start_at is None
-        else await _find_alternatives(parts, user, resources, start_at)
+        else await _find_alternatives(context, user, resources, start_at)
     )
     seconds = max(0, round((start_at - now).total_seconds())) if start_at else None
     return Estimate(start_at, seconds, soon and not limits, note, others)
 
 
 def _explain(
-    parts: AppContext, user: User, resources: Resources, error: SpawnerError
+    context: AppContext, user: User, resources: Resources, error: SpawnerError
 ) -> PortalError:
     """Map an error as for a submission, but with a text for a forecast."""
     match error:
@@ -106,14 +106,14 @@ def _explain(
             return SlurmUnreachable(AWAY.format(why="Slurm does not answer"))
         case LauncherUnavailable():
             return LauncherProblem(AWAY.format(why="The portal could not query Slurm for you"))
-    return launch.explained_submission(parts, user.username, resources, error)
+    return launch.explained_submission(context, user.username, resources, error)
 
 
-async def _get_forecast(parts: AppContext, user: User, resources: Resources) -> datetime | None:
+async def _get_forecast(context: AppContext, user: User, resources: Resources) -> datetime | None:
     """Return the cached forecast, or request it from Slurm. Raises the spawner's errors, and
     TooManyQuestions.
     """
-    forecasts = parts.forecasts
+    forecasts = context.forecasts
     found = forecasts.kept(user.username, resources)
     if found is None:
         if (wait_s := forecasts.wait_s(user.username)) > 0:
@@ -121,18 +121,18 @@ async def _get_forecast(parts: AppContext, user: User, resources: Resources) -> 
         forecasts.count(user.username)
         spec = JobSpec(uuid=PREVIEW, name="estimate", resources=resources, script="")
         try:
-            found = (await parts.agents.forecast(user.username, spec),)
+            found = (await context.launchers.forecast(user.username, spec),)
         except Rejected as error:
             # Slurm reports this also for a node that is reserved later on; resources that no node
             # has were refused above.
-            found = (None,) if error.code == NO_NODE and parts.watcher.cluster else (error,)
+            found = (None,) if error.code == NO_NODE and context.watcher.cluster else (error,)
         forecasts.keep(user.username, resources, found[0])
     if isinstance(found[0], Rejected):
         raise found[0]
     return found[0]
 
 
-def _find_limits(parts: AppContext, user: User, resources: Resources) -> list[str]:
+def _find_limits(context: AppContext, user: User, resources: Resources) -> list[str]:
     """Return Slurm's codes for the limits that currently hold back jobs of this user or account."""
 
     def concerns(info: JobInfo) -> bool:
@@ -144,21 +144,21 @@ def _find_limits(parts: AppContext, user: User, resources: Resources) -> list[st
         group = reason.startswith("AssocGrp") and info.account == resources.account
         return waits and limited and (mine or group)
 
-    return sorted({i.reason for i in parts.watcher.jobs.values() if i.reason and concerns(i)})[:3]
+    return sorted({i.reason for i in context.watcher.jobs.values() if i.reason and concerns(i)})[:3]
 
 
 async def _find_alternatives(
-    parts: AppContext, user: User, resources: Resources, start_at: datetime
+    context: AppContext, user: User, resources: Resources, start_at: datetime
 ) -> list[Alternative]:
     """Return up to three smaller requests that would start earlier, the earliest first."""
     found: list[Alternative] = []
-    for title, other in smaller(parts, resources):
-        if parts.forecasts.wait_s(user.username) > 0 and not parts.forecasts.kept(
+    for title, other in smaller(context, resources):
+        if context.forecasts.wait_s(user.username) > 0 and not context.forecasts.kept(
             user.username, other
         ):
             break
         try:
-            earlier = await _get_forecast(parts, user, other)
+            earlier = await _get_forecast(context, user, other)
         except SpawnerError:
             continue  # a request that Slurm refuses is no alternative
         if earlier is not None and start_at - earlier > MEANINGFUL:
@@ -166,7 +166,7 @@ async def _find_alternatives(
     return sorted(found, key=lambda a: a.start_at)[:MOST_ALTERNATIVES]
 
 
-def smaller(parts: AppContext, resources: Resources) -> list[tuple[str, Resources]]:
+def smaller(context: AppContext, resources: Resources) -> list[tuple[str, Resources]]:
     """Return cheaper requests that can run at all: fewer GPUs, a shorter time, another
     partition.
     """
@@ -185,7 +185,7 @@ def smaller(parts: AppContext, resources: Resources) -> list[tuple[str, Resource
         minutes = max(30, resources.time_limit_minutes // 4)
         shorter = replace(resources, time_limit_minutes=minutes)
         requests.append((f"At most {format_minutes(minutes)}", shorter))
-    cluster = parts.watcher.cluster
+    cluster = context.watcher.cluster
     for partition in cluster.partitions if cluster else ():
         if partition.name != resources.partition and partition.state == "UP":
             most = partition.max_time_minutes

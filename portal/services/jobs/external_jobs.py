@@ -50,8 +50,8 @@ class Outside:
     cheap.
     """
 
-    def __init__(self, parts: AppContext) -> None:
-        self._parts = parts
+    def __init__(self, context: AppContext) -> None:
+        self._context = context
         self._seen: set[Key] = set()
         self._processed_at: datetime | None = None
         self._history_at: datetime | None = None
@@ -61,7 +61,7 @@ class Outside:
         looks like one of the portal's is imported once the watcher shows it as external: at its
         next result.
         """
-        watcher = self._parts.watcher
+        watcher = self._context.watcher
         if watcher.stale_since is not None or watcher.at == self._processed_at:
             return
         self._processed_at = watcher.at
@@ -92,21 +92,21 @@ class Outside:
         SlurmError.
         """
         self._history_at = now
-        async with self._parts.db.session() as db:
+        async with self._context.db.session() as db:
             mark = await db.get(Mark, MARK)
         since = mark.at - OVERLAP if mark else now - FIRST_LOOK_BACK
         try:
-            found = await self._parts.watcher.history(max(since, now - LONGEST_LOOK_BACK))
+            found = await self._context.watcher.history(max(since, now - LONGEST_LOOK_BACK))
         except SlurmError as error:
             log.warning("cannot read accounting", error=error.message)
             return
         identified = [info for info in found if _to_key(info) is not None]
         foreign = await self._find_foreign(identified)
-        self._parts.watcher.disown(foreign)
+        self._context.watcher.disown(foreign)
         others = [replace(i, uuid=None) if _to_name(i) in foreign else i for i in identified]
         if await self._import([info for info in others if info.uuid is None], now):
             return  # not all could be written: they are read again
-        async with self._parts.db.session() as db:
+        async with self._context.db.session() as db:
             await db.merge(Mark(name=MARK, at=now))
             await db.commit()
 
@@ -132,14 +132,14 @@ class Outside:
         groups: dict[str, list[JobInfo]] = {}
         for info in infos:
             if info.user in users:
-                groups.setdefault(row_id(self._parts, info), []).append(info)
+                groups.setdefault(row_id(self._context, info), []).append(info)
         return list(groups.values())
 
     def _to_group_row(
         self, group: list[JobInfo], users: Mapping[str, User], now: datetime
     ) -> BatchJob:
         user = users[group[0].user]
-        return _to_row(self._parts, user, row_id(self._parts, group[0]), group, now)
+        return _to_row(self._context, user, row_id(self._context, group[0]), group, now)
 
     async def _filter_without_row(
         self, groups: Sequence[list[JobInfo]], users: Mapping[str, User]
@@ -149,7 +149,7 @@ class Outside:
         """
         columns = (Job.id, Job.user_id, Job.job_id, Job.state, Job.submit_time)
         found: list[list[JobInfo]] = []
-        async with self._parts.db.session() as db:
+        async with self._context.db.session() as db:
             for start in range(0, len(groups), MOST_AT_ONCE):
                 batch = groups[start : start + MOST_AT_ONCE]
                 query = select(*columns).where(
@@ -159,7 +159,7 @@ class Outside:
                 for row in (await db.execute(query)).all():
                     rows_by_job_id.setdefault(row.job_id, []).append(row)
                 for group in batch:
-                    identity, user = row_id(self._parts, group[0]), users[group[0].user]
+                    identity, user = row_id(self._context, group[0]), users[group[0].user]
                     rows = rows_by_job_id.get(_get_job_id(group), [])
                     if not any(_is_same(identity, user, group[0], row) for row in rows):
                         found.append(group)
@@ -170,7 +170,7 @@ class Outside:
         named = {(info.uuid, info.user) for info in infos if info.uuid is not None}
         ids = [uuid for uuid, _ in named]
         query = select(Job.id, User.username).join(User, User.id == Job.user_id)
-        async with self._parts.db.session() as db:
+        async with self._context.db.session() as db:
             for start in range(0, len(ids), MOST_AT_ONCE):
                 batch = query.where(Job.id.in_(ids[start : start + MOST_AT_ONCE]))
                 named -= {(row.id, row.username) for row in await db.execute(batch)}
@@ -179,12 +179,12 @@ class Outside:
     async def _load_users(self, names: set[str]) -> dict[str, User]:
         """Return the users of these names, including disabled ones."""
         query = select(User).where(User.username.in_(names))
-        async with self._parts.db.session() as db:
+        async with self._context.db.session() as db:
             return {user.username: user for user in (await db.scalars(query)).all()}
 
     async def _insert(self, rows: list[BatchJob]) -> bool:
         """Insert all rows; return False if they are to be tried again."""
-        async with self._parts.db.session() as db:
+        async with self._context.db.session() as db:
             db.add_all(rows)
             try:
                 await db.commit()
@@ -193,7 +193,7 @@ class Outside:
                 self._processed_at = None
                 return False
         for user_id in {row.user_id for row in rows}:
-            self._parts.changes.notify(user_id)
+            self._context.notifier.notify(user_id)
         return True
 
 
@@ -238,15 +238,15 @@ def _to_name(info: JobInfo) -> tuple[str | None, str]:
     return info.uuid, info.user
 
 
-def row_id(parts: AppContext, info: JobInfo) -> str:
+def row_id(context: AppContext, info: JobInfo) -> str:
     """Return the row's ID, which is the same each time the same job is found."""
     number = info.array_job_id or info.job_id
     submitted = info.submit_time.isoformat() if info.submit_time else ""
-    return str(uuid5(NAMESPACE_OID, f"{parts.settings.cluster_name}/{number}/{submitted}"))
+    return str(uuid5(NAMESPACE_OID, f"{context.settings.cluster_name}/{number}/{submitted}"))
 
 
 def _to_row(
-    parts: AppContext, user: User, identity: str, group: list[JobInfo], now: datetime
+    context: AppContext, user: User, identity: str, group: list[JobInfo], now: datetime
 ) -> BatchJob:
     info = group[0]
     resources = Resources(
@@ -262,7 +262,7 @@ def _to_row(
         owner_id=user.id,
         name=printable(info.name) or f"job {info.array_job_id or info.job_id}",
         resources=launch.kept(resources),
-        cluster=parts.settings.cluster_name,
+        cluster=context.settings.cluster_name,
         external=True,
         created_at=info.submit_time,
         job_id=info.array_job_id or info.job_id,
@@ -274,7 +274,7 @@ def _to_row(
         array_size=len(group) if info.array_job_id else None,
         tasks=[] if info.array_job_id else None,
     )
-    explain = partial(explain_pending, parts)
+    explain = partial(explain_pending, context)
     if info.array_job_id:
         update = arrays.observe(row, group, now, explain)
     else:

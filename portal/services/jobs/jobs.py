@@ -36,7 +36,7 @@ WAITS = "Slurm is not responding. The job is saved and will be submitted when Sl
 
 
 async def create(
-    parts: AppContext, user: User, request: JobRequest, key: str | None = None, ip: str = ""
+    context: AppContext, user: User, request: JobRequest, key: str | None = None, ip: str = ""
 ) -> BatchJob:
     """Submit a job. The same request under the same idempotency key gives the same job.
 
@@ -44,35 +44,35 @@ async def create(
     LimitReached, and the errors of submission while it is certain that Slurm has no job.
     """
     asked = IdempotentRequest.of(asdict(request), key)
-    if (found := await asked.settled(parts, BatchJob, user, ANSWER_WITHIN_S)) is not None:
+    if (found := await asked.settled(context, BatchJob, user, ANSWER_WITHIN_S)) is not None:
         return found
     job_id = new_id()
-    recipe = await prepare.prepare(parts, user, request, job_id)
+    recipe = await prepare.prepare(context, user, request, job_id)
 
     async def insert() -> BatchJob:
-        row = _to_row(parts, user, request, recipe, job_id, asked)
-        await _insert(parts, user, row, recipe, ip)
+        row = _to_row(context, user, request, recipe, job_id, asked)
+        await _insert(context, user, row, recipe, ip)
         return row
 
-    with idempotency.submission(parts, job_id, partial(_submit_once, parts)) as written:
-        row, new = await asked.insert(parts, BatchJob, user, insert, ANSWER_WITHIN_S)
+    with idempotency.submission(context, job_id, partial(_submit_once, context)) as written:
+        row, new = await asked.insert(context, BatchJob, user, insert, ANSWER_WITHIN_S)
         if not new:
             return row
-        parts.changes.notify(user.id)
-        written.set_result(await with_script(parts, row))
-        await idempotency.wait(parts, job_id, ANSWER_WITHIN_S)
-    return await get(parts, user, job_id)
+        context.notifier.notify(user.id)
+        written.set_result(await with_script(context, row))
+        await idempotency.wait(context, job_id, ANSWER_WITHIN_S)
+    return await get(context, user, job_id)
 
 
 async def _insert(
-    parts: AppContext, user: User, row: BatchJob, recipe: PreparedJob, ip: str
+    context: AppContext, user: User, row: BatchJob, recipe: PreparedJob, ip: str
 ) -> None:
     """Write the row. Raises LimitReached, and IntegrityError for an idempotency key that exists
     already.
     """
     detail = {"template": recipe.template, "resources": recipe.kept_resources}
     target = f"{user.username}/{recipe.name}"
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         await allowances.check_room(db, user, recipe.allowance, jobs=row.array_size or 1)
         db.add(row)
         audit.record(db, audit.Action.JOB_SUBMIT, actor=user, target=target, detail=detail, ip=ip)
@@ -80,7 +80,7 @@ async def _insert(
 
 
 def _to_row(
-    parts: AppContext,
+    context: AppContext,
     user: User,
     request: JobRequest,
     recipe: PreparedJob,
@@ -99,7 +99,7 @@ def _to_row(
         name=recipe.name,
         environment=recipe.environment,
         resources=recipe.kept_resources,
-        cluster=parts.settings.cluster_name,
+        cluster=context.settings.cluster_name,
         template=recipe.template,
         parameters=recipe.parameters,
         script=rendered.script,
@@ -126,25 +126,25 @@ def _check_logdir(logdir: str | None, home: str) -> str | None:
 # --- submitting ---------------------------------------------------------------------------------
 
 
-async def _submit_once(parts: AppContext, row: BatchJob) -> PortalError | None:
+async def _submit_once(context: AppContext, row: BatchJob) -> PortalError | None:
     """Submit a new row; delete it if Slurm certainly refused the job. Returns the refusal."""
     try:
-        await launch.submit_job(parts, row)
+        await launch.submit_job(context, row)
     except SpawnerError as error:
         if isinstance(error, Unreachable | LauncherUnavailable):
-            await _set_reason(parts, row, WAITS)
+            await _set_reason(context, row, WAITS)
             return None
-        await _delete(parts, row)
+        await _delete(context, row)
         return launch.explained_submission(
-            parts, row.user.username, launch.resources_of(row), error
+            context, row.user.username, launch.resources_of(row), error
         )
     finally:
-        parts.submitting.pop(row.id, None)
-        parts.changes.notify(row.user_id, row.id, RECONCILE)
+        context.submitting.pop(row.id, None)
+        context.notifier.notify(row.user_id, row.id, RECONCILE)
     return None
 
 
-async def submit_again(parts: AppContext, job_id: str, lost: int | None = None) -> None:
+async def submit_again(context: AppContext, job_id: str, lost: int | None = None) -> None:
     """Submit a row for the reconcile loop: the result of its first submission is uncertain, or
     Slurm has forgotten its job `lost`.
 
@@ -156,41 +156,41 @@ async def submit_again(parts: AppContext, job_id: str, lost: int | None = None) 
             job.state, job.job_id, job.submit_time = JobState.SUBMITTING, None, None
             job.node = job.started_at = job.expires_at = job.estimated_start = None
 
-    await change(parts.db, BatchJob, job_id, apply)
-    async with parts.db.session() as db:
+    await change(context.db, BatchJob, job_id, apply)
+    async with context.db.session() as db:
         row = await db.get(BatchJob, job_id, options=_LONG_COLUMNS)
     if row is None or row.wanted is Wanted.STOP or row.state is not JobState.SUBMITTING:
         return
-    parts.watcher.forget(row.id, row.user.username)
+    context.watcher.forget(row.id, row.user.username)
     try:
-        await launch.submit_job(parts, row)
+        await launch.submit_job(context, row)
     except SpawnerError as error:
         if isinstance(error, Unreachable | LauncherUnavailable):
-            await _set_reason(parts, row, WAITS)
+            await _set_reason(context, row, WAITS)
             return
         username, resources = row.user.username, launch.resources_of(row)
-        why = launch.explained_submission(parts, username, resources, error)
+        why = launch.explained_submission(context, username, resources, error)
 
         def refuse(job: BatchJob) -> None:
             job.state, job.outcome, job.ended_at = JobState.ENDED, Outcome.FAILED, utcnow()
             job.reason, job.advice = why.detail, None
 
-        await change(parts.db, BatchJob, job_id, refuse)
+        await change(context.db, BatchJob, job_id, refuse)
         log.warning("a saved job was refused", job=job_id, error=error.message)
     finally:
-        parts.changes.notify(row.user_id, row.id)
+        context.notifier.notify(row.user_id, row.id)
 
 
-async def _set_reason(parts: AppContext, row: BatchJob, reason: str) -> None:
+async def _set_reason(context: AppContext, row: BatchJob, reason: str) -> None:
     def apply(job: BatchJob) -> None:
         if job.state is JobState.SUBMITTING:
             job.reason = reason
 
-    await change(parts.db, BatchJob, row.id, apply)
+    await change(context.db, BatchJob, row.id, apply)
 
 
-async def _delete(parts: AppContext, row: BatchJob) -> None:
-    async with parts.db.session() as db:
+async def _delete(context: AppContext, row: BatchJob) -> None:
+    async with context.db.session() as db:
         found = await db.get(BatchJob, row.id)
         if found is not None:
             await db.delete(found)
@@ -202,26 +202,26 @@ async def _delete(parts: AppContext, row: BatchJob) -> None:
 _LONG_COLUMNS = (undefer(BatchJob.script), undefer(BatchJob.source), undefer(BatchJob.files))
 
 
-async def get(parts: AppContext, user: User, job_id: str) -> BatchJob:
+async def get(context: AppContext, user: User, job_id: str) -> BatchJob:
     """Return a job of this user. Raises NotFound, also for jobs of other users."""
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         job = await db.get(BatchJob, job_id)
     if job is None or job.user_id != user.id or job.removed_at is not None:
         raise NotFound("Job not found.")
     return job
 
 
-async def ended_of(parts: AppContext, user: User, ids: Collection[str]) -> list[BatchJob]:
+async def ended_of(context: AppContext, user: User, ids: Collection[str]) -> list[BatchJob]:
     """Return the user's jobs with these IDs that have ended and are still on the list."""
     ended = BatchJob.state == JobState.ENDED, BatchJob.removed_at.is_(None)
     mine = BatchJob.user_id == user.id, BatchJob.id.in_(ids), *ended
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         return list((await db.scalars(select(BatchJob).where(*mine))).all())
 
 
-async def with_script(parts: AppContext, job: BatchJob) -> BatchJob:
+async def with_script(context: AppContext, job: BatchJob) -> BatchJob:
     """Return the job with the columns that lists leave out."""
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         found = await db.get(BatchJob, job.id, options=_LONG_COLUMNS)
     if found is None:
         raise NotFound("Job not found.")
@@ -249,7 +249,7 @@ def has_ended(outcome: Outcome | None) -> str:
 NOT_ENDED = "This job has not ended yet. Cancel it first."
 
 
-async def cancel(parts: AppContext, job: BatchJob, *, by: User, ip: str = "") -> BatchJob:
+async def cancel(context: AppContext, job: BatchJob, *, by: User, ip: str = "") -> BatchJob:
     """Request the end of a job; the reconcile loop carries it out. Idempotent. Raises Conflict for
     a job that has ended.
     """
@@ -263,12 +263,12 @@ async def cancel(parts: AppContext, job: BatchJob, *, by: User, ip: str = "") ->
         row.stop_requested_at = row.stop_requested_at or utcnow()
 
     event = audit.job_event(audit.Action.JOB_CANCEL, job, by, ip)
-    changed = await change(parts.db, BatchJob, job.id, apply, event)
-    parts.changes.notify(job.user_id, job.id, RECONCILE)
+    changed = await change(context.db, BatchJob, job.id, apply, event)
+    context.notifier.notify(job.user_id, job.id, RECONCILE)
     return changed or job
 
 
-async def remove(parts: AppContext, job: BatchJob, *, by: User, ip: str = "") -> None:
+async def remove(context: AppContext, job: BatchJob, *, by: User, ip: str = "") -> None:
     """Remove an ended job from its owner's list."""
 
     def apply(row: BatchJob) -> None:
@@ -277,5 +277,5 @@ async def remove(parts: AppContext, job: BatchJob, *, by: User, ip: str = "") ->
         row.removed_at = utcnow()
 
     event = audit.job_event(audit.Action.JOB_REMOVE, job, by, ip)
-    await change(parts.db, BatchJob, job.id, apply, event)
-    parts.changes.notify(job.user_id)
+    await change(context.db, BatchJob, job.id, apply, event)
+    context.notifier.notify(job.user_id)

@@ -55,7 +55,7 @@ class JobSelection:
 
 
 async def page(
-    parts: AppContext,
+    context: AppContext,
     user: User,
     wanted: JobSelection,
     limit: int = PAGE,
@@ -68,7 +68,7 @@ async def page(
     query = ordered(query_of(user, wanted), order)
     if cursor:
         query = query.where(_build_after_condition(order, cursor))
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         return list((await db.scalars(query.limit(limit + 1))).all())
 
 
@@ -77,10 +77,10 @@ def query_of(user: User, wanted: JobSelection) -> Select[BatchJob]:
     return select(BatchJob).where(to_condition(user, wanted))
 
 
-async def count(parts: AppContext, user: User, wanted: JobSelection) -> int:
+async def count(context: AppContext, user: User, wanted: JobSelection) -> int:
     """Count the jobs that match a filter."""
     query = select(func.count()).select_from(JOBS_TABLE).where(to_condition(user, wanted))
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         return (await db.scalar(query)) or 0
 
 

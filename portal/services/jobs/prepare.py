@@ -60,36 +60,38 @@ class PreparedJob:
         return launch.kept(self.resources)
 
 
-def template(parts: AppContext, name: str) -> Template:
+def template(context: AppContext, name: str) -> Template:
     """Return the template of this name. Raises NotFound."""
-    found = parts.catalog.templates.get(name)
+    found = context.catalog.templates.get(name)
     if found is None:
         raise NotFound("There is no template with this name.")
     return found
 
 
-def availability_of(parts: AppContext, template: Template) -> tuple[bool, str | None]:
+def availability_of(context: AppContext, template: Template) -> tuple[bool, str | None]:
     """Return whether a job of this template can be submitted now, in its environment or in any that
     may be chosen instead, and the reason if not.
     """
-    if any(availability(parts, environment)[0] for environment in _list_choices(parts, template)):
+    if any(
+        availability(context, environment)[0] for environment in _list_choices(context, template)
+    ):
         return True, None
-    environment = parts.catalog.environments.get(template.environment)
+    environment = context.catalog.environments.get(template.environment)
     if environment is None:
         return False, f"Its environment, {template.environment}, is not in the catalog."
-    return availability(parts, environment)
+    return availability(context, environment)
 
 
-def _list_choices(parts: AppContext, template: Template) -> list[Environment]:
+def _list_choices(context: AppContext, template: Template) -> list[Environment]:
     """Return the environments that a user may choose for this template; empty if there is no
     choice.
     """
     if template.environments is None:
         return []
-    return [found for found in parts.catalog.environments.values() if found.kernel]
+    return [found for found in context.catalog.environments.values() if found.kernel]
 
 
-def environment_of(parts: AppContext, template: Template, asked: str | None) -> Environment:
+def environment_of(context: AppContext, template: Template, asked: str | None) -> Environment:
     """Return the environment that a job of this template runs in: the requested one, else the
     template's.
 
@@ -97,7 +99,7 @@ def environment_of(parts: AppContext, template: Template, asked: str | None) -> 
     that cannot be used here at all.
     """
     if template.environments is not None:
-        chosen = usable_environment(parts, asked or template.environment)
+        chosen = usable_environment(context, asked or template.environment)
         if not chosen.kernel:
             text = f"{chosen.title} has no kernel, and this template needs one."
             raise invalid_input([FieldError("environment", text)])
@@ -105,20 +107,20 @@ def environment_of(parts: AppContext, template: Template, asked: str | None) -> 
     if asked not in {None, template.environment}:
         text = f"This template runs in {template.environment}."
         raise invalid_input([FieldError("environment", text)])
-    available, reason = availability_of(parts, template)
+    available, reason = availability_of(context, template)
     if not available:
         raise invalid_input([FieldError("template", reason or "It can't be used here.")])
-    return parts.catalog.environments[template.environment]
+    return context.catalog.environments[template.environment]
 
 
-def defaults(parts: AppContext, template: Template) -> Resources:
+def defaults(context: AppContext, template: Template) -> Resources:
     """Return the resources of a job of this template with an empty request."""
-    environment = parts.catalog.environments.get(template.environment)
-    return complete({}, template, environment, parts.settings, parts.watcher.cluster)
+    environment = context.catalog.environments.get(template.environment)
+    return complete({}, template, environment, context.settings, context.watcher.cluster)
 
 
 async def complete_for_form(
-    parts: AppContext,
+    context: AppContext,
     user: User,
     asked: Sequence[Mapping[str, Any]],
     template_name: str | None = None,
@@ -129,51 +131,51 @@ async def complete_for_form(
     Also for a request that would be refused, so that a form can show it and explain why. Raises
     NotFound, InvalidInput.
     """
-    chosen = template(parts, template_name) if template_name else None
-    environment = _find_form_environment(parts, chosen, environment_name)
-    allowed = await allowances.allowance(parts, user.username)
-    cluster = parts.watcher.cluster
+    chosen = template(context, template_name) if template_name else None
+    environment = _find_form_environment(context, chosen, environment_name)
+    allowed = await allowances.allowance(context, user.username)
+    cluster = context.watcher.cluster
 
     def completed(resources: Mapping[str, Any]) -> Resources:
-        found = complete(resources, chosen, environment, parts.settings, cluster)
+        found = complete(resources, chosen, environment, context.settings, cluster)
         return allowances.adjust(found, named(resources), allowed, cluster)
 
     return [completed(resources) for resources in asked]
 
 
 def _find_form_environment(
-    parts: AppContext, chosen: Template | None, name: str | None
+    context: AppContext, chosen: Template | None, name: str | None
 ) -> Environment | None:
     """Return the environment that provides the defaults, even if it cannot be used now."""
     if chosen is not None and (name is None or chosen.environments is None):
-        return parts.catalog.environments.get(chosen.environment)
+        return context.catalog.environments.get(chosen.environment)
     if name is None:
         return None
-    found = parts.catalog.environments.get(name)
+    found = context.catalog.environments.get(name)
     if found is None:
         raise invalid_input([FieldError("environment", "There is no environment with this name.")])
     return found
 
 
-async def prepare(parts: AppContext, user: User, request: JobRequest, uuid: str) -> PreparedJob:
+async def prepare(context: AppContext, user: User, request: JobRequest, uuid: str) -> PreparedJob:
     """Validate a request and render it. Raises InvalidInput with the fields, and the launcher's
     errors.
     """
-    chosen = _find_template(parts, request)
-    environment = _find_environment(parts, request, chosen)
+    chosen = _find_template(context, request)
+    environment = _find_environment(context, request, chosen)
     parameters: dict[str, Any] = {}
     if chosen is not None:
         parameters, problems = check_parameters(chosen, request.parameters)
         if problems:
             raise invalid_input([FieldError(name, text) for name, text in problems])
-    resources = resources_for(parts, request.resources, chosen, environment)
-    resources, allowed = await allowances.fit(parts, user, resources, named(request.resources))
+    resources = resources_for(context, request.resources, chosen, environment)
+    resources, allowed = await allowances.fit(context, user, resources, named(request.resources))
     name = checked_name(request.name) or (chosen.name if chosen else "script")
     try:
-        home = (await parts.agents.info(user.username)).home
+        home = (await context.launchers.info(user.username)).home
     except SpawnerError as error:
         raise launch.explained(error) from error
-    place = _to_job_place(parts, user, home, uuid, environment, resources, name)
+    place = _to_job_place(context, user, home, uuid, environment, resources, name)
     rendered = _render(chosen, parameters, request.script, place, environment)
     return PreparedJob(
         name=name,
@@ -188,7 +190,7 @@ async def prepare(parts: AppContext, user: User, request: JobRequest, uuid: str)
     )
 
 
-def _find_template(parts: AppContext, request: JobRequest) -> Template | None:
+def _find_template(context: AppContext, request: JobRequest) -> Template | None:
     if (request.template is None) == (request.script is None):
         text = "Specify either a template or a script."
         raise invalid_input([FieldError("template" if request.script is None else "script", text)])
@@ -197,30 +199,30 @@ def _find_template(parts: AppContext, request: JobRequest) -> Template | None:
             text = "A script does not accept parameters."
             raise invalid_input([FieldError("parameters", text)])
         return None
-    found = parts.catalog.templates.get(request.template)
+    found = context.catalog.templates.get(request.template)
     if found is None:
-        names = ", ".join(parts.catalog.templates)
+        names = ", ".join(context.catalog.templates)
         text = f"There is no template with this name. Available: {names}."
         raise invalid_input([FieldError("template", text)])
     return found
 
 
 def _find_environment(
-    parts: AppContext, request: JobRequest, chosen: Template | None
+    context: AppContext, request: JobRequest, chosen: Template | None
 ) -> Environment | None:
     if chosen is None:
-        return usable_environment(parts, request.environment) if request.environment else None
-    return environment_of(parts, chosen, request.environment)
+        return usable_environment(context, request.environment) if request.environment else None
+    return environment_of(context, chosen, request.environment)
 
 
 def resources_for(
-    parts: AppContext,
+    context: AppContext,
     asked: Mapping[str, Any],
     chosen: Template | None,
     environment: Environment | None,
 ) -> Resources:
     """Complete the requested resources. Raises InvalidInput for an environment that needs a GPU."""
-    found = complete(asked, chosen, environment, parts.settings, parts.watcher.cluster)
+    found = complete(asked, chosen, environment, context.settings, context.watcher.cluster)
     check_gpus(found, environment)
     return found
 
@@ -236,7 +238,7 @@ def checked_name(name: str | None) -> str | None:
 
 
 def _to_job_place(
-    parts: AppContext,
+    context: AppContext,
     user: User,
     home: str,
     uuid: str,
@@ -247,15 +249,15 @@ def _to_job_place(
     return jobscript.JobPlace(
         uuid=uuid,
         home=home,
-        runtime_dir=str(parts.settings.runtime_dir),
-        apptainer=str(parts.settings.apptainer_path),
+        runtime_dir=str(context.settings.runtime_dir),
+        apptainer=str(context.settings.apptainer_path),
         logdir=_build_logdir(home, name, uuid),
         username=user.username,
         environment=environment,
         resources=resources,
         node_dir=launch_files.node_dir(uuid),
-        pip_index_url=parts.settings.pip_index_url,
-        modules_init=str(parts.settings.modules_init) if parts.settings.modules_init else None,
+        pip_index_url=context.settings.pip_index_url,
+        modules_init=str(context.settings.modules_init) if context.settings.modules_init else None,
     )
 
 

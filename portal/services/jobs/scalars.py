@@ -35,10 +35,10 @@ def wanting(job: BatchJob) -> list[dict[str, Any]]:
     return [task for task in ended if not task.get("read")]
 
 
-async def read(parts: AppContext, job: BatchJob) -> None:
+async def read(context: AppContext, job: BatchJob) -> None:
     """Read the values of some of these tasks and save them. May raise the spawner's errors."""
     indices = [task["index"] for task in wanting(job)[:FOLDERS]]
-    values = await _read_last_values(parts, job, indices)
+    values = await _read_last_values(context, job, indices)
 
     def apply(row: BatchJob) -> None:
         row.tasks = [
@@ -48,34 +48,34 @@ async def read(parts: AppContext, job: BatchJob) -> None:
             for task in row.tasks or []
         ]
 
-    await change(parts.db, BatchJob, job.id, apply)
-    parts.changes.notify(job.user_id, job.id)
+    await change(context.db, BatchJob, job.id, apply)
+    context.notifier.notify(job.user_id, job.id)
 
 
 async def _read_last_values(
-    parts: AppContext, job: BatchJob, indices: Sequence[int], timeout_s: float | None = None
+    context: AppContext, job: BatchJob, indices: Sequence[int], timeout_s: float | None = None
 ) -> dict[int, Metrics]:
     """Return, by index, the last value of each scalar in a task's folder."""
     folders = [task_logdir(job.logdir or "", index) for index in indices]
-    found = await parts.agents.scalars(job.user.username, folders, timeout_s)
+    found = await context.launchers.scalars(job.user.username, folders, timeout_s)
     return dict(zip(indices, found, strict=False))
 
 
 # --- running tasks ------------------------------------------------------------------------------
 
 
-def latest_scalars(parts: AppContext, job: BatchJob) -> Mapping[int, Metrics]:
+def latest_scalars(context: AppContext, job: BatchJob) -> Mapping[int, Metrics]:
     """Return, by index, the known values of tasks that are running or have just ended.
 
     Does not wait for a read: if one is due, it is started in the background for the next call.
     """
     running = _list_unfinished(job)
     if not running:
-        parts.so_far.forget(job.id)
+        context.scalars.forget(job.id)
         return {}
-    entry = parts.so_far.of(job.id)
-    if parts.so_far.is_due(entry) and (chosen := entry.oldest(running, FOLDERS)):
-        entry.reading = asyncio.create_task(_read_live(parts, job, entry, chosen))
+    entry = context.scalars.of(job.id)
+    if context.scalars.is_due(entry) and (chosen := entry.oldest(running, FOLDERS)):
+        entry.reading = asyncio.create_task(_read_live(context, job, entry, chosen))
     return entry.values
 
 
@@ -90,16 +90,18 @@ def _list_unfinished(job: BatchJob) -> list[int]:
 
 
 async def _read_live(
-    parts: AppContext, job: BatchJob, entry: CachedScalars, indices: Sequence[int]
+    context: AppContext, job: BatchJob, entry: CachedScalars, indices: Sequence[int]
 ) -> None:
     began_s = time.monotonic()
     failed = False
     try:
         for start in range(0, len(indices), LIVE_FOLDERS):
             batch = indices[start : start + LIVE_FOLDERS]
-            parts.so_far.keep(entry, await _read_last_values(parts, job, batch, LIVE_TIMEOUT_S))
+            context.scalars.keep(
+                entry, await _read_last_values(context, job, batch, LIVE_TIMEOUT_S)
+            )
     except SpawnerError as error:
         failed = True
         log.info("cannot read the values of running tasks", job=job.id, error=error.message)
     finally:
-        parts.so_far.rest(entry, time.monotonic() - began_s, failed=failed)
+        context.scalars.rest(entry, time.monotonic() - began_s, failed=failed)

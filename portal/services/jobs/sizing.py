@@ -38,39 +38,41 @@ class SimilarJobs:
 
 
 async def size_template(
-    parts: AppContext, user: User, name: str, environment: str | None = None
+    context: AppContext, user: User, name: str, environment: str | None = None
 ) -> Sizing:
     """Return the sizing for a job of this template with its default resources. Raises NotFound."""
-    template = prepare.template(parts, name)
+    template = prepare.template(context, name)
     kind = SimilarJobs(template.name, environment or template.environment)
-    return await _compute_sizing(parts, user, kind, launch.kept(prepare.defaults(parts, template)))
+    return await _compute_sizing(
+        context, user, kind, launch.kept(prepare.defaults(context, template))
+    )
 
 
 async def size_script(
-    parts: AppContext, user: User, name: str, environment: str | None = None
+    context: AppContext, user: User, name: str, environment: str | None = None
 ) -> Sizing:
     """Return the sizing for a free script of this name, compared with the request of the last such
     script.
     """
-    return await _compute_sizing(parts, user, SimilarJobs(None, environment, name.strip()), None)
+    return await _compute_sizing(context, user, SimilarJobs(None, environment, name.strip()), None)
 
 
-async def size_job(parts: AppContext, user: User, job: BatchJob) -> Sizing:
+async def size_job(context: AppContext, user: User, job: BatchJob) -> Sizing:
     """Return the sizing for running this job again unchanged."""
     name = job.name if job.template is None else None
     return await _compute_sizing(
-        parts, user, SimilarJobs(job.template, job.environment, name), job.resources
+        context, user, SimilarJobs(job.template, job.environment, name), job.resources
     )
 
 
 async def _compute_sizing(
-    parts: AppContext, user: User, kind: SimilarJobs, base: Mapping[str, Any] | None
+    context: AppContext, user: User, kind: SimilarJobs, base: Mapping[str, Any] | None
 ) -> Sizing:
     """Compute the sizing from the newest runs of the kind that have the shape of `base`, or, if
     None, the shape of the last run.
     """
     like: list[BatchJob] = []
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         ids = (await db.scalars(_build_newest_ids_query(user, kind))).all()
         for start in range(0, len(ids), AT_ONCE):
             for job in await db.scalars(_build_kind_query(ids[start : start + AT_ONCE], kind)):

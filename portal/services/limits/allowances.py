@@ -103,32 +103,32 @@ async def groups_of(db: AsyncSession, username: str) -> set[str]:
     return set((await db.scalars(query.where(User.username == username))).all())
 
 
-async def allowance(parts: AppContext, username: str) -> Allowance:
+async def allowance(context: AppContext, username: str) -> Allowance:
     """Return everything that limits a user now."""
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         groups = await groups_of(db, username)
         limits = sort_out(await concerning(db, username, groups))
     return Allowance(
         effective=limits.effective(username, groups),
         together=[
-            GroupTotal(name, account_of(parts.settings, name), shared)
+            GroupTotal(name, account_of(context.settings, name), shared)
             for name, shared in sorted(limits.together.items())
         ],
     )
 
 
 async def fit(
-    parts: AppContext, user: User, wanted: Resources, named: Iterable[str]
+    context: AppContext, user: User, wanted: Resources, named: Iterable[str]
 ) -> tuple[Resources, Allowance]:
     """Adjust resources to the user's limits. `named` are the fields that the user set.
 
     Raises InvalidInput for resources that the limits or the cluster could never provide.
     """
-    allowed, cluster = await allowance(parts, user.username), parts.watcher.cluster
+    allowed, cluster = await allowance(context, user.username), context.watcher.cluster
     found = adjust(wanted, named, allowed, cluster)
     problems = refusals(found, allowed, cluster)
     if any(problem.field == "resources.gpus" for problem in problems):
-        problems = refusals(found, allowed, cluster, await held_gpus(parts, user.username))
+        problems = refusals(found, allowed, cluster, await held_gpus(context, user.username))
     fields = {problem.field for problem in problems}
     problems += [p for p in impossible(found, cluster) if p.field not in fields]
     if problems:
@@ -144,15 +144,15 @@ def adjust(
     return with_type(found, allowed, cluster)
 
 
-async def held_gpus(parts: AppContext, username: str) -> int | None:
+async def held_gpus(context: AppContext, username: str) -> int | None:
     """Return the GPUs that the user's running jobs hold; None while unknown."""
-    used = await in_use_by(parts, username)
+    used = await in_use_by(context, username)
     return used.gpus if used else None
 
 
-async def in_use_by(parts: AppContext, username: str) -> InUse | None:
+async def in_use_by(context: AppContext, username: str) -> InUse | None:
     """Return what the user's running jobs hold in all accounts; None while unknown."""
-    found = await parts.books.in_use()
+    found = await context.accounting.in_use()
     if found is None:
         return None
     return sum((use for (_, user), use in found.items() if user == username), InUse())
@@ -232,7 +232,7 @@ def _count_live_tasks(size: int, tasks: list[Any] | None) -> int:
     return sum(task.get("state") != JobState.ENDED for task in tasks)
 
 
-async def live_counts(parts: AppContext, usernames: Any) -> dict[str, int]:
+async def live_counts(context: AppContext, usernames: Any) -> dict[str, int]:
     """Count the pending and running sessions and jobs of these users."""
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         return {name: await _count_live(db, name, usernames) for name in ("sessions", "jobs")}

@@ -54,12 +54,12 @@ class Totals:
 # --- reading ------------------------------------------------------------------------------------
 
 
-async def keep_counting(parts: AppContext) -> None:
+async def keep_counting(context: AppContext) -> None:
     """Run the loop: every few minutes, and sooner when a page that shows usage notifies USE."""
-    async with parts.changes.listen(USE) as listener:
+    async with context.notifier.listen(USE) as listener:
         while True:
             try:
-                more = await read_next(parts, utcnow())
+                more = await read_next(context, utcnow())
             except SlurmError as error:
                 log.warning("use is not known", error=error.message, stderr=error.stderr[:300])
                 more = False
@@ -68,24 +68,24 @@ async def keep_counting(parts: AppContext) -> None:
                 await listener.wait(EVERY_S)
 
 
-async def read_next(parts: AppContext, now: datetime) -> bool:
+async def read_next(context: AppContext, now: datetime) -> bool:
     """Read today and the next due days of the past. Return whether more of the past is due."""
-    spans = await due(parts, now)
+    spans = await due(context, now)
     for first, last in spans[:2]:
-        await parts.watcher.afford()
+        await context.watcher.afford()
         start, end = _midnight(first), min(_midnight(last + timedelta(days=1)), now)
-        jobs = await parts.books.accounting.job_times(start, end)
+        jobs = await context.accounting.accounting.job_times(start, end)
         days = [first + timedelta(days=n) for n in range((last - first).days + 1)]
         found = await asyncio.to_thread(by_day, jobs, days, now)
-        await _replace_days(parts, days, found, now)
+        await _replace_days(context, days, found, now)
     return len(spans) > 2
 
 
-async def due(parts: AppContext, now: datetime) -> list[tuple[date, date]]:
+async def due(context: AppContext, now: datetime) -> list[tuple[date, date]]:
     """Return the spans of days to read (first and last), newest first; adjacent days are merged."""
     today = now.astimezone(UTC).date()
-    oldest = months_back(today, parts.settings.usage_months - 1)
-    async with parts.db.session() as db:
+    oldest = months_back(today, context.settings.usage_months - 1)
+    async with context.db.session() as db:
         found = await db.execute(select(UsageRead.day, UsageRead.read_at))
         reads = {day: at for day, at in found.all()}  # noqa: C416 - rows, as a mapping
     days = [oldest + timedelta(days=n) for n in range((today - oldest).days + 1)]
@@ -143,7 +143,7 @@ def _iter_days(start: datetime, end: datetime) -> Iterable[date]:
 
 
 async def _replace_days(
-    parts: AppContext, days: list[date], found: Mapping[Key, GpuHours], now: datetime
+    context: AppContext, days: list[date], found: Mapping[Key, GpuHours], now: datetime
 ) -> None:
     """Replace the rows of these days in one transaction."""
     rows = [
@@ -157,7 +157,7 @@ async def _replace_days(
         }
         for (day, user, account), used in found.items()
     ]
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         for table, column in ((UsageDay, UsageDay.day), (UsageRead, UsageRead.day)):
             await db.execute(delete(table).where(column.in_(days)))
         if rows:
@@ -179,18 +179,18 @@ class UsageQuery:
     group: str | None = None
 
 
-async def by_person(parts: AppContext, requested: UsageQuery) -> Totals:
+async def by_person(context: AppContext, requested: UsageQuery) -> Totals:
     """Return usage by user, most GPU-hours first."""
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         query = _select_sums(requested, UsageDay.username)
         return await _build_totals(
             db, requested, sorted(await _load_rows(db, query), key=_sort_key)
         )
 
 
-async def by_month(parts: AppContext, requested: UsageQuery) -> Totals:
+async def by_month(context: AppContext, requested: UsageQuery) -> Totals:
     """Return usage by month with any usage, as `2026-10`."""
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         months: dict[str, GpuHours] = {}
         for day in await _load_rows(db, _select_sums(requested, UsageDay.day)):
             month = f"{day.name:%Y-%m}"
@@ -204,12 +204,12 @@ async def by_month(parts: AppContext, requested: UsageQuery) -> Totals:
         return await _build_totals(db, requested, [months[month] for month in sorted(months)])
 
 
-async def by_group(parts: AppContext, requested: UsageQuery) -> Totals:
+async def by_group(context: AppContext, requested: UsageQuery) -> Totals:
     """Return usage by the users' current groups, as far as known.
 
     A user in two groups counts in both.
     """
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         query = _select_sums(requested, GroupMembership.name)
         query = query.join(User, User.username == UsageDay.username)
         query = query.join(GroupMembership, GroupMembership.user_id == User.id)

@@ -22,12 +22,12 @@ class RunningGpus:
     complete: bool = True
 
 
-def explain_pending(parts: AppContext, info: JobInfo) -> Explanation | None:
+def explain_pending(context: AppContext, info: JobInfo) -> Explanation | None:
     """Explain why a job waits, with the GPU limit that it waits for."""
-    return explain_reason(info.reason, find_gpu_limit(parts, info))
+    return explain_reason(info.reason, find_gpu_limit(context, info))
 
 
-def find_gpu_limit(parts: AppContext, info: JobInfo) -> GpuLimit | None:
+def find_gpu_limit(context: AppContext, info: JobInfo) -> GpuLimit | None:
     """Return the GPU limit that holds a job back, the user's own before their group's.
 
     None if another reason does, or a limit that is not known for certain: by GPU type, or of an
@@ -35,13 +35,13 @@ def find_gpu_limit(parts: AppContext, info: JobInfo) -> GpuLimit | None:
     """
     if not (info.reason or "").startswith(GROUP_GPUS) or info.account is None:
         return None
-    jobs = parts.watcher.jobs
-    running: Mapping[Owner, RunningGpus] = parts.running_gpus.of(
+    jobs = context.watcher.jobs
+    running: Mapping[Owner, RunningGpus] = context.running_gpus.of(
         jobs, make=lambda: count_running_gpus(jobs)
     )
     needed = max(1, sum(number for _, number in info.gpus or ()))  # per node
     for user in (info.user, ""):
-        total = _find_total(parts, info, user)
+        total = _find_total(context, info, user)
         held = running.get((info.account, user), RunningGpus())
         if total and held.number + needed > total:
             is_exact = held.complete or held.number >= total
@@ -49,11 +49,11 @@ def find_gpu_limit(parts: AppContext, info: JobInfo) -> GpuLimit | None:
     return None
 
 
-def _find_total(parts: AppContext, info: JobInfo, user: str) -> int | None:
+def _find_total(context: AppContext, info: JobInfo, user: str) -> int | None:
     """Return the GPU limit of the account, or of the user in it; None if it has none, or if the
     user has another association for the job's partition.
     """
-    found = parts.books.found or {}
+    found = context.accounting.found or {}
     if user and (info.account, user, info.partition) in found:
         return None
     total: int | None = found.get((info.account or "", user, ""), {}).get("gres/gpu")

@@ -7,13 +7,13 @@ from spawner.errors import SlurmError
 from spawner.slurm import parse_accounting as words
 
 
-async def create(parts: AppContext, group: str) -> str:
+async def create(context: AppContext, group: str) -> str:
     """Create the account below Slurm's root account unless it exists. Return its name.
 
     Raises SlurmRejected with sacctmgr's message, SlurmUnreachable.
     """
-    account = account_of(parts.settings, group)
-    books = parts.books
+    account = account_of(context.settings, group)
+    books = context.accounting
     if not words.is_name(account):
         raise SlurmRejected(f"{account} can't be the name of an account in Slurm.")
     try:

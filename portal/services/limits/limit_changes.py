@@ -43,17 +43,17 @@ from spawner.slurm.parse_accounting import is_name
 MOST_NAMES = 100
 
 
-async def every(parts: AppContext) -> list[Limit]:
+async def every(context: AppContext) -> list[Limit]:
     """Return all limits: the default, then groups', then users'."""
     order = {scope: at for at, scope in enumerate(LimitScope)}
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         rows = list((await db.scalars(select(Limit))).all())
     return sorted(rows, key=lambda row: (order[row.scope], row.name))
 
 
-async def one(parts: AppContext, scope: LimitScope, name: str) -> Limit:
+async def one(context: AppContext, scope: LimitScope, name: str) -> Limit:
     """Return one limit. Raises NotFound where none is set."""
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         row = await _load_row(db, scope, name)
     if row is None:
         raise NotFound("No limit is set here.")
@@ -83,7 +83,7 @@ class LimitRequest:
 
 
 async def put(
-    parts: AppContext, directory: Directory, by: audit.By, request: LimitRequest
+    context: AppContext, directory: Directory, by: audit.By, request: LimitRequest
 ) -> Limit:
     """Set all fields of a limit.
 
@@ -96,16 +96,16 @@ async def put(
         raise invalid_input([FieldError("create_account", text)])
     if not request.given.set_fields:
         raise invalid_input([FieldError("gpus", "Set at least one field, or delete the limit.")])
-    await check(parts, scope, name, request.given)
-    await _check_target(parts, directory, scope, name)
+    await check(context, scope, name, request.given)
+    await _check_target(context, directory, scope, name)
     if request.create_account:
-        await limit_accounts.create(parts, name)
-    return await _save(parts, by, request)
+        await limit_accounts.create(context, name)
+    return await _save(context, by, request)
 
 
-async def _save(parts: AppContext, by: audit.By, request: LimitRequest) -> Limit:
+async def _save(context: AppContext, by: audit.By, request: LimitRequest) -> Limit:
     scope, name = request.subject
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         row = await _load_row(db, scope, name)
         if row is not None and request.version != row.version:
             raise _conflict_error(row)
@@ -118,7 +118,7 @@ async def _save(parts: AppContext, by: audit.By, request: LimitRequest) -> Limit
         held = request.given if request.held is None else request.held
         row.held = {field: _to_json(value) for field, value in held.set_fields.items()}
         row.updated_at, row.updated_by = utcnow(), by.name
-        made = {"account": account_of(parts.settings, name)} if request.create_account else {}
+        made = {"account": account_of(context.settings, name)} if request.create_account else {}
         record(
             db, by, audit.Action.LIMIT_SET, request.subject, before, request.given.set_fields, made
         )
@@ -128,7 +128,7 @@ async def _save(parts: AppContext, by: audit.By, request: LimitRequest) -> Limit
             await db.rollback()
             found = await _load_row(db, scope, name)
             raise (_conflict_error(found) if found else Conflict("Try again.")) from error
-    parts.changes.notify(LIMITS)
+    context.notifier.notify(LIMITS)
     return row
 
 
@@ -174,10 +174,10 @@ def _conflict_error(row: Limit) -> EditConflict:
 
 
 async def remove(
-    parts: AppContext, by: audit.By, scope: LimitScope, name: str, version: int | None = None
+    context: AppContext, by: audit.By, scope: LimitScope, name: str, version: int | None = None
 ) -> None:
     """Delete a limit. Raises NotFound, EditConflict where `version` is given and outdated."""
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         row = await _load_row(db, scope, name)
         if row is None:
             raise NotFound("No limit is set here.")
@@ -189,20 +189,20 @@ async def remove(
             await db.commit()
         except StaleDataError as error:
             raise Conflict("This limit was changed by another user.") from error
-    parts.changes.notify(LIMITS)
+    context.notifier.notify(LIMITS)
 
 
 # --- validation ---------------------------------------------------------------------------------
 
 
-async def check(parts: AppContext, scope: LimitScope, name: str, given: Figures) -> None:
+async def check(context: AppContext, scope: LimitScope, name: str, given: Figures) -> None:
     """Raise InvalidInput for names that do not exist, and for fields a group total cannot have."""
     problems = [
         FieldError(field, "A group total can't have this field. Set it in the per-member limit.")
         for field in given.set_fields
         if scope is LimitScope.GROUP and field not in TOGETHER
     ]
-    for field, existing, words in await _list_existing(parts, given):
+    for field, existing, words in await _list_existing(context, given):
         unknown = [one for one in getattr(given, field) or () if one not in existing]
         if unknown:
             have = f"Available: {', '.join(sorted(existing))}." if existing else "None exists."
@@ -210,23 +210,25 @@ async def check(parts: AppContext, scope: LimitScope, name: str, given: Figures)
     for field in ("partitions", "accounts", "qos"):
         odd = [one for one in getattr(given, field) or () if not is_name(one)]
         problems += [FieldError(field, f"{one[:50]} can't be a name in Slurm.") for one in odd[:1]]
-    if scope is LimitScope.GROUP and (other := await _owner_of_account(parts, name)):
-        text = f"The Slurm account {account_of(parts.settings, name)} belongs to the group {other}."
+    if scope is LimitScope.GROUP and (other := await _owner_of_account(context, name)):
+        text = (
+            f"The Slurm account {account_of(context.settings, name)} belongs to the group {other}."
+        )
         problems.append(FieldError("name", text))
     if problems:
         raise invalid_input(problems)
 
 
-async def _list_existing(parts: AppContext, given: Figures) -> list[tuple[str, set[str], str]]:
+async def _list_existing(context: AppContext, given: Figures) -> list[tuple[str, set[str], str]]:
     """Return the existing names and the noun for each field with names, as far as known."""
     found: list[tuple[str, set[str], str]] = []
-    cluster = parts.watcher.cluster
+    cluster = context.watcher.cluster
     if cluster is not None and cluster.partitions:
         found.append(("partitions", {p.name for p in cluster.partitions}, "partition"))
     if cluster is not None and cluster.nodes:
         types = {kind for node in cluster.nodes for kind in node.gpus}
         found.append((BY_TYPE, types, "GPU of type"))
-    books = parts.books
+    books = context.accounting
     if not (given.accounts or given.qos) or not await books.known():
         return found
     facts = books.facts
@@ -242,17 +244,17 @@ async def _list_existing(parts: AppContext, given: Figures) -> list[tuple[str, s
     return found
 
 
-async def _owner_of_account(parts: AppContext, group: str) -> str | None:
+async def _owner_of_account(context: AppContext, group: str) -> str | None:
     """Return another group with a group total under the same Slurm account, if any."""
-    account = account_of(parts.settings, group)
-    async with parts.db.session() as db:
+    account = account_of(context.settings, group)
+    async with context.db.session() as db:
         query = select(Limit.name).where(Limit.scope == LimitScope.GROUP, Limit.name != group)
         others = (await db.scalars(query)).all()
-    return next((one for one in others if account_of(parts.settings, one) == account), None)
+    return next((one for one in others if account_of(context.settings, one) == account), None)
 
 
 async def _check_target(
-    parts: AppContext, directory: Directory, scope: LimitScope, name: str
+    context: AppContext, directory: Directory, scope: LimitScope, name: str
 ) -> None:
     """Raise NotFound for an unknown user or group.
 
@@ -261,7 +263,7 @@ async def _check_target(
     if scope is LimitScope.DEFAULT:
         return
     known = _is_known_user if scope is LimitScope.PERSON else _is_known_group
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         if await known(db, name) or not directory.finds:
             return
     try:
@@ -287,7 +289,12 @@ async def _is_known_group(db: AsyncSession, name: str) -> bool:
 
 
 async def put_as_leader(
-    parts: AppContext, by: audit.By, group: str, username: str, given: Figures, version: int | None
+    context: AppContext,
+    by: audit.By,
+    group: str,
+    username: str,
+    given: Figures,
+    version: int | None,
 ) -> Limit:
     """Set a member's own limit as a group manager, within what the group has.
 
@@ -296,7 +303,7 @@ async def put_as_leader(
     limit then counts as set by an administrator. Raises NotFound for non-members, InvalidInput,
     EditConflict.
     """
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         groups = await groups_of(db, username)
         if group not in groups:
             raise NotFound(f"{username[:100]} isn't a known member of {group}.")
@@ -305,13 +312,13 @@ async def put_as_leader(
     limits = sort_out(rows)
     mine = next((row for row in rows if row.scope is LimitScope.PERSON), None)
     held = _get_held(mine, leaders) if mine is not None and by.name in leaders else Figures()
-    await check(parts, LimitScope.PERSON, username, given)
+    await check(context, LimitScope.PERSON, username, given)
     problems = exceeding(given, _get_ceiling(limits, username, group, groups), held)
     if problems:
         raise invalid_input(problems)
     above = held if by.name in leaders else None
     return await _save(
-        parts, by, LimitRequest((LimitScope.PERSON, username), given, version, held=above)
+        context, by, LimitRequest((LimitScope.PERSON, username), given, version, held=above)
     )
 
 

@@ -65,9 +65,9 @@ class PersonLimits:
     standings: list[AssociationState] = field(default_factory=list)
 
 
-async def load_user_limits(parts: AppContext, slurm: SlurmLimits, username: str) -> PersonLimits:
+async def load_user_limits(context: AppContext, slurm: SlurmLimits, username: str) -> PersonLimits:
     """Return a user's limits as the portal knows them now."""
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         groups = await groups_of(db, username)
         rows = await concerning(db, username, groups)
     limits = sort_out(rows)
@@ -78,26 +78,26 @@ async def load_user_limits(parts: AppContext, slurm: SlurmLimits, username: str)
         groups=sorted(groups),
         counts={name: Count(counted.get(name), otherwise.get(name)) for name in FIELDS},
         limits=rows,
-        in_use=await in_use(parts, username),
+        in_use=await in_use(context, username),
         standings=slurm.by_user.get(username, []),
     )
 
 
-async def in_use(parts: AppContext, username: str) -> InUseNow:
-    counts = await live_counts(parts, [username])
-    return InUseNow(counts["sessions"], counts["jobs"], await in_use_by(parts, username))
+async def in_use(context: AppContext, username: str) -> InUseNow:
+    counts = await live_counts(context, [username])
+    return InUseNow(counts["sessions"], counts["jobs"], await in_use_by(context, username))
 
 
-async def in_use_together(parts: AppContext, group: str) -> InUseNow:
+async def in_use_together(context: AppContext, group: str) -> InUseNow:
     """Return what a group's members use together.
 
     Running jobs are those in the group's account or, if there is none, all jobs of its members.
     """
-    counts = await live_counts(parts, members_query(group))
-    found = await parts.books.in_use()
-    use = found.get((account_of(parts.settings, group), "")) if found is not None else None
+    counts = await live_counts(context, members_query(group))
+    found = await context.accounting.in_use()
+    use = found.get((account_of(context.settings, group), "")) if found is not None else None
     if found is not None and use is None:
-        async with parts.db.session() as db:
+        async with context.db.session() as db:
             names = set((await db.scalars(members_query(group))).all())
         use = sum((one for (_, user), one in found.items() if user in names), InUse())
     return InUseNow(counts["sessions"], counts["jobs"], use)
@@ -125,16 +125,16 @@ class GroupLimits:
     people: list[MemberLimits]
 
 
-async def load_group_limits(parts: AppContext, group: str) -> GroupLimits:
+async def load_group_limits(context: AppContext, group: str) -> GroupLimits:
     """Return a group's limits, with the members that the portal knows."""
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         limits = list((await db.scalars(select(Limit))).all())
         query = select(User).join(GroupMembership, GroupMembership.user_id == User.id)
         query = query.where(GroupMembership.name == group, User.deleted_at.is_(None))
         users = list((await db.scalars(query.order_by(User.username))).all())
         groups = await _load_groups(db, [user.id for user in users])
         counts = await _count_live(db, [user.id for user in users])
-    sorted_out, use = sort_out(limits), await parts.books.in_use()
+    sorted_out, use = sort_out(limits), await context.accounting.in_use()
     own = {row.name: row for row in limits if row.scope is LimitScope.PERSON}
     load_group_limits = {row.scope: row for row in limits if row.name == group}
     together = load_group_limits.get(LimitScope.GROUP)
@@ -155,7 +155,7 @@ async def load_group_limits(parts: AppContext, group: str) -> GroupLimits:
         together=together,
         member=load_group_limits.get(LimitScope.MEMBER),
         ceiling=ceiling,
-        in_use=await in_use_together(parts, group),
+        in_use=await in_use_together(context, group),
         people=people,
     )
 
@@ -187,10 +187,10 @@ async def _count_live(db: AsyncSession, ids: list[str]) -> dict[str, tuple[int, 
     return found
 
 
-async def members(parts: AppContext, rows: Iterable[Limit]) -> dict[str, set[str]]:
+async def members(context: AppContext, rows: Iterable[Limit]) -> dict[str, set[str]]:
     """Return the known members of the groups with a per-member limit among these limits."""
     groups = [row.name for row in rows if row.scope is LimitScope.MEMBER]
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         query = select(GroupMembership.name, User.username).join(
             User, User.id == GroupMembership.user_id
         )
@@ -201,14 +201,14 @@ async def members(parts: AppContext, rows: Iterable[Limit]) -> dict[str, set[str
 
 
 def state_of(
-    parts: AppContext, slurm: SlurmLimits, row: Limit, members: Iterable[str]
+    context: AppContext, slurm: SlurmLimits, row: Limit, members: Iterable[str]
 ) -> LimitSyncState:
     """Return whether Slurm has a limit. `members` are the users that a MEMBER limit applies to."""
-    mine = _list_standings(parts, slurm, row, set(members))
+    mine = _list_standings(context, slurm, row, set(members))
     given = figures(row)
     if slurm.trouble is not None:
         return LimitSyncState("pending", NO_ANSWER)
-    notes = " ".join(_list_notes(parts, row, given, mine))
+    notes = " ".join(_list_notes(context, row, given, mine))
     if not mine:
         return LimitSyncState("nothing", notes or "This limit changes nothing in Slurm.")
     refused = [one for one in mine if one.refused]
@@ -227,25 +227,25 @@ def state_of(
 
 
 def kept_state(
-    parts: AppContext, slurm: SlurmLimits, row: Limit, members: Iterable[str]
+    context: AppContext, slurm: SlurmLimits, row: Limit, members: Iterable[str]
 ) -> LimitSyncState | None:
     """Return what Slurm refused or drifted, in processes that don't run the loop.
 
     They load it with `SlurmLimits.recall`. None means neither, not that Slurm has the limit.
     """
-    found = state_of(parts, slurm, row, members)
-    drifted = any(one.drift for one in _list_standings(parts, slurm, row, set(members)))
+    found = state_of(context, slurm, row, members)
+    drifted = any(one.drift for one in _list_standings(context, slurm, row, set(members)))
     return found if found.state == "refused" or drifted else None
 
 
 def _list_standings(
-    parts: AppContext, slurm: SlurmLimits, row: Limit, members: set[str]
+    context: AppContext, slurm: SlurmLimits, row: Limit, members: set[str]
 ) -> list[AssociationState]:
     match row.scope:
         case LimitScope.PERSON:
             return slurm.by_user.get(row.name, [])
         case LimitScope.GROUP:
-            own = account_of(parts.settings, row.name)
+            own = account_of(context.settings, row.name)
             return [one for one in slurm.by_user.get("", ()) if one.place[0] == own]
         case LimitScope.MEMBER:
             return [one for name in sorted(members) for one in slurm.by_user.get(name, ())]
@@ -254,10 +254,10 @@ def _list_standings(
 
 
 def _list_notes(
-    parts: AppContext, row: Limit, given: Figures, mine: list[AssociationState]
+    context: AppContext, row: Limit, given: Figures, mine: list[AssociationState]
 ) -> list[str]:
     """Return notes on what Slurm cannot enforce; docs/limits.md lists all cases."""
-    facts, notes = parts.books.facts, []
+    facts, notes = context.accounting.facts, []
     if facts is not None and mine and not {"limits", "qos"} & facts.enforces:
         notes.append("Slurm doesn't enforce limits here: AccountingStorageEnforce lacks `limits`.")
     missing = [
@@ -275,11 +275,11 @@ def _list_notes(
             "one of them."
         )
     if row.scope is LimitScope.GROUP and not mine:
-        account = account_of(parts.settings, row.name)
-        if parts.books.found is not None and account not in parts.books.accounts:
+        account = account_of(context.settings, row.name)
+        if context.accounting.found is not None and account not in context.accounting.accounts:
             notes.append(f"Slurm has no account {account}, so only the portal enforces this.")
     if row.scope is LimitScope.GROUP and mine:
-        own, found = mine[0].place[0], parts.books.found
+        own, found = mine[0].place[0], context.accounting.found
         if found is not None and not any(a == own and user for a, user, _ in found):
             notes.append(
                 f"No user has the Slurm account {own} yet, so this limit applies to no "

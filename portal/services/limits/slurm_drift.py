@@ -90,7 +90,7 @@ async def _edit_row(
         "found": format_value(drift.name, drift.found),
     }
     target = username or f"account {account}"
-    async with slurm.between_rounds(), slurm.parts.db.session() as db:
+    async with slurm.between_rounds(), slurm.context.db.session() as db:
         row = await db.get(Association, drift.standing.id)
         if row is None:
             raise NotFound("This difference no longer exists. Reload the page.")

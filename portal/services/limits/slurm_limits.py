@@ -90,8 +90,8 @@ class SlurmLimits:
     accounts are under "".
     """
 
-    def __init__(self, parts: AppContext, people: LimitedPeople) -> None:
-        self.parts = parts
+    def __init__(self, context: AppContext, people: LimitedPeople) -> None:
+        self.context = context
         self.people = people
         self.standings: Mapping[Place, AssociationState] = {}
         self.by_user: Mapping[str, list[AssociationState]] = {}
@@ -102,7 +102,7 @@ class SlurmLimits:
 
     async def run(self) -> None:
         """Run a round at each change of a limit, and every LOOK_S; sooner after an error."""
-        async with self.parts.changes.listen(LIMITS) as listener:
+        async with self.context.notifier.listen(LIMITS) as listener:
             news = False
             while True:
                 await asyncio.sleep(TOGETHER_S)
@@ -114,7 +114,7 @@ class SlurmLimits:
         """Request a round that begins after this call. Return whether it ended in time."""
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(done)
-        self.parts.changes.notify(LIMITS)
+        self.context.notifier.notify(LIMITS)
         finished, _ = await asyncio.wait({done}, timeout=timeout_s)
         return bool(finished)
 
@@ -154,7 +154,7 @@ class SlurmLimits:
                         done.set_result(None)
 
     async def _reconcile(self, *, asked: bool, news: bool) -> None:
-        async with self.parts.db.session() as db:
+        async with self.context.db.session() as db:
             limits = await every_limit(db)
         # Also after a change by the command line: an administrator's change does not wait its turn.
         asked |= self._limits is not None and limits != self._limits
@@ -162,7 +162,7 @@ class SlurmLimits:
         if not standings and limits == AllLimits(None, {}, {}, {}):
             self._publish({})
             return
-        books = self.parts.books
+        books = self.context.accounting
         await books.look(patient=not asked)
         in_slurm = {user for _, user, _ in books.found or () if user}
         concerned = await self.people.look(limits, in_slurm, news=news)
@@ -183,7 +183,9 @@ class SlurmLimits:
         for place in sorted(standings):
             by_user.setdefault(place[1], []).append(standings[place])
         self.standings, self.by_user = standings, by_user
-        self.parts.books.denied = any(_is_denied(one) for one in standings.values() if one.pending)
+        self.context.accounting.denied = any(
+            _is_denied(one) for one in standings.values() if one.pending
+        )
 
     def _compare(
         self,
@@ -196,9 +198,9 @@ class SlurmLimits:
 
         Associations of users whose effective limits are unknown stay as they were.
         """
-        books = self.parts.books
+        books = self.context.accounting
         found = books.found or {}
-        cluster = self.parts.watcher.cluster
+        cluster = self.context.watcher.cluster
         if books.facts is None:
             return dict(before)
         should = rules.desired_values(
@@ -232,22 +234,22 @@ class SlurmLimits:
         lines = lines_for(due, facts.cluster, await self._find_new_defaults(due))
         for at in range(0, len(lines), LINES_AT_ONCE):
             batch = [line for line, _ in lines[at : at + LINES_AT_ONCE]]
-            complaint = await self.parts.books.accounting.update(batch)
+            complaint = await self.context.accounting.accounting.update(batch)
             if complaint:
                 log.warning("Slurm refused something", complaint=complaint)
-        await self.parts.books.look()
-        found = self.parts.books.found or {}
+        await self.context.accounting.look()
+        found = self.context.accounting.found or {}
         refused = [(line, s) for line, group in lines for s in group if not _is_applied(s, found)]
         alone = 0
         for line, standing in refused:
             why = ""
             if alone < ALONE:
                 alone += 1
-                why = await self.parts.books.accounting.update([line])
+                why = await self.context.accounting.accounting.update([line])
             standing.refused = why or standing.refused or SILENT
             standing.tried_at = utcnow()
         if alone:
-            await self.parts.books.look()
+            await self.context.accounting.look()
 
     async def _find_new_defaults(self, due: list[AssociationState]) -> dict[str, str]:
         """Return new default accounts for users whose default account is being removed.
@@ -257,10 +259,10 @@ class SlurmLimits:
         going = {(s.place[0], s.place[1]) for s in due if s.pending.get(EXISTS) == ABSENT}
         if not going:
             return {}
-        defaults = await self.parts.books.accounting.default_accounts()
+        defaults = await self.context.accounting.accounting.default_accounts()
         moving = {user for account, user in going if defaults.get(user) == account}
         stays: dict[str, str] = {}
-        for account, user, partition in self.parts.books.found or ():
+        for account, user, partition in self.context.accounting.found or ():
             if user in moving and not partition and (account, user) not in going:
                 stays.setdefault(user, account)
         for standing in due:
@@ -273,7 +275,7 @@ class SlurmLimits:
 
     async def _load(self) -> dict[Place, AssociationState]:
         table = Association.__table__
-        async with self.parts.db.session() as db:
+        async with self.context.db.session() as db:
             rows = (await db.execute(select(table))).mappings().all()
         return {
             (row["account"], row["username"], row["partition"]): AssociationState(
@@ -300,7 +302,7 @@ class SlurmLimits:
         changed = [new for old, new in both if old.kept() != new.kept()]
         if not (gone or new or changed):
             return
-        async with self.parts.db.session() as db:
+        async with self.context.db.session() as db:
             for at in range(0, len(gone), 500):
                 ids = gone[at : at + 500]
                 await db.execute(delete(Association).where(Association.id.in_(ids)))

@@ -26,42 +26,42 @@ NOT_KNOWN = (
 )
 
 
-async def list_accounts(parts: AppContext) -> list[str] | None:
+async def list_accounts(context: AppContext) -> list[str] | None:
     """Return the names of Slurm's accounts, without root; None while Slurm can't be queried."""
-    return parts.books.accounts if await parts.books.is_recent() else None
+    return context.accounting.accounts if await context.accounting.is_recent() else None
 
 
-def are_enforced(parts: AppContext) -> bool:
+def are_enforced(context: AppContext) -> bool:
     """Return whether Slurm refuses jobs of users without an account, by the last known facts."""
-    facts = parts.books.facts
+    facts = context.accounting.facts
     return bool(facts and facts.enforces - _ENFORCES_NOTHING)
 
 
-def list_usable(parts: AppContext, username: str) -> list[str]:
+def list_usable(context: AppContext, username: str) -> list[str]:
     """Return the accounts in which Slurm accepts jobs of a user, by the last known associations."""
-    places = parts.books.of(username).items()
+    places = context.accounting.of(username).items()
     return sorted(
         {place[0] for place, figures in places if figures.get("MaxSubmitJobs") != 0} - {ROOT}
     )
 
 
-async def explain_missing(parts: AppContext, username: str) -> str | None:
+async def explain_missing(context: AppContext, username: str) -> str | None:
     """Return the message for a user who can start nothing without a Slurm account.
 
     Returns None where they can, or Slurm can't be queried.
     """
-    if not await parts.books.is_recent() or not are_enforced(parts):
+    if not await context.accounting.is_recent() or not are_enforced(context):
         return None
-    return None if list_usable(parts, username) else NO_ACCOUNT
+    return None if list_usable(context, username) else NO_ACCOUNT
 
 
 async def check(
-    parts: AppContext, username: str, account: str | None, limits: Figures
+    context: AppContext, username: str, account: str | None, limits: Figures
 ) -> list[FieldError]:
     """Return the errors in an account and limits for a user who may not exist yet."""
     given = replace(limits, accounts=[account]) if account else limits
     try:
-        await limit_changes.check(parts, LimitScope.PERSON, username, given)
+        await limit_changes.check(context, LimitScope.PERSON, username, given)
     except InvalidInput as error:
         return [
             FieldError(FIELD if one.field == "accounts" else f"limits.{one.field}", one.message)
@@ -71,7 +71,7 @@ async def check(
 
 
 async def give(
-    parts: AppContext,
+    context: AppContext,
     directory: Directory,
     by: By,
     username: str,
@@ -91,9 +91,9 @@ async def give(
         SlurmUnreachable: the user's accounts cannot be read from Slurm.
     """
     limits = limits or Figures()
-    if problems := await check(parts, username, account, limits):
+    if problems := await check(context, username, account, limits):
         raise invalid_input(problems)
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         groups = await groups_of(db, username)
         rows = await concerning(db, username, groups)
     own = next((row for row in rows if row.scope is LimitScope.PERSON), None)
@@ -101,18 +101,18 @@ async def give(
     given = replace(before, **limits.set_fields)
     has = sort_out(rows).effective(username, groups).get("accounts")
     if account and (has is None or account not in has.value):
-        kept = has.value if has else [] if is_new else await _in_slurm(parts, username)
+        kept = has.value if has else [] if is_new else await _in_slurm(context, username)
         given = replace(given, accounts=list(dict.fromkeys([*kept, account])))
     if given.set_fields == before.set_fields:
         return False
     version = own.version if own else None
     request = LimitRequest((LimitScope.PERSON, username), given, version)
-    await limit_changes.put(parts, directory, by, request)
+    await limit_changes.put(context, directory, by, request)
     return True
 
 
-async def _in_slurm(parts: AppContext, username: str) -> list[str]:
+async def _in_slurm(context: AppContext, username: str) -> list[str]:
     """Return the accounts that the user has in Slurm; a limit must not remove them."""
-    if not await parts.books.is_recent():
+    if not await context.accounting.is_recent():
         raise SlurmUnreachable(NOT_KNOWN)
-    return sorted({account for account, _, _ in parts.books.of(username)} - {ROOT})
+    return sorted({account for account, _, _ in context.accounting.of(username)} - {ROOT})

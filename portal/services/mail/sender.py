@@ -53,7 +53,7 @@ A_MINUTE_AGO = (
 class MailSender:
     """The mail loop; `run` is started by the application's lifespan."""
 
-    parts: AppContext
+    context: AppContext
     smtp: Smtp
 
     async def run(self) -> None:
@@ -69,7 +69,7 @@ class MailSender:
 
     async def round(self, now: datetime) -> bool:
         """Run one round. Return False if the mail server could not be used."""
-        await outbox.note(self.parts.db, now)
+        await outbox.note(self.context.db, now)
         for user_id in await self._list_due_users(now):
             try:
                 await self._send_to(user_id, now)
@@ -93,7 +93,7 @@ class MailSender:
             .group_by(Mail.user_id)
             .order_by(func.min(Mail.next_try_at))
         )
-        async with self.parts.db.session() as db:
+        async with self.context.db.session() as db:
             return (await db.scalars(query.limit(AT_ONCE))).all()
 
     async def _send_to(self, user_id: str, now: datetime) -> None:
@@ -101,23 +101,23 @@ class MailSender:
 
         Raises MailUnavailable or MailDeferred, after the time of the next try was stored.
         """
-        rows = await _claim_due(self.parts.db, user_id, now)
+        rows = await _claim_due(self.context.db, user_id, now)
         user, pending = await self._load_pending(user_id, rows, now)
         dropped = [row.id for row in rows if row.id not in pending]
-        await _update_rows(self.parts.db, dropped, next_try_at=None, problem=OUTDATED)
+        await _update_rows(self.context.db, dropped, next_try_at=None, problem=OUTDATED)
         if user is None or not pending:
             return
         first = min(row.id for row in rows if row.id in pending)
         try:
             letter = messages.letter(
-                _envelope(self.parts, user, first, now), list(pending.values())
+                _envelope(self.context, user, first, now), list(pending.values())
             )
             await self.smtp.send(letter)
         except MailUnavailable as error:
             for row in rows:
                 if row.id in pending:
                     await _update_rows(
-                        self.parts.db,
+                        self.context.db,
                         [row.id],
                         next_try_at=_compute_next_try(row, now),
                         problem=str(error),
@@ -126,12 +126,12 @@ class MailSender:
         except (MailRefused, ValueError) as error:
             log.warning("e-mail not sent", username=user.username, why=str(error)[:300])
             await _update_rows(
-                self.parts.db, list(pending), next_try_at=None, problem=str(error)[:300]
+                self.context.db, list(pending), next_try_at=None, problem=str(error)[:300]
             )
             return
         log.info("e-mail sent", username=user.username, things=len(pending))
         await _update_rows(
-            self.parts.db, list(pending), next_try_at=None, problem=None, sent_at=utcnow()
+            self.context.db, list(pending), next_try_at=None, problem=None, sent_at=utcnow()
         )
 
     async def _load_pending(
@@ -141,7 +141,7 @@ class MailSender:
 
         The user is None if they are unknown, disabled or have no address.
         """
-        async with self.parts.db.session() as db:
+        async with self.context.db.session() as db:
             user = await db.get(User, user_id)
             ids = {row.subject_id for row in rows}
             jobs = {job.id: job for job in await db.scalars(select(Job).where(Job.id.in_(ids)))}
@@ -157,7 +157,7 @@ class MailSender:
         return user, found
 
     async def _delete_old(self, now: datetime) -> None:
-        async with self.parts.db.session() as db:
+        async with self.context.db.session() as db:
             await db.execute(delete(Mail).where(Mail.created_at < now - KEPT))
             await db.commit()
 
@@ -194,12 +194,12 @@ def _compute_next_try(row: Mail, now: datetime) -> datetime | None:
     return now + min(LONGEST_WAIT, timedelta(minutes=2 ** min(row.tries - 1, 10)))
 
 
-def _envelope(parts: AppContext, user: User, letter_id: str, now: datetime) -> Envelope:
+def _envelope(context: AppContext, user: User, letter_id: str, now: datetime) -> Envelope:
     return Envelope(
         letter_id=letter_id,
-        sender=parts.settings.smtp_from or "",
+        sender=context.settings.smtp_from or "",
         recipient=user.email or "",
-        public_url=parts.settings.public_url,
+        public_url=context.settings.public_url,
         now=now,
         language=preferences.read(user.preferences).language or "en",
     )
@@ -224,10 +224,10 @@ class DeliveryState:
     problem_at: datetime | None
 
 
-async def load_delivery_state(parts: AppContext, user: User) -> DeliveryState:
+async def load_delivery_state(context: AppContext, user: User) -> DeliveryState:
     """Return where a user's e-mails go and whether the last ones were sent."""
     mine = select(Mail).where(Mail.user_id == user.id)
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         sent_at = await db.scalar(select(func.max(Mail.sent_at)).where(Mail.user_id == user.id))
         newest = await db.scalar(
             mine.where(Mail.tries > 0).order_by(Mail.created_at.desc(), Mail.id).limit(1)
@@ -235,31 +235,31 @@ async def load_delivery_state(parts: AppContext, user: User) -> DeliveryState:
     bad = newest is not None and newest.sent_at is None and newest.problem != OUTDATED
     problem = newest if bad else None
     return DeliveryState(
-        configured=parts.smtp is not None,
+        configured=context.smtp is not None,
         address=user.email,
-        sender=parts.settings.smtp_from if parts.smtp else None,
+        sender=context.settings.smtp_from if context.smtp else None,
         last_sent_at=sent_at,
         problem=problem.problem if problem else None,
         problem_at=problem.created_at if problem and problem.problem else None,
     )
 
 
-async def send_trial(parts: AppContext, user: User) -> None:
+async def send_trial(context: AppContext, user: User) -> None:
     """Send a test e-mail now, at most one per minute.
 
     Raises Conflict, and Unavailable with the mail server's reason.
     """
-    if parts.smtp is None:
+    if context.smtp is None:
         raise Conflict(NO_SERVER)
     if not user.email:
         raise Conflict(NO_ADDRESS)
     now = utcnow()
     row_id = new_id()
-    letter = _build_trial(parts, user, row_id, now)
+    letter = _build_trial(context, user, row_id, now)
     row = {"id": row_id, "user_id": user.id, "subject_id": user.id, "tries": 1}
     tried_once = {"event": f"test.{_minute_number(now)}", "created_at": now, "next_try_at": None}
     own = Mail.user_id == user.id, Mail.subject_id == user.id, Mail.event.startswith("test.")
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         if await db.scalar(select(Mail.id).where(*own, Mail.created_at > now - PAUSE).limit(1)):
             raise Conflict(A_MINUTE_AGO)
         try:  # a unique constraint lets one of two concurrent requests pass
@@ -267,25 +267,25 @@ async def send_trial(parts: AppContext, user: User) -> None:
             await db.commit()
         except IntegrityError as error:
             raise Conflict(A_MINUTE_AGO) from error
-    await _send_trial(parts, parts.smtp, letter, row_id)
+    await _send_trial(context, context.smtp, letter, row_id)
 
 
-def _build_trial(parts: AppContext, user: User, letter_id: str, now: datetime) -> EmailMessage:
+def _build_trial(context: AppContext, user: User, letter_id: str, now: datetime) -> EmailMessage:
     """Build the test e-mail. Raises Conflict for an invalid address."""
     try:
-        return messages.trial(_envelope(parts, user, letter_id, now))
+        return messages.trial(_envelope(context, user, letter_id, now))
     except ValueError as error:
         text = f"The e-mail address in the directory is invalid: {user.email}"
         raise Conflict(text[:300]) from error
 
 
-async def _send_trial(parts: AppContext, smtp: Smtp, letter: EmailMessage, row_id: str) -> None:
+async def _send_trial(context: AppContext, smtp: Smtp, letter: EmailMessage, row_id: str) -> None:
     try:
         await smtp.send(letter)
     except MailError as error:
-        await _update_rows(parts.db, [row_id], problem=str(error))
+        await _update_rows(context.db, [row_id], problem=str(error))
         raise Unavailable(f"The mail server did not accept it. {error}") from error
-    await _update_rows(parts.db, [row_id], sent_at=utcnow())
+    await _update_rows(context.db, [row_id], sent_at=utcnow())
 
 
 def _minute_number(at: datetime) -> int:

@@ -70,7 +70,7 @@ def offered(session: Session, settings: Settings, cluster: ClusterInfo | None) -
 
 
 async def extend(
-    parts: AppContext,
+    context: AppContext,
     user: User,
     session: Session,
     minutes: int,
@@ -83,37 +83,37 @@ async def extend(
     Raises Conflict if no time can be added, InvalidInput if it is too much, SlurmRejected and
     SlurmUnreachable.
     """
-    allowed = offered(session, parts.settings, parts.watcher.cluster)
+    allowed = offered(session, context.settings, context.watcher.cluster)
     if allowed.minutes == 0:
         raise Conflict(allowed.reason or "")
     if minutes > allowed.minutes:
         text = f"You can add at most {format_minutes(allowed.minutes)} at a time."
         raise invalid_input([FieldError("minutes", text)])
-    launch.check_slurm_answers(parts)
-    info = last_job_info(parts, session)
+    launch.check_slurm_answers(context)
+    info = last_job_info(context, session)
     if info is None or info.state is not SlurmState.RUNNING:
         raise Conflict(NOT_RUNNING)
     if info.time_limit_minutes is None:
         raise Conflict(NO_LIMIT)
-    await _raise_slurm_limit(parts, session, info, info.time_limit_minutes, minutes)
-    changed = await _save_new_end(parts, session, info, info.time_limit_minutes + minutes)
-    await _record_extension(parts, user, session, info.time_limit_minutes, minutes, ip, by)
-    parts.changes.notify(session.user_id, session.id, RECONCILE)
+    await _raise_slurm_limit(context, session, info, info.time_limit_minutes, minutes)
+    changed = await _save_new_end(context, session, info, info.time_limit_minutes + minutes)
+    await _record_extension(context, user, session, info.time_limit_minutes, minutes, ip, by)
+    context.notifier.notify(session.user_id, session.id, RECONCILE)
     return changed
 
 
 async def _raise_slurm_limit(
-    parts: AppContext, session: Session, info: JobInfo, limit: int, minutes: int
+    context: AppContext, session: Session, info: JobInfo, limit: int, minutes: int
 ) -> None:
     """Change the limit in Slurm, unless a bound that Slurm knows forbids it."""
     try:
         bounds = [
-            *map(_to_bound, await parts.slurm.walls(info)),
-            *_list_reservation_bounds(info, await parts.slurm.reservations(), utcnow()),
+            *map(_to_bound, await context.slurm.walls(info)),
+            *_list_reservation_bounds(info, await context.slurm.reservations(), utcnow()),
         ]
         _check_bounds(bounds, limit, minutes)
-        await find_job(parts, session, info.job_id)
-        await parts.slurm.set_time_limit(info.job_id, limit + minutes)
+        await find_job(context, session, info.job_id)
+        await context.slurm.set_time_limit(info.job_id, limit + minutes)
     except JobNotFound as error:
         raise Conflict(ENDED) from error
     except Rejected as error:
@@ -173,10 +173,12 @@ def _list_reservation_bounds(
         )
 
 
-async def _save_new_end(parts: AppContext, session: Session, info: JobInfo, limit: int) -> Session:
+async def _save_new_end(
+    context: AppContext, session: Session, info: JobInfo, limit: int
+) -> Session:
     """Return the row with its new end, as reported by Slurm or computed from the new limit."""
-    await parts.watcher.look()
-    seen = last_job_info(parts, session)
+    await context.watcher.look()
+    seen = last_job_info(context, session)
     started = info.start_time
     if seen is not None and seen != info and seen.time_limit_minutes is not None:
         started, limit = seen.start_time, seen.time_limit_minutes
@@ -185,16 +187,16 @@ async def _save_new_end(parts: AppContext, session: Session, info: JobInfo, limi
         if row.state is not JobState.ENDED and started is not None:
             row.expires_at = started + limit * _MINUTE
 
-    return await change(parts.db, Session, session.id, apply) or session
+    return await change(context.db, Session, session.id, apply) or session
 
 
 async def _record_extension(
-    parts: AppContext, user: User, session: Session, limit: int, minutes: int, ip: str, by: str
+    context: AppContext, user: User, session: Session, limit: int, minutes: int, ip: str, by: str
 ) -> None:
     times = {"time_limit_minutes": limit}, {"time_limit_minutes": limit + minutes}
     detail = {"minutes": minutes, "by": by, **audit.changed(*times)}
     target = f"{session.user.username}/{session.name}"
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         audit.record(
             db, audit.Action.SESSION_EXTEND, actor=user, target=target, detail=detail, ip=ip
         )

@@ -24,18 +24,18 @@ EARLIER = 10
 _LOCKS: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
 
-async def adopt(parts: AppContext, session: Session) -> None:
+async def adopt(context: AppContext, session: Session) -> None:
     """Have the hub start the named server; the hub then asks the portal for it. Raises HubError."""
     username, name = session.user.username, session.name
     async with _get_server_lock(session):
-        for earlier in await _load_same_name(parts, session):
+        for earlier in await _load_same_name(context, session):
             if earlier.state is JobState.ENDED and earlier.server_env is not None:
-                await _wait_until_closed(parts, earlier)
-        await parts.hub.ensure_user(username)
-        await parts.hub.start_server(username, name)
+                await _wait_until_closed(context, earlier)
+        await context.hub.ensure_user(username)
+        await context.hub.start_server(username, name)
 
 
-async def close(parts: AppContext, session: Session) -> None:
+async def close(context: AppContext, session: Session) -> None:
     """Remove an ended session's server from the hub, and its token from our row.
 
     Once the next session of the same name has called home, the server belongs to that session, and
@@ -43,19 +43,19 @@ async def close(parts: AppContext, session: Session) -> None:
     call it again. Raises HubError.
     """
     async with _get_server_lock(session):
-        others = await _load_same_name(parts, session)
+        others = await _load_same_name(context, session)
         successor = next((one for one in others if one.state is not JobState.ENDED), None)
         if successor is None or successor.target_port is None:
-            await _try_close(parts, session)
+            await _try_close(context, session)
         elif successor.server_env is not None:
-            await _clear_server_env(parts, session)
+            await _clear_server_env(context, session)
 
 
 def _get_server_lock(session: Session) -> asyncio.Lock:
     return _LOCKS.setdefault(f"{session.user_id}/{session.name}", asyncio.Lock())
 
 
-async def _load_same_name(parts: AppContext, session: Session) -> list[Session]:
+async def _load_same_name(context: AppContext, session: Session) -> list[Session]:
     """Return the owner's other sessions of this name, newest first."""
     query = (
         select(Session)
@@ -67,30 +67,30 @@ async def _load_same_name(parts: AppContext, session: Session) -> list[Session]:
         .order_by(Session.created_at.desc())
         .limit(EARLIER)
     )
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         return list((await db.scalars(query)).all())
 
 
-async def _wait_until_closed(parts: AppContext, session: Session) -> None:
+async def _wait_until_closed(context: AppContext, session: Session) -> None:
     for _ in range(STOPPING_TRIES):
-        if await _try_close(parts, session):
+        if await _try_close(context, session):
             return
         await asyncio.sleep(ASK_S)
     username, name = session.user.username, session.name
     raise HubNotReady(f"{username}/{name}: the earlier one is still stopping")
 
 
-async def _try_close(parts: AppContext, session: Session) -> bool:
+async def _try_close(context: AppContext, session: Session) -> bool:
     """Stop and remove the server; return False while the hub is still stopping it."""
     username, name = session.user.username, session.name
-    if not await parts.hub.stop_server(username, name, remove=True):
+    if not await context.hub.stop_server(username, name, remove=True):
         return False
-    await _clear_server_env(parts, session)
+    await _clear_server_env(context, session)
     return True
 
 
-async def _clear_server_env(parts: AppContext, session: Session) -> None:
+async def _clear_server_env(context: AppContext, session: Session) -> None:
     def apply(row: Session) -> None:
         row.server_env = None
 
-    await change(parts.db, Session, session.id, apply)
+    await change(context.db, Session, session.id, apply)

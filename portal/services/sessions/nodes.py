@@ -25,9 +25,9 @@ log = structlog.get_logger(__name__)
 MAX_WAIT_S = 25.0
 
 
-async def authenticated(parts: AppContext, session_id: str, secret: str) -> Session:
+async def authenticated(context: AppContext, session_id: str, secret: str) -> Session:
     """Return the session with this secret. Raises LoginRequired without giving the reason."""
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         session = await db.get(Session, session_id)
     expected = session.secret_hash if session is not None else ""
     if session is None or not hmac.compare_digest(expected.encode(), hashed(secret).encode()):
@@ -36,7 +36,7 @@ async def authenticated(parts: AppContext, session_id: str, secret: str) -> Sess
 
 
 async def hello(
-    parts: AppContext,
+    context: AppContext,
     session: Session,
     port: int,
     timings: dict[str, Any],
@@ -48,10 +48,10 @@ async def hello(
     Raises Conflict until Slurm reports where the job runs.
     """
     check_wanted(session)
-    info = await where_it_runs(parts, session)
-    host = node_address(parts, info)
+    info = await where_it_runs(context, session)
+    host = node_address(context, info)
     name = certificates.name_of(session)
-    certificate = certificates.first(parts, name, request, info)
+    certificate = certificates.first(context, name, request, info)
 
     def apply(row: Session) -> None:
         for column, value in observe(row, info, utcnow()).items():
@@ -61,29 +61,29 @@ async def hello(
         row.called_home_at = row.called_home_at or utcnow()
         row.timings = timings
 
-    await change(parts.db, Session, session.id, apply)
-    parts.changes.notify(session.user_id, session.id)
-    parts.changes.notify(RECONCILE)
+    await change(context.db, Session, session.id, apply)
+    context.notifier.notify(session.user_id, session.id)
+    context.notifier.notify(RECONCILE)
     return certificate
 
 
-async def certify(parts: AppContext, session: Session, request: str) -> str:
+async def certify(context: AppContext, session: Session, request: str) -> str:
     """Return a certificate to replace one that expires soon. Raises Conflict, InvalidInput,
     Unavailable.
     """
-    info = await where_it_runs(parts, session)
-    return certificates.signed(parts, certificates.name_of(session), request, info)
+    info = await where_it_runs(context, session)
+    return certificates.signed(context, certificates.name_of(session), request, info)
 
 
 async def wait_for_server(
-    parts: AppContext, session: Session, wait_s: float
+    context: AppContext, session: Session, wait_s: float
 ) -> dict[str, Any] | None:
     """Return the server (environment, arguments, base URL) that the hub wants the waiting program
     to become, or None if it is not known in time.
     """
-    async with parts.changes.listen(session.id) as listener:
+    async with context.notifier.listen(session.id) as listener:
         while True:
-            async with parts.db.session() as db:
+            async with context.db.session() as db:
                 row = await db.get(Session, session.id)
             if row is None:
                 raise Gone
@@ -98,7 +98,7 @@ async def wait_for_server(
                 return None
 
 
-async def report(parts: AppContext, session: Session, event: str, message: str) -> None:
+async def report(context: AppContext, session: Session, event: str, message: str) -> None:
     """Record that the program ends, and why.
 
     The message comes from the user's own process, so it is shown to the owner only. The program
@@ -115,8 +115,8 @@ async def report(parts: AppContext, session: Session, event: str, message: str) 
         if event == "failed":
             row.outcome, row.reason = Outcome.FAILED, message
 
-    await change(parts.db, Session, session.id, apply)
-    parts.changes.notify(session.user_id)
+    await change(context.db, Session, session.id, apply)
+    context.notifier.notify(session.user_id)
 
 
 def check_wanted(job: Job) -> None:

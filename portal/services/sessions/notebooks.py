@@ -31,17 +31,19 @@ class Notebook:
     environment: str | None
 
 
-async def list_notebooks(parts: AppContext, session: Session) -> tuple[list[Notebook], bool]:
+async def list_notebooks(context: AppContext, session: Session) -> tuple[list[Notebook], bool]:
     """Return the notebooks, newest first, and whether the whole home was searched.
 
     The environment is the one that has the kernel named in the notebook, else the session's own.
     Raises the launcher's error for a home that cannot be read.
     """
     try:
-        answer = await parts.agents.call(session.user.username, "notebooks", timeout_s=WITHIN_S)
+        answer = await context.launchers.call(
+            session.user.username, "notebooks", timeout_s=WITHIN_S
+        )
     except SpawnerError as error:
         raise launch.explained(error) from error
-    offered = launch.offered_environments(parts, session.environment or "")
+    offered = launch.offered_environments(context, session.environment or "")
     names = [environment.name for environment in offered]
     own = session.environment if session.environment in names else None
     found = [

@@ -25,19 +25,24 @@ RETRY_S = 0.05
 TOKEN = "JUPYTERHUB_API_TOKEN"  # noqa: S105
 
 
-async def find(parts: AppContext, username: str, name: str) -> Session | None:
+async def find(context: AppContext, username: str, name: str) -> Session | None:
     """Return the live session behind a named server, or None."""
     query = (
         select(Session)
         .join(User, Session.user_id == User.id)
         .where(User.username == username, Session.name == name, Session.state != JobState.ENDED)
     )
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         return (await db.scalars(query)).first()
 
 
 async def start(
-    parts: AppContext, username: str, name: str, env: dict[str, str], args: list[str], base_url: str
+    context: AppContext,
+    username: str,
+    name: str,
+    env: dict[str, str],
+    args: list[str],
+    base_url: str,
 ) -> dict[str, str]:
     """Hand the hub's server to the waiting node program, and return once it serves. Repeatable.
 
@@ -46,7 +51,7 @@ async def start(
     that server over. Raises NotFound if no such session is wanted, Conflict if it cannot become
     this server.
     """
-    session = await find(parts, username, name)
+    session = await find(context, username, name)
     if session is None or session.wanted is Wanted.STOP:
         raise NotFound("There is no such session.")
     if session.target_port is None:
@@ -59,10 +64,10 @@ async def start(
             row.server_env, row.server_args = env, args
             row.adopted_at = utcnow()
 
-    adopted = await change(parts.db, Session, session.id, apply) or session
-    parts.changes.notify(session.id, session.user_id)
-    await _wait_until_serving(parts, session)
-    await _mark_ready(parts, session)
+    adopted = await change(context.db, Session, session.id, apply) or session
+    context.notifier.notify(session.id, session.user_id)
+    await _wait_until_serving(context, session)
+    await _mark_ready(context, session)
     token = str((adopted.server_env or env).get(TOKEN, ""))
     return {"session_id": session.id, "url": url_of(session), "api_token": token}
 
@@ -81,7 +86,7 @@ def alive(session: Session | None) -> bool:
     return session.server_env is not None and session.target_port is not None
 
 
-async def runs(parts: AppContext, session: Session | None) -> bool:
+async def runs(context: AppContext, session: Session | None) -> bool:
     """Like `alive`, but False for a job that Slurm certainly no longer has.
 
     After a start of all services the hub polls before the loop has queried Slurm, and would wait
@@ -89,20 +94,20 @@ async def runs(parts: AppContext, session: Session | None) -> bool:
     """
     if session is None or not alive(session):
         return False
-    info = last_job_info(parts, session)
+    info = last_job_info(context, session)
     if info is None:
-        await parts.watcher.look()
-        info = last_job_info(parts, session)
+        await context.watcher.look()
+        info = last_job_info(context, session)
     if info is None:
-        return parts.watcher.stale_since is not None
+        return context.watcher.stale_since is not None
     return info.state is not SlurmState.ENDED
 
 
-async def forget(parts: AppContext, username: str, name: str) -> None:
+async def forget(context: AppContext, username: str, name: str) -> None:
     """Record that the hub has stopped its server. Only the portal ends sessions, so a session that
     is still wanted is offered to the hub again.
     """
-    session = await find(parts, username, name)
+    session = await find(context, username, name)
     if session is None or session.wanted is Wanted.STOP:
         return
     log.warning("the hub lost a live session", session=session.id)
@@ -112,38 +117,38 @@ async def forget(parts: AppContext, username: str, name: str) -> None:
         if row.state is JobState.RUNNING:
             row.state = JobState.STARTING
 
-    await change(parts.db, Session, session.id, apply)
-    parts.changes.notify(session.user_id, session.id)
-    parts.changes.notify(RECONCILE)
+    await change(context.db, Session, session.id, apply)
+    context.notifier.notify(session.user_id, session.id)
+    context.notifier.notify(RECONCILE)
 
 
-async def _wait_until_serving(parts: AppContext, session: Session) -> None:
+async def _wait_until_serving(context: AppContext, session: Session) -> None:
     """Wait until the server answers HTTP. Raises Conflict if it does not start in time, NotFound if
     the session is no longer wanted.
     """
     url = f"{url_of(session)}{session.base_url}api"
-    tls = certificates.connecting(parts, session.tls_name)
+    tls = certificates.connecting(context, session.tls_name)
     try:
         async with asyncio.timeout(START_TIMEOUT_S):
             while True:
                 with suppress(aiohttp.ClientError):
-                    async with parts.http.get(url, allow_redirects=False, **tls) as answer:
+                    async with context.http.get(url, allow_redirects=False, **tls) as answer:
                         if answer.status < 500:
                             return
                 await asyncio.sleep(RETRY_S)
-                await _check_still_wanted(parts, session)
+                await _check_still_wanted(context, session)
     except TimeoutError as error:
         raise Conflict("The notebook server did not respond in time.") from error
 
 
-async def _check_still_wanted(parts: AppContext, session: Session) -> None:
-    async with parts.db.session() as db:
+async def _check_still_wanted(context: AppContext, session: Session) -> None:
+    async with context.db.session() as db:
         row = await db.get(Session, session.id)
     if row is None or row.wanted is Wanted.STOP or row.state is JobState.ENDED:
         raise NotFound("This session has been stopped.")
 
 
-async def _mark_ready(parts: AppContext, session: Session) -> None:
+async def _mark_ready(context: AppContext, session: Session) -> None:
     def apply(row: Session) -> None:
         row.ready_at = utcnow()
         row.first_ready_at = row.first_ready_at or row.ready_at
@@ -151,5 +156,5 @@ async def _mark_ready(parts: AppContext, session: Session) -> None:
         if row.state is JobState.STARTING:
             row.state = JobState.RUNNING
 
-    await change(parts.db, Session, session.id, apply)
-    parts.changes.notify(session.user_id, session.id)
+    await change(context.db, Session, session.id, apply)
+    context.notifier.notify(session.user_id, session.id)

@@ -37,7 +37,7 @@ NO_KEY = IdempotentRequest()
 
 
 async def create(
-    parts: AppContext,
+    context: AppContext,
     user: User,
     *,
     environment: str,
@@ -56,19 +56,19 @@ async def create(
     Raises InvalidInput with the fields, Conflict for a name in use, LimitReached, and the errors of
     launching.
     """
-    if (found := await asked.settled(parts, Session, user)) is not None:
+    if (found := await asked.settled(context, Session, user)) is not None:
         return found
     if name is not None and not names.SESSION.fullmatch(name):
         raise invalid_input([FieldError("name", NAME_RULE)])
-    launch.check_slurm_answers(parts)
-    chosen = usable_environment(parts, environment)
+    launch.check_slurm_answers(context)
+    chosen = usable_environment(context, environment)
     if starter is not None:
-        starters.check(parts, chosen.name, starter)
-    resources = complete(wanted, None, chosen, parts.settings, parts.watcher.cluster)
+        starters.check(context, chosen.name, starter)
+    resources = complete(wanted, None, chosen, context.settings, context.watcher.cluster)
     check_gpus(resources, chosen)
-    resources, allowed = await allowances.fit(parts, user, resources, named(wanted))
-    home = await _find_home(parts, user)
-    opens = await starters.lay_out(parts, user, chosen.name, starter) if starter else None
+    resources, allowed = await allowances.fit(context, user, resources, named(wanted))
+    home = await _find_home(context, user)
+    opens = await starters.lay_out(context, user, chosen.name, starter) if starter else None
 
     session_id = new_id()
 
@@ -80,7 +80,7 @@ async def create(
             name=given,
             environment=chosen.name,
             resources=launch.kept(resources),
-            cluster=parts.settings.cluster_name,
+            cluster=context.settings.cluster_name,
             logdir=launch.session_logdir(home, given, session_id),
             base_url=f"/user/{user.username}/{given}/",
             opens=opens,
@@ -88,35 +88,35 @@ async def create(
             idempotency_key=asked.key,
         )
 
-    with idempotency.submission(parts, session_id, partial(_submit_once, parts)) as written:
-        insert = partial(_insert, parts, user, allowed, name, row, asked, ip)
-        session, new = await asked.insert(parts, Session, user, insert)
+    with idempotency.submission(context, session_id, partial(_submit_once, context)) as written:
+        insert = partial(_insert, context, user, allowed, name, row, asked, ip)
+        session, new = await asked.insert(context, Session, user, insert)
         if not new:
             return session
-        parts.changes.notify(user.id)
+        context.notifier.notify(user.id)
         written.set_result(session)
-        await idempotency.wait(parts, session_id)
-    return await get(parts, user, session_id)
+        await idempotency.wait(context, session_id)
+    return await get(context, user, session_id)
 
 
-async def _submit_once(parts: AppContext, session: Session) -> PortalError | None:
+async def _submit_once(context: AppContext, session: Session) -> PortalError | None:
     """Submit a new row; return the error if it was refused."""
     try:
-        await launch.submit_session(parts, session)
+        await launch.submit_session(context, session)
     except SpawnerError as error:
-        await _undo_insert(parts, session, error)
+        await _undo_insert(context, session, error)
         return launch.explained_submission(
-            parts, session.user.username, launch.resources_of(session), error
+            context, session.user.username, launch.resources_of(session), error
         )
     finally:
-        parts.submitting.pop(session.id, None)
-        parts.changes.notify(session.user_id, session.id, RECONCILE)
+        context.submitting.pop(session.id, None)
+        context.notifier.notify(session.user_id, session.id, RECONCILE)
     return None
 
 
-async def get(parts: AppContext, user: User, session_id: str) -> Session:
+async def get(context: AppContext, user: User, session_id: str) -> Session:
     """Return a session of this user. Raises NotFound, also for sessions of other users."""
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         session = await db.get(Session, session_id)
     if session is None or session.user_id != user.id or session.removed_at is not None:
         raise NotFound("Session not found.")
@@ -124,7 +124,7 @@ async def get(parts: AppContext, user: User, session_id: str) -> Session:
 
 
 async def page(
-    parts: AppContext, *, user: User | None, live: bool, before: datetime | None = None
+    context: AppContext, *, user: User | None, live: bool, before: datetime | None = None
 ) -> list[Session]:
     """Return the sessions of one user, or of all, newest first; at most PAGE + 1 rows."""
     query = select(Session).where(Session.removed_at.is_(None))
@@ -135,11 +135,11 @@ async def page(
     if before is not None:
         query = query.where(Session.created_at < before)
     query = query.order_by(Session.created_at.desc()).limit(PAGE + 1)
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         return list((await db.scalars(query)).all())
 
 
-async def stop(parts: AppContext, session: Session, *, by: User, ip: str = "") -> Session:
+async def stop(context: AppContext, session: Session, *, by: User, ip: str = "") -> Session:
     """Request the end of a session; the reconcile loop carries it out. Idempotent."""
     action = audit.Action.SESSION_STOP
     if by.id != session.user_id:
@@ -153,13 +153,13 @@ async def stop(parts: AppContext, session: Session, *, by: User, ip: str = "") -
         row.stop_requested_at = row.stop_requested_at or utcnow()
 
     event = audit.job_event(action, session, by, ip)
-    changed = await change(parts.db, Session, session.id, apply, event)
-    parts.changes.notify(session.user_id, session.id)
-    parts.changes.notify(RECONCILE)
+    changed = await change(context.db, Session, session.id, apply, event)
+    context.notifier.notify(session.user_id, session.id)
+    context.notifier.notify(RECONCILE)
     return changed or session
 
 
-async def remove(parts: AppContext, session: Session, *, by: User, ip: str = "") -> None:
+async def remove(context: AppContext, session: Session, *, by: User, ip: str = "") -> None:
     """Remove an ended session from its owner's list."""
 
     def apply(row: Session) -> None:
@@ -168,8 +168,8 @@ async def remove(parts: AppContext, session: Session, *, by: User, ip: str = "")
         row.removed_at = utcnow()
 
     event = audit.job_event(audit.Action.SESSION_REMOVE, session, by, ip)
-    await change(parts.db, Session, session.id, apply, event)
-    parts.changes.notify(session.user_id)
+    await change(context.db, Session, session.id, apply, event)
+    context.notifier.notify(session.user_id)
 
 
 def log_place(job: Job, stream: str) -> LogPlace:
@@ -178,22 +178,22 @@ def log_place(job: Job, stream: str) -> LogPlace:
 
 
 async def read_log(
-    parts: AppContext, job: Job, stream: str, offset: int, limit: int = CHUNK
+    context: AppContext, job: Job, stream: str, offset: int, limit: int = CHUNK
 ) -> dict[str, Any]:
     """Return a piece of the output of a session's job; see logs.py."""
     place, ended = log_place(job, stream), job.state is JobState.ENDED
-    return await read_piece(parts, job.user.username, place, offset, ended=ended, limit=limit)
+    return await read_piece(context, job.user.username, place, offset, ended=ended, limit=limit)
 
 
-async def _find_home(parts: AppContext, user: User) -> str:
+async def _find_home(context: AppContext, user: User) -> str:
     try:
-        return (await parts.agents.info(user.username)).home
+        return (await context.launchers.info(user.username)).home
     except SpawnerError as error:
         raise launch.explained(error) from error
 
 
 async def _insert(
-    parts: AppContext,
+    context: AppContext,
     user: User,
     allowed: Allowance,
     name: str | None,
@@ -205,9 +205,9 @@ async def _insert(
     Conflict, LimitReached, and IntegrityError for an idempotency key that exists already.
     """
     while True:
-        given = name or await _find_free_name(parts, user)
+        given = name or await _find_free_name(context, user)
         row = make(given)
-        async with parts.db.session() as db:
+        async with context.db.session() as db:
             await allowances.check_room(db, user, allowed, sessions=1)
             db.add(row)
             detail = {"environment": row.environment, "resources": row.resources}
@@ -219,8 +219,8 @@ async def _insert(
                 await db.commit()
             except IntegrityError as error:
                 await db.rollback()
-                twin = await asked.earlier(parts, Session, user)
-                if twin is not None or given not in await _load_names_in_use(parts, user):
+                twin = await asked.earlier(context, Session, user)
+                if twin is not None or given not in await _load_names_in_use(context, user):
                     raise
                 if name is None:
                     continue  # another request took the free name concurrently
@@ -233,18 +233,18 @@ async def _insert(
             return row
 
 
-async def _find_free_name(parts: AppContext, user: User) -> str:
-    taken = await _load_names_in_use(parts, user)
+async def _find_free_name(context: AppContext, user: User) -> str:
+    taken = await _load_names_in_use(context, user)
     return next(name for number in range(1, len(taken) + 2) if (name := f"s{number}") not in taken)
 
 
-async def _load_names_in_use(parts: AppContext, user: User) -> set[str]:
+async def _load_names_in_use(context: AppContext, user: User) -> set[str]:
     query = select(Session.name).where(Session.user_id == user.id, Session.state != JobState.ENDED)
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         return set((await db.scalars(query)).all())
 
 
-async def _undo_insert(parts: AppContext, session: Session, error: SpawnerError) -> None:
+async def _undo_insert(context: AppContext, session: Session, error: SpawnerError) -> None:
     """Leave nothing half done: delete the row if Slurm certainly has no job, else request its stop.
 
     Without an answer from Slurm the job may exist; the loop looks for it by its ID and cancels it.
@@ -259,11 +259,11 @@ async def _undo_insert(parts: AppContext, session: Session, error: SpawnerError)
             row.name, row.reason = row.id, error.message
             row.idempotency_key = None  # the same request is to be tried again
 
-        await change(parts.db, Session, session.id, apply)
+        await change(context.db, Session, session.id, apply)
     else:
-        async with parts.db.session() as db:
+        async with context.db.session() as db:
             row = await db.get(Session, session.id)
             if row is not None:
                 await db.delete(row)
                 await db.commit()
-    parts.changes.notify(session.user_id)
+    context.notifier.notify(session.user_id)

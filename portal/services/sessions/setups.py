@@ -46,17 +46,17 @@ class RecentSetup:
     used_at: datetime
 
 
-async def mine(parts: AppContext, user: User) -> list[Setup]:
+async def mine(context: AppContext, user: User) -> list[Setup]:
     """Return a user's setups: most recently used first, then the newest."""
     order = nulls_last(Setup.used_at.desc()), Setup.created_at.desc(), Setup.name
     query = select(Setup).where(Setup.user_id == user.id).order_by(*order)
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         return list((await db.scalars(query)).all())
 
 
-async def get(parts: AppContext, user: User, setup_id: str) -> Setup:
+async def get(context: AppContext, user: User, setup_id: str) -> Setup:
     """Return a setup of this user. Raises NotFound, also for setups of other users."""
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         found = await db.get(Setup, setup_id)
     if found is None or found.user_id != user.id:
         raise NotFound("Setup not found.")
@@ -64,16 +64,16 @@ async def get(parts: AppContext, user: User, setup_id: str) -> Setup:
 
 
 async def save(
-    parts: AppContext, user: User, name: str, environment: str, resources: Mapping[str, Any]
+    context: AppContext, user: User, name: str, environment: str, resources: Mapping[str, Any]
 ) -> Setup:
     """Save a setup. Raises InvalidInput for an environment that is not in the catalog, Conflict for
     a name that is taken or if the user has too many setups.
     """
-    _check_environment(parts, environment)
+    _check_environment(context, environment)
     row = Setup(
         user_id=user.id, name=_check_name(name), environment=environment, resources=dict(resources)
     )
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         mine = select(func.count()).select_from(Setup).where(Setup.user_id == user.id)
         if (await db.scalar(mine) or 0) >= MOST:
             raise Conflict(f"You have {MOST} saved setups, which is the maximum. Delete one first.")
@@ -85,11 +85,11 @@ async def save(
         return row
 
 
-async def edit(parts: AppContext, user: User, setup_id: str, changes: Mapping[str, Any]) -> Setup:
+async def edit(context: AppContext, user: User, setup_id: str, changes: Mapping[str, Any]) -> Setup:
     """Change the given fields: `name`, `environment`, `resources`. Raises like `save`."""
-    found = await get(parts, user, setup_id)
+    found = await get(context, user, setup_id)
     if "environment" in changes:
-        _check_environment(parts, changes["environment"])
+        _check_environment(context, changes["environment"])
     fields = dict(changes)
     if "name" in fields:
         fields["name"] = _check_name(fields["name"])
@@ -99,7 +99,7 @@ async def edit(parts: AppContext, user: User, setup_id: str, changes: Mapping[st
             setattr(row, field, value)
 
     try:
-        changed = await change(parts.db, Setup, found.id, apply)
+        changed = await change(context.db, Setup, found.id, apply)
     except IntegrityError as error:
         raise _build_name_conflict(fields.get("name", found.name)) from error
     if changed is None:
@@ -107,10 +107,10 @@ async def edit(parts: AppContext, user: User, setup_id: str, changes: Mapping[st
     return changed
 
 
-async def delete(parts: AppContext, user: User, setup_id: str) -> None:
+async def delete(context: AppContext, user: User, setup_id: str) -> None:
     """Delete a setup; sessions that were started from it continue."""
-    found = await get(parts, user, setup_id)
-    async with parts.db.session() as db:
+    found = await get(context, user, setup_id)
+    async with context.db.session() as db:
         row = await db.get(Setup, found.id)
         if row is not None:
             await db.delete(row)
@@ -118,27 +118,27 @@ async def delete(parts: AppContext, user: User, setup_id: str) -> None:
 
 
 async def start(
-    parts: AppContext, user: User, setup_id: str, *, key: str | None = None, ip: str = ""
+    context: AppContext, user: User, setup_id: str, *, key: str | None = None, ip: str = ""
 ) -> Session:
     """Start a session from a setup. The same key gives the same session, even if the setup has been
     changed or deleted since. Raises like `sessions.create`.
     """
     asked = IdempotentRequest.of({"setup": setup_id}, key)
-    if (found := await asked.settled(parts, Session, user)) is not None:
+    if (found := await asked.settled(context, Session, user)) is not None:
         return found
-    setup = await get(parts, user, setup_id)
+    setup = await get(context, user, setup_id)
     session = await sessions.create(
-        parts, user, environment=setup.environment, wanted=setup.resources, asked=asked, ip=ip
+        context, user, environment=setup.environment, wanted=setup.resources, asked=asked, ip=ip
     )
 
     def apply(row: Setup) -> None:
         row.used_at = utcnow()
 
-    await change(parts.db, Setup, setup.id, apply)
+    await change(context.db, Setup, setup.id, apply)
     return session
 
 
-async def recent(parts: AppContext, user: User) -> list[RecentSetup]:
+async def recent(context: AppContext, user: User) -> list[RecentSetup]:
     """Return the distinct configurations of a user's last sessions, newest first. Sessions that
     were removed from the list count too: a user who tidies the list keeps the shortcut.
     """
@@ -152,32 +152,32 @@ async def recent(parts: AppContext, user: User) -> list[RecentSetup]:
         .order_by(Session.created_at.desc())
         .limit(LOOKED_THROUGH)
     )
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         rows = (await db.scalars(query)).all()
     found: dict[Any, RecentSetup] = {}
     for row in rows:
-        asked = _drop_defaults(launch.resources_of(row), parts.settings)
+        asked = _drop_defaults(launch.resources_of(row), context.settings)
         used = RecentSetup(row.name, row.environment or "", launch.kept(asked), row.created_at)
         found.setdefault((row.environment, asked), used)
     return list(found.values())[:MOST_RECENT]
 
 
-def problem_of(parts: AppContext, environment: str, resources: Mapping[str, Any]) -> str | None:
+def problem_of(context: AppContext, environment: str, resources: Mapping[str, Any]) -> str | None:
     """Return why a session of this configuration cannot start now, as far as is known without a
     query to Slurm, or None if no obstacle is known.
     """
-    found = parts.catalog.environments.get(environment)
+    found = context.catalog.environments.get(environment)
     if found is None:
         return GONE
-    available, reason = availability(parts, found)
+    available, reason = availability(context, found)
     if not available:
         return reason or "This environment can't be used here."
     try:
-        wanted = complete(resources, None, found, parts.settings, parts.watcher.cluster)
+        wanted = complete(resources, None, found, context.settings, context.watcher.cluster)
         check_gpus(wanted, found)
     except InvalidInput as error:
         return error.detail
-    problems = impossible(wanted, parts.watcher.cluster)
+    problems = impossible(wanted, context.watcher.cluster)
     return problems[0].message if problems else None
 
 
@@ -192,8 +192,8 @@ def _drop_defaults(resources: Resources, settings: Settings) -> Resources:
     )
 
 
-def _check_environment(parts: AppContext, name: str) -> None:
-    if name not in parts.catalog.environments:
+def _check_environment(context: AppContext, name: str) -> None:
+    if name not in context.catalog.environments:
         raise invalid_input([FieldError("environment", UNKNOWN)])
 
 

@@ -19,15 +19,15 @@ from spawner.errors import FileProblem, SpawnerError
 EXISTS = "exists"
 
 
-def list_starters(parts: AppContext, environment: str) -> list[str]:
+def list_starters(context: AppContext, environment: str) -> list[str]:
     """Return the file names of an environment's starter notebooks, in template order."""
-    found = _list_starter_templates(parts, environment)
+    found = _list_starter_templates(context, environment)
     return list(dict.fromkeys(template.starter for template in found if template.starter))
 
 
-def check(parts: AppContext, environment: str, starter: str) -> None:
+def check(context: AppContext, environment: str, starter: str) -> None:
     """Raise InvalidInput for a notebook that this environment does not have."""
-    names = list_starters(parts, environment)
+    names = list_starters(context, environment)
     if starter in names:
         return
     text = f"Available: {', '.join(names)}." if names else "It has no starter notebooks."
@@ -35,19 +35,19 @@ def check(parts: AppContext, environment: str, starter: str) -> None:
     raise invalid_input([FieldError("starter", message)])
 
 
-async def lay_out(parts: AppContext, user: User, environment: str, starter: str) -> str:
+async def lay_out(context: AppContext, user: User, environment: str, starter: str) -> str:
     """Copy a starter notebook into a user's home, unless a file of that name exists.
 
     Returns the path for JupyterLab to open, relative to the session's address. Raises InvalidInput
     if it cannot be written, and the launcher's error for a home that does not answer.
     """
-    check(parts, environment, starter)
-    found = _list_starter_templates(parts, environment)
+    check(context, environment, starter)
+    found = _list_starter_templates(context, environment)
     notebook = next(template.notebook for template in found if template.starter == starter)
     data = base64.b64encode((notebook or "").encode()).decode()
     try:
-        home = (await parts.agents.info(user.username)).home
-        await parts.agents.call(
+        home = (await context.launchers.info(user.username)).home
+        await context.launchers.call(
             user.username, "save", root=home, path=starter, data_b64=data, version=None
         )
     except FileProblem as problem:
@@ -59,9 +59,9 @@ async def lay_out(parts: AppContext, user: User, environment: str, starter: str)
     return f"lab/tree/{quote(starter)}"
 
 
-def _list_starter_templates(parts: AppContext, environment: str) -> Iterable[Template]:
+def _list_starter_templates(context: AppContext, environment: str) -> Iterable[Template]:
     return [
         template
-        for template in parts.catalog.templates.values()
+        for template in context.catalog.templates.values()
         if template.environment == environment and template.notebook is not None
     ]

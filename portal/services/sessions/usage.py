@@ -29,14 +29,14 @@ SAME_REST = timedelta(minutes=1)
 
 
 async def save_report(
-    parts: AppContext, session: Session, series: dict[str, Any], idle_s: int | None
+    context: AppContext, session: Session, series: dict[str, Any], idle_s: int | None
 ) -> timedelta:
     """Save a node program's report in place of the last one; return the interval until the next
     report, which is shorter while a user is viewing the usage.
     """
     now = utcnow()
-    warn_minutes = parts.settings.session_idle_warning_minutes
-    async with parts.db.session() as db:
+    warn_minutes = context.settings.session_idle_warning_minutes
+    async with context.db.session() as db:
         previous = await db.get(SessionUse, session.id)
         before = previous.idle_since if previous else None
         idle_since = before
@@ -47,8 +47,8 @@ async def save_report(
             db.add(report)
         await db.commit()
     if idle_since != before:
-        parts.changes.notify(session.user_id)
-    looked = parts.looked_at.get(session.id)
+        context.notifier.notify(session.user_id)
+    looked = context.usage_requested_at.get(session.id)
     return WATCHED if looked and now - looked < STILL_LOOKING else AT_REST
 
 
@@ -67,44 +67,44 @@ def idle_warning_since(
     return before if before is not None and abs(since - before) < SAME_REST else since
 
 
-async def idle_since(parts: AppContext, sessions: list[str]) -> dict[str, datetime]:
+async def idle_since(context: AppContext, sessions: list[str]) -> dict[str, datetime]:
     """Return, by session ID, since when each of these sessions has been idle, if long enough for a
     warning.
     """
     columns = (SessionUse.session_id, SessionUse.idle_since)
     idle = SessionUse.idle_since.is_not(None), SessionUse.told_at > utcnow() - SILENT
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         found = await db.execute(select(*columns).where(SessionUse.session_id.in_(sessions), *idle))
         return {session_id: since for session_id, since in found if since is not None}
 
 
-async def load_usage(parts: AppContext, session: Session) -> SessionUse | None:
+async def load_usage(context: AppContext, session: Session) -> SessionUse | None:
     """Return the last report, None if there is none; record that a user is viewing it."""
     now = utcnow()
-    parts.looked_at[session.id] = now
-    if len(parts.looked_at) > MOST_LOOKED_AT:
-        _forget_views(parts, now)
-    async with parts.db.session() as db:
+    context.usage_requested_at[session.id] = now
+    if len(context.usage_requested_at) > MOST_LOOKED_AT:
+        _forget_views(context, now)
+    async with context.db.session() as db:
         return await db.get(SessionUse, session.id)
 
 
-def _forget_views(parts: AppContext, now: datetime) -> None:
-    old = [key for key, at in parts.looked_at.items() if now - at > STILL_LOOKING]
-    for key in old or list(parts.looked_at)[: MOST_LOOKED_AT // 2]:
-        del parts.looked_at[key]
+def _forget_views(context: AppContext, now: datetime) -> None:
+    old = [key for key, at in context.usage_requested_at.items() if now - at > STILL_LOOKING]
+    for key in old or list(context.usage_requested_at)[: MOST_LOOKED_AT // 2]:
+        del context.usage_requested_at[key]
 
 
-async def keep_tidy(parts: AppContext) -> None:
+async def keep_tidy(context: AppContext) -> None:
     """Delete old reports periodically, until cancelled."""
     while True:
-        await forget_old(parts)
+        await forget_old(context)
         await asyncio.sleep(TIDY_S)
 
 
-async def forget_old(parts: AppContext) -> None:
+async def forget_old(context: AppContext) -> None:
     """Delete reports that were not updated for a long time, and reports of removed sessions."""
     removed = select(Session.id).where(Session.removed_at.is_not(None))
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         await db.execute(delete(SessionUse).where(SessionUse.told_at < utcnow() - KEPT))
         await db.execute(delete(SessionUse).where(SessionUse.session_id.in_(removed)))
         await db.commit()

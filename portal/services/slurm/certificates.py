@@ -32,27 +32,27 @@ def name_of(row: Session | Tensorboard) -> str:
     return f"{row.id}.session.{DOMAIN}"
 
 
-def first(parts: AppContext, name: str, request: str | None, info: JobInfo) -> str | None:
+def first(context: AppContext, name: str, request: str | None, info: JobInfo) -> str | None:
     """Return the certificate for a program that calls home. Returns None if the program requests
     none or the site does not use TLS on nodes. Raises InvalidInput.
     """
-    if request is None or not parts.settings.node_tls:
+    if request is None or not context.settings.node_tls:
         return None
-    return signed(parts, name, request, info)
+    return signed(context, name, request, info)
 
 
-def signed(parts: AppContext, name: str, request: str, info: JobInfo) -> str:
+def signed(context: AppContext, name: str, request: str, info: JobInfo) -> str:
     """Sign a certificate for this name. Raises InvalidInput, Unavailable."""
     now = utcnow()
     try:
-        return _require_authority(parts).sign(
+        return _require_authority(context).sign(
             request, name, min(_find_job_end(info, now), now + LONGEST) + MARGIN
         )
     except NodeCaError as error:
         raise InvalidInput(f"No certificate: {error}.") from error
 
 
-def connecting(parts: AppContext, tls_name: str | None) -> dict[str, Any]:
+def connecting(context: AppContext, tls_name: str | None) -> dict[str, Any]:
     """Return aiohttp's keyword arguments for a connection to a row's server.
 
     Empty for a server that speaks plain HTTP, else the TLS context and the name that its
@@ -60,7 +60,7 @@ def connecting(parts: AppContext, tls_name: str | None) -> dict[str, Any]:
     """
     if tls_name is None:
         return {}
-    return {"ssl": _require_authority(parts).context, "server_hostname": tls_name}
+    return {"ssl": _require_authority(context).context, "server_hostname": tls_name}
 
 
 def scheme(tls_name: str | None) -> str:
@@ -68,10 +68,10 @@ def scheme(tls_name: str | None) -> str:
     return "http" if tls_name is None else "https"
 
 
-def _require_authority(parts: AppContext) -> NodeCa:
-    if parts.node_ca is None:
+def _require_authority(context: AppContext) -> NodeCa:
+    if context.node_ca is None:
         raise Unavailable(LOST)
-    return parts.node_ca
+    return context.node_ca
 
 
 def _find_job_end(info: JobInfo, now: datetime) -> datetime:

@@ -45,7 +45,7 @@ Key = tuple[str, int | None]  # our ID of the job, and the task's index
 
 
 async def read_causes(
-    parts: AppContext, logs: Sequence[FailedLog]
+    context: AppContext, logs: Sequence[FailedLog]
 ) -> Mapping[Key, Explanation | None]:
     """Return the cause found in each log, None if it shows no known one. Logs that could not be
     read in time are left out.
@@ -55,7 +55,7 @@ async def read_causes(
 
     async def read(failed: FailedLog) -> None:
         async with readers:
-            found[failed.job.id, failed.task] = await _read_cause(parts, failed)
+            found[failed.job.id, failed.task] = await _read_cause(context, failed)
 
     try:
         async with asyncio.timeout(TIMEOUT_S):
@@ -65,16 +65,16 @@ async def read_causes(
     return found
 
 
-async def _read_cause(parts: AppContext, failed: FailedLog) -> Explanation | None:
+async def _read_cause(context: AppContext, failed: FailedLog) -> Explanation | None:
     job = failed.job
     try:
-        places = await _find_log_places(parts, failed)
+        places = await _find_log_places(context, failed)
     except (PortalError, SpawnerError) as error:
         log.info("cannot find the log of a failed job", job=job.id, error=str(error))
         return None
     tails = []
     for place in places:
-        reader = parts.agents.read_file if place.absolute else parts.agents.read
+        reader = context.launchers.read_file if place.absolute else context.launchers.read
         try:
             data, _, _ = await reader(
                 job.user.username, place.path, offset=-TAIL_BYTES, limit=TAIL_BYTES
@@ -86,25 +86,25 @@ async def _read_cause(parts: AppContext, failed: FailedLog) -> Explanation | Non
     facts = LogFacts(
         gpus=int(job.resources.get("gpus") or 0),
         has_environment=job.environment is not None,
-        offers=partial(_find_environments_with, parts, job.environment),
+        offers=partial(_find_environments_with, context, job.environment),
         external=job.external,
     )
     return explain_log("\n".join(tails), facts)
 
 
-async def _find_log_places(parts: AppContext, failed: FailedLog) -> list[LogPlace]:
+async def _find_log_places(context: AppContext, failed: FailedLog) -> list[LogPlace]:
     """Return the files of a job's or task's output and errors. Raises PortalError, SpawnerError."""
     job = failed.job
     if job.external and failed.task is not None:
         if failed.job_id is None:
             return []
         # Slurm has one path for each task, and the row keeps only one for all.
-        paths = await parts.agents.job_paths(job.user.username, failed.job_id)
+        paths = await context.launchers.job_paths(job.user.username, failed.job_id)
         return [
             LogPlace(path, absolute=True) for path in _remove_duplicates(paths.stdout, paths.stderr)
         ]
     streams = [
-        await job_logs.place(parts, job, stream, failed.task) for stream in ("stdout", "stderr")
+        await job_logs.place(context, job, stream, failed.task) for stream in ("stdout", "stderr")
     ]
     by_path = {place.path: place for place in streams}
     return list(by_path.values())
@@ -114,14 +114,14 @@ def _remove_duplicates(*paths: str) -> list[str]:
     return list(dict.fromkeys(filter(None, paths)))
 
 
-def _find_environments_with(parts: AppContext, own: str | None, package: str) -> list[str]:
+def _find_environments_with(context: AppContext, own: str | None, package: str) -> list[str]:
     """Return the titles of available environments that have a package."""
     wanted = normal(package)
     having = (
         environment.title
-        for environment in parts.catalog.environments.values()
+        for environment in context.catalog.environments.values()
         if environment.name != own
         and wanted in map(normal, environment.packages)
-        and availability(parts, environment)[0]
+        and availability(context, environment)[0]
     )
     return list(islice(having, OFFERS))

@@ -19,12 +19,12 @@ from spawner.errors import JobNotFound
 from spawner.slurm.model import JobInfo, SlurmState
 
 
-async def find_job(parts: AppContext, job: Job, job_id: int) -> JobInfo:
+async def find_job(context: AppContext, job: Job, job_id: int) -> JobInfo:
     """Return Slurm's current job of this `job_id`, with the user as named by Slurm; a live one is
     preferred to an ended one. Raises NotFound if it is not this row's job; Unreachable.
     """
-    shown = await parts.slurm.find(job_id)
-    named = await parts.watcher.named(shown)
+    shown = await context.slurm.find(job_id)
+    named = await context.watcher.named(shown)
     ours = [
         info
         for info, with_name in zip(shown, named, strict=True)

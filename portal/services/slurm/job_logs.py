@@ -18,24 +18,29 @@ NO_LOG = "Slurm does not report (or no longer reports) the location of this job'
 
 
 async def read(
-    parts: AppContext, job: BatchJob, stream: str, offset: int, task: int | None, limit: int = CHUNK
+    context: AppContext,
+    job: BatchJob,
+    stream: str,
+    offset: int,
+    task: int | None,
+    limit: int = CHUNK,
 ) -> dict[str, Any]:
     """Return a piece of the output of a job, or of one task. Raises NotFound, InvalidInput."""
-    log = await place(parts, job, stream, task)
+    log = await place(context, job, stream, task)
     ended = job.state is JobState.ENDED or _has_ended(job, task)
-    return await read_piece(parts, job.user.username, log, offset, ended=ended, limit=limit)
+    return await read_piece(context, job.user.username, log, offset, ended=ended, limit=limit)
 
 
-async def place(parts: AppContext, job: BatchJob, stream: str, task: int | None) -> LogPlace:
+async def place(context: AppContext, job: BatchJob, stream: str, task: int | None) -> LogPlace:
     """Return the path of the log. Raises NotFound, InvalidInput."""
-    await check(parts, job, task)
+    await check(context, job, task)
     if job.external:
-        return LogPlace(await _find_external_path(parts, job, stream), absolute=True)
+        return LogPlace(await _find_external_path(context, job, stream), absolute=True)
     part = f"-{task}" if task is not None else ""
     return LogPlace(f"{job.id}/{stream}{part}.log")
 
 
-async def check(parts: AppContext, job: BatchJob, task: int | None) -> None:
+async def check(context: AppContext, job: BatchJob, task: int | None) -> None:
     """Raise InvalidInput for a task that the job does not have, or if a task must be given."""
     if job.array_size is None and task is not None:
         raise invalid_input([FieldError("task", "This job has no tasks.")])
@@ -55,23 +60,23 @@ def _has_ended(job: BatchJob, task: int | None) -> bool:
     return any(t["index"] == task and t["state"] == JobState.ENDED for t in job.tasks)
 
 
-async def _find_external_path(parts: AppContext, job: BatchJob, stream: str) -> str:
+async def _find_external_path(context: AppContext, job: BatchJob, stream: str) -> str:
     if not job.stdout_path:
-        job = await find_paths(parts, job)
+        job = await find_paths(context, job)
     path = job.stdout_path if stream == "stdout" else job.stderr_path or job.stdout_path
     if not path:
         raise NotFound(NO_LOG)
     return path
 
 
-async def find_paths(parts: AppContext, job: BatchJob) -> BatchJob:
+async def find_paths(context: AppContext, job: BatchJob) -> BatchJob:
     """Request the working directory and log paths of an external job from Slurm, as the owner, and
     save them.
     """
     if job.job_id is None:
         return job
     try:
-        found = await parts.agents.job_paths(job.user.username, job.job_id)
+        found = await context.launchers.job_paths(job.user.username, job.job_id)
     except SpawnerError as error:
         raise launch.explained(error) from error
 
@@ -80,4 +85,4 @@ async def find_paths(parts: AppContext, job: BatchJob) -> BatchJob:
         row.stdout_path = found.stdout or row.stdout_path
         row.stderr_path = found.stderr or row.stderr_path
 
-    return await change(parts.db, BatchJob, job.id, apply) or job
+    return await change(context.db, BatchJob, job.id, apply) or job

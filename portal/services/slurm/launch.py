@@ -85,39 +85,39 @@ def kept(resources: Resources) -> dict[str, Any]:
     return asdict(resources)
 
 
-async def submit_session(parts: AppContext, session: Session) -> None:
+async def submit_session(context: AppContext, session: Session) -> None:
     """Submit a session's job. Raises the spawner's errors.
 
     Every attempt has a new secret: only its hash is kept, so an earlier attempt's secret is lost.
     """
     secret = secrets.token_urlsafe(32)
-    user = await parts.agents.info(session.user.username)
+    user = await context.launchers.info(session.user.username)
     launch = launch_files.SessionLaunch(
         uuid=session.id,
         secret=secret,
-        portal_url=parts.settings.node_url,
-        portal_ca=parts.settings.node_url_ca,
-        tls=parts.settings.node_tls,
-        runtime_dir=str(parts.settings.runtime_dir),
+        portal_url=context.settings.node_url,
+        portal_ca=context.settings.node_url_ca,
+        tls=context.settings.node_tls,
+        runtime_dir=str(context.settings.runtime_dir),
         username=session.user.username,
         home=user.home,
         name=session.name,
         logdir=session.logdir,
-        **_build_kernel_options(parts, session, user.home),
+        **_build_kernel_options(context, session, user.home),
     )
-    await _save_secret_hash(parts, session, secret)
+    await _save_secret_hash(context, session, secret)
     spec = JobSpec(
         uuid=session.id,
         name=f"portal-{session.name}",
         resources=resources_of(session),
         script=launch_files.session_script(launch),
     )
-    await parts.fence()
-    job_id = await parts.agents.submit(user.username, spec, launch_files.session_files(launch))
-    await _record_submission(parts, session, job_id)
+    await context.fence()
+    job_id = await context.launchers.submit(user.username, spec, launch_files.session_files(launch))
+    await _record_submission(context, session, job_id)
 
 
-async def submit_job(parts: AppContext, job: BatchJob) -> None:
+async def submit_job(context: AppContext, job: BatchJob) -> None:
     """Submit a batch job exactly as in its row. Raises the spawner's errors."""
     size = job.array_size
     task = "-%a" if size else ""
@@ -132,36 +132,38 @@ async def submit_job(parts: AppContext, job: BatchJob) -> None:
         signal=job.signal,
         array=f"0-{size - 1}" if size else None,
     )
-    await parts.fence()
-    job_id = await parts.agents.submit(job.user.username, spec, job.files)
-    await _record_submission(parts, job, job_id)
+    await context.fence()
+    job_id = await context.launchers.submit(job.user.username, spec, job.files)
+    await _record_submission(context, job, job_id)
 
 
-async def submit_tensorboard(parts: AppContext, row: TensorboardJob, board: Tensorboard) -> None:
+async def submit_tensorboard(context: AppContext, row: TensorboardJob, board: Tensorboard) -> None:
     """Submit a TensorBoard as a job of its own, in the service partition."""
-    user = await parts.agents.info(row.user.username)
-    launch = await _prepare_tensorboard(parts, board, user, uuid=row.id)
+    user = await context.launchers.info(row.user.username)
+    launch = await _prepare_tensorboard(context, board, user, uuid=row.id)
     spec = JobSpec(
         uuid=row.id,
         name="portal-tensorboard",
         resources=resources_of(row),
         script=launch_files.tensorboard_script(launch),
     )
-    await parts.fence()
-    job_id = await parts.agents.submit(user.username, spec, launch_files.tensorboard_files(launch))
-    await _record_submission(parts, row, job_id)
+    await context.fence()
+    job_id = await context.launchers.submit(
+        user.username, spec, launch_files.tensorboard_files(launch)
+    )
+    await _record_submission(context, row, job_id)
 
 
-async def step_tensorboard(parts: AppContext, board: Tensorboard) -> None:
+async def step_tensorboard(context: AppContext, board: Tensorboard) -> None:
     """Start a TensorBoard inside its parent's allocation."""
     parent = board.parent
     if parent.job_id is None or parent.node is None:
         raise ValueError("only a running job can start a step")
-    user = await parts.agents.info(board.user.username)
-    launch = await _prepare_tensorboard(parts, board, user, uuid=board.run_id)
-    await parts.fence()
-    await find_job(parts, parent, parent.job_id)
-    await parts.agents.step(
+    user = await context.launchers.info(board.user.username)
+    launch = await _prepare_tensorboard(context, board, user, uuid=board.run_id)
+    await context.fence()
+    await find_job(context, parent, parent.job_id)
+    await context.launchers.step(
         user.username,
         job_id=parent.job_id,
         node=parent.node,
@@ -172,7 +174,7 @@ async def step_tensorboard(parts: AppContext, board: Tensorboard) -> None:
 
 
 async def _prepare_tensorboard(
-    parts: AppContext, board: Tensorboard, user: UserInfo, *, uuid: str
+    context: AppContext, board: Tensorboard, user: UserInfo, *, uuid: str
 ) -> launch_files.TensorboardLaunch:
     """Return the parameters of one run of a TensorBoard; each run has a folder of its own, `uuid`.
     As for a session, every attempt has a new secret, of which only the hash is kept.
@@ -183,27 +185,27 @@ async def _prepare_tensorboard(
         if row.run_id == board.run_id:
             row.secret_hash = hashed(secret)
 
-    await change(parts.db, Tensorboard, board.id, save_hash)
+    await change(context.db, Tensorboard, board.id, save_hash)
     return launch_files.TensorboardLaunch(
         uuid=uuid,
         tensorboard_id=board.id,
         secret=secret,
         guard_key=board.guard_key,
-        portal_url=parts.settings.node_url,
-        portal_ca=parts.settings.node_url_ca,
-        tls=parts.settings.node_tls,
-        runtime_dir=str(parts.settings.runtime_dir),
+        portal_url=context.settings.node_url,
+        portal_ca=context.settings.node_url_ca,
+        tls=context.settings.node_tls,
+        runtime_dir=str(context.settings.runtime_dir),
         username=user.username,
         home=user.home,
         logdir=board.logdir,
     )
 
 
-def check_slurm_answers(parts: AppContext) -> None:
+def check_slurm_answers(context: AppContext) -> None:
     """Raise SlurmUnreachable if Slurm has not answered for so long that an attempt would only time
     out.
     """
-    stale_since = parts.watcher.stale_since
+    stale_since = context.watcher.stale_since
     if stale_since is not None and utcnow() - stale_since > SURELY_AWAY:
         raise SlurmUnreachable(NOTHING_STARTED)
 
@@ -233,14 +235,18 @@ def explained(error: SpawnerError, resources: Resources | None = None) -> Portal
 
 
 def explained_submission(
-    parts: AppContext, username: str, resources: Resources, error: SpawnerError
+    context: AppContext, username: str, resources: Resources, error: SpawnerError
 ) -> PortalError:
     """Convert a submission failure like `explained`. sbatch gives the same error for an account
     that is not the user's and for a user without any; they are distinguished here.
     """
     if not isinstance(error, Rejected) or error.code != INVALID_ACCOUNT:
         return explained(error, resources)
-    if not resources.account and parts.books.found is not None and not parts.books.of(username):
+    if (
+        not resources.account
+        and context.accounting.found is not None
+        and not context.accounting.of(username)
+    ):
         return SlurmRejected(NO_ACCOUNT)
     text = f"{_explain_account(resources)} {CHOOSE_ACCOUNT}"
     return SlurmRejected(text, errors=[FieldError("resources.account", text)])
@@ -273,20 +279,20 @@ REJECTED_FIELDS = {
 """The field of `resources` for each of Slurm's error codes."""
 
 
-def _build_kernel_options(parts: AppContext, session: Session, home: str) -> dict[str, Any]:
+def _build_kernel_options(context: AppContext, session: Session, home: str) -> dict[str, Any]:
     """Return the kernels that a session offers: its own environment's first, then the other
     available ones.
     """
     place = KernelPlace(
-        runtime_dir=str(parts.settings.runtime_dir),
-        apptainer=str(parts.settings.apptainer_path),
+        runtime_dir=str(context.settings.runtime_dir),
+        apptainer=str(context.settings.apptainer_path),
         home=home,
         node_dir=launch_files.node_dir(session.id),
         logdir=session.logdir,
         gpus=resources_of(session).gpus > 0,
-        pip_index_url=parts.settings.pip_index_url,
+        pip_index_url=context.settings.pip_index_url,
     )
-    offered = offered_environments(parts, session.environment or "")
+    offered = offered_environments(context, session.environment or "")
     if not offered:
         raise Rejected(
             "NoKernel",
@@ -303,28 +309,28 @@ def _build_kernel_options(parts: AppContext, session: Session, home: str) -> dic
     }
 
 
-def offered_environments(parts: AppContext, own: str) -> list[Environment]:
+def offered_environments(context: AppContext, own: str) -> list[Environment]:
     """Return all available environments with a kernel, `own` first."""
     usable = [
-        e for e in parts.catalog.environments.values() if e.kernel and availability(parts, e)[0]
+        e for e in context.catalog.environments.values() if e.kernel and availability(context, e)[0]
     ]
     return sorted(usable, key=lambda found: (found.name != own, found.name))
 
 
-async def _save_secret_hash(parts: AppContext, row: Job, secret: str) -> None:
+async def _save_secret_hash(context: AppContext, row: Job, secret: str) -> None:
     def apply(job: Job) -> None:
         job.secret_hash = hashed(secret)
 
-    await change(parts.db, type(row), row.id, apply)
+    await change(context.db, type(row), row.id, apply)
 
 
-async def _record_submission(parts: AppContext, row: Job, job_id: int) -> None:
+async def _record_submission(context: AppContext, row: Job, job_id: int) -> None:
     def apply(job: Job) -> None:
         job.job_id = job_id
         job.submitted_at = job.submitted_at or utcnow()
-        job.cluster = parts.settings.cluster_name
+        job.cluster = context.settings.cluster_name
         if job.state is JobState.SUBMITTING:
             job.state, job.reason = JobState.QUEUED, None
 
     log.info("submitted", kind=row.kind.value, job=row.id, slurm=job_id)
-    await change(parts.db, type(row), row.id, apply)
+    await change(context.db, type(row), row.id, apply)

@@ -22,7 +22,13 @@ class LogPlace:
 
 
 async def read_piece(
-    parts: AppContext, username: str, log: LogPlace, offset: int, *, ended: bool, limit: int = CHUNK
+    context: AppContext,
+    username: str,
+    log: LogPlace,
+    offset: int,
+    *,
+    ended: bool,
+    limit: int = CHUNK,
 ) -> dict[str, Any]:
     """Return a piece of a log of at most `limit` bytes; a negative offset counts from the end.
 
@@ -31,7 +37,7 @@ async def read_piece(
     """
     limit = min(limit, CHUNK)
     wanted = max(offset, -limit)
-    reader = parts.agents.read_file if log.absolute else parts.agents.read
+    reader = context.launchers.read_file if log.absolute else context.launchers.read
     try:
         data, size, following = await reader(username, log.path, offset=wanted, limit=limit)
     except SpawnerError as error:
@@ -49,7 +55,7 @@ async def read_piece(
     }
 
 
-async def whole(parts: AppContext, username: str, log: LogPlace) -> AsyncGenerator[bytes]:
+async def whole(context: AppContext, username: str, log: LogPlace) -> AsyncGenerator[bytes]:
     """Yield a whole log, up to its size when reading begins, so that reading ends also for a log
     that is being written. A log that does not exist yet is empty.
 
@@ -57,7 +63,7 @@ async def whole(parts: AppContext, username: str, log: LogPlace) -> AsyncGenerat
     refused; it is empty if the log is. Raises PortalError for the first piece, SpawnerError
     later.
     """
-    reader = parts.agents.read_file if log.absolute else parts.agents.read
+    reader = context.launchers.read_file if log.absolute else context.launchers.read
     try:
         data, size, offset = await reader(username, log.path, offset=0, limit=CHUNK)
     except SpawnerError as error:

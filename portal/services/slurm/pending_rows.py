@@ -36,8 +36,8 @@ class PendingRows:
     `next` remain due until `note` is called for them, so a failed round loses nothing.
     """
 
-    def __init__(self, parts: AppContext) -> None:
-        self._parts = parts
+    def __init__(self, context: AppContext) -> None:
+        self._context = context
         self._versions: dict[str, int] = {}  # of ended rows too, until the next full pass
         self._in_transition: set[str] = set()  # neither running nor ended
         self._external: dict[int, str] = {}  # IDs of external jobs' rows, by Slurm's job ID
@@ -103,7 +103,7 @@ class PendingRows:
         """Yield the rows that changed in squeue. A row may have ended while Slurm still has the
         job.
         """
-        watcher = self._parts.watcher
+        watcher = self._context.watcher
         for name in watcher.take_changed():
             if isinstance(name, int):
                 if name in self._external:
@@ -122,7 +122,7 @@ class PendingRows:
         if now - self._late_check_at >= OVERLAP:
             since, self._late_check_at = self._late_check_at - OVERLAP, now
         written = select(Job.id, Job.version).where(Job.changed_at >= since)
-        async with self._parts.db.session() as db:
+        async with self._context.db.session() as db:
             found = (await db.execute(written)).all()
         news = (row_id for row_id, version in found if self._versions.get(row_id) != version)
         self._written |= dict.fromkeys(news)
@@ -130,7 +130,7 @@ class PendingRows:
 
     async def _find_all(self, now: datetime) -> None:
         """Find all rows after a start, after an outage of Slurm, and every few minutes."""
-        answers = self._parts.watcher.stale_since is None
+        answers = self._context.watcher.stale_since is None
         answers_again = answers and not self._answered
         last_pass_at = self._full_pass_at
         if last_pass_at is None or answers_again or now - last_pass_at >= EVERYTHING_EVERY:
@@ -138,7 +138,7 @@ class PendingRows:
             closing = select(Session.id).where(
                 Session.state == JobState.ENDED, Session.server_env.is_not(None)
             )
-            async with self._parts.db.session() as db:
+            async with self._context.db.session() as db:
                 found = [*(await db.scalars(live)), *(await db.scalars(closing))]
             self._remaining = dict.fromkeys(found)
             self._versions = {key: self._versions.get(key, 0) for key in found}

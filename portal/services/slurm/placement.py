@@ -7,12 +7,12 @@ from portal.services.slurm.lifecycle import from_outside, is_ours
 from spawner.slurm.model import JobInfo, SlurmState
 
 
-async def where_it_runs(parts: AppContext, job: Job) -> JobInfo:
+async def where_it_runs(context: AppContext, job: Job) -> JobInfo:
     """Return Slurm's state of a job that claims to run. Concurrent calls share one query."""
-    info = last_job_info(parts, job)
+    info = last_job_info(context, job)
     if info is None or info.state is not SlurmState.RUNNING:
-        await parts.watcher.look()
-        info = last_job_info(parts, job)
+        await context.watcher.look()
+        info = last_job_info(context, job)
     if info is None or info.state is not SlurmState.RUNNING or not info.nodes:
         raise Conflict("Slurm has not reported this job as running yet.")
     if not is_ours(job, info):
@@ -20,20 +20,20 @@ async def where_it_runs(parts: AppContext, job: Job) -> JobInfo:
     return info
 
 
-def last_job_info(parts: AppContext, job: Job) -> JobInfo | None:
+def last_job_info(context: AppContext, job: Job) -> JobInfo | None:
     """Return the last state that Slurm reported of a job, matched by our ID, its owner, and Slurm's
     ID if it is known.
     """
-    return parts.watcher.by_uuid(
+    return context.watcher.by_uuid(
         job.id, job.user.username, job.job_id, job.created_at, from_outside(job)
     )
 
 
-def node_address(parts: AppContext, info: JobInfo) -> str:
+def node_address(context: AppContext, info: JobInfo) -> str:
     """Return the address of a job's first node as known to Slurm. Raises Conflict while it is
     unknown.
     """
-    cluster = parts.watcher.cluster
+    cluster = context.watcher.cluster
     for node in cluster.nodes if cluster else ():
         if node.name == info.nodes[0]:
             return node.address

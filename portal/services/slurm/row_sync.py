@@ -26,9 +26,9 @@ class RowSync:
     lost.
     """
 
-    def __init__(self, parts: AppContext) -> None:
-        self._parts = parts
-        self._explain = partial(explain_pending, parts)
+    def __init__(self, context: AppContext) -> None:
+        self._context = context
+        self._explain = partial(explain_pending, context)
         self.again: Counter[str] = Counter()
         # Sessions by ID: the time at which they were resumed.
         self._resumed: dict[str, datetime] = {}
@@ -51,10 +51,10 @@ class RowSync:
         process or an outage of Slurm, during which calls home are refused), and from the last
         resumption.
         """
-        heard_since = self._parts.watcher.answers_since
+        heard_since = self._context.watcher.answers_since
         if heard_since is None:
             return None
-        settings = self._parts.settings
+        settings = self._context.settings
         patience = lifecycle.Patience(
             call_home=timedelta(minutes=settings.call_home_minutes),
             hub=timedelta(minutes=settings.hub_give_up_minutes),
@@ -81,7 +81,7 @@ class RowSync:
         """
         if row.wanted is Wanted.STOP or row.state not in QUIET:
             return False
-        if self._parts.watcher.stale_since is not None:
+        if self._context.watcher.stale_since is not None:
             return True
         shown = self._find_shown(row)
         return (
@@ -92,7 +92,7 @@ class RowSync:
 
     def _find_shown(self, row: Job) -> list[JobInfo]:
         """Return what squeue currently shows of a row."""
-        shown = self._parts.watcher.shown(
+        shown = self._context.watcher.shown(
             row.id, row.user.username, row.job_id, lifecycle.from_outside(row)
         )
         return [info for info in shown if lifecycle.is_ours(row, info)]
@@ -107,7 +107,7 @@ class RowSync:
         """Return the columns that follow from the watcher's last result, or None if nothing
         changes.
         """
-        watcher = self._parts.watcher
+        watcher = self._context.watcher
         if watcher.stale_since is not None:
             return {"stale_since": job.stale_since or watcher.stale_since}
         if isinstance(job, BatchJob):
@@ -115,7 +115,7 @@ class RowSync:
             ours = [info for info in copies if lifecycle.is_ours(job, info)]
             if job.array_size is not None and ours:
                 return arrays.observe(job, arrays.select_tasks(job, ours), now, self._explain)
-            info = lifecycle.chosen(ours) or last_job_info(self._parts, job)
+            info = lifecycle.chosen(ours) or last_job_info(self._context, job)
             if job.array_size is not None and info is not None:
                 # None of its tasks is in squeue any longer: accounting has them all.
                 return {
@@ -123,7 +123,7 @@ class RowSync:
                     "usage_due": job.usage_due or now,
                 }
         else:
-            info = last_job_info(self._parts, job)
+            info = last_job_info(self._context, job)
         if info is None or not lifecycle.is_ours(job, info):
             return self._handle_missing(job, now)
         update = lifecycle.observe(job, info, now, self._explain)
@@ -132,7 +132,7 @@ class RowSync:
 
     def _handle_missing(self, job: Job, now: datetime) -> lifecycle.Update | None:
         """Return the columns of a job that Slurm answers not to know, nor does accounting."""
-        since = self._parts.watcher.unknown_since(job.id, job.user.username)
+        since = self._context.watcher.unknown_since(job.id, job.user.username)
         if since is None or now - since < lifecycle.LOST_PATIENCE:
             return None
         never_submitted = job.job_id is None and job.wanted is Wanted.RUN
@@ -149,7 +149,7 @@ class RowSync:
         """Return Slurm's extra jobs of this row, which exist after a crash in which an answer was
         lost. They can only exit.
         """
-        copies = self._parts.watcher.copies(job.id, job.user.username, job.job_id)
+        copies = self._context.watcher.copies(job.id, job.user.username, job.job_id)
         live = {
             info.array_job_id or info.job_id
             for info in copies

@@ -34,20 +34,20 @@ GB = 1 << 30
 Measured = BatchJob | Session
 
 
-async def due(parts: AppContext, now: datetime) -> list[Measured]:
+async def due(context: AppContext, now: datetime) -> list[Measured]:
     """Return the jobs and sessions whose accounting is due."""
     jobs = select(BatchJob).where(BatchJob.usage_due <= now, BatchJob.job_id.is_not(None))
     sessions = select(Session).where(Session.usage_due <= now, Session.job_id.is_not(None))
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         first = await db.scalars(jobs.order_by(BatchJob.usage_due).limit(AT_ONCE))
         more = await db.scalars(sessions.order_by(Session.usage_due).limit(AT_ONCE))
         return [*first, *more]
 
 
-async def collect(parts: AppContext, jobs: Sequence[Measured], now: datetime) -> None:
+async def collect(context: AppContext, jobs: Sequence[Measured], now: datetime) -> None:
     """Request the accounting of these jobs and write the results to their rows."""
     try:
-        found = await parts.watcher.usage({job.job_id for job in jobs if job.job_id})
+        found = await context.watcher.usage({job.job_id for job in jobs if job.job_id})
     except SlurmError as error:
         log.warning("cannot read accounting", error=error.message, stderr=error.stderr[:300])
         found = None
@@ -57,10 +57,10 @@ async def collect(parts: AppContext, jobs: Sequence[Measured], now: datetime) ->
     of_job = {job.id: by_id.get(job.job_id or 0, []) for job in jobs}
     batch_jobs = [job for job in jobs if isinstance(job, BatchJob)]
     logs = [log for job in batch_jobs for log in _list_unread_logs(job, of_job[job.id])]
-    causes = await failures.read_causes(parts, logs)
+    causes = await failures.read_causes(context, logs)
     for job in jobs:
         own = {task: cause for (id_, task), cause in causes.items() if id_ == job.id}
-        await _write_row(parts, job, of_job[job.id], now, own)
+        await _write_row(context, job, of_job[job.id], now, own)
 
 
 def _list_unread_logs(job: BatchJob, found: Sequence[JobUsage]) -> list[FailedLog]:
@@ -87,7 +87,7 @@ def _list_unread_logs(job: BatchJob, found: Sequence[JobUsage]) -> list[FailedLo
 
 
 async def _write_row(
-    parts: AppContext,
+    context: AppContext,
     job: Measured,
     found: list[JobUsage],
     now: datetime,
@@ -108,8 +108,8 @@ async def _write_row(
         row.usage_due = next_due(row, is_complete and row.state is JobState.ENDED, bool(ours), now)
 
     kind: type[Measured] = type(job)
-    await change(parts.db, kind, job.id, apply)
-    parts.changes.notify(job.user_id, job.id)
+    await change(context.db, kind, job.id, apply)
+    context.notifier.notify(job.user_id, job.id)
 
 
 def _get_slurm_reason(ours: Sequence[JobUsage]) -> str | None:

@@ -47,10 +47,10 @@ class SharedWith:
         return recipient.group in self.groups or recipient.username in self.people
 
 
-async def load_shares(parts: AppContext, parent: Job) -> SharedWith:
+async def load_shares(context: AppContext, parent: Job) -> SharedWith:
     """Return the users and groups that the TensorBoard of a session or job is shared with."""
     query = select(Share.username, Share.group_name).where(Share.parent_id == parent.id)
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         rows = (await db.execute(query)).all()
     return SharedWith(
         people=sorted(row.username for row in rows if row.username is not None),
@@ -59,7 +59,7 @@ async def load_shares(parts: AppContext, parent: Job) -> SharedWith:
 
 
 async def add(
-    parts: AppContext,
+    context: AppContext,
     known: DirectoryUsers,
     parent: Job,
     recipient: ShareTarget,
@@ -73,38 +73,38 @@ async def add(
     Raises InvalidInput for a name that cannot be shared with, Conflict if there are too many
     shares.
     """
-    shared = await load_shares(parts, parent)
+    shared = await load_shares(context, parent)
     if shared.has(recipient):
         return shared
     if recipient.group is not None:
-        await _check_group(parts, known, by, recipient.group)
+        await _check_group(context, known, by, recipient.group)
     else:
         await _check_user(known, parent, recipient.username or "")
     if len(shared.people) + len(shared.groups) >= MOST:
         raise Conflict(
             f"This is already shared with {MOST} users and groups, which is the maximum."
         )
-    await tensorboards.ensure(parts, parent, parent.user)
-    async with parts.db.session() as db:
+    await tensorboards.ensure(context, parent, parent.user)
+    async with context.db.session() as db:
         db.add(Share(parent_id=parent.id, username=recipient.username, group_name=recipient.group))
         _record(db, audit.Action.SHARE_ADD, parent, recipient, by, ip)
         try:
             await db.commit()
         except IntegrityError:  # a concurrent request
             await db.rollback()
-    return await load_shares(parts, parent)
+    return await load_shares(context, parent)
 
 
 async def remove(
-    parts: AppContext, parent: Job, recipient: ShareTarget, *, by: User, ip: str = ""
+    context: AppContext, parent: Job, recipient: ShareTarget, *, by: User, ip: str = ""
 ) -> SharedWith:
     """Revoke a share, if it exists."""
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         mine = delete(Share).where(Share.parent_id == parent.id, recipient.chosen)
         if (await db.scalars(mine.returning(Share.id))).all():
             _record(db, audit.Action.SHARE_REMOVE, parent, recipient, by, ip)
         await db.commit()
-    return await load_shares(parts, parent)
+    return await load_shares(context, parent)
 
 
 async def _check_user(known: DirectoryUsers, parent: Job, username: str) -> None:
@@ -117,9 +117,9 @@ async def _check_user(known: DirectoryUsers, parent: Job, username: str) -> None
         raise invalid_input([FieldError("username", text)])
 
 
-async def _check_group(parts: AppContext, known: DirectoryUsers, by: User, group: str) -> None:
+async def _check_group(context: AppContext, known: DirectoryUsers, by: User, group: str) -> None:
     await known.freshen(by.id, by.username, by.groups_at)
-    mine, _ = await people.groups_of(parts.db, by.id)
+    mine, _ = await people.groups_of(context.db, by.id)
     if group not in mine:
         raise invalid_input([FieldError("group", NO_GROUP)])
 

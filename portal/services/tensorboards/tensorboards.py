@@ -62,26 +62,26 @@ NO_SERVICE_PARTITION = (
 )
 
 
-async def load_tensorboard(parts: AppContext, parent: Job) -> Tensorboard | None:
+async def load_tensorboard(context: AppContext, parent: Job) -> Tensorboard | None:
     """Return the TensorBoard of a session or job, if there ever was one."""
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         query = select(Tensorboard).where(Tensorboard.parent_id == parent.id)
         return (await db.scalars(query)).first()
 
 
-async def load_tensorboards(parts: AppContext, parents: list[str]) -> dict[str, Tensorboard]:
+async def load_tensorboards(context: AppContext, parents: list[str]) -> dict[str, Tensorboard]:
     """Return the TensorBoards of several sessions or jobs, by the parent's ID."""
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         found = await db.scalars(select(Tensorboard).where(Tensorboard.parent_id.in_(parents)))
         return {board.parent_id: board for board in found}
 
 
 async def want(
-    parts: AppContext, parent: Job, user: User, logdir: str | None, ip: str = ""
+    context: AppContext, parent: Job, user: User, logdir: str | None, ip: str = ""
 ) -> Tensorboard:
     """Request that a TensorBoard runs. Idempotent; another logdir restarts it."""
-    chosen = await _check_logdir(parts, parent, logdir) if logdir is not None else None
-    board = await load_tensorboard(parts, parent) or await _insert(parts, parent, user, chosen)
+    chosen = await _check_logdir(context, parent, logdir) if logdir is not None else None
+    board = await load_tensorboard(context, parent) or await _insert(context, parent, user, chosen)
     fresh_run = _new_run()
 
     def apply(row: Tensorboard) -> None:
@@ -98,10 +98,10 @@ async def want(
         if row.run_id == fresh_run[0]:
             event(db, row)
 
-    changed = await change(parts.db, Tensorboard, board.id, apply, also)
+    changed = await change(context.db, Tensorboard, board.id, apply, also)
     if changed is None:
         raise NotFound
-    parts.changes.notify(parent.user_id, board.id, RECONCILE)
+    context.notifier.notify(parent.user_id, board.id, RECONCILE)
     return changed
 
 
@@ -117,27 +117,27 @@ def _reset_run(row: Tensorboard, run: tuple[str, str], reason: str | None) -> No
     row.host = row.port = row.tls_name = row.started_at = row.slurm_job = None
 
 
-async def ensure(parts: AppContext, parent: Job, user: User) -> Tensorboard:
+async def ensure(context: AppContext, parent: Job, user: User) -> Tensorboard:
     """Return the row of a parent's TensorBoard, which is created if it does not exist. Raises
     InvalidInput if the folder to show is unknown.
     """
-    return await load_tensorboard(parts, parent) or await _insert(parts, parent, user, None)
+    return await load_tensorboard(context, parent) or await _insert(context, parent, user, None)
 
 
-async def unwant(parts: AppContext, board: Tensorboard, user: User, ip: str = "") -> None:
+async def unwant(context: AppContext, board: Tensorboard, user: User, ip: str = "") -> None:
     """Request the end of a TensorBoard."""
     event = audit.job_event(audit.Action.TENSORBOARD_STOP, board.parent, user, ip)
-    await _stop(parts, board, None, also=event)
+    await _stop(context, board, None, also=event)
 
 
-async def _check_logdir(parts: AppContext, parent: Job, logdir: str) -> str:
+async def _check_logdir(context: AppContext, parent: Job, logdir: str) -> str:
     """Return the path of a folder after checking, as the owner, that the owner may read it. Raises
     InvalidInput.
     """
     owner = parent.user.username
     try:
-        path = launch.checked_path("logdir", logdir, (await parts.agents.info(owner)).home)
-        exists = await parts.agents.look(owner, path)
+        path = launch.checked_path("logdir", logdir, (await context.launchers.info(owner)).home)
+        exists = await context.launchers.look(owner, path)
     except PathRefused as error:
         raise invalid_input([FieldError("logdir", error.message)]) from error
     except SpawnerError as error:
@@ -147,9 +147,9 @@ async def _check_logdir(parts: AppContext, parent: Job, logdir: str) -> str:
     return path
 
 
-async def authenticated(parts: AppContext, board_id: str, secret: str) -> Tensorboard:
+async def authenticated(context: AppContext, board_id: str, secret: str) -> Tensorboard:
     """Return the TensorBoard with this secret. Raises LoginRequired without giving the reason."""
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         board = await db.get(Tensorboard, board_id)
     expected = board.secret_hash if board is not None else ""
     if board is None or not hmac.compare_digest(expected.encode(), launch.hashed(secret).encode()):
@@ -158,17 +158,17 @@ async def authenticated(parts: AppContext, board_id: str, secret: str) -> Tensor
 
 
 async def hello(
-    parts: AppContext, board: Tensorboard, port: int, request: str | None = None
+    context: AppContext, board: Tensorboard, port: int, request: str | None = None
 ) -> str | None:
     """Record that the node program listens on `port`; its host is taken from Slurm. Returns the
     certificate that it requests, if the site uses TLS on nodes. Raises Conflict until Slurm reports
     where the job runs.
     """
     check_wanted(board)
-    info = await where_it_runs(parts, await host_job(parts, board))
-    host = node_address(parts, info)
+    info = await where_it_runs(context, await host_job(context, board))
+    host = node_address(context, info)
     name = certificates.name_of(board)
-    certificate = certificates.first(parts, name, request, info)
+    certificate = certificates.first(context, name, request, info)
 
     def apply(row: Tensorboard) -> None:
         if row.run_id == board.run_id and row.wanted:
@@ -177,29 +177,29 @@ async def hello(
             row.state, row.reason = TensorboardState.RUNNING, None
             row.last_request_at = utcnow()
 
-    await change(parts.db, Tensorboard, board.id, apply)
-    parts.changes.notify(board.user_id, board.id)
+    await change(context.db, Tensorboard, board.id, apply)
+    context.notifier.notify(board.user_id, board.id)
     return certificate
 
 
-async def certify(parts: AppContext, board: Tensorboard, request: str) -> str:
+async def certify(context: AppContext, board: Tensorboard, request: str) -> str:
     """Return a certificate to replace one that expires soon. Raises Conflict, InvalidInput,
     Unavailable.
     """
     check_wanted(board)
-    info = await where_it_runs(parts, await host_job(parts, board))
-    return certificates.signed(parts, certificates.name_of(board), request, info)
+    info = await where_it_runs(context, await host_job(context, board))
+    return certificates.signed(context, certificates.name_of(board), request, info)
 
 
-async def wait_while_wanted(parts: AppContext, board: Tensorboard, wait_s: float) -> None:
+async def wait_while_wanted(context: AppContext, board: Tensorboard, wait_s: float) -> None:
     """Return after `wait_s`, or raise Gone as soon as this run is no longer wanted.
 
     This request is also the run's heartbeat: nothing else reports a process that was killed.
     """
-    parts.heard[board.run_id] = utcnow()
-    async with parts.changes.listen(board.id) as listener:
+    context.tensorboard_heartbeats[board.run_id] = utcnow()
+    async with context.notifier.listen(board.id) as listener:
         while True:
-            async with parts.db.session() as db:
+            async with context.db.session() as db:
                 row = await db.get(Tensorboard, board.id)
             if row is None or row.run_id != board.run_id:
                 raise Gone
@@ -214,14 +214,14 @@ def check_wanted(board: Tensorboard) -> None:
         raise Gone
 
 
-def is_silent(parts: AppContext, board: Tensorboard, now: datetime) -> bool:
+def is_silent(context: AppContext, board: Tensorboard, now: datetime) -> bool:
     """Return whether a running TensorBoard's program has sent no request for longer than it ever
     waits. The time is counted from the start of the portal at the earliest.
     """
-    return now - parts.heard.setdefault(board.run_id, now) > SILENCE
+    return now - context.tensorboard_heartbeats.setdefault(board.run_id, now) > SILENCE
 
 
-async def try_again_or_fail(parts: AppContext, board: Tensorboard, error: SpawnerError) -> None:
+async def try_again_or_fail(context: AppContext, board: Tensorboard, error: SpawnerError) -> None:
     """Handle a start that was refused: retry for a while, because after a restart slurmctld refuses
     every step for some time.
     """
@@ -230,17 +230,17 @@ async def try_again_or_fail(parts: AppContext, board: Tensorboard, error: Spawne
         isinstance(error, Rejected) and error.code != NO_PARTITION
     )
     if not is_transient or asked is None or utcnow() - asked > START_PATIENCE:
-        await failed(parts, board, error.message)
+        await failed(context, board, error.message)
         return
 
     def apply(row: Tensorboard) -> None:
         if row.run_id == board.run_id:
             row.started_at = None
 
-    await change(parts.db, Tensorboard, board.id, apply)
+    await change(context.db, Tensorboard, board.id, apply)
 
 
-async def start_process(parts: AppContext, board: Tensorboard) -> None:
+async def start_process(context: AppContext, board: Tensorboard) -> None:
     """Start the process: in the parent's allocation while that runs, else in a job of its own.
 
     Raises the spawner's errors. Marks the run as started before submitting it: a second process
@@ -248,33 +248,33 @@ async def start_process(parts: AppContext, board: Tensorboard) -> None:
     """
     parent = board.parent
     inside = parent.state in RUNS_SOMEWHERE and parent.node is not None
-    if inside and await _is_array(parts, parent):
+    if inside and await _is_array(context, parent):
         inside = False  # its first task ends long before its last
-    job = None if inside else await _find_or_create_job(parts, board)
+    job = None if inside else await _find_or_create_job(context, board)
 
     def apply(row: Tensorboard) -> None:
         if row.run_id == board.run_id:
             row.started_at = utcnow()
             row.slurm_job = job.id if job else None
 
-    await change(parts.db, Tensorboard, board.id, apply)
+    await change(context.db, Tensorboard, board.id, apply)
     if job is None:
-        await launch.step_tensorboard(parts, board)
+        await launch.step_tensorboard(context, board)
     else:
-        await launch.submit_tensorboard(parts, job, board)
+        await launch.submit_tensorboard(context, job, board)
 
 
-async def _is_array(parts: AppContext, parent: Job) -> bool:
+async def _is_array(context: AppContext, parent: Job) -> bool:
     query = select(BatchJob.array_size).where(BatchJob.id == parent.id)
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         return (await db.scalars(query)).first() is not None
 
 
-async def _find_or_create_job(parts: AppContext, board: Tensorboard) -> TensorboardJob:
+async def _find_or_create_job(context: AppContext, board: Tensorboard) -> TensorboardJob:
     """Return the row of a TensorBoard's own job; its ID is the run's, so a second attempt
     finds it.
     """
-    partition = parts.settings.service_partition
+    partition = context.settings.service_partition
     if partition is None:
         raise Rejected(NO_PARTITION, NO_SERVICE_PARTITION)
     asked = Resources(
@@ -285,9 +285,9 @@ async def _find_or_create_job(parts: AppContext, board: Tensorboard) -> Tensorbo
         user_id=board.user_id,
         name="tensorboard",
         resources=launch.kept(asked),
-        cluster=parts.settings.cluster_name,
+        cluster=context.settings.cluster_name,
     )
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         if (found := await db.get(TensorboardJob, job.id)) is not None:
             return found
         db.add(job)
@@ -296,12 +296,12 @@ async def _find_or_create_job(parts: AppContext, board: Tensorboard) -> Tensorbo
     return job
 
 
-async def failed(parts: AppContext, board: Tensorboard, reason: str) -> None:
+async def failed(context: AppContext, board: Tensorboard, reason: str) -> None:
     """Mark this run as failed."""
-    await _stop(parts, board, reason, TensorboardState.FAILED)
+    await _stop(context, board, reason, TensorboardState.FAILED)
 
 
-async def leaves(parts: AppContext, board: Tensorboard) -> None:
+async def leaves(context: AppContext, board: Tensorboard) -> None:
     """Record that the program ends, and clear its address: it holds its port until this request is
     answered, and no browser must be sent there afterwards. The fate of the run follows from the end
     of its allocation or from its silence.
@@ -311,25 +311,25 @@ async def leaves(parts: AppContext, board: Tensorboard) -> None:
         if row.run_id == board.run_id:
             row.host = row.port = None
 
-    await change(parts.db, Tensorboard, board.id, apply)
+    await change(context.db, Tensorboard, board.id, apply)
 
 
-async def ended(parts: AppContext, board: Tensorboard, reason: str) -> None:
+async def ended(context: AppContext, board: Tensorboard, reason: str) -> None:
     """End this run with a reason for its owner."""
-    await _stop(parts, board, reason)
+    await _stop(context, board, reason)
 
 
-async def touch(parts: AppContext, board_id: str, now: datetime) -> None:
+async def touch(context: AppContext, board_id: str, now: datetime) -> None:
     """Record that a user is viewing it. Called at most every TOUCH_EVERY per TensorBoard."""
 
     def apply(row: Tensorboard) -> None:
         row.last_request_at = now
 
-    await change(parts.db, Tensorboard, board_id, apply)
+    await change(context.db, Tensorboard, board_id, apply)
 
 
 async def _stop(
-    parts: AppContext,
+    context: AppContext,
     board: Tensorboard,
     reason: str | None,
     state: TensorboardState = TensorboardState.STOPPED,
@@ -340,11 +340,11 @@ async def _stop(
             row.wanted, row.state, row.reason = False, state, reason
             row.host = row.port = None
 
-    parts.heard.pop(board.run_id, None)
-    await change(parts.db, Tensorboard, board.id, apply, also)
+    context.tensorboard_heartbeats.pop(board.run_id, None)
+    await change(context.db, Tensorboard, board.id, apply, also)
     if board.slurm_job is not None:
-        await change(parts.db, TensorboardJob, board.slurm_job, _request_stop)
-    parts.changes.notify(board.user_id, board.id, RECONCILE)
+        await change(context.db, TensorboardJob, board.slurm_job, _request_stop)
+    context.notifier.notify(board.user_id, board.id, RECONCILE)
 
 
 def _request_stop(job: TensorboardJob) -> None:
@@ -359,7 +359,7 @@ def is_homeless(board: Tensorboard, host: Job) -> bool:
     return host.state is JobState.ENDED and board.state is TensorboardState.RUNNING
 
 
-async def outlive(parts: AppContext, board: Tensorboard, now: datetime) -> None:
+async def outlive(context: AppContext, board: Tensorboard, now: datetime) -> None:
     """Handle a run whose allocation has ended.
 
     A run in the allocation of its session or job moves to the service partition if a user is
@@ -368,16 +368,16 @@ async def outlive(parts: AppContext, board: Tensorboard, now: datetime) -> None:
     """
     viewed_at = board.last_request_at
     if board.slurm_job is not None:
-        await ended(parts, board, HOST_ENDED)
-    elif parts.settings.service_partition is None:
-        await ended(parts, board, NO_SERVICE_PARTITION)
+        await ended(context, board, HOST_ENDED)
+    elif context.settings.service_partition is None:
+        await ended(context, board, NO_SERVICE_PARTITION)
     elif viewed_at is None or now - viewed_at > LOOKED_AT:
-        await ended(parts, board, ENDED_UNWATCHED)
+        await ended(context, board, ENDED_UNWATCHED)
     else:
-        await _move_to_service_job(parts, board, now)
+        await _move_to_service_job(context, board, now)
 
 
-async def _move_to_service_job(parts: AppContext, board: Tensorboard, now: datetime) -> None:
+async def _move_to_service_job(context: AppContext, board: Tensorboard, now: datetime) -> None:
     run = _new_run()
 
     def apply(row: Tensorboard) -> None:
@@ -385,29 +385,29 @@ async def _move_to_service_job(parts: AppContext, board: Tensorboard, now: datet
             _reset_run(row, run, MOVES)
             row.last_request_at = now
 
-    parts.heard.pop(board.run_id, None)
-    await change(parts.db, Tensorboard, board.id, apply)
-    parts.changes.notify(board.user_id, board.id, RECONCILE)
+    context.tensorboard_heartbeats.pop(board.run_id, None)
+    await change(context.db, Tensorboard, board.id, apply)
+    context.notifier.notify(board.user_id, board.id, RECONCILE)
 
 
-async def host_job(parts: AppContext, board: Tensorboard) -> Job:
+async def host_job(context: AppContext, board: Tensorboard) -> Job:
     """Return the Slurm job that this run lives in: its own, or its parent's."""
     if board.slurm_job is None:
         return board.parent
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         return await db.get_one(TensorboardJob, board.slurm_job)
 
 
-async def _insert(parts: AppContext, parent: Job, user: User, logdir: str | None) -> Tensorboard:
+async def _insert(context: AppContext, parent: Job, user: User, logdir: str | None) -> Tensorboard:
     board = Tensorboard(
         parent_id=parent.id, user_id=user.id, logdir=logdir or parent_logdir(parent), wanted=False
     )
-    async with parts.db.session() as db:
+    async with context.db.session() as db:
         db.add(board)
         try:
             await db.commit()
         except IntegrityError as error:  # a concurrent request
-            found = await load_tensorboard(parts, parent)
+            found = await load_tensorboard(context, parent)
             if found is None:
                 raise Conflict("This TensorBoard is being created. Try again.") from error
             return found

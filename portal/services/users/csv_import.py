@@ -157,8 +157,8 @@ class PeopleImport:
 class Imports:
     """Imports of this portal process; one instance per application, closed at shutdown."""
 
-    def __init__(self, accounts: Accounts, parts: AppContext) -> None:
-        self._accounts, self._parts = accounts, parts
+    def __init__(self, accounts: Accounts, context: AppContext) -> None:
+        self._accounts, self._context = accounts, context
         self._imports: dict[str, PeopleImport] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
@@ -234,7 +234,7 @@ class Imports:
 
     async def _run(self, found: PeopleImport, lines: list[CsvLine]) -> None:
         try:
-            await run(self._accounts, self._parts, found, lines)
+            await run(self._accounts, self._context, found, lines)
         except asyncio.CancelledError:
             _finish(found, UserImportState.FAILED, "The portal was stopped during the import.")
             raise
@@ -258,7 +258,7 @@ def defaults_of(settings: Settings) -> Defaults:
 
 
 async def run(
-    accounts: Accounts, parts: AppContext, found: PeopleImport, lines: list[CsvLine]
+    accounts: Accounts, context: AppContext, found: PeopleImport, lines: list[CsvLine]
 ) -> None:
     """Check every line and, unless it is a dry run, create the valid users.
 
@@ -269,7 +269,7 @@ async def run(
     def problems(new: NewPerson) -> list[FieldError]:
         return checks.new_person(new, settings, local)
 
-    names = await user_accounts.list_accounts(parts)
+    names = await user_accounts.list_accounts(context)
     known = replace(
         await directory_holds(accounts), accounts=None if names is None else frozenset(names)
     )
@@ -286,7 +286,7 @@ async def run(
             found.note(line, ImportResult.WOULD_CREATE)
         else:
             able.append((line, line.user))
-    await _create_all(accounts, parts, found, able)
+    await _create_all(accounts, context, found, able)
     if not found.dry_run:
         await _record(accounts, found)
     _finish(found, UserImportState.DONE)
@@ -309,7 +309,10 @@ async def directory_holds(accounts: Accounts) -> Known:
 
 
 async def _create_all(
-    accounts: Accounts, parts: AppContext, found: PeopleImport, able: list[tuple[CsvLine, NewUser]]
+    accounts: Accounts,
+    context: AppContext,
+    found: PeopleImport,
+    able: list[tuple[CsvLine, NewUser]],
 ) -> None:
     """Create users, AT_ONCE at a time. Once the directory does not answer, the rest is skipped."""
     waiting, down = iter(able), asyncio.Event()
@@ -320,7 +323,7 @@ async def _create_all(
                 found.note(line, ImportResult.ERROR, csv_file.ImportProblem("", NOT_TRIED))
                 continue
             try:
-                await _create(accounts, parts, found, line, user)
+                await _create(accounts, context, found, line, user)
             except DirectoryUnavailable as error:
                 down.set()
                 found.note(line, ImportResult.ERROR, csv_file.ImportProblem("", error.detail))
@@ -329,11 +332,11 @@ async def _create_all(
 
 
 async def _create(
-    accounts: Accounts, parts: AppContext, found: PeopleImport, line: CsvLine, user: NewUser
+    accounts: Accounts, context: AppContext, found: PeopleImport, line: CsvLine, user: NewUser
 ) -> None:
     """Create one user. Raises DirectoryUnavailable; other errors are noted for this line."""
     try:
-        made = await new_users.create(accounts, parts, user, found.by)
+        made = await new_users.create(accounts, context, user, found.by)
     except DirectoryUnavailable:
         raise
     except PortalError as error:

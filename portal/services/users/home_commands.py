@@ -38,15 +38,15 @@ Apply = Callable[[HomeRun], None]
 class HomeRuns:
     """The loop for home directory commands; `run` is started by the application's lifespan."""
 
-    def __init__(self, parts: AppContext) -> None:
-        self.parts = parts
-        self.locks = parts.settings.state_dir / "homes"
+    def __init__(self, context: AppContext) -> None:
+        self.context = context
+        self.locks = context.settings.state_dir / "homes"
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     async def run(self) -> None:
         """Start waiting commands whenever one is requested, until cancelled."""
         self.locks.mkdir(mode=0o700, parents=True, exist_ok=True)
-        async with self.parts.changes.listen(HOMES) as listener:
+        async with self.context.notifier.listen(HOMES) as listener:
             try:
                 while True:
                     await self._start_waiting()
@@ -61,7 +61,7 @@ class HomeRuns:
     async def _start_waiting(self) -> None:
         """Start waiting commands, oldest first, one at a time for each user."""
         query = select(HomeRun).where(HomeRun.state.in_(home_directories.LIVE))
-        async with self.parts.db.session() as db:
+        async with self.context.db.session() as db:
             rows = (await db.scalars(query.order_by(HomeRun.created_at, HomeRun.id))).all()
         for row in rows:
             if len(self._tasks) >= AT_ONCE:
@@ -91,11 +91,11 @@ class HomeRuns:
             await self._run(row, descriptor)
         finally:
             os.close(descriptor)
-        self.parts.changes.notify(HOMES)
+        self.context.notifier.notify(HOMES)
 
     async def _run(self, row: HomeRun, lock: int) -> None:
-        settings = self.parts.settings
-        async with self.parts.db.session() as db:
+        settings = self.context.settings
+        async with self.context.db.session() as db:
             user = await db.get(User, row.user_id)
         if user is None:
             return
@@ -105,7 +105,7 @@ class HomeRuns:
         except Conflict as error:
             await self._finish(row, username, Ended(None, error.detail))
             return
-        await change(self.parts.db, HomeRun, row.id, _mark_running)
+        await change(self.context.db, HomeRun, row.id, _mark_running)
         minutes = settings.home_command_minutes
         ended = await run(arguments, lock=lock, timeout_s=minutes * 60, output_bytes=OUTPUT_BYTES)
         await self._finish(row, username, ended)
@@ -114,8 +114,8 @@ class HomeRuns:
         good = ended.exit_code == 0 and not ended.late
         output = ended.output
         if ended.late:
-            output += LATE.format(minutes=self.parts.settings.home_command_minutes)
-        async with self.parts.db.session() as db:
+            output += LATE.format(minutes=self.context.settings.home_command_minutes)
+        async with self.context.db.session() as db:
             found = await db.get(HomeRun, row.id)
             if found is None:
                 return

@@ -37,22 +37,22 @@ class NewUser:
         return self.person.groups | ({self.login_group} if self.login_group else frozenset())
 
 
-async def create(accounts: Accounts, parts: AppContext, new: NewUser, by: By) -> CreatedUser:
+async def create(accounts: Accounts, context: AppContext, new: NewUser, by: By) -> CreatedUser:
     """Create a user in the directory, then let them use Slurm.
 
     Raises:
         InvalidInput: with the field `login_group`, `slurm_account`, `limits.…`, or one of those
             of `commands.create`, whose other errors this raises too. No user was created.
     """
-    if problems := await _check_access(accounts, parts, new):
+    if problems := await _check_access(accounts, context, new):
         raise invalid_input([*problems, *_check_entry(accounts, new)])
     person = replace(new.person, groups=new.groups)
     made = await commands.create(accounts, person, by)
-    await _give_account(accounts, parts, new, by)
+    await _give_account(accounts, context, new, by)
     return made
 
 
-async def _give_account(accounts: Accounts, parts: AppContext, new: NewUser, by: By) -> None:
+async def _give_account(accounts: Accounts, context: AppContext, new: NewUser, by: By) -> None:
     """Grant the Slurm account and limits.
 
     The user exists now and their password must be shown, so a failure is only logged. The user's
@@ -61,14 +61,14 @@ async def _give_account(accounts: Accounts, parts: AppContext, new: NewUser, by:
     username, account = new.person.username, new.slurm_account
     try:
         await user_accounts.give(
-            parts, accounts.directory, by, username, account, new.limits, is_new=True
+            context, accounts.directory, by, username, account, new.limits, is_new=True
         )
     except PortalError as error:
         log.warning("a new user has no limits yet", username=username, cause=error.detail)
 
 
-async def _check_access(accounts: Accounts, parts: AppContext, new: NewUser) -> list[FieldError]:
-    found = await user_accounts.check(parts, new.person.username, new.slurm_account, new.limits)
+async def _check_access(accounts: Accounts, context: AppContext, new: NewUser) -> list[FieldError]:
+    found = await user_accounts.check(context, new.person.username, new.slurm_account, new.limits)
     group = new.login_group
     if group is not None and await accounts.directory.group(group) is None:
         found = [FieldError("login_group", NO_GROUP.format(name=group[:64])), *found]

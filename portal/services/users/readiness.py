@@ -135,9 +135,9 @@ def login_groups(settings: Settings) -> tuple[str, ...]:
 
 async def _check_session(accounts: Accounts, whole: UserDetails, login: Check) -> Check:
     slurm = accounts.slurm
-    if slurm is None or not await slurm.parts.books.is_recent():
+    if slurm is None or not await slurm.context.accounting.is_recent():
         return _unknown("Slurm's accounting doesn't answer.")
-    allowed = await allowance(slurm.parts, whole.username)
+    allowed = await allowance(slurm.context, whole.username)
     found = check_accounts(accounts.settings, slurm, whole.username, allowed)
     if found.answer is ReadinessState.NO or login.answer is ReadinessState.YES:
         return found
@@ -152,9 +152,9 @@ def check_accounts(
     """Check whether Slurm's accounting, as last read, and the limits let a user start sessions."""
     if allowed.value("sessions") == 0:
         return _no("A limit allows them no sessions.", Fix.LIMITS)
-    if not user_accounts.are_enforced(slurm.parts):
+    if not user_accounts.are_enforced(slurm.context):
         return Check(ReadinessState.YES, "Slurm requires no account here.")
-    mine = user_accounts.list_usable(slurm.parts, username)
+    mine = user_accounts.list_usable(slurm.context, username)
     if not mine:
         return _without_account(settings, slurm, username, allowed)
     default = settings.default_account
@@ -171,10 +171,10 @@ def _without_account(
     if refused:
         return _no(f"Slurm refused to give them an account: {refused[0]}", Fix.LIMITS)
     named = allowed.value("accounts")
-    known = slurm.parts.books.accounts
+    known = slurm.context.accounting.accounts
     if named and set(named) & set(known):
         return _unknown(f"The account {', '.join(named)} is being set up in Slurm.")
-    if slurm.parts.books.of(username):
+    if slurm.context.accounting.of(username):
         return _no("None of their Slurm accounts accepts jobs (MaxSubmitJobs is 0).", Fix.LIMITS)
     default = settings.default_slurm_account
     choices = dict.fromkeys([*([default] if default in known else []), *known])
