@@ -1,7 +1,7 @@
 """Readability rules of the source tree: `python -m tests.readability`, part of `make lint`.
 
-- Words of DIALECT occur in no identifier, docstring or comment of the product's Python code, and in
-  no document. docs/vocabulary.md has the terms to use instead.
+- Words of DIALECT occur nowhere in the product's Python code and the pages' sources, and in no
+  document. docs/vocabulary.md has the terms to use instead.
 - A public class name exists once, but for the names in SHARED_NAMES.
 - A package root holds at most MAX_MODULES modules.
 - Commit subjects since FIRST_COMMIT read `area: imperative summary` and have at most MAX_SUBJECT
@@ -21,35 +21,37 @@ from collections.abc import Iterator
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[1]
-PRODUCT = ("portal", "spawner", "cluster", "deploy", "bench", "migrations")
+PRODUCT = ("portal", "spawner", "cluster", "deploy", "bench")
 # programs that run in containers and jobs, and are read by their users
 PROGRAMS = re.compile(r"spawner/catalog/(images|jobs|kernel)/")
+PAGES = re.compile(r"frontend/(src|lab/src)/.*\.tsx?$")
+GENERATED = frozenset({"frontend/src/api/schema.d.ts"})
 DIALECT = re.compile(
     r"(?<![A-Za-z])(told|tells|said|whom|whoever|nobody|somebody|anybody|wish|wishes|anew"
     r"|meanwhile|nought)(?![A-Za-z])",
     re.IGNORECASE,
 )
 # Names of accounts, columns and fields that the rule does not cover.
-ALLOWED = re.compile(
-    r"`nobody`|account nobody|\"nobody\"|changed-meanwhile|\b_?NOBODY(_UID)?\b|\btold_at\b"
-)
+ALLOWED = re.compile(r"`nobody`|account nobody|\"nobody\"|\b_?NOBODY(_UID)?\b|\btold_at\b")
 QUOTED = re.compile(r"```.*?```|`[^`\n]*`|\"[^\"\n]*\"|“[^”\n]*”|\*[^*\n]+\*", re.DOTALL)
 DOCUMENTS = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "docs")
 SHARED_NAMES = frozenset({"Progress", "Report", "Unreachable", "User", "HubUnavailable"})
 ROOTS = re.compile(r"(portal|spawner|cluster|spawner/[a-z_]+)/[a-z_]+\.py")
 MAX_MODULES = 15
 FIRST_COMMIT = "6e4e5c5"
-SUBJECT = re.compile(r"[a-z0-9][a-z0-9/_.,-]*: [a-z]")
+SUBJECT = re.compile(r"[a-z0-9][a-z0-9/_.-]*(, [a-z0-9][a-z0-9/_.-]*)*: [a-z]")
 MAX_SUBJECT = 72
 
 
 def main() -> int:
     files = _git("ls-files").splitlines()
     sources = [name for name in files if name.endswith(".py") and name.startswith(PRODUCT)]
+    pages = [name for name in files if PAGES.match(name) and name not in GENERATED]
     texts = [name for name in files if name.endswith(".md") and name.startswith(DOCUMENTS)]
     texts = [name for name in texts if not name.endswith((".zh.md", "vocabulary.md"))]
     problems = [
         *(problem for name in sources for problem in python_words(name, _read(name))),
+        *(problem for name in pages for problem in page_words(name, _read(name))),
         *(problem for name in texts for problem in document_words(name, _read(name))),
         *class_names({name: _read(name) for name in sources if not PROGRAMS.match(name)}),
         *package_roots(files),
@@ -60,28 +62,24 @@ def main() -> int:
 
 
 def python_words(name: str, source: str) -> Iterator[str]:
-    """Yield the dialect words in identifiers, docstrings and comments; other strings may be
-    matched by translations."""
-    tree = ast.parse(source)
-    docstrings = {
-        node.value.lineno
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    }
+    """Yield the dialect words in identifiers, comments and strings."""
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        is_text = token.type == tokenize.COMMENT or (
-            token.type == tokenize.STRING and token.start[0] in docstrings
-        )
         if token.type == tokenize.NAME:
             text = ALLOWED.sub("", token.string)
             text = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", text).replace("_", " ")
-        elif is_text:
+        elif token.type in {tokenize.COMMENT, tokenize.STRING}:
             text = ALLOWED.sub("", token.string)
         else:
             continue
         for found in DIALECT.finditer(text):
             line = token.start[0] + text.count("\n", 0, found.start())
             yield f"{name}:{line}: the word {found[0]!r}"
+
+
+def page_words(name: str, source: str) -> Iterator[str]:
+    """Yield the dialect words in a TypeScript source."""
+    for found in DIALECT.finditer(source):
+        yield f"{name}:{source.count(chr(10), 0, found.start()) + 1}: the word {found[0]!r}"
 
 
 def document_words(name: str, text: str) -> Iterator[str]:

@@ -62,7 +62,7 @@ class Group(GroupRow):
 
     members: list[GroupMember]
     groups: list[str]
-    leaders: list[str]
+    managers: list[str]
     capabilities: CapabilitiesOut
 
 
@@ -180,7 +180,7 @@ async def show(accounts: Accounts, name: str) -> Group:
             "member_count": len(whole.group.members) + len(whole.group.groups),
             "members": members,
             "groups": sorted(whole.group.groups),
-            "leaders": whole.leaders,
+            "managers": whole.managers,
             "capabilities": CapabilitiesOut.of(whole.capabilities),
         }
     )

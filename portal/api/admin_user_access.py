@@ -145,21 +145,21 @@ async def confirm_number(
     return await show(accounts, username)
 
 
-@router.put("/groups/{group}/leaders/{username}", status_code=204)
-async def add_leader(
+@router.put("/groups/{group}/managers/{username}", status_code=204)
+async def add_manager(
     group: GroupName, username: Username, _admin: FreshAdmin, accounts: AccountsDep, by: ByDep
 ) -> Response:
     """Make a user a manager of a group: they see its members and their usage, and set their
     limits.
     """
-    await role_changes.add_leader(accounts, group, username, by)
+    await role_changes.add_manager(accounts, group, username, by)
     return Response(status_code=204)
 
 
-@router.delete("/groups/{group}/leaders/{username}", status_code=204)
-async def remove_leader(
+@router.delete("/groups/{group}/managers/{username}", status_code=204)
+async def remove_manager(
     group: GroupName, username: Username, _admin: FreshAdmin, accounts: AccountsDep, by: ByDep
 ) -> Response:
     """Remove a manager of a group."""
-    await role_changes.remove_leader(accounts, group, username, by)
+    await role_changes.remove_manager(accounts, group, username, by)
     return Response(status_code=204)

@@ -139,7 +139,7 @@ class Created(BaseModel):
 
 
 class ChangedProblem(Problem):
-    """409 changed-meanwhile: the author and time of the other change, and the user's current state.
+    """409 edit-conflict: the author and time of the other change, and the user's current state.
 
     `changed_at` is null if the change was made outside the portal.
     """

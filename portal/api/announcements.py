@@ -163,7 +163,7 @@ async def edit_announcement(
 ) -> ManagedAnnouncement:
     """Edit an announcement.
 
-    409 `changed-meanwhile`, with the author and time, if it was changed since `version`.
+    409 `edit-conflict`, with the author and time, if it was changed since `version`.
     """
     values = {name: getattr(body, name) for name in body.model_fields_set - {"version"}}
     row = await announcements.edit(context.db, announcement_id, body.version, values, By(admin, ip))

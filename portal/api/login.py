@@ -16,7 +16,7 @@ from portal.services.auth.attempts import Caller
 from portal.services.auth.hashes import hash_token
 from portal.services.auth.second_factor import MAX_CODE_LENGTH
 from portal.services.identity.memberships import groups_of
-from portal.services.identity.roles import led_by
+from portal.services.identity.roles import managed_by
 from portal.web.content_host import keep
 from portal.web.dependencies import (
     AccountsDep,
@@ -55,12 +55,12 @@ class Me(User):
     """The caller.
 
     `login_id`: of the browser's login, null for a token. `password_fresh`: sensitive operations
-    will not ask for the password again. `leads`: the groups that they manage.
+    will not ask for the password again. `manages`: the groups that they manage.
     """
 
     login_id: str | None
     password_fresh: bool
-    leads: list[str]
+    manages: list[str]
 
 
 class LoginOut(User):
@@ -232,8 +232,8 @@ async def me(
     fresh = who.session is not None and web_sessions.password_is_fresh(who.session, settings)
     shown = User.model_validate(user).model_dump()
     login = web_sessions.login_id(who.session.token_hash) if who.session else None
-    leads = await led_by(database, user.id)
-    return Me(**shown, login_id=login, password_fresh=fresh, leads=leads)
+    manages = await managed_by(database, user.id)
+    return Me(**shown, login_id=login, password_fresh=fresh, manages=manages)
 
 
 class MyGroups(BaseModel):

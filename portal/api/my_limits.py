@@ -37,7 +37,7 @@ from portal.web.dependencies import (
     ByDep,
     ContextDep,
     CurrentUser,
-    FreshGroupLeader,
+    FreshGroupManager,
     GroupReader,
     Reader,
 )
@@ -144,13 +144,13 @@ async def put_member_limit(
     group: GroupName,
     username: Username,
     body: LimitIn,
-    _leader: FreshGroupLeader,
+    _manager: FreshGroupManager,
     context: ContextDep,
     slurm: SlurmLimitsDep,
     by: ByDep,
 ) -> LimitSet:
     """Set a member's own limit: at most the group's, and at most what an administrator set."""
-    row = await limit_changes.put_as_leader(
+    row = await limit_changes.put_as_manager(
         context, by, group, username, body.figures(), body.version
     )
     in_time = await slurm.settle()

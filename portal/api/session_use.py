@@ -71,13 +71,13 @@ class UseIn(BaseModel):
 class SessionUseOut(BaseModel):
     """The usage of a session.
 
-    `at` is when each point began, in seconds since 1970; `told_at` the time of the last report,
+    `at` is when each point began, in seconds since 1970; `reported_at` the time of the last report,
     null: none yet. `total` is from Slurm's accounting after the end, null until then.
     `memory_killed_at`: when a process of the session, such as a notebook's kernel, was last killed
     because the session ran out of memory.
     """
 
-    told_at: datetime | None
+    reported_at: datetime | None
     step_s: int | None
     at: list[int]
     memory_mb: list[float | None]
@@ -104,13 +104,13 @@ def use_out(session: Session, report: SessionUse | None) -> SessionUseOut:
     total = UsageOut.of(session.usage) if session.usage else None
     if report is None:
         return SessionUseOut(
-            told_at=None, step_s=None, at=[], memory_mb=[], cpus=[], memory_limit_mb=None,
+            reported_at=None, step_s=None, at=[], memory_mb=[], cpus=[], memory_limit_mb=None,
             gpus=None, memory_killed_at=None, total=total,
         )  # fmt: skip
     series = UseIn.model_validate(report.series)
-    now = report.told_at.replace(microsecond=0).astimezone(UTC).timestamp()
+    now = report.reported_at.replace(microsecond=0).astimezone(UTC).timestamp()
     return SessionUseOut(
-        told_at=report.told_at,
+        reported_at=report.reported_at,
         step_s=series.step_s,
         at=[int(now) - age for age in series.ages_s],
         memory_mb=series.memory_mb,
@@ -120,7 +120,7 @@ def use_out(session: Session, report: SessionUse | None) -> SessionUseOut:
         memory_killed_at=(
             None
             if series.killed_s is None
-            else report.told_at.replace(microsecond=0) - timedelta(seconds=series.killed_s)
+            else report.reported_at.replace(microsecond=0) - timedelta(seconds=series.killed_s)
         ),
         total=total,
     )

@@ -133,7 +133,7 @@ class Person(PersonRow):
     primary_group: str | None
     home: str | None
     shell: str | None
-    leads: list[str]
+    manages: list[str]
     version: str
     directory_problem: str | None
     disabled_in_directory: bool
@@ -233,7 +233,7 @@ def _to_person(
             "groups": whole.groups,
             "admitted": roles.role_for(whole.groups, settings) is not None,
             "readiness": ready,
-            "leads": whole.leads,
+            "manages": whole.manages,
             "version": person.version if person else "",
             "directory_problem": whole.problem,
             "disabled_in_directory": person is not None and person.disabled,

@@ -53,8 +53,8 @@ def show_group(name: Name, json: Json = False) -> None:
     typer.echo(f"{found.name}{number}{': ' + found.description if found.description else ''}")
     if found.groups:
         typer.echo(f"nested groups: {', '.join(found.groups)}")
-    if found.leaders:
-        typer.echo(f"managers: {', '.join(found.leaders)}")
+    if found.managers:
+        typer.echo(f"managers: {', '.join(found.managers)}")
     header = ("USERNAME", "NAME", "ROLE", "INHERITED")
     table(
         header,
@@ -114,7 +114,7 @@ def remove(name: Name, usernames: Usernames) -> None:
 @app.command("lead", hidden=True)
 def add_manager(name: Name, username: Annotated[str, typer.Argument(show_default=False)]) -> None:
     """Make a user a group manager: they see the members' usage and set their limits."""
-    run(lambda desk: role_changes.add_leader(desk.accounts, name, username, desk.by))
+    run(lambda desk: role_changes.add_manager(desk.accounts, name, username, desk.by))
     typer.echo(f"{username} manages {name}.")
 
 
@@ -124,5 +124,5 @@ def remove_manager(
     name: Name, username: Annotated[str, typer.Argument(show_default=False)]
 ) -> None:
     """Remove a group manager."""
-    run(lambda desk: role_changes.remove_leader(desk.accounts, name, username, desk.by))
+    run(lambda desk: role_changes.remove_manager(desk.accounts, name, username, desk.by))
     typer.echo(f"{username} no longer manages {name}.")

@@ -111,7 +111,7 @@ def _print(person: Person, *, json: bool) -> None:
         "home": person.home,
         "shell": person.shell,
         "groups": ", ".join(person.groups or []),
-        "manages": ", ".join(person.leads),
+        "manages": ", ".join(person.manages),
         "last login": person.last_login_at,
         "disabled": person.disabled_why or person.disabled_at,
         "second factor": "yes" if person.second_factor else "no",

@@ -34,7 +34,7 @@ class DirectoryChanged(Conflict):
 
 
 class EditConflict(DirectoryChanged):
-    slug = "changed-meanwhile"
+    slug = "edit-conflict"
 
 
 class DirectoryUnavailable(Unavailable):

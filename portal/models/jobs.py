@@ -144,7 +144,7 @@ class SessionUse(Base):
         ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True
     )
     series: Mapped[dict[str, Any]]
-    told_at: Mapped[datetime] = mapped_column(index=True)
+    reported_at: Mapped[datetime] = mapped_column(index=True)
     idle_since: Mapped[datetime | None]
 
 

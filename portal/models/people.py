@@ -83,10 +83,10 @@ class GroupMembership(Base):
     name: Mapped[str] = mapped_column(String(GROUP_NAME_LENGTH), primary_key=True, index=True)
 
 
-class GroupLeader(Base):
+class GroupManager(Base):
     """A group manager: sees the usage of the group's members and sets their limits."""
 
-    __tablename__ = "group_leaders"
+    __tablename__ = "group_managers"
 
     group_name: Mapped[str] = mapped_column(String(GROUP_NAME_LENGTH), primary_key=True)
     user_id: Mapped[str] = mapped_column(

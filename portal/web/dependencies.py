@@ -28,7 +28,7 @@ from portal.services.auth.accounts import Accounts
 from portal.services.auth.tokens import Scope
 from portal.services.files.roots import FileAccess
 from portal.services.identity.memberships import DirectoryUsers
-from portal.services.identity.roles import leads
+from portal.services.identity.roles import manages
 from portal.services.users.csv_import import Imports
 from portal.web.bearer import bearer, has_bearer
 from portal.web.request_origin import SAFE_METHODS
@@ -289,7 +289,7 @@ async def group_reader(group: str, who: CurrentIdentity, database: DatabaseDep) 
     """Return a manager of the group in the path, an administrator or a viewer, for reading."""
     if who.user.role in {Role.ADMIN, Role.VIEWER}:
         return who.allowed(Scope.ADMIN)
-    if not await leads(database, who.user.id, group):
+    if not await manages(database, who.user.id, group):
         raise errors.Forbidden("Only this group's managers and administrators may see this.")
     return who.allowed(Scope.READ)
 
@@ -361,7 +361,7 @@ def by(who: CurrentIdentity, ip: ClientIp) -> By:
 ByDep = Annotated[By, Depends(by)]
 
 
-async def fresh_group_leader(
+async def fresh_group_manager(
     group: str, who: CurrentIdentity, database: DatabaseDep, settings: SettingsDep
 ) -> User:
     """Return a manager of the group in the path, or an administrator, who entered the password
@@ -369,7 +369,7 @@ async def fresh_group_leader(
 
     A token needs the scope `admin` in either case.
     """
-    if who.user.role is not Role.ADMIN and not await leads(database, who.user.id, group):
+    if who.user.role is not Role.ADMIN and not await manages(database, who.user.id, group):
         raise errors.Forbidden("Only this group's managers and administrators may do this.")
     user = who.allowed(Scope.ADMIN)
     if who.session is not None and not web_sessions.password_is_fresh(who.session, settings):
@@ -377,7 +377,7 @@ async def fresh_group_leader(
     return user
 
 
-FreshGroupLeader = Annotated[User, Depends(fresh_group_leader)]
+FreshGroupManager = Annotated[User, Depends(fresh_group_manager)]
 
 
 async def still_open(database: Database, settings: Settings, who: Identity) -> bool:
@@ -435,7 +435,7 @@ SCOPES: dict[Callable[..., Any], Scope] = {
     admin: Scope.ADMIN,
     reader: Scope.ADMIN,
     group_reader: Scope.ADMIN,  # for an administrator; a group manager needs only `read`
-    fresh_group_leader: Scope.ADMIN,
+    fresh_group_manager: Scope.ADMIN,
 }
 """The scope that a token needs for routes with one of these; other routes refuse tokens."""
 

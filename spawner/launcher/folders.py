@@ -1,4 +1,4 @@
-"""The portal's folders below a user's home.
+"""The portal's folders below a user's home. Pure.
 
 Use only the standard library: `deploy.launcher` appends this file to spawner/launcher/program.py.
 """

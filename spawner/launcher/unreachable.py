@@ -1,4 +1,4 @@
-"""Messages of Slurm's commands when its daemons do not answer.
+"""Messages of Slurm's commands when its daemons do not answer. Pure.
 
 Use only the standard library: `deploy.launcher` appends this file to spawner/launcher/program.py.
 """

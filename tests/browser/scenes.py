@@ -113,14 +113,14 @@ def finish(api: Api, things: Mapping[str, str]) -> None:
 
 def lead(api: Api, username: str) -> None:
     """Make an administrator a group manager, too."""
-    api.ask("PUT", f"/admin/groups/{GROUP}/leaders/{username}")
+    api.ask("PUT", f"/admin/groups/{GROUP}/managers/{username}")
 
 
-def end(api: Api, things: Mapping[str, str], leader: str) -> None:
+def end(api: Api, things: Mapping[str, str], manager: str) -> None:
     """End everything that runs, and remove the group manager."""
     api.ask("DELETE", f"/sessions/{things['session']}")
     api.ask("POST", f"/jobs/{things['waiting']}/cancel")
-    api.ask("DELETE", f"/admin/groups/{GROUP}/leaders/{leader}")
+    api.ask("DELETE", f"/admin/groups/{GROUP}/managers/{manager}")
 
 
 def _id(api: Api, path: str, body: object) -> str:

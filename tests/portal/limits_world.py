@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import delete
 
-from portal.models import Association, GroupLeader, Job, Limit
+from portal.models import Association, GroupManager, Job, Limit
 from tests.portal.accounting_world import FakeAccounting
 from tests.portal.conftest import Answer
 from tests.portal.job_world import World
@@ -27,7 +27,7 @@ async def put_back(shared: World) -> AsyncIterator[World]:
     accounting.go_on.set()
     slurm = shared.portal.app.state.slurm_limits
     async with slurm.between_rounds(), shared.context.db.session() as db:
-        for table in (Limit, Association, GroupLeader):
+        for table in (Limit, Association, GroupManager):
             await db.execute(delete(table))
         await db.commit()
         for name in ("rows", "told", "mood", "busy", "times", "used"):

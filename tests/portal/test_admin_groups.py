@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from portal.errors import Conflict, LastAdmin
-from portal.models import GroupLeader
+from portal.models import GroupManager
 from portal.services.audit.audit import By
 from portal.services.users import commands, groups
 from tests.portal.conftest import Answer, Browser, Portal
@@ -119,15 +119,15 @@ async def test_groups_within_groups(run_here: RunHere) -> None:
                 await groups.remove(portal.app.state.accounts, "inner", "carol", by)
 
 
-async def test_a_leader_sees_their_group_and_no_other(here: Portal, carol: Browser) -> None:
+async def test_a_manager_sees_their_group_and_no_other(here: Portal, carol: Browser) -> None:
     async with logged_in(here, "bob") as bob:
         async with here.app.state.db.session() as db:
             me = (await bob.get("/api/v1/me")).body
-            db.add(GroupLeader(group_name="scientists", user_id=me["id"], created_by="carol"))
+            db.add(GroupManager(group_name="scientists", user_id=me["id"], created_by="carol"))
             await db.commit()
-        assert (await bob.get("/api/v1/me")).body["leads"] == ["scientists"]
+        assert (await bob.get("/api/v1/me")).body["manages"] == ["scientists"]
         group = await bob.get("/api/v1/groups/scientists")
-        assert (group.status, group.body["leaders"]) == (200, ["bob"])
+        assert (group.status, group.body["managers"]) == (200, ["bob"])
         assert "alice" in names(group.body)
         assert (await bob.get("/api/v1/groups/portal-admins")).status == 403
         assert (await bob.get(f"{GROUPS}/scientists")).status == 403

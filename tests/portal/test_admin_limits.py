@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from portal.models import AuditEvent, GroupLeader, GroupMembership, User
+from portal.models import AuditEvent, GroupManager, GroupMembership, User
 from spawner.slurm.parse_accounting import InUse
 from tests.portal.conftest import Answer
 from tests.portal.job_world import World, job_world
@@ -92,7 +92,7 @@ async def test_nobody_has_no_limit_and_the_second_of_two_editors_is_told(world: 
     seen = (await world.ask("GET", ALICE, who="carol")).body["version"]
     assert (await put(world, ALICE, gpus=2)).status == 200
     late = await put(world, ALICE, gpus=3, version=seen)
-    assert (late.status, late.slug) == (409, "changed-meanwhile")
+    assert (late.status, late.slug) == (409, "edit-conflict")
     assert late.body["changed_by"] == "carol"
     # version None: the client saw that there was none
     new = await put(world, ALICE, gpus=3, version=None)
@@ -188,10 +188,10 @@ async def test_a_group_has_for_each_member_and_for_all_together(world: World) ->
     assert again.body["slurm"] == {"state": "written", "message": ""}
 
 
-async def test_a_leader_limits_members_within_what_the_group_has(world: World) -> None:
+async def test_a_manager_limits_members_within_what_the_group_has(world: World) -> None:
     async with world.context.db.session() as db:
         alice = await db.scalar(select(User.id).where(User.username == "alice"))
-        db.add(GroupLeader(group_name="scientists", user_id=alice, created_by="carol"))
+        db.add(GroupManager(group_name="scientists", user_id=alice, created_by="carol"))
         await db.commit()
     await put(world, "/admin/limits/group/scientists", gpus=4)
     path = "/groups/scientists/limits"
@@ -220,12 +220,12 @@ async def leading(world: World, **groups: str) -> None:
     async with world.context.db.session() as db:
         for username, group in groups.items():
             found = await db.scalar(select(User.id).where(User.username == username))
-            db.add(GroupLeader(group_name=group, user_id=found, created_by="carol"))
+            db.add(GroupManager(group_name=group, user_id=found, created_by="carol"))
         await db.commit()
 
 
 @pytest.mark.parametrize("admin_leads", [False, True])
-async def test_what_an_administrator_set_holds_however_often_a_leader_saves(
+async def test_what_an_administrator_set_holds_however_often_a_manager_saves(
     world: World, admin_leads: bool
 ) -> None:
     await leading(world, alice="scientists", **({"carol": "scientists"} if admin_leads else {}))
@@ -251,7 +251,7 @@ async def test_what_an_administrator_set_holds_however_often_a_leader_saves(
     assert await save(gpus=4) == 422
 
 
-async def test_a_group_without_limits_lends_its_leader_no_more_than_members_have(
+async def test_a_group_without_limits_lends_its_manager_no_more_than_members_have(
     world: World,
 ) -> None:
     await leading(world, alice="visitors")

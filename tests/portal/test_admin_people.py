@@ -213,7 +213,7 @@ async def test_of_two_admins_who_edit_one_person_the_second_is_told(
         assert first.status == 200, first
         assert (first.body["email"], first.body["shell"]) == ("new@x.org", "/bin/sh")
         second = await patch(alice, "edited", {"version": version, "email": "late@x.org"})
-        assert (second.status, second.slug) == (409, "changed-meanwhile")
+        assert (second.status, second.slug) == (409, "edit-conflict")
         assert "carol" in second.body["detail"]
         assert second.body["changed_by"] == "carol"
         assert second.body["changed_at"] is not None

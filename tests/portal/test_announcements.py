@@ -79,7 +79,7 @@ async def test_two_editors_and_the_second_is_told_by_whom(portal: Portal, carol:
     changed = await edit(carol, made, text="on Tuesday", ends_at=at(days=1))
     assert (changed.status, changed.body["text"], changed.body["version"]) == (200, "on Tuesday", 2)
     late = await edit(carol, made, text="on Friday")
-    assert (late.status, late.slug, late.body["changed_by"]) == (409, "changed-meanwhile", "carol")
+    assert (late.status, late.slug, late.body["changed_by"]) == (409, "edit-conflict", "carol")
     assert "carol" in late.body["detail"]
     async with portal.app.state.db.session() as db:
         query = select(AuditEvent).where(AuditEvent.action == "announcement.edit")

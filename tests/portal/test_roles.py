@@ -212,19 +212,19 @@ async def test_two_portals_on_one_database(here: Portal, carol: Browser, bob: Br
 # --- group managers -------------------------------------------------------------------------------
 
 
-async def test_leaders_see_their_own_group(here: Portal, carol: Browser, bob: Browser) -> None:
-    place = f"{GROUPS}/scientists/leaders/bob"
+async def test_managers_see_their_own_group(here: Portal, carol: Browser, bob: Browser) -> None:
+    place = f"{GROUPS}/scientists/managers/bob"
     assert (await bob.get("/api/v1/groups/scientists")).status == 403
     assert (await carol.send("PUT", place)).status == 204
     assert (await carol.send("PUT", place)).status == 204, "twice is no mistake"
-    assert (await bob.get("/api/v1/me")).body["leads"] == ["scientists"]
+    assert (await bob.get("/api/v1/me")).body["manages"] == ["scientists"]
     seen = await bob.get("/api/v1/groups/scientists")
-    assert (seen.status, seen.body["leaders"]) == (200, ["bob"])
+    assert (seen.status, seen.body["managers"]) == (200, ["bob"])
     assert (await bob.get("/api/v1/groups/portal-admins")).status == 403
     assert (await bob.get(f"{GROUPS}/scientists")).status == 403
     assert (await carol.send("DELETE", place)).status == 204
     assert (await bob.get("/api/v1/groups/scientists")).status == 403
-    none = await carol.send("PUT", f"{GROUPS}/no-such/leaders/bob")
+    none = await carol.send("PUT", f"{GROUPS}/no-such/managers/bob")
     assert none.status == 404
     assert len(await audited(here, "leader.add", "scientists")) == 1
     assert len(await audited(here, "leader.remove", "scientists")) == 1

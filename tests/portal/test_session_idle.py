@@ -67,7 +67,7 @@ async def report_idle(session: Extending, idle_s: int | None) -> None:
 async def shift(session: Extending, by: timedelta) -> None:
     """Move the previous report into the past."""
     async with session.world.portal.app.state.db.session() as db:
-        await db.execute(update(SessionUse).values(told_at=utcnow() - by))
+        await db.execute(update(SessionUse).values(reported_at=utcnow() - by))
         await db.commit()
 
 

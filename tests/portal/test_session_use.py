@@ -28,7 +28,7 @@ TOLD = {
     "memory_limit_mb": 2048, "gpus": [GPU],
 }  # fmt: skip
 NOTHING_YET: dict[str, Any] = {
-    "told_at": None, "step_s": None, "at": [], "memory_mb": [], "cpus": [],
+    "reported_at": None, "step_s": None, "at": [], "memory_mb": [], "cpus": [],
     "memory_limit_mb": None, "gpus": None, "memory_killed_at": None, "total": None,
 }  # fmt: skip
 
@@ -57,7 +57,7 @@ async def shown(session: Extending) -> Any:
 async def age_last_report(session: Extending) -> None:
     """Move the previous report into the past."""
     async with session.world.portal.app.state.db.session() as db:
-        await db.execute(update(SessionUse).values(told_at=utcnow() - timedelta(minutes=1)))
+        await db.execute(update(SessionUse).values(reported_at=utcnow() - timedelta(minutes=1)))
         await db.commit()
 
 
@@ -75,11 +75,11 @@ async def test_its_owner_sees_what_the_node_has_told(session: Extending) -> None
 async def test_kill_for_lack_of_memory_is_shown_with_its_time(session: Extending) -> None:
     assert (await session.node("POST", "use", {**TOLD, "killed_s": 40})).status == 200
     found = await shown(session)
-    told_at, killed_at = (
+    reported_at, killed_at = (
         datetime.fromisoformat(found[key]).replace(microsecond=0)
-        for key in ("told_at", "memory_killed_at")
+        for key in ("reported_at", "memory_killed_at")
     )
-    assert told_at - killed_at == timedelta(seconds=40)
+    assert reported_at - killed_at == timedelta(seconds=40)
 
 
 async def test_nobody_else_does(session: Extending) -> None:
@@ -179,7 +179,7 @@ async def test_what_is_old_or_was_removed_is_forgotten(session: Extending) -> No
     await session.change(state=JobState.RUNNING, removed_at=None)
     await session.node("POST", "use", TOLD)
     async with context.db.session() as db:
-        await db.execute(update(SessionUse).values(told_at=utcnow() - uses.KEPT * 2))
+        await db.execute(update(SessionUse).values(reported_at=utcnow() - uses.KEPT * 2))
         await db.commit()
     await uses.forget_old(context)
     assert await kept_ones() == []

@@ -241,7 +241,7 @@ async def _ask_everything(ground: Ground, folder: Path, jobs: dict[str, int]) ->
     ids = json.dumps(jobs, indent=1) + "\n"
     (folder / "jobs.json").write_text(ids, encoding="utf-8")
     text = json.dumps(slurm.said, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
-    (folder / "said.json").write_text(text, encoding="utf-8")
+    (folder / "stderr.json").write_text(text, encoding="utf-8")
 
 
 def _ask_as_users(ground: Ground, folder: Path, said: dict[str, Any], jobs: dict[str, int]) -> None:

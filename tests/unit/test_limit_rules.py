@@ -186,12 +186,12 @@ def test_sessions_and_jobs_are_counted() -> None:
         (Figures(gpus_by_type={"a100": 1}), ["gpus_by_type"]),
     ],
 )
-def test_a_leader_gives_no_more_than_the_group_has(given_: Figures, fields: list[str]) -> None:
+def test_a_manager_gives_no_more_than_the_group_has(given_: Figures, fields: list[str]) -> None:
     ceiling = Figures(gpus=4, partitions=["gpu"], gpus_by_type={"v100": 2})
     assert [error.field for error in exceeding(given_, ceiling, None)] == fields
 
 
-def test_what_an_administrator_has_set_a_leader_only_lowers() -> None:
+def test_what_an_administrator_has_set_a_manager_only_lowers() -> None:
     ceiling, set_ = Figures(gpus=8), Figures(gpus=2)
     assert exceeding(Figures(gpus=1), ceiling, set_) == []
     for more in (Figures(gpus=3), Figures()):

@@ -34,7 +34,7 @@ class Recorded:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.ids: Mapping[str, int] = json.loads(self.text("jobs.json"))
-        self.said: Mapping[str, Any] = json.loads(self.text("said.json"))
+        self.stderr: Mapping[str, Any] = json.loads(self.text("stderr.json"))
         squeue = parse.parse_squeue(self.text("squeue.txt"), MARK)
         sacct = parse.parse_sacct(self.text("sacct.txt"), MARK)
         self.squeue: Mapping[int, JobInfo] = {job.job_id: job for job in squeue}
@@ -242,7 +242,7 @@ class TestAccounting:
         assert len(found) == 5 + 1 + 4
 
     def test_what_was_refused(self, slurm: Recorded) -> None:
-        text = parse_accounting.refusal(slurm.said["tell_refused"]["stderr"])
+        text = parse_accounting.refusal(slurm.stderr["tell_refused"]["stderr"])
         assert "gres/gpu:k80" in text
         assert "Job(s) active, cancel job(s) before remove" in text
         assert "Use keyword" not in text and "\n" not in text
@@ -276,13 +276,13 @@ class TestWhatUsersAsk:
         assert slurm.text("work_dir.txt") == "/home/alice\n"
 
     def test_forecast(self, slurm: Recorded) -> None:
-        found = parse_usage.parse_forecast(slurm.said["forecast"]["stderr"])
+        found = parse_usage.parse_forecast(slurm.stderr["forecast"]["stderr"])
         assert found is not None and found > datetime(2026, 1, 1, tzinfo=UTC)
 
     def test_refusals_are_explained(self, slurm: Recorded) -> None:
         found = {
             " ".join(printed["arguments"][2:]): explain_rejection(printed["stderr"]).code
-            for name, printed in slurm.said.items()
+            for name, printed in slurm.stderr.items()
             if name.startswith("sbatch_")
         }
         # 24.11 was the first to refuse to wait for a job that does not exist
@@ -318,13 +318,15 @@ class TestActs:
         return Slurm(folder, timeout_s=PATIENCE_S)
 
     async def test_cancelling_what_has_ended_is_well(self, slurm: Recorded, tmp_path: Path) -> None:
-        printed = slurm.said["cancel_ended"]
+        printed = slurm.stderr["cancel_ended"]
         assert "error" in printed["stderr"]
         await self.slurm_that_says(tmp_path, printed).cancel(1, "bob")
 
     async def test_cancelling_what_is_not_there(self, slurm: Recorded, tmp_path: Path) -> None:
         with pytest.raises(JobNotFound):
-            await self.slurm_that_says(tmp_path, slurm.said["cancel_unknown"]).cancel(99_999, "bob")
+            await self.slurm_that_says(tmp_path, slurm.stderr["cancel_unknown"]).cancel(
+                99_999, "bob"
+            )
 
     async def test_daemons_too_far_from_the_commands(self, slurm: Recorded, tmp_path: Path) -> None:
         """Commands of any other version either work, or report clearly that nothing is known."""
@@ -346,4 +348,4 @@ class TestActs:
         self, slurm: Recorded, tmp_path: Path, name: str
     ) -> None:
         with pytest.raises(JobNotFound):
-            await self.slurm_that_says(tmp_path, slurm.said[name]).set_time_limit(1, 30)
+            await self.slurm_that_says(tmp_path, slurm.stderr[name]).set_time_limit(1, 30)

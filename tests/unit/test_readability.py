@@ -9,6 +9,7 @@ from tests.readability import (
     class_names,
     document_words,
     package_roots,
+    page_words,
     python_words,
     subjects,
 )
@@ -21,6 +22,7 @@ from tests.readability import (
         "x = 1  # anew\n",
         "def tells_it(): ...\n",
         "class ToldOnce: ...\n",
+        'x = "told"\n',
     ],
 )
 def test_python_words_finds_dialect(source: str) -> None:
@@ -29,10 +31,15 @@ def test_python_words_finds_dialect(source: str) -> None:
 
 @pytest.mark.parametrize(
     "source",
-    ['x = "told"\n', '"""The account nobody."""\n', "_NOBODY_UID = 65534\n", "x = 1  # foretold\n"],
+    ['"""The account nobody."""\n', "_NOBODY_UID = 65534\n", "x = 1  # foretold\n"],
 )
 def test_python_words_passes_other_text(source: str) -> None:
     assert list(python_words("x.py", source)) == []
+
+
+def test_page_words_finds_dialect_in_texts() -> None:
+    (found,) = page_words("x.tsx", "const a = 1;\nt`Nobody is here`;\n")
+    assert found.startswith("x.tsx:2: ")
 
 
 def test_python_words_names_the_line() -> None:

@@ -33,7 +33,7 @@ def load_messages(unreachable: bool) -> list[str]:
     words = vars(test_slurm_words)
     messages = {words[name] for name in ("CLOCK", "CLOCK_AT_SLURMDBD", "NO_MUNGE") if unreachable}
     for path in [
-        *RECORDED.rglob("said.json"),
+        *RECORDED.rglob("stderr.json"),
         *RECORDED.rglob("*refus*"),
         *RECORDED.rglob("other*"),
     ]:

@@ -49,7 +49,7 @@ export interface paths {
          * Edit Announcement
          * @description Edit an announcement.
          *
-         *     409 `changed-meanwhile`, with the author and time, if it was changed since `version`.
+         *     409 `edit-conflict`, with the author and time, if it was changed since `version`.
          */
         patch: operations["edit_announcement"];
         trace?: never;
@@ -346,7 +346,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/admin/groups/{group}/leaders/{username}": {
+    "/api/v1/admin/groups/{group}/managers/{username}": {
         parameters: {
             query?: never;
             header?: never;
@@ -355,17 +355,17 @@ export interface paths {
         };
         get?: never;
         /**
-         * Add Leader
+         * Add Manager
          * @description Make a user a manager of a group: they see its members and their usage, and set their
          *     limits.
          */
-        put: operations["add_leader"];
+        put: operations["add_manager"];
         post?: never;
         /**
-         * Remove Leader
+         * Remove Manager
          * @description Remove a manager of a group.
          */
-        delete: operations["remove_leader"];
+        delete: operations["remove_manager"];
         options?: never;
         head?: never;
         patch?: never;
@@ -3587,7 +3587,7 @@ export interface components {
         };
         /**
          * ChangedProblem
-         * @description 409 changed-meanwhile: the author and time of the other change, and the user's current state.
+         * @description 409 edit-conflict: the author and time of the other change, and the user's current state.
          *
          *     `changed_at` is null if the change was made outside the portal.
          */
@@ -4413,12 +4413,12 @@ export interface components {
             gid: number | null;
             /** Groups */
             groups: string[];
-            /** Leaders */
-            leaders: string[];
             /** Lets In */
             lets_in: boolean;
             /** Makes Admins */
             makes_admins: boolean;
+            /** Managers */
+            managers: string[];
             /** Member Count */
             member_count: number | null;
             /** Members */
@@ -5311,7 +5311,7 @@ export interface components {
          * @description The caller.
          *
          *     `login_id`: of the browser's login, null for a token. `password_fresh`: sensitive operations
-         *     will not ask for the password again. `leads`: the groups that they manage.
+         *     will not ask for the password again. `manages`: the groups that they manage.
          */
         Me: {
             /** Display Name */
@@ -5322,10 +5322,10 @@ export interface components {
             id: string;
             /** Last Login At */
             last_login_at: string | null;
-            /** Leads */
-            leads: string[];
             /** Login Id */
             login_id: string | null;
+            /** Manages */
+            manages: string[];
             /** Password Fresh */
             password_fresh: boolean;
             role: components["schemas"]["Role"];
@@ -5918,11 +5918,11 @@ export interface components {
             known_uid: number | null;
             /** Last Login At */
             last_login_at: string | null;
-            /** Leads */
-            leads: string[];
             live: components["schemas"]["LiveOut"];
             /** Locked */
             locked: boolean | null;
+            /** Manages */
+            manages: string[];
             /** Missing Since */
             missing_since: string | null;
             /** Must Change Password */
@@ -6714,7 +6714,7 @@ export interface components {
          * SessionUseOut
          * @description The usage of a session.
          *
-         *     `at` is when each point began, in seconds since 1970; `told_at` the time of the last report,
+         *     `at` is when each point began, in seconds since 1970; `reported_at` the time of the last report,
          *     null: none yet. `total` is from Slurm's accounting after the end, null until then.
          *     `memory_killed_at`: when a process of the session, such as a notebook's kernel, was last killed
          *     because the session ran out of memory.
@@ -6732,10 +6732,10 @@ export interface components {
             memory_limit_mb: number | null;
             /** Memory Mb */
             memory_mb: (number | null)[];
+            /** Reported At */
+            reported_at: string | null;
             /** Step S */
             step_s: number | null;
-            /** Told At */
-            told_at: string | null;
             total: components["schemas"]["UsageOut"] | null;
         };
         /**
@@ -8093,7 +8093,7 @@ export interface operations {
             };
         };
     };
-    add_leader: {
+    add_manager: {
         parameters: {
             query?: never;
             header?: never;
@@ -8123,7 +8123,7 @@ export interface operations {
             };
         };
     };
-    remove_leader: {
+    remove_manager: {
         parameters: {
             query?: never;
             header?: never;

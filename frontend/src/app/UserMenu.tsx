@@ -45,7 +45,7 @@ export function UserMenu() {
           <Menu.Item component={Link} to="/account">
             <Trans>Your account</Trans>
           </Menu.Item>
-          {me.leads.map((group) => (
+          {me.manages.map((group) => (
             <Menu.Item
               key={group}
               renderRoot={(props) => <Link {...props} to="/groups/$group" params={{ group }} />}

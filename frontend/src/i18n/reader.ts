@@ -1,7 +1,7 @@
 /**
  * Translates texts by one catalog: finds the sentences of a text, and fills the gaps of their
  * translations. Pure. The portal's own reader follows the same rules
- * (portal/i18n/translation.py), and both are held to the same examples (tests/data/said.json).
+ * (portal/i18n/translation.py), and both are held to the same examples (tests/data/translated.json).
  */
 import { chineseSentences, space } from './spacing';
 import { type Catalog, filled, type Match, type Piece, Templates } from './templates';

@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import chinese from '../../../portal/i18n/zh.json';
-import examples from '../../../tests/data/said.json';
+import examples from '../../../tests/data/translated.json';
 import { type Catalog, setCatalog, translate } from './translate';
 
 describe('the Chinese catalogue', () => {
   beforeAll(() => setCatalog(chinese));
 
-  // the portal's own reader, of e-mails, is held to the same: tests/unit/test_said.py
+  // the portal's own reader, of e-mails, is held to the same: tests/unit/test_translation.py
   it.each(Object.entries(examples))('says %s', (english, translated) => {
     expect(translate(english)).toBe(translated);
   });

@@ -29,7 +29,7 @@ from portal.hub.client import HubError
 from portal.models import (
     AccountState,
     BatchJob,
-    GroupLeader,
+    GroupManager,
     GroupMembership,
     Job,
     JobKind,
@@ -244,7 +244,7 @@ class Closing:
             try:
                 await act(user.username)
             except DirectoryReadOnly as error:
-                log.info("the directory isn't told", username=user.username, why=error.detail)
+                log.info("the directory was not updated", username=user.username, why=error.detail)
         await self._update_row(user, directory_wants=None)
 
     async def _find_entry(self, user: User) -> DirectoryUser | None:
@@ -304,7 +304,7 @@ async def _delete_personal_data(db: AsyncSession, user: User) -> None:
     """Delete a user's grants, memberships and personal data; the record of their activity stays."""
     user.granted_role = user.granted_by = user.granted_at = None
     user.preferences = None
-    for table in (GroupLeader, GroupMembership, Mail, RecoveryCode, SecondFactor, Setup):
+    for table in (GroupManager, GroupMembership, Mail, RecoveryCode, SecondFactor, Setup):
         await db.execute(delete(table).where(table.user_id == user.id))
 
 

@@ -88,7 +88,7 @@ class Presence:
             try:
                 await self.look()
             except DirectoryUnavailable as error:
-                log.warning("nobody knows who is in the directory", cause=error.cause[:300])
+                log.warning("the directory can't be listed", cause=error.cause[:300])
 
     async def look(self) -> None:
         """Poll once. Raises DirectoryUnavailable; the remaining users are then not changed."""

@@ -186,7 +186,7 @@ async def _find_person(accounts: Accounts, username: str) -> DirectoryUser | Non
     try:
         return await accounts.directory.find(username)
     except DirectoryUnavailable as error:
-        log.warning("somebody is not known anew", username=username, cause=error.cause[:300])
+        log.warning("a user can't be looked up", username=username, cause=error.cause[:300])
         return None
 
 

@@ -141,7 +141,7 @@ class DirectoryUsers:
         try:
             person = await self.directory.find(username)
         except DirectoryUnavailable as error:
-            log.warning("groups are not known anew", username=username, cause=str(error)[:300])
+            log.warning("groups can't be refreshed", username=username, cause=str(error)[:300])
             self._note_failure(user_id)
             return False
         async with self.database.session() as db:

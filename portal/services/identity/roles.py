@@ -9,7 +9,7 @@ from sqlalchemy import and_, or_, select
 
 from portal.config.settings import Settings
 from portal.db import Database
-from portal.models import GroupLeader, Role, User
+from portal.models import GroupManager, Role, User
 
 _ORDER = tuple(Role)
 NOT_ADMITTED = "Your account isn't in a group that may use this portal; ask your administrators."
@@ -66,14 +66,14 @@ async def role_of(database: Database, user_id: str) -> Role:
         return await db.scalar(select(User.role).where(User.id == user_id)) or Role.USER
 
 
-async def leads(database: Database, user_id: str, group: str) -> bool:
+async def manages(database: Database, user_id: str, group: str) -> bool:
     """Return whether the user manages the group."""
     async with database.session() as db:
-        return await db.get(GroupLeader, (group, user_id)) is not None
+        return await db.get(GroupManager, (group, user_id)) is not None
 
 
-async def led_by(database: Database, user_id: str) -> list[str]:
+async def managed_by(database: Database, user_id: str) -> list[str]:
     """Return the names of the groups that the user manages."""
-    query = select(GroupLeader.group_name).where(GroupLeader.user_id == user_id)
+    query = select(GroupManager.group_name).where(GroupManager.user_id == user_id)
     async with database.session() as db:
         return sorted((await db.scalars(query)).all())

@@ -110,7 +110,7 @@ class AccountingCache:
         try:
             await self.look()
         except SlurmError as error:
-            log.warning("Slurm's accounts are not known anew", error=error.message)
+            log.warning("Slurm's accounts can't be refreshed", error=error.message)
 
     async def in_use(self) -> Mapping[tuple[str, str], InUse] | None:
         """Return what running jobs hold, by account and user, at most IN_USE_AGE old.

@@ -25,7 +25,7 @@ from portal.errors import (
     NotFound,
     invalid_input,
 )
-from portal.models import GroupLeader, GroupMembership, Limit, LimitScope, User
+from portal.models import GroupManager, GroupMembership, Limit, LimitScope, User
 from portal.services.audit import audit
 from portal.services.limits import limit_accounts
 from portal.services.limits.accounting_cache import ROOT
@@ -288,7 +288,7 @@ async def _is_known_group(db: AsyncSession, name: str) -> bool:
 # --- group managers -----------------------------------------------------------------------------
 
 
-async def put_as_leader(
+async def put_as_manager(
     context: AppContext,
     by: audit.By,
     group: str,
@@ -308,33 +308,33 @@ async def put_as_leader(
         if group not in groups:
             raise NotFound(f"{username[:100]} isn't a known member of {group}.")
         rows = await concerning(db, username, groups)
-        leaders = await _load_managers(db, group)
+        managers = await _load_managers(db, group)
     limits = sort_out(rows)
     mine = next((row for row in rows if row.scope is LimitScope.PERSON), None)
-    held = _get_held(mine, leaders) if mine is not None and by.name in leaders else Figures()
+    held = _get_held(mine, managers) if mine is not None and by.name in managers else Figures()
     await check(context, LimitScope.PERSON, username, given)
     problems = exceeding(given, _get_ceiling(limits, username, group, groups), held)
     if problems:
         raise invalid_input(problems)
-    above = held if by.name in leaders else None
+    above = held if by.name in managers else None
     return await _save(
         context, by, LimitRequest((LimitScope.PERSON, username), given, version, held=above)
     )
 
 
 async def _load_managers(db: AsyncSession, group: str) -> set[str]:
-    query = select(User.username).join(GroupLeader, GroupLeader.user_id == User.id)
-    return set((await db.scalars(query.where(GroupLeader.group_name == group))).all())
+    query = select(User.username).join(GroupManager, GroupManager.user_id == User.id)
+    return set((await db.scalars(query.where(GroupManager.group_name == group))).all())
 
 
-def _get_held(mine: Limit, leaders: set[str]) -> Figures:
+def _get_held(mine: Limit, managers: set[str]) -> Figures:
     """Return the values of a user's limit that managers of a group may only lower.
 
     These are all values if the limit was last set by another user. If it was set by a manager of
     the group (even one who is an administrator), these are the values that the limit keeps as
     `held`.
     """
-    return Figures(**(mine.held or {})) if mine.updated_by in leaders else figures(mine)
+    return Figures(**(mine.held or {})) if mine.updated_by in managers else figures(mine)
 
 
 def _get_ceiling(limits: AllLimits, username: str, group: str, groups: set[str]) -> Figures:

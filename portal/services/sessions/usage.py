@@ -40,10 +40,10 @@ async def save_report(
         previous = await db.get(SessionUse, session.id)
         before = previous.idle_since if previous else None
         idle_since = before
-        if previous is None or now - previous.told_at >= LEAST:
+        if previous is None or now - previous.reported_at >= LEAST:
             idle_since = idle_warning_since(before, idle_s, now, warn_minutes)
             report = previous or SessionUse(session_id=session.id)
-            report.series, report.told_at, report.idle_since = series, now, idle_since
+            report.series, report.reported_at, report.idle_since = series, now, idle_since
             db.add(report)
         await db.commit()
     if idle_since != before:
@@ -72,7 +72,7 @@ async def idle_since(context: AppContext, sessions: list[str]) -> dict[str, date
     warning.
     """
     columns = (SessionUse.session_id, SessionUse.idle_since)
-    idle = SessionUse.idle_since.is_not(None), SessionUse.told_at > utcnow() - SILENT
+    idle = SessionUse.idle_since.is_not(None), SessionUse.reported_at > utcnow() - SILENT
     async with context.db.session() as db:
         found = await db.execute(select(*columns).where(SessionUse.session_id.in_(sessions), *idle))
         return {session_id: since for session_id, since in found if since is not None}
@@ -105,6 +105,6 @@ async def forget_old(context: AppContext) -> None:
     """Delete reports that were not updated for a long time, and reports of removed sessions."""
     removed = select(Session.id).where(Session.removed_at.is_not(None))
     async with context.db.session() as db:
-        await db.execute(delete(SessionUse).where(SessionUse.told_at < utcnow() - KEPT))
+        await db.execute(delete(SessionUse).where(SessionUse.reported_at < utcnow() - KEPT))
         await db.execute(delete(SessionUse).where(SessionUse.session_id.in_(removed)))
         await db.commit()

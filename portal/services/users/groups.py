@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from portal.directory.contract import Capabilities, DirectoryGroup, GroupsPage, NewGroup
 from portal.errors import Conflict, DirectoryUnfinished, LastAdmin, NotFound
-from portal.models import GroupLeader, Role, User
+from portal.models import GroupManager, Role, User
 from portal.services.audit.audit import Action, By, record
 from portal.services.auth.accounts import Accounts
 from portal.services.users import lookup, role_changes
@@ -44,7 +44,7 @@ class GroupDetails:
 
     group: DirectoryGroup
     members: list[DirectoryMember]
-    leaders: list[str]
+    managers: list[str]
     capabilities: Capabilities
 
 
@@ -65,7 +65,7 @@ async def one(accounts: Accounts, name: str) -> GroupDetails:
     able = await lookup.capabilities(accounts)
     async with accounts.database.session() as db:
         users = await _load_users(db, everyone)
-        leaders = await leaders_of(db, name)
+        managers = await managers_of(db, name)
     members = [
         DirectoryMember(
             username,
@@ -76,14 +76,14 @@ async def one(accounts: Accounts, name: str) -> GroupDetails:
         for username in sorted(everyone)
         for user in [users.get(username)]
     ]
-    return GroupDetails(group, members, leaders, able)
+    return GroupDetails(group, members, managers, able)
 
 
-async def leaders_of(db: AsyncSession, group: str) -> list[str]:
+async def managers_of(db: AsyncSession, group: str) -> list[str]:
     query = (
         select(User.username)
-        .join(GroupLeader, GroupLeader.user_id == User.id)
-        .where(GroupLeader.group_name == group)
+        .join(GroupManager, GroupManager.user_id == User.id)
+        .where(GroupManager.group_name == group)
     )
     return sorted((await db.scalars(query)).all())
 

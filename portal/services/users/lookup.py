@@ -16,7 +16,7 @@ from portal.directory.contract import MAX_PAGE, Ability, Capabilities, Directory
 from portal.errors import Conflict, DirectoryUnavailable, NotFound
 from portal.models import (
     AccessToken,
-    GroupLeader,
+    GroupManager,
     HomeRun,
     Job,
     JobKind,
@@ -71,7 +71,7 @@ class UserDetails:
     problem: str | None
     capabilities: Capabilities
     groups: list[str]
-    leads: list[str]
+    manages: list[str]
     second_factor: bool
     web_sessions: int
     tokens: int
@@ -206,7 +206,7 @@ async def _load_whole(
 ) -> UserDetails:
     mine = user.id if user is not None else ""
     remembered = await memberships.names_of(db, mine)
-    leading = select(GroupLeader.group_name).where(GroupLeader.user_id == mine)
+    managed = select(GroupManager.group_name).where(GroupManager.user_id == mine)
     factor = select(SecondFactor.user_id).where(
         SecondFactor.user_id == mine, SecondFactor.confirmed_at.is_not(None)
     )
@@ -224,7 +224,7 @@ async def _load_whole(
         problem=problem,
         capabilities=able,
         groups=sorted(person.groups) if person is not None else remembered,
-        leads=sorted((await db.scalars(leading)).all()),
+        manages=sorted((await db.scalars(managed)).all()),
         second_factor=await db.scalar(factor) is not None,
         web_sessions=await db.scalar(open_sessions) or 0,
         tokens=await db.scalar(tokens) or 0,

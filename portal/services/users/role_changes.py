@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from portal import errors
 from portal.background.notifier import Notifier
 from portal.db import utcnow
-from portal.models import GroupLeader, Mark, Role, User
+from portal.models import GroupManager, Mark, Role, User
 from portal.services.audit.audit import Action, By, record
 from portal.services.auth.accounts import Accounts
 from portal.services.identity import memberships, roles
@@ -107,7 +107,7 @@ async def _find_able_admin(accounts: Accounts, user: User) -> Able:
         try:
             person = await accounts.directory.find(other.username)
         except errors.DirectoryUnavailable as error:
-            log.warning("administrators are not known anew", cause=error.cause[:300])
+            log.warning("administrators can't be refreshed", cause=error.cause[:300])
             return None
         here = person is not None and memberships.is_same(other, person)
         groups = person.groups if person is not None and here else frozenset()
@@ -174,7 +174,7 @@ def _to_change(old: Role | None, new: Role | None) -> dict[str, str | None]:
     return {"old": old.value if old else None, "new": new.value if new else None}
 
 
-async def add_leader(accounts: Accounts, group: str, username: str, by: By) -> None:
+async def add_manager(accounts: Accounts, group: str, username: str, by: By) -> None:
     """Make a user a group manager, who sees the members' usage and sets their limits.
 
     Raises NotFound.
@@ -184,23 +184,23 @@ async def add_leader(accounts: Accounts, group: str, username: str, by: By) -> N
         raise errors.NotFound(f"There is no group {group[:64]} in the directory.")
     async with accounts.database.session() as db:
         user = await row_of(db, username)
-        if await db.get(GroupLeader, (group, user.id)) is not None:
+        if await db.get(GroupManager, (group, user.id)) is not None:
             return
-        db.add(GroupLeader(group_name=group, user_id=user.id, created_by=by.name))
-        detail = {"leader": username}
+        db.add(GroupManager(group_name=group, user_id=user.id, created_by=by.name))
+        detail = {"manager": username}
         record(db, Action.LEADER_ADD, actor=by.actor, target=group, detail=detail, ip=by.ip)
         await db.commit()
 
 
-async def remove_leader(accounts: Accounts, group: str, username: str, by: By) -> None:
-    """Undo `add_leader`. Does nothing for a user who does not manage the group."""
+async def remove_manager(accounts: Accounts, group: str, username: str, by: By) -> None:
+    """Undo `add_manager`. Does nothing for a user who does not manage the group."""
     async with accounts.database.session() as db:
         user = await row_of(db, username)
-        leader = await db.get(GroupLeader, (group, user.id))
-        if leader is None:
+        manager = await db.get(GroupManager, (group, user.id))
+        if manager is None:
             return
-        await db.delete(leader)
-        detail = {"leader": username}
+        await db.delete(manager)
+        detail = {"manager": username}
         record(db, Action.LEADER_REMOVE, actor=by.actor, target=group, detail=detail, ip=by.ip)
         await db.commit()
 

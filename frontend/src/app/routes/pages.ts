@@ -191,7 +191,10 @@ const accountSectionRoute = createRoute({
 const groupRoute = createRoute({
   getParentRoute: () => memberRoute,
   path: '/groups/$group',
-  component: lazyRouteComponent(() => import('@/features/groups/LedGroupPage'), 'LedGroupPage'),
+  component: lazyRouteComponent(
+    () => import('@/features/groups/ManagedGroupPage'),
+    'ManagedGroupPage',
+  ),
 });
 
 export const pages = [

@@ -32,8 +32,8 @@ export function ProfileSection() {
           <Groups />
         </Fact>
         <Fact name={t`Role in the portal`}>{ROLE_LABELS[me.role]}</Fact>
-        {me.leads.length > 0 && (
-          <Fact name={t`Manages these groups`}>{joinWithCommas(me.leads)}</Fact>
+        {me.manages.length > 0 && (
+          <Fact name={t`Manages these groups`}>{joinWithCommas(me.manages)}</Fact>
         )}
         {me.last_login_at && (
           <Fact name={t`Last login`}>

@@ -5,7 +5,7 @@ import { editConflictText } from './editConflict';
 describe('a save that came too late', () => {
   it('says whose was quicker', () => {
     const problem = {
-      type: 'urn:portal:changed-meanwhile',
+      type: 'urn:portal:edit-conflict',
       detail: 'dora changed this.',
       changed_by: 'dora',
       changed_at: '2026-11-22T05:21:00Z',

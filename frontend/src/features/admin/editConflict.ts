@@ -6,7 +6,7 @@ const text = (value: unknown): string => (typeof value === 'string' ? value : ''
 
 /** Who it was and what the form holds now; null if the refusal is another one. */
 export function editConflictText(error: unknown, time: (at: string) => string): string | null {
-  if (!(error instanceof ApiError) || error.slug !== 'changed-meanwhile') return null;
+  if (!(error instanceof ApiError) || error.slug !== 'edit-conflict') return null;
   const [by, at] = [text(error.more.changed_by), text(error.more.changed_at)];
   const who = by === '' ? t`Another user` : by;
   if (at === '')

@@ -59,7 +59,7 @@ export function AnnouncementForm({ before, onDone, onStartOver }: Props) {
   };
 
   const failed = async (error: unknown): Promise<void> => {
-    const conflict = error instanceof ApiError && error.slug === 'changed-meanwhile';
+    const conflict = error instanceof ApiError && error.slug === 'edit-conflict';
     const now = base !== null && conflict ? await freshAnnouncement(base.id) : undefined;
     if (base === null || now === undefined) return;
     writing.setDraft((typed) => ({ base: now, draft: rebased(base, now, typed.draft) }));

@@ -16,13 +16,13 @@ import { ConfirmDialog } from '@/ui/ConfirmDialog';
 import classes from '@/ui/DetailPage.module.css';
 import { Notice } from '@/ui/Notice';
 import { useChange } from '@/ui/useChange';
-import { deleteGroup, setLeader, setMember } from './actions';
+import { deleteGroup, setManager, setMember } from './actions';
 import { groupEffects, sizeText } from './labels';
 import { Members } from './Members';
 import { groupQuery } from './queries';
 import type { WholeGroup } from './types';
 
-/** One group: who is in it, who leads it. */
+/** One group: who is in it, who manages it. */
 export function GroupPage() {
   const { group } = useParams({ from: '/member/admin/groups/$group' });
   return (
@@ -153,8 +153,8 @@ function GroupManagers({ group, changing }: Part) {
   const { name } = group;
   const { busy, change, withPassword } = useChange();
   return (
-    <Paper component="section" className={classes.box} aria-labelledby="leaders">
-      <h2 className={classes.heading} id="leaders">
+    <Paper component="section" className={classes.box} aria-labelledby="managers">
+      <h2 className={classes.heading} id="managers">
         <Trans>Managers</Trans>
       </h2>
       <p className={classes.quiet}>
@@ -163,14 +163,14 @@ function GroupManagers({ group, changing }: Part) {
           anything else.
         </Trans>
       </p>
-      {group.leaders.length > 0 && (
+      {group.managers.length > 0 && (
         <Chips
           label={t`Managers of ${name}`}
-          names={group.leaders}
+          names={group.managers}
           to="person"
           onRemove={
             changing
-              ? (username) => withPassword(() => setLeader(name, username, false))
+              ? (username) => withPassword(() => setManager(name, username, false))
               : undefined
           }
           removeLabel={(username) => t`${username} no longer manages ${name}`}
@@ -181,9 +181,9 @@ function GroupManagers({ group, changing }: Part) {
           <UserPick
             label={t`Add a manager`}
             placeholder={t`Type to find a user`}
-            without={group.leaders}
+            without={group.managers}
             disabled={busy}
-            onPick={(username) => change(() => setLeader(name, username, true))}
+            onPick={(username) => change(() => setManager(name, username, true))}
           />
         </div>
       )}

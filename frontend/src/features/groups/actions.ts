@@ -38,10 +38,10 @@ export async function setMember(group: string, username: string, isIn: boolean):
   await invalidateGroup(group);
 }
 
-export async function setLeader(group: string, username: string, leads: boolean): Promise<void> {
-  const path = '/api/v1/admin/groups/{group}/leaders/{username}';
+export async function setManager(group: string, username: string, manages: boolean): Promise<void> {
+  const path = '/api/v1/admin/groups/{group}/managers/{username}';
   await unwrap(
-    leads
+    manages
       ? api.PUT(path, pathParams(group, username))
       : api.DELETE(path, pathParams(group, username)),
   );

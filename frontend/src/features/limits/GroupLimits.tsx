@@ -10,18 +10,18 @@ import { translate } from '@/i18n/translate';
 import { Notice } from '@/ui/Notice';
 import { LimitForm } from './LimitForm';
 import classes from './Limits.module.css';
-import { ceilingText, leaderMaySet, limitText, sharedCounting, usageText } from './labels';
+import { ceilingText, limitText, managerMaySet, sharedCounting, usageText } from './labels';
 import { groupLimitsQuery, saveMemberLimit } from './queries';
 import type { Values } from './types';
 import { UsageBars } from './UsageBars';
 
 interface Props {
   group: string;
-  /** a viewer looks only; leaders and administrators set */
+  /** a viewer looks only; managers and administrators set */
   change?: boolean;
 }
 
-/** A group for its leaders: what it may use and does, and the limits of its members. */
+/** A group for its managers: what it may use and does, and the limits of its members. */
 export function GroupLimits({ group, change = true }: Props) {
   const { data, error } = useQuery(groupLimitsQuery(group));
   const [editing, setEditing] = useState<string | null>(null);
@@ -190,7 +190,7 @@ function MemberForm({ limits, member, onDone }: FormProps) {
         whose={{ scope: 'person', name: username }}
         before={member.limit}
         hint={(field) => ceilingText(field, limits.ceiling)}
-        offered={(field) => leaderMaySet(field, limits.ceiling)}
+        offered={(field) => managerMaySet(field, limits.ceiling)}
         onSave={save}
         onCancel={onDone}
       />

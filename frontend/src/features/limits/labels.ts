@@ -205,7 +205,7 @@ export function usageText(use: Usage): string {
 
 type Ceiling = Readonly<Record<string, { value: unknown }>>;
 
-/** "Up to 4 GPUs": the most that a leader may give; empty where nothing limits it. */
+/** "Up to 4 GPUs": the most that a manager may give; empty where nothing limits it. */
 export function ceilingText(field: Field, ceiling: Ceiling): string {
   const most = ceiling[field]?.value ?? null;
   if (most === null) return '';
@@ -214,5 +214,5 @@ export function ceilingText(field: Field, ceiling: Ceiling): string {
 }
 
 /** Lists are a leader's to narrow only where the group has one. */
-export const leaderMaySet = (field: Field, ceiling: Ceiling): boolean =>
+export const managerMaySet = (field: Field, ceiling: Ceiling): boolean =>
   !isList(field) || (ceiling[field]?.value ?? null) !== null;

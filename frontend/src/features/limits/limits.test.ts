@@ -6,8 +6,8 @@ import {
   emptyText,
   fallbacksOf,
   figuresText,
-  leaderMaySet,
   limitText,
+  managerMaySet,
   originText,
   placeText,
   sharedCounting,
@@ -72,15 +72,15 @@ describe('current usage', () => {
   });
 });
 
-describe('what a leader may give', () => {
+describe('what a manager may give', () => {
   it('is what the group has', () => {
     const ceiling = { gpus: { value: 4 }, jobs: { value: null }, partitions: { value: ['gpu'] } };
     expect(ceilingText('gpus', ceiling)).toBe('Up to 4 GPUs');
     expect(ceilingText('partitions', ceiling)).toBe('Some of: gpu');
     expect(ceilingText('jobs', ceiling)).toBe('');
-    expect(leaderMaySet('jobs', ceiling)).toBe(true);
-    expect(leaderMaySet('partitions', ceiling)).toBe(true);
-    expect(leaderMaySet('qos', ceiling)).toBe(false);
+    expect(managerMaySet('jobs', ceiling)).toBe(true);
+    expect(managerMaySet('partitions', ceiling)).toBe(true);
+    expect(managerMaySet('qos', ceiling)).toBe(false);
   });
 });
 

@@ -9,7 +9,7 @@ import type { UserNotification } from './notifications';
 export type NotifyState = 'impossible' | 'forgetful' | 'refused' | 'off' | 'on';
 
 const SWITCH_KEY = 'portal-notify';
-const SHOWN_KEY = 'portal-told';
+const SHOWN_KEY = 'portal-notified';
 const MOST_REMEMBERED = 300;
 const listeners = new Set<() => void>();
 /** the switch was turned on, and there was no room for it */

@@ -74,8 +74,8 @@ function adminPages(me: Me): Command[] {
   return places.map(({ to, label }) => page(to, label, t`admin administration`, t`Administration`));
 }
 
-const ledGroups = (me: Me): Command[] =>
-  me.leads.map((group) =>
+const managedGroups = (me: Me): Command[] =>
+  me.manages.map((group) =>
     page(`/groups/${encodeURIComponent(group)}`, t`Group ${group}`, t`lead members limits`),
   );
 
@@ -115,7 +115,7 @@ export function allCommands({ me, sessions, jobs }: Known): Command[] {
   return [
     ...live.flatMap(sessionCommands),
     ...PAGES,
-    ...ledGroups(me),
+    ...managedGroups(me),
     ...adminPages(me),
     ...ACTS,
     ...(jobs ?? []).map(jobCommand),

@@ -7,9 +7,9 @@ const alice = {
   username: 'alice',
   display_name: 'Alice',
   role: 'user',
-  leads: [],
+  manages: [],
 } as unknown as Me;
-const carol: Me = { ...alice, username: 'carol', role: 'admin', leads: ['lab/ml'] };
+const carol: Me = { ...alice, username: 'carol', role: 'admin', manages: ['lab/ml'] };
 
 const session = (over: Partial<Session>): Session =>
   ({

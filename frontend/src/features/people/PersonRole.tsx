@@ -2,7 +2,7 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { NativeSelect, Paper } from '@mantine/core';
 import { GroupPick } from '@/features/directory/GroupPick';
-import { setLeader } from '@/features/groups/actions';
+import { setManager } from '@/features/groups/actions';
 import { mayChange } from '@/lib/roles';
 import { useMe } from '@/lib/useMe';
 import { Chips } from '@/ui/Chips';
@@ -23,7 +23,7 @@ const GRANTS = [
 export function PersonRole({ person }: { person: Person }) {
   const me = useMe();
   const { busy, change, withPassword } = useChange();
-  const { username, leads } = person;
+  const { username, manages } = person;
   const [role, reason] = [roleText(person.role, person.admitted), roleReason(person)];
   const changing = mayChange(me) && !isLeaving(person) && !person.unmanaged;
   return (
@@ -61,7 +61,7 @@ export function PersonRole({ person }: { person: Person }) {
       <h3 className={classes.subheading}>
         <Trans>Manages these groups</Trans>
       </h3>
-      {leads.length === 0 ? (
+      {manages.length === 0 ? (
         <p className={classes.quiet}>
           <Trans>
             None. A group manager sees the usage of the group's members and sets their limits.
@@ -70,10 +70,10 @@ export function PersonRole({ person }: { person: Person }) {
       ) : (
         <Chips
           label={t`Groups that ${username} manages`}
-          names={leads}
+          names={manages}
           to="group"
           onRemove={
-            changing ? (name) => withPassword(() => setLeader(name, username, false)) : undefined
+            changing ? (name) => withPassword(() => setManager(name, username, false)) : undefined
           }
           removeLabel={(name) => t`Remove ${username} as manager of ${name}`}
         />
@@ -83,9 +83,9 @@ export function PersonRole({ person }: { person: Person }) {
           <GroupPick
             label={t`Make manager of a group`}
             placeholder={t`Type to find one`}
-            without={leads}
+            without={manages}
             disabled={busy}
-            onPick={(name) => change(() => setLeader(name, username, true))}
+            onPick={(name) => change(() => setManager(name, username, true))}
           />
         </div>
       )}

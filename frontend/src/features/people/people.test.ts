@@ -113,7 +113,7 @@ describe('actions for a user', () => {
     readiness: { login: YES, session: YES, home: YES },
     home: '/home/ada',
     shell: '/bin/bash',
-    leads: [],
+    manages: [],
     version: 'one',
     directory_problem: null,
     disabled_in_directory: false,

@@ -91,7 +91,7 @@ export function useEditForm(person: Person, onClose: () => void) {
 
 const isConflict = (error: unknown): error is ApiError =>
   error instanceof ApiError &&
-  (error.slug === 'changed-meanwhile' || error.slug === 'directory-changed');
+  (error.slug === 'edit-conflict' || error.slug === 'directory-changed');
 
 /** Who it was, what of theirs is in the form now, and what both of them changed. */
 function conflictText(refusal: ApiError, { taken, conflicts }: Merged): string {

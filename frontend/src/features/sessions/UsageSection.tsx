@@ -15,7 +15,7 @@ import { UsageChart } from './UsageChart';
 import { charts, missingText, remark, totals } from './usage';
 
 const NOTHING: SessionUsage = {
-  told_at: null,
+  reported_at: null,
   step_s: null,
   at: [],
   memory_mb: [],

@@ -6,7 +6,7 @@ const ASKED = { cpus: 4, memory_gb: 8, gpus: 2 };
 
 /** As GET /sessions/{id}/use answers, from a node with two GPUs. */
 const MEASURED: SessionUsage = {
-  told_at: '2026-11-22T09:00:00Z',
+  reported_at: '2026-11-22T09:00:00Z',
   step_s: 10,
   at: [1795337380, 1795337390, 1795337400],
   memory_mb: [512, 6144, 2048],
@@ -22,7 +22,7 @@ const MEASURED: SessionUsage = {
 
 const NOTHING: SessionUsage = {
   ...MEASURED,
-  told_at: null,
+  reported_at: null,
   step_s: null,
   at: [],
   memory_mb: [],

@@ -182,7 +182,7 @@ export function remark(
     if (ended) return t`No usage was measured while it ran.`;
     return t`The first measurements appear half a minute after JupyterLab starts.`;
   }
-  const age = use.told_at === null ? 0 : nowMs - Date.parse(use.told_at);
+  const age = use.reported_at === null ? 0 : nowMs - Date.parse(use.reported_at);
   if (session.state === 'running' && age > OLD_MS)
     return t`No new data from its node for ${{ time: duration(age) }}.`;
   return null;

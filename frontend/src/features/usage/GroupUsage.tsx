@@ -13,7 +13,7 @@ import { Total } from './Total';
 import classes from './Usage.module.css';
 import { UsageTable } from './UsageTable';
 
-/** What the members of a group have used, for its leaders. */
+/** What the members of a group have used, for its managers. */
 export function GroupUsage({ group }: { group: string }) {
   const [range, setRange] = useState<Range>(() => rangeOf({}, monthOf(clock.now())));
   const [by, setBy] = useState<GroupBy>('person');

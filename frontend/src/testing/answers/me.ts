@@ -11,5 +11,5 @@ export const me = {
   last_login_at: '2026-11-22T13:45:24.814475Z',
   login_id: '0123456789abcdef',
   password_fresh: true,
-  leads: ['portal-users'],
+  manages: ['portal-users'],
 } satisfies Answer<'/api/v1/me'>;

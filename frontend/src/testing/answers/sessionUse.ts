@@ -3,7 +3,7 @@
 import type { Answer } from '../answer';
 
 export const sessionUse = {
-  told_at: null,
+  reported_at: null,
   step_s: null,
   at: [],
   memory_mb: [],

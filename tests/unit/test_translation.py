@@ -10,7 +10,8 @@ from portal.i18n.translation import Reader, translate
 from tests.sentences import translations
 
 # also used by frontend/src/i18n/translate.zh.test.ts
-EXAMPLES: dict[str, str] = json.loads((Path(__file__).parents[1] / "data/said.json").read_text())
+TRANSLATED = Path(__file__).parents[1] / "data/translated.json"
+EXAMPLES: dict[str, str] = json.loads(TRANSLATED.read_text())
 
 
 @pytest.mark.parametrize("english", EXAMPLES)

@@ -15,7 +15,7 @@ import { Members } from './Members';
 import { ledGroupQuery } from './queries';
 
 /** A group as those see it who lead it: its members, what they use, what they may. */
-export function LedGroupPage() {
+export function ManagedGroupPage() {
   const me = useMe();
   const { group } = useParams({ from: '/member/groups/$group' });
   const { data, error } = useQuery(ledGroupQuery(group));
