@@ -47,14 +47,14 @@ def make_context(tmp_path: Path, database: Database) -> MakeParts:
         settings: Settings = gate_settings(tmp_path, **changes)
         nothing = cast(Any, None)
         edges = (
-            "agents",
+            "launchers",
             "slurm",
             "watcher",
             "catalog",
             "hub",
             "http",
             "tensorboard_http",
-            "books",
+            "accounting",
         )
         return AppContext(settings=settings, db=database, **dict.fromkeys(edges, nothing))
 

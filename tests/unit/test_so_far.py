@@ -59,7 +59,7 @@ class Desk:
             "hub",
             "http",
             "tensorboard_http",
-            "books",
+            "accounting",
         )
         self.context = AppContext(
             **dict.fromkeys(edges, nothing),
