@@ -13,11 +13,12 @@ from ipaddress import IPv4Network
 from typing import Any
 
 from cluster.errors import LayoutError
-from spawner.names import USERNAME
 
 HOST_LIST = re.compile(r"^(?P<prefix>[a-z][a-z0-9-]*)\[(?P<first>\d+)-(?P<last>\d+)\]$")
 HOST_NAME = re.compile(r"^[a-z][a-z0-9-]{0,30}$")
 SELECTORS = ("all", "gpu", "cpu")
+# as in spawner.names, which is missing where this package runs alone
+USERNAME = re.compile(r"[a-z_][a-z0-9_.-]{0,31}")
 
 
 @dataclass(frozen=True)

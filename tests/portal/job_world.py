@@ -241,7 +241,7 @@ class World:
     people: Mapping[str, Browser]
 
     @property
-    def parts(self) -> Any:
+    def context(self) -> Any:
         return self.portal.app.state.context
 
     async def ask(

@@ -55,7 +55,7 @@ class World:
     made: int = 0
 
     @property
-    def parts(self) -> Any:
+    def context(self) -> Any:
         return SimpleNamespace(db=self.db, hub=self.hub)
 
     async def add(self, name: str = "s1", **columns: Any) -> Session:

@@ -139,7 +139,7 @@ async def test_a_folder_is_named_from_its_owners_home(
     before = await board_in(database, JobState.ENDED)
     found = await tensorboards.want(context, before.parent, before.user, "~/runs")
     assert found.logdir == "/home/alice/runs"
-    with pytest.raises(InvalidInput, match="beginning with"):
+    with pytest.raises(InvalidInput, match="starting with"):
         await tensorboards.want(context, before.parent, before.user, "~bob/runs")
 
 

@@ -27,12 +27,12 @@ def running(number: int, user: str, gpus: int, nodes: int = 1, **fields: Any) ->
 
 
 def find(found: Any, *jobs: JobInfo, **fields: Any) -> GpuLimit | None:
-    parts: Any = SimpleNamespace(
+    context: Any = SimpleNamespace(
         accounting=SimpleNamespace(found=found),
         watcher=SimpleNamespace(jobs={job.job_id: job for job in jobs}),
         running_gpus=Remembered(),
     )
-    return find_gpu_limit(parts, replace(PENDING, **fields))
+    return find_gpu_limit(context, replace(PENDING, **fields))
 
 
 GROUP = ("research", "", "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cluster.config import description
 from deploy import home_directory
 from spawner import names, request_id
 from spawner.jupyterhub import plugin
@@ -11,7 +12,7 @@ from spawner.launcher import program
 
 
 def test_programs_that_stand_alone_have_the_same_patterns() -> None:
-    assert home_directory.USERNAME == names.USERNAME == plugin.USERNAME
+    assert home_directory.USERNAME == names.USERNAME == plugin.USERNAME == description.USERNAME
     assert program.UUID == names.UUID
     assert program.REQUEST == request_id.SHAPE == plugin.REQUEST_ID
 
