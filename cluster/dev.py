@@ -13,10 +13,12 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from cluster.config.paths import CHECKOUT, PYTHON
@@ -36,17 +38,20 @@ def main() -> int:
     found = subprocess.run([*cluster, "credentials"], cwd=CHECKOUT, check=True, capture_output=True)
     url = json.loads(found.stdout)["base_url"]
     vite = [PYTHON, "-m", "cluster.prepare", "--state-root", str(root), "npm", "run", "dev"]
-    with subprocess.Popen(vite, cwd=CHECKOUT, env={**os.environ, "PORTAL_URL": url}) as pages:
-        try:
-            for changed in changes(CHECKOUT):
-                print(f"changed: {', '.join(changed)}", flush=True)
-                subprocess.run([*cluster, "up"], cwd=CHECKOUT, check=False)
-                if pages.poll() is not None:
-                    return 1
-        except KeyboardInterrupt:
-            return 0
-        finally:
-            pages.terminate()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    pages = subprocess.Popen(
+        vite, cwd=CHECKOUT, env={**os.environ, "PORTAL_URL": url}, start_new_session=True
+    )
+    try:
+        for changed in changes(CHECKOUT):
+            print(f"changed: {', '.join(changed)}", flush=True)
+            subprocess.run([*cluster, "up"], cwd=CHECKOUT, check=False)
+    except KeyboardInterrupt:
+        return 0
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(pages.pid, signal.SIGTERM)
+        pages.wait()
     return 0
 
 
