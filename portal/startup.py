@@ -195,8 +195,8 @@ async def load_schema(database: Database) -> Schema:
             return await connection.run_sync(revisions.read_schema)
     except (SQLAlchemyError, OSError) as error:
         raise StartRefused(
-            f"The database {place(database.url)} is not responding: {in_short(error)}. Check "
-            "database_url and state_dir, and that the database server runs."
+            f"The database {place(database.url)} can't be opened: {in_short(error).rstrip('.?')}. "
+            "Check database_url and state_dir, and that the database server runs."
         ) from error
 
 

@@ -172,7 +172,7 @@ class TestPortal:
         done = run("serve")
         assert done.code == 1
         (line,) = done.err.splitlines()
-        assert "doesn't answer: " in line
+        assert "can't be opened: " in line
         assert "s3cr" not in line
 
     def test_the_schema_must_be_migrated_by_hand(self, run: Run) -> None:

@@ -86,7 +86,7 @@ def test_another_is_refused_before_a_code_is_made(each: Real) -> None:
     bob.log_in("bob")
     url, answer = bob.follow(f"{ALICES}{LAB}")
     assert (answer.status, url.startswith(f"http://{PORTAL}/content/open?")) == (403, True)
-    assert b"belongs to somebody else" in answer.body
+    assert b"belongs to another user" in answer.body
     with each.rows() as db:
         assert db.scalars(select(ContentCode)).all() == []
 
@@ -96,7 +96,7 @@ def test_on_one_host_another_is_refused_at_the_gate(one: Real) -> None:
     bob = entered(one, "bob")
     assert gate(one, cookie_of(bob, "bob"), ONE).status == 403
     _, answer = bob.follow(f"{ONE}{LAB}")
-    assert (answer.status, b"belongs to somebody else" in answer.body) == (403, True)
+    assert (answer.status, b"belongs to another user" in answer.body) == (403, True)
 
 
 def test_a_page_at_the_wrong_persons_host_leads_to_the_right_one(each: Real) -> None:

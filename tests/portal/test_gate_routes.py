@@ -138,7 +138,7 @@ def test_somebody_else_is_told_so(real: Real) -> None:
     for who in ("bob", "carol"):
         answer = real.ask(HOME, user=who, headers=dict(PAGE))
         assert answer.status == 403
-        assert b"belongs to somebody else" in answer.body
+        assert b"belongs to another user" in answer.body
         assert b"must not read" not in answer.body
         assert problem(real.ask(HOME, user=who))["type"] == "urn:portal:forbidden"
 
@@ -233,7 +233,7 @@ def test_behind_nginx(real: Real) -> None:
             assert door.ask(HOME, user=who).status == status
         answer = door.ask(f"{HOME}lab?a=b&c", headers=dict(PAGE))
         assert answer.one("location") == "/login?next=/user/alice/s1/lab%3Fa%3Db%26c"
-        assert b"somebody else" in door.ask(HOME, user="carol", headers=dict(PAGE)).body
+        assert b"another user" in door.ask(HOME, user="carol", headers=dict(PAGE)).body
         socket_ = {"Upgrade": "websocket", "Connection": "Upgrade"}
         assert door.ask(HOME, user="bob", headers=socket_).status == 403
         assert {"".join(seen.all("cookie")) for seen in door.node.seen} == {""}

@@ -217,7 +217,7 @@ async def test_a_home_that_is_not_there(stand: Stand) -> None:
     node = stand.start_node(session, home=Path("/nonexistent"))
     assert await node.ended() == 1
     assert [report["event"] for report in session.reports] == ["failed"]
-    assert session.reports[0]["message"].startswith("Your home folder /nonexistent can't be")
+    assert session.reports[0]["message"].startswith("Your home directory /nonexistent can't be")
     assert not node.runtime.exists()
 
 

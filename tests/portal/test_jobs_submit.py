@@ -211,7 +211,7 @@ async def test_while_slurm_is_silent_it_is_kept_and_can_be_cancelled(world: Worl
     world.agents.mood, world.slurm.away = "silent", True
     job = await world.job()
     assert (job["state"], job["job_id"]) == ("submitting", None)
-    assert "Slurm does not answer" in job["reason"]
+    assert "Slurm is not responding" in job["reason"]
     asked = await world.ask("POST", f"/jobs/{job['id']}/cancel")
     assert (asked.body["state"], asked.body["reason"]) == ("stopping", None)
     ended = await world.settled(job["id"], "ended")

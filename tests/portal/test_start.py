@@ -126,7 +126,7 @@ def test_an_older_database_where_the_start_may_not_migrate(stand: Stand) -> None
 def test_a_file_that_is_no_database(stand: Stand) -> None:
     stand.database.write_text("hello, this is a text and no database" * 100)
     message = stand.refused("serve")
-    assert f"The database {stand.database} doesn't answer: " in message
+    assert f"The database {stand.database} can't be opened: " in message
     assert "database_url" in message
 
 
