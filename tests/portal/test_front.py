@@ -119,7 +119,7 @@ def test_a_host_for_each_person(make: Make, serve: Serve, monkeypatch: pytest.Mo
         hosts = ContentHosts.of(f"https://{{user}}.jupyter.invalid:{port}")
         found = content("notebook_url", hosts, cafile=str(pair))
         assert (found.problem is None) == good
-    assert found.advice.startswith("The certificate must be for *.jupyter.invalid, too")
+    assert found.advice.startswith("The certificate must also cover *.jupyter.invalid")
 
 
 def test_a_host_for_content_where_nobody_is() -> None:
