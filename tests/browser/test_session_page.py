@@ -91,7 +91,7 @@ def more_time_anywhere(page: Page, session: Started) -> None:
 def what_it_uses(page: Page) -> None:
     """The node's measurements, as a chart and as a table."""
     use = page.get_by_role("region", name="Usage")
-    expect(use.get_by_text("of 2 GB are used now")).to_be_visible()
+    expect(use.get_by_text("of 2 GB used now")).to_be_visible()
     expect(use.locator(".uplot canvas").first).to_be_visible()
     use.get_by_text("Memory as a table").click()
     expect(use.get_by_role("table").get_by_text("MB").first).to_be_visible()
