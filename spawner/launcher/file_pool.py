@@ -185,9 +185,11 @@ class FileAgents(LauncherPool):
         return file_answers.opened(await channel.request(frame, LOOK_S + GRACE_S))
 
     async def close(self) -> None:
+        """Close the launchers of streams too, and wait for them: their pipes belong to the loop."""
         for channels in self._streams.values():
             for channel in channels:
                 channel.close()
+            self._left |= channels
         await super().close()
 
 
