@@ -39,7 +39,7 @@ SHARED_NAMES = frozenset({"Progress", "Report", "Unreachable", "User", "HubUnava
 ROOTS = re.compile(r"(portal|spawner|cluster|spawner/[a-z_]+)/[a-z_]+\.py")
 MAX_MODULES = 15
 FIRST_COMMIT = "6e4e5c5"
-SUBJECT = re.compile(r"[a-z0-9][a-z0-9/_.-]*(, [a-z0-9][a-z0-9/_.-]*)*: [a-z]")
+SUBJECT = re.compile(r"[a-z0-9][a-z0-9/_.,-]*: [a-z]")
 MAX_SUBJECT = 72
 
 
