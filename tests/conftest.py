@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,10 @@ from hypothesis import HealthCheck, settings
 
 from tests import skips
 from tests.live import Live
+
+# Frames of a coroutine's origin that are kept, so that the warning about one that was never awaited
+# says where it was created.
+ORIGIN_FRAMES = 25
 
 # However busy the machine is, no example fails for its duration.
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -24,6 +29,7 @@ def pytest_configure(config: pytest.Config) -> None:
     a shell makes it ignore Ctrl-C.
     """
     skips.pytest_configure(config)
+    sys.set_coroutine_origin_tracking_depth(ORIGIN_FRAMES)
     signal.signal(signal.SIGTERM, _end)
 
 

@@ -53,7 +53,7 @@ class TestWrongDatabase:
         error_text = stand.refused("serve", database_url=url)
         assert error_text.startswith("The portal can't start: The database ")
         assert words in error_text
-        assert "is not responding" in error_text
+        assert "can't be opened" in error_text
         assert "s3cr" not in error_text
         assert "other" not in error_text
 
