@@ -8,11 +8,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
 from datetime import timedelta
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import structlog
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
+from starlette.routing import BaseRoute
 
 from portal.api import (
     admin_audit,
@@ -212,15 +213,26 @@ def bare_app() -> FastAPI:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        generate_unique_id_function=lambda route: route.name,
+        routes=list(_routes()),
     )
     install_error_handlers(app, partial(_record_error, app), partial(allowed_methods, app))
-    for module in API_ROUTERS:
-        app.include_router(module.router, prefix=API)
-    for module in ROOT_ROUTERS:
-        app.include_router(module.router)
     app.openapi = lambda: api_schema(app)  # type: ignore[method-assign]  # as FastAPI documents it
     return app
+
+
+@cache
+def _routes() -> tuple[BaseRoute, ...]:
+    """Return the routes, which all applications of this process share.
+
+    FastAPI prepares the validation of a route once for each router that includes it, which takes
+    0.4 s of CPU time for all of them.
+    """
+    router = APIRouter(generate_unique_id_function=lambda route: route.name)
+    for module in API_ROUTERS:
+        router.include_router(module.router, prefix=API)
+    for module in ROOT_ROUTERS:
+        router.include_router(module.router)
+    return tuple(router.routes)
 
 
 def _record_error(app: FastAPI, error: PortalError) -> None:

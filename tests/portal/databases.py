@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import atexit
 import os
+import shutil
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
 
-from portal.db import upgrade
+from portal.db import sqlite_file, upgrade
 from tests.portal import postgresql
 from tests.portal.postgresql import PostgreSql
 
@@ -53,12 +55,33 @@ def new_of(folder: Path) -> str:
     return database_of(folder)
 
 
+def copy_empty(url: str) -> None:
+    """Create an SQLite database where there is none, as a copy of the migrated one."""
+    file = sqlite_file(url)
+    if file is not None and not file.exists():
+        file.touch(mode=0o600)
+        shutil.copyfile(_empty_file(), file)
+
+
+@cache
+def _empty_file() -> Path:
+    folder = tempfile.TemporaryDirectory(prefix="portal-tests-")
+    atexit.register(folder.cleanup)
+    file = Path(folder.name) / "portal.db"
+    _migrate(f"sqlite+aiosqlite:///{file}")
+    return file
+
+
+def _migrate(url: str) -> None:
+    with ThreadPoolExecutor(1) as thread:  # migrations must not run inside an event loop
+        thread.submit(upgrade, url).result()
+
+
 @cache
 def _server() -> PostgreSql:
     """Start one server for the whole run."""
     open_until_the_end = ExitStack()
     server = open_until_the_end.enter_context(postgresql.running())
     atexit.register(open_until_the_end.close)
-    with ThreadPoolExecutor(1) as thread:  # migrations must not run inside an event loop
-        thread.submit(upgrade, server.make(EMPTY)).result()
+    _migrate(server.make(EMPTY))
     return server

@@ -68,13 +68,12 @@ class LiveCatalog:
     environments: Mapping[str, Environment]
     templates: Mapping[str, Template]
     problems: tuple[str, ...] = ()
-    stock: CatalogSnapshot
+    stock = CatalogSnapshot()
 
     def __init__(self, places: Places) -> None:
         files(places, "environments")
         self.places = places
         self._lock = asyncio.Lock()
-        self.stock = CatalogSnapshot()
         self._set_stock(self._load_stock())
 
     def is_of_site(self, file: Path) -> bool:
