@@ -15,7 +15,7 @@ from portal.errors import Conflict
 from portal.models import HomeRun, HomeState, HomeTask, User
 
 LIVE = (HomeState.QUEUED, HomeState.RUNNING)
-NOBODYS = -1
+UNKNOWN_ID = -1
 SETTINGS = {
     HomeTask.CREATE: "home_command",
     HomeTask.ARCHIVE: "home_archive_command",
@@ -63,8 +63,8 @@ async def request(
         user_id=user.id,
         task=task,
         home=home or "",
-        uid=NOBODYS if uid is None else uid,
-        gid=NOBODYS if gid is None else gid,
+        uid=UNKNOWN_ID if uid is None else uid,
+        gid=UNKNOWN_ID if gid is None else gid,
         requested_by=by,
     )
     db.add(row)
