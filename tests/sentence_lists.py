@@ -1,7 +1,7 @@
 """The texts of the sources that users read in a browser: the lists of `tests.sentences`.
 
 Add a new module to MODULES if its sentences reach a page. Add a text of those modules that is never
-shown there to NOT_SAID. A text that is combined from parts by anything but an f-string's own
+shown there to NOT_DISPLAYED. A text that is combined from parts by anything but an f-string's own
 alternatives must be spelled out in SPELT_OUT (sentence_spelt.py). tests/unit/test_sentences.py
 reports missing and obsolete entries.
 """
@@ -66,7 +66,7 @@ OTHERS = (
 CATALOG_PLACES = frozenset({"title", "description"})
 
 # marks of texts that are never displayed: headers, types, commands
-NOT_SAID_LIKE = tuple(
+NOT_DISPLAYED_LIKE = tuple(
     re.compile(pattern)
     for pattern in (
         r"\n",
@@ -84,7 +84,7 @@ NOT_SAID_LIKE = tuple(
 
 # Texts with which Slurm, Apptainer, slapd and the launcher report to the portal, names of tasks and
 # of log events, and texts only in the logs of the machine's administrators.
-NOT_SAID = frozenset(
+NOT_DISPLAYED = frozenset(
     {
         "{0} doesn't hold a key of {1} bytes in base64",
         "{0}/{1}: the earlier one is still stopping",

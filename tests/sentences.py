@@ -24,8 +24,8 @@ from tests.sentence_lists import (
     CATALOG_PLACES,
     EXTRA,
     MODULES,
-    NOT_SAID,
-    NOT_SAID_LIKE,
+    NOT_DISPLAYED,
+    NOT_DISPLAYED_LIKE,
     OTHERS,
     PIECES,
 )
@@ -87,7 +87,7 @@ def _together(nodes: list[ast.expr], tests: dict[str, bool]) -> Iterator[_Parts]
         yield tuple(itertools.chain.from_iterable(choice))
 
 
-def _says_something(node: ast.expr) -> bool:
+def _contains_text(node: ast.expr) -> bool:
     return any(
         isinstance(each, ast.Constant) and isinstance(each.value, str) and each.value.strip()
         for each in ast.walk(node)
@@ -144,7 +144,7 @@ class _Reader(ast.NodeVisitor):
                 self._inside(value.value)
 
     def visit_BinOp(self, node: ast.BinOp) -> None:
-        if isinstance(node.op, ast.Add) and _says_something(node):
+        if isinstance(node.op, ast.Add) and _contains_text(node):
             self.found += _texts(node)
             self._inside(node)
         else:
@@ -174,11 +174,11 @@ def texts_of(source: str) -> list[str]:
     return reader.found
 
 
-def is_said(text: str) -> bool:
+def is_displayed(text: str) -> bool:
     """Return whether a text of the modules is displayed to users."""
     if text in PIECES or text in SPELT_OUT:
         return True
-    if text in NOT_SAID | PARTS or any(pattern.search(text) for pattern in NOT_SAID_LIKE):
+    if text in NOT_DISPLAYED | PARTS or any(pattern.search(text) for pattern in NOT_DISPLAYED_LIKE):
         return False
     return bool(_WORDS.search(GAP.sub("x", text)))
 
@@ -236,7 +236,7 @@ def sentences() -> list[str]:
     found_sentences = [
         spelt.strip()
         for text in all_texts()
-        if is_said(text)
+        if is_displayed(text)
         for spelt in SPELT_OUT.get(text, (text,))
     ]
     others = (*EXTRA, *front_door_texts(), *demo_texts(), *catalog_texts())

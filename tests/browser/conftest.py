@@ -73,5 +73,5 @@ def logged_in(
 
 @pytest.fixture
 def api(portal: Live, page: Page) -> Api:
-    """The portal's API as whoever has logged in on the test's `page`."""
+    """The portal's API as the user logged in on the test's `page`."""
     return Api(page.context.request, portal.base_url)

@@ -59,10 +59,10 @@ class Form:
     def send(self, page: Page) -> Locator:
         return self.whole(page).get_by_role("button", name=self.button, exact=True)
 
-    def says(self, page: Page, refusal: Refusal) -> Locator:
+    def error_message(self, page: Page, refusal: Refusal) -> Locator:
         if self.at_field or (refusal.field is not None and self.field is not None):
-            return self.whole(page).get_by_text(refusal.said)
-        return self.whole(page).get_by_role("alert").filter(has_text=refusal.said)
+            return self.whole(page).get_by_text(refusal.text)
+        return self.whole(page).get_by_role("alert").filter(has_text=refusal.text)
 
 
 def wrong_at_once(page: Page, form: Form, stand: Stand) -> None:
@@ -85,7 +85,7 @@ def refused(page: Page, form: Form, stand: Stand, refusal: Refusal) -> None:
     """Check one refusal: the message is visible, the input unchanged, and the button enabled."""
     stand.answer = refusal
     form.send(page).click()
-    alert = form.says(page, refusal)
+    alert = form.error_message(page, refusal)
     expect(alert).to_be_in_viewport()
     expect(alert).not_to_contain_text(GIBBERISH)
     if refusal.field is not None and form.field is not None:
@@ -99,7 +99,7 @@ def impatient(page: Page, form: Form, stand: Stand) -> None:
     for act in (lambda: form.send(page).dblclick(), lambda: _enter_twice(page, form)):
         stand.answer = REFUSALS[0]
         stand.while_held(act)
-        expect(form.says(page, REFUSALS[0])).to_be_visible()
+        expect(form.error_message(page, REFUSALS[0])).to_be_visible()
         assert len(stand.asked) == 1
         form.keeps(page)
 
@@ -120,12 +120,12 @@ def login_ends(page: Page, form: Form, stand: Stand, password: str) -> None:
     stand.answer = LOGIN_ENDED
     stand.asked.clear()
     form.send(page).click()
-    dialog = page.get_by_role("dialog", name=LOGIN_ENDED.said)
+    dialog = page.get_by_role("dialog", name=LOGIN_ENDED.text)
     dialog.get_by_label("Password", exact=True).fill(password)
     stand.answer = REFUSALS[1]
     page.keyboard.press("Enter")
     expect(dialog).to_have_count(0)
-    expect(form.says(page, REFUSALS[1])).to_be_in_viewport()
+    expect(form.error_message(page, REFUSALS[1])).to_be_in_viewport()
     assert [each.post_data for each in stand.asked] == [stand.asked[0].post_data] * 2
     form.keeps(page)
 
@@ -170,7 +170,7 @@ def endure_button(page: Page, button: Button) -> Stand:
     for refusal in REFUSALS:
         stand.answer = refusal
         button.act()
-        alert = page.get_by_role("alert").filter(has_text=refusal.said)
+        alert = page.get_by_role("alert").filter(has_text=refusal.text)
         expect(alert).to_be_in_viewport()
         expect(alert).not_to_contain_text(GIBBERISH)
         alert.get_by_role("button").click()

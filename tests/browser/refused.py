@@ -18,7 +18,7 @@ class Refusal:
     """A response, and its visible text on the page. `status` 0: no network."""
 
     status: int
-    said: str
+    text: str
     slug: str = "played"
     field: str | None = None
     retry_after_s: int | None = None
@@ -43,7 +43,7 @@ class Refusal:
             "detail": SENTENCE,
         }  # fmt: skip
         if self.field is not None:
-            problem["errors"] = [{"field": self.field, "message": self.said}]
+            problem["errors"] = [{"field": self.field, "message": self.text}]
         return problem
 
 

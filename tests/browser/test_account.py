@@ -20,10 +20,10 @@ from tests.live import Live
 CHINESE = "简体中文"
 # replaces the browser's own, and records its notifications
 RECORDER = """
-window.told = [];
+window.received = [];
 const Real = window.Notification;
 window.Notification = class extends Real {
-  constructor(title, options) { super(title, options); window.told.push(title); }
+  constructor(title, options) { super(title, options); window.received.push(title); }
 };
 """
 
@@ -56,18 +56,18 @@ def submit(portal: Live, context: BrowserContext, name: str, script: str) -> Non
 def hears(page: Page, title: str) -> list[str]:
     """Wait for this notification in a tab; return all its notifications about this test's
     objects."""
-    page.wait_for_function("title => told.includes(title)", arg=title)
+    page.wait_for_function("title => received.includes(title)", arg=title)
     return list_notifications(page)
 
 
 def list_notifications(page: Page) -> list[str]:
-    return [title for title in page.evaluate("told") if "told-" in title]
+    return [title for title in page.evaluate("received") if "notified-" in title]
 
 
-def test_the_end_of_a_job_is_told_by_one_tab(
+def test_only_one_tab_notifies_about_ended_job(
     portal: Live, context: BrowserContext, alice: Page
 ) -> None:
-    first, second = f"told-{secrets.token_hex(3)}", f"told-{secrets.token_hex(3)}"
+    first, second = f"notified-{secrets.token_hex(3)}", f"notified-{secrets.token_hex(3)}"
     walk_through_the_account(portal, alice)
     turn_on(alice)
     other = context.new_page()
@@ -106,7 +106,7 @@ def turn_on(page: Page) -> None:
     expect(page.get_by_text("Off in this browser.")).to_be_visible()
     page.get_by_role("button", name="Turn on here").click()
     expect(page.get_by_role("button", name="Turn off here")).to_be_visible()
-    assert "The portal notifies you here" in page.evaluate("told")
+    assert "The portal notifies you here" in page.evaluate("received")
 
 
 def turn_off(portal: Live, page: Page) -> None:
@@ -172,9 +172,7 @@ def log_in_again(portal: Live, page: Page) -> None:
     expect(page.get_by_role("link", name="作业").first).to_be_visible()
 
 
-def test_whoever_reads_no_english_chooses_before_the_login(
-    portal: Live, context: BrowserContext
-) -> None:
+def test_language_can_be_chosen_before_login(portal: Live, context: BrowserContext) -> None:
     page = context.new_page()
     page.goto(f"{portal.base_url}/login")
     page.get_by_label("User name").fill("bob")

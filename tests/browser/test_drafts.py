@@ -167,7 +167,7 @@ def test_a_file_that_is_edited(portal: Live, page: Page, notes: str) -> None:
     expect(page.get_by_text(LEFT)).to_be_visible()
     assert asked == ["confirm", "beforeunload"]
 
-    portal.exec_as(WHO, ["/bin/sh", "-c", f"printf 'somebody else' > {notes}"])
+    portal.exec_as(WHO, ["/bin/sh", "-c", f"printf 'changed elsewhere' > {notes}"])
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_role("alert")).to_contain_text("changed")
     expect(page.get_by_label("Yours")).to_have_value(f"{NOTES}{ODD}")

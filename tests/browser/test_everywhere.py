@@ -44,7 +44,7 @@ def chinese(chromium: Browser) -> Iterator[BrowserContext]:
     context.close()
 
 
-def test_no_page_shuts_anybody_out(
+def test_every_page_is_accessible(
     portal: Live, chromium: Browser, calm: BrowserContext, chinese: BrowserContext
 ) -> None:
     """Every page and the login: light, dark, on a phone, in Chinese; with sessions and jobs."""

@@ -102,7 +102,7 @@ def share_with_bob(page: Page, alices: BrowserContext, log_in: LogIn, board_url:
     """Share on alice's job page: bob finds it, opens it, and loses access again."""
     page.get_by_role("button", name="Share TensorBoard").click()
     dialog = page.get_by_role("dialog")
-    dialog.get_by_label("User name").fill("nobody-of-this-name")
+    dialog.get_by_label("User name").fill("unknown-user")
     dialog.get_by_role("button", name="Share", exact=True).click()
     expect(dialog.get_by_text("There is no user with this username.")).to_be_visible()
     dialog.get_by_label("User name").fill("bob")

@@ -175,7 +175,7 @@ def test_the_session_is_looked_after_from_within_jupyterlab(
 
 
 @pytest.mark.usefixtures("soon_idle")
-def test_a_session_in_which_nothing_runs_says_so_until_something_does(
+def test_idle_session_warns_until_something_runs(
     portal: Live, context: BrowserContext, log_in: LogIn, chromium: Browser
 ) -> None:
     lab = context.new_page()

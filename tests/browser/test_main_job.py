@@ -134,7 +134,7 @@ def refuse_bob(
     bobs.close()
 
 
-def test_a_wrong_password_says_so(portal: Live, context: BrowserContext) -> None:
+def test_wrong_password_shows_alert(portal: Live, context: BrowserContext) -> None:
     page = context.new_page()
     page.goto(portal.base_url)
     page.get_by_label("User name").fill("alice")
@@ -150,7 +150,7 @@ def test_a_wrong_password_says_so(portal: Live, context: BrowserContext) -> None
     expect(page.get_by_role("alert").first).to_contain_text("Wrong")
 
 
-def test_impossible_resources_are_said_while_typing(
+def test_impossible_resources_are_reported_while_typing(
     portal: Live, context: BrowserContext, log_in: LogIn
 ) -> None:
     page = context.new_page()

@@ -12,7 +12,7 @@ from tests.browser.forms import ODD, Button, Form, endure, endure_button
 from tests.browser.scenes import Api
 from tests.live import Live
 
-WHO, WHOM = "carol", "alice"
+WHO, OTHER = "carol", "alice"
 GROUP = f"refused{token_hex(3)}"
 DIALOG = "[role=dialog]:has(form)"
 
@@ -28,8 +28,8 @@ def unlimited(api: Api) -> Iterator[None]:
 
     def remove() -> None:
         for one in api.ask("GET", "/admin/limits")["items"]:
-            if (one["scope"], one["name"]) == ("person", WHOM):
-                api.ask("DELETE", f"/admin/limits/person/{WHOM}?version={one['version']}")
+            if (one["scope"], one["name"]) == ("person", OTHER):
+                api.ask("DELETE", f"/admin/limits/person/{OTHER}?version={one['version']}")
 
     remove()
     yield
@@ -38,10 +38,10 @@ def unlimited(api: Api) -> Iterator[None]:
 
 @pytest.mark.usefixtures("unlimited")
 def test_limits(portal: Live, page: Page) -> None:
-    page.goto(f"{portal.base_url}/admin/limits?person={WHOM}")
+    page.goto(f"{portal.base_url}/admin/limits?person={OTHER}")
     gpus = "GPUs at once"
     form = Form(
-        f"/api/v1/admin/limits/person/{WHOM}",
+        f"/api/v1/admin/limits/person/{OTHER}",
         "Save",
         {"Sessions at once": "3", gpus: "2"},
         ("gpus", gpus),
@@ -80,14 +80,14 @@ def test_a_group_and_its_members(portal: Live, page: Page) -> None:
     expect(page.get_by_role("heading", name=GROUP, level=1)).to_be_visible()
 
     field = page.get_by_label("Add a user")
-    field.fill(WHOM)
-    member = page.get_by_role("option").filter(has_text=WHOM)
-    button = Button(f"/members/{WHOM}", "PUT", member, before=(field,))
+    field.fill(OTHER)
+    member = page.get_by_role("option").filter(has_text=OTHER)
+    button = Button(f"/members/{OTHER}", "PUT", member, before=(field,))
     endure_button(page, button)
-    expect(field).to_have_value(WHOM)
+    expect(field).to_have_value(OTHER)
     button.act()
     members = page.get_by_role("list", name=f"Members of {GROUP}")
-    expect(members).to_contain_text(WHOM)
+    expect(members).to_contain_text(OTHER)
     expect(field).to_have_value("")
 
 

@@ -51,18 +51,18 @@ class Run:
             live = {"PENDING", "RUNNING", "REQUEUED", "COMPLETING"}
             if states and not live & set(states.values()):
                 return states
-            assert time.monotonic() < end, f"{states}\n{self.said()}"
+            assert time.monotonic() < end, f"{states}\n{self.output()}"
             time.sleep(0.3)
 
-    def said(self, name: str = "*.log") -> str:
+    def output(self, name: str = "*.log") -> str:
         """Return the output of all tasks."""
         return "".join(path.read_text() for path in sorted(self.folder.glob(name)))
 
-    def says(self, text: str, bound_s: float = PATIENCE_S) -> None:
+    def wait_for_output(self, text: str, bound_s: float = PATIENCE_S) -> None:
         """Wait until the output contains this text."""
         end = time.monotonic() + bound_s
-        while text not in self.said():
-            assert time.monotonic() < end, f"{self.states()}\n{self.said()}"
+        while text not in self.output():
+            assert time.monotonic() < end, f"{self.states()}\n{self.output()}"
             time.sleep(0.1)
 
     def start_now(self, bound_s: float = PATIENCE_S) -> None:
@@ -77,8 +77,8 @@ class Run:
     def completed(self, bound_s: float = PATIENCE_S) -> str:
         """Return the output, after checking that the job completed."""
         states = self.ended(bound_s)
-        assert set(states.values()) == {"COMPLETED"}, f"{states}\n{self.said()}"
-        return self.said()
+        assert set(states.values()) == {"COMPLETED"}, f"{states}\n{self.output()}"
+        return self.output()
 
 
 def run_template(

@@ -158,7 +158,7 @@ def test_the_directory_checks_passwords_under_tls_only(cluster: Cluster) -> None
     assert "Invalid credentials (49)" in ldap(cluster, "wrong", dn, *tls)[1]
 
 
-def test_a_locked_account_says_so_to_who_asks(cluster: Cluster) -> None:
+def test_locked_account_is_reported_with_ppolicy_control(cluster: Cluster) -> None:
     known = cluster.status()["ldap"]
     dn, password = f"uid=dave,ou=people,{known['suffix']}", cluster.password("dave")
     code, words = ldap(cluster, password, dn, "-H", known["ldaps_url"], "-e", "ppolicy")
@@ -199,9 +199,7 @@ def test_accounts_of_the_services_exist_on_the_head_alone(cluster: Cluster) -> N
 
 
 @pytest.mark.parametrize("node", ["", "node01"])
-def test_an_account_that_the_machine_gets_meanwhile_takes_none_away(
-    cluster: Cluster, node: str
-) -> None:
+def test_new_account_on_host_keeps_accounts_of_the_cluster(cluster: Cluster, node: str) -> None:
     """A new /etc/passwd on the machine would undo the mount over the old one."""
     own = cluster.exec("stat", "--format=%d", "/etc", node=node)
     assert int(own) != Path("/etc").stat().st_dev

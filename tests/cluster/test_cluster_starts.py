@@ -171,7 +171,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("refusal", [*REFUSED, (*REFUSED[0], *REFUSED[1])], ids=" ".join)
-def test_where_the_machine_refuses_it_falls_back_and_says_so(
+def test_cluster_falls_back_with_note_where_host_refuses(
     other: Cluster, refusal: Sequence[str]
 ) -> None:
     printed = other.run(*RAISE, *refusal).stdout
@@ -214,7 +214,7 @@ def test_a_root_that_may_less(other: Cluster) -> None:
     assert output == "CVD=0\n"
 
 
-def test_a_root_without_namespaces_is_told_what_is_missing(other: Cluster) -> None:
+def test_root_without_namespaces_sees_missing_capability(other: Cluster) -> None:
     done = without_capabilities(other.state, "sys_admin")
     assert done.returncode != 0
     assert "CAP_SYS_ADMIN is needed" in done.stderr

@@ -96,7 +96,9 @@ async def test_terminal_in_environment_asks_slurm(alice: Client, running: Any) -
     assert f"job-{running['job_id']}-" in await in_terminal(alice, running, ask)
 
 
-async def test_srun_with_pty_in_environment_says_what_to_do(alice: Client, running: Any) -> None:
+async def test_srun_with_pty_in_environment_explains_the_limitation(
+    alice: Client, running: Any
+) -> None:
     """The relay forwards output, but no terminal."""
     shown = await in_terminal(alice, running, "srun --overlap --pty hostname")
     assert "--pty does not work inside an environment" in shown

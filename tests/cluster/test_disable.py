@@ -208,7 +208,7 @@ def shell_of(portal: Live, username: str) -> str:
 # --- the tests ------------------------------------------------------------------------------------
 
 
-async def test_whoever_is_disabled_has_nothing_left_open(portal: Live) -> None:
+async def test_disabled_user_has_nothing_left_open(portal: Live) -> None:
     """First undisturbed; then with portal, hub and directory killed right afterwards, and jobs
     kept."""
     async with portal.login("carol") as carol:
@@ -249,7 +249,7 @@ async def _enabled(portal: Live, carol: Client) -> None:
     assert shell_of(portal, "alice") == "/bin/bash"
 
 
-async def test_whoever_has_gone_from_the_directory_is_disabled_all_the_same(portal: Live) -> None:
+async def test_user_removed_from_directory_can_be_disabled(portal: Live) -> None:
     """No process can act as that user anymore, and Slurm does not resolve the name."""
     async with portal.login("carol") as carol:
         number = (await carol.api("GET", "/admin/users/bob"))["uid"]

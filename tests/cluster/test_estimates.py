@@ -98,7 +98,7 @@ async def test_before_a_reservation_a_shorter_time_or_another_partition(
         portal.exec_as("root", ["scontrol", "delete", "ReservationName=" + name])
 
 
-async def test_a_limit_that_the_forecast_can_not_see_is_said(portal: Live, alice: Client) -> None:
+async def test_limit_unknown_to_the_forecast_is_reported(portal: Live, alice: Client) -> None:
     """The account may use two GPUs at once: the third job waits although GPUs are free."""
     body = {**SMALL, "partition": "gpu", "gpus": 2, "account": LIMITED}
     jobs = [await submit(alice, "sleep 600", resources=body) for _ in range(2)]

@@ -45,7 +45,7 @@ async def alice(portal: Live) -> AsyncIterator[Client]:
         ("#!/bin/bash\nexit 5\n", None, "exit code 5", "end of its log"),
     ],
 )
-async def test_failed_job_says_why_and_what_to_do(
+async def test_failed_job_shows_reason_and_advice(
     alice: Client, script: str, environment: str | None, reason: str, advice: str
 ) -> None:
     made = await submit(alice, script, environment=environment)
@@ -80,7 +80,9 @@ async def test_failed_array_tasks_say_why(portal: Live, alice: Client) -> None:
 
 
 @pytest.mark.parametrize("options", [[], ["--array=0-1"]], ids=["job", "array"])
-async def test_failed_outside_job_says_why(portal: Live, alice: Client, options: list[str]) -> None:
+async def test_failed_external_job_shows_reason(
+    portal: Live, alice: Client, options: list[str]
+) -> None:
     name = f"fails-{uuid.uuid4().hex[:8]}"
     where = portal.state / "home/alice"
     (where / f"{name}.py").write_text("#!/usr/bin/env python3\nimport nothing_like_that\n")

@@ -131,7 +131,7 @@ async def delete(client: Client, path: str) -> Any:
     return await client.api("POST", "/files/delete", {"root": "home", "paths": [path]})
 
 
-async def test_somebody_elses_files_stay_theirs(portal: Live, alice: Client) -> None:
+async def test_files_of_other_users_are_refused(portal: Live, alice: Client) -> None:
     await alice.api("POST", "/files/folders", {"root": "home", "path": "files-test"})
     home = (await alice.api("GET", "/files/roots"))["items"][0]["path"]
     portal.exec_as("alice", ["sh", "-c", "umask 077; echo hers > files-test/secret"])

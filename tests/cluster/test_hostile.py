@@ -161,7 +161,9 @@ async def test_its_owners_cookie_is_not_among_what_it_collects(
         assert name not in collected
 
 
-async def test_what_it_says_stays_below_its_own_path(alice: Client, hostile: Hostile) -> None:
+async def test_cookies_of_hostile_server_stay_below_its_path(
+    alice: Client, hostile: Hostile
+) -> None:
     headers = await reached(alice, hostile)
     cookies = headers.getall("Set-Cookie")
     assert len(cookies) == 3
@@ -174,7 +176,9 @@ async def test_what_it_says_stays_below_its_own_path(alice: Client, hostile: Hos
     assert (await alice.api("GET", "/me"))["username"] == "alice"  # unchanged, with her own cookie
 
 
-async def test_nobody_else_is_sent_to_it(portal: Live, carol: Client, hostile: Hostile) -> None:
+async def test_other_users_are_not_sent_to_hostile_server(
+    portal: Live, carol: Client, hostile: Hostile
+) -> None:
     """An administrator who opens a link to it is refused before the node gets a request."""
     before = len(hostile.seen())
     page = {"Accept": "text/html", "Sec-Fetch-Mode": "navigate"}
@@ -197,9 +201,7 @@ async def test_nobody_else_is_sent_to_it(portal: Live, carol: Client, hostile: H
     assert len(hostile.seen()) == before
 
 
-async def test_its_page_can_not_script_the_portal_as_somebody_else(
-    carol: Client, hostile: Hostile
-) -> None:
+async def test_hostile_page_cannot_act_as_another_user(carol: Client, hostile: Hostile) -> None:
     """The requests that carol's browser would send for a page on the node's own address, or
     elsewhere."""
     session_id = hostile.session["id"]
@@ -290,7 +292,7 @@ async def test_a_secret_opens_its_own_session_alone(portal: Live, hostile: Hosti
             await bob.stop_session(made["id"])
 
 
-async def test_the_hubs_token_for_its_server_reaches_nobody_else(hostile: Hostile) -> None:
+async def test_hub_token_of_server_grants_no_access_to_other_users(hostile: Hostile) -> None:
     """alice's program may request its JupyterLab's credentials: her own token, and nothing else."""
     home = hostile.config["portal_url"]
     server = f"{home}/node/sessions/{hostile.session['id']}/server"

@@ -141,7 +141,7 @@ async def test_a_portal_killed_while_it_imports_imports_again(
         assert portal.exec_as("alice", argv, node=node).endswith(registries.WHO)
 
 
-async def test_a_wrong_password_is_told_and_never_shown(
+async def test_wrong_registry_password_is_reported_and_never_shown(
     portal: Live, carol: Client, relay: Relay, credentials: Path, settings: dict[str, Any]
 ) -> None:
     write_password(credentials, relay.host, "no-such-word")

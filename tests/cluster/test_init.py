@@ -36,7 +36,7 @@ def test_it_finds_what_the_cluster_was_made_with(name: str, proposed: dict[str, 
     assert proposed["found"][name] == proposed["made"][name]
 
 
-def test_gpus_accounts_and_administrators_are_told(proposed: dict[str, Any]) -> None:
+def test_proposal_names_gpus_accounts_and_administrators(proposed: dict[str, Any]) -> None:
     assert [preset["name"] for preset in proposed["found"]["presets"]] == ["one-v100"]
     for expected in ("# Account teaching: gres/gpu 2", "portal-admins", "# Image python3.sif"):
         assert expected in proposed["text"]

@@ -27,7 +27,7 @@ def check(portal: Live, *options: str, slurm_conf: Path | None = None) -> dict[s
     return {what: problem if how == "FAILED " else "" for how, what, problem in found}
 
 
-def test_nothing_is_wrong_and_a_node_says_so(portal: Live) -> None:
+def test_all_checks_pass_including_those_on_a_node(portal: Live) -> None:
     found = check(portal, "--as", "bob")
     for what in (
         "account", "database", "slurm", "clock of slurmctld", "slurm accounting", "slurm operator",
@@ -43,7 +43,7 @@ def test_nothing_is_wrong_and_a_node_says_so(portal: Live) -> None:
     assert all(len(name) == 36 for name in jobs.split())
 
 
-@pytest.mark.parametrize("name", ["root", "nobody-of-ours"])
+@pytest.mark.parametrize("name", ["root", "unknown-user"])
 def test_who_is_no_user_of_the_portals_is_not_acted_for(portal: Live, name: str) -> None:
     found = check(portal, "--as", name)
     assert found[f"launcher as {name}"]

@@ -45,14 +45,14 @@ async def test_a_job_from_submission_to_its_end(alice: Client) -> None:
     assert job["source"].startswith("echo $SLURM_JOB_ID")
 
 
-async def test_a_failure_says_its_code_and_why(alice: Client) -> None:
+async def test_failed_job_shows_exit_code_and_reason(alice: Client) -> None:
     job = await settled(alice, (await submit(alice, "echo no; exit 3"))["id"])
     assert (job["outcome"], job["exit_code"]) == ("failed", 3)
     assert "exit code 3" in job["reason"]
     assert job["advice"]
 
 
-async def test_too_little_memory_is_said_to_be_that(alice: Client) -> None:
+async def test_job_killed_for_memory_is_reported_as_out_of_memory(alice: Client) -> None:
     script = 'python3 -c "b = bytearray(400 << 20)\nfor at in range(0, len(b), 4096): b[at] = 1"'
     job = await settled(alice, (await submit(alice, script))["id"])
     assert (job["outcome"], "memory" in job["reason"]) == ("out_of_memory", True)
@@ -198,7 +198,7 @@ async def test_what_began_and_ended_while_the_portal_was_down(portal: Live, alic
     running = await submit(alice, "sleep 600")
     await settled(alice, running["id"], "running")
     ours = await submit(alice, "sleep 2; echo done; exit 4")
-    word = f"meanwhile-{uuid.uuid4().hex[:8]}"
+    word = f"downtime-{uuid.uuid4().hex[:8]}"
     portal.stop("portal")
     try:
         wrap = ["--wrap", "exit 5"]

@@ -107,7 +107,7 @@ async def test_a_logdir_that_is_not_the_users(portal: Live, bob: Client) -> None
 
 
 @pytest.mark.parametrize("name", ["Bob!", "root;", "x" * 40])
-async def test_nobody_of_this_name_can_be_shared_with(bob: Client, name: str) -> None:
+async def test_sharing_with_unknown_user_is_refused(bob: Client, name: str) -> None:
     job = await settled(bob, (await submit(bob))["id"])
     with pytest.raises(RequestRefused) as found:
         await bob.api("PUT", f"/jobs/{job['id']}/shares/{name}")

@@ -94,7 +94,7 @@ def executed(job: Any, name: str) -> Any:
 
 
 @needs("r")
-async def test_an_environment_that_can_t_be_had_is_said_at_its_field(alice: Client) -> None:
+async def test_unavailable_environment_is_reported_at_its_field(alice: Client) -> None:
     notebook: dict[str, Any] = {"template": "notebook", "parameters": {"notebook": "~/a.ipynb"}}
     for environment, about in (
         ("torch7", "image of this environment"),

@@ -221,7 +221,7 @@ async def _terminal(client: Client, session: Any, body: Any) -> str:
     return shown
 
 
-async def test_a_kernel_whose_module_is_missing_says_so_in_the_session_s_log(
+async def test_kernel_with_missing_module_reports_it_in_session_log(
     alice: Client, running: Any
 ) -> None:
     await alice.jupyter(running, "POST", "api/kernels", {"name": "missing_module"})

@@ -231,7 +231,7 @@ async def test_tensorboard_runs_on_after_the_session_has_ended(alice: Client) ->
         await alice.api("GET", f"/sessions/{session['id']}")
 
 
-async def test_a_session_that_must_wait_says_why(alice: Client) -> None:
+async def test_queued_session_shows_reason(alice: Client) -> None:
     """The account is limited to two GPUs; the portal passes Slurm's reason on."""
     teaching = {**GPU, "account": "teaching", "gpus": 2}
     first = await alice.start_session(name="first", resources=teaching)

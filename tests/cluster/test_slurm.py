@@ -78,7 +78,7 @@ async def test_a_hostile_name_is_only_a_name(
     assert job.time_limit_minutes == 5
 
 
-async def test_a_hostile_comment_is_nobodys(
+async def test_hostile_job_comment_matches_no_session(
     slurm: Slurm, portal: Live, submitted: list[int]
 ) -> None:
     uuid = str(uuid4())
@@ -248,7 +248,7 @@ async def test_a_job_that_vanishes_ends_by_accounting_alone(
         return watcher.at is not None and looked is not None and watcher.at > looked
 
     await until(looked_again)
-    assert state() is SlurmState.RUNNING, "accounting has not said that it ended"
+    assert state() is SlurmState.RUNNING, "accounting has not reported the end"
     await slurm.cancel(job_id, "alice")
     await until(lambda: is_in(SlurmState.ENDED))
     found = watcher.by_uuid(uuid, "alice", job_id)

@@ -63,9 +63,9 @@ def test_a_job_continues_where_it_was(portal: Live, root: Path) -> None:
         {"epochs": 24, "pause_s": 0.4, "most_runs": 3},
         cpus=1,
     )
-    run.says("starting from the beginning")
+    run.wait_for_output("starting from the beginning")
     portal.exec_as("alice", ["scancel", "--batch", "--signal=USR1", str(run.job_id)])
-    run.says("back to the queue")
+    run.wait_for_output("back to the queue")
     run.start_now()
     output = run.completed()
     assert output.count("starting from the beginning") == 1
@@ -94,7 +94,7 @@ def test_a_notebook_runs_with_parameters_and_its_copy_is_kept(portal: Live, root
 def test_a_notebook_that_fails_is_a_job_that_failed(portal: Live, root: Path) -> None:
     run = run_template(portal, root, "notebook", {"notebook": "~/none.ipynb"})
     assert run.ended() == {"": "FAILED"}
-    assert "none.ipynb" in run.said()
+    assert "none.ipynb" in run.output()
 
 
 BENCHMARK_S = 1500.0  # frameworks are imported, models built and changed

@@ -286,7 +286,7 @@ async def test_ends_when_the_portal_wants_it_no_more(board: Board) -> None:
     assert not board.node_dir.exists()
 
 
-async def test_its_port_is_nobodys_until_the_portal_knows_of_its_end(board: Board) -> None:
+async def test_port_stays_reserved_until_the_end_is_reported(board: Board) -> None:
     """After a kill, as for lack of memory, or an orderly end, another program could otherwise
     get requests."""
     await board.up()

@@ -89,7 +89,7 @@ async def test_the_front_door_speaks_http_2_under_a_certificate_of_its_own(
             await client.api("GET", "/me")
 
 
-async def test_nobody_else_comes_in_and_nothing_else_is_reached(project: Project) -> None:
+async def test_only_the_owner_enters_and_only_public_ports_are_published(project: Project) -> None:
     async with project.login("alice") as client, project.login("bob") as bob:
         (live,) = (await client.api("GET", "/sessions?state=live"))["items"]
         assert await bob.enter(live["url"]) == 403

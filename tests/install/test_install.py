@@ -221,7 +221,7 @@ async def test_who_is_in_no_group_of_the_portals_is_not_acted_for(site: Site) ->
     assert site.shell("sudo -u portalhub sudo -n -l 2>&1 || true").find(launcher) == -1
 
 
-def test_a_nightly_backup_can_be_made_as_its_unit_says(site: Site) -> None:
+def test_nightly_backup_runs_as_its_unit_describes(site: Site) -> None:
     site.exec(*units.argv(site.unit("portal-backup")))
     assert len(site.shell("ls /var/backups/portal").split()) == 1
     assert site.shell("stat -c '%U %a' /var/backups/portal/*") == "portal 600\n"

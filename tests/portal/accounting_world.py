@@ -37,10 +37,10 @@ PEOPLE = ("alice", "bob", "carol")
 
 @dataclass
 class FakeAccounting:
-    """`rows` is slurmdbd's content; `told` every received line; `busy` users have jobs."""
+    """`rows` is slurmdbd's content; `received` every received line; `busy` users have jobs."""
 
     rows: dict[Place, dict[str, Any]] = field(default_factory=_people)
-    told: list[str] = field(default_factory=list)
+    received: list[str] = field(default_factory=list)
     looks: int = 0
     mood: Mood = "obeys"
     busy: set[str] = field(default_factory=set)
@@ -76,7 +76,7 @@ class FakeAccounting:
         self._there()
         if self.mood == "slow":
             await self.go_on.wait()
-        self.told += lines
+        self.received += lines
         if self.mood == "refuses":
             return "Access/permission denied"
         if self.mood == "shrugs":

@@ -103,8 +103,8 @@ RECORDED_IF_CHANGED: dict[tuple[str, str], set[audit.Action]] = {
 }
 
 # routes that leave no event, each with the reason
-NODES = "the program of a session that an event tells of; what it says is in the session's row"
-OWN_WISHES = "how one's own pages look and what one is told; it opens and forbids nothing"
+NODES = "the program of a recorded session; what it reports is in the session's row"
+OWN_PREFERENCES = "one's own appearance and notifications; it grants and forbids nothing"
 OWN_SETUPS = "a form that was filled in, kept for oneself; starting with it is recorded"
 OWN_FILES = "one's own files in one's own home, as in a terminal; deleting is recorded"
 NOT_RECORDED: dict[tuple[str, str], str] = {
@@ -117,11 +117,11 @@ NOT_RECORDED: dict[tuple[str, str], str] = {
     ("POST", f"{V1}/admin/users/imports/{{import_id}}/passwords"): (
         "hands over what the import made, once"
     ),
-    ("PATCH", f"{V1}/me/preferences"): OWN_WISHES,
+    ("PATCH", f"{V1}/me/preferences"): OWN_PREFERENCES,
     ("POST", f"{V1}/setups"): OWN_SETUPS,
     ("PATCH", f"{V1}/setups/{{setup_id}}"): OWN_SETUPS,
     ("DELETE", f"{V1}/setups/{{setup_id}}"): OWN_SETUPS,
-    ("POST", f"{V1}/me/mail/test"): "an e-mail to oneself, which says nothing",
+    ("POST", f"{V1}/me/mail/test"): "an e-mail to oneself, without content",
     ("POST", f"{V1}/files/folders"): OWN_FILES,
     ("POST", f"{V1}/files/move"): OWN_FILES,
     ("POST", f"{V1}/files/trash/restore"): OWN_FILES,
@@ -137,7 +137,7 @@ NOT_RECORDED: dict[tuple[str, str], str] = {
     ("POST", "/node/sessions/{session_id}/hello"): NODES,
     ("POST", "/node/sessions/{session_id}/certificate"): NODES,
     ("POST", "/node/sessions/{session_id}/report"): NODES,
-    ("POST", "/node/sessions/{session_id}/use"): "what a session uses, told every half minute",
+    ("POST", "/node/sessions/{session_id}/use"): "usage of a session, reported every half minute",
     ("POST", "/node/tensorboards/{board_id}/hello"): NODES,
     ("POST", "/node/tensorboards/{board_id}/certificate"): NODES,
     ("POST", "/node/tensorboards/{board_id}/report"): NODES,
@@ -157,7 +157,7 @@ NOT_RECORDED: dict[tuple[str, str], str] = {
         (method, path): what
         for method in ("POST", "PUT", "PATCH", "DELETE")
         for path, what in (
-            ("/user/{owner}/{server}/{path:path}", "says that a session isn't running"),
+            ("/user/{owner}/{server}/{path:path}", "responds that a session isn't running"),
             ("/hub/{path:path}", "leads to the host that has it"),
         )
     },

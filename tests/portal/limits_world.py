@@ -30,7 +30,7 @@ async def put_back(shared: World) -> AsyncIterator[World]:
         for table in (Limit, Association, GroupManager):
             await db.execute(delete(table))
         await db.commit()
-        for name in ("rows", "told", "mood", "busy", "times", "used"):
+        for name in ("rows", "received", "mood", "busy", "times", "used"):
             setattr(accounting, name, getattr(first, name))
         accounting.go_on = asyncio.Event()
     for job in [*shared.slurm.shown]:

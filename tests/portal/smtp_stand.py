@@ -12,10 +12,16 @@ from email.policy import default
 from typing import Literal
 
 Mood = Literal[
-    "takes", "defers", "knows nobody", "lets nobody in", "hangs up", "serves nobody", "is rude"
+    "takes",
+    "defers",
+    "rejects recipients",
+    "rejects logins",
+    "hangs up",
+    "rejects clients",
+    "is rude",
 ]
 """`defers` replies with a temporary error; `hangs up` accepts the message and disconnects without
-a reply to QUIT; `serves nobody` refuses at once, `is rude` after the greeting."""
+a reply to QUIT; `rejects clients` refuses at once, `is rude` after the greeting."""
 WAIT_S = 60.0
 
 
@@ -85,7 +91,7 @@ class _Talk:
         self.sender, self.recipients = "", list[str]()
 
     async def run(self) -> None:
-        if self.server.mood == "serves nobody":
+        if self.server.mood == "rejects clients":
             await self.server.refuse()
             await self._say("554 no service here")
             return
@@ -133,7 +139,7 @@ class _Talk:
 
     async def _log_in(self, rest: str) -> None:
         given = base64.b64decode(rest.removeprefix("PLAIN ")).decode().split("\0")[1:]
-        if self.server.mood != "lets nobody in" and tuple(given) == self.server.account:
+        if self.server.mood != "rejects logins" and tuple(given) == self.server.account:
             self.account = given[0]
             await self._say("235 welcome")
         else:
@@ -148,7 +154,7 @@ class _Talk:
             await self._say("250 well")
 
     async def _recipient(self, rest: str) -> None:
-        if self.server.mood == "knows nobody":
+        if self.server.mood == "rejects recipients":
             await self.server.refuse()
             await self._say("550 5.1.1 no such\tmailbox")
         elif self.server.mood == "defers":

@@ -45,7 +45,7 @@ class TestWebSession:
         answer = await alice.get("/api/v1/me")
         assert (answer.status, answer.slug) == (401, "login-required")
 
-    async def test_it_ends_when_nobody_uses_it(self, portal: Portal, alice: Browser) -> None:
+    async def test_unused_web_session_expires(self, portal: Portal, alice: Browser) -> None:
         await change_rows(portal, WebSession, last_seen_at=utcnow() - timedelta(hours=8.1))
         assert (await alice.get("/api/v1/me")).status == 401
 
@@ -87,7 +87,7 @@ class TestWebSession:
 
 
 class TestRole:
-    async def test_it_is_what_the_directory_says_at_each_login(
+    async def test_role_follows_the_directory_at_each_login(
         self, portal: Portal, alice: Browser
     ) -> None:
         await change_rows(portal, User, role="admin")
@@ -146,7 +146,7 @@ class TestReauth:
         assert events == [Action.LOGIN, Action.PASSWORD_REFUSED]
         assert (await alice.get("/api/v1/me")).body["password_fresh"] is False
 
-    async def test_nobody_cannot(self, browser: Browser) -> None:
+    async def test_reauth_without_login_is_refused(self, browser: Browser) -> None:
         answer = await browser.post("/api/v1/reauth", {"password": PASSWORD})
         assert (answer.status, answer.slug) == (401, "login-required")
 

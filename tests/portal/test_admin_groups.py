@@ -58,12 +58,12 @@ async def test_what_cannot_be_a_group_or_in_one(carol: Browser) -> None:
         ({"name": "no spaces"}, {"name"}),
         ({"name": "fresh", "gid": 30001}, {"gid"}),
         ({"name": "fresh", "gid": 0}, {"gid"}),
-        ({"name": "fresh", "members": ["nobody-here"]}, {"members"}),
+        ({"name": "fresh", "members": ["unknown-user"]}, {"members"}),
     ]
     for new, expected in cases:
         assert set(fields(await carol.post(GROUPS, new))) == expected, new
     assert (await member(carol, "PUT", "nowhere", "alice")).status == 404
-    assert (await member(carol, "PUT", "scientists", "nobody-here")).status == 404
+    assert (await member(carol, "PUT", "scientists", "unknown-user")).status == 404
     system = await member(carol, "PUT", "scientists", "system")
     assert (system.status, system.slug) == (409, "conflict")
     primary = await carol.send("DELETE", f"{GROUPS}/scientists")

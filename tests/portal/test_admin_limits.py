@@ -65,7 +65,7 @@ async def test_a_limit_is_kept_written_and_recorded_with_what_changed(world: Wor
         (ALICE, {"gpus": -1}, "gpus", "at least 0"),
         (ALICE, {"gpus": 10**9}, "gpus", "at most"),
         (ALICE, {"partitions": ["nowhere"]}, "partitions", "Available: cpu, gpu."),
-        (ALICE, {"accounts": ["nobodys"]}, "accounts", "Available: research, teaching."),
+        (ALICE, {"accounts": ["unknown"]}, "accounts", "Available: research, teaching."),
         (ALICE, {"qos": ["fast"]}, "qos", "Available: high, normal."),
         (ALICE, {"gpus_by_type": {"k80": 1}}, "gpus_by_type", "Available: v100."),
         (ALICE, {"partitions": []}, "partitions", "at least 1"),
@@ -84,8 +84,8 @@ async def test_what_there_is_not_is_named(
     assert words in error["message"]
 
 
-async def test_nobody_has_no_limit_and_the_second_of_two_editors_is_told(world: World) -> None:
-    for path in ("person/nobody", "member/nowhere"):
+async def test_unknown_user_is_refused_and_second_editor_gets_conflict(world: World) -> None:
+    for path in ("person/unknown", "member/nowhere"):
         answer = await put(world, f"/admin/limits/{path}", gpus=1)
         assert (answer.status, answer.slug) == (404, "not-found")
     assert (await put(world, ALICE, gpus=1)).status == 200

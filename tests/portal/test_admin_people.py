@@ -53,7 +53,7 @@ async def test_two_thousand_people_in_pages_and_by_words(carol: Browser) -> None
         if page["next_cursor"] is None:
             break
         cursor = f"&cursor={page['next_cursor']}"
-    assert len(names) == len(set(names)) + 1, "of twins, whom one name stands for, both are shown"
+    assert len(names) == len(set(names)) + 1, "two entries of one name are both shown"
     assert {f"p{n:04}" for n in range(MANY)} | {"alice", "carol", "system"} <= set(names)
 
     found = (await carol.get(f"{USERS}?query=PERSON%201234")).body
@@ -105,9 +105,7 @@ async def test_states_are_the_portals_own_rows(here: Portal, carol: Browser) -> 
 # --- creating -------------------------------------------------------------------------------------
 
 
-async def test_somebody_is_created_and_logs_in_with_the_password(
-    here: Portal, carol: Browser
-) -> None:
+async def test_created_user_can_log_in_with_the_password(here: Portal, carol: Browser) -> None:
     answer = await carol.post(USERS, {**NEW, "username": "ada", "groups": ["scientists"]})
     assert answer.status == 201, answer
     assert answer.headers["Cache-Control"] == "no-store"
@@ -125,7 +123,7 @@ async def test_somebody_is_created_and_logs_in_with_the_password(
         assert (answer.status, answer.body["password_change_required"]) == (200, True)
 
 
-async def test_every_mistake_is_told_with_its_field(carol: Browser) -> None:
+async def test_every_mistake_is_reported_with_its_field(carol: Browser) -> None:
     cases: list[tuple[dict[str, Any], set[str]]] = [
         ({"username": "alice"}, {"username"}),
         ({"username": "root"}, {"username"}),
@@ -145,9 +143,7 @@ async def test_every_mistake_is_told_with_its_field(carol: Browser) -> None:
     assert (await carol.get(f"{USERS}/new-a")).status == 404
 
 
-async def test_the_name_of_somebody_remembered_is_theirs_alone(
-    here: Portal, carol: Browser
-) -> None:
+async def test_name_of_known_user_stays_reserved(here: Portal, carol: Browser) -> None:
     """A new user with a known name would get its jobs, so the name stays reserved."""
     async with here.app.state.db.session() as db:
         db.add(User(username="once", uid=58_100, missing_since=utcnow()))
@@ -198,7 +194,7 @@ async def test_two_processes_creating_at_once_never_give_one_number_twice(
 # --- editing --------------------------------------------------------------------------------------
 
 
-async def test_of_two_admins_who_edit_one_person_the_second_is_told(
+async def test_second_admin_editing_a_user_gets_conflict(
     run_here: RunHere, people_slapd: Slapd
 ) -> None:
     async with (
@@ -250,7 +246,7 @@ async def test_lock_unlock_and_a_new_password(here: Portal, carol: Browser) -> N
         {"actor": "carol", "must_change": True}
     ]
     for act in ("lock", "unlock", "password"):
-        assert (await carol.post(f"{USERS}/nobody-here/{act}")).status == 404
+        assert (await carol.post(f"{USERS}/unknown-user/{act}")).status == 404
 
 
 async def test_an_unlock_forgets_the_portals_own_count(run_here: RunHere) -> None:
@@ -294,7 +290,7 @@ async def test_system_accounts_are_shown_and_left_alone(carol: Browser) -> None:
     assert await shown(carol, "system") == found
 
 
-async def test_a_name_that_two_entries_have_is_nobodys(carol: Browser) -> None:
+async def test_name_of_two_entries_is_refused(carol: Browser) -> None:
     for method, path in (("GET", ""), ("POST", "/lock"), ("POST", "/password")):
         answer = await carol.send(method, f"{USERS}/twin{path}")
         assert (answer.status, answer.slug) == (409, "conflict"), path
@@ -303,7 +299,7 @@ async def test_a_name_that_two_entries_have_is_nobodys(carol: Browser) -> None:
     assert (await shown(carol, "CAROL"))["username"] == "carol", "names ignore case"
 
 
-async def test_a_directory_that_is_only_read_says_why(run_here: RunHere) -> None:
+async def test_read_only_directory_names_the_missing_setting(run_here: RunHere) -> None:
     changes: dict[str, Any] = {"ldap_write_dn": None, "ldap_write_password_file": None}
     async with run_here(**changes) as portal, logged_in(portal, "carol") as carol:
         missing = (await shown(carol, "bob"))["capabilities"]["missing"]

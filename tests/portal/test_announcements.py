@@ -74,7 +74,9 @@ async def test_the_login_page_gets_those_that_are_for_it(portal: Portal, carol: 
         assert (await anonymous.get("/api/v1/announcements")).status == 401
 
 
-async def test_two_editors_and_the_second_is_told_by_whom(portal: Portal, carol: Browser) -> None:
+async def test_second_editor_sees_who_changed_the_announcement(
+    portal: Portal, carol: Browser
+) -> None:
     made = await announce(carol, "Maintenance", text="on Monday")
     changed = await edit(carol, made, text="on Tuesday", ends_at=at(days=1))
     assert (changed.status, changed.body["text"], changed.body["version"]) == (200, "on Tuesday", 2)
@@ -104,14 +106,14 @@ async def test_two_edits_at_the_same_moment_are_one(carol: Browser) -> None:
 async def test_one_that_is_deleted_is_gone_and_stays_in_the_audit(
     portal: Portal, carol: Browser, alice: Browser
 ) -> None:
-    made = await announce(carol, "Short-lived", text="what it said")
+    made = await announce(carol, "Short-lived", text="some text")
     assert (await carol.send("DELETE", f"{MANAGED}/{made['id']}")).status == 204
     assert await shown(alice) == []
     for answer in (await edit(carol, made), await carol.send("DELETE", f"{MANAGED}/{made['id']}")):
         assert answer.status == 404
     async with portal.app.state.db.session() as db:
         query = select(AuditEvent).where(AuditEvent.action == "announcement.delete")
-        assert (await db.scalars(query)).one().detail["text"] == "what it said"
+        assert (await db.scalars(query)).one().detail["text"] == "some text"
 
 
 async def test_what_can_not_be_announced(carol: Browser) -> None:

@@ -29,18 +29,18 @@ class Hub:
     """A hub that records its requests in order. `stopping`: number of times it reports still
     stopping."""
 
-    told: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
     stopping: int = 0
     slow: asyncio.Event | None = None
 
     async def ensure_user(self, username: str) -> None:
-        self.told.append(f"user {username}")
+        self.requests.append(f"user {username}")
 
     async def start_server(self, username: str, name: str) -> None:
-        self.told.append(f"start {name}")
+        self.requests.append(f"start {name}")
 
     async def stop_server(self, username: str, name: str, *, remove: bool) -> bool:
-        self.told.append(f"stop {name}")
+        self.requests.append(f"stop {name}")
         if self.slow is not None:
             await self.slow.wait()
         self.stopping -= 1
@@ -94,7 +94,7 @@ async def test_what_an_earlier_one_left_is_closed_first(world: World) -> None:
     now = await world.add(**CALLED)
     world.hub.stopping = 2
     await hub_sync.adopt(world.context, now)
-    assert world.hub.told == ["stop s1"] * 3 + ["user alice", "start s1"]
+    assert world.hub.requests == ["stop s1"] * 3 + ["user alice", "start s1"]
     assert (await world.row(earlier)).server_env is None
 
 
@@ -104,11 +104,11 @@ async def test_one_that_does_not_stop_is_waited_for_another_time(world: World) -
     world.hub.stopping = 1000
     with pytest.raises(HubNotReady):
         await hub_sync.adopt(world.context, now)
-    assert "start s1" not in world.hub.told
+    assert "start s1" not in world.hub.requests
 
 
 @pytest.mark.parametrize(
-    ("next_one", "told", "forgotten"),
+    ("next_one", "requests", "forgotten"),
     [
         (None, ["stop s1"], True),
         ({"state": JobState.QUEUED}, ["stop s1"], True),
@@ -118,13 +118,13 @@ async def test_one_that_does_not_stop_is_waited_for_another_time(world: World) -
     ids=["alone", "the next waits", "the next starts", "the next has the server"],
 )
 async def test_an_end_never_closes_the_next_one_s_server(
-    world: World, next_one: dict[str, Any] | None, told: list[str], forgotten: bool
+    world: World, next_one: dict[str, Any] | None, requests: list[str], forgotten: bool
 ) -> None:
     ended = await world.add(**ENDED)
     if next_one is not None:
         await world.add(**next_one)
     await hub_sync.close(world.context, ended)
-    assert world.hub.told == told
+    assert world.hub.requests == requests
     assert ((await world.row(ended)).server_env is None) is forgotten
 
 
@@ -134,12 +134,12 @@ async def test_one_thing_after_the_other(world: World) -> None:
     ended = await world.add(**ENDED)
     world.hub.slow = asyncio.Event()
     closing = asyncio.create_task(hub_sync.close(world.context, ended))
-    while not world.hub.told:
+    while not world.hub.requests:
         await asyncio.sleep(0)
     now = await world.add(**CALLED)
     adopting = asyncio.create_task(hub_sync.adopt(world.context, now))
     await world.row(now)
-    assert world.hub.told == ["stop s1"]
+    assert world.hub.requests == ["stop s1"]
     world.hub.slow.set()
     await asyncio.gather(closing, adopting)
-    assert world.hub.told == ["stop s1", "user alice", "start s1"]
+    assert world.hub.requests == ["stop s1", "user alice", "start s1"]

@@ -32,7 +32,7 @@ async def carol(portal: Portal) -> AsyncIterator[Browser]:
 # --- content --------------------------------------------------------------------------------------
 
 
-def test_every_route_that_changes_something_says_what_it_leaves() -> None:
+def test_every_changing_route_declares_its_audit_events() -> None:
     """The check itself runs after every change that any of these tests makes (conftest.py)."""
     named = [*RECORDED, *RECORDED_IF_CHANGED, *NOT_RECORDED]
     assert sorted(named) == sorted(changing_routes())
@@ -42,7 +42,7 @@ def test_every_action_has_words() -> None:
     assert {action.value for action in Action} == set(TITLES)
 
 
-async def test_an_event_says_who_what_whence_by_which_token_and_in_which_request(
+async def test_event_records_actor_action_address_token_and_request(
     portal: Portal, carol: Browser
 ) -> None:
     payload = {"name": "nightly", "scopes": ["admin"], "expires_in_days": 3}

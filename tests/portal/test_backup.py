@@ -186,7 +186,7 @@ def test_a_running_portals_state_comes_back_whole(place: Place) -> None:
         assert place.rows("SELECT state, file FROM image_imports") == [("done", "b.sif")]
 
 
-def test_the_backup_says_what_is_in_it_and_what_is_not(place: Place) -> None:
+def test_backup_lists_what_it_includes_and_excludes(place: Place) -> None:
     fill(place)
     done = run("backup", str(place.folder / "backup"), config=place.config)
     for part in ("database", "settings/portal.toml", "secrets/second_factor_key"):

@@ -78,7 +78,7 @@ def test_all_of_it_comes_back(databases: Databases, tmp_path: Path) -> None:
     assert databases.sql(second, FOUND) == "1"
     # the triggers are restored: an audit event cannot be changed
     with pytest.raises(AssertionError, match="never changed"):
-        databases.sql(second, "UPDATE audit_events SET actor = 'nobody'")
+        databases.sql(second, "UPDATE audit_events SET actor = 'eve'")
     databases.sql(second, EVENT)
     assert databases.sql(second, FOUND) == "2"
 

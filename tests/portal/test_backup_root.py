@@ -27,7 +27,7 @@ __all__ = ["databases", "postgres"]  # fixtures
 
 OTHER = "nobody"
 CODE = Path(__file__).resolve().parent
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="root alone can be somebody else")
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can change owners")
 open_code = pytest.mark.skipif(
     not all(folder.stat().st_mode & 0o001 for folder in CODE.parents),
     reason="other accounts can't read the portal's code here, and it couldn't migrate",
@@ -84,7 +84,7 @@ def refused(place: Place, file: Path) -> str:
 
 
 @open_code
-def test_the_state_goes_to_whom_it_belongs(place: Place, kept: Path) -> None:
+def test_restored_state_belongs_to_its_owner(place: Place, kept: Path) -> None:
     place.config.unlink()
     done = run("restore", str(kept), config=place.config)
     assert (done.code, done.err) == (0, "")
@@ -97,7 +97,9 @@ def test_the_state_goes_to_whom_it_belongs(place: Place, kept: Path) -> None:
 
 
 @pytest.mark.parametrize("how", ["owner", "mode", "folder", "link"])
-def test_a_backup_of_somebody_elses(how: str, place: Place, kept: Path, base: Path) -> None:
+def test_backup_owned_by_another_user_is_refused(
+    how: str, place: Place, kept: Path, base: Path
+) -> None:
     file, whose = kept, OTHER
     if how == "owner":
         shutil.chown(kept, OTHER)
@@ -121,7 +123,7 @@ def test_a_backup_of_somebody_elses(how: str, place: Place, kept: Path, base: Pa
     )
 
 
-def test_settings_of_somebody_elses(place: Place, kept: Path) -> None:
+def test_settings_writable_by_another_user_are_refused(place: Place, kept: Path) -> None:
     shutil.chown(place.config, OTHER)
     message = refused(place, kept)
     assert message.startswith(
@@ -152,7 +154,7 @@ def test_a_folder_of_roots_where_others_write(place: Place, kept: Path) -> None:
     )
 
 
-def test_a_folder_in_somebody_elses(base: Path) -> None:
+def test_folder_inside_another_users_folder_is_refused(base: Path) -> None:
     inner = base / "one" / "two"
     inner.mkdir(parents=True)
     shutil.chown(inner.parent, OTHER)

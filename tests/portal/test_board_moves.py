@@ -143,7 +143,9 @@ async def test_a_folder_is_named_from_its_owners_home(
         await tensorboards.want(context, before.parent, before.user, "~bob/runs")
 
 
-async def test_it_moves_while_somebody_looks(database: Database, make_context: MakeParts) -> None:
+async def test_board_in_use_moves_to_a_service_job(
+    database: Database, make_context: MakeParts
+) -> None:
     """Its id and thus its address stay; run and secret are new, because the old program may
     still call."""
     context = make_context(service_partition="cpu")
@@ -187,7 +189,7 @@ async def test_one_that_its_owner_has_ended_stays_ended(
         ("cpu", True, timedelta(0), tensorboards.HOST_ENDED),
     ],
 )
-async def test_else_it_ends_and_says_why(
+async def test_board_that_cannot_move_ends_with_a_reason(
     database: Database,
     make_context: MakeParts,
     partition: str | None,

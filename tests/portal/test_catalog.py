@@ -20,7 +20,7 @@ async def catalog(browser: Browser) -> Any:
     return answer.body
 
 
-async def test_a_running_portal_takes_changes_in_and_tells_mistakes(
+async def test_running_portal_loads_changes_and_reports_mistakes(
     run_portal: RunPortal, tmp_path: Path
 ) -> None:
     file = tmp_path / "site" / "environments" / "mine.yaml"
@@ -50,7 +50,7 @@ async def test_a_running_portal_takes_changes_in_and_tells_mistakes(
         assert {item["name"]: item["title"] for item in served}["mine"] == "A new title"
 
 
-async def test_an_environment_says_what_it_is_and_why_it_cannot_be_used(
+async def test_environment_shows_its_facts_and_why_it_is_unavailable(
     run_portal: RunPortal, tmp_path: Path
 ) -> None:
     folder = tmp_path / "site" / "environments"

@@ -68,7 +68,7 @@ def test_migrate_makes_the_database(config: Path, tmp_path: Path) -> None:
     assert (tmp_path / "portal.db").stat().st_mode & 0o777 == 0o600
 
 
-def test_check_says_what_works_and_what_to_do_about_the_rest(config: Path, tmp_path: Path) -> None:
+def test_check_reports_each_part_with_advice(config: Path, tmp_path: Path) -> None:
     done = run("check", config=config)
     assert done.returncode == 1
     assert not (tmp_path / "portal.db").exists()
@@ -84,7 +84,7 @@ def test_check_says_what_works_and_what_to_do_about_the_rest(config: Path, tmp_p
             assert len(advice) > 15
 
 
-def test_serve_answers_logs_json_and_ends_when_told(config: Path, tmp_path: Path) -> None:
+def test_serve_answers_logs_json_and_ends_on_sigterm(config: Path, tmp_path: Path) -> None:
     port = next(
         line.partition("= ")[2] for line in config.read_text().splitlines() if "listen_port" in line
     )

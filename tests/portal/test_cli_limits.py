@@ -46,7 +46,7 @@ async def listed(run: Run, *arguments: str) -> Any:
     return json.loads(done.out)
 
 
-async def test_a_limit_is_told_to_slurm_shown_and_taken_back(world: World, run: Run) -> None:
+async def test_limit_is_applied_in_slurm_shown_and_removed(world: World, run: Run) -> None:
     rows = world.accounting.rows
     made = await run(
         *("limits", "set", "--user", "Alice", "--gpus", "2", "--gpus-by-type", "v100=1"),
@@ -100,12 +100,12 @@ async def test_a_limit_is_told_to_slurm_shown_and_taken_back(world: World, run: 
         ((*ALICE, "--partitions", "nowhere"), 1, "--partitions: There is no partition nowhere."),
         ((*ALICE, "--qos", "fast"), 1, "--qos: There is no QOS fast. Available: high, normal."),
         (("--group", "scientists", "--together", "--qos", "high"), 1, "--qos: A group total can't"),
-        (("--user", "nobody", "--gpus", "1"), 1, "There is no user nobody"),
+        (("--user", "unknown", "--gpus", "1"), 1, "There is no user unknown"),
         ((*ALICE, "--default", "--gpus", "1"), 2, "--user NAME"),
         (ALICE, 2, "--gpus 2"),
     ],
 )
-async def test_what_is_wrong_is_told_with_its_option(
+async def test_invalid_option_is_named_in_the_message(
     run: Run, arguments: tuple[str, ...], code: int, words: str
 ) -> None:
     done = await run("limits", "set", *arguments)
@@ -131,7 +131,7 @@ async def test_use_as_table_and_csv(world: World, run: Run) -> None:
     assert (wrong.code, wrong.err) == (1, "--from: Enter a month such as 2026-10.\n")
 
 
-async def test_open_pages_are_told_what_is_announced_and_edited(world: World, run: Run) -> None:
+async def test_open_pages_receive_announced_and_edited_texts(world: World, run: Run) -> None:
     stream = world.people["alice"].http.get("/api/v1/events")
     async with asyncio.timeout(120), stream as answer:
         await answer.content.readline()  # changes are sent from here on

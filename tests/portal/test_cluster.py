@@ -81,7 +81,7 @@ async def test_each_sees_their_own_gpus_and_that_others_are_in_use(world: World)
     assert (cpu_only["name"], cpu_only["gpus"], cpu_only["condition"]) == ("node03", [], "free")
 
 
-async def test_names_and_addresses_are_for_whom_they_are(world: World) -> None:
+async def test_names_and_addresses_need_permission(world: World) -> None:
     await shows(world, *GPU_JOBS, job(3, "bob", nodes=("node01",)))
     world.context.node_table.nodes = {"node01": TableAddresses(None, "10.1.0.11", "10.2.0.11")}
     plain = await seen(world, "nodes")
@@ -156,14 +156,14 @@ async def test_what_lies_ahead(world: World) -> None:
     ]
 
 
-async def test_before_slurm_has_told_nothing_is_claimed(world: World) -> None:
+async def test_reservations_are_unknown_before_slurm_answers(world: World) -> None:
     world.slurm.away = True
     world.context.watcher.reservations = None
     nothing = {"known": False, "stale_since": None, "items": []}
     assert await seen(world, "reservations") == nothing
 
 
-async def test_what_slurm_told_last_is_said_to_be_old(world: World) -> None:
+async def test_last_known_reservations_are_marked_stale(world: World) -> None:
     await reserves(world, ReservationInfo("works", NOW, NOW + HOUR, ("node01",), True))
     assert (await seen(world, "reservations"))["stale_since"] is None
     world.context.watcher.reservations_stale_since = NOW

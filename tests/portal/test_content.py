@@ -38,7 +38,7 @@ pytest_plugins = ["tests.portal.content_fixtures"]
 # --- entry ----------------------------------------------------------------------------------------
 
 
-def test_whoever_is_logged_in_comes_to_where_they_wanted(real: Real) -> None:
+def test_logged_in_user_reaches_the_requested_page(real: Real) -> None:
     real.add_session()
     visitor = Visitor(real)
     visitor.log_in("alice")
@@ -66,7 +66,7 @@ def test_whoever_is_logged_in_comes_to_where_they_wanted(real: Real) -> None:
         assert db.scalars(select(ContentCode)).all() == []
 
 
-def test_nobody_is_asked_to_log_in_and_led_back(real: Real) -> None:
+def test_anonymous_visitor_logs_in_and_returns(real: Real) -> None:
     visitor = Visitor(real)
     at = home_of(real)
     url, _ = visitor.follow(f"{at}{LAB}", until=f"http://{PORTAL}/login?")
@@ -97,7 +97,7 @@ def test_whose_login_ends_on_the_way_is_asked_to_log_in(
     assert url.startswith(f"http://{PORTAL}/login?next=/content/open")
 
 
-def test_programs_are_told_instead_of_sent_about(real: Real) -> None:
+def test_programs_get_errors_instead_of_redirects(real: Real) -> None:
     at = urlsplit(home_of(real)).netloc
     answer = real.ask(LAB, headers={"Host": at})
     assert (answer.status, problem(answer)["type"]) == (401, "urn:portal:login-required")
@@ -127,7 +127,7 @@ def test_the_hub_sends_browsers_the_same_way(real: Real) -> None:
     "back",
     ["//evil.test/", "https://evil.test/", "/\\evil.test", "/api/v1/me", "/user/%0d%0ax", "x", ""],
 )
-def test_nobody_is_led_out_of_the_host(real: Real, back: str) -> None:
+def test_next_cannot_leave_the_host(real: Real, back: str) -> None:
     at = home_of(real)
     visitor = Visitor(real)
     visitor.log_in("alice")
@@ -212,7 +212,7 @@ def test_a_code_in_another_browser_opens_nothing_and_is_used_up(real: Real) -> N
     assert victim.ask(entering).status == 403
 
 
-def test_nobody_can_be_made_to_enter_as_somebody_else(one: Real) -> None:
+def test_code_of_another_user_is_refused(one: Real) -> None:
     """Bob's own code, issued to his browser, in the browser of alice, who is entering at the
     same time."""
     bob, alice = Visitor(one), Visitor(one)

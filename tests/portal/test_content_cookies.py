@@ -170,7 +170,7 @@ def test_the_hub_asks_by_the_content_cookie_of_the_owners_host(each: Real) -> No
     assert each.ask("/internal/whoami", user="alice").status == 401
 
 
-def test_the_hub_knows_nobody_at_a_host_where_they_only_look_on(each: Real) -> None:
+def test_hub_rejects_the_login_of_a_viewer(each: Real) -> None:
     _share(each, each.add_board(each.add_session()), username="bob")
     bob = Visitor(each)
     bob.log_in("bob")

@@ -68,7 +68,7 @@ class TestReading:
         many = "\n".join(f"u{n},N" for n in range(csv_file.MAX_LINES + 1))
         assert str(csv_file.MAX_LINES) in refusal(f"username,surname\n{many}\n")
 
-    def test_each_line_is_told_of_by_its_field(self) -> None:
+    def test_each_line_reports_its_field(self) -> None:
         text = "username,surname,uid,gid\na,N,one,2\nb,N,1,1,1\na,N,3,-4\nc,N,٣,\n"
         assert rows_of(checked(text)) == [
             (2, "uid"),
@@ -141,7 +141,7 @@ def shown(row: dict[str, Any]) -> tuple[int, str, str, list[str | None]]:
     return row["line"], row["username"], row["result"], findings
 
 
-async def test_forty_mistakes_in_three_thousand_lines_are_told_at_once(
+async def test_forty_mistakes_in_three_thousand_lines_are_reported_at_once(
     here: Portal, carol: Browser
 ) -> None:
     text, mistakes = three_thousand()
@@ -160,7 +160,7 @@ async def test_forty_mistakes_in_three_thousand_lines_are_told_at_once(
     assert found["created"] == LINES - MISTAKES
     assert found["passwords"] == 0
     assert {row["result"] for row in found["rows"]} == {"would_create", "error"}
-    assert (await carol.get(f"{USERS}?query=new1")).body["items"] == [], "nobody was created"
+    assert (await carol.get(f"{USERS}?query=new1")).body["items"] == [], "no user was created"
     assert await audited(here, "people.import", "") == []
 
 
@@ -208,7 +208,9 @@ async def test_what_can_be_made_is_and_a_second_time_it_exists(
     ]
 
 
-async def test_whoever_began_it_alone_takes_the_passwords(run_here: Any, people_slapd: Any) -> None:
+async def test_only_the_importing_admin_gets_the_passwords(
+    run_here: Any, people_slapd: Any
+) -> None:
     async with (
         run_here(ldap_admin_groups=["portal-admins", "scientists"]) as portal,
         logged_in(portal, "carol") as carol,

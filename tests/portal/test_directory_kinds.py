@@ -68,7 +68,7 @@ async def test_members_are_those_of_the_groups_within_too(ad: LdapDirectory) -> 
         await ad.members("nosuch")
 
 
-async def test_a_group_tells_its_own_members_from_groups_within(ad: LdapDirectory) -> None:
+async def test_group_separates_members_from_nested_groups(ad: LdapDirectory) -> None:
     lab = await ad.group("lab")
     assert lab is not None
     assert (lab.members, lab.groups) == ({"bo"}, {"team"})

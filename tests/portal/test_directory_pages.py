@@ -113,7 +113,7 @@ async def test_a_cursor_belongs_to_its_search(many: LdapDirectory) -> None:
         await many.page("0001", page.cursor, 10)
 
 
-async def test_what_the_server_keeps_to_itself_is_said(open_here: OpenHere) -> None:
+async def test_incomplete_search_result_is_reported(open_here: OpenHere) -> None:
     """This account has slapd's default limit of 500 entries per search."""
     some = open_here(
         ldap_user_base=MANY_BASE,
@@ -135,7 +135,7 @@ async def test_some_are_looked_up_at_once(many: LdapDirectory) -> None:
 
 
 @pytest.mark.parametrize("username", ["", "*", "p0001)(uid=*", "a" * 257, "p0001\0", "nobody"])
-async def test_a_name_that_is_nobodys_finds_nobody(many: LdapDirectory, username: str) -> None:
+async def test_unknown_name_finds_no_user(many: LdapDirectory, username: str) -> None:
     assert await many.find(username) is None
 
 
@@ -157,15 +157,15 @@ async def test_a_dead_directory_is_unavailable(open_here: OpenHere) -> None:
 
 
 async def test_an_account_that_writes_and_is_refused_is_named(open_here: OpenHere) -> None:
-    wrong = open_here(ldap_write_dn=f"cn=nobody,{SUFFIX}")
+    wrong = open_here(ldap_write_dn=f"cn=unknown,{SUFFIX}")
     (health,) = await wrong.health()
-    assert f"cn=nobody,{SUFFIX} is refused" in str(health.cause)
+    assert f"cn=unknown,{SUFFIX} is refused" in str(health.cause)
     with pytest.raises(DirectoryUnavailable):
         await wrong.lock("alice")
     assert await wrong.find("alice") is not None
 
 
-async def test_with_a_template_nobody_is_looked_up(open_here: OpenHere) -> None:
+async def test_dn_template_disables_lookups(open_here: OpenHere) -> None:
     alone = open_here(
         ldap_user_dn_template=f"uid={{username}},ou=people,{SUFFIX}",
         ldap_write_dn=None,

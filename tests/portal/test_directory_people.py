@@ -130,15 +130,13 @@ async def test_what_cannot_be_names_its_field_and_leaves_nothing(
         "ada$", "root", "slurm", "nobody", "alice", "scientists", "sync",
     ],
 )  # fmt: skip
-async def test_a_name_that_unix_or_slurm_refuse_or_somebody_has(
-    directory: LdapDirectory, username: str
-) -> None:
+async def test_invalid_or_taken_name_is_refused(directory: LdapDirectory, username: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         await directory.create(someone(username, email=None))
     assert fields(caught) == ["username"]
 
 
-async def test_two_portals_give_nobody_the_same_number(open_here: OpenHere) -> None:
+async def test_two_portals_assign_distinct_uids(open_here: OpenHere) -> None:
     portals = [open_here(), open_here()]
     names = [[f"many{portal}x{n}" for n in range(20)] for portal in (0, 1)]
     made = await asyncio.gather(
@@ -173,7 +171,7 @@ async def test_of_two_with_one_name_or_number_at_most_one_is_made(
     assert len(people) == len(made)
 
 
-async def test_a_range_that_is_used_up_says_so(open_here: OpenHere, name: str) -> None:
+async def test_exhausted_uid_range_is_reported(open_here: OpenHere, name: str) -> None:
     first = 27000 + 10 * next(_numbers)
     directory = open_here(ldap_uid_range=[first, first + 1])
     for n in range(2):
@@ -198,7 +196,7 @@ async def test_an_edit_changes_what_it_names(directory: LdapDirectory, name: str
     assert await directory.edit(name, Edit(), after.version) == after
 
 
-async def test_the_second_of_two_editors_is_told(directory: LdapDirectory, name: str) -> None:
+async def test_second_editor_gets_conflict(directory: LdapDirectory, name: str) -> None:
     seen = (await directory.create(someone(name))).person.version
     await directory.edit(name, Edit(surname="First"), seen)
     with pytest.raises(DirectoryChanged):
@@ -244,19 +242,19 @@ async def test_a_bad_edit_names_its_field(directory: LdapDirectory, edit: Edit, 
     assert fields(caught) == [field]
 
 
-async def test_nobody_cannot_be_changed(directory: LdapDirectory) -> None:
+async def test_unknown_user_cannot_be_changed(directory: LdapDirectory) -> None:
     for change in (
-        directory.edit("nobody-here", Edit(), ""),
-        directory.set_password("nobody-here"),
-        directory.lock("nobody-here"),
+        directory.edit("unknown-user", Edit(), ""),
+        directory.set_password("unknown-user"),
+        directory.lock("unknown-user"),
         directory.unlock(""),
         directory.disable("*"),
         directory.enable("a)(uid=*"),
-        directory.add_member("scientists", "nobody-here"),
+        directory.add_member("scientists", "unknown-user"),
     ):
         with pytest.raises(NotFound):
             await change
-    assert not await directory.delete("nobody-here")
+    assert not await directory.delete("unknown-user")
 
 
 # --- passwords, locks, disabling ------------------------------------------------------------------
@@ -395,7 +393,7 @@ def fail_after(monkeypatch: pytest.MonkeyPatch) -> Fail:
     return arm
 
 
-async def test_breaking_off_says_what_is_done_and_what_is_not(
+async def test_unfinished_creation_lists_done_and_unknown_steps(
     directory: LdapDirectory, name: str, fail_after: Fail
 ) -> None:
     await directory.find("alice")

@@ -29,7 +29,7 @@ def plain(plain_slapd: Slapd, open_here: OpenHere) -> LdapDirectory:
     return open_here(ldap_urls=[plain_slapd.ldap_url], ldap_ca_file=plain_slapd.ca)
 
 
-async def test_without_a_policy_nobody_can_be_locked(plain: LdapDirectory) -> None:
+async def test_users_cannot_be_locked_without_a_policy(plain: LdapDirectory) -> None:
     able = await plain.capabilities()
     assert set(able.missing) == {Ability.LOCK, Ability.DISABLE}
     assert "ppolicy" in able.missing[Ability.LOCK]
@@ -40,7 +40,7 @@ async def test_without_a_policy_nobody_can_be_locked(plain: LdapDirectory) -> No
     assert not alice.locked
 
 
-async def test_without_a_policy_a_password_is_not_said_to_be_one_time(
+async def test_password_is_not_marked_one_time_without_a_policy(
     plain: LdapDirectory,
 ) -> None:
     made = await plain.create(NewPerson("ada", "Ada", "Example"))

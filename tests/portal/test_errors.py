@@ -72,7 +72,7 @@ class TestOnTheWire:
     async def test_a_body_of_another_shape(self, browser: Browser, body: Any) -> None:
         assert_problem(await browser.post("/api/v1/login", body), 422, "invalid-input")
 
-    async def test_nobody_is_told_to_log_in(self, browser: Browser) -> None:
+    async def test_anonymous_request_gets_login_required(self, browser: Browser) -> None:
         answer = await browser.get("/api/v1/me")
         assert_problem(answer, 401, "login-required")
         assert answer.headers["Cache-Control"] == "no-store"

@@ -132,7 +132,7 @@ async def test_limits_that_the_forecast_can_not_see(world: World, job: Any, seen
         (LauncherUnavailable("No."), "launcher-unavailable", "could not query Slurm for you"),
     ],
 )
-async def test_without_an_answer_it_says_that_starting_can_be_tried(
+async def test_missing_forecast_suggests_submitting_anyway(
     world: World, monkeypatch: pytest.MonkeyPatch, fault: Exception, slug: str, words: str
 ) -> None:
     async def fails(*_: object) -> None:

@@ -346,7 +346,9 @@ class TestNode:
         assert (refused.status, refused.body["errors"][0]["field"]) == (422, "logdir")
 
     @pytest.mark.parametrize("secret", ["another", "", None])
-    async def test_nobody_without_the_secret(self, session: Extending, secret: str | None) -> None:
+    async def test_node_request_without_the_secret_is_refused(
+        self, session: Extending, secret: str | None
+    ) -> None:
         for method, act, body in (
             ("GET", "facts", None),
             ("POST", "extend", {"minutes": 5}),

@@ -120,7 +120,7 @@ async def test_paths_that_lead_nowhere(world: FileWorld) -> None:
 
 
 @pytest.mark.skipif(not AS_ROOT, reason="needs two users")
-async def test_somebody_elses_stay_theirs(world: FileWorld) -> None:
+async def test_link_to_files_of_another_user_is_refused(world: FileWorld) -> None:
     world.write("secret", b"bob's", who="bob")
     (world.home / "bobs").symlink_to(world.homes / "bob")
     for path in ("", "/download", "/preview"):

@@ -22,7 +22,7 @@ def test_a_good_one(make: Make, serve: Serve) -> None:
     assert (answer.is_portal, answer.certificate) == (True, None)
 
 
-def test_an_expired_one_is_told_and_the_answer_too(make: Make, serve: Serve) -> None:
+def test_expired_certificate_is_reported_beside_the_answer(make: Make, serve: Serve) -> None:
     pair = make(until=NOW - DAY)
     url = serve(pair)
     answer = nginx_probe.ask(url, cafile=str(pair))
@@ -48,7 +48,7 @@ def test_anothers_name(make: Make, serve: Serve) -> None:
     assert "public_url" in _certificate_advice(message)
 
 
-def test_an_authority_that_nobody_knows(make: Make, serve: Serve) -> None:
+def test_unknown_authority_is_reported(make: Make, serve: Serve) -> None:
     message = str(nginx_probe.ask(serve(make())).certificate)
     assert "is not valid" in message
     assert "whole chain" in _certificate_advice(message)
@@ -60,7 +60,7 @@ def test_without_tls_there_is_none(serve: Serve) -> None:
     assert nginx_probe.fetch_certificate_expiry("127.0.0.1", free_port()) is None
 
 
-def test_what_is_said_of_the_answer() -> None:
+def test_problem_depends_on_the_answer() -> None:
     url = "https://portal.example.org"
     assert _check_answer(url, nginx_probe.NginxAnswer(200, '{"status":"ok"}')).problem is None
     away = _check_answer(url, nginx_probe.NginxAnswer(503))
@@ -122,6 +122,6 @@ def test_a_host_for_each_person(make: Make, serve: Serve, monkeypatch: pytest.Mo
     assert found.advice.startswith("The certificate must also cover *.jupyter.invalid")
 
 
-def test_a_host_for_content_where_nobody_is() -> None:
+def test_content_host_without_server_is_reported() -> None:
     found = content("notebook_url", ContentHosts.of(f"http://localhost:{free_port()}"))
     assert "no response from http://localhost:" in str(found.problem)

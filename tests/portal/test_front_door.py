@@ -19,7 +19,7 @@ __all__ = ["make", "serve"]  # fixtures
 
 pytestmark = pytest.mark.anyio
 
-SAID = "Responding, and it reaches the portal."
+RESPONDING = "Responding, and it reaches the portal."
 
 
 async def found(run_portal: RunPortal, **settings: str) -> ProbeResult:
@@ -47,10 +47,12 @@ async def test_a_certificate_beside_the_portals_own_ends(
     assert check.advice == status_nginx.CERTIFICATE_ADVICE
 
 
-async def test_one_that_holds_is_not_told(run_portal: RunPortal, make: Make, serve: Serve) -> None:
+async def test_valid_certificate_is_not_reported(
+    run_portal: RunPortal, make: Make, serve: Serve
+) -> None:
     own, other = well(make, serve), serve(make())
     check = await found(run_portal, public_url=own, content_url=other)
-    assert (check.state, check.message) == (ComponentState.OK, SAID)
+    assert (check.state, check.message) == (ComponentState.OK, RESPONDING)
 
 
 async def test_a_name_that_is_not_known_here_is_passed_by(
@@ -59,10 +61,10 @@ async def test_a_name_that_is_not_known_here_is_passed_by(
     """Users' browsers may resolve it; `portal check` reports that this machine cannot."""
     content = "https://{user}.no-such-name.invalid"
     check = await found(run_portal, public_url=well(make, serve), content_url=content)
-    assert (check.state, check.message) == (ComponentState.OK, SAID)
+    assert (check.state, check.message) == (ComponentState.OK, RESPONDING)
 
 
-async def test_the_portals_own_is_told_first(
+async def test_expiry_of_the_portals_own_certificate_comes_first(
     run_portal: RunPortal, make: Make, serve: Serve
 ) -> None:
     both = [serve(make(until=NOW - DAY)) for _ in range(2)]

@@ -129,7 +129,7 @@ def test_long_cookies_can_not_carry_ours_along(door: World, filler: str) -> None
     assert "token-of-alice" not in repr(door.node.seen)
 
 
-def test_what_a_client_says_about_itself_is_not_believed(door: World) -> None:
+def test_forwarding_headers_of_clients_are_ignored(door: World) -> None:
     sent_back = {
         "X-Forwarded-For": "6.6.6.6",
         "X-Forwarded-Proto": "gopher",
@@ -152,7 +152,7 @@ def test_what_a_client_says_about_itself_is_not_believed(door: World) -> None:
 # --- headers from a node --------------------------------------------------------------------------
 
 
-def test_what_a_node_says_stays_below_its_path(door: World) -> None:
+def test_cookies_of_a_node_stay_below_its_path(door: World) -> None:
     sent_back = "".join(
         f"{line}\r\n"
         for line in (

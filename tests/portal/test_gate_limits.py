@@ -108,7 +108,7 @@ def test_other_proxies_are_not_believed(own_door: World) -> None:
     assert own_door.portal.seen[-1].one("x-forwarded-for") == "127.0.0.1"
 
 
-def test_what_can_not_be_read_is_said_by_a_problem(door: World) -> None:
+def test_unreadable_request_gets_problem_response(door: World) -> None:
     for request in (b"GET /api/v1/x%00 HTTP/1.1\r\nHost: x\r\n\r\n", b"GET / HTTP/1.1\r\n\r\n"):
         with door.connect() as connection:
             connection.sendall(request)

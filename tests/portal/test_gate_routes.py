@@ -127,13 +127,13 @@ def test_through_a_proxy_there_is_no_gate(real: Real) -> None:
         (f"{HOME}//evil.test", "/user/alice/s1///evil.test"),
     ],
 )
-def test_nobody_is_led_to_the_login_and_back(real: Real, path: str, back: str) -> None:
+def test_anonymous_visitor_is_redirected_to_login(real: Real, path: str, back: str) -> None:
     answer = real.ask(path, headers=dict(PAGE))
     assert (answer.status, answer.one("location")) == (302, f"/login?next={back}")
     assert problem(real.ask(path))["type"] == "urn:portal:login-required"
 
 
-def test_somebody_else_is_told_so(real: Real) -> None:
+def test_other_user_sees_that_the_session_is_not_theirs(real: Real) -> None:
     real.add_session(reason="bob must not read this")
     for who in ("bob", "carol"):
         answer = real.ask(HOME, user=who, headers=dict(PAGE))
@@ -254,7 +254,7 @@ def test_a_disabled_user_is_out_within_the_caches_seconds(real: Real) -> None:
         wait_until(lambda: door.ask(HOME, user="alice").status == 401, "alice is out")
 
 
-def test_the_portal_is_believed_by_nobody_from_outside(real: Real) -> None:
+def test_internal_routes_are_unreachable_from_outside(real: Real) -> None:
     with world(portal_port=real.port) as door:
         for path in ("/internal/whoami", "/%69nternal/whoami", "//internal/whoami"):
             assert door.ask(path, user="alice").status == 404

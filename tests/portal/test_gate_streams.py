@@ -73,7 +73,7 @@ def test_an_upload_of_a_gigabyte_is_streamed(door: World) -> None:
     assert list((door.door.folder / "temp").rglob("*/*/*")) == []
 
 
-def test_a_large_upload_that_may_not_enter_is_told_why(own_door: World) -> None:
+def test_refused_large_upload_gets_the_refusal(own_door: World) -> None:
     head = f"PUT {HOME}x HTTP/1.1\r\nHost: x\r\nContent-Length: {1 << 30}\r\n\r\n"
     with own_door.connect() as connection:
         connection.sendall(head.encode())

@@ -67,7 +67,7 @@ def test_a_post_passes_with_its_type(real: Real) -> None:
     assert len(real.node.seen) == 1
 
 
-def test_nobody_else_reaches_it(real: Real) -> None:
+def test_other_users_cannot_reach_the_board(real: Real) -> None:
     board = real.add_board(real.add_session())
     at = real.board_at(board)
     for who, status in (("bob", 404), ("carol", 404), (None, 401), ("unknown", 401)):
@@ -200,7 +200,7 @@ def test_a_slash_is_added(real: Real) -> None:
     assert (answer.status, answer.one("location")) == (308, at)
 
 
-def test_its_state_is_told_in_its_place(real: Real) -> None:
+def test_board_address_shows_its_state(real: Real) -> None:
     starting = {"state": TensorboardState.STARTING, "host": None, "port": None}
     board = real.add_board(real.add_session(), **starting)
     at = real.board_at(board)
@@ -247,7 +247,7 @@ def test_the_guards_key_opens_nothing_at_the_portal(real: Real) -> None:
 
 
 @pytest.mark.parametrize("event", ["exiting", "failed"])
-def test_nobody_is_sent_to_one_that_ends(real: Real, event: str) -> None:
+def test_ending_board_gets_no_requests(real: Real, event: str) -> None:
     real.node.answer = _tensorboard
     board = real.add_board(real.add_session())
     assert _node(real, board, "report", "call-home", event=event) == 204

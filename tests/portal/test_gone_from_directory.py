@@ -95,7 +95,7 @@ async def test_a_directory_that_has_lost_many_is_not_believed(here: Portal, caro
         assert not (await db.scalars(select(User).where(User.missing_since.is_not(None)))).all()
 
 
-async def test_another_number_is_another_person_until_an_administrator_says_otherwise(
+async def test_changed_uid_is_refused_until_an_admin_accepts_it(
     here: Portal, carol: Browser
 ) -> None:
     async with logged_in(here, "judy"):

@@ -17,7 +17,7 @@ async def test_alive(browser: Browser) -> None:
     assert (answer.status, answer.body) == (200, {"status": "ok"})
 
 
-async def test_ready_says_what_works(browser: Browser) -> None:
+async def test_ready_lists_the_state_of_each_part(browser: Browser) -> None:
     answer = await browser.get("/readyz")
     assert answer.status == 200
     assert answer.body["checks"]["database"] == "ok"
@@ -28,7 +28,7 @@ async def test_ready_says_what_works(browser: Browser) -> None:
     assert answer.body["status"] == "degraded"
 
 
-async def test_ready_says_that_the_directory_is_away(run_portal: RunPortal) -> None:
+async def test_ready_reports_unreachable_directory(run_portal: RunPortal) -> None:
     url = f"ldap://127.0.0.1:{free_port()}"
     async with run_portal(ldap_urls=[url]) as portal, portal.browser() as browser:
         answer = await browser.get("/readyz")
@@ -38,11 +38,11 @@ async def test_ready_says_that_the_directory_is_away(run_portal: RunPortal) -> N
 
 async def test_requests_are_counted_by_route_not_by_what_was_asked(browser: Browser) -> None:
     await browser.login("alice", "wrong")
-    await browser.get("/some/page-of-nobody")
+    await browser.get("/some/unknown-page")
     await browser.send("BREW", "/api/v1/me")
     text = (await browser.get("/metrics")).body
     assert 'portal_requests_total{method="POST",route="/api/v1/login",status="401"} 1.0' in text
-    assert "page-of-nobody" not in text
+    assert "unknown-page" not in text
     assert "BREW" not in text
     assert "alice" not in text
 
@@ -107,7 +107,7 @@ async def test_nothing_outside_the_pages_is_served(
             assert "not for anyone" not in await response.text()
 
 
-async def test_without_pages_the_portal_says_so(browser: Browser) -> None:
+async def test_missing_pages_are_reported(browser: Browser) -> None:
     answer = await browser.get("/")
     assert answer.status == 404
     assert "pages are not installed" in answer.body

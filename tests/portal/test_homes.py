@@ -46,7 +46,7 @@ async def last_run(browser: Browser, username: str, *, runs: int = 1) -> dict[st
             await asyncio.sleep(0.05)
 
 
-async def test_made_once_with_what_it_said(
+async def test_home_is_made_once_and_its_output_kept(
     run_here: RunHere, script: Callable[[str], list[str]]
 ) -> None:
     command = script("import sys\nprint('made', *sys.argv[1:])\nprint('mind', file=sys.stderr)\n")
@@ -120,7 +120,7 @@ async def test_a_home_that_could_be_anything_is_never_handed_on(
     run_here: RunHere, script: Callable[[str], list[str]], tmp_path: Path
 ) -> None:
     """The command runs as root on the directory's value, which is therefore validated first."""
-    record = tmp_path / "told"
+    record = tmp_path / "ran"
     command = script(f"open({str(record)!r}, 'w')\n")
     async with run_here(home_command=command) as portal, logged_in(portal, "carol") as carol:
         await last_run(carol, "carol")

@@ -32,14 +32,14 @@ async def stand(whole_stand: Stand) -> AsyncIterator[Stand]:
     await whole_stand.tidy()
 
 
-async def test_somebody_elses_token(stand: Stand) -> None:
+async def test_token_of_another_session_is_refused(stand: Stand) -> None:
     session, token = await stand.running()
     other, others_token = await stand.running()
     assert await stand.api(session, others_token) == 403
     assert await stand.api(other, token) == 403
 
 
-async def test_a_page_of_somebody_elses_can_not_act_by_the_cookie(stand: Stand) -> None:
+async def test_foreign_page_cannot_act_with_the_cookie(stand: Stand) -> None:
     """Jupyter's own XSRF protection is enabled."""
     session, _ = await stand.running()
     browser = Browser.new(stand, {COOKIE: stand.portal.log_in(session.username)})
@@ -132,7 +132,7 @@ async def test_jupyterlab_asks_its_own_server_which_asks_the_portal(stand: Stand
     assert sent == [{"minutes": n} for n in (60, 5, {"$": 1}, None, None)]
 
 
-async def test_nobody_but_the_owner_learns_of_the_session_or_changes_it(stand: Stand) -> None:
+async def test_only_the_owner_reads_or_changes_the_session(stand: Stand) -> None:
     session, _ = await stand.running()
     _, others_token = await stand.running()
     session.answers = {act: (200, {}) for act in ("facts", "extend", "tensorboard")}
@@ -161,7 +161,7 @@ async def test_only_the_sessions_kernels_are_offered(stand: Stand) -> None:
         assert list((await response.json())["kernelspecs"]) == ["python3"]
 
 
-async def test_the_owner_enters_and_nobody_else(stand: Stand) -> None:
+async def test_only_the_owner_enters(stand: Stand) -> None:
     session, _ = await stand.running()
     alice = Browser.new(stand, {COOKIE: stand.portal.log_in(session.username), "theme": "dark"})
     assert await alice.get(session.base + "/lab") == (200, session.base + "/lab")
@@ -203,7 +203,7 @@ async def test_a_login_without_a_portal_opens_again_by_itself(stand: Stand) -> N
     await browser.client.close()
 
 
-async def test_logged_in_while_the_portal_is_away_and_out_when_it_says_so(stand: Stand) -> None:
+async def test_login_survives_portal_outage_and_ends_on_its_refusal(stand: Stand) -> None:
     session, _ = await stand.running()
     cookie = stand.portal.log_in(session.username)
     browser = Browser.new(stand, {COOKIE: cookie})

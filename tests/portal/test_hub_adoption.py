@@ -221,7 +221,7 @@ async def test_a_home_that_is_not_there(stand: Stand) -> None:
     assert not node.runtime.exists()
 
 
-async def test_a_session_nobody_wants_ends_at_once(stand: Stand) -> None:
+async def test_unwanted_session_ends_at_once(stand: Stand) -> None:
     session = stand.portal.new_session()
     session.wanted = False
     node = stand.start_node(session)

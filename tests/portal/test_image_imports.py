@@ -69,7 +69,7 @@ async def test_an_image_becomes_a_file_and_its_environment_can_be_used(
     ]
 
 
-async def test_what_can_t_be_imported_says_why(
+async def test_refused_import_shows_the_reason(
     site: Portal, carol: Browser, registry: Registry, imported: Path
 ) -> None:
     registry.push("team/arm", architecture="arm64")
@@ -192,7 +192,7 @@ def _database(folder: Path) -> bytes:
     return b"".join(path.read_bytes() for path in folder.glob("portal.db*"))
 
 
-def test_what_is_missing_is_told_beforehand(
+def test_check_reports_missing_prerequisites(
     make_settings: MakeSettings, imported: Path, tmp_path: Path
 ) -> None:
     assert check.imports(make_settings()) == check.CheckResult("image imports (off)")

@@ -145,7 +145,7 @@ async def test_what_can_not_be_removed_or_written_down_does_not_stay_under_way(
     assert (imported / "small.sif").exists()
 
 
-async def test_one_that_says_it_runs_and_does_not_can_be_cancelled(
+async def test_import_marked_running_without_process_can_be_cancelled(
     site: Portal, carol: Browser
 ) -> None:
     async with site.app.state.db.session() as db:

@@ -45,7 +45,7 @@ def run(slapd: Slapd, password: Path, *more: str) -> Done:
 
 
 @pytest.mark.anyio
-async def test_the_directory_tells_of_itself(address: Address) -> None:
+async def test_directory_facts_are_discovered(address: Address) -> None:
     found = await discover(address, None)
     assert found.kind == "openldap"
     assert (found.suffix, found.user_base, found.group_base) == (SUFFIX, PEOPLE, GROUPS)
@@ -55,7 +55,7 @@ async def test_the_directory_tells_of_itself(address: Address) -> None:
 
 
 @pytest.mark.anyio
-async def test_who_may_not_look_is_told_so(address: Address, tmp_path: Path) -> None:
+async def test_refused_bind_is_reported(address: Address, tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.secret"
     wrong.touch(mode=0o600)
     wrong.write_text("wrong")

@@ -22,7 +22,7 @@ from tests.portal.job_world import World, job_world
 from tests.portal.slapd import Slapd
 
 pytestmark = pytest.mark.anyio
-NOBODYS = "00000000-0000-4000-8000-000000000000"
+UNKNOWN_ID = "00000000-0000-4000-8000-000000000000"
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ async def test_a_detail_has_what_lists_leave_out(world: World) -> None:
 
 
 class TestCancel:
-    async def test_twice_is_no_mistake_and_what_has_ended_says_how(self, world: World) -> None:
+    async def test_cancel_may_repeat_and_ended_job_reports_its_outcome(self, world: World) -> None:
         job = await world.job()
         for _ in range(2):
             asked = await world.ask("POST", f"/jobs/{job['id']}/cancel")
@@ -83,13 +83,13 @@ ROUTES = [
 
 
 @pytest.mark.parametrize(("method", "path"), ROUTES)
-async def test_someone_elses_job_is_none(world: World, method: str, path: str) -> None:
+async def test_job_of_another_user_is_not_found(world: World, method: str, path: str) -> None:
     """For an administrator too: other users' jobs are on the admin routes."""
     job = await world.job()
     for who in ("bob", "carol"):
         body = {} if method == "PUT" else None
         theirs = await world.ask(method, f"/jobs/{job['id']}{path}", body, who)
-        none = await world.ask(method, f"/jobs/{NOBODYS}{path}", body, who)
+        none = await world.ask(method, f"/jobs/{UNKNOWN_ID}{path}", body, who)
         assert theirs.status == none.status == 404
         assert theirs.body["detail"] == none.body["detail"]
     assert (await world.ask("GET", f"/jobs/{job['id']}")).body["state"] != "stopping"
@@ -193,7 +193,7 @@ async def events(world: World, path: str) -> AsyncIterator[tuple[str, Any]]:
                 yield name, json.loads(line[6:])
 
 
-async def test_the_end_of_an_old_job_is_told(world: World) -> None:
+async def test_end_of_an_old_job_is_sent(world: World) -> None:
     """It is neither live nor among the newest: its end is sent once, then it is dropped."""
     old = await world.job(name="old")
     heard: list[tuple[str, str]] = []

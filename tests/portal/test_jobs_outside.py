@@ -77,7 +77,7 @@ async def test_ones_own_job_is_no_other(world: World) -> None:
     assert (await taken(world, found["job_id"]))["id"] == made["id"]
 
 
-async def test_jobs_from_before_somebodys_first_visit_are_taken_when_they_come(
+async def test_jobs_from_before_the_first_login_are_added_at_login(
     world: World,
 ) -> None:
     show(world, 905, None, user="newcomer")

@@ -105,9 +105,7 @@ async def test_a_folder_below_ones_home_can_be_written_with_a_tilde(world: World
         ({"parameters": {"a": 1}}, "parameters"), ({"none": 1}, "none"),
     ],
 )  # fmt: skip
-async def test_what_can_not_be_says_which_field(
-    world: World, body: dict[str, Any], field: str
-) -> None:
+async def test_invalid_job_names_the_field(world: World, body: dict[str, Any], field: str) -> None:
     answer = await world.submit(**body)
     assert (answer.status, answer.slug) == (422, "invalid-input"), answer
     assert field in {error["field"] for error in answer.body["errors"]}
@@ -142,7 +140,7 @@ class TestKeys:
         assert len({answer.body["id"] for answer in found}) == 1
         assert len(world.agents.submitted) == before + 1
 
-    async def test_another_wish(self, world: World) -> None:
+    async def test_reused_key_with_other_request_is_refused(self, world: World) -> None:
         await world.job(key="k2")
         answer = await world.submit(key="k2", script="false")
         assert (answer.status, answer.slug) == (409, "conflict")
@@ -182,7 +180,7 @@ async def test_refused_account_is_named(world: World) -> None:
     assert "the account teaching in the partition cpu" in error["message"]
 
 
-async def test_user_without_any_account_is_told_so(world: World) -> None:
+async def test_user_without_slurm_account_gets_reason(world: World) -> None:
     world.agents.mood = "refuses"
     await world.context.accounting.look()
     first = world.accounting.rows
@@ -228,7 +226,7 @@ async def test_a_slow_slurm_is_waited_for_by_all_who_ask(world: World) -> None:
         async with asyncio.timeout(PATIENCE_S):
             while not world.agents.hung:
                 await asyncio.sleep(0.01)
-        assert (await world.ask("GET", "/me")).status == 200, "others are answered meanwhile"
+        assert (await world.ask("GET", "/me")).status == 200, "other requests are answered"
     finally:
         world.agents.go_on.set()
     found = await asyncio.gather(*asked)

@@ -166,7 +166,7 @@ async def test_runs_beside_each_other_with_what_they_logged_last(world: World) -
     assert found[1]["job"]["parameters"] == {"lr": 0.1}
 
 
-async def test_what_can_not_be_read_is_said_beside_what_is_known(
+async def test_unreadable_metrics_are_reported_beside_known_ones(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (one,) = await world.rows(1, "alice", logdir="/logs/a", started_at=utcnow())
@@ -179,7 +179,7 @@ async def test_what_can_not_be_read_is_said_beside_what_is_known(
     assert second["metrics_problem"] is None
 
 
-async def test_nobody_elses_run_is_compared(world: World) -> None:
+async def test_runs_of_other_users_are_not_compared(world: World) -> None:
     (mine,) = await world.rows(1, "alice")
     (theirs,) = await world.rows(1, "bob", logdir="/logs/bob")
     answer = await world.ask("GET", f"/jobs/compare?id={mine}&id={theirs}")

@@ -66,15 +66,15 @@ async def test_while_accounting_is_away_a_limit_waits_and_holds_in_the_portal(wo
     assert world.accounting.rows[BASE] == {"gres/gpu": 1}
 
 
-async def test_killed_between_slurm_and_the_table_nothing_is_told_twice(world: World) -> None:
+async def test_restart_before_the_row_is_written_applies_nothing_twice(world: World) -> None:
     await put(world, ALICE, gpus=1)
     slurm = world.portal.app.state.slurm_limits
     async with slurm.between_rounds(), world.context.db.session() as db:
         await db.execute(delete(Association))
         await db.commit()
-        world.accounting.told.clear()
+        world.accounting.received.clear()
     await slurm.settle(30)
-    assert world.accounting.told == []
+    assert world.accounting.received == []
     assert (await world.ask("GET", "/admin/drift", who="carol")).body["items"] == []
 
 
@@ -163,7 +163,7 @@ class Silent:
 
 
 @pytest.mark.parametrize("path", ["default", "member/scientists"])
-async def test_after_a_restart_without_the_directory_nobody_is_let_off(
+async def test_limits_stay_after_restart_without_directory(
     world: World, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Users who never logged in are known from the directory only: until it answers, their

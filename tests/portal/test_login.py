@@ -62,7 +62,7 @@ async def test_a_dn_template_needs_no_search(run_portal: RunPortal) -> None:
         "alice,ou=people", "alice#", "élise", "' or 1=1 --", "twin", "a" * 256, "alice\x07",
     ],
 )  # fmt: skip
-async def test_a_username_that_names_nobody_is_refused(browser: Browser, username: str) -> None:
+async def test_unknown_username_is_refused(browser: Browser, username: str) -> None:
     answer = await browser.login(username)
     assert (answer.status, answer.slug) == (401, "wrong-credentials")
     assert answer.body["detail"] == "Wrong username or password"
@@ -109,7 +109,7 @@ async def test_a_huge_body_is_refused_unread(browser: Browser) -> None:
         assert (await answer.json(content_type=None))["type"] == "urn:portal:too-large"
 
 
-async def test_an_expired_password_is_told_to_its_owner_alone(browser: Browser) -> None:
+async def test_expired_password_is_reported_only_to_its_owner(browser: Browser) -> None:
     answer = await browser.login("frank")
     assert (answer.status, answer.slug) == (401, "wrong-credentials")
     assert "expired" in answer.body["detail"]
@@ -179,7 +179,7 @@ async def test_a_password_that_no_directory_takes_names_its_field(
 SPELLINGS = ["ａlice", "ⓐlice", "𝐚lice", "aｌice", "al\u00adice", "ªlice", "alicé", "a lice"]
 
 
-async def test_other_spellings_of_a_name_are_nobodys(run_portal: RunPortal) -> None:
+async def test_other_spellings_of_a_name_are_refused(run_portal: RunPortal) -> None:
     """A directory that folds them would allow more attempts at one password than the limit."""
     async with run_portal() as portal, portal.browser() as browser:
         with capture_logs() as lines:
@@ -192,7 +192,7 @@ async def test_other_spellings_of_a_name_are_nobodys(run_portal: RunPortal) -> N
         assert (await browser.login("kate", "wrong")).status == 429
 
 
-async def test_a_refused_login_takes_a_while_whoever_it_names(run_portal: RunPortal) -> None:
+async def test_refused_login_is_delayed_for_every_username(run_portal: RunPortal) -> None:
     async with run_portal(refused_login_seconds=1.5) as portal, portal.browser() as browser:
         clock = asyncio.get_running_loop()
         for name in ("alice", "nobody", "dave", "ａlice"):

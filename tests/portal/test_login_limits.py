@@ -41,7 +41,7 @@ class TestRateLimit:
                 await browser.login("bob", "wrong")
                 assert (await browser.login("bob")).status == 200
 
-    async def test_a_directory_that_is_down_counts_against_nobody(
+    async def test_directory_outage_does_not_count_as_failed_login(
         self, run_portal: RunPortal
     ) -> None:
         settings = {"ldap_urls": [f"ldap://127.0.0.1:{free_port()}"], "login_attempts": 2}
@@ -86,7 +86,7 @@ class TestKnownBrowser:
             assert (await browser.login("alice")).status == 200
             assert (await browser.login("bob")).status == 200
 
-    async def test_is_told_by_a_cookie_that_cannot_be_made_up(self, run_portal: RunPortal) -> None:
+    async def test_known_browser_needs_an_authentic_cookie(self, run_portal: RunPortal) -> None:
         async with run_portal(login_attempts=1) as portal, portal.browser() as browser:
             answer = await browser.login("bob")
             (made,) = [

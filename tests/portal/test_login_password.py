@@ -98,7 +98,9 @@ async def test_a_second_factor_still_follows(here: Portal, carol: Browser) -> No
         assert [half.awaits for half in await rows(here, HalfLogin)] == ["code"]
 
 
-async def test_who_is_disabled_meanwhile_can_not_go_on(here: Portal, carol: Browser) -> None:
+async def test_user_disabled_during_password_change_is_refused(
+    here: Portal, carol: Browser
+) -> None:
     current = await made(carol, "midway")
     async with here.browser() as browser:
         await browser.login("midway", current)

@@ -70,7 +70,7 @@ async def test_one_is_ended_from_another_browser(portal: Portal, alice: Browser)
     assert await ended(portal) == [{"address": "192.0.2.8"}]
 
 
-async def test_nobody_ends_anothers(portal: Portal, alice: Browser) -> None:
+async def test_login_of_another_user_cannot_be_ended(portal: Portal, alice: Browser) -> None:
     (mine,) = await listed(alice)
     async with portal.browser() as bob:
         await log_in(bob, "bob")

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.anyio
 pytest_plugins = ["tests.portal.mail_fixtures"]
 
 
-async def test_each_event_is_told_once_to_whoever_wants_it(world: World) -> None:
+async def test_each_event_is_mailed_once_to_subscribers(world: World) -> None:
     now = world.now
     await world.wants()
     await world.wants("bob", job_ended=True)
@@ -78,7 +78,7 @@ async def test_what_happens_within_a_minute_comes_together(world: World) -> None
     assert all(mail.sent_at for mail in await world.mails())
 
 
-async def test_letters_are_in_the_language_that_somebody_chose(world: World) -> None:
+async def test_mail_uses_the_language_of_its_recipient(world: World) -> None:
     """The user's language at the time of sending; English if none was chosen."""
     await world.wants("bob")
     mine = {"language": "zh", "notify": {"email": {"job_ended": True}}}
@@ -95,7 +95,7 @@ async def test_letters_are_in_the_language_that_somebody_chose(world: World) -> 
     assert world.subjects()[-1] == "来自 Data Scientist Portal 的测试邮件"
 
 
-async def test_what_is_not_so_any_more_is_not_told(world: World) -> None:
+async def test_outdated_event_is_not_mailed(world: World) -> None:
     """By the time that the server is back the session has ended, and users have changed their
     preferences or have been disabled."""
     now = world.now
@@ -104,7 +104,7 @@ async def test_what_is_not_so_any_more_is_not_told(world: World) -> None:
     session = await world.add(Session, ready_at=now)
     await world.add(who="bob", **ended())
     short = await world.add(expires_at=now + 5 * MINUTE)
-    world.server.mood = "serves nobody"
+    world.server.mood = "rejects clients"
     assert not await world.look(now)
     await world.change(session, state=JobState.STOPPING, wanted=Wanted.STOP)
     await world.change(short, expires_at=now + 9 * HOUR)

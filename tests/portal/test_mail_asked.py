@@ -15,13 +15,13 @@ pytestmark = pytest.mark.anyio
 pytest_plugins = ["tests.portal.mail_fixtures"]
 
 
-async def test_a_test_e_mail_says_what_the_server_says(world: World) -> None:
+async def test_test_mail_reports_the_servers_reply(world: World) -> None:
     before = (await world.alice.get("/api/v1/me/mail")).body
     assert (before["configured"], before["address"], before["sender"]) == (
         True, "alice@test.example", SENDER,
     )  # fmt: skip
     assert before["last_sent_at"] is None
-    world.server.mood = "knows nobody"
+    world.server.mood = "rejects recipients"
     answer = await world.alice.post("/api/v1/me/mail/test")
     assert (answer.status, answer.slug) == (503, "unavailable")
     assert "550 5.1.1 no such mailbox" in answer.body["detail"]
@@ -51,7 +51,7 @@ async def test_a_test_e_mail_is_sent_once_a_minute(
     assert len(world.server.letters) == 2
 
 
-async def test_without_a_server_or_an_address_it_is_said(world: World) -> None:
+async def test_missing_server_or_address_is_reported(world: World) -> None:
     async with world.portal.app.state.db.session() as db:
         await db.execute(update(User).values(email=None))
         await db.commit()

@@ -50,19 +50,19 @@ async def test_what_can_never_arrive_is_given_up(world: World) -> None:
     now = world.now
     await world.wants()
     await world.add(**ended())
-    world.server.mood = "knows nobody"
+    world.server.mood = "rejects recipients"
     assert await world.look(now)
     (mail,) = await world.mails()
     assert (mail.next_try_at, mail.sent_at) == (None, None)
     assert mail.problem == "The server refused the recipient address: 550 5.1.1 no such mailbox"
-    world.server.mood = "serves nobody"
+    world.server.mood = "rejects clients"
     await world.add(**ended())
     assert not await world.look(now + 2 * MINUTE)
     assert not await world.look(now + 25 * HOUR)
     assert [mail.next_try_at for mail in await world.mails()] == [None, None]
 
 
-async def test_a_mailbox_that_is_full_holds_up_nobody_else(world: World) -> None:
+async def test_full_mailbox_does_not_delay_other_recipients(world: World) -> None:
     """A deferral concerns one message: the others are tried, and the server counts as healthy."""
     await world.wants()
     await world.wants("bob")
@@ -76,12 +76,12 @@ async def test_a_mailbox_that_is_full_holds_up_nobody_else(world: World) -> None
     ]  # fmt: skip
 
 
-async def test_a_server_that_serves_nobody_is_not_the_letters_fault(world: World) -> None:
+async def test_refusing_server_does_not_fail_messages(world: World) -> None:
     """Messages wait until the server works, whichever code it returns; the failure is reported."""
     now = world.now
     await world.wants()
     await world.add(**ended(name="kept"))
-    moods: tuple[Mood, ...] = ("serves nobody", "is rude")
+    moods: tuple[Mood, ...] = ("rejects clients", "is rude")
     for world.server.mood in moods:
         assert not await world.look(now)
         (mail,) = await world.mails()
@@ -147,7 +147,7 @@ def checked(make_settings: MakeSettings, port: int, folder: Path, **changes: Any
     return make_settings(**smtp_settings(port, **{**usual, **changes}))
 
 
-async def test_portal_check_tries_the_server_and_says_what_to_do(
+async def test_portal_check_connects_to_server_and_gives_advice(
     make_settings: MakeSettings, certificate: Path
 ) -> None:
     assert (await check.mail(make_settings())).what == "mail (off)"
@@ -156,7 +156,7 @@ async def test_portal_check_tries_the_server_and_says_what_to_do(
         assert await check.mail(settings) == check.CheckResult("mail")
         stranger = checked(make_settings, server.port, certificate, smtp_ca_file=None)
         assert "smtp_ca_file" in (await check.mail(stranger)).advice
-        server.mood = "lets nobody in"
+        server.mood = "rejects logins"
         shut = await check.mail(settings)
         assert (shut.problem, "smtp_user" in shut.advice) == (
             "The server refused the login: no",
@@ -187,7 +187,7 @@ async def test_a_letter_goes_by_tls_as_the_portals_account(
                 ComponentState.OK,
                 "Responding; the last e-mail was accepted.",
             )
-            server.mood = "lets nobody in"
+            server.mood = "rejects logins"
             await forget(portal)
             assert (await alice.post("/api/v1/me/mail/test")).status == 503
             state, message = await _status(portal)

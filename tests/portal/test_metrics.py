@@ -58,7 +58,7 @@ async def test_from_elsewhere_by_its_token(
         assert (await browser.get("/api/v1/me", headers=right)).status == 401
 
 
-async def test_whom_the_portal_asks_is_measured(portal: Portal, browser: Browser) -> None:
+async def test_requests_to_other_services_are_measured(portal: Portal, browser: Browser) -> None:
     await browser.login("alice", PASSWORD)
     await browser.get("/readyz")  # queries the hub, which does not exist
 

@@ -143,7 +143,7 @@ class TestRows:
             with pytest.raises(IntegrityError):
                 await db.commit()
 
-    async def test_a_row_of_nobody_is_refused(self, database: Database) -> None:
+    async def test_row_without_user_is_refused(self, database: Database) -> None:
         async with database.session() as db:
             db.add(Session(user_id="nobody", name="s1"))
             with pytest.raises(IntegrityError):

@@ -106,7 +106,7 @@ async def test_new_user_limits_and_choices_win_over_the_defaults(
     assert found["accounts"] == ["teaching"]
 
 
-async def test_new_user_without_group_and_account_says_what_is_missing(
+async def test_new_user_without_group_and_account_lists_what_is_missing(
     carol: Browser, accounting: FakeAccounting
 ) -> None:
     person = await created(carol, "new-cleo", login_group=None, slurm_account=None)
@@ -138,7 +138,7 @@ async def test_account_that_limits_give_already_writes_no_limit(
     assert await audited(here, "limit.set", "new-dora") == []
 
 
-async def test_mistakes_name_their_fields_and_create_nobody(carol: Browser) -> None:
+async def test_mistakes_name_their_fields_and_create_no_user(carol: Browser) -> None:
     wrong = {
         "login_group": "nowhere",
         "slurm_account": "nothing",
@@ -218,7 +218,7 @@ async def test_primary_group_has_its_name(carol: Browser) -> None:
     assert (await shown(carol, "p0202"))["primary_group"] is None, "no group has that number"
 
 
-async def test_home_says_why_it_is_missing(run_here: RunHere, accounting: FakeAccounting) -> None:
+async def test_missing_home_shows_a_fix(run_here: RunHere, accounting: FakeAccounting) -> None:
     fails = [sys.executable, "-c", "raise SystemExit(1)", "{home}"]
     async with run_here(**DEFAULTS, home_command=fails) as portal, logged_in(portal, "carol") as c:
         await created(c, "new-jan")

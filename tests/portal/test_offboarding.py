@@ -121,11 +121,11 @@ async def test_someone_who_has_never_logged_in(here: Portal, carol: Browser) -> 
     assert (await disable(carol, "p1942", jobs="leave")).body["disabled_jobs"] == "leave"
     assert (await closed(carol, "p1942"))["disabled_in_directory"]
     assert (await enable(carol, "p1942")).status == 200
-    assert (await disable(carol, "nobody-such")).status == 404
+    assert (await disable(carol, "unknown-user")).status == 404
     assert (await disable(carol, "system")).status == 409, "the portal manages no system accounts"
 
 
-async def test_while_the_hub_is_away_it_stays_open_and_says_so(
+async def test_deprovisioning_waits_for_the_hub_and_reports_it(
     here: Portal, hub: PlayedHub, carol: Browser
 ) -> None:
     hub.away = True
@@ -182,7 +182,7 @@ def test_what_must_end() -> None:
     assert not of(JobsPolicy.CANCEL, user=User(username="x"))
 
 
-async def test_nobody_does_it_to_themselves(here: Portal, carol: Browser) -> None:
+async def test_admin_cannot_disable_or_delete_themselves(here: Portal, carol: Browser) -> None:
     for answer in (await disable(carol, "carol"), await delete(carol, "carol")):
         assert (answer.status, answer.slug) == (409, "conflict")
         assert "Another administrator" in answer.body["detail"]

@@ -87,7 +87,7 @@ async def test_of_the_disabled_all_are_taken_for_they_are_to_end(world: World) -
     assert await rows(world) == MOST_LIVE + 50
 
 
-async def test_all_that_ended_meanwhile_are_taken_before_the_mark_moves(
+async def test_all_ended_jobs_are_read_before_the_mark_moves(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = await add_users(world, 10)

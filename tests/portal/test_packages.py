@@ -145,7 +145,7 @@ async def test_the_audit_names_the_home_by_its_root_or_by_a_tilde(
     assert targets[-2:] == [f"home:{OWN}/python3", f"~/{OWN}/python3"]
 
 
-async def test_a_trash_that_can_t_be_looked_through_is_said_to_be(
+async def test_unreadable_trash_is_reported_incomplete(
     world: FileWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def trash(*_: object) -> tuple[list[Deleted], bool]:
@@ -259,7 +259,7 @@ async def test_of_packages_that_lie_elsewhere_only_the_link_is_moved(world: File
     assert (world.home / "elsewhere/lib/python3.11/site-packages").is_dir()
 
 
-async def test_somebody_else_s_folder_stays_theirs(world: FileWorld) -> None:
+async def test_package_folder_of_another_user_is_refused(world: FileWorld) -> None:
     folder = world.write(f"{OWN}/x").parent
     linked(folder / "python3", world.homes / "bob")
     assert await named(world, who="bob") == []

@@ -107,7 +107,9 @@ async def test_a_stop_spares_the_next_job_of_its_number(
 
 
 @pytest.mark.parametrize("kind", [Session, BatchJob])
-async def test_so_does_the_end_of_somebody_disabled(world: World, kind: type[Job]) -> None:
+async def test_deprovisioning_spares_the_next_job_of_a_reused_number(
+    world: World, kind: type[Job]
+) -> None:
     made = await world.add(kind, job_id=6)
     world.show(6, made)
     await world.look()
@@ -129,7 +131,7 @@ async def test_and_the_end_of_a_second_copy(world: World) -> None:
 
 
 @pytest.mark.parametrize(("array", "user"), [(None, "alice"), (1, None)])
-async def test_scancel_is_told_whose_job_it_is_but_for_arrays(
+async def test_scancel_gets_the_user_except_for_arrays(
     world: World, array: int | None, user: str | None
 ) -> None:
     """With a user, scancel would end an array's pending tasks, and squeue would no longer show

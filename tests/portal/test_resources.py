@@ -61,7 +61,7 @@ async def test_a_submission_asks_for_what_the_form_shows(
     assert event.detail["resources"] == shown
 
 
-async def test_a_template_says_where_its_jobs_run(world: World) -> None:
+async def test_template_shows_default_resources(world: World) -> None:
     for template in (await world.ask("GET", "/templates")).body["items"]:
         (shown,) = await completed(world, {}, template=template["name"])
         assert template["default_resources"] == shown

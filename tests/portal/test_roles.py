@@ -82,7 +82,7 @@ async def test_a_grant_counts_at_the_next_request(
     assert (await bob.get("/api/v1/me")).body["role"] == "user"
     details = await audited(here, "role.revoke", "bob")
     assert details[0]["role"] == {"old": "admin", "new": "user"}
-    assert (await grant(carol, "nobody-such", "viewer")).status == 404
+    assert (await grant(carol, "unknown-user", "viewer")).status == 404
     assert (await grant(carol, "bob", "user")).status == 422
 
 
@@ -144,7 +144,7 @@ async def test_the_last_one_stays(here: Portal, carol: Browser, bob: Browser) ->
     await grant(carol, "bob", "admin")
     directory = here.app.state.directory
     lower = await grant(bob, "bob", None)
-    assert (lower.status, lower.slug) == (409, "conflict"), "nobody lowers themselves"
+    assert (lower.status, lower.slug) == (409, "conflict"), "users cannot lower their own role"
     await directory.lock("bob")
     try:
         accounts = here.app.state.accounts
@@ -264,7 +264,9 @@ async def test_who_is_taken_out_of_every_group_is_refused_at_the_next_request(
                 await look()
                 assert (await bob.get("/api/v1/me")).status == 200
                 await directory.remove_member("scientists", "bob")
-                assert (await bob.get("/api/v1/me")).status == 200, "nobody has looked"
+                assert (await bob.get("/api/v1/me")).status == 200, (
+                    "the directory was not polled yet"
+                )
                 await look()
                 assert (await bob.get("/api/v1/me")).status == 401
                 assert (await bob.login("bob")).status == 403
@@ -273,7 +275,10 @@ async def test_who_is_taken_out_of_every_group_is_refused_at_the_next_request(
 
 
 async def test_an_admin_found_to_be_in_no_group_is_refused_at_once(run_here: RunHere) -> None:
-    async with run_here(ldap_user_groups=["nobodys"]) as portal, logged_in(portal, "carol") as one:
+    async with (
+        run_here(ldap_user_groups=["unknown-group"]) as portal,
+        logged_in(portal, "carol") as one,
+    ):
         assert (await one.get(USERS)).status == 200
         await change(portal, "carol", groups_at=utcnow() - timedelta(minutes=11))
         portal.app.state.settings.ldap_admin_groups.clear()

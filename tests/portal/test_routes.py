@@ -116,7 +116,7 @@ LOOPBACK = asked_paths(loopback_only)
 
 @pytest.mark.anyio
 class TestWalk:
-    async def test_nobody_enters(self, browser: Browser) -> None:
+    async def test_anonymous_requests_are_refused(self, browser: Browser) -> None:
         for method, path in NEEDS_LOGIN:
             answer = await browser.send(method, path, json={} if method != "GET" else None)
             assert answer.status == 401, (method, path, answer)

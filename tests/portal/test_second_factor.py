@@ -118,7 +118,7 @@ class TestEnrolment:
             content = file.read_bytes()
             assert not [secret for secret in hidden if secret in content]
 
-    async def test_a_secret_that_cannot_be_read_says_who_can_help(
+    async def test_unreadable_secret_refers_to_an_administrator(
         self, portal: Portal, alice: Browser, clock: Clock
     ) -> None:
         app = await enrol(alice, clock)
@@ -223,7 +223,7 @@ class TestRequired:
 
 
 class TestReset:
-    async def test_an_admin_takes_it_away_and_the_person_is_told(
+    async def test_admin_resets_second_factor_and_owner_is_notified(
         self, portal: Portal, alice: Browser, clock: Clock
     ) -> None:
         await enrol(alice, clock)
@@ -231,7 +231,7 @@ class TestReset:
         async with logged_in(portal, "carol") as carol:
             assert (await carol.post(place)).status == 204
             assert (await carol.post(place)).slug == "conflict"
-            unknown_user = "/api/v1/admin/users/nobody/second-factor/reset"
+            unknown_user = "/api/v1/admin/users/unknown/second-factor/reset"
             assert (await carol.post(unknown_user)).status == 404
         assert (await alice.get("/api/v1/me")).status == 401
         answer = await alice.login("alice")

@@ -15,7 +15,7 @@ from portal.models import JobState, SessionUse, Wanted
 from portal.services.sessions import usage
 from tests.portal.slapd import Slapd
 from tests.portal.test_extend import Extending, extending
-from tests.portal.test_session_use import TOLD
+from tests.portal.test_session_use import REPORT
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 HOUR_S = 3600
@@ -61,7 +61,7 @@ async def session(kept: Extending) -> Extending:
 async def report_idle(session: Extending, idle_s: int | None) -> None:
     """Report as the node program does, a minute after the previous report."""
     await shift(session, timedelta(minutes=1))
-    assert (await session.node("POST", "use", {**TOLD, "idle_s": idle_s})).status == 200
+    assert (await session.node("POST", "use", {**REPORT, "idle_s": idle_s})).status == 200
 
 
 async def shift(session: Extending, by: timedelta) -> None:
@@ -83,7 +83,7 @@ async def idle_since(session: Extending) -> Any:
 
 
 @pytest.mark.anyio
-async def test_its_owner_is_told_until_something_runs_again(session: Extending) -> None:
+async def test_owner_sees_idle_time_until_something_runs(session: Extending) -> None:
     assert await idle_since(session) is None
     await report_idle(session, HOUR_S - 60)
     assert await idle_since(session) is None
@@ -108,14 +108,14 @@ async def test_open_pages_hear_of_it_when_it_begins_and_when_it_ends(session: Ex
 
 
 @pytest.mark.anyio
-async def test_of_a_program_that_has_fallen_silent_nothing_is_said(session: Extending) -> None:
+async def test_silent_program_is_not_reported_idle(session: Extending) -> None:
     await report_idle(session, HOUR_S)
     await shift(session, usage.SILENT)
     assert await idle_since(session) is None
 
 
 @pytest.mark.anyio
-async def test_nothing_is_ended_for_it_nor_said_of_what_ends(session: Extending) -> None:
+async def test_idle_session_keeps_running_and_stopping_one_is_not_idle(session: Extending) -> None:
     await report_idle(session, 100 * HOUR_S)
     shown = (await session.world.ask("GET", f"/sessions/{session.session_id}")).body
     assert (shown["state"], shown["idle_since"] is None) == ("running", False)
@@ -126,5 +126,5 @@ async def test_nothing_is_ended_for_it_nor_said_of_what_ends(session: Extending)
 @pytest.mark.anyio
 @pytest.mark.parametrize("wrong", [-1, 1.5, "long", 10**12])
 async def test_what_is_no_time_is_not_taken(session: Extending, wrong: Any) -> None:
-    assert (await session.node("POST", "use", {**TOLD, "idle_s": wrong})).status == 422
+    assert (await session.node("POST", "use", {**REPORT, "idle_s": wrong})).status == 422
     assert await idle_since(session) is None

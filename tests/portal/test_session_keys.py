@@ -60,7 +60,7 @@ async def saved(world: World, name: str) -> str:
     return f"/setups/{made.body['id']}"
 
 
-async def test_the_same_wish_is_the_same_session(world: World) -> None:
+async def test_repeated_request_returns_the_same_session(world: World) -> None:
     first = await start(world, "k1", name="mine")
     again = await start(world, "k1", name="mine")
     assert (first.status, again.status) == (201, 201)
@@ -80,7 +80,7 @@ async def test_two_at_once_are_one(world: World) -> None:
     assert len(await live(world)) == 1
 
 
-async def test_another_wish_is_refused(world: World) -> None:
+async def test_reused_key_with_other_request_is_refused(world: World) -> None:
     await start(world, "k3")
     for other in ({"name": "other"}, {"resources": {"cpus": 2, "partition": "cpu"}}):
         refused = await start(world, "k3", **other)
@@ -123,7 +123,7 @@ async def test_who_asks_again_waits_for_a_slow_slurm(world: World, then: Any) ->
         async with asyncio.timeout(PATIENCE_S):
             while not world.agents.hung:
                 await asyncio.sleep(0.01)
-        assert (await world.ask("GET", "/me")).status == 200, "others are answered meanwhile"
+        assert (await world.ask("GET", "/me")).status == 200, "other requests are answered"
     finally:
         world.agents.mood = then
         world.agents.go_on.set()
@@ -187,7 +187,7 @@ async def test_who_asks_again_just_as_it_was_written_hears_of_its_refusal(
 
 @pytest.mark.parametrize("then", ["takes", "refuses"])
 @pytest.mark.parametrize("path", ["/sessions", "/jobs"])
-async def test_a_row_read_just_before_it_was_refused_is_nobodys_answer(
+async def test_row_read_just_before_its_refusal_is_not_returned(
     world: World, monkeypatch: pytest.MonkeyPatch, path: str, then: Any
 ) -> None:
     """The refusal may fall between the check and the wait."""

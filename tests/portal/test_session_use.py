@@ -23,7 +23,7 @@ from tests.portal.test_extend import JOB_ID, Extending, extending
 pytestmark = pytest.mark.anyio
 
 GPU = {"name": "V100", "use_percent": [None, 40], "memory_mb": [0, 512], "memory_total_mb": 32768}
-TOLD = {
+REPORT = {
     "ages_s": [30, 20], "step_s": 10, "memory_mb": [100, 150.5], "cpus": [None, 1.25],
     "memory_limit_mb": 2048, "gpus": [GPU],
 }  # fmt: skip
@@ -61,10 +61,10 @@ async def age_last_report(session: Extending) -> None:
         await db.commit()
 
 
-async def test_its_owner_sees_what_the_node_has_told(session: Extending) -> None:
+async def test_owner_sees_usage_reported_by_the_node(session: Extending) -> None:
     assert await shown(session) == NOTHING_YET
     before = utcnow().timestamp()
-    assert (await session.node("POST", "use", TOLD)).status == 200
+    assert (await session.node("POST", "use", REPORT)).status == 200
     found = await shown(session)
     assert found["at"][1] - found["at"][0] == 10
     assert before - 32 <= found["at"][0] <= utcnow().timestamp() - 29
@@ -73,7 +73,7 @@ async def test_its_owner_sees_what_the_node_has_told(session: Extending) -> None
 
 
 async def test_kill_for_lack_of_memory_is_shown_with_its_time(session: Extending) -> None:
-    assert (await session.node("POST", "use", {**TOLD, "killed_s": 40})).status == 200
+    assert (await session.node("POST", "use", {**REPORT, "killed_s": 40})).status == 200
     found = await shown(session)
     reported_at, killed_at = (
         datetime.fromisoformat(found[key]).replace(microsecond=0)
@@ -82,29 +82,29 @@ async def test_kill_for_lack_of_memory_is_shown_with_its_time(session: Extending
     assert reported_at - killed_at == timedelta(seconds=40)
 
 
-async def test_nobody_else_does(session: Extending) -> None:
-    await session.node("POST", "use", TOLD)
+async def test_other_users_cannot_see_or_report_usage(session: Extending) -> None:
+    await session.node("POST", "use", REPORT)
     path = f"/sessions/{session.session_id}/use"
     assert (await session.world.ask("GET", path, who="bob")).status == 404
     assert (await session.world.ask("GET", path, who="carol")).status == 404
-    assert (await session.node("POST", "use", TOLD, secret="another")).status == 401
-    assert (await session.node("POST", "use", TOLD, secret=None)).status == 401
+    assert (await session.node("POST", "use", REPORT, secret="another")).status == 401
+    assert (await session.node("POST", "use", REPORT, secret=None)).status == 401
 
 
-async def test_it_is_told_more_often_while_somebody_looks(session: Extending) -> None:
-    assert (await session.node("POST", "use", TOLD)).body == {"again_s": 30.0}
+async def test_usage_is_reported_more_often_while_viewed(session: Extending) -> None:
+    assert (await session.node("POST", "use", REPORT)).body == {"again_s": 30.0}
     await shown(session)
-    assert (await session.node("POST", "use", TOLD)).body == {"again_s": 10.0}
+    assert (await session.node("POST", "use", REPORT)).body == {"again_s": 10.0}
     session.world.context.usage_requested_at[session.session_id] = utcnow() - uses.STILL_LOOKING
-    assert (await session.node("POST", "use", TOLD)).body == {"again_s": 30.0}
+    assert (await session.node("POST", "use", REPORT)).body == {"again_s": 30.0}
 
 
 async def test_the_newest_counts_but_not_every_second(session: Extending) -> None:
-    await session.node("POST", "use", TOLD)
-    await session.node("POST", "use", {**TOLD, "memory_mb": [1, 2]})
+    await session.node("POST", "use", REPORT)
+    await session.node("POST", "use", {**REPORT, "memory_mb": [1, 2]})
     assert (await shown(session))["memory_mb"] == [100, 150.5]
     await age_last_report(session)
-    await session.node("POST", "use", {**TOLD, "memory_mb": [1, 2]})
+    await session.node("POST", "use", {**REPORT, "memory_mb": [1, 2]})
     assert (await shown(session))["memory_mb"] == [1, 2]
 
 
@@ -128,14 +128,14 @@ async def test_the_newest_counts_but_not_every_second(session: Extending) -> Non
     ids=",".join,
 )
 async def test_what_makes_no_sense_is_not_taken(session: Extending, wrong: dict[str, Any]) -> None:
-    assert (await session.node("POST", "use", {**TOLD, **wrong})).status == 422
+    assert (await session.node("POST", "use", {**REPORT, **wrong})).status == 422
     assert await shown(session) == NOTHING_YET
 
 
-async def test_an_ended_session_tells_nothing_more_but_is_seen(session: Extending) -> None:
-    await session.node("POST", "use", TOLD)
+async def test_ended_session_reports_no_usage_but_shows_it(session: Extending) -> None:
+    await session.node("POST", "use", REPORT)
     await session.change(state=JobState.ENDED)
-    assert (await session.node("POST", "use", TOLD)).status == 410
+    assert (await session.node("POST", "use", REPORT)).status == 410
     assert (await shown(session))["memory_mb"] == [100, 150.5]
 
 
@@ -170,14 +170,14 @@ async def test_what_is_old_or_was_removed_is_forgotten(session: Extending) -> No
         async with context.db.session() as db:
             return list((await db.scalars(select(SessionUse.session_id))).all())
 
-    await session.node("POST", "use", TOLD)
+    await session.node("POST", "use", REPORT)
     await uses.forget_old(context)
     assert await kept_ones() == [session.session_id]
     await session.change(state=JobState.ENDED, removed_at=utcnow())
     await uses.forget_old(context)
     assert await kept_ones() == []
     await session.change(state=JobState.RUNNING, removed_at=None)
-    await session.node("POST", "use", TOLD)
+    await session.node("POST", "use", REPORT)
     async with context.db.session() as db:
         await db.execute(update(SessionUse).values(reported_at=utcnow() - uses.KEPT * 2))
         await db.commit()

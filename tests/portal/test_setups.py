@@ -122,7 +122,7 @@ async def test_what_no_session_could_ask_for(world: World, body: Any, field: str
     assert field in {error["field"] for error in answer.body["errors"]}
 
 
-async def test_the_impossible_is_kept_and_says_so(
+async def test_impossible_setup_is_kept_with_its_problem(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = (await save(world, resources={"gpus": 64, "partition": "gpu"})).body
@@ -136,7 +136,7 @@ async def test_the_impossible_is_kept_and_says_so(
     await world.ask("DELETE", f"/setups/{made['id']}")
 
 
-async def test_nobody_elses(world: World) -> None:
+async def test_setup_of_another_user_is_not_found(world: World) -> None:
     made = (await save(world, name="Mine")).body
     where = f"/setups/{made['id']}"
     for method, path, body in (

@@ -141,7 +141,7 @@ async def world(portal: Portal, node: Upstream) -> AsyncIterator[World]:
 
 
 class TestGroups:
-    async def test_they_are_what_the_directory_says_at_login(self, world: World) -> None:
+    async def test_groups_follow_the_directory_at_login(self, world: World) -> None:
         answer = await world.alice.get("/api/v1/me/groups")
         assert answer.body["items"] == ["scientists"]
         assert datetime.fromisoformat(answer.body["as_of"]) <= utcnow()
@@ -199,15 +199,15 @@ class TestAPerson:
         assert (await world.status(world.carol), await world.listed(world.carol)) == (404, [])
 
     async def test_names_that_cannot_be_shared_with(self, world: World) -> None:
-        for name, says in (
+        for name, message in (
             ("alice", "You already own this."),
-            ("nobody-here", "There is no user with this username. Check the spelling."),
+            ("unknown-user", "There is no user with this username. Check the spelling."),
             ("Ä b", "This is not a valid username."),
             ("x" * 33, "This is not a valid username."),
         ):
             answer = await world.share(name)
             assert answer.status == 422, name
-            assert answer.body["errors"] == [{"field": "username", "message": says}]
+            assert answer.body["errors"] == [{"field": "username", "message": message}]
 
     async def test_one_who_has_never_logged_in(self, world: World) -> None:
         assert (await world.share("judy")).body["shared_with"] == ["judy"]
@@ -297,7 +297,7 @@ class TestAGroup:
         await world.share("carol", "DELETE")
         assert await world.status(world.carol) == 200
 
-    async def test_while_the_directory_is_away_what_it_said_last_counts(
+    async def test_last_known_groups_count_while_directory_is_away(
         self, run_portal: RunPortal, node: Upstream
     ) -> None:
         away = [f"ldap://127.0.0.1:{free_port()}"]
@@ -350,7 +350,7 @@ class TestOpening:
 
 
 class TestWhatIsShared:
-    async def test_one_that_does_not_run_says_whom_to_ask(self, world: World) -> None:
+    async def test_stopped_board_names_its_owner(self, world: World) -> None:
         await world.share("bob")
         theirs_at, own_at = await world.at(world.bob), await world.at(world.alice)
         stopped = {"state": TensorboardState.STOPPED, "wanted": False, "host": None, "port": None}
@@ -362,7 +362,7 @@ class TestWhatIsShared:
         own = await world.alice.get(own_at, headers=PAGE)
         assert "You can start it again in the portal." in own.body
 
-    async def test_what_its_owner_has_removed_is_nobody_elses(self, world: World) -> None:
+    async def test_removed_board_is_no_longer_shared(self, world: World) -> None:
         await world.share("bob")
         await world.run(
             update(Session.__table__.metadata.tables["jobs"]).values(removed_at=utcnow())

@@ -83,7 +83,7 @@ async def metrics(two: Two, one: One) -> str:
     return str((await two.browser.get(f"{one.url}/metrics")).body)
 
 
-async def test_each_says_of_itself_what_it_is(two: Two) -> None:
+async def test_each_portal_reports_whether_it_leads(two: Two) -> None:
     for one, leads in ((two.a, 1), (two.b, 0)):
         assert (await two.browser.get(f"{one.url}/healthz")).body == {"status": "ok"}
         assert f"portal_leads {leads}.0" in await metrics(two, one)
@@ -180,7 +180,7 @@ async def test_it_is_killed_again_and_again_under_a_stream_of_submissions(two: T
         leader.end(signal.SIGKILL)
         await two.leads(other)
         leader.start()
-        await two.says(leader, "standby")
+        await two.wait_for_status(leader, "standby")
     ids = {answer.body["id"] for answer in await asyncio.gather(*asking)}
     assert len(ids) == len(asking)
     await two.all_submitted(two.a, len(ids))
@@ -195,7 +195,7 @@ async def test_a_portal_that_ends_hands_over(two: Two) -> None:
             await before.until("job", "never")  # it ended with the portal that sent it
     job = (await two.submit(two.b, "k1")).body
     two.a.start()
-    await two.says(two.a, "standby")
+    await two.wait_for_status(two.a, "standby")
     assert (await two.submit(two.a, "k1")).body["id"] == job["id"]
     assert "this portal leads" in two.b.log.read_text()
 
@@ -216,7 +216,7 @@ async def test_one_that_loses_its_connection_leads_no_longer(
         )
         assert ended == "1"
         await two.leads(two.b)
-        await two.says(two.a, "standby")
+        await two.wait_for_status(two.a, "standby")
     ids = {answer.body["id"] for answer in await asyncio.gather(*asking)}
     await two.all_submitted(two.b, 4)
     assert two.in_slurm() == dict.fromkeys(ids, 1)
@@ -230,13 +230,13 @@ async def test_the_database_goes_and_comes_back(
     # All are terminated at once, then awaited: until each is gone the leader may not have noticed.
     postgres.sql(
         database.rpartition("/")[2],
-        "WITH told AS (SELECT array_agg(pid) AS pids, count(pg_terminate_backend(pid))"
+        "WITH ended AS (SELECT array_agg(pid) AS pids, count(pg_terminate_backend(pid))"
         " FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid())"
-        " SELECT count(pg_terminate_backend(pid, 120000)) FROM told, unnest(pids) AS pid",
+        " SELECT count(pg_terminate_backend(pid, 120000)) FROM ended, unnest(pids) AS pid",
     )
     assert (await kept_asking(two, "k1", 0)).status == 201
     async with asyncio.timeout(PATIENCE_S):
-        while sorted([await one.says() or "" for one in (two.a, two.b)]) not in ONE_LEADS:
+        while sorted([await one.status() or "" for one in (two.a, two.b)]) not in ONE_LEADS:
             await asyncio.sleep(PAUSE_S)
     assert len(two.in_slurm()) == 1
 
@@ -289,7 +289,7 @@ class TestLock:
                 assert await third.take(wait=False)
                 assert await third.leader() == "c:1"
 
-    async def test_nobody_elses_word_counts_where_the_leader_is(
+    async def test_leader_address_of_another_database_role_is_ignored(
         self, database: str, postgres: PostgreSql
     ) -> None:
         """Any account that may connect to the database may take the lock, under any name."""

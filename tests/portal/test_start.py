@@ -110,7 +110,7 @@ def test_a_migration_that_fails_leaves_all_as_it_was(stand: Stand) -> None:
     assert "0013" in stand.refused("migrate")
 
 
-def test_tables_of_somebody_elses(stand: Stand) -> None:
+def test_foreign_tables_are_refused(stand: Stand) -> None:
     stand.change("CREATE TABLE notes (id INTEGER)")
     assert "has tables but no schema revision" in stand.refused("serve")
     assert set(stand.tables()) == {"notes"}
@@ -207,7 +207,7 @@ def test_a_wrong_database_url(url: str, sentence: str, stand: Stand) -> None:
     assert "s3cret" not in found.stderr
 
 
-def test_as_a_process_it_says_no_more(stand: Stand) -> None:
+def test_process_prints_only_the_message(stand: Stand) -> None:
     """Neither the log nor a traceback is printed beside the sentence."""
     stand.make()
     stand.change("UPDATE alembic_version SET version_num = '9999'")
@@ -219,7 +219,7 @@ def test_as_a_process_it_says_no_more(stand: Stand) -> None:
 
 
 class TestMigrate:
-    def test_it_says_from_where_to_where(self, stand: Stand) -> None:
+    def test_migrate_reports_both_revisions(self, stand: Stand) -> None:
         assert stand.run("migrate").out == f"The database was migrated from nothing to {HEAD}.\n"
         assert stand.run("migrate").out == f"The database is already at {HEAD}.\n"
         back = stand.run("migrate", "--to", "0014").out
@@ -262,7 +262,7 @@ class TestMigrate:
         assert message == f"A portal is running on {stand.folder}: stop it first."
 
 
-def test_check_says_what_the_start_would(stand: Stand) -> None:
+def test_check_reports_the_same_problem_as_the_start(stand: Stand) -> None:
     stand.make()
     stand.change("UPDATE alembic_version SET version_num = '9999'")
     done = stand.run("check")

@@ -48,7 +48,7 @@ async def look(portal: Portal, part: Component) -> list[Any]:
 # --- services of a real portal --------------------------------------------------------------------
 
 
-async def test_without_slurm_and_hub_the_others_are_told_apart(run_portal: RunPortal) -> None:
+async def test_states_of_parts_are_independent_without_slurm_and_hub(run_portal: RunPortal) -> None:
     """No Slurm, no hub, no nginx and no launcher here; a real directory and a real database."""
     async with run_portal(public_url=nowhere()) as portal, portal.browser() as browser:
         for part in Component:
@@ -75,7 +75,7 @@ async def test_it_is_for_administrators(browser: Browser) -> None:
     assert (await browser.get("/api/v1/admin/status")).status == 403
 
 
-async def test_asking_asks_nobody(portal: Portal, browser: Browser) -> None:
+async def test_reading_the_status_starts_no_probe(portal: Portal, browser: Browser) -> None:
     async def never() -> Answer:
         raise AssertionError("asked")
 
@@ -86,9 +86,7 @@ async def test_asking_asks_nobody(portal: Portal, browser: Browser) -> None:
         assert (hub["state"], hub["checked_at"]) == ("unknown", None)
 
 
-async def test_each_server_of_the_directory_is_told_apart(
-    run_portal: RunPortal, slapd: Slapd
-) -> None:
+async def test_each_directory_server_has_its_own_state(run_portal: RunPortal, slapd: Slapd) -> None:
     gone = f"ldap://127.0.0.1:{free_port()}"
     async with run_portal(ldap_urls=[gone, slapd.ldap_url]) as portal:
         first, second = await look(portal, Component.DIRECTORY)
@@ -215,10 +213,10 @@ async def test_slurmdbd_that_lets_the_portal_write_nothing(played: Probes) -> No
     found = (await played.slurmdbd())[""]
     assert (found.state, "restart slurmdbd" in found.advice) == (ComponentState.FAILING, True)
 
-    async def nobody(account: str) -> str:
+    async def no_level(account: str) -> str:
         return "None"
 
-    played.context.slurm.admin_level = nobody  # type: ignore[method-assign]
+    played.context.slurm.admin_level = no_level  # type: ignore[method-assign]
     found = (await played.slurmdbd())[""]
     assert found.state is ComponentState.FAILING
     assert "not a Slurm operator" in found.message
@@ -390,7 +388,7 @@ def test_how_long_ago(past: timedelta, words: str) -> None:
     assert ago(now - past, now) == words
 
 
-async def test_a_fault_that_somebody_meets_is_looked_at_at_once() -> None:
+async def test_reported_fault_is_probed_at_once() -> None:
     output, asked = [ComponentState.OK, ComponentState.FAILING], asyncio.Event()
 
     async def ask() -> Answer:

@@ -45,8 +45,8 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 def sdiag(folder: Path, ahead_s: int | None) -> Path:
     """Create a Slurm whose controller's clock is ahead, or one that does not answer."""
     file = folder / "sdiag"
-    says = f'echo "sdiag output at Sun Nov 22 15:50:20 2026 ($(($(date +%s) + {ahead_s})))"'
-    text = says if ahead_s is not None else "exit 1"
+    prints = f'echo "sdiag output at Sun Nov 22 15:50:20 2026 ($(($(date +%s) + {ahead_s})))"'
+    text = prints if ahead_s is not None else "exit 1"
     file.write_text(f"#!/bin/sh\necho >> {folder}/asked\n{text}\n")
     file.chmod(0o755)
     return folder
@@ -72,7 +72,7 @@ async def test_slurms_clock_that_differs(tmp_path: Path, watcher: Any) -> None:
 
 
 @pytest.mark.parametrize("answers", [True, False])
-async def test_slurms_clock_that_agrees_or_is_not_told(
+async def test_slurm_clock_that_agrees_or_is_unknown_is_ok(
     answers: bool, tmp_path: Path, watcher: Any
 ) -> None:
     look = slurm(sdiag(tmp_path, 0 if answers else None), watcher)
@@ -100,7 +100,7 @@ async def test_the_databases_clock() -> None:
     assert AHEAD.fullmatch(found.message)
 
 
-def test_what_is_told() -> None:
+def test_clock_difference_is_reported_above_the_limit() -> None:
     assert to_probe_result(None) is None
     assert to_probe_result(30.0) is None
     found = to_probe_result(-400.0)

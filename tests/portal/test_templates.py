@@ -30,7 +30,7 @@ async def test_a_template_has_its_notebook(run_portal: RunPortal) -> None:
             assert (await alice.get(f"/api/v1/templates/{name}/starter")).status == 404
 
 
-async def test_what_can_not_be_built_says_what_it_needs(run_portal: RunPortal) -> None:
+async def test_template_without_image_names_the_image(run_portal: RunPortal) -> None:
     async with run_portal() as portal, portal.browser() as alice:
         await alice.login("alice")
         shown = await templates(alice)

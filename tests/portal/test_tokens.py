@@ -175,7 +175,9 @@ class TestEnding:
         assert "invalid_token" in answer.headers["WWW-Authenticate"]
         assert (await alice.send("DELETE", f"/api/v1/tokens/{made['id']}")).status == 404
 
-    async def test_nobody_revokes_anothers(self, alice: Browser, carol: Browser) -> None:
+    async def test_token_of_another_user_cannot_be_revoked(
+        self, alice: Browser, carol: Browser
+    ) -> None:
         made = (await make(alice, "read")).body
         assert (await carol.send("DELETE", f"/api/v1/tokens/{made['id']}")).status == 404
         assert len((await alice.get("/api/v1/tokens")).body["items"]) == 1
@@ -302,7 +304,7 @@ def scope_wanted(method: str, path: str) -> Scope | None:
 
 
 @pytest.mark.parametrize("route", api_routes(), ids=name)
-def test_each_signature_says_what_a_token_needs(route: RouteContext) -> None:
+def test_each_route_declares_the_scope_it_needs(route: RouteContext) -> None:
     asked = set(calls(route.dependant))
     scopes_found = {scope for guard, scope in dependencies.SCOPES.items() if guard in asked}
     for method in methods(route):
@@ -316,7 +318,7 @@ def test_each_signature_says_what_a_token_needs(route: RouteContext) -> None:
             assert dependencies.no_token in asked
 
 
-def test_the_schema_says_who_may_call() -> None:
+def test_schema_declares_required_credentials() -> None:
     schema = bare_app().openapi()
     assert schema["components"]["securitySchemes"].keys() == {"cookie", "token", "metrics"}
     (metrics,) = schema["paths"].pop("/metrics").values()

@@ -59,7 +59,7 @@ class One:
             self.process.wait()
             self.process = None
 
-    async def says(self) -> str | None:
+    async def status(self) -> str | None:
         """Return the status from /readyz; None while it does not answer."""
         try:
             async with aiohttp.ClientSession() as http, http.get(f"{self.url}/readyz") as answer:
@@ -86,17 +86,17 @@ class Two:
     def browser(self) -> Browser:
         return Browser(self.http, self.settings.public_url)
 
-    async def says(self, one: One, *words: str) -> None:
+    async def wait_for_status(self, one: One, *words: str) -> None:
         """Wait until a portal reports one of these statuses."""
         async with asyncio.timeout(PATIENCE_S):
-            while (state := await one.says()) not in words:
+            while (state := await one.status()) not in words:
                 running = one.process is not None and one.process.poll() is None
                 assert running, one.log.read_text()[-3000:]
                 await asyncio.sleep(PAUSE_S)
         assert state in words
 
     async def leads(self, one: One) -> None:
-        await self.says(one, "ok", "degraded")
+        await self.wait_for_status(one, "ok", "degraded")
 
     async def login(self, one: One, name: str = "alice", password: str = PASSWORD) -> Answer:
         body = {"username": name, "password": password}
@@ -161,5 +161,5 @@ async def two_portals(settings: Settings, folder: Path) -> AsyncIterator[Two]:
             a.start()
             await two.leads(a)
             b.start()
-            await two.says(b, "standby")
+            await two.wait_for_status(b, "standby")
             yield two

@@ -81,7 +81,7 @@ class Recorder(Accounting):
         super().__init__(ground.bin_dir, "/etc/slurm/slurm.conf", timeout_s=60)
         self.folder = folder
         self.file = ""
-        self.said: dict[str, Any] = {}
+        self.failures: dict[str, Any] = {}
 
     async def _run(
         self,
@@ -105,7 +105,7 @@ class Recorder(Accounting):
             name = {"tres": "tres", "qos": "qos"}.get(arguments[3] if len(arguments) > 3 else "")
             (self.folder / f"{name or self.file}.txt").write_bytes(stdout.encode())
         if answer.stderr or answer.code:
-            self.said[self.file] = {"arguments": arguments, **asdict(answer)}
+            self.failures[self.file] = {"arguments": arguments, **asdict(answer)}
 
     async def ask(self, file: str, question: Any) -> Any:
         """Store a response even if its parser fails: the tests repeat the parsing."""
@@ -236,15 +236,17 @@ async def _ask_everything(ground: Ground, folder: Path, jobs: dict[str, int]) ->
     await slurm.ask("limit_of_ended", slurm.set_time_limit(jobs["ended"], 30))
     await slurm.ask("limit_of_unknown", slurm.set_time_limit(99_999, 30))
     await slurm.ask("limit", slurm.set_time_limit(jobs["running"], 130))
-    _ask_as_users(ground, folder, slurm.said, jobs)
+    _ask_as_users(ground, folder, slurm.failures, jobs)
     await slurm.ask("kill", slurm.kill(jobs["evil"], ALICE))
     ids = json.dumps(jobs, indent=1) + "\n"
     (folder / "jobs.json").write_text(ids, encoding="utf-8")
-    text = json.dumps(slurm.said, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+    text = json.dumps(slurm.failures, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
     (folder / "stderr.json").write_text(text, encoding="utf-8")
 
 
-def _ask_as_users(ground: Ground, folder: Path, said: dict[str, Any], jobs: dict[str, int]) -> None:
+def _ask_as_users(
+    ground: Ground, folder: Path, failures: dict[str, Any], jobs: dict[str, int]
+) -> None:
     """Run the launcher's commands (spawner/launcher/program.py)."""
     running, ended = str(jobs["running"]), str(jobs["ended"])
     fields = ("--noheader", "--parsable2", "--allocations", "--format=WorkDir%4096")
@@ -269,7 +271,7 @@ def _ask_as_users(ground: Ground, folder: Path, said: dict[str, Any], jobs: dict
         if done.stdout and done.returncode == 0:
             (folder / f"{name}.txt").write_bytes(done.stdout.encode())
         if done.stderr or done.returncode:
-            said[name] = {"arguments": command, **asdict(_answer(done))}
+            failures[name] = {"arguments": command, **asdict(_answer(done))}
 
 
 def ask_from_elsewhere(ground: Ground, folder: Path, others: Iterable[Ground]) -> None:
@@ -284,15 +286,15 @@ def ask_from_elsewhere(ground: Ground, folder: Path, others: Iterable[Ground]) -
         ("scancel", "--verbose", "99999"),
         ("sbatch", "--parsable", "--wrap=true"),
     )
-    said: dict[str, list[Any]] = {}
+    failures: dict[str, list[Any]] = {}
     for other in others:
         answers = [(words, ground.from_elsewhere(other.root, *words)) for words in questions]
-        said[other.version] = [
+        failures[other.version] = [
             {"arguments": words, **asdict(_answer(done))}
             for words, done in answers
             if done.stderr and "Invalid job id" not in done.stderr
         ]
-    text = json.dumps(said, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+    text = json.dumps(failures, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
     (folder / "other_clients.json").write_text(text, encoding="utf-8")
 
 

@@ -35,14 +35,14 @@ launcher.IDLE_S = idle_s
 launcher.main()
 """
 
-# Named behaviors of Slurm's commands. TELLS writes its input to files beside itself.
-TELLS = """
+# Named behaviors of Slurm's commands. RECORDS writes its input to files beside itself.
+RECORDS = """
 import json, os, sys
 mask = os.umask(0); os.umask(mask)
-told = [sys.argv[1:], dict(os.environ), os.getcwd(), mask, sys.stdin.read()]
-with open(sys.argv[0] + ".told", "w") as file: json.dump(told, file)
+call = [sys.argv[1:], dict(os.environ), os.getcwd(), mask, sys.stdin.read()]
+with open(sys.argv[0] + ".recorded", "w") as file: json.dump(call, file)
 """
-TAKES = TELLS + "print('4711')\n"
+TAKES = RECORDS + "print('4711')\n"
 TAKES_ON_A_CLUSTER = "print('4711;demo')"
 MUMBLES = "print('ok')"
 REFUSES = "import sys; sys.exit('sbatch: error: Batch job submission failed: Invalid qos')"
@@ -81,8 +81,8 @@ class Place:
         path.write_text(f"#!{system_python()} -IS\n{behaviour}\n")
         path.chmod(0o755)
 
-    def told(self, name: str) -> Any:
-        return json.loads((self.bin_dir / f"{name}.told").read_text())
+    def recorded(self, name: str) -> Any:
+        return json.loads((self.bin_dir / f"{name}.recorded").read_text())
 
     def job_file(self, name: str, data: bytes = b"") -> Path:
         """Create a file as a job of the user's would leave it."""

@@ -117,7 +117,7 @@ def test_security_updates_come_from_their_own_archive() -> None:
     ]
 
 
-def test_a_machine_without_the_archive_says_so() -> None:
+def test_missing_apt_source_is_reported() -> None:
     only = parse_one_line("deb http://other.test/tool stable main")
     assert for_suites(only, "stable", ["sid-security"]) == []
     with pytest.raises(ValueError, match="no apt source"):
@@ -136,7 +136,7 @@ CONTROL = (
 )
 
 
-def test_a_relaxed_package_says_what_it_is() -> None:
+def test_relaxed_package_has_its_own_version() -> None:
     relaxed = relax(CONTROL, "2.36")
     assert "libc6 (>= 2.36), libseccomp2 (>= 2.5.0)" in relaxed
     assert "Version: 1.4.5-2+glibc2.36\n" in relaxed

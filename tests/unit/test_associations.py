@@ -69,7 +69,7 @@ def test_all_of_a_persons_accounts_but_the_root_get_the_figures() -> None:
     }
 
 
-def test_nothing_said_is_nothing_wanted() -> None:
+def test_unset_limits_yield_no_desired_values() -> None:
     assert desired_values(world()) == {}
     assert desired_values(world(sessions=1)) == {}  # cannot be expressed in Slurm alone
     assert desired_values(world(gpus_by_type={"k80": 1})) == {}  # which Slurm does not count
@@ -106,7 +106,7 @@ def test_what_a_group_has_together_is_its_accounts() -> None:
 # --- comparing ----------------------------------------------------------------------------------
 
 
-def test_what_slurm_has_yet_to_hear_is_told_once() -> None:
+def test_pending_limit_is_applied_once() -> None:
     assert verdict({"gres/gpu": 1}, {}, {}).pending == {"gres/gpu": 1}
     after = verdict({"gres/gpu": 1}, {}, {"gres/gpu": 1})
     assert (after.pending, after.applied, after.drift) == ({}, {"gres/gpu": 1}, {})
@@ -128,7 +128,7 @@ def test_a_change_by_hand_is_drift_until_it_is_accepted_or_the_limit_changes() -
     assert (changed.pending, changed.accepted) == ({"gres/gpu": 2}, {})
 
 
-def test_a_limit_that_ends_is_taken_back_unless_somebody_has_changed_it() -> None:
+def test_removed_limit_is_cleared_unless_changed_outside() -> None:
     assert verdict({}, {"gres/gpu": 1}, {"gres/gpu": 1}).pending == {"gres/gpu": None}
     assert verdict({}, {"gres/gpu": 1}, {"gres/gpu": 4}) == AssociationDiff()
     assert verdict({}, {"gres/gpu": 1}, {}) == AssociationDiff()

@@ -70,7 +70,7 @@ def test_the_password_is_in_a_file_and_never_an_argument() -> None:
 
 
 @pytest.mark.usefixtures("program")
-def test_what_the_programs_can_not_be_told_is_refused() -> None:
+def test_unsupported_database_option_is_refused() -> None:
     with pytest.raises(BackupError, match="database_url has the option keepalives"):
         postgresql.PostgresServer("postgresql+psycopg://db/portal?keepalives=1").is_empty()
 

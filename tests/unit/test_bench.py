@@ -44,7 +44,7 @@ def test_tables_show_every_column() -> None:
     )
 
 
-def test_an_answer_ends_where_its_length_says() -> None:
+def test_response_ends_at_its_content_length() -> None:
     answer = HEAD + b"Content-Length: 3\r\n\r\nabc"
     assert answer_end(answer) == len(answer)
     assert answer_end(answer + b"HTTP/1.1") == len(answer)
@@ -78,7 +78,7 @@ def test_a_target_sends_the_path_with_its_query() -> None:
     assert target.request.endswith(b"\r\nCookie: x=y\r\n\r\n")
 
 
-def test_commands_are_told_apart_by_the_message_only_they_send() -> None:
+def test_commands_are_counted_by_their_own_message() -> None:
     sent = {"REQUEST_JOB_INFO": 15.0, "REQUEST_NODE_INFO": 4.0, "REQUEST_PARTITION_INFO": 20.0}
     assert commands(sent) == 20
     assert commands({**sent, "DBD_GET_JOBS_COND": 2.0}) == 22

@@ -96,7 +96,7 @@ def test_a_devices_name_is_short_and_can_be_shown() -> None:
     assert read_results(left([], about=["device"]), MATMUL, {}).device is None
 
 
-def test_a_template_says_what_it_can_mean() -> None:
+def test_benchmark_rejects_unsuitable_parameters() -> None:
     bad = Benchmark({"size": ()}, {"size": "MB"}, ("folder", "none", "words", "tf32"))
     rules = {
         "folder": {"type": "string"}, "words": {"type": "array"}, "tf32": {"type": "boolean"},
@@ -109,7 +109,7 @@ def test_a_template_says_what_it_can_mean() -> None:
     ]
 
 
-def test_every_shipped_benchmark_says_what_it_measures() -> None:
+def test_every_shipped_benchmark_declares_what_it_measures() -> None:
     found = load_templates().values()
     tagged = {template.name for template in found if "benchmark" in template.tags}
     assert tagged == {template.name for template in found if template.benchmark}
@@ -144,7 +144,7 @@ class Run:
         ]  # fmt: skip
 
 
-def test_the_median_takes_each_person_once_so_that_nobody_moves_it_alone() -> None:
+def test_median_counts_each_user_once() -> None:
     forged = [Run(1e30, "mallory") for _ in range(50)]
     (one,) = summed([Run(10, "alice"), Run(12, "alice"), Run(13, "bob"), *forged])
     assert (one.median, one.best, one.runs, one.people) == (13, 1e30, 53, 3)
@@ -163,7 +163,7 @@ def test_only_what_is_alike_is_put_together() -> None:
     assert sorted(figure.median for figure in summed(runs)) == [1, 2, 3, 4, 5, 6]
 
 
-def test_one_person_crowds_nobody_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_results_of_one_user_displace_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
     """Results under ever new parameters of one user leave other users' results in place."""
     monkeypatch.setattr(figures, "MOST_SORTS", 4)
     forged = [Run(1, "mallory", size=1000 + n) for n in range(50)]

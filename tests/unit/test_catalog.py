@@ -95,7 +95,7 @@ def test_each_language_has_its_own_place_for_packages(
     assert environment.user_site == expected
 
 
-def test_each_language_s_own_tool_is_told_where_packages_go(site: Path) -> None:
+def test_each_language_gets_its_package_folder(site: Path) -> None:
     place = KernelPlace("/run", "/apptainer", "/home/ann", "/tmp/p", "/home/ann/runs", gpus=False)
     base = "/home/ann/.local/share/portal/packages/mine"
 
@@ -186,7 +186,7 @@ def test_an_unknown_field_is_named(site: Path) -> None:
         load_environment(put(site, titel="x"), Path("/images"))
 
 
-def test_all_problems_are_told_at_once(site: Path) -> None:
+def test_all_problems_are_reported_at_once(site: Path) -> None:
     put(site, "one", runtime="docker", gpu="maybe")
     put(site, "two", version="x")
     with pytest.raises(CatalogError) as caught:
@@ -213,7 +213,7 @@ def test_a_site_folder_must_be_there(tmp_path: Path) -> None:
         Catalog.load(site=tmp_path / "nowhere", image_dir=tmp_path)
 
 
-def test_availability_is_told_in_a_sentence(site: Path) -> None:
+def test_unavailability_is_explained_in_a_sentence(site: Path) -> None:
     environment = load_environment(put(site), site)
     there, reason = availability(environment)
     assert not there
@@ -224,7 +224,7 @@ def test_availability_is_told_in_a_sentence(site: Path) -> None:
     assert availability(environment) == (True, None)
 
 
-def test_a_missing_public_image_is_told_with_its_name_and_needs(site: Path) -> None:
+def test_missing_public_image_is_reported_with_name_and_needs(site: Path) -> None:
     reference = "docker://nvidia/digits:6.0"
     path = put(site, public_image=reference, needs="an old NVIDIA GPU")
     environment = load_environment(path, site)

@@ -29,7 +29,7 @@ async def test_only_the_topics_listened_to_wake() -> None:
         assert await waiting
 
 
-async def test_whoever_waits_is_let_go_at_the_end() -> None:
+async def test_waiting_listener_is_released_on_close() -> None:
     changes = Notifier()
     async with changes.listen("alice") as listener:
         waiting = asyncio.create_task(listener.wait(60))

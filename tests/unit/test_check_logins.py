@@ -61,7 +61,7 @@ def test_a_host_that_lets_users_in_is_reported(tmp_path: Path) -> None:
     assert problem() is None
 
 
-def test_loopback_is_told_from_other_addresses() -> None:
+def test_loopback_differs_from_other_addresses() -> None:
     for url in ("http://127.0.0.1:8000", "http://[::1]:1", "http://x.localhost"):
         assert logins._is_loopback(url)
     assert not logins._is_loopback("https://portal.example.org")

@@ -156,7 +156,7 @@ class Job:
         {"find": Unreachable("No answer."), "forget": LauncherUnavailable("No answer.")},
     ],
 )
-async def test_whatever_fails_is_said_and_the_folder_goes(
+async def test_failure_is_reported_and_the_folder_removed(
     settings: Settings, fails: dict[str, SpawnerError]
 ) -> None:
     world: Any = Job(**fails)
@@ -198,7 +198,7 @@ def test_a_node_looks_without_failing(tmp_path: Path) -> None:
     assert found["edition"] == edition()
 
 
-def test_what_a_job_says_does_nothing_to_a_terminal(settings: Settings) -> None:
+def test_job_output_cannot_control_the_terminal(settings: Settings) -> None:
     forged = {"/opt/\x1b[2J\x9b8m" + "x" * 10_000: False}
     found = findings(settings, "alice", NodeReport(make_report(folders=forged)))
     lines = [_format_finding(one) for one in found]

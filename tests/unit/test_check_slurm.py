@@ -31,7 +31,7 @@ def test_an_operator_sees_everything(level: str) -> None:
     assert operator("portal", level, HIDDEN).problem is None
 
 
-def test_another_account_is_told_what_it_lacks_and_what_to_do() -> None:
+def test_account_without_rights_gets_problem_and_advice() -> None:
     hidden = operator("portal", "None", HIDDEN)
     assert hidden.problem is not None
     assert "hides other users' jobs" in hidden.problem

@@ -45,7 +45,7 @@ async def test_what_it_permits(tmp_path: Path, script: str, problem: str | None)
 
 
 @pytest.mark.parametrize("may_end_it", [True, False])
-async def test_one_that_hangs_is_told(
+async def test_hanging_sudo_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, may_end_it: bool
 ) -> None:
     """The process belongs to root by then, so other accounts may not be able to end it."""

@@ -56,7 +56,7 @@ def test_what_a_removed_folder_chose_is_free(tmp_path: Path) -> None:
     assert not uses(taken(there), 17)
 
 
-def test_a_choice_that_failed_is_told_to_nobody(tmp_path: Path) -> None:
+def test_failed_choice_is_not_published(tmp_path: Path) -> None:
     here, there = cluster_in(tmp_path / "a"), cluster_in(tmp_path / "b")
     with pytest.raises(RuntimeError), choosing(here):
         raise RuntimeError("nothing is free")
@@ -68,7 +68,7 @@ def test_a_choice_that_failed_is_told_to_nobody(tmp_path: Path) -> None:
         ]
 
 
-def test_a_cluster_of_an_older_version_says_what_to_do(tmp_path: Path) -> None:
+def test_cluster_of_an_older_version_suggests_make_down(tmp_path: Path) -> None:
     paths = cluster_in(tmp_path)
     paths.description.parent.mkdir(parents=True, exist_ok=True)
     paths.description.write_text((CHECKOUT / "cluster/cluster.toml").read_text())

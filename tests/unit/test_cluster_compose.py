@@ -41,7 +41,7 @@ def project(services: dict[str, dict[str, Any]]) -> Project:
     return chosen({name: str(v) for name, v in services["setup"]["environment"].items()})
 
 
-def test_slurm_is_told_the_addresses_of_the_services(
+def test_slurm_gets_the_addresses_of_the_services(
     services: dict[str, dict[str, Any]], project: Project
 ) -> None:
     addresses = project.cluster.addresses
@@ -116,7 +116,7 @@ def test_a_node_with_gpus_has_the_machines_own(project: Project) -> None:
     assert loads(dumps(found)) == found
 
 
-def test_what_an_operator_mistypes_is_said(project: Project) -> None:
+def test_mistyped_setting_is_reported(project: Project) -> None:
     environment = {"NODE_CPUS": "4", "NODE_MEMORY_MB": "8192", "GPU_TYPE": "gpu"}
     environment |= {"NETWORK": "10.9.8", "NODES": "node01", **CONTENT}
     environment["PUBLIC_URL"] = "http://localhost:8443"

@@ -157,7 +157,7 @@ class TestQueue:
         "reason",
         ["JobHeldUser", "Dependency", "AssocGrpGRES", "QOSMaxJobsPerUserLimit", "BeginTime"],
     )
-    def test_who_waits_for_something_else_is_in_nobodys_way(self, reason: str) -> None:
+    def test_job_waiting_for_other_reasons_blocks_no_others(self, reason: str) -> None:
         found = build_snapshot(of(waits(1, "bob", reason=reason), waits(2)))
         assert found.queues["gpu"] == Queue(in_line=1, aside=1)
         assert [one.ahead for one in found.waiting["bob"]["gpu"]] == [None]
@@ -209,7 +209,7 @@ class TestAhead:
     def test_what_keeps_no_nodes_is_left_out(self) -> None:
         assert ahead((replace(kept("licences", 1), nodes=()),), NOW, "carol", (), True) == []
 
-    def test_others_names_are_not_told(self) -> None:
+    def test_reservation_names_of_other_users_are_hidden(self) -> None:
         theirs = kept("bobs_course", 1, users=("bob",))
         works = kept("works", 1, users=("root",), maintenance=True)
         own = kept("mine", 1, users=("alice",))
@@ -233,7 +233,7 @@ class TestAhead:
             ((), (), False),
         ],
     )
-    def test_whom_it_is_for(
+    def test_is_for_matches_users_and_accounts(
         self, users: tuple[str, ...], accounts: tuple[str, ...], expected: bool
     ) -> None:
         assert is_for(kept("r", 1, users=users, accounts=accounts), "alice", {"lab"}) is expected

@@ -172,7 +172,7 @@ def test_the_folders_of_ended_jobs_are_removed_in_version_2() -> None:
     assert "Epilog" not in slurm_conf(cluster_of(SHIPPED, cgroups=1))
 
 
-def test_what_is_confined_is_told_with_the_reason() -> None:
+def test_description_lists_what_is_confined_with_reasons() -> None:
     assert describe(cluster_of(SHIPPED, cgroups=2)) == [
         "jobs' GPUs: confined (cgroups v2)",
         "jobs' memory: confined (cgroups v2)",

@@ -54,7 +54,7 @@ def wait_for(log: Path, *lines: str) -> None:
     wait_until(lambda: set(lines) <= set(log.read_text().splitlines()), f"{lines} in {log}")
 
 
-def test_told_to_end_it_ends_its_tests_and_then_its_clusters(log: Path) -> None:
+def test_sigterm_ends_tests_then_clusters(log: Path) -> None:
     with begin(log.parent, "--second", "tests/browser") as process:
         wait_for(log, "tests/cluster begun", "tests/browser begun")
         process.send_signal(signal.SIGTERM)

@@ -84,7 +84,7 @@ def test_what_its_partition_could_never_run_goes_to_one_that_could(
     assert where_it_fits(wanted, None) == wanted
 
 
-def test_no_gpu_is_only_said_of_a_cluster_that_is_known() -> None:
+def test_no_gpu_is_only_claimed_for_a_known_cluster() -> None:
     without = replace(CLUSTER, nodes=CLUSTER.nodes[2:])
     assert no_gpu_anywhere(without)
     assert not no_gpu_anywhere(CLUSTER)

@@ -175,7 +175,7 @@ class TestAnswers:
             with pytest.raises(LauncherUnavailable):
                 file_answers.entry({**self.ENTRY, **wrong})
 
-    def test_refusals_are_told_with_what_helps(self) -> None:
+    def test_refusals_carry_their_details(self) -> None:
         more = {"code": "offset", "offset": 5, "secret": "x", "version": [], "modified_at": 1.5}
         found = explained(FileProblem("offset", "No.", more))
         assert (found.status, found.slug) == (409, "wrong-offset")

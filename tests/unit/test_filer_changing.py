@@ -28,7 +28,7 @@ class TestFolders:
         filer.ask("make_folder", "x/y/z", parents=True)
         assert (filer.home / "x/y/z").is_dir()
 
-    def test_the_root_itself_is_nobodys_to_change(self, filer: Filer) -> None:
+    def test_root_itself_cannot_be_changed(self, filer: Filer) -> None:
         for op, fields in (
             ("make_folder", {"parents": False}),
             ("delete", {"permanent": True}),
@@ -93,7 +93,7 @@ class TestMoving:
         assert (filer.home / "--help").exists()
 
     @pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="no second file system")
-    def test_another_file_system_is_said(self, filer: Filer) -> None:
+    def test_move_to_another_file_system_is_refused(self, filer: Filer) -> None:
         filer.write("a")
         other = Path(tempfile.mkdtemp(dir="/dev/shm"))
         os.chown(other, UID, GID)
@@ -203,14 +203,14 @@ class TestDeleting:
 
     def test_a_root_of_several_has_a_trash_for_each(self, filer: Filer) -> None:
         if not AS_ROOT:
-            pytest.skip("needs somebody else's folder")
+            pytest.skip("needs another user's folder")
         filer.write("a")
         os.chown(filer.home, 0, 0)
         filer.home.chmod(0o777)
         self.delete(filer, "a")
         assert (filer.home / f".portal-trash-{UID}" / UUID / "item").exists()
 
-    def test_a_trash_that_is_somebody_elses_or_a_link_is_none(self, filer: Filer) -> None:
+    def test_linked_or_foreign_trash_is_not_used(self, filer: Filer) -> None:
         filer.write("a")
         filer.folder("elsewhere")
         filer.link(".portal-trash", "elsewhere")
@@ -226,7 +226,7 @@ class TestDeleting:
 
     def test_without_rights_nothing_goes(self, filer: Filer) -> None:
         if not AS_ROOT:
-            pytest.skip("needs somebody else's folder")
+            pytest.skip("needs another user's folder")
         filer.write("d/a")
         os.chown(filer.home / "d", 0, 0)
         for permanent in (False, True):

@@ -25,7 +25,7 @@ pytest_plugins = ["tests.unit.filer_fixtures"]
 
 
 class TestListing:
-    def test_an_entry_says_what_it_is(self, filer: Filer) -> None:
+    def test_entry_has_type_size_mode_and_owner(self, filer: Filer) -> None:
         filer.write("a.txt", b"12345").chmod(0o640)
         (entry,) = filer.ask("list_folder", **LISTING)["entries"]
         assert entry["name"] == "a.txt"
@@ -115,7 +115,7 @@ class TestListing:
             filer.names(path)
         assert caught.value.code == "bad-name"
 
-    def test_a_time_limit_is_told(self, filer: Filer) -> None:
+    def test_listing_past_its_time_limit_is_incomplete(self, filer: Filer) -> None:
         filer.write("a")
         page = filer.ask("list_folder", **{**LISTING, "timeout_s": 1e-9})
         assert (page["complete"], page["entries"]) == (False, [])
@@ -228,7 +228,7 @@ class TestSending:
         assert sent == b"01"
         assert last["error"]["more"]["code"] == "changed"
 
-    def test_it_ends_when_nobody_wants_the_rest(self, filer: Filer) -> None:
+    def test_process_ends_when_the_reader_is_gone(self, filer: Filer) -> None:
         filer.write("a", bytes(1 << 20))
         filer.ask("open_file_to_send", "a")
         filer.ask("send_file", offset=0, length=1 << 20)

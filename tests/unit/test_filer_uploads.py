@@ -62,7 +62,7 @@ class TestUploads:
         problem = refused(filer, "finish_upload", number=UUID, sha256=None)
         assert (problem.code, problem.more["offset"]) == ("offset", 4)
 
-    def test_what_is_there_is_told_before_a_byte_is_sent(self, filer: Filer) -> None:
+    def test_existing_file_is_reported_before_the_upload(self, filer: Filer) -> None:
         filer.write("new.bin", b"old").chmod(0o604)
         problem = refused(filer, "begin_upload", "new.bin", number=UUID, size=1, overwrite=False)
         assert (problem.code, problem.more["replaceable"]) == ("exists", True)
@@ -83,7 +83,7 @@ class TestUploads:
         filer.ask("drop_upload", number=UUID)
         assert filer.names(hidden=True, filter="upload") == []
 
-    def test_too_large_is_told_at_once(self, filer: Filer) -> None:
+    def test_too_large_upload_is_refused_at_once(self, filer: Filer) -> None:
         problem = refused(filer, "begin_upload", "a", number=UUID, size=1 << 49, overwrite=False)
         assert problem.code == "no-space"
         assert filer.ask("list_uploads")["uploads"] == []

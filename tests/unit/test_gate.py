@@ -51,13 +51,13 @@ def test_whose_certificate_its_server_must_show_comes_with_where_it_is() -> None
     assert found == Decision(GateAnswer.ENTER, "10.77.0.11", 40123, "x.session.portal.internal")
 
 
-def test_nobody_is_asked_to_log_in_whatever_there_is() -> None:
+def test_anonymous_request_always_needs_login() -> None:
     for found in (None, live()):
         assert decide(None, "alice", "s1", found).answer is GateAnswer.LOGIN
 
 
 @pytest.mark.parametrize("who", ["bob", "carol", "root", "Alice", "alice ", "", "alic", "alicee"])
-def test_nobody_else_enters(who: str) -> None:
+def test_other_users_are_refused(who: str) -> None:
     for found in (None, live()):
         assert decide(who, "alice", "s1", found).answer is GateAnswer.REFUSED
 
@@ -105,7 +105,7 @@ def test_what_does_not_serve_is_answered_by_the_portal(changes: dict[str, Any]) 
     assert decide("alice", "alice", "s1", found) == Decision(GateAnswer.AWAY)
 
 
-def test_an_old_answer_of_slurm_keeps_nobody_out() -> None:
+def test_stale_state_does_not_block_the_owner() -> None:
     assert decide("alice", "alice", "s1", live(stale_since=NOW)).answer is GateAnswer.ENTER
 
 
@@ -122,7 +122,7 @@ def test_every_state_has_words(state: JobState) -> None:
     assert (refresh_s is None) == (state is JobState.ENDED)
 
 
-def test_why_it_ended_is_said() -> None:
+def test_ended_session_is_explained() -> None:
     ended = session(state=JobState.ENDED, outcome=Outcome.TIMEOUT, reason="Why.", advice="Do this.")
     _, sentences, _ = explain(ended)
     assert sentences == [

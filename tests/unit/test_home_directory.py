@@ -75,7 +75,7 @@ def test_archived_by_name_never_over_another(site: HomeFolders) -> None:
         assert members["ada/sub/link"].linkname == "/etc/passwd"
 
 
-def test_what_belongs_to_somebody_else_is_left_alone(site: HomeFolders) -> None:
+def test_files_of_another_user_are_left_alone(site: HomeFolders) -> None:
     home, outside = ada(site), site.base.parent / "outside"
     (outside / "treasure").mkdir(parents=True)
     os.chown(outside, UID, GID)
@@ -107,9 +107,7 @@ def test_what_belongs_to_somebody_else_is_left_alone(site: HomeFolders) -> None:
         ("ada\n", "20001", "1", "ada\n"),
     ],
 )
-def test_what_it_is_told_is_not_believed(
-    site: HomeFolders, args: tuple[str, str, str, str]
-) -> None:
+def test_unsafe_arguments_are_refused(site: HomeFolders, args: tuple[str, str, str, str]) -> None:
     username, uid, gid, name = args
     with pytest.raises(HomeRefused):
         home_of(site, username, uid, gid, f"{site.base}/{name}")

@@ -128,7 +128,7 @@ async def test_a_start_that_is_refused(fake: Fake, hub: Hub, status: int) -> Non
     assert refused.value.status == status
 
 
-async def test_what_the_hub_says_of_a_server(fake: Fake, hub: Hub) -> None:
+async def test_server_state_is_parsed(fake: Fake, hub: Hub) -> None:
     fake.answers["GET"] = (200, {"ready": True, "pending": None, "stopped": False, "url": "/u"})
     state = await hub.server_state("alice", "s1")
     assert (state.exists, state.ready, state.pending, state.url) == (True, True, None, "/u")

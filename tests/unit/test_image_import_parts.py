@@ -34,11 +34,11 @@ class TestImageFile:
         with pytest.raises(NotAnImage, match=r"x\.sif is no image"):
             file_architecture(file)
 
-    def test_a_layout_says_what_its_image_was_made_for(self, tmp_path: Path) -> None:
+    def test_layout_names_its_architecture(self, tmp_path: Path) -> None:
         self.layout(tmp_path, {"architecture": "arm64"})
         assert layout_architecture(tmp_path) == "arm64"
 
-    def test_a_layout_that_says_nothing_is_no_reason(self, tmp_path: Path) -> None:
+    def test_layout_without_architecture_yields_none(self, tmp_path: Path) -> None:
         assert layout_architecture(tmp_path) is None
         self.layout(tmp_path, {})
         assert layout_architecture(tmp_path) is None

@@ -57,7 +57,7 @@ def test_versions_lie_beside_what_the_link_leads_to(tmp_path: Path) -> None:
     assert versions_of(link) == {}
 
 
-def test_build_is_told_by_its_version() -> None:
+def test_cpu_build_is_recognized_by_its_version() -> None:
     assert is_cpu_build({"torch": "2.13.0+cpu"})
     assert not is_cpu_build({"torch": "2.13.0"})
     assert not is_cpu_build({})

@@ -128,7 +128,7 @@ def test_a_lock_without_hashes_is_refused(tmp_path: Path) -> None:
         read(put(tmp_path, lock="numpy==2.4.6\n"))
 
 
-def test_an_unknown_image_is_told(tmp_path: Path) -> None:
+def test_unknown_image_is_reported(tmp_path: Path) -> None:
     with pytest.raises(DefinitionError, match="no such definition"):
         load(tmp_path, ["nothing"])
 
@@ -355,7 +355,9 @@ def test_a_missing_program_is_named(
     assert not (tmp_path / "out").exists()
 
 
-def test_the_list_tells_what_is_built(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_list_shows_which_images_are_built(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     put(tmp_path)
     arguments = ["list", "--definitions", str(tmp_path), "--out", str(tmp_path)]
     assert images.main(arguments) == 0

@@ -114,7 +114,7 @@ def test_the_portal_reads_it(found: Detected, load: Any) -> None:
     assert settings.slurm_conf == Path("/opt/slurm/etc/slurm.conf")
 
 
-def test_nobody_is_made_an_administrator(found: Detected, load: Any) -> None:
+def test_proposal_names_no_administrators(found: Detected, load: Any) -> None:
     text = toml(found)
     assert "hpc-admins (2)" in " ".join(text.replace("\n#", "").split())
     assert "physics (40" not in text
@@ -175,7 +175,7 @@ def test_new_users_get_the_only_account(found: Detected, load: Any) -> None:
     assert '# default_slurm_account = "research"' in text
 
 
-def test_every_value_says_where_it_comes_from(found: Detected) -> None:
+def test_every_value_has_a_note_of_its_source(found: Detected) -> None:
     lines = toml(found).splitlines()
     notes = [
         before
@@ -253,7 +253,7 @@ def entry(dn: str, **attributes: list[str]) -> dict[str, Any]:
         ({"supportedCapabilities": [discovery.ACTIVE_DIRECTORY]}, "active-directory"),
         ({"ipaDomainLevel": ["1"], "vendorName": ["389 Project"]}, "freeipa"),
         ({"objectClass": ["top", "OpenLDAProotDSE"]}, "openldap"),
-        ({"vendorName": ["Somebody"]}, "other"),
+        ({"vendorName": ["Unknown"]}, "other"),
     ],
 )
 def test_the_kind_of_directory(root: dict[str, list[str]], kind: str) -> None:

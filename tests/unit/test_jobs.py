@@ -59,7 +59,7 @@ class TestEnd:
         found = lifecycle.observe(job(), ended, NOW + lifecycle.ACCOUNTING_PATIENCE)
         assert (found["state"], found["outcome"]) == (JobState.ENDED, Outcome.FAILED)
 
-    def test_a_copy_that_only_exited_is_said_to_be_one(self) -> None:
+    def test_duplicate_copy_is_reported_as_such(self) -> None:
         ended = info(SlurmState.ENDED, outcome=Outcome.FAILED, exit_code=75, end_time=NOW)
         found = lifecycle.observe(job(), ended, NOW)
         assert found["reason"] == lifecycle.TWICE
@@ -138,7 +138,7 @@ class TestArrays:
         found = arrays.observe(row, [task(1, SlurmState.RUNNING)], NOW)
         assert found["usage_due"] == NOW
 
-    def test_it_has_ended_when_all_have_and_says_how_many_failed(self) -> None:
+    def test_array_ends_with_its_last_task_and_counts_failures(self) -> None:
         infos = [
             task(0, SlurmState.ENDED, outcome=Outcome.COMPLETED, exit_code=0, end_time=NOW),
             task(1, SlurmState.ENDED, outcome=Outcome.FAILED, exit_code=3, end_time=NOW),
@@ -374,7 +374,7 @@ class TestEvents:
         "data",
         [b"", b"short", b"\xff" * 64, event(1, "x", 1)[:-3], struct.pack("<Q", 1 << 60) + b"crc!"],
     )
-    def test_a_damaged_file_says_nothing(self, folder: Path, data: bytes) -> None:
+    def test_damaged_event_file_yields_nothing(self, folder: Path, data: bytes) -> None:
         (folder / "events.out.tfevents.1").write_bytes(data)
         assert self.read(folder) == {}
 

@@ -258,7 +258,7 @@ def test_the_wrapper_makes_the_folder_and_becomes_the_command(tmp_path: Path) ->
     assert folder.is_dir()
 
 
-def test_a_folder_that_can_t_be_made_keeps_nobody_from_computing(tmp_path: Path) -> None:
+def test_failed_folder_creation_does_not_stop_the_kernel(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     done = run_wrapper("--make", str(tmp_path / "file/x"), "--", "/bin/echo", "runs")
     assert done.stdout == "runs\n"

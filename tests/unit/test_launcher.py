@@ -32,7 +32,7 @@ pytest_plugins = ["tests.unit.launcher_fixtures"]
 
 
 class TestFrames:
-    def test_it_says_who_it_is(self, launcher: Process, place: Place) -> None:
+    def test_hello_identifies_the_user(self, launcher: Process, place: Place) -> None:
         assert launcher.hello == {
             "hello": 1, "uid": UID, "gid": UID, "username": "user", "home": str(place.home),
             "shell": "/bin/bash",
@@ -64,7 +64,7 @@ class TestFrames:
     def test_it_ends_with_its_input(self, launcher: Process) -> None:
         assert launcher.close() == 0
 
-    def test_it_ends_when_nobody_asks(self, place: Place) -> None:
+    def test_idle_launcher_ends(self, place: Place) -> None:
         process = Process(place, idle_s=0.3)
         assert process.ask("ping")["ok"]
         assert process.process.wait(20) == 0

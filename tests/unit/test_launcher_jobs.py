@@ -17,10 +17,10 @@ from tests.unit.launcher_place import (
     NEVER,
     NO_SUCH_JOB,
     OTHER,
+    RECORDS,
     REFUSES,
     TAKES,
     TAKES_ON_A_CLUSTER,
-    TELLS,
     UID,
     UUID,
     Place,
@@ -57,7 +57,7 @@ class TestWithdraw:
         claimed.mkdir()
         assert launcher.ask("withdraw", uuid=UUID)["result"] == {"withdrawn": False}
 
-    def test_a_missing_home_is_said(self, launcher: Process, place: Place) -> None:
+    def test_missing_home_is_reported(self, launcher: Process, place: Place) -> None:
         shutil.rmtree(place.home)
         assert error_of(launcher.ask("withdraw", uuid=UUID))[0] == "HomeUnavailable"
 
@@ -79,7 +79,7 @@ class TestSubmit:
         place.command("sbatch", TAKES)
         launcher.submit(options=["--job-name=a b; $(id)", "--no-requeue"], script="#!/bin/sh\n:\n")
         launcher.close()
-        arguments, environment, folder, mask, script = place.told("sbatch")
+        arguments, environment, folder, mask, script = place.recorded("sbatch")
         assert arguments == ["--job-name=a b; $(id)", "--no-requeue", f"--chdir={place.home}"]
         assert environment.keys() - {"LC_CTYPE"} == {
             "HOME", "USER", "LOGNAME", "SHELL", "PATH", "LANG", "SLURM_CONF"
@@ -142,7 +142,7 @@ class TestSubmit:
         place.command("sbatch", TAKES)
         assert error_of(launcher.submit(**wrong))[0] == "BadRequest"
         assert not place.jobs.exists() or not list(place.jobs.iterdir())
-        assert not (place.bin_dir / "sbatch.told").exists()
+        assert not (place.bin_dir / "sbatch.recorded").exists()
 
     def test_no_sbatch_there(self, launcher: Process) -> None:
         kind, message = error_of(launcher.submit())
@@ -154,9 +154,9 @@ class TestSubmit:
 
 class TestJobs:
     def test_cancel(self, launcher: Process, place: Place) -> None:
-        place.command("scancel", TELLS)
+        place.command("scancel", RECORDS)
         assert launcher.ask("cancel", job_id=9)["ok"]
-        assert place.told("scancel")[0] == ["--verbose", "9"]
+        assert place.recorded("scancel")[0] == ["--verbose", "9"]
 
     def test_cancel_what_has_ended(self, launcher: Process, place: Place) -> None:
         place.command("scancel", HAS_ENDED)
@@ -184,9 +184,9 @@ class TestJobs:
         wait_until(lambda: not {step, child} & set(processes_naming(str(place.bin_dir))))
 
     def test_what_srun_gets(self, launcher: Process, place: Place) -> None:
-        place.command("srun", TELLS)
+        place.command("srun", RECORDS)
         assert self.step(launcher)["ok"]
-        arguments, environment, *_ = place.told("srun")
+        arguments, environment, *_ = place.recorded("srun")
         for option in ("--overlap", "--jobid=7", "--nodelist=node01", "--propagate=NONE"):
             assert option in arguments
         assert arguments[-1] == str(place.jobs / OTHER / "script.sh")
@@ -207,9 +207,9 @@ class TestJobs:
     def test_ending_a_step(self, launcher: Process, place: Place) -> None:
         lines = [f"7.1|portal-{UUID}", f"17.2|portal-{OTHER}", f"7.3|portal-{OTHER}"]
         place.command("squeue", f"print('''{chr(10).join(lines)}''')")
-        place.command("scancel", TELLS)
+        place.command("scancel", RECORDS)
         assert launcher.ask("end_step", uuid=OTHER, job_id=7)["ok"]
-        assert place.told("scancel")[0] == ["--verbose", "7.3"]
+        assert place.recorded("scancel")[0] == ["--verbose", "7.3"]
 
     def test_ending_a_step_that_has_ended(self, launcher: Process, place: Place) -> None:
         place.command("squeue", "pass")

@@ -103,7 +103,7 @@ def test_what_has_another_shape_is_not_logged(
         (make_line("read", error="File"), logging.INFO),
     ],
 )
-def test_reading_is_told_of_when_it_fails_or_is_slow(
+def test_failed_or_slow_reads_are_logged(
     caplog: pytest.LogCaptureFixture, line: bytes, level: int
 ) -> None:
     relay().take(line)
@@ -111,7 +111,7 @@ def test_reading_is_told_of_when_it_fails_or_is_slow(
     assert record.levelno == level
 
 
-def test_the_launcher_itself_tells_operation_outcome_and_request(place: Place) -> None:
+def test_launcher_logs_operation_outcome_and_request(place: Place) -> None:
     place.command("scancel", REFUSES)
     process = Process(place, stderr=subprocess.PIPE)
     process.ask("ping", request=NAME)

@@ -35,7 +35,7 @@ class TestLedger:
         assert ledger.find(KEY, None) == second
         assert ledger.find(KEY, 1) == first
 
-    def test_what_is_shown_differently_is_told_once(self) -> None:
+    def test_changed_job_is_reported_once(self) -> None:
         ledger = JobTracker()
         other = job(8, uuid=None)
         ledger.squeue([job(7), other], NOW)
@@ -68,7 +68,7 @@ class TestLedger:
         row = ("87654321-4321-5321-4321-cba987654321", "alice")
         assert ledger.shown(row, 8, True) == (job(8, uuid=None),)
         assert ledger.find((UUID, "bob"), None) == job(9, user="bob")
-        assert not ledger.due(NOW + SECOND), "nobody wonders what became of the other"
+        assert not ledger.due(NOW + SECOND), "no lookup of the other was requested"
         ledger.squeue([], NOW)
         ledger.wonder(row, 8, NOW, NOW)
         ledger.accounting(ledger.due(NOW), [job(8, state=SlurmState.ENDED)], NOW, current=True)
@@ -85,7 +85,7 @@ class TestLedger:
         assert found.state is SlurmState.RUNNING
         assert KEY in ledger.due(NOW + SECOND), "accounting is asked at once"
 
-    def test_accounting_says_that_it_ended(self) -> None:
+    def test_accounting_reports_the_end(self) -> None:
         ledger = JobTracker()
         ledger.squeue([job()], NOW)
         ledger.squeue([], NOW)
@@ -146,9 +146,7 @@ class TestLedger:
         assert ledger.unknown_since(KEY) == NOW
 
     @pytest.mark.parametrize("state", [SlurmState.QUEUED, SlurmState.RUNNING])
-    def test_accounting_that_lags_says_nothing_of_a_job_that_has_not_ended(
-        self, state: SlurmState
-    ) -> None:
+    def test_lagging_accounting_does_not_make_a_job_missing(self, state: SlurmState) -> None:
         ledger = JobTracker()
         ledger.squeue([], NOW)
         ledger.wonder(KEY, 1, NOW, NOW)
@@ -223,7 +221,7 @@ class TestLedger:
         assert not ledger.due(NOW + 10 * SECOND)
         assert ledger.due(NOW + 25 * SECOND)
 
-    def test_questions_nobody_repeats_are_dropped(self) -> None:
+    def test_unrepeated_lookups_are_dropped(self) -> None:
         ledger = JobTracker()
         ledger.wonder(KEY, 5, NOW, NOW)
         assert not ledger.due(NOW + timedelta(hours=1))

@@ -52,7 +52,7 @@ def text_of(found: EmailMessage) -> str:
     return str(found.get_content()).replace("\r\n", "\n")
 
 
-def test_a_letter_says_what_happened_and_where_to_look() -> None:
+def test_mail_has_what_happened_and_a_link() -> None:
     failed = job(outcome=Outcome.FAILED, reason="It left with code 1.", advice="Look at its log.")
     found = received(letter(TO, [MailItem(MailKind.JOB_ENDED, failed)]))
     assert (found["Subject"], found["To"]) == ("Job train has failed", "ann@hpc.example")

@@ -41,7 +41,7 @@ def info(state: SlurmState, **fields: object) -> JobInfo:
         {"submit_time": NOW - timedelta(hours=1)},
     ],
 )
-def test_a_job_of_someone_elses_making_is_not_ours(stranger: dict[str, object]) -> None:
+def test_job_with_other_identity_is_foreign(stranger: dict[str, object]) -> None:
     assert lifecycle.is_ours(session(), info(SlurmState.RUNNING))
     assert not lifecycle.is_ours(session(), info(SlurmState.RUNNING, **stranger))
 
@@ -77,7 +77,7 @@ def test_a_later_job_with_the_same_number_is_not_the_same(
     assert lifecycle.is_same(row, info(SlurmState.RUNNING, **shown)) is same
 
 
-def test_a_queued_job_says_why_it_waits() -> None:
+def test_queued_job_has_reason_and_estimate() -> None:
     start = NOW + timedelta(minutes=9)
     found = lifecycle.observe(
         session(), info(SlurmState.QUEUED, reason="Resources", estimated_start=start), NOW
@@ -118,7 +118,7 @@ def test_a_session_given_up_by_us_keeps_our_reason() -> None:
     assert "reason" not in found
 
 
-def test_a_time_limit_is_told_with_what_to_do() -> None:
+def test_time_limit_is_reported_with_advice() -> None:
     found = lifecycle.observe(session(), info(SlurmState.ENDED, outcome=Outcome.TIMEOUT), NOW)
     assert "time limit of 1 hour" in str(found["reason"])
     assert "longer" in str(found["advice"])
@@ -152,7 +152,7 @@ def test_a_hub_that_stays_away_is_given_up_in_time() -> None:
 
 
 @pytest.mark.parametrize("called_home_at", [None, NOW])
-def test_time_in_which_nobody_could_be_heard_is_no_delay(called_home_at: datetime | None) -> None:
+def test_outage_does_not_count_as_delay(called_home_at: datetime | None) -> None:
     """The portal or Slurm was unavailable, or the session suspended, until `since`."""
     row = starting(called_home_at=called_home_at)
     since = NOW + timedelta(hours=4)

@@ -59,7 +59,7 @@ def test_ones_own_counts_before_the_groups_and_theirs_before_the_default() -> No
     assert "sessions" not in found
 
 
-def test_nought_is_a_limit_and_null_is_none() -> None:
+def test_zero_is_a_limit_and_null_is_unset() -> None:
     found = effective(("bob", Figures(gpus=0)), {"physics": Figures(gpus=8)}, None)
     assert found["gpus"].value == 0
     assert effective(("bob", Figures()), {}, Figures()) == {}
@@ -127,7 +127,7 @@ def test_what_is_not_among_the_allowed_is_refused(
     assert words in messages(wanted, allowed)[field]
 
 
-def test_what_nobody_named_is_made_to_fit() -> None:
+def test_only_unrequested_values_are_adjusted() -> None:
     allowed = own(time_limit_minutes=60, partitions=["small", "gpu"], accounts=["research"])
     wanted = Resources(partition="cpu", time_limit_minutes=240, account="site")
     runs = lambda other: other.partition != "small"  # noqa: E731

@@ -30,7 +30,7 @@ def test_other_values_are_kept() -> None:
     assert dict(bound(None, "info", dict(event))) == event
 
 
-def test_a_line_has_the_name_of_its_request_and_what_a_launcher_tells() -> None:
+def test_log_line_has_request_id_and_launcher_fields() -> None:
     shared = logging.LogRecord("spawner.x", logging.INFO, __file__, 1, "launcher", (), None)
     vars(shared).update(user="alice", operation="submit", seconds=0.2, outcome="ok", request="a")
 

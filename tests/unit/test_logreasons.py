@@ -90,7 +90,7 @@ def test_missing_module_names_environments_that_have_its_package() -> None:
     assert why.advice == "Choose an environment that includes it: Python 3.11, PyTorch."
 
 
-def test_missing_module_without_environment_says_so() -> None:
+def test_missing_module_without_environment_suggests_one() -> None:
     facts = LogFacts(gpus=0, has_environment=False, offers=lambda _: [])
     why = explain_log("ModuleNotFoundError: No module named 'torch'", facts)
     assert why is not None

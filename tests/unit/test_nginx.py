@@ -88,7 +88,7 @@ def test_http_2_is_asked_for_as_this_nginx_takes_it(
     assert "http2" not in clear
 
 
-def test_the_nginx_of_this_machine_says_its_version() -> None:
+def test_version_of_local_nginx_is_parsed() -> None:
     assert Path(str(program())).name == "nginx"
     assert len(version_here()) == 3
 
@@ -133,7 +133,9 @@ def test_the_cookies_name_is_the_settings() -> None:
         ({}, "127.0.0.1:x", "host:port"),
     ],
 )
-def test_what_can_not_work_is_said(changes: dict[str, Any], listen: str | None, words: str) -> None:
+def test_unworkable_settings_are_reported(
+    changes: dict[str, Any], listen: str | None, words: str
+) -> None:
     with pytest.raises(NginxError, match=words):
         from_settings(settings(**changes), Path("/srv/nginx"), listen=Listen(listen))
 

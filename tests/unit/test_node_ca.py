@@ -109,7 +109,7 @@ def test_what_it_signs(tmp_path: Path) -> None:
     assert list(purposes) == [ExtendedKeyUsageOID.SERVER_AUTH]
 
 
-def test_names_and_wishes_of_a_request_count_for_nothing(tmp_path: Path) -> None:
+def test_names_and_extensions_of_a_csr_are_ignored(tmp_path: Path) -> None:
     key = ec.generate_private_key(ec.SECP256R1())
     request = (
         x509.CertificateSigningRequestBuilder()
@@ -229,7 +229,7 @@ def test_two_portals_that_start_at_once_have_one_authority(tmp_path: Path) -> No
     assert len(found) == 8
 
 
-def test_its_age_is_told_before_it_is_too_late(tmp_path: Path) -> None:
+def test_expiry_of_the_authority_is_reported_in_time(tmp_path: Path) -> None:
     assert expiry(settings(tmp_path)) is None
     assert list(tmp_path.iterdir()) == []
     authority = made(tmp_path)

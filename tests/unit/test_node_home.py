@@ -82,7 +82,7 @@ def home(
     return PortalClient(url, "sessions", "some-id", SECRET, give_up_s, sleep or Pauses())
 
 
-def test_hello_says_where_and_proves_who(portal: Portal) -> None:
+def test_hello_sends_port_and_secret(portal: Portal) -> None:
     portal.answers = [(200, b"{}")]
     home(portal.url).hello(40123, {"bound": "2026-01-01T00:00:00+00:00"})
     method, path, headers, body = portal.seen[0]
@@ -139,7 +139,7 @@ def test_204_is_asked_again_at_once(portal: Portal) -> None:
     assert pauses.asked == []
 
 
-def test_nobody_answers() -> None:
+def test_unreachable_portal_raises_after_giving_up() -> None:
     pauses = Pauses()
     with pytest.raises(OutOfReach, match="could not be reached"):
         home("http://127.0.0.1:1", pauses, give_up_s=0.2).hello(1)

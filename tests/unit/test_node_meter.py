@@ -89,13 +89,13 @@ def test_cpu_time_of_the_whole_job_by_both_kinds_of_cgroups(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     "text", ["0::/\n", "0::/user.slice/session-1.scope\n", V1, V2, "nonsense\n", ""]
 )
-def test_memory_that_can_t_be_told_is_absent(tmp_path: Path, text: str) -> None:
+def test_unknown_memory_is_none(tmp_path: Path, text: str) -> None:
     assert memory_of_job(groups(tmp_path, text), tmp_path) is None
     assert memory_of_job(tmp_path / "none", tmp_path) is None
     assert cpu_of_job(groups(tmp_path, text), tmp_path) is None
 
 
-def test_gpus_as_the_driver_tells_of_them() -> None:
+def test_gpus_are_parsed_from_nvidia_smi() -> None:
     text = 'NVIDIA H200, 37, 1024, 143771\n"A, with a comma", [N/A], [Not Supported], 40960\n'
     assert parse_gpus(text) == [
         Gpu("NVIDIA H200", 37, 1024 * MB, 143771 * MB),
@@ -160,7 +160,7 @@ async def test_an_nvidia_smi_that_fails_is_left_alone_for_a_while(
 
 
 @pytest.mark.anyio
-async def test_without_gpus_nobody_is_asked(tmp_path: Path) -> None:
+async def test_nvidia_smi_is_not_called_without_gpus(tmp_path: Path) -> None:
     environ = smi(tmp_path, "print('V100, 5, 10, 32768')") | {"CUDA_VISIBLE_DEVICES": ""}
     assert (await Meter(environ).use()).gpus is None
     assert (await Meter({"PATH": "/nowhere", "CUDA_VISIBLE_DEVICES": "0"}).use()).gpus is None

@@ -34,7 +34,7 @@ def test_a_config_that_others_reach(tmp_path: Path, mode: int) -> None:
         workdir.read_config(config_file(tmp_path, mode=mode))
 
 
-def test_a_config_of_somebody_elses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_config_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = config_file(tmp_path)
     monkeypatch.setattr(os, "geteuid", lambda: path.stat().st_uid + 1)
     with pytest.raises(PlaceError, match="another user"):

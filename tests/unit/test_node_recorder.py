@@ -23,7 +23,7 @@ def use(memory_mb: int | None = None, cpus: float | None = None, *gpus: Gpu) -> 
     return Use(memory, cpus, list(gpus) or None)
 
 
-def test_a_series_as_the_portal_is_told() -> None:
+def test_series_report_has_ages_and_rounded_values() -> None:
     series = Series(10)
     series.add(100, use(5, None))
     series.add(110, use(None, 1.256, Gpu("V100", 40, 7 * MB, 32000 * MB)))
@@ -45,7 +45,7 @@ def test_a_series_as_the_portal_is_told() -> None:
     }
 
 
-def test_series_tells_when_memory_last_ran_out() -> None:
+def test_series_reports_the_last_out_of_memory_kill() -> None:
     series = Series(10)
     looks = [(100, 0), (110, 1), (120, 1), (130, 0), (140, 0)]
     seen = [series.add(at, Use(Memory(MB, None, kills), None, None)) for at, kills in looks]
@@ -96,7 +96,7 @@ class Portal(SessionSources):
 
     def __init__(self, *answers: PortalResponse | OutOfReach, of: Use) -> None:
         super().__init__(HOME)
-        self.answers, self.told, self.of = list(answers), 0, of
+        self.answers, self.reports, self.of = list(answers), 0, of
         self.idle_s: list[int | None] = []
         self.meter = self  # type: ignore[assignment]  it also measures
 
@@ -108,7 +108,7 @@ class Portal(SessionSources):
     ) -> PortalResponse:
         assert (method, act) == ("POST", "use")
         assert body is not None
-        self.told += 1
+        self.reports += 1
         self.idle_s.append(body["idle_s"])
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         if isinstance(answer, OutOfReach):
@@ -130,8 +130,8 @@ async def count_reports(portal: Portal, looks: int) -> int:
     try:
         await Recorder(portal, Kernels, sleep=sleep, clock=lambda: now[0]).run()
     except asyncio.CancelledError:
-        return portal.told
-    return -portal.told
+        return portal.reports
+    return -portal.reports
 
 
 @pytest.mark.anyio
@@ -151,14 +151,14 @@ async def count_reports(portal: Portal, looks: int) -> int:
         (PortalResponse(401, {}), -1),
     ],
 )
-async def test_the_portal_is_told_as_often_as_it_wants(
+async def test_reports_follow_the_interval_of_the_portal(
     answer: PortalResponse | OutOfReach, expected: int
 ) -> None:
     assert await count_reports(Portal(answer, of=use(10, 1.0)), looks=60) == expected
 
 
 @pytest.mark.anyio
-async def test_a_job_short_of_memory_tells_of_each_look() -> None:
+async def test_job_short_of_memory_reports_every_sample() -> None:
     """The portal must have the latest usage before Slurm ends the job."""
     portal = Portal(PortalResponse(200, {"again_s": 600}), of=use(round(1000 * FULL)))
     assert await count_reports(portal, looks=30) == 30
@@ -166,7 +166,7 @@ async def test_a_job_short_of_memory_tells_of_each_look() -> None:
 
 
 @pytest.mark.anyio
-async def test_a_session_that_does_nothing_is_told_of_and_its_waking_at_once() -> None:
+async def test_idle_session_is_reported_and_its_activity_at_once() -> None:
     portal = Portal(PortalResponse(200, {"again_s": 600}), of=use(10, 0.0))
     assert await count_reports(portal, looks=130) == 3
     assert portal.idle_s == [10, 610, 1210]

@@ -76,10 +76,10 @@ def test_a_rest_is_as_long_as_the_looks_that_found_it() -> None:
 
 
 @pytest.mark.parametrize("use", [Use(None, 1.0, None), Use(None, None, None)])
-def test_it_begins_anew_after_work_and_after_what_nobody_knows(use: Use) -> None:
+def test_idle_time_restarts_after_activity_or_unknown_usage(use: Use) -> None:
     rest, at = rested(30)
     rest.kept = True
-    assert rest.look(at + STEP_S, use, NONE), "the portal is told at once"
+    assert rest.look(at + STEP_S, use, NONE), "reported at once"
     assert (rest.lasts_s(at + STEP_S), rest.kept) == (None, False)
     assert not rest.look(at + 2 * STEP_S, use, NONE), "once"
     rest.look(at + 3 * STEP_S, QUIET, NONE)

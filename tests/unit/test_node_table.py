@@ -55,7 +55,7 @@ def test_an_empty_file_is_an_empty_table() -> None:
     assert parse_yaml("") == parse_yaml("# nothing yet\n") == ParsedTable()
 
 
-def test_mistakes_are_told_by_their_line_and_the_other_lines_count() -> None:
+def test_mistakes_name_their_line_and_other_lines_count() -> None:
     table = parse_yaml(
         textwrap.dedent("""\
         node01: {in_band: 10.0.0.11}

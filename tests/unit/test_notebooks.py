@@ -91,7 +91,7 @@ class TestLauncher:
         assert (len(seen), complete) == (10, False)
         assert finder.newest_notebooks(str(tmp_path), 0.0) == ([], False)
 
-    def test_a_home_that_is_gone_is_said(self, tmp_path: Path) -> None:
+    def test_deleted_home_is_reported(self, tmp_path: Path) -> None:
         with pytest.raises(program.Refused, match="doesn't exist"):
             found(tmp_path / "gone")
 
@@ -157,9 +157,7 @@ class TestPortal:
                 False,
             )
 
-    async def test_a_home_that_can_t_be_read_is_said(
-        self, tmp_path: Path, session: Session
-    ) -> None:
+    async def test_unreadable_home_is_reported(self, tmp_path: Path, session: Session) -> None:
         context = self.context(tmp_path, HomeUnavailable("Your home directory is full."))
         with pytest.raises(HomeProblem, match="is full"):
             await notebooks.list_notebooks(context, session)

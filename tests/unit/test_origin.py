@@ -48,7 +48,7 @@ def test_another_origin_may_not(origin: str) -> None:
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site", "none", "", "Same-Origin"])
-def test_a_browser_that_says_it_comes_from_elsewhere_is_believed(site: str) -> None:
+def test_cross_site_request_is_refused(site: str) -> None:
     assert not allowed(sec_fetch_site=site)
     assert not allowed(sec_fetch_site=site, origin=None)
 

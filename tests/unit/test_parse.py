@@ -367,7 +367,7 @@ class TestSbatch:
         ):  # fmt: skip
             assert option in options
 
-    def test_what_is_not_said_is_left_to_slurm(self) -> None:
+    def test_unset_options_are_left_to_slurm(self) -> None:
         names = {option.partition("=")[0] for option in self.options()}
         assert not names & {"--partition", "--gres", "--mem", "--time", "--account", "--qos"}
 

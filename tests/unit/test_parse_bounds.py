@@ -30,7 +30,7 @@ def test_reservations_with_their_nodes_and_whether_it_is_maintenance() -> None:
     ]
 
 
-def test_whom_a_reservation_is_for() -> None:
+def test_users_and_accounts_of_a_reservation_are_parsed() -> None:
     times = "StartTime=2026-11-22T07:07:01 EndTime=2026-11-22T08:07:01"
     (found,) = parse_reservations(
         f"ReservationName=m4 {times} Nodes=(null) Users=bob,-eve Accounts=teaching\n"

@@ -143,7 +143,7 @@ class TestJobs:
         counted = [job for job in slurm.sacct.values() if job.array_job_id == array_id]
         assert sorted(job.tasks for job in counted) == [(0,), (1,)]
 
-    def test_a_user_whom_the_host_does_not_know_any_more(self, slurm: Recorded) -> None:
+    def test_user_unknown_to_the_host_is_shown_by_number(self, slurm: Recorded) -> None:
         assert slurm.queued("array").user == "20003"
         assert slurm.usage()[slurm.ids["array"]].info.user == "carol"
 
@@ -306,7 +306,7 @@ class TestActs:
     """The product's own operations, on fake commands with the version's recorded responses."""
 
     @staticmethod
-    def slurm_that_says(folder: Path, printed: Mapping[str, Any]) -> Slurm:
+    def slurm_printing(folder: Path, printed: Mapping[str, Any]) -> Slurm:
         program = folder / printed["arguments"][0]
         (folder / "stderr").write_text(printed["stderr"], encoding="utf-8")
         program.write_text(
@@ -320,11 +320,11 @@ class TestActs:
     async def test_cancelling_what_has_ended_is_well(self, slurm: Recorded, tmp_path: Path) -> None:
         printed = slurm.stderr["cancel_ended"]
         assert "error" in printed["stderr"]
-        await self.slurm_that_says(tmp_path, printed).cancel(1, "bob")
+        await self.slurm_printing(tmp_path, printed).cancel(1, "bob")
 
     async def test_cancelling_what_is_not_there(self, slurm: Recorded, tmp_path: Path) -> None:
         with pytest.raises(JobNotFound):
-            await self.slurm_that_says(tmp_path, slurm.stderr["cancel_unknown"]).cancel(
+            await self.slurm_printing(tmp_path, slurm.stderr["cancel_unknown"]).cancel(
                 99_999, "bob"
             )
 
@@ -334,18 +334,18 @@ class TestActs:
         assert printed.keys() == {folder.name for folder in FOLDERS} - {slurm.folder.name}
         for each in itertools.chain(*printed.values()):
             with pytest.raises(Unreachable):
-                await self.slurm_that_says(tmp_path, each)._ask(each["arguments"])
+                await self.slurm_printing(tmp_path, each)._ask(each["arguments"])
 
-    async def test_commands_that_are_too_old_are_told_apart(self, tmp_path: Path) -> None:
+    async def test_incompatible_commands_are_recognized(self, tmp_path: Path) -> None:
         printed = json.loads((VERSIONS / "26.05.5/other_clients.json").read_text(encoding="utf-8"))
         squeue = printed["22.05.8"][0]
         assert squeue["arguments"][0] == "squeue"
         with pytest.raises(Unreachable, match="may be incompatible"):
-            await self.slurm_that_says(tmp_path, squeue)._ask(squeue["arguments"])
+            await self.slurm_printing(tmp_path, squeue)._ask(squeue["arguments"])
 
     @pytest.mark.parametrize("name", ["limit_of_ended", "limit_of_unknown"])
     async def test_more_time_for_what_is_gone(
         self, slurm: Recorded, tmp_path: Path, name: str
     ) -> None:
         with pytest.raises(JobNotFound):
-            await self.slurm_that_says(tmp_path, slurm.stderr[name]).set_time_limit(1, 30)
+            await self.slurm_printing(tmp_path, slurm.stderr[name]).set_time_limit(1, 30)

@@ -82,11 +82,11 @@ class Client:
 
     def __init__(self) -> None:
         self.gone = asyncio.Event()
-        self._told = False
+        self._received = False
 
     async def receive(self) -> Any:
-        if not self._told:
-            self._told = True
+        if not self._received:
+            self._received = True
             return {"type": "http.request", "body": b"", "more_body": False}
         await self.gone.wait()
         return {"type": "http.disconnect"}

@@ -61,7 +61,9 @@ def test_any_bytes_are_read_without_harm(value: bytes) -> None:
         ("52e", None),
     ],
 )
-def test_active_directory_says_it_in_the_diagnostic(code: str, error: PolicyError | None) -> None:
+def test_active_directory_error_is_parsed_from_the_diagnostic(
+    code: str, error: PolicyError | None
+) -> None:
     text = f"80090308: LdapErr: DSID-0C09044E, comment: AcceptSecurityContext error, data {code}, v"
     assert active_directory_error(text) is error
 

@@ -58,11 +58,11 @@ def returned(*pairs: tuple[str, str]) -> dict[str, list[str]]:
         "user-agent",
     ],
 )
-def test_what_a_tensorboard_is_not_told(name: str) -> None:
+def test_private_headers_are_not_passed_to_tensorboard(name: str) -> None:
     assert request_headers([(name.encode(), b"x")]) == []
 
 
-def test_what_a_tensorboard_is_told() -> None:
+def test_harmless_headers_are_passed_to_tensorboard() -> None:
     client = [
         (b"accept", b"*/*"),
         (b"accept-encoding", b"gzip"),

@@ -287,7 +287,7 @@ async def test_a_body_that_breaks_off_does_not_look_whole() -> None:
     assert not browser.ended
 
 
-async def test_nobody_there() -> None:
+async def test_missing_upstream_gets_the_fallback() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         target = f"http://127.0.0.1:{listener.getsockname()[1]}"
     browser = Browser()

@@ -54,7 +54,7 @@ def test_the_bar_of_mksquashfs_is_a_percentage() -> None:
         ("disk-full-moving", "no room left on the disk"),
     ],
 )
-def test_failures_are_told_in_plain_words(name: str, words: str) -> None:
+def test_failures_are_explained_in_plain_words(name: str, words: str) -> None:
     assert re.search(words, why_failed(recorded(name), PLACE))
 
 
@@ -71,7 +71,7 @@ def test_credentials_that_are_there_are_the_wrong_ones() -> None:
         ("requested access to the resource is denied", "doesn't give this image"),
         ("dial tcp 192.0.2.1:443: i/o timeout", "can't be reached"),
         ("dial tcp: lookup h.example on 192.0.2.53:53: read udp: i/o timeout", "There is no host"),
-        ("something nobody has seen", "Apptainer could not import it: something nobody has seen"),
+        ("something unknown", "Apptainer could not import it: something unknown"),
     ],
 )
 def test_causes_that_were_not_recorded(output: str, words: str) -> None:
@@ -84,6 +84,6 @@ def test_an_image_s_name_is_no_cause() -> None:
     assert "no such image or tag" in why_failed(output, place)
 
 
-def test_what_is_repeated_is_bounded_and_silence_is_told() -> None:
+def test_long_message_is_shortened_and_empty_one_reported() -> None:
     assert len(why_failed("FATAL:   " + "x" * 10_000, PLACE)) < 400
     assert why_failed("", PLACE).startswith("Apptainer failed without a message")

@@ -21,6 +21,7 @@ from tests.readability import (
         '"""What it is told."""\n',
         "x = 1  # anew\n",
         "def tells_it(): ...\n",
+        "def test_nobodys_file(): ...\n",
         "class ToldOnce: ...\n",
         'x = "told"\n',
     ],
@@ -31,7 +32,12 @@ def test_python_words_finds_dialect(source: str) -> None:
 
 @pytest.mark.parametrize(
     "source",
-    ['"""The account nobody."""\n', "_NOBODY_UID = 65534\n", "x = 1  # foretold\n"],
+    [
+        '"""The account nobody."""\n',
+        "_NOBODY_UID = 65534\n",
+        'owner = "nobody 65534"\n',
+        "x = 1  # foretold\n",
+    ],
 )
 def test_python_words_passes_other_text(source: str) -> None:
     assert list(python_words("x.py", source)) == []

@@ -53,7 +53,7 @@ def test_waiting(code: str) -> None:
         ("AssocGrpCPUMinutesLimit", "limit on computing time"),
     ],
 )
-def test_what_it_says(code: str, words: str) -> None:
+def test_explanation_of_a_reason(code: str, words: str) -> None:
     why = explain_reason(code)
     assert why is not None
     assert words in why.text
@@ -128,7 +128,7 @@ def test_codes_of_refusals_are_stable(arguments: str, code: str) -> None:
     assert explain_rejection(refusal["stderr"]).code == code
 
 
-def test_an_unknown_refusal_says_what_slurm_said() -> None:
+def test_unknown_rejection_quotes_slurm() -> None:
     why = explain_rejection("sbatch: error: Batch job submission failed: The moon is full\n")
     assert (why.code, why.text) == ("rejected", "Slurm refused it: The moon is full.")
     why = explain_rejection(

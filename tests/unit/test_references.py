@@ -66,7 +66,7 @@ def test_references_say_all_of_it(text: str, whole: str) -> None:
         ("docker://" + "a" * 500, "at most 500"),
     ],
 )
-def test_what_can_t_be_used_is_told(text: str, words: str) -> None:
+def test_unusable_reference_is_explained(text: str, words: str) -> None:
     if text.endswith("\n"):  # surrounding white space is not intended
         assert words in parse_reference(text).text
         return

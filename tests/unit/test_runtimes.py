@@ -57,7 +57,7 @@ module() {
   [ "$1" = load ] || return 1
   echo "loading $2"
   case "$2" in
-    python/3.11) export PATH="/apps/python/bin:$PATH" TOLD="$MODULEPATH" MINE=modules
+    python/3.11) export PATH="/apps/python/bin:$PATH" FOUND="$MODULEPATH" MINE=modules
       LOADEDMODULES="${LOADEDMODULES:+$LOADEDMODULES:}python/3.11:twice/1" ;;
     twice) ;;
     threads) export OMP_NUM_THREADS=$SLURM_CPUS_PER_TASK
@@ -101,7 +101,7 @@ def test_each_runtime_has_what_it_needs(load: Load) -> None:
 
 
 @pytest.mark.parametrize("runtime", OWN)
-def test_what_a_runtime_needs_must_be_said(load: Load, runtime: str) -> None:
+def test_fields_needed_by_a_runtime_are_required(load: Load, runtime: str) -> None:
     (field,) = OWN[runtime]
     with pytest.raises(CatalogError, match=rf"science.yaml: '{field}' is a required property$"):
         load(runtime, **{field: ...})
@@ -204,7 +204,7 @@ def test_a_virtualenv_s_programs_come_behind_the_user_s_own(load: Load) -> None:
 
 
 @pytest.mark.parametrize("runtime", ["modules", "virtualenv"])
-def test_a_terminal_tells_where_it_is(load: Load, runtime: str) -> None:
+def test_terminal_prompt_names_the_environment(load: Load, runtime: str) -> None:
     about = kernelspec(load(runtime), PLACE)["metadata"]["portal"]
     words = wrapper.parse(about["terminal"][4:]).command
     assert words[0] == "env"
@@ -277,7 +277,7 @@ def test_modules_are_loaded_in_their_order(init: Path) -> None:
     assert loaded == {
         **environ,
         "MODULEPATH": "/apps/modules",
-        "TOLD": "/apps/modules",
+        "FOUND": "/apps/modules",
         "MINE": "modules",
         "PATH": "/apps/python/bin:/usr/bin:/bin",
         "OMP_NUM_THREADS": "2",
@@ -301,7 +301,7 @@ def test_a_module_that_can_t_be_loaded_is_named_with_its_node(
     assert "loading" in str(caught.value)
 
 
-def test_an_init_file_that_is_none_is_told(tmp_path: Path) -> None:
+def test_invalid_module_init_file_is_reported(tmp_path: Path) -> None:
     (tmp_path / "empty.sh").touch()
     for name in ("empty.sh", "none.sh"):
         with pytest.raises(modules.ModuleProblem, match="command `module` is not available"):
@@ -330,10 +330,10 @@ def test_secrets_reach_neither_modules_nor_the_command(init: Path) -> None:
     assert not secrets.keys() & seen.keys()
     assert seen["PATH"].startswith("/own/bin:")
     assert seen["MINE"] == "file's"  # takes precedence over the module's value
-    assert seen["TOLD"] == "/apps/modules"
+    assert seen["FOUND"] == "/apps/modules"
 
 
-def test_the_wrapper_says_in_one_sentence_which_module_is_missing(init: Path) -> None:
+def test_wrapper_reports_missing_module_in_one_sentence(init: Path) -> None:
     options = ["--modules-init", str(init), "--module", "gone/1"]
     done = wrapped(*options, "--", "/bin/echo", "ran")
     assert (done.returncode, done.stdout) == (126, "")
@@ -343,7 +343,7 @@ def test_the_wrapper_says_in_one_sentence_which_module_is_missing(init: Path) ->
     )
 
 
-def test_a_virtualenv_is_told_where_a_user_s_packages_are(tmp_path: Path) -> None:
+def test_virtualenv_gets_the_users_package_folder(tmp_path: Path) -> None:
     program = tmp_path / "apps" / "bin" / "python3"
     program.parent.mkdir(parents=True)
     program.touch(0o755)

@@ -11,7 +11,7 @@ from tests.sentences import (
     GAP,
     all_texts,
     catalog_texts,
-    is_said,
+    is_displayed,
     module_files,
     sentences,
     texts_of,
@@ -33,7 +33,7 @@ def test_every_sentence_has_its_chinese() -> None:
     assert missing == [], "translate these in portal/i18n/zh.json"
 
 
-def test_the_catalogue_has_nothing_that_nobody_says() -> None:
+def test_catalog_has_no_unused_texts() -> None:
     stale = translations().keys() - set(sentences())
     assert sorted(stale) == [], "take these out of portal/i18n/zh.json"
 
@@ -66,7 +66,7 @@ def test_gaps_are_apart_and_have_words_beside_them() -> None:
     assert vague == []
 
 
-def test_what_begins_with_a_gap_says_enough_of_its_own() -> None:
+def test_texts_starting_with_a_gap_are_specific() -> None:
     """Slurm's administrators write reasons of their own, and a reason that matches “{0} was
     {1}.” would be taken for a sentence of the portal. Numbers do not count as such words."""
     vague = [
@@ -81,8 +81,8 @@ def test_what_begins_with_a_gap_says_enough_of_its_own() -> None:
 
 @pytest.mark.parametrize(
     "named",
-    [lists.NOT_SAID, lists.PIECES, spelt.PARTS, spelt.SPELT_OUT],
-    ids=["NOT_SAID", "PIECES", "PARTS", "SPELT_OUT"],
+    [lists.NOT_DISPLAYED, lists.PIECES, spelt.PARTS, spelt.SPELT_OUT],
+    ids=["NOT_DISPLAYED", "PIECES", "PARTS", "SPELT_OUT"],
 )
 def test_the_lists_name_only_what_is_in_the_sources(named: Collection[str]) -> None:
     assert sorted(set(named) - set(all_texts())) == []
@@ -92,7 +92,7 @@ def test_patterns_and_places_find_something() -> None:
     texts, files = all_texts(), [str(path) for path in module_files()]
     idle = [
         pattern.pattern
-        for pattern in lists.NOT_SAID_LIKE
+        for pattern in lists.NOT_DISPLAYED_LIKE
         if not any(pattern.search(text) for text in texts)
     ]
     assert idle == []
@@ -106,25 +106,25 @@ def test_texts_are_read_as_templates() -> None:
 """A docstring of some words."""
 LIMIT = "At most {most} of {kind:>3} can be had."
 """A name's own docstring."""
-def told(n, name):
-    log.warning("nobody reads this here")
+def waiting(n, name):
+    log.warning("not displayed")
     return f"{n} job{'' if n == 1 else 's'} of {name!r} wait{'s' if n == 1 else ''}."
 def joined(n):
-    return "It says " + f"{n} things" + (f", for {n} minutes" if n else "")
+    return "There are " + f"{n} things" + (f", for {n} minutes" if n else "")
 '''
     assert texts_of(source) == [
         "At most {0} of {1} can be had.",
         "{0} job of {1} waits.",
         "{0} jobs of {1} wait.",
-        "It says {0} things{1}",
+        "There are {0} things{1}",
         ", for {0} minutes",
         "",
     ]
 
 
-def test_what_is_said_is_told_from_what_is_not() -> None:
-    assert is_said("Something went wrong")
-    assert is_said("memory")
-    assert not is_said("invalid-input")
-    assert not is_said("attachment; filename=x")
-    assert not is_said("submit {0}")
+def test_displayed_texts_differ_from_internal_ones() -> None:
+    assert is_displayed("Something went wrong")
+    assert is_displayed("memory")
+    assert not is_displayed("invalid-input")
+    assert not is_displayed("attachment; filename=x")
+    assert not is_displayed("submit {0}")

@@ -104,7 +104,7 @@ async def test_a_site_file_replaces_a_shipped_one_until_it_goes(
     assert shelf.environments["plain"].title == "Plain"
 
 
-async def test_a_mistake_is_told_and_the_last_good_state_stays(
+async def test_mistake_is_reported_and_last_good_state_kept(
     site: Path, open_shelf: OpenShelf
 ) -> None:
     shelf = open_shelf()
@@ -125,7 +125,7 @@ async def test_a_mistake_is_told_and_the_last_good_state_stays(
     assert shelf.problems == ()
 
 
-async def test_a_file_that_never_was_good_is_told_and_not_offered(
+async def test_invalid_new_file_is_reported_and_not_offered(
     site: Path, open_shelf: OpenShelf
 ) -> None:
     file = site / "templates" / "mine.yaml"
@@ -185,7 +185,7 @@ async def test_no_mistake_stops_the_start_or_a_reload(
         assert not any("see the portal's log" in problem for problem in problems)
 
 
-async def test_what_nobody_has_thought_of_is_told_with_its_file(
+async def test_unexpected_error_is_reported_with_its_file(
     site: Path, open_shelf: OpenShelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def load(path: Path, places: Places) -> Environment:
@@ -213,7 +213,7 @@ async def test_a_template_is_read_again_with_its_program(site: Path, open_shelf:
     assert "programs: mine.py: there is no such file" in shelf.problems[0]
 
 
-async def test_a_template_whose_environment_is_not_there_is_told(
+async def test_template_of_missing_environment_is_reported(
     site: Path, open_shelf: OpenShelf
 ) -> None:
     shelf = open_shelf()

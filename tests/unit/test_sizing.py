@@ -37,7 +37,7 @@ def test_nothing_is_known_without_runs() -> None:
     assert (found.runs, found.cpus, found.memory_gb, found.time_limit_minutes) == (0,) + 3 * (None,)
 
 
-def test_what_ended_at_once_tells_of_its_time_only() -> None:
+def test_short_run_suggests_only_a_time_limit() -> None:
     found = sizing([replace(RUN, elapsed_s=9)], BASE)
     assert (found.cpus, found.memory_gb) == (None, None)
     assert found.time_limit_minutes == SizingFigure(0.15, 240, 15)
@@ -115,7 +115,7 @@ def test_a_suggestion_is_never_less_than_was_used(runs: list[Run], base: Asked) 
         ({"usage": {"elapsed_s": 0, "cpu_s": 0.0}}, 0, None),
     ],
 )
-def test_what_a_row_says(
+def test_run_is_built_from_a_row(
     columns: dict[str, object], elapsed_s: int | None, cpus: float | None
 ) -> None:
     run = run_of(BatchJob(outcome=Outcome.COMPLETED, **({"resources": {}} | columns)))

@@ -43,9 +43,9 @@ ENDED = (
 DENIED = (
     "import sys; sys.exit('scancel: error: Kill job error on job id 9: Access/permission denied')"
 )
-TELLS = (
+RECORDS = (
     "import json, os, sys\n"
-    "json.dump([sys.argv[1:], dict(os.environ)], open(sys.argv[0] + '.told', 'w'))"
+    "json.dump([sys.argv[1:], dict(os.environ)], open(sys.argv[0] + '.recorded', 'w'))"
 )
 
 
@@ -63,8 +63,8 @@ class Commands:
     def slurm(self, timeout_s: float = PATIENCE_S) -> Slurm:
         return Slurm(self.folder, "/etc/slurm/slurm.conf", timeout_s)
 
-    def told(self, name: str) -> tuple[list[str], dict[str, str]]:
-        arguments, environment = json.loads((self.folder / f"{name}.told").read_text())
+    def recorded(self, name: str) -> tuple[list[str], dict[str, str]]:
+        arguments, environment = json.loads((self.folder / f"{name}.recorded").read_text())
         return arguments, environment
 
 
@@ -147,11 +147,11 @@ async def test_not_installed(tmp_path: Path) -> None:
 
 
 async def test_the_mark_is_new_each_time_and_not_in_the_arguments(commands: Commands) -> None:
-    commands.make("squeue", TELLS)
+    commands.make("squeue", RECORDS)
     slurm, marks = commands.slurm(), set()
     for _ in range(2):
         await slurm.jobs()
-        arguments, environment = commands.told("squeue")
+        arguments, environment = commands.recorded("squeue")
         mark = environment["SQUEUE_FORMAT"].partition("%")[0]
         assert len(mark) >= 12
         assert mark not in " ".join(arguments)
@@ -164,9 +164,9 @@ async def test_the_environment_is_built(
 ) -> None:
     monkeypatch.setenv("SQUEUE_USERS", "root")
     monkeypatch.setenv("SLURM_CONF", "/evil")
-    commands.make("sacct", TELLS)
+    commands.make("sacct", RECORDS)
     await commands.slurm().accounting(NOW, [7, 3])
-    arguments, environment = commands.told("sacct")
+    arguments, environment = commands.recorded("sacct")
     assert environment.keys() - {"LC_CTYPE"} == {"TZ", "LC_ALL", "SLURM_CONF", "SLURM_BITSTR_LEN"}
     assert environment["SLURM_CONF"] == "/etc/slurm/slurm.conf"
     assert "--jobs=3,7" in arguments
@@ -219,11 +219,11 @@ async def test_cancelling_what_is_another_users_by_now(commands: Commands) -> No
         await commands.slurm().cancel(9, "alice")
 
 
-async def test_cancelling_for_a_user_whom_this_host_does_not_know(commands: Commands) -> None:
+async def test_cancel_omits_a_user_unknown_to_the_host(commands: Commands) -> None:
     """squeue reports such users by number, which scancel rejects: `Invalid user name`."""
-    commands.make("scancel", TELLS)
+    commands.make("scancel", RECORDS)
     await commands.slurm().cancel(9, "20002")
-    assert commands.told("scancel")[0] == ["--verbose", "9"]
+    assert commands.recorded("scancel")[0] == ["--verbose", "9"]
 
 
 async def test_a_number_that_nothing_has(commands: Commands) -> None:
@@ -237,10 +237,10 @@ async def test_a_number_that_nothing_has(commands: Commands) -> None:
 
 async def test_ending_at_once(commands: Commands) -> None:
     """First the program itself with all its children, then the job, which Slurm ends as usual."""
-    again = TELLS.replace("'w'", "'a'")
+    again = RECORDS.replace("'w'", "'a'")
     commands.make("scancel", again)
     await commands.slurm().kill(9, "alice")
-    text = (commands.folder / "scancel.told").read_text()
+    text = (commands.folder / "scancel.recorded").read_text()
     first, end = json.JSONDecoder().raw_decode(text)
     second, _ = json.JSONDecoder().raw_decode(text[end:])
     assert first[0] == ["--batch", "--signal=KILL", "--user=alice", "9"]
@@ -253,9 +253,9 @@ async def test_ending_at_once(commands: Commands) -> None:
 
 
 async def test_a_new_time_limit(commands: Commands) -> None:
-    commands.make("scontrol", TELLS)
+    commands.make("scontrol", RECORDS)
     await commands.slurm().set_time_limit(9, 90)
-    assert commands.told("scontrol")[0] == ["update", "JobId=9", "TimeLimit=90"]
+    assert commands.recorded("scontrol")[0] == ["update", "JobId=9", "TimeLimit=90"]
 
 
 def processes_of(folder: Path) -> list[str]:

@@ -35,7 +35,7 @@ def test_what_is_there_at_once_is_added(steps: list[Step], most: int | None) -> 
     assert most_on_a_node(steps) == most
 
 
-def test_of_too_many_nothing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_steps_yield_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(step_memory, "MOST_PARTS", 3)
     assert most_on_a_node([ONE] * 3) == 30
     assert most_on_a_node([replace(ONE, nodes="node[01-04]")]) is None

@@ -108,7 +108,7 @@ def test_wrong_settings_close_the_portals_port(tmp_path: Path) -> None:
     program, *arguments = shlex.split(after.removeprefix("+").replace("$$", "$"))
     bin_dir = tmp_path / "bin"
     bin_dir.mkdir()
-    record = tmp_path / "told"
+    record = tmp_path / "calls"
     (bin_dir / "systemctl").write_text(f'#!/bin/sh\necho "$@" >> {record}\n')
     (bin_dir / "systemctl").chmod(0o755)
     for status in ("0", "1", "TERM", "KILL"):

@@ -170,7 +170,7 @@ def test_where_a_value_may_stand(site: Path, script: str) -> None:
          "x must not have the same element twice."),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_said_in_words(rule: dict[str, Any], value: object, message: str) -> None:
+def test_invalid_value_is_explained(rule: dict[str, Any], value: object, message: str) -> None:
     _, problems = check_parameters(template_of(x=rule), {"x": value})
     assert problems == [("parameters.x", message)]
 

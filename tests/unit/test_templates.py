@@ -95,7 +95,7 @@ def test_a_sites_program_goes_before_the_shipped_one(site: Path) -> None:
     assert "all-reduce" in template.programs["preflight.py"]
 
 
-def test_every_problem_of_every_file_is_told(site: Path) -> None:
+def test_every_problem_of_every_file_is_reported(site: Path) -> None:
     put(site, "one", title=5)
     put(site, "two", script="{{ nothing }}")
     with pytest.raises(TemplateError) as error:

@@ -85,7 +85,7 @@ def test_with_the_signature_in_the_wrong_place(headers: dict[str, str]) -> None:
     assert board.reached == []
 
 
-def test_the_data_server_only_where_nobody_else_can_ask_it() -> None:
+def test_data_server_runs_only_in_a_private_network() -> None:
     fast = arguments_for(Path("/home/a/runs"), "/tensorboard/1", private=True)
     slow = arguments_for(Path("/home/a/runs"), "/tensorboard/1", private=False)
     assert "--load_fast=auto" in fast
@@ -94,7 +94,7 @@ def test_the_data_server_only_where_nobody_else_can_ask_it() -> None:
     assert "--path_prefix=/tensorboard/1" in slow
 
 
-def test_no_namespace_is_said_and_survived(
+def test_missing_namespace_is_logged_and_tolerated(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def refused() -> None:

@@ -59,7 +59,7 @@ def test_no_text_is_a_code_by_accident(text: str) -> None:
     assert (found is not None) == (text in codes)
 
 
-def test_what_an_app_is_told() -> None:
+def test_key_uri_for_authenticator_apps() -> None:
     uri = totp.key_uri(SECRET, issuer="Data Scientist Portal a&b", account="alice")
     assert uri == (
         "otpauth://totp/Data%20Scientist%20Portal%20a%26b%3Aalice"

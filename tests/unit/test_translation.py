@@ -15,7 +15,7 @@ EXAMPLES: dict[str, str] = json.loads(TRANSLATED.read_text())
 
 
 @pytest.mark.parametrize("english", EXAMPLES)
-def test_what_was_said_is_found_in_the_catalogue(english: str) -> None:
+def test_message_is_found_in_the_catalog(english: str) -> None:
     assert translate(english, "zh") == EXAMPLES[english]
     assert translate(english, "en") == english
 
@@ -41,7 +41,7 @@ def test_every_sentence_of_the_catalogue_is_found_with_all_its_pieces() -> None:
     assert differing == {}
 
 
-def test_somebodys_own_word_stays_what_it_is() -> None:
+def test_quoted_user_text_is_not_translated() -> None:
     reader = Reader({"There is no “{0}” in {1}.": "{1:term}中没有“{0}”。", "down": "宕机"})
     assert reader.translate("There is no “down” in down.") == "宕机中没有“down”。"
     assert reader.translate("There is no “” in down.") == "There is no “” in down."

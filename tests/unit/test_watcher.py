@@ -122,7 +122,7 @@ class TestWatcher:
             assert watcher.cluster.nodes[0].address == "10.0.0.1"
             assert watcher.cluster.partitions[0].name == "gpu"
 
-    async def test_what_lies_ahead_is_known_once_slurm_has_told(self) -> None:
+    async def test_reservations_are_known_once_slurm_answers(self) -> None:
         slurm = PlayedSlurm()
         slurm.down = True
         async with running(slurm, replace(QUICK, reservations_s=0.02)) as watcher:
@@ -133,7 +133,7 @@ class TestWatcher:
             slurm.reserved = []
             await until(lambda: watcher.reservations == ())
 
-    async def test_what_lies_ahead_is_said_to_be_old_while_slurm_tells_no_more(self) -> None:
+    async def test_reservations_are_stale_while_slurm_is_down(self) -> None:
         slurm = PlayedSlurm()
         slurm.reserved = [ReservationInfo("m1", NOW, NOW + timedelta(hours=1), ("node01",))]
         began = datetime.now(UTC)
@@ -172,7 +172,7 @@ class TestWatcher:
         assert watcher.jobs[8].user == "20002"
         slurm.shown = [job()]
         await watcher.look()
-        assert len(asked) == 1, "nobody is asked where every name is known"
+        assert len(asked) == 1, "no lookup where every name is known"
 
     async def test_a_look_that_had_begun_does_not_count(self) -> None:
         slurm = PlayedSlurm()
@@ -198,7 +198,7 @@ class TestWatcher:
         await patient
         assert watcher.stale_since is None
 
-    async def test_down_keeps_what_was_known_and_says_since_when(self) -> None:
+    async def test_outage_keeps_known_jobs_and_their_time(self) -> None:
         slurm = PlayedSlurm()
         slurm.shown = [job()]
         watcher = Watcher(slurm)

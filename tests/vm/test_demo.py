@@ -30,7 +30,7 @@ def test_prepared_daemons_do_not_start_at_boot(stock: Stock) -> None:
     assert stock.guest.shell("ss -Hltn").strip() == ""
 
 
-def test_the_demo_runs_without_a_resolv_conf_and_says_what_it_confines(stock: Stock) -> None:
+def test_demo_runs_without_resolv_conf_and_reports_confinement(stock: Stock) -> None:
     done = stock.run_demo()
     assert done.code == 0, done.output + done.errors
     assert "shows loss" in done.output
@@ -43,7 +43,7 @@ def test_the_demo_runs_without_a_resolv_conf_and_says_what_it_confines(stock: St
     assert "no cgroups" not in done.output
 
 
-def test_the_demo_says_why_kernels_do_not_start(stock: Stock) -> None:
+def test_demo_explains_why_kernels_do_not_start(stock: Stock) -> None:
     place = "/var/lib/apptainer"  # where it mounts images
     stock.guest.run(f"mv {place} {place}.before")
     try:

@@ -14,7 +14,7 @@ from tests.live import Live
 
 LogIn = Callable[[Page, str], None]
 WHO = "bob"
-NAME = f"meanwhile-{token_hex(2)}"
+NAME = f"elsewhere-{token_hex(2)}"
 SLEEP = "#!/bin/bash\nsleep 600\n"
 SUBMISSION = re.compile(r"/api/v1/(jobs|sessions|setups/[^/]+/start)$")
 
