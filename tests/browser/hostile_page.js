@@ -11,9 +11,9 @@ async ({ own, target, waitMs }) => {
   const say = (body, kind = 'text/html', { at = '', ...more } = {}) =>
     `${own}${at}?say=${encodeURIComponent(JSON.stringify({ body, kind, ...more }))}`;
   const reads = `fetch(${JSON.stringify(target.page)}, {credentials: 'include'}).then(r => r.text())`;
-  const tells = (trick) =>
+  const reportScript = (trick) =>
     `${reads}.then(text => parent.postMessage({trick: ${JSON.stringify(trick)}, text}, '*'))`;
-  const html = (trick) => `<!doctype html><script>${tells(trick)}</script>`;
+  const html = (trick) => `<!doctype html><script>${reportScript(trick)}</script>`;
   const put = (element, properties) => document.body.appendChild(Object.assign(element, properties));
   const make = (name, properties) => put(document.createElement(name), properties);
   const once = (object, event) =>
@@ -149,7 +149,7 @@ async ({ own, target, waitMs }) => {
       return text;
     },
     'javascript frame': () =>
-      framed('javascript frame', `javascript:${encodeURIComponent(tells('javascript frame'))}`),
+      framed('javascript frame', `javascript:${encodeURIComponent(reportScript('javascript frame'))}`),
     'frame from a blob': () =>
       framed(
         'frame from a blob',
@@ -169,7 +169,7 @@ async ({ own, target, waitMs }) => {
       framed(
         'SVG frame',
         say(
-          `<svg xmlns="http://www.w3.org/2000/svg"><script><![CDATA[${tells('SVG frame')}]]></script></svg>`,
+          `<svg xmlns="http://www.w3.org/2000/svg"><script><![CDATA[${reportScript('SVG frame')}]]></script></svg>`,
           'image/svg+xml',
         ),
       ),
@@ -177,7 +177,7 @@ async ({ own, target, waitMs }) => {
       framed(
         'XML frame',
         say(
-          `<html xmlns="http://www.w3.org/1999/xhtml"><script><![CDATA[${tells('XML frame')}]]></script></html>`,
+          `<html xmlns="http://www.w3.org/1999/xhtml"><script><![CDATA[${reportScript('XML frame')}]]></script></html>`,
           'application/xml',
         ),
       ),

@@ -114,7 +114,7 @@ def make_folder(portal: Live, page: Page, folder: str) -> None:
 
 def drop(page: Page, folder: str) -> None:
     """Drop two files onto the list; a name that exists requires a confirmation."""
-    area = page.locator("[data-says]")
+    area = page.locator("[data-label]")
     data = page.evaluate_handle(DROPPED, ["notes.txt", "<i>odd & ünïcode.txt"])
     area.dispatch_event("dragover", {"dataTransfer": data})
     expect(area).to_have_attribute("data-over", "true")

@@ -12,7 +12,7 @@ describe('why a session has ended', () => {
       return answer;
     });
 
-  it('is what the portal says at the session’s own address', async () => {
+  it('is the portal’s response at the session’s own address', async () => {
     const detail = 'This session isn’t running. It reached its time limit.';
     expect(await why(Response.json({ detail }, { status: 424 }))).toBe(detail);
     expect(asked).toEqual(['/user/alice/s1/api/status']);
@@ -57,7 +57,7 @@ describe('the dialog of a lost connection', () => {
     await world.pass(0);
   });
 
-  it('says why, and leads to the page that starts the session again', async () => {
+  it('shows the reason and links to the page that restarts the session', async () => {
     press = 'Start It Again…';
     await lost('It was stopped.')();
     expect(shown).toEqual([

@@ -35,7 +35,7 @@ describe('the language', () => {
     );
   });
 
-  it('has what the portal says, too, once its catalogue is here', async () => {
+  it('includes the portal’s messages once its catalog is loaded', async () => {
     const refusal = 'This session is ending.';
     const catalogue = { [refusal]: '该会话即将结束。' };
     let asked = 0;

@@ -100,7 +100,7 @@ describe('the warning that nothing runs', () => {
   };
   const act = (label: string) => world.actions.find((action) => action.label === label)?.callback();
 
-  it('says for how long and what is held, once', async () => {
+  it('shows the duration and the held resources once', async () => {
     world.facts = idle(START - 60 * MIN);
     await world.pass(0);
     expect(world.notifications).toEqual([
@@ -112,7 +112,7 @@ describe('the warning that nothing runs', () => {
     expect(world.opened).toEqual(['p:/s']);
   });
 
-  it('says nothing of GPUs that the session hasn’t got', async () => {
+  it('omits GPUs that the session doesn’t have', async () => {
     world.facts = idle(START - 60 * MIN, 0);
     await world.pass(0);
     expect(world.notifications[0]).toContain('The session holds 4 CPUs that');
@@ -205,7 +205,7 @@ describe('what people do', () => {
 describe('the menu', () => {
   type Options = Parameters<Commands['addCommand']>[1];
 
-  it('offers what can be added, or says why nothing can', async () => {
+  it('offers possible extensions, or shows why there are none', async () => {
     const added = new Map<string, Options>();
     const commands: Commands = {
       addCommand: (id, options) => void added.set(id, options),

@@ -69,21 +69,23 @@ describe('a request whose login has ended', () => {
   });
 });
 
-describe('what says that the login has ended', () => {
-  const says = (status: number, body: string, address = ADDRESS): Promise<boolean> =>
+describe('recognizing an ended login', () => {
+  const isLoginEnded = (status: number, body: string, address = ADDRESS): Promise<boolean> =>
     saysLoginEnded(address, new Response(body, { status }));
 
   it('is that problem alone', async () => {
-    expect(await says(401, '{"type":"urn:portal:login-required"}')).toBe(true);
-    expect(await says(401, '{"type":"urn:portal:wrong-credentials"}')).toBe(false);
-    expect(await says(401, '<html>a proxy</html>')).toBe(false);
-    expect(await says(401, 'null')).toBe(false);
-    expect(await says(403, '{"type":"urn:portal:login-required"}')).toBe(false);
+    expect(await isLoginEnded(401, '{"type":"urn:portal:login-required"}')).toBe(true);
+    expect(await isLoginEnded(401, '{"type":"urn:portal:wrong-credentials"}')).toBe(false);
+    expect(await isLoginEnded(401, '<html>a proxy</html>')).toBe(false);
+    expect(await isLoginEnded(401, 'null')).toBe(false);
+    expect(await isLoginEnded(403, '{"type":"urn:portal:login-required"}')).toBe(false);
   });
 
   it('is none of a login in the making', async () => {
     const body = '{"type":"urn:portal:login-required"}';
-    expect(await says(401, body, 'http://portal.test/api/v1/login/second-factor')).toBe(false);
-    expect(await says(401, body, 'http://portal.test/api/v1/loginless')).toBe(true);
+    expect(await isLoginEnded(401, body, 'http://portal.test/api/v1/login/second-factor')).toBe(
+      false,
+    );
+    expect(await isLoginEnded(401, body, 'http://portal.test/api/v1/loginless')).toBe(true);
   });
 });

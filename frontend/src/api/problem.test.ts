@@ -5,7 +5,7 @@ const refused = (title: string, slug = 'wrong-credentials') =>
   toApiError(401, { type: `urn:portal:${slug}`, title, detail: 'The portal’s words.' }, null);
 
 describe('a password given again', () => {
-  it('is wrong when the portal says so', () => {
+  it('is wrong when the response marks it', () => {
     expect(wrongPassword(refused('Wrong username or password'))).toMatch(/password is wrong/);
   });
 

@@ -7,7 +7,7 @@ describe('the Chinese catalogue', () => {
   beforeAll(() => setCatalog(chinese));
 
   // the portal's own reader, of e-mails, is held to the same: tests/unit/test_translation.py
-  it.each(Object.entries(examples))('says %s', (english, translated) => {
+  it.each(Object.entries(examples))('translates %s', (english, translated) => {
     expect(translate(english)).toBe(translated);
   });
 

@@ -28,7 +28,7 @@ describe('times', () => {
     expect(timeLeft(inMs(-1), NOW)).toEqual({ text: 'time is up', warning: true, over: true });
   });
 
-  it('has nothing to say without an end', () => {
+  it('is empty without an end', () => {
     expect(timeLeft(null, NOW)).toBeNull();
     expect(timeLeft('soon', NOW)).toBeNull();
   });

@@ -3,7 +3,7 @@ import { ApiError, toApiError } from '@/api/problem';
 import { editConflictText } from './editConflict';
 
 describe('a save that came too late', () => {
-  it('says whose was quicker', () => {
+  it('names who saved first', () => {
     const problem = {
       type: 'urn:portal:edit-conflict',
       detail: 'dora changed this.',

@@ -37,7 +37,7 @@ describe('sizes', () => {
 });
 
 describe('an import in words', () => {
-  it('says what it is at, with figures where they are known', () => {
+  it('shows the current step, with known figures', () => {
     expect(progressText(ROW)).toBe('Asking the registry');
     expect(progressText({ ...ROW, phase: 'fetching' })).toBe('Fetching');
     expect(progressText({ ...ROW, phase: 'fetching', bytes_done: 3_200_000 })).toBe(
@@ -47,7 +47,7 @@ describe('an import in words', () => {
     expect(progressText({ ...ROW, state: 'queued' })).toBe('Waiting for another import to end');
   });
 
-  it('says that it is stopping', () => {
+  it('shows that it is stopping', () => {
     expect(importStateLabel({ ...ROW, stopping: true }).label).toBe('Stopping');
     expect(progressText({ ...ROW, phase: 'fetching', stopping: true })).toBe('Stopping');
   });

@@ -60,7 +60,7 @@ describe('an event', () => {
   });
 });
 
-describe('what an event says besides', () => {
+describe('details of an event', () => {
   it('shows changes from old to new, and the rest as it is', () => {
     const changes = [
       { field: 'gpus', old: null, new: 4 },

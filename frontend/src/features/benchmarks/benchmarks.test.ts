@@ -131,7 +131,7 @@ it('measures are those that any run has', () => {
   expect([...all.keys()]).toEqual(['GFLOPS', 'ms']);
 });
 
-it('one’s newest run says what to begin with', () => {
+it('the user’s newest run is the initial selection', () => {
   const names = ['bench-copy', 'bench-matmul', 'bench-net'];
   expect(firstTemplate(names, [run({}, 1)], [])).toBe('bench-matmul');
   expect(firstTemplate(names, [], [figure({}, { template: 'bench-net' })])).toBe('bench-net');

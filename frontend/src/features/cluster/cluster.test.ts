@@ -151,7 +151,7 @@ describe('which nodes are shown', () => {
 });
 
 describe('a node in words', () => {
-  it('says all that the picture shows', () => {
+  it('describes all that the picture shows', () => {
     expect(nodeSentence(mine)).toBe(
       'node1: Partly in use. v100: 1 free, 1 yours, 2 in use by others.',
     );

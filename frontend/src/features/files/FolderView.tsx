@@ -112,7 +112,7 @@ function Listing(props: Props) {
         <State {...props} asked={asked} count={entries.length} />
         {first?.real && <RealPlace real={first.real} search={search} />}
         {entries.length > 0 && (
-          <div className={classes.drop} data-says={t`Drop to upload here`} {...drop}>
+          <div className={classes.drop} data-label={t`Drop to upload here`} {...drop}>
             <FolderGrid
               root={root.name}
               search={search}
@@ -137,7 +137,7 @@ function Listing(props: Props) {
           </div>
         )}
         {first && entries.length === 0 && (
-          <div className={classes.drop} data-says={t`Drop to upload here`} {...drop}>
+          <div className={classes.drop} data-label={t`Drop to upload here`} {...drop}>
             <Empty search={search} writable={writable} />
           </div>
         )}

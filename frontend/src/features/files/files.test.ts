@@ -74,7 +74,7 @@ describe('sizes', () => {
     expect(sizeText(23 * 1024 ** 3)).toBe('23 GiB');
   });
 
-  it('say how much room there is', () => {
+  it('show the free space', () => {
     expect(roomOf({ quota: null, free_bytes: null, total_bytes: null })).toBeNull();
     expect(roomOf({ quota: null, free_bytes: 1024, total_bytes: 4096 })).toEqual({
       disk: { text: '1.0 KiB of 4.0 KiB are free on this disk.', percent: 75, level: 'fine' },
@@ -85,7 +85,7 @@ describe('sizes', () => {
     expect(roomOf({ quota: null, free_bytes: 0, total_bytes: 4096 })?.level).toBe('full');
   });
 
-  it('say what of a quota is used', () => {
+  it('show the used share of a quota', () => {
     const spaceWith = (quota: Partial<NonNullable<Space['quota']>>) =>
       roomOf({
         quota: {

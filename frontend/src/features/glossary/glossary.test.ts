@@ -32,7 +32,7 @@ describe('the glossary', () => {
     }
   });
 
-  it('says every word in Chinese', () => {
+  it('has every term in Chinese', () => {
     const chinese = parseGlossary(chineseMarkdown);
     const names = (words: readonly { word: string }[]) => words.map(({ word }) => word);
     expect(chinese).toHaveLength(GLOSSARY.length);

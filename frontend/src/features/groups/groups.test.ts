@@ -6,7 +6,7 @@ import type { GroupMember } from './types';
 const PLAIN = { member_count: 0, makes_admins: false, lets_in: false, description: null };
 
 describe('a group', () => {
-  it('says what it brings', () => {
+  it('lists what membership grants', () => {
     expect(groupEffects(PLAIN)).toBe('');
     expect(groupEffects({ ...PLAIN, makes_admins: true, description: 'Those on call' })).toBe(
       'Its members administer the portal. Those on call',

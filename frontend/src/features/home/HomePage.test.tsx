@@ -72,7 +72,7 @@ describe('the home page', () => {
     expect(textOf(markup)).not.toContain('Start your first session');
   });
 
-  it('says of each part why it can’t be shown', async () => {
+  it('shows for each part why it is unavailable', async () => {
     const refused = (detail: string): Refused => new Refused(403, detail);
     const markup = await page('/', {
       live: FULL.live,

@@ -8,7 +8,7 @@ import { answers, FULL } from '@/testing/recorded';
 const FAILED = `/jobs/${failedJob.id}`;
 
 describe('a job’s page', () => {
-  it('says why one failed, with the line of its log', async () => {
+  it('shows why a job failed, with the line of its log', async () => {
     const markup = await page(FAILED, FULL);
     expect(names(markup, 'h1')).toEqual([failedJob.name]);
     const text = textOf(markup);
@@ -41,7 +41,7 @@ describe('a job’s page', () => {
     expect(names(markup, 'a')).toContain('/cluster/home/carol/portal/runs/one');
   });
 
-  it('says of an array’s task why it failed and what to do', async () => {
+  it('shows the reason and suggestion for a failed array task', async () => {
     const [first, ...others] = arrayJob.array.tasks;
     const failed = {
       ...first,
@@ -74,13 +74,13 @@ describe('a job’s page', () => {
     expect(textOf(await page(url, { answers: running }))).not.toContain('instead of');
   });
 
-  it('says so when its log can’t be read', async () => {
+  it('reports an unreadable log', async () => {
     const refused = { [`${FAILED}/log`]: new Refused(403, 'The log is locked.') };
     const markup = await page(FAILED, { answers: { ...answers, ...refused } });
     expect(textOf(markup)).toContain('The log is locked.');
   });
 
-  it('waits, isn’t there, and says what went wrong', async () => {
+  it('shows loading, a missing job and an error', async () => {
     expect(isLoading(await page(FAILED, { early: true }))).toBe(true);
     expect(names(await page(FAILED), 'h1')).toEqual(['There is nothing at this address']);
     const markup = await page(FAILED, { answers: { [FAILED]: new Refused(403, 'Not now.') } });

@@ -32,13 +32,13 @@ describe('the list of jobs', () => {
     expect(names(failed, 'a')).toEqual(expect.arrayContaining(['Log', 'Run again']));
   });
 
-  it('says of an array how its tasks are', async () => {
+  it('counts the states of an array’s tasks', async () => {
     const array = card(await page('/jobs', FULL), 'hyperparameter-array');
     expect(textOf(array)).toContain('4 tasks: 4 completed');
     expect(textOf(array)).toContain('Many trainings side by side');
   });
 
-  it('says where to begin when there is none', async () => {
+  it('suggests a first step when there are no jobs', async () => {
     const markup = await page('/jobs', { answers: NONE });
     expect(names(markup, 'h2')).toEqual(['Submit your first job']);
     expect(names(markup, 'a')).toContain('Choose a template');
@@ -50,7 +50,7 @@ describe('the list of jobs', () => {
     expect(names(markup, 'a')).toContain('Show all jobs');
   });
 
-  it('waits, and says what went wrong', async () => {
+  it('shows loading and an error', async () => {
     expect(isLoading(await page('/jobs', { live: null, early: true }))).toBe(true);
     const markup = await page('/jobs', { answers: { '/jobs': new Refused(403, 'Not now.') } });
     expect(withRole(markup, 'alert').join()).toContain('Not now.');

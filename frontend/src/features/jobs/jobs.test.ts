@@ -78,7 +78,7 @@ describe('jobRows', () => {
 });
 
 describe('words', () => {
-  it('call success a success, and say why of a failure', () => {
+  it('name success, and give the reason of a failure', () => {
     expect(jobStateLabel({ state: 'ended', outcome: 'completed' }).tone).toBe('good');
     expect(failed({ state: 'ended', outcome: 'cancelled' })).toBe(false);
     expect(failed({ state: 'ended', outcome: 'timeout' })).toBe(true);
@@ -87,7 +87,7 @@ describe('words', () => {
     expect(jobReason(job('a'))).toBeNull();
   });
 
-  it('say how long it waits, runs or ran', () => {
+  it('show how long it waits, runs or ran', () => {
     expect(jobTime(job('a', { state: 'queued', started_at: null }), NOW)).toBe(
       'waiting for 11 min',
     );

@@ -97,7 +97,7 @@ describe('a selection', () => {
     expect(chosenOf({ kind: 'some', ids: new Set(['gone']) }, rows)).toEqual([]);
   });
 
-  it('says what can be done to which', () => {
+  it('lists the jobs that each action applies to', () => {
     const can = possible(rows);
     expect(can.cancel.map(({ id }) => id)).toEqual(['a']);
     expect(can.remove.map(({ id }) => id)).toEqual(['b']);

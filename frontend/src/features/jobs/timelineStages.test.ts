@@ -124,7 +124,7 @@ describe('what was used', () => {
   const advice = (over: object, more: Partial<JobDetail> = {}) =>
     adviceTexts(job({ ...more, usage: { ...job().usage, ...over } as JobDetail['usage'] }));
 
-  it('says what would do better', () => {
+  it('suggests better resources', () => {
     expect(advice({ max_rss_gb: 3 })).toEqual([
       'It used less than half of its memory. With less, the next job may start sooner.',
       'More than half of its CPUs were idle. With fewer, the next job may start sooner.',
@@ -144,7 +144,7 @@ describe('what was used', () => {
     expect(advice({ max_rss_gb: 3 }, { state: 'running' })).toEqual([]);
   });
 
-  it('says what isn’t known', () => {
+  it('marks unknown values', () => {
     expect(unknownText(job())).toBeNull();
     const gpus = job({ resources: { ...job().resources, gpus: 2 } });
     expect(unknownText(gpus)).toContain('GPU utilization');

@@ -42,13 +42,13 @@ describe('a limit in words', () => {
     expect(valueText('memory_gb', 64)).toBe('64 GB');
   });
 
-  it('says where it comes from', () => {
+  it('names the source', () => {
     expect(originText({ scope: 'member', name: 'vision' })).toBe('as a member of vision');
     expect(originText({ scope: 'person', name: 'alice' }, 'alice')).toBe('own limit');
     expect(originText(null)).toBe('');
   });
 
-  it('says what counts instead of an empty field', () => {
+  it('shows the value that applies for an empty field', () => {
     const from = { scope: 'default', name: '' } as const;
     expect(emptyText('gpus', { value: 4, from })).toBe('Empty: 4 GPUs, by default');
     expect(emptyText('gpus', null)).toBe('Empty: no limit');
@@ -56,7 +56,7 @@ describe('a limit in words', () => {
     expect(emptyText('gpus', undefined)).toBe('');
   });
 
-  it('lists only what it says something about', () => {
+  it('lists only fields that are set', () => {
     expect(limitText(NOTHING)).toBe('');
     expect(limitText({ ...NOTHING, gpus: 4, memory_gb: 64, qos: ['long'] })).toBe(
       '4 GPUs, 64 GB of memory, QOS: long',
@@ -190,7 +190,7 @@ describe('use against limits', () => {
     ]);
   });
 
-  it('goes no further than full, and says when it is not known', () => {
+  it('stops at full, and marks an unknown value', () => {
     const effective = { gpus: { value: 4, from } };
     expect(bars(effective, { gpus: 9 })[0]).toMatchObject({ share: 1, full: true, text: '9 of 4' });
     expect(bars(effective, null)[0]).toMatchObject({ share: null, text: 'not known, 4 at most' });

@@ -146,7 +146,7 @@ describe('finding', () => {
     ]);
   });
 
-  it('says how many there are', () => {
+  it('shows the number of matches', () => {
     expect(foundText('x', find(doc, 'nowhere'), -1)).toBe('Not found');
     expect(foundText('error', find(doc, 'error'), 2)).toBe('3 of 3');
     expect(foundText('', find(doc, ''), -1)).toBe('');
@@ -161,7 +161,7 @@ describe('words and addresses', () => {
     expect(wholeCharacters('é')).toEqual({ text: 'é', dropped: 0 });
   });
 
-  it('say whether it is all', () => {
+  it('show whether the log is complete', () => {
     expect(stateText({ state: 'complete', before: 0 })).toBe('This is all of it.');
     expect(stateText({ state: 'complete', before: 9 })).toContain('End of the log');
   });

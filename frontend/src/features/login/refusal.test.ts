@@ -12,7 +12,7 @@ const refused = (slug: string, retryAfterS: number | null = null, fields: string
   );
 
 describe('loginRefusal', () => {
-  it('says what the portal says', () => {
+  it('shows the portal’s message', () => {
     expect(loginRefusal(null, 0)).toBeNull();
     expect(loginRefusal(refused('wrong-credentials'), 0)).toBe('The portal’s words.');
     expect(loginRefusal(refused('directory-unavailable'), 0)).toBe('The portal’s words.');

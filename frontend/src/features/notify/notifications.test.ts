@@ -113,7 +113,7 @@ describe('time that runs out', () => {
     expect(extended[0]?.key).not.toBe(news?.key);
   });
 
-  it('says when to look again', () => {
+  it('returns when to check again', () => {
     const picture = snapshotOf([session()], [job({ expires_at: at(600) })]);
     expect(nextWarning(picture, T0)).toBe(T0 + 45 * MINUTE);
     expect(nextWarning(picture, T0 + 46 * MINUTE)).toBe(T0 + 585 * MINUTE);

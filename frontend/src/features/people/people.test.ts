@@ -38,7 +38,7 @@ const ROW: PersonRow = {
 const YES: Check = { answer: 'yes', reason: '', fix: null, choices: [] };
 
 describe('the state of a person', () => {
-  it('says that they are in no group that may log in', () => {
+  it('warns about users in no login group', () => {
     const outside = { ...ROW, admitted: false, must_change_password: true };
     expect(userStateLabel(outside).label).toBe('Can’t log in');
     const user = { role: 'user', directory_role: null, granted_role: null } as const;
@@ -66,7 +66,7 @@ describe('the state of a person', () => {
 
 describe('a role', () => {
   const granted = { granted_role: null, granted_by: null, admitted: true } as const;
-  it('says where it comes from', () => {
+  it('names the source', () => {
     expect(roleReason({ role: 'admin', directory_role: 'admin', ...granted })).toMatch(/directory/);
     expect(
       roleReason({

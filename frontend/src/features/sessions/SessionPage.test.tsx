@@ -41,7 +41,7 @@ describe('a session’s page', () => {
     expect(names(markup, 'a')).not.toContain('Open JupyterLab');
   });
 
-  it('says why one waits, and what helps', async () => {
+  it('shows why a session waits, and a suggestion', async () => {
     const nothing = { started_at: null, ready_at: null, expires_at: null, node: null, url: null };
     const markup = await pageOf({
       ...runningSession,
@@ -56,7 +56,7 @@ describe('a session’s page', () => {
     expect(names(markup, 'h2')).not.toContain('Usage');
   });
 
-  it('says that what it shows is old while Slurm is silent', async () => {
+  it('marks the state as stale while Slurm does not respond', async () => {
     const markup = await pageOf({ ...runningSession, stale_since: '2026-01-01T00:00:00Z' });
     expect(textOf(markup)).toContain('Slurm has not answered since');
   });
@@ -75,7 +75,7 @@ describe('a session’s page', () => {
     expect(names(markup, 'h1')).toEqual(['There is nothing at this address']);
   });
 
-  it('says what went wrong', async () => {
+  it('shows the error', async () => {
     const markup = await page(AT, { answers: { [AT]: new Refused(403, 'Not now.') } });
     expect(withRole(markup, 'alert').join()).toContain('Not now.');
   });

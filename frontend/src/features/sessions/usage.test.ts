@@ -161,7 +161,7 @@ describe('a chart as a table', () => {
     expect(found.at(-1)).toEqual([239, ['–']]);
   });
 
-  it('says nearly nothing where it was nearly nothing', () => {
+  it('shows tiny usage as nearly zero', () => {
     expect([0, 0.01, 0.05, 0.51, 9.94, 31.6].map(cpusText)).toEqual([
       '0',
       'less than 0.1',

@@ -20,7 +20,7 @@ describe('the page where sessions start', () => {
     expect(markup.match(/<input[^>]*type="radio"[^>]*checked/g)?.length).toBe(2);
   });
 
-  it('says in short what would start, and whether it can', async () => {
+  it('summarizes what would start, and whether it can', async () => {
     const markup = await page('/start', FULL);
     expect(textOf(markup)).toContain('1 GPU · 4 CPUs · 16 GB · 2 h');
     expect(textOf(markup)).toContain(
@@ -36,7 +36,7 @@ describe('the page where sessions start', () => {
     expect(textOf(markup)).toMatch(/Your session R no GPU · 3 CPUs · 6 GB/);
   });
 
-  it('says why an environment can’t be used', async () => {
+  it('shows why an environment is unavailable', async () => {
     const reason = 'Its image has not been imported yet.';
     const items = environments.items.map((one) =>
       one.name === 'r' ? { ...one, available: false, unavailable_reason: reason } : one,
@@ -48,7 +48,7 @@ describe('the page where sessions start', () => {
     expect(textOf(markup)).toContain(reason);
   });
 
-  it('says so where there is no environment, and where Slurm has not responded yet', async () => {
+  it('reports missing environments, and Slurm without a response', async () => {
     const none = { ...answers, '/environments': { items: [] } };
     expect(textOf(await page('/start', { answers: none }))).toContain('has no environments yet');
     const unknown = { ...cluster, at: null, nodes: [], partitions: [] };
@@ -57,7 +57,7 @@ describe('the page where sessions start', () => {
     expect(names(markup, 'button')).not.toContain('Start session');
   });
 
-  it('waits, and says what went wrong', async () => {
+  it('shows loading and an error', async () => {
     expect(isLoading(await page('/start', { live: null, early: true }))).toBe(true);
     const refused = { '/environments': new Refused(403, 'Not now.') };
     const markup = await page('/start', { answers: refused });

@@ -68,7 +68,7 @@ describe('isFound', () => {
 });
 
 describe('contents', () => {
-  it('says what is in it, and leaves out what isn’t', () => {
+  it('lists its contents, without empty parts', () => {
     expect(contents(pytorch)).toContainEqual(['CUDA', '12.1, needs driver 525 or newer']);
     expect(contents(pytorch)).toContainEqual(['Packages', 'torch 2.13.0, numpy']);
     const onCpu = contents({ ...pytorch, cpu_build: true });

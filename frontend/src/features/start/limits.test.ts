@@ -21,7 +21,7 @@ const limits = (values: Record<string, unknown>, sessions: number | null = 0) =>
   }) as unknown as PersonLimits;
 
 describe('limitProblems', () => {
-  it('says nothing while nothing is known, or nothing is limited', () => {
+  it('is empty while limits are unknown or unset', () => {
     expect(limitProblems(draft, undefined)).toEqual({});
     expect(limitProblems(draft, limits({ gpus: null }))).toEqual({});
     expect(limitProblems(draft, limits({ gpus: 2, cpus: 4, gpus_by_type: { a100: 0 } }))).toEqual(
@@ -54,7 +54,7 @@ describe('limitProblems', () => {
 });
 
 describe('noRoomForSession', () => {
-  it('says that there is no account before anything else', () => {
+  it('reports a missing account first', () => {
     const problem = 'You have no Slurm account yet. Ask your administrators to give you one.';
     expect(noRoomForSession({ ...limits({ sessions: 2 }, 2), problem })).toBe(problem);
   });

@@ -36,7 +36,7 @@ describe('a part of the system', () => {
 });
 
 describe('all parts together', () => {
-  it('say what is wrong first', () => {
+  it('list problems first', () => {
     expect(overall([{ part: 'hub', name: '', state: 'ok' }]).label).toBe('Everything works');
     expect(
       overall([

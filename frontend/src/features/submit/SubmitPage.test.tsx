@@ -48,7 +48,7 @@ describe('a new job', () => {
     expect(isLoading(await page(FORM, { live: null, early: true }))).toBe(true);
   });
 
-  it('says what went wrong', async () => {
+  it('shows the error', async () => {
     const refused = { ...answers, [TEMPLATE]: new Refused(403, 'Not now.') };
     const markup = await page(FORM, { answers: refused });
     expect(withRole(markup, 'alert').join()).toContain('Not now.');

@@ -169,7 +169,7 @@ describe('fieldProblem', () => {
 });
 
 describe('rangeText', () => {
-  it('says nothing where nothing limits', () => {
+  it('is empty without limits', () => {
     expect(rangeText(field('script').rule)).toBe('');
     expect(rangeText(field('epochs').rule)).toBe('1 to 100');
   });

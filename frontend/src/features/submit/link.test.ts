@@ -27,7 +27,7 @@ describe('readFilled', () => {
     expect(readFilled({ parameters })).toEqual({ parameters: { good: 'x' } });
   });
 
-  it('reads what a notebook’s link says', () => {
+  it('reads the parameters of a notebook’s link', () => {
     const search = notebookSearch({ path: '~/a b.ipynb', environment: 'r' });
     expect(search.template).toBe('notebook');
     expect(readFilled(JSON.parse(JSON.stringify(search)))).toEqual({

@@ -96,7 +96,7 @@ describe('refusalOf', () => {
     });
   });
 
-  it('says aloud what no field shows', () => {
+  it('announces errors that belong to no field', () => {
     expect(refusalOf(error(['parameters.gone', 'No such parameter.']), [], []).general).toBe(
       'No such parameter.',
     );

@@ -77,7 +77,7 @@ describe('what earlier runs suggest', () => {
     expect(suggestedFields(much, base, cluster, undefined)).toEqual({ cpus: 2 });
   });
 
-  it('says so where there are other GPUs or nodes', () => {
+  it('notes different GPUs or nodes', () => {
     expect(hasOtherShape(base, base)).toBe(false);
     expect(hasOtherShape({ ...base, nodes: 2 }, base)).toBe(true);
     expect(hasOtherShape({ ...base, node: { ...base.node, gpus: 1 } }, base)).toBe(true);
@@ -87,7 +87,7 @@ describe('what earlier runs suggest', () => {
 describe('the sentences', () => {
   const fields = suggestedFields(SIZING, base, cluster, undefined);
 
-  it('say what was used and whose number is too large', () => {
+  it('show usage and numbers that are too large', () => {
     expect(hintTexts(SIZING, fields, 'template')).toEqual([
       'Your last 3 runs used at most 3.1 GB of memory; the template’s own number is 16 GB.',
       'Your last 3 runs kept at most 1.2 CPUs busy on average; the template’s own number is 8 CPUs.',
@@ -97,7 +97,7 @@ describe('the sentences', () => {
     expect(one).toBe('Your last run used 3.1 GB of memory; that job requested 16 GB.');
   });
 
-  it('say what ended for want of more', () => {
+  it('name runs that ended for lack of resources', () => {
     const short: Sizing = {
       ...SIZING,
       memory_gb: { used: 16, asked: 16, suggested: 32, exceeded: true },

@@ -25,7 +25,7 @@ describe('months', () => {
     expect(monthText('2026-02', 'en')).toBe('February 2026');
   });
 
-  it('are the last three unless the address says more', () => {
+  it('are the last three unless the address has more', () => {
     expect(rangeOf({}, '2026-11')).toEqual({ from: '2026-09', to: '2026-11' });
     expect(rangeOf({ from: '2026-11', to: '2026-02' }, '2026-11')).toEqual({
       from: '2026-02',
