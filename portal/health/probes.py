@@ -49,60 +49,60 @@ MAIN = ""
 
 def open_status(context: AppContext, directory: Directory) -> SystemStatus:
     """Create the value of `app.state.status`."""
-    looks = Probes(context, directory)
+    probes = Probes(context, directory)
     status = SystemStatus(
         [
-            Probe(Component.DATABASE, [MAIN], looks.database, advice=ADVICE[Component.DATABASE]),
+            Probe(Component.DATABASE, [MAIN], probes.database, advice=ADVICE[Component.DATABASE]),
             Probe(
                 Component.DIRECTORY,
                 context.settings.ldap_urls,
-                looks.servers,
+                probes.servers,
                 every_s=30.0,
                 timeout_s=25.0,
                 advice=directory_advice("no response"),
             ),
-            Probe(Component.SLURM, [MAIN], looks.slurm, every_s=5.0),
+            Probe(Component.SLURM, [MAIN], probes.slurm, every_s=5.0),
             Probe(
                 Component.SLURMDBD,
                 [MAIN],
-                looks.slurmdbd,
+                probes.slurmdbd,
                 every_s=60.0,
                 timeout_s=context.settings.slurm_timeout_s + 5,
                 advice=ADVICE[Component.SLURMDBD],
             ),
-            Probe(Component.NODES, [MAIN], looks.nodes, every_s=5.0),
-            Probe(Component.HUB, [MAIN], looks.hub, advice=ADVICE[Component.HUB]),
+            Probe(Component.NODES, [MAIN], probes.nodes, every_s=5.0),
+            Probe(Component.HUB, [MAIN], probes.hub, advice=ADVICE[Component.HUB]),
             Probe(
                 Component.NGINX,
                 [MAIN],
-                looks.nginx,
+                probes.nginx,
                 timeout_s=status_nginx.TIMEOUT_S,
                 advice=status_nginx.ADVICE,
             ),
-            Probe(Component.LAUNCHER, [MAIN], looks.launcher, every_s=30.0),
-            Probe(Component.CATALOG, [MAIN], looks.catalog),
-            Probe(Component.DISK, [MAIN], looks.disk, every_s=60.0, advice=ADVICE[Component.DISK]),
-            Probe(Component.ORIGINS, [MAIN], looks.origins, every_s=60.0),
-            *_build_node_table_probes(context, looks),
-            *_build_mail_probes(context, looks),
+            Probe(Component.LAUNCHER, [MAIN], probes.launcher, every_s=30.0),
+            Probe(Component.CATALOG, [MAIN], probes.catalog),
+            Probe(Component.DISK, [MAIN], probes.disk, every_s=60.0, advice=ADVICE[Component.DISK]),
+            Probe(Component.ORIGINS, [MAIN], probes.origins, every_s=60.0),
+            *_build_node_table_probes(context, probes),
+            *_build_mail_probes(context, probes),
         ]
     )
-    looks.status = status
+    probes.status = status
     return status
 
 
-def _build_node_table_probes(context: AppContext, looks: "Probes") -> list[Probe]:
+def _build_node_table_probes(context: AppContext, probes: "Probes") -> list[Probe]:
     """Return the probe of the operator's table of nodes, if there is one."""
     advice = ADVICE[Component.NODE_TABLE]
-    probe = Probe(Component.NODE_TABLE, [MAIN], looks.node_table, advice=advice)
+    probe = Probe(Component.NODE_TABLE, [MAIN], probes.node_table, advice=advice)
     return [probe] if context.node_table.file else []
 
 
-def _build_mail_probes(context: AppContext, looks: "Probes") -> list[Probe]:
+def _build_mail_probes(context: AppContext, probes: "Probes") -> list[Probe]:
     """Return the probe of the mail server, if there is one."""
     advice = ADVICE[Component.MAIL]
     every_s, timeout_s = 300.0, 5 * STEP_S
-    probe = Probe(Component.MAIL, [MAIN], looks.mail, every_s, timeout_s, advice)
+    probe = Probe(Component.MAIL, [MAIN], probes.mail, every_s, timeout_s, advice)
     return [probe] if context.smtp is not None else []
 
 
@@ -259,11 +259,11 @@ class Probes:
         down = [node.name for node in nodes if is_down(node)]
         if not down:
             drained = sum("DRAIN" in node.state.upper() for node in nodes)
-            rest = f", {drained} of them drained by an administrator" if drained else ""
+            more = f", {drained} of them drained by an administrator" if drained else ""
             return {
                 MAIN: ProbeResult(
                     ComponentState.OK,
-                    f"{_format_count(len(nodes), 'node')}, none down{rest}.",
+                    f"{_format_count(len(nodes), 'node')}, none down{more}.",
                     answered_at=at,
                     timed=False,
                 )
@@ -404,8 +404,8 @@ def _describe_lines(problems: Iterable[TableProblem]) -> str:
     """Return problems of the file itself, but of its lines only their numbers."""
     whole = [one.text for one in problems if one.line is None]
     texts = whole + [f"line {line}" for line in sorted({one.line for one in problems if one.line})]
-    rest = len(texts) - MOST_PROBLEMS
-    return ", ".join(texts[:MOST_PROBLEMS]) + (f" and {rest} more" if rest > 0 else "")
+    more = len(texts) - MOST_PROBLEMS
+    return ", ".join(texts[:MOST_PROBLEMS]) + (f" and {more} more" if more > 0 else "")
 
 
 def _format_count(number: int, word: str) -> str:
@@ -414,5 +414,5 @@ def _format_count(number: int, word: str) -> str:
 
 def _format_names(names: Iterable[str]) -> str:
     first = sorted(names)
-    rest = len(first) - MOST_NAMES
-    return ", ".join(first[:MOST_NAMES]) + (f" and {rest} more" if rest > 0 else "")
+    more = len(first) - MOST_NAMES
+    return ", ".join(first[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")

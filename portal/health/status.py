@@ -172,23 +172,23 @@ class SystemStatus:
             )
             return
         self._running.pop(probe.part, None)
-        (found,) = await asyncio.gather(task, return_exceptions=True)
+        (answer,) = await asyncio.gather(task, return_exceptions=True)
         took_ms = round((time.monotonic() - began) * 1000)
-        if isinstance(found, BaseException):
-            cause = f"{type(found).__name__}: {found}"[:300]
+        if isinstance(answer, BaseException):
+            cause = f"{type(answer).__name__}: {answer}"[:300]
             log.warning("probe failed", part=probe.part.value, cause=cause)
-            found = dict.fromkeys(
+            answer = dict.fromkeys(
                 probe.names, ProbeResult(ComponentState.FAILING, f"{cause}.", probe.advice)
             )
-        self._save_results(probe, found, now, took_ms)
+        self._save_results(probe, answer, now, took_ms)
 
     def _save_results(
-        self, probe: Probe, found: Answer, now: datetime, took_ms: int | None = None
+        self, probe: Probe, results: Answer, now: datetime, took_ms: int | None = None
     ) -> None:
         for name in self._list_names(probe):
-            if name not in found:
+            if name not in results:
                 del self._items[probe.part, name]
-        for name, each in found.items():
+        for name, each in results.items():
             before = self._items.get((probe.part, name), ComponentStatus(probe.part, name))
             is_ok = each.state is ComponentState.OK
             if before.state is not each.state:

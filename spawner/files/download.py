@@ -165,15 +165,15 @@ class Walk:
                     levels.pop()
                     close(fd, entries)
                     continue
-                found = self.look(fd, entry.name, f"{prefix}/{entry.name}")
-                if found is None:
+                item = self.look(fd, entry.name, f"{prefix}/{entry.name}")
+                if item is None:
                     continue
-                yield found
-                if stat.S_ISDIR(found.state.st_mode):
+                yield item
+                if stat.S_ISDIR(item.state.st_mode):
                     if len(levels) < MOST_LEVELS:
-                        levels.append(self.enter(found))
+                        levels.append(self.enter(item))
                     else:
-                        self.left.out(found.name, "it is nested too deeply")
+                        self.left.out(item.name, "it is nested too deeply")
         finally:
             for fd, entries, _ in levels:
                 close(fd, entries)
@@ -189,41 +189,41 @@ class Walk:
         self.left.out(name, "it is not a file, folder or link")
         return None
 
-    def enter(self, found: ArchiveEntry) -> tuple[int, Iterator[os.DirEntry[str]], str]:
+    def enter(self, entry: ArchiveEntry) -> tuple[int, Iterator[os.DirEntry[str]], str]:
         flags = READ | os.O_DIRECTORY
         try:
-            fd = os.open(found.own_name, flags, dir_fd=found.folder)
+            fd = os.open(entry.own_name, flags, dir_fd=entry.folder)
         except OSError as error:
-            self.left.out(found.name, str(error.strerror))
-            return -1, iter(()), found.name
-        return fd, os.scandir(fd), found.name
+            self.left.out(entry.name, str(error.strerror))
+            return -1, iter(()), entry.name
+        return fd, os.scandir(fd), entry.name
 
-    def open(self, found: ArchiveEntry) -> int | None:
+    def open(self, entry: ArchiveEntry) -> int | None:
         try:
-            fd = os.open(found.own_name, READ, dir_fd=found.folder)
+            fd = os.open(entry.own_name, READ, dir_fd=entry.folder)
             state = os.fstat(fd)
-            if stat.S_ISREG(state.st_mode) and self.spare(found, state):
+            if stat.S_ISREG(state.st_mode) and self.spare(entry, state):
                 return fd
             os.close(fd)
         except OSError as error:
-            self.left.out(found.name, str(error.strerror))
+            self.left.out(entry.name, str(error.strerror))
         return None
 
-    def spare(self, found: ArchiveEntry, state: os.stat_result) -> bool:
+    def spare(self, entry: ArchiveEntry, state: os.stat_result) -> bool:
         """Return whether the file's holes fit into the archive's allowance for sparse files."""
         held = state.st_blocks * BLOCK
         holes = state.st_size - held if held * SPARSE < state.st_size else 0
         if holes > self.holes:
-            self.left.out(found.name, "it is mostly empty (a sparse file): download it by itself")
+            self.left.out(entry.name, "it is mostly empty (a sparse file): download it by itself")
             return False
         self.holes -= holes
         return True
 
-    def link(self, found: ArchiveEntry) -> str | None:
+    def link(self, entry: ArchiveEntry) -> str | None:
         try:
-            return os.readlink(found.own_name, dir_fd=found.folder)
+            return os.readlink(entry.own_name, dir_fd=entry.folder)
         except OSError as error:
-            self.left.out(found.name, str(error.strerror))
+            self.left.out(entry.name, str(error.strerror))
         return None
 
 
@@ -270,22 +270,22 @@ def pack_tar(walk: Walk) -> Iterator[bytes]:
     yield bytes(2 * BLOCK)
 
 
-def tar_one(walk: Walk, found: ArchiveEntry) -> Iterator[bytes]:
-    mode, changed = found.state.st_mode, found.state.st_mtime
+def tar_one(walk: Walk, entry: ArchiveEntry) -> Iterator[bytes]:
+    mode, changed = entry.state.st_mode, entry.state.st_mtime
     if stat.S_ISDIR(mode):
-        yield tar_header(found.name, mode, changed, 0)
+        yield tar_header(entry.name, mode, changed, 0)
     elif stat.S_ISLNK(mode):
-        target = walk.link(found)
+        target = walk.link(entry)
         if target is not None:
-            yield tar_header(found.name, mode, changed, 0, target)
-    elif (fd := walk.open(found)) is not None:
+            yield tar_header(entry.name, mode, changed, 0, target)
+    elif (fd := walk.open(entry)) is not None:
         size, sent = os.fstat(fd).st_size, 0
-        yield tar_header(found.name, mode, changed, size)
+        yield tar_header(entry.name, mode, changed, size)
         for data in content(fd, size):
             sent += len(data)
             yield data
         if sent < size:
-            walk.left.out(found.name, f"only its first {sent} bytes could be read")
+            walk.left.out(entry.name, f"only its first {sent} bytes could be read")
             yield from zeros(size - sent)
         yield bytes(-size % BLOCK)
 
@@ -323,17 +323,17 @@ def pack_zip(walk: Walk) -> Iterator[bytes]:
         yield from zipped.end()
 
 
-def zip_one(walk: Walk, zipped: Zip, found: ArchiveEntry) -> Iterator[bytes]:
-    mode, changed = found.state.st_mode, found.state.st_mtime
+def zip_one(walk: Walk, zipped: Zip, entry: ArchiveEntry) -> Iterator[bytes]:
+    mode, changed = entry.state.st_mode, entry.state.st_mtime
     if stat.S_ISDIR(mode):
-        yield from zipped.add(f"{found.name}/", mode, changed, 0, [])
+        yield from zipped.add(f"{entry.name}/", mode, changed, 0, [])
     elif stat.S_ISLNK(mode):
-        walk.left.out(found.name, f"it is a link to {walk.link(found)}")
-    elif (fd := walk.open(found)) is not None:
+        walk.left.out(entry.name, f"it is a link to {walk.link(entry)}")
+    elif (fd := walk.open(entry)) is not None:
         size = os.fstat(fd).st_size
-        yield from zipped.add(found.name, mode, changed, size, content(fd, size))
+        yield from zipped.add(entry.name, mode, changed, size, content(fd, size))
         if zipped.added < size:
-            walk.left.out(found.name, f"only its first {zipped.added} bytes could be read")
+            walk.left.out(entry.name, f"only its first {zipped.added} bytes could be read")
 
 
 class Zip:

@@ -88,9 +88,9 @@ def _size_cpus(runs: Iterable[Run], base: Asked) -> SizingFigure | None:
     used = [run.cpus for run in runs if run.cpus is not None and run.measured]
     if not used:
         return None
-    wanted = max(1, math.ceil(max(used) * CPU_ROOM))
-    worth = wanted <= base.cpus * WORTH
-    return SizingFigure(round(max(used), 2), base.cpus, wanted if worth else None)
+    suggested = max(1, math.ceil(max(used) * CPU_ROOM))
+    worth = suggested <= base.cpus * WORTH
+    return SizingFigure(round(max(used), 2), base.cpus, suggested if worth else None)
 
 
 def _size_memory(runs: Sequence[Run], base: float | None) -> SizingFigure | None:
@@ -99,10 +99,10 @@ def _size_memory(runs: Sequence[Run], base: float | None) -> SizingFigure | None
     used += [asked for asked in short if asked is not None]
     if not used:
         return None
-    wanted = rounded(max(LEAST_MEMORY_GB, max(used) * MEMORY_ROOM), _MEMORY_STEPS_GB, 16)
+    suggested = rounded(max(LEAST_MEMORY_GB, max(used) * MEMORY_ROOM), _MEMORY_STEPS_GB, 16)
     held = [r.asked.memory_gb for r in runs if r.outcome is not Outcome.OUT_OF_MEMORY]
     needed = _find_needed_value(short, held)
-    return _to_figure(max(used), base, max(wanted, needed or 0), needed is not None)
+    return _to_figure(max(used), base, max(suggested, needed or 0), needed is not None)
 
 
 def _size_time(runs: Sequence[Run], base: int | None) -> SizingFigure | None:
@@ -113,17 +113,17 @@ def _size_time(runs: Sequence[Run], base: int | None) -> SizingFigure | None:
     if not used:
         return None
     lengths = [r.elapsed_s / 60 for r in done if r.elapsed_s is not None]
-    wanted = max([LEAST_MINUTES, *(length * TIME_ROOM for length in lengths)])
+    suggested = max([LEAST_MINUTES, *(length * TIME_ROOM for length in lengths)])
     needed = _find_needed_value(short, [r.asked.time_limit_minutes for r in done])
-    wanted = rounded(max(wanted, needed or 0), _TIME_STEPS_MIN, 240)
-    return _to_figure(max(used), base, wanted, needed is not None)
+    suggested = rounded(max(suggested, needed or 0), _TIME_STEPS_MIN, 240)
+    return _to_figure(max(used), base, suggested, needed is not None)
 
 
-def _to_figure(used: float, base: float | None, wanted: float, exceeded: bool) -> SizingFigure:
+def _to_figure(used: float, base: float | None, suggested: float, exceeded: bool) -> SizingFigure:
     """Return the figure, with a suggestion if the change is worth it."""
-    more = wanted > (base or 0)
-    worth = base is None or (more if exceeded else wanted <= base * WORTH)
-    return SizingFigure(round(used, 3), base, wanted if worth else None, exceeded)
+    more = suggested > (base or 0)
+    worth = base is None or (more if exceeded else suggested <= base * WORTH)
+    return SizingFigure(round(used, 3), base, suggested if worth else None, exceeded)
 
 
 def _find_needed_value(short: Iterable[float | None], held: Iterable[float | None]) -> float | None:

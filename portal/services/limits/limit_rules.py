@@ -82,8 +82,8 @@ class Allowance:
 
     def value(self, name: str) -> Any:
         """Return the effective value of a field; None if nothing limits it."""
-        found = self.effective.get(name)
-        return found.value if found else None
+        limit = self.effective.get(name)
+        return limit.value if limit else None
 
 
 # --- effective limits ---------------------------------------------------------------------------
@@ -93,14 +93,14 @@ def effective(
     own: tuple[str, Figures] | None, groups: Mapping[str, Figures], default: Figures | None
 ) -> dict[str, EffectiveLimit]:
     """Return the effective value of each field that some limit sets."""
-    found: dict[str, EffectiveLimit] = {}
+    limits: dict[str, EffectiveLimit] = {}
     for name in FIELDS:
-        counted = (
+        limit = (
             _get_own(own, name) or _pick_most_generous(groups, name) or _get_default(default, name)
         )
-        if counted is not None:
-            found[name] = counted
-    return found
+        if limit is not None:
+            limits[name] = limit
+    return limits
 
 
 def _get_own(own: tuple[str, Figures] | None, name: str) -> EffectiveLimit | None:
@@ -131,11 +131,11 @@ def _pick_most_generous(groups: Mapping[str, Figures], name: str) -> EffectiveLi
 
 
 def _merge_by_type(maps: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    found: dict[str, int] = {}
+    most: dict[str, int] = {}
     for one in maps:
         for kind, number in one.items():
-            found[kind] = max(number, found.get(kind, 0))
-    return dict(sorted(found.items()))
+            most[kind] = max(number, most.get(kind, 0))
+    return dict(sorted(most.items()))
 
 
 def _union(lists: Iterable[Sequence[str]]) -> list[str]:
@@ -153,7 +153,7 @@ def _contributes(theirs: Any, value: Any) -> bool:
 
 
 def apply_limits(
-    wanted: Resources,
+    resources: Resources,
     named: Iterable[str],
     allowance: Allowance,
     runs: Callable[[Resources], bool],
@@ -165,60 +165,71 @@ def apply_limits(
     """
     named = set(named)
     most = allowance.value("time_limit_minutes")
-    asked = wanted.time_limit_minutes
-    if most is not None and asked is not None and asked > most and not named & {_TIME}:
-        wanted = replace(wanted, time_limit_minutes=most)
+    minutes = resources.time_limit_minutes
+    if most is not None and minutes is not None and minutes > most and not named & {_TIME}:
+        resources = replace(resources, time_limit_minutes=most)
     for name, one in (("partitions", "partition"), ("accounts", "account"), ("qos", "qos")):
-        allowed, present = allowance.value(name), getattr(wanted, one)
+        allowed, present = allowance.value(name), getattr(resources, one)
         if allowed and present is not None and present not in allowed and one not in named:
-            others = [replace(wanted, **{one: other}) for other in allowed]
-            wanted = next((other for other in others if runs(other)), others[0])
-    return wanted
+            others = [replace(resources, **{one: other}) for other in allowed]
+            resources = next((other for other in others if runs(other)), others[0])
+    return resources
 
 
 _TIME = "time_limit_minutes"
 
 
-def with_type(wanted: Resources, allowance: Allowance, cluster: ClusterInfo | None) -> Resources:
+def with_type(resources: Resources, allowance: Allowance, cluster: ClusterInfo | None) -> Resources:
     """Set the GPU type where limits count by type and the partition has a single type.
 
     Slurm counts GPUs by type only for jobs that name one.
     """
-    if not wanted.gpus or wanted.gpu_type or allowance.value(BY_TYPE) is None or cluster is None:
-        return wanted
-    types = _list_gpu_types(wanted, cluster)
-    return replace(wanted, gpu_type=types[0]) if len(types) == 1 else wanted
+    if (
+        not resources.gpus
+        or resources.gpu_type
+        or allowance.value(BY_TYPE) is None
+        or cluster is None
+    ):
+        return resources
+    types = _list_gpu_types(resources, cluster)
+    return replace(resources, gpu_type=types[0]) if len(types) == 1 else resources
 
 
-def _list_gpu_types(wanted: Resources, cluster: ClusterInfo) -> list[str]:
+def _list_gpu_types(resources: Resources, cluster: ClusterInfo) -> list[str]:
     """Return the GPU types in the partition, without untyped GPUs."""
-    nodes = [n for n in cluster.nodes if wanted.partition in {None, *n.partitions}]
+    nodes = [n for n in cluster.nodes if resources.partition in {None, *n.partitions}]
     return sorted({kind for node in nodes for kind in node.gpus} - {"gpu"})
 
 
 def refusals(
-    wanted: Resources, allowance: Allowance, cluster: ClusterInfo | None, held: int | None = None
+    resources: Resources,
+    allowance: Allowance,
+    cluster: ClusterInfo | None,
+    gpus_in_use: int | None = None,
 ) -> list[FieldError]:
     """Return why these limits could never allow the resources; empty if they could.
 
-    `held`: the GPUs that the owner's running jobs hold, if known.
+    `gpus_in_use`: the GPUs that the owner's running jobs hold, if known.
     """
-    found = [*_check_amounts(wanted, allowance, held), *_check_by_type(wanted, allowance, cluster)]
+    errors = [
+        *_check_amounts(resources, allowance, gpus_in_use),
+        *_check_by_type(resources, allowance, cluster),
+    ]
     most = allowance.effective.get(_TIME)
-    asked = wanted.time_limit_minutes
-    if most is not None and asked is not None and asked > most.value:
+    minutes = resources.time_limit_minutes
+    if most is not None and minutes is not None and minutes > most.value:
         longest, source = format_minutes(most.value), source_label(most)
         text = f"Your sessions and jobs may last {longest} at most{source}."
-        found.append(_error(_TIME, f"{text} {_LESS_TIME}"))
+        errors.append(_error(_TIME, f"{text} {_LESS_TIME}"))
     for name, one, words in _CHOICES:
         allowed = allowance.effective.get(name)
-        chosen = getattr(wanted, one)
+        chosen = getattr(resources, one)
         if allowed is not None and chosen is not None and chosen not in allowed.value:
             may = ", ".join(allowed.value)
-            found.append(
+            errors.append(
                 _error(one, f"You may use {words}: {may}{source_label(allowed)}. {_OTHER}")
             )
-    return [*found, *_check_group_totals(wanted, allowance)]
+    return [*errors, *_check_group_totals(resources, allowance)]
 
 
 _ASK = "or ask your administrators."
@@ -231,15 +242,15 @@ _CHOICES = (
 )
 
 
-def requested_totals(wanted: Resources) -> dict[str, float]:
+def requested_totals(resources: Resources) -> dict[str, float]:
     """Return the amounts that one job takes on all its nodes together.
 
     These are the fields that are limited by amount in use.
     """
-    memory = (wanted.memory_gb or 0) * wanted.nodes
+    memory = (resources.memory_gb or 0) * resources.nodes
     return {
-        "gpus": wanted.gpus * wanted.nodes,
-        "cpus": wanted.cpus * wanted.nodes,
+        "gpus": resources.gpus * resources.nodes,
+        "cpus": resources.cpus * resources.nodes,
         "memory_gb": memory,
     }
 
@@ -247,35 +258,37 @@ def requested_totals(wanted: Resources) -> dict[str, float]:
 _UNITS = {"gpus": "GPU", "cpus": "CPU", "memory_gb": "GB of memory"}
 
 
-def _check_amounts(wanted: Resources, allowance: Allowance, held: int | None) -> list[FieldError]:
-    found = []
-    for name, number in requested_totals(wanted).items():
+def _check_amounts(
+    resources: Resources, allowance: Allowance, gpus_in_use: int | None
+) -> list[FieldError]:
+    errors = []
+    for name, number in requested_totals(resources).items():
         most = allowance.effective.get(name)
         if most is None or number <= most.value:
             continue
         text = f"You may use {count(most.value, name)} at once{source_label(most)}; this asks for"
         text += f" {number:g}."
-        if name == "gpus" and held:
-            text += f" Your sessions and jobs use {held} now."
-        found.append(_error(name, f"{text} Ask for {_fewer(name)}, {_ASK}"))
-    return found
+        if name == "gpus" and gpus_in_use:
+            text += f" Your sessions and jobs use {gpus_in_use} now."
+        errors.append(_error(name, f"{text} Ask for {_fewer(name)}, {_ASK}"))
+    return errors
 
 
 def _check_by_type(
-    wanted: Resources, allowance: Allowance, cluster: ClusterInfo | None
+    resources: Resources, allowance: Allowance, cluster: ClusterInfo | None
 ) -> list[FieldError]:
     limits = allowance.effective.get(BY_TYPE)
-    if limits is None or not wanted.gpus:
+    if limits is None or not resources.gpus:
         return []
-    kind = wanted.gpu_type
+    kind = resources.gpu_type
     if kind is None:
-        types = _list_gpu_types(wanted, cluster) if cluster else []
+        types = _list_gpu_types(resources, cluster) if cluster else []
         if not set(types) & set(limits.value) or len(types) < 2:
             return []
         source = source_label(limits)
         text = f"Your GPUs are counted by type{source}: choose one of {', '.join(types)}."
         return [_error("gpu_type", text)]
-    most, number = limits.value.get(kind), wanted.gpus * wanted.nodes
+    most, number = limits.value.get(kind), resources.gpus * resources.nodes
     if most is None or number <= most:
         return []
     text = f"You may use {most} GPU{'' if most == 1 else 's'} of type {kind} at once"
@@ -283,19 +296,19 @@ def _check_by_type(
     return [_error("gpus", text)]
 
 
-def _check_group_totals(wanted: Resources, allowance: Allowance) -> list[FieldError]:
+def _check_group_totals(resources: Resources, allowance: Allowance) -> list[FieldError]:
     """Return what the limit of the account could never allow; all members of its group share it."""
-    found = []
+    errors = []
     for shared in allowance.together:
-        if wanted.account is None or shared.account != wanted.account:
+        if resources.account is None or shared.account != resources.account:
             continue
-        for name, number in requested_totals(wanted).items():
+        for name, number in requested_totals(resources).items():
             most = getattr(shared.figures, name)
             if most is not None and number > most:
                 text = f"All members of {shared.group} together may use {count(most, name)}"
                 text += f" at once; this alone asks for {number:g}. Ask for {_fewer(name)}, {_ASK}"
-                found.append(_error(name, text))
-    return found
+                errors.append(_error(name, text))
+    return errors
 
 
 def too_many(kind: str, have: int, more: int, limit: EffectiveLimit) -> str | None:
@@ -361,25 +374,25 @@ def exceeding(given: Figures, ceiling: Figures, before: Figures | None) -> list[
     The bounds are `ceiling`, what the group has, and `before`, the values that an administrator or
     the manager of another group has set for the user.
     """
-    found = []
+    errors = []
     for name in FIELDS:
         value, most = getattr(given, name), getattr(ceiling, name)
-        held = getattr(before, name) if before else None
-        if held is not None and (value is None or _exceeds(value, held)):
-            limit = _format_value(held)
+        current = getattr(before, name) if before else None
+        if current is not None and (value is None or _exceeds(value, current)):
+            limit = _format_value(current)
             text = f"An administrator or another group's manager set this limit: at most {limit}."
-            found.append(FieldError(name, text))
+            errors.append(FieldError(name, text))
         elif value is not None and name in LISTS and most is None:
             text = "Only administrators can set this, because the group has no such limit."
-            found.append(FieldError(name, text))
+            errors.append(FieldError(name, text))
         elif value is not None and most is not None and _exceeds(value, most):
-            found.append(
+            errors.append(
                 FieldError(
                     name,
                     f"The limit of the group is {_format_value(most)}. A member can't have more.",
                 )
             )
-    return found
+    return errors
 
 
 def _exceeds(value: Any, most: Any) -> bool:

@@ -57,10 +57,10 @@ async def mine(context: AppContext, user: User) -> list[Setup]:
 async def get(context: AppContext, user: User, setup_id: str) -> Setup:
     """Return a setup of this user. Raises NotFound, also for setups of other users."""
     async with context.db.session() as db:
-        found = await db.get(Setup, setup_id)
-    if found is None or found.user_id != user.id:
+        setup = await db.get(Setup, setup_id)
+    if setup is None or setup.user_id != user.id:
         raise NotFound("Setup not found.")
-    return found
+    return setup
 
 
 async def save(

@@ -90,21 +90,21 @@ def explain_queued(info: JobInfo) -> Explanation | None:
 
 def observe(job: Job, info: JobInfo, now: datetime, explain: Explain = explain_queued) -> Update:
     """Return the columns that follow from Slurm's report on the job."""
-    found = _build_columns(job, info, now, explain)
+    columns = _build_columns(job, info, now, explain)
     if isinstance(job, BatchJob | Session) and info.state is SlurmState.ENDED:
-        found["usage_due"] = job.usage_due or now
+        columns["usage_due"] = job.usage_due or now
     if not isinstance(job, BatchJob):
-        return found
+        return columns
     if info.nodes:
-        found["nodes"] = list(info.nodes)
+        columns["nodes"] = list(info.nodes)
     if awaits_accounting(info, now):
-        held = {"state": JobState.STOPPING, "stale_since": None, "reason": None, "advice": None}
-        return {key: found[key] for key in ("job_id", "usage_due")} | held
-    return found
+        stopping = {"state": JobState.STOPPING, "stale_since": None, "reason": None, "advice": None}
+        return {key: columns[key] for key in ("job_id", "usage_due")} | stopping
+    return columns
 
 
 def _build_columns(job: Job, info: JobInfo, now: datetime, explain: Explain) -> dict[str, Any]:
-    found: dict[str, Any] = {
+    columns: dict[str, Any] = {
         "stale_since": None,
         "job_id": info.job_id,
         "submit_time": info.submit_time or job.submit_time,
@@ -112,16 +112,16 @@ def _build_columns(job: Job, info: JobInfo, now: datetime, explain: Explain) -> 
     }
     match info.state:
         case SlurmState.QUEUED:
-            found |= _build_queued_columns(job, info, explain(info))
+            columns |= _build_queued_columns(job, info, explain(info))
         case SlurmState.RUNNING:
-            found |= _build_running_columns(job, info)
+            columns |= _build_running_columns(job, info)
         case SlurmState.SUSPENDED:
-            found |= {"state": JobState.SUSPENDED, "reason": "Slurm has suspended this job."}
+            columns |= {"state": JobState.SUSPENDED, "reason": "Slurm has suspended this job."}
         case SlurmState.COMPLETING:
-            found |= {"state": JobState.STOPPING}
+            columns |= {"state": JobState.STOPPING}
         case SlurmState.ENDED:
-            found |= _build_ended_columns(job, info, now)
-    return found
+            columns |= _build_ended_columns(job, info, now)
+    return columns
 
 
 def _build_queued_columns(job: Job, info: JobInfo, why: Explanation | None) -> Update:

@@ -176,41 +176,41 @@ class Imports:
         settings = self._accounts.settings
         lines = csv_file.read(text, defaults_of(settings))
         self._drop_oldest()
-        found = PeopleImport(by, dry_run, settings, total=len(lines))
-        self._imports[found.id] = found
-        task = asyncio.create_task(self._run(found, lines), name=f"people {found.id}")
-        self._tasks[found.id] = task
-        task.add_done_callback(lambda _: self._handle_ended(found.id))
+        user_import = PeopleImport(by, dry_run, settings, total=len(lines))
+        self._imports[user_import.id] = user_import
+        task = asyncio.create_task(self._run(user_import, lines), name=f"people {user_import.id}")
+        self._tasks[user_import.id] = task
+        task.add_done_callback(lambda _: self._handle_ended(user_import.id))
         await asyncio.wait([task], timeout=wait_s)
-        return found
+        return user_import
 
     def get(self, import_id: str) -> PeopleImport:
         """Return an import. Raises NotFound."""
-        found = self._imports.get(import_id)
-        if found is None:
+        user_import = self._imports.get(import_id)
+        if user_import is None:
             raise NotFound(
                 "This import no longer exists. Start it again with the same file: users "
                 "who were already created are not changed."
             )
-        return found
+        return user_import
 
     def passwords(self, import_id: str, by: By) -> list[Secret]:
         """Return the one-time passwords, once, to the administrator who started the import.
 
         Raises NotFound, Conflict while it is running, and Gone the second time.
         """
-        found = self.get(import_id)
-        if found.by.name != by.name:
+        user_import = self.get(import_id)
+        if user_import.by.name != by.name:
             raise NotFound("Only the administrator who started this import can get its passwords.")
-        if self._is_running(found):
+        if self._is_running(user_import):
             raise Conflict("This import is in progress. Wait until it ends.")
-        if found.handed_over:
+        if user_import.handed_over:
             raise Gone(
                 "These passwords were already shown and are not stored. You can reset "
                 "each user's password."
             )
-        found.handed_over = True
-        secrets, found.secrets = found.secrets, []
+        user_import.handed_over = True
+        secrets, user_import.secrets = user_import.secrets, []
         return secrets
 
     async def close(self) -> None:
@@ -232,24 +232,28 @@ class Imports:
         loop = asyncio.get_running_loop()
         loop.call_later(KEPT_S, self._imports.pop, import_id, None)
 
-    async def _run(self, found: PeopleImport, lines: list[CsvLine]) -> None:
+    async def _run(self, user_import: PeopleImport, lines: list[CsvLine]) -> None:
         try:
-            await run(self._accounts, self._context, found, lines)
+            await run(self._accounts, self._context, user_import, lines)
         except asyncio.CancelledError:
-            _finish(found, UserImportState.FAILED, "The portal was stopped during the import.")
+            _finish(
+                user_import, UserImportState.FAILED, "The portal was stopped during the import."
+            )
             raise
         except PortalError as error:
-            _finish(found, UserImportState.FAILED, error.detail)
+            _finish(user_import, UserImportState.FAILED, error.detail)
         except Exception:
-            log.exception("an import of people failed", id=found.id)
+            log.exception("an import of people failed", id=user_import.id)
             _finish(
-                found, UserImportState.FAILED, "The portal had an internal error, which was logged."
+                user_import,
+                UserImportState.FAILED,
+                "The portal had an internal error, which was logged.",
             )
 
 
-def _finish(found: PeopleImport, state: UserImportState, problem: str | None = None) -> None:
-    found.state, found.problem, found.ended_at = state, problem, utcnow()
-    found.rows.sort(key=lambda row: row.line)
+def _finish(user_import: PeopleImport, state: UserImportState, problem: str | None = None) -> None:
+    user_import.state, user_import.problem, user_import.ended_at = state, problem, utcnow()
+    user_import.rows.sort(key=lambda row: row.line)
 
 
 def defaults_of(settings: Settings) -> Defaults:
@@ -258,11 +262,11 @@ def defaults_of(settings: Settings) -> Defaults:
 
 
 async def run(
-    accounts: Accounts, context: AppContext, found: PeopleImport, lines: list[CsvLine]
+    accounts: Accounts, context: AppContext, user_import: PeopleImport, lines: list[CsvLine]
 ) -> None:
     """Check every line and, unless it is a dry run, create the valid users.
 
-    Adds the results to `found`. Raises DirectoryUnavailable if the directory cannot be read.
+    Adds the results to `user_import`. Raises DirectoryUnavailable if the directory cannot be read.
     """
     settings, local = accounts.settings, checks.local_accounts()
 
@@ -279,17 +283,17 @@ async def run(
     able = list[tuple[CsvLine, NewUser]]()
     for line in checked:
         if line.findings or line.user is None:
-            found.note(line, ImportResult.ERROR, *line.findings)
+            user_import.note(line, ImportResult.ERROR, *line.findings)
         elif csv_file.exists(line, known):
-            found.note(line, ImportResult.EXISTS)
-        elif found.dry_run:
-            found.note(line, ImportResult.WOULD_CREATE)
+            user_import.note(line, ImportResult.EXISTS)
+        elif user_import.dry_run:
+            user_import.note(line, ImportResult.WOULD_CREATE)
         else:
             able.append((line, line.user))
-    await _create_all(accounts, context, found, able)
-    if not found.dry_run:
-        await _record(accounts, found)
-    _finish(found, UserImportState.DONE)
+    await _create_all(accounts, context, user_import, able)
+    if not user_import.dry_run:
+        await _record(accounts, user_import)
+    _finish(user_import, UserImportState.DONE)
 
 
 async def directory_holds(accounts: Accounts) -> Known:
@@ -311,7 +315,7 @@ async def directory_holds(accounts: Accounts) -> Known:
 async def _create_all(
     accounts: Accounts,
     context: AppContext,
-    found: PeopleImport,
+    user_import: PeopleImport,
     able: list[tuple[CsvLine, NewUser]],
 ) -> None:
     """Create users, AT_ONCE at a time. Once the directory does not answer, the rest is skipped."""
@@ -320,39 +324,43 @@ async def _create_all(
     async def worker() -> None:
         for line, user in waiting:
             if down.is_set():
-                found.note(line, ImportResult.ERROR, csv_file.ImportProblem("", NOT_TRIED))
+                user_import.note(line, ImportResult.ERROR, csv_file.ImportProblem("", NOT_TRIED))
                 continue
             try:
-                await _create(accounts, context, found, line, user)
+                await _create(accounts, context, user_import, line, user)
             except DirectoryUnavailable as error:
                 down.set()
-                found.note(line, ImportResult.ERROR, csv_file.ImportProblem("", error.detail))
+                user_import.note(line, ImportResult.ERROR, csv_file.ImportProblem("", error.detail))
 
     await asyncio.gather(*(worker() for _ in range(AT_ONCE)))
 
 
 async def _create(
-    accounts: Accounts, context: AppContext, found: PeopleImport, line: CsvLine, user: NewUser
+    accounts: Accounts, context: AppContext, user_import: PeopleImport, line: CsvLine, user: NewUser
 ) -> None:
     """Create one user. Raises DirectoryUnavailable; other errors are noted for this line."""
     try:
-        made = await new_users.create(accounts, context, user, found.by)
+        made = await new_users.create(accounts, context, user, user_import.by)
     except DirectoryUnavailable:
         raise
     except PortalError as error:
         findings = [csv_file.ImportProblem(one.field, one.message) for one in error.errors]
-        found.note(
+        user_import.note(
             line, ImportResult.ERROR, *(findings or [csv_file.ImportProblem("", error.detail)])
         )
     else:
         password = made.password
-        found.secrets.append(Secret(line.username, password.password, password.must_change))
-        found.note(line, ImportResult.CREATED)
+        user_import.secrets.append(Secret(line.username, password.password, password.must_change))
+        user_import.note(line, ImportResult.CREATED)
 
 
-async def _record(accounts: Accounts, found: PeopleImport) -> None:
-    counts = {"created": found.created, "exists": found.exists, "failed": found.failed}
-    by = found.by
+async def _record(accounts: Accounts, user_import: PeopleImport) -> None:
+    counts = {
+        "created": user_import.created,
+        "exists": user_import.exists,
+        "failed": user_import.failed,
+    }
+    by = user_import.by
     async with accounts.database.session() as db:
         record(db, Action.PEOPLE_IMPORT, actor=by.actor, detail=counts, ip=by.ip)
         await db.commit()
