@@ -6,7 +6,7 @@
  * A page is light or dark while programs think of black terminals: every colour becomes one of a few
  * names, for which the page has tones that can be read on it; black and white are its own text.
  */
-import { ESCAPES } from './terminal';
+import { ESCAPES, lastOverwrite } from './terminal';
 
 export type Color = 'red' | 'green' | 'yellow' | 'blue' | 'magenta' | 'cyan' | 'grey';
 export type Mark = 'bold' | 'dim' | 'italic' | 'underline' | 'strike';
@@ -96,7 +96,7 @@ function extendedColor(rest: readonly number[]): [color: Color | null, taken: nu
   const [kind, a = 0, b = 0, c = 0] = rest;
   if (kind === 5) return [paletteColor(a), 2];
   if (kind === 2) return [nearest(a, b, c), 4];
-  return [null, rest.length];
+  return [null, Number.POSITIVE_INFINITY];
 }
 
 function withCode(style: Style, code: number): Style {
@@ -127,7 +127,7 @@ function afterEscape(style: Style, sequence: string): Style {
   for (let at = 0; at < codes.length; at++) {
     const code = codes[at] ?? 0;
     if (code === 38 || code === 48) {
-      const [color, taken] = extendedColor(codes.slice(at + 1));
+      const [color, taken] = extendedColor(codes.slice(at + 1, at + 5));
       now = { ...now, [code === 38 ? 'front' : 'back']: color };
       at += taken;
     } else now = withCode(now, code);
@@ -142,12 +142,11 @@ const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f]/g;
 /** One line as a terminal would leave it, begun in a style, and the style that the next begins in.
  * What a carriage return lets overwrite is gone. */
 export function paintLine(line: string, from: Style): { pieces: Piece[]; style: Style } {
-  const whole = line.replace(/\r+$/, '');
-  const begin = whole.lastIndexOf('\r') + 1;
+  const [begin, end] = lastOverwrite(line);
   let style = from;
-  for (const [sequence] of whole.slice(0, begin).matchAll(ESCAPES))
+  for (const [sequence] of line.slice(0, begin).matchAll(ESCAPES))
     style = afterEscape(style, sequence);
-  const seen = whole.slice(begin);
+  const seen = line.slice(begin, end);
   const pieces: Piece[] = [];
   const add = (text: string): void => {
     const clean = text.replace(CONTROL, '');

@@ -94,6 +94,11 @@ describe('plainOutput', () => {
     );
   });
 
+  it('is quick with more returns than anyone prints', () => {
+    const returns = '\r'.repeat(1e6);
+    expect(plainOutput(`${returns}a${returns}\n${returns}`)).toBe('a\n');
+  });
+
   it('keeps Windows line ends and titles out of the way', () => {
     expect(plainOutput('a\r\n\u001b]0;title\u0007b')).toBe('a\nb');
   });

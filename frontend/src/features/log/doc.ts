@@ -3,6 +3,7 @@
  * blocks in front, so a page redraws little, however long the log is. Pure.
  */
 import { type Piece, PLAIN, paintLine, type Style } from '@/lib/ansi';
+import { lastOverwrite } from '@/lib/terminal';
 
 /** Complete lines; the last block of all may end in the middle of one. */
 export interface Block {
@@ -27,9 +28,7 @@ export const BLOCK_LINES = 200;
 
 /** What a progress bar has overwritten needn't be kept: it may be all of a log. */
 function settled(line: string): string {
-  const end = /\r*$/.exec(line)?.[0] ?? '';
-  const bare = line.slice(0, line.length - end.length);
-  return bare.slice(bare.lastIndexOf('\r') + 1) + end;
+  return line.slice(lastOverwrite(line)[0]);
 }
 
 function styleAfter(lines: readonly string[], from: Style): Style {

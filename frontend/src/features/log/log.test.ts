@@ -41,6 +41,12 @@ describe('colours of a line', () => {
     expect(paintLine(`${ESC}[44;97mx`, PLAIN).pieces[0]?.style).toMatchObject({ back: 'blue' });
   });
 
+  it('are read quickly, however many a line has', () => {
+    const all = `${ESC}[${'38;5;1;1;'.repeat(1e5)}44mx`;
+    expect(names(all)).toEqual([['x', 'red', 'blue', 'bold']]);
+    expect(plainText(append(EMPTY, `${'\r'.repeat(1e6)}x\r`))).toBe('x');
+  });
+
   it('go on in the next line, also from what was overwritten', () => {
     const { pieces, style } = paintLine(`${ESC}[32m 10%\r 50%\r`, PLAIN);
     expect(pieces.map(({ text }) => text)).toEqual([' 50%']);
