@@ -18,11 +18,13 @@ from portal.directory.connections import (
     MODIFY_REPLACE,
     REFERRAL,
     SUCCESS,
+    Filter,
     OpenConnection,
     Result,
     Servers,
     ServerTrouble,
     TakesNoChanges,
+    encode,
     explain,
 )
 from portal.errors import Conflict, DirectoryReadOnly, DirectoryUnfinished
@@ -38,8 +40,6 @@ CLASS_VIOLATION = 65
 ASSERTION_FAILED = 122
 _INSUFFICIENT_ACCESS = 50
 _BUSY = frozenset({51, 52})
-_EQUALITY_MATCH = 0xA3
-_OCTET_STRING = 0x04
 
 Values = list[Any]
 Modifications = dict[str, list[tuple[str, Values]]]
@@ -151,16 +151,10 @@ def assertion(attribute: str, value: str) -> tuple[str, bool, bytes]:
     """Return the assertion control: the change happens only if `attribute` equals `value` at that
     time.
     """
-    content = _ber(_OCTET_STRING, attribute.encode()) + _ber(_OCTET_STRING, value.encode())
-    return ASSERTION, True, _ber(_EQUALITY_MATCH, content)
-
-
-def _ber(tag: int, content: bytes) -> bytes:
-    size = len(content)
-    if size < 0x80:
-        return bytes([tag, size]) + content
-    length = size.to_bytes((size.bit_length() + 7) // 8, "big")
-    return bytes([tag, 0x80 | len(length)]) + length + content
+    condition = Filter()
+    condition["equalityMatch"]["attributeDesc"] = attribute
+    condition["equalityMatch"]["assertionValue"] = value
+    return ASSERTION, True, encode(condition)
 
 
 def add_value(attribute: str, value: str) -> Modifications:

@@ -38,9 +38,11 @@ with warnings.catch_warnings():
         Tls,
     )
     from ldap3.core.exceptions import LDAPException
+    from ldap3.protocol.rfc4511 import Filter
+    from pyasn1.codec.ber.encoder import encode
     from pyasn1.error import PyAsn1Error
 
-__all__ = ["BASE", "MODIFY_ADD", "MODIFY_DELETE", "MODIFY_REPLACE", "SUBTREE"]
+__all__ = ["BASE", "MODIFY_ADD", "MODIFY_DELETE", "MODIFY_REPLACE", "SUBTREE", "Filter", "encode"]
 
 log = structlog.get_logger(__name__)
 T = TypeVar("T")
