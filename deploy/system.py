@@ -24,6 +24,7 @@ from urllib.parse import urlsplit
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from deploy import front_door, launcher, nginx, nginx_program, sudoers
+from portal.cli.proposal import to_toml
 from portal.config.settings import Settings
 from portal.services.sessions.gate import host_port, portal_address
 
@@ -247,7 +248,7 @@ def _is_on_loopback(url: str) -> bool:
 
 
 def _render_toml(values: Mapping[str, str | list[str]]) -> str:
-    lines = [f"{name} = {json.dumps(value)}" for name, value in values.items()]
+    lines = [f"{name} = {to_toml(value)}" for name, value in values.items()]
     head = "# Rendered by `portal system-files`: change the settings, and render again."
     return "\n".join([head, *lines]) + "\n"
 

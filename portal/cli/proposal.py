@@ -313,13 +313,13 @@ def _propose_presets(slurm: SlurmFound) -> Iterator[list[str]]:
         cpus, memory = max(1, node.cpus // share), max(1, node.memory_mb // 1024 // share)
         resources = f"gpus = 1, cpus = {cpus}, memory_gb = {memory}"
         if kind != "gpu":
-            resources += f", gpu_type = {_to_toml(kind)}"
+            resources += f", gpu_type = {to_toml(kind)}"
         why = f"from {node.name}: {node.cpus} CPUs, {node.memory_mb // 1024} GB, {share} of these"
         yield [
             *_wrap_comment(why),
             "[[presets]]",
-            f"name = {_to_toml(f'one-{kind}')}",
-            f"title = {_to_toml(f'One {kind}' if kind != 'gpu' else 'One GPU')}",
+            f"name = {to_toml(f'one-{kind}')}",
+            f"title = {to_toml(f'One {kind}' if kind != 'gpu' else 'One GPU')}",
             f"resources = {{ {resources} }}",
         ]
 
@@ -348,9 +348,9 @@ def _render_part(part: Part) -> Iterator[str]:
         return
     yield from _wrap_comment(part.why)
     if part.value is None:
-        yield f"# {part.name} = {_to_toml(part.example)}"
+        yield f"# {part.name} = {to_toml(part.example)}"
     else:
-        yield f"{part.name} = {_to_toml(part.value)}"
+        yield f"{part.name} = {to_toml(part.value)}"
 
 
 def _wrap_comment(text: str) -> Iterator[str]:
@@ -364,12 +364,13 @@ def _wrap_comment(text: str) -> Iterator[str]:
     yield line
 
 
-def _to_toml(value: Any) -> str:
+def to_toml(value: Any) -> str:
+    """Return a value on one line, which can be commented out."""
     if isinstance(value, dict):
-        pairs = ", ".join(f"{_to_toml(key)} = {_to_toml(item)}" for key, item in value.items())
+        pairs = ", ".join(f"{to_toml(key)} = {to_toml(item)}" for key, item in value.items())
         return f"{{ {pairs} }}"
     if isinstance(value, list):
-        return f"[{', '.join(map(_to_toml, value))}]"
+        return f"[{', '.join(map(to_toml, value))}]"
     if isinstance(value, Path):
         value = str(value)
     # JSON strings are valid TOML, except for the one control character that JSON allows.

@@ -81,6 +81,12 @@ def test_every_file_follows_from_the_settings(tmp_path: Path) -> None:
     assert "{{" not in "".join(file.text for file in made.values() if "launcher" not in file.text)
 
 
+def test_the_hubs_file_holds_any_path(tmp_path: Path) -> None:
+    path = "/etc/portal/\U0001f511.token"
+    text = files(site(tmp_path, hub_token_file=path))[Path("/etc/portal/hub.toml")].text
+    assert tomllib.loads(text)["hub_token_file"] == path
+
+
 def test_the_portal_can_sudo_whatever_else_it_can_not(tmp_path: Path) -> None:
     portal = unit(files(site(tmp_path)), "portal.service")
     assert portal["NoNewPrivileges"] == ["no"]
