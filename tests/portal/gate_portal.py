@@ -37,7 +37,9 @@ from portal.services.identity.memberships import DirectoryUsers
 from portal.services.slurm.launch import hashed
 from portal.services.tensorboards.tickets import issue_ticket
 from portal.streaming.proxy import open_client
+from tests.portal import databases
 from tests.portal.gate_world import GUARD_KEY, Answer, Upstream, read_answer, reply, wait_until
+from tests.portal.slapd import free_port
 
 TARGET = "10.77.0.11:40123"
 
@@ -214,11 +216,11 @@ def serving(app: FastAPI, settings: Settings) -> Iterator[None]:
 @contextmanager
 def real_portal(folder: Path, **changes: Any) -> Iterator[Real]:
     """Run the application with these settings, the users alice, bob and carol, and a node."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
+    port = free_port()
     settings = gate_settings(folder, listen_port=port, **changes)
     settings.internal_secret_file.touch(mode=0o600)
     settings.internal_secret_file.write_text("i" * 32)
+    databases.copy_empty(settings.database)
     app = create_app(settings)
     app.router.lifespan_context = only_what_routes_use
     node = Upstream(lambda *_: reply())
