@@ -108,6 +108,9 @@ def _start_nodes(ground: ClusterHandle) -> None:
     ground.start("slurmctld")
     listening = partial(answers, addresses.head, addresses.ports["slurmctld"])
     wait_for(listening, "slurmctld", log=paths.log / "slurmctld.log")
+    # it may close connections while it is still reading its state
+    serving = partial(_succeeds_on_head, ground, ["squeue", "-h"])
+    wait_for(serving, "slurmctld", log=paths.log / "slurmctld.log")
     _end_lost_jobs(ground)
     write(paths.go, "")
     nodes = frozenset(node.name for node in ground.cluster.layout.nodes)
