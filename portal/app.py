@@ -44,6 +44,7 @@ from portal.api import (
     jobs,
     login,
     logins,
+    logs,
     my_limits,
     node,
     packages,
@@ -146,6 +147,7 @@ API_ROUTERS = (
     sizing,
     job_lists,  # before `jobs`, which would match its paths as ids
     jobs,
+    logs,
     benchmarks,
     estimates,
     resources,

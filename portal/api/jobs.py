@@ -1,35 +1,26 @@
-"""Routes of a single job: submit, read, cancel, remove, logs. Lists are in job_lists.py."""
+"""Routes of a single job: submit, read, cancel, remove. Lists are in job_lists.py."""
 
-from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Response
-from fastapi.responses import StreamingResponse
+from fastapi import APIRouter, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from portal.api.file_answer import Streamed
 from portal.api.job_schemas import JobDetail, job_fields
-from portal.api.logs import AS_FILE, LogPiece, PieceBytes, Stream, as_file, follow
 from portal.api.session_schemas import JobResourcesIn
 from portal.context import AppContext
 from portal.models import BatchJob
 from portal.services.jobs import jobs
 from portal.services.jobs.prepare import JobRequest
-from portal.services.slurm import job_logs
-from portal.services.slurm.logs import CHUNK
 from portal.services.tensorboards import shares, tensorboards
-from portal.streaming.sse import sse_response
 from portal.web.dependencies import (
     ClientIp,
     ContextDep,
-    CurrentIdentity,
     CurrentUser,
     IdempotencyKey,
     JobsUser,
 )
 
 router = APIRouter(tags=["jobs"])
-Task = Annotated[int | None, Query(ge=0, lt=1_000_000)]
 
 
 class JobIn(BaseModel):
@@ -87,66 +78,6 @@ async def remove_job(job_id: str, user: JobsUser, context: ContextDep, ip: Clien
     """Remove an ended job from the list; its files stay."""
     await jobs.remove(context, await jobs.get(context, user, job_id), by=user, ip=ip)
     return Response(status_code=204)
-
-
-@router.get("/jobs/{job_id}/log")
-async def job_log(
-    job_id: str,
-    user: CurrentUser,
-    context: ContextDep,
-    stream: Stream = "stdout",
-    offset: int = -65536,
-    limit: PieceBytes = CHUNK,
-    task: Task = None,
-) -> LogPiece:
-    """Return a piece of a job's output, at most `limit` bytes; a negative offset counts from the
-    end.
-
-    For an array, `task` selects the task.
-    """
-    job = await jobs.get(context, user, job_id)
-    return LogPiece(**await job_logs.read(context, job, stream, offset, task, limit))
-
-
-@router.get("/jobs/{job_id}/log/download", responses=AS_FILE)
-async def download_job_log(
-    job_id: str,
-    user: CurrentUser,
-    who: CurrentIdentity,
-    context: ContextDep,
-    stream: Stream = "stdout",
-    task: Task = None,
-) -> Streamed:
-    """Download a job's whole output so far. For an array, `task` selects the task."""
-    job = await jobs.get(context, user, job_id)
-    place = await job_logs.place(context, job, stream, task)
-    part = f"-{task}" if task is not None else ""
-    name = f"{job.name}-{job.job_id or job.id}{part}.{stream}.log"
-    return await as_file(context, who, user.username, place, name)
-
-
-@router.get("/jobs/{job_id}/log/follow", response_class=StreamingResponse)
-async def follow_job_log(
-    job_id: str,
-    user: CurrentUser,
-    who: CurrentIdentity,
-    context: ContextDep,
-    stream: Stream = "stdout",
-    offset: Annotated[int, Query(ge=-(1 << 20))] = -16384,
-    task: Task = None,
-) -> StreamingResponse:
-    """Stream server-sent events `log`, each a LogPiece, until the log's end.
-
-    A reader who falls far behind skips to the end: `offset` shows the gap.
-    """
-    await job_logs.check(context, await jobs.get(context, user, job_id), task)
-
-    async def read(at: int) -> dict[str, Any]:
-        job = await jobs.get(context, user, job_id)
-        return await job_logs.read(context, job, stream, at, task)
-
-    events: AsyncIterator[bytes] = follow(context, who, job_id, read, offset)
-    return sse_response(events, context.log_followers.hold(user.id, who.login_id))
 
 
 async def detail(context: AppContext, job: BatchJob) -> JobDetail:

@@ -1,4 +1,6 @@
-"""Log responses for sessions and jobs: a piece, a stream of pieces, and the whole log as a file."""
+"""Routes of the logs of sessions and jobs: a piece, a stream of pieces, and the whole log as a
+file.
+"""
 
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
@@ -6,14 +8,25 @@ from contextlib import AsyncExitStack
 from functools import partial
 from typing import Annotated, Any, Literal
 
-from fastapi import Query
+from fastapi import APIRouter, Depends, Path, Query
+from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
 from portal.api.file_answer import CONFINED, OCTETS, Streamed, disposition
 from portal.context import AppContext
+from portal.models import BatchJob, Session, User
+from portal.services.jobs import jobs
+from portal.services.sessions import sessions
+from portal.services.slurm import job_logs
 from portal.services.slurm.logs import CHUNK, LogPlace, whole
-from portal.streaming.sse import PING, sse
-from portal.web.dependencies import Identity, still_open
+from portal.streaming.sse import PING, sse, sse_response
+from portal.web.dependencies import (
+    ContextDep,
+    CurrentIdentity,
+    CurrentUser,
+    Identity,
+    still_open,
+)
 
 Stream = Literal["stdout", "stderr"]
 PieceBytes = Annotated[int, Query(ge=1, le=CHUNK)]
@@ -37,6 +50,88 @@ class LogPiece(BaseModel):
     next_offset: int
     size: int
     end: bool
+
+
+def no_task() -> None:
+    """Return no task: a session is not an array."""
+
+
+def task_in_query(
+    task: Annotated[
+        int | None, Query(ge=0, lt=1_000_000, description="The task, for an array.")
+    ] = None,
+) -> int | None:
+    """Return the task that the request selects."""
+    return task
+
+
+def _create_router(
+    kind: Literal["session", "job"],
+    get: Callable[[AppContext, User, str], Awaitable[Session | BatchJob]],
+    task_of: Callable[..., int | None],
+    default_stream: Stream,
+    default_offset: int,
+) -> APIRouter:
+    """Return the routes of the logs of sessions or of jobs; `get` returns the caller's own."""
+    router = APIRouter(prefix=f"/{kind}s/{{{kind}_id}}/log", tags=[f"{kind}s"])
+    RowId = Annotated[str, Path(alias=f"{kind}_id")]  # noqa: N806 - a type
+    Task = Annotated[int | None, Depends(task_of)]  # noqa: N806
+
+    @router.get("", name=f"{kind}_log")
+    async def read_log(
+        row_id: RowId,
+        user: CurrentUser,
+        context: ContextDep,
+        task: Task,
+        stream: Stream = default_stream,
+        offset: int = default_offset,
+        limit: PieceBytes = CHUNK,
+    ) -> LogPiece:
+        """Return a piece of the job's output, at most `limit` bytes; a negative offset counts from
+        the end.
+        """
+        job = await get(context, user, row_id)
+        return LogPiece(**await job_logs.read(context, job, stream, offset, task, limit))
+
+    @router.get("/download", name=f"download_{kind}_log", responses=AS_FILE)
+    async def download_log(
+        row_id: RowId,
+        user: CurrentUser,
+        who: CurrentIdentity,
+        context: ContextDep,
+        task: Task,
+        stream: Stream = default_stream,
+    ) -> Streamed:
+        """Download the job's whole output so far."""
+        job = await get(context, user, row_id)
+        place = await job_logs.place(context, job, stream, task)
+        part = f"-{task}" if task is not None else ""
+        name = f"{job.name}-{job.job_id or job.id}{part}.{stream}.log"
+        return await as_file(context, who, user.username, place, name)
+
+    @router.get("/follow", name=f"follow_{kind}_log", response_class=StreamingResponse)
+    async def follow_log(
+        row_id: RowId,
+        user: CurrentUser,
+        who: CurrentIdentity,
+        context: ContextDep,
+        task: Task,
+        stream: Stream = default_stream,
+        offset: Annotated[int, Query(ge=-(1 << 20))] = -16384,
+    ) -> StreamingResponse:
+        """Stream server-sent events `log`, each a LogPiece, until the log's end.
+
+        A reader who falls far behind skips to the end: `offset` shows the gap.
+        """
+        job_logs.check_task(await get(context, user, row_id), task)
+
+        async def read(at: int) -> dict[str, Any]:
+            return await job_logs.read(context, await get(context, user, row_id), stream, at, task)
+
+        events = follow(context, who, row_id, read, offset)
+        return sse_response(events, context.log_followers.hold(user.id, who.login_id))
+
+    return router
 
 
 async def follow(
@@ -93,3 +188,8 @@ async def _prepend(first: bytes, rest: AsyncGenerator[bytes]) -> AsyncGenerator[
     yield first
     async for piece in rest:
         yield piece
+
+
+router = APIRouter()
+router.include_router(_create_router("session", sessions.get, no_task, "stderr", 0))
+router.include_router(_create_router("job", jobs.get, task_in_query, "stdout", -65536))

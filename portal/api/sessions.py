@@ -1,27 +1,21 @@
-"""Routes of sessions: start, list, read, extend, stop, and their logs."""
+"""Routes of sessions: start, list, read, extend, stop."""
 
 from dataclasses import asdict
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Response
-from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from portal.api.file_answer import Streamed
-from portal.api.logs import AS_FILE, LogPiece, PieceBytes, Stream, as_file, follow
 from portal.api.session_schemas import ResourcesIn, SessionOut, sessions_out
 from portal.context import AppContext
 from portal.errors import NotFound
 from portal.models import JobState, Session
 from portal.services.idempotency import IdempotentRequest
 from portal.services.sessions import extending, notebooks, sessions
-from portal.services.slurm.logs import CHUNK
-from portal.streaming.sse import sse_response
 from portal.web.dependencies import (
     ClientIp,
     ContextDep,
-    CurrentIdentity,
     CurrentUser,
     FilesUser,
     FreshAdmin,
@@ -138,57 +132,6 @@ async def extend_session(
     session = await sessions.get(context, user, session_id)
     extended = await extending.extend(context, user, session, body.minutes, ip=ip)
     return (await sessions_out(context, [extended]))[0]
-
-
-@router.get("/sessions/{session_id}/log")
-async def session_log(
-    session_id: str,
-    user: CurrentUser,
-    context: ContextDep,
-    stream: Stream = "stderr",
-    offset: int = 0,
-    limit: PieceBytes = CHUNK,
-) -> LogPiece:
-    """Return a piece of the output of a session's job, at most `limit` bytes; a negative offset
-    counts from the end.
-    """
-    session = await sessions.get(context, user, session_id)
-    return LogPiece(**await sessions.read_log(context, session, stream, offset, limit))
-
-
-@router.get("/sessions/{session_id}/log/download", responses=AS_FILE)
-async def download_session_log(
-    session_id: str,
-    user: CurrentUser,
-    who: CurrentIdentity,
-    context: ContextDep,
-    stream: Stream = "stderr",
-) -> Streamed:
-    """Download the whole output of a session's job so far."""
-    session = await sessions.get(context, user, session_id)
-    place = sessions.log_place(session, stream)
-    name = f"{session.name}-{session.job_id or session.id}.{stream}.log"
-    return await as_file(context, who, user.username, place, name)
-
-
-@router.get("/sessions/{session_id}/log/follow", response_class=StreamingResponse)
-async def follow_session_log(
-    session_id: str,
-    user: CurrentUser,
-    who: CurrentIdentity,
-    context: ContextDep,
-    stream: Stream = "stderr",
-    offset: Annotated[int, Query(ge=-(1 << 20))] = -16384,
-) -> StreamingResponse:
-    """Stream server-sent events `log`, each a LogPiece, until the log's end."""
-    await sessions.get(context, user, session_id)
-
-    async def read(at: int) -> dict[str, Any]:
-        session = await sessions.get(context, user, session_id)
-        return await sessions.read_log(context, session, stream, at)
-
-    events = follow(context, who, session_id, read, offset)
-    return sse_response(events, context.log_followers.hold(user.id, who.login_id))
 
 
 class NotebookOut(BaseModel):

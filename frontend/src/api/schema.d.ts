@@ -1966,10 +1966,8 @@ export interface paths {
         };
         /**
          * Job Log
-         * @description Return a piece of a job's output, at most `limit` bytes; a negative offset counts from the
-         *     end.
-         *
-         *     For an array, `task` selects the task.
+         * @description Return a piece of the job's output, at most `limit` bytes; a negative offset counts from
+         *     the end.
          */
         get: operations["job_log"];
         put?: never;
@@ -1989,7 +1987,7 @@ export interface paths {
         };
         /**
          * Download Job Log
-         * @description Download a job's whole output so far. For an array, `task` selects the task.
+         * @description Download the job's whole output so far.
          */
         get: operations["download_job_log"];
         put?: never;
@@ -2683,8 +2681,8 @@ export interface paths {
         };
         /**
          * Session Log
-         * @description Return a piece of the output of a session's job, at most `limit` bytes; a negative offset
-         *     counts from the end.
+         * @description Return a piece of the job's output, at most `limit` bytes; a negative offset counts from
+         *     the end.
          */
         get: operations["session_log"];
         put?: never;
@@ -2704,7 +2702,7 @@ export interface paths {
         };
         /**
          * Download Session Log
-         * @description Download the whole output of a session's job so far.
+         * @description Download the job's whole output so far.
          */
         get: operations["download_session_log"];
         put?: never;
@@ -2725,6 +2723,8 @@ export interface paths {
         /**
          * Follow Session Log
          * @description Stream server-sent events `log`, each a LogPiece, until the log's end.
+         *
+         *     A reader who falls far behind skips to the end: `offset` shows the gap.
          */
         get: operations["follow_session_log"];
         put?: never;
@@ -11021,6 +11021,7 @@ export interface operations {
                 stream?: "stdout" | "stderr";
                 offset?: number;
                 limit?: number;
+                /** @description The task, for an array. */
                 task?: number | null;
             };
             header?: never;
@@ -11055,6 +11056,7 @@ export interface operations {
         parameters: {
             query?: {
                 stream?: "stdout" | "stderr";
+                /** @description The task, for an array. */
                 task?: number | null;
             };
             header?: never;
@@ -11091,6 +11093,7 @@ export interface operations {
             query?: {
                 stream?: "stdout" | "stderr";
                 offset?: number;
+                /** @description The task, for an array. */
                 task?: number | null;
             };
             header?: never;

@@ -1,4 +1,4 @@
-"""Operations of owners on their sessions: start, list, stop, remove, read the log.
+"""Operations of owners on their sessions: start, list, stop, remove.
 
 A session's row is written before Slurm gets the job, so that a crash loses no session. A job that
 Slurm refuses leaves no row.
@@ -16,7 +16,7 @@ from portal.background.notifier import RECONCILE
 from portal.context import AppContext
 from portal.db import utcnow
 from portal.errors import Conflict, FieldError, NotFound, PortalError, invalid_input
-from portal.models import Job, JobState, Session, User, Wanted, new_id
+from portal.models import JobState, Session, User, Wanted, new_id
 from portal.services import idempotency
 from portal.services.audit import audit
 from portal.services.catalog.available import usable_environment
@@ -26,7 +26,6 @@ from portal.services.limits import allowances
 from portal.services.limits.limit_rules import Allowance
 from portal.services.sessions import starters
 from portal.services.slurm import launch
-from portal.services.slurm.logs import CHUNK, LogPlace, read_piece
 from portal.services.store import change
 from spawner import names
 from spawner.errors import LauncherUnavailable, SpawnerError, Unreachable
@@ -170,19 +169,6 @@ async def remove(context: AppContext, session: Session, *, by: User, ip: str = "
     event = audit.job_event(audit.Action.SESSION_REMOVE, session, by, ip)
     await change(context.db, Session, session.id, apply, event)
     context.notifier.notify(session.user_id)
-
-
-def log_place(job: Job, stream: str) -> LogPlace:
-    """Return the path of a session's job log."""
-    return LogPlace(f"{job.id}/{stream}.log")
-
-
-async def read_log(
-    context: AppContext, job: Job, stream: str, offset: int, limit: int = CHUNK
-) -> dict[str, Any]:
-    """Return a piece of the output of a session's job; see logs.py."""
-    place, ended = log_place(job, stream), job.state is JobState.ENDED
-    return await read_piece(context, job.user.username, place, offset, ended=ended, limit=limit)
 
 
 async def _find_home(context: AppContext, user: User) -> str:

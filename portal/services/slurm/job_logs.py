@@ -1,4 +1,5 @@
-"""Logs of jobs: in their folder for the portal's own jobs, at Slurm's paths for external ones.
+"""Logs of sessions and jobs: in their folder for the portal's own, at Slurm's paths for external
+jobs.
 
 The paths of an external job are requested from Slurm once, as its owner, and the files are read as
 its owner.
@@ -8,7 +9,7 @@ from typing import Any
 
 from portal.context import AppContext
 from portal.errors import FieldError, NotFound, invalid_input
-from portal.models import BatchJob, JobState
+from portal.models import BatchJob, JobState, Session
 from portal.services.slurm import launch
 from portal.services.slurm.logs import CHUNK, LogPlace, read_piece
 from portal.services.store import change
@@ -19,7 +20,7 @@ NO_LOG = "Slurm does not report (or no longer reports) the location of this job'
 
 async def read(
     context: AppContext,
-    job: BatchJob,
+    job: Session | BatchJob,
     stream: str,
     offset: int,
     task: int | None,
@@ -31,17 +32,21 @@ async def read(
     return await read_piece(context, job.user.username, log, offset, ended=ended, limit=limit)
 
 
-async def place(context: AppContext, job: BatchJob, stream: str, task: int | None) -> LogPlace:
+async def place(
+    context: AppContext, job: Session | BatchJob, stream: str, task: int | None
+) -> LogPlace:
     """Return the path of the log. Raises NotFound, InvalidInput."""
-    await check(context, job, task)
-    if job.external:
+    check_task(job, task)
+    if isinstance(job, BatchJob) and job.external:
         return LogPlace(await _find_external_path(context, job, stream), absolute=True)
     part = f"-{task}" if task is not None else ""
     return LogPlace(f"{job.id}/{stream}{part}.log")
 
 
-async def check(context: AppContext, job: BatchJob, task: int | None) -> None:
+def check_task(job: Session | BatchJob, task: int | None) -> None:
     """Raise InvalidInput for a task that the job does not have, or if a task must be given."""
+    if isinstance(job, Session):
+        return  # its routes take no task
     if job.array_size is None and task is not None:
         raise invalid_input([FieldError("task", "This job has no tasks.")])
     if job.array_size is not None and not job.external:
@@ -53,9 +58,9 @@ async def check(context: AppContext, job: BatchJob, task: int | None) -> None:
             raise invalid_input([FieldError("task", text)])
 
 
-def _has_ended(job: BatchJob, task: int | None) -> bool:
+def _has_ended(job: Session | BatchJob, task: int | None) -> bool:
     """Return whether this task has ended; it may have while others run."""
-    if task is None or job.external or not job.tasks:
+    if isinstance(job, Session) or task is None or job.external or not job.tasks:
         return False
     return any(t["index"] == task and t["state"] == JobState.ENDED for t in job.tasks)
 
