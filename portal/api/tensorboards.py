@@ -1,13 +1,15 @@
 """Routes of the TensorBoards of sessions and jobs: start, list, open, stop."""
 
+from collections.abc import Awaitable, Callable
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from portal.api.session_schemas import TensorboardOut, ticketed_address
+from portal.context import AppContext
 from portal.errors import NotFound, NotRunning
-from portal.models import JobKind, JobState, TensorboardState
+from portal.models import BatchJob, JobKind, JobState, Session, TensorboardState, User
 from portal.services.jobs import jobs
 from portal.services.sessions import sessions
 from portal.services.tensorboards import access, tensorboards, tickets
@@ -16,9 +18,9 @@ from portal.web.dependencies import (
     ContextDep,
     CurrentUser,
     CurrentWebSession,
-    JobsUser,
     PeopleDep,
-    SessionsUser,
+    jobs_user,
+    sessions_user,
 )
 
 router = APIRouter(tags=["tensorboards"])
@@ -132,77 +134,63 @@ async def open_tensorboard(
     return OpenTensorboard(url=ticketed_address(settings, board.owner, board.id, ticket))
 
 
-@router.put("/sessions/{session_id}/tensorboard")
-async def start_tensorboard(
-    session_id: str,
-    user: SessionsUser,
-    context: ContextDep,
-    ip: ClientIp,
-    body: TensorboardIn | None = None,
-) -> TensorboardOut:
-    """Start a TensorBoard for this session; a running one is kept."""
-    session = await sessions.get(context, user, session_id)
-    logdir = body.logdir if body else None
-    return TensorboardOut.of(await tensorboards.want(context, session, user, logdir, ip))
+NONE_YET = {
+    "session": "This session has no TensorBoard yet.",
+    "job": "This job has no TensorBoard yet.",
+}
 
 
-@router.get("/sessions/{session_id}/tensorboard")
-async def get_tensorboard(
-    session_id: str, user: CurrentUser, context: ContextDep
-) -> TensorboardOut:
-    """Return this session's TensorBoard."""
-    board = await tensorboards.load_tensorboard(
-        context, await sessions.get(context, user, session_id)
-    )
-    if board is None:
-        raise NotFound("This session has no TensorBoard yet.")
-    return TensorboardOut.of(board)
+def _create_router(
+    kind: Literal["session", "job"],
+    get: Callable[[AppContext, User, str], Awaitable[Session | BatchJob]],
+    guard: Callable[..., User],
+) -> APIRouter:
+    """Return the routes of the TensorBoards of sessions or of jobs; `get` returns the caller's own,
+    `guard` authorizes changes.
+    """
+    router = APIRouter(prefix=f"/{kind}s/{{{kind}_id}}/tensorboard")
+    ParentId = Annotated[str, Path(alias=f"{kind}_id")]  # noqa: N806 - a type
+    Owner = Annotated[User, Depends(guard)]  # noqa: N806
+
+    @router.put("", name=f"start_{kind}_tensorboard")
+    async def start_tensorboard(
+        parent_id: ParentId,
+        user: Owner,
+        context: ContextDep,
+        ip: ClientIp,
+        body: TensorboardIn | None = None,
+    ) -> TensorboardOut:
+        """Start a TensorBoard for this session or job, also for an ended job; a running one is
+        kept.
+        """
+        parent = await get(context, user, parent_id)
+        logdir = body.logdir if body else None
+        return TensorboardOut.of(await tensorboards.want(context, parent, user, logdir, ip))
+
+    @router.get("", name=f"get_{kind}_tensorboard")
+    async def get_tensorboard(
+        parent_id: ParentId, user: CurrentUser, context: ContextDep
+    ) -> TensorboardOut:
+        """Return the TensorBoard of this session or job."""
+        parent = await get(context, user, parent_id)
+        board = await tensorboards.load_tensorboard(context, parent)
+        if board is None:
+            raise NotFound(NONE_YET[kind])
+        return TensorboardOut.of(board)
+
+    @router.delete("", name=f"stop_{kind}_tensorboard", status_code=204)
+    async def stop_tensorboard(
+        parent_id: ParentId, user: Owner, context: ContextDep, ip: ClientIp
+    ) -> Response:
+        """Stop the TensorBoard of this session or job, if there is one."""
+        parent = await get(context, user, parent_id)
+        board = await tensorboards.load_tensorboard(context, parent)
+        if board is not None:
+            await tensorboards.unwant(context, board, user, ip)
+        return Response(status_code=204)
+
+    return router
 
 
-@router.delete("/sessions/{session_id}/tensorboard", status_code=204)
-async def stop_tensorboard(
-    session_id: str, user: SessionsUser, context: ContextDep, ip: ClientIp
-) -> Response:
-    """Stop this session's TensorBoard, if there is one."""
-    board = await tensorboards.load_tensorboard(
-        context, await sessions.get(context, user, session_id)
-    )
-    if board is not None:
-        await tensorboards.unwant(context, board, user, ip)
-    return Response(status_code=204)
-
-
-@router.put("/jobs/{job_id}/tensorboard")
-async def start_job_tensorboard(
-    job_id: str,
-    user: JobsUser,
-    context: ContextDep,
-    ip: ClientIp,
-    body: TensorboardIn | None = None,
-) -> TensorboardOut:
-    """Start a TensorBoard for this job, running or ended; a running TensorBoard is kept."""
-    job = await jobs.get(context, user, job_id)
-    logdir = body.logdir if body else None
-    return TensorboardOut.of(await tensorboards.want(context, job, user, logdir, ip))
-
-
-@router.get("/jobs/{job_id}/tensorboard")
-async def get_job_tensorboard(
-    job_id: str, user: CurrentUser, context: ContextDep
-) -> TensorboardOut:
-    """Return this job's TensorBoard."""
-    board = await tensorboards.load_tensorboard(context, await jobs.get(context, user, job_id))
-    if board is None:
-        raise NotFound("This job has no TensorBoard yet.")
-    return TensorboardOut.of(board)
-
-
-@router.delete("/jobs/{job_id}/tensorboard", status_code=204)
-async def stop_job_tensorboard(
-    job_id: str, user: JobsUser, context: ContextDep, ip: ClientIp
-) -> Response:
-    """Stop this job's TensorBoard, if there is one."""
-    board = await tensorboards.load_tensorboard(context, await jobs.get(context, user, job_id))
-    if board is not None:
-        await tensorboards.unwant(context, board, user, ip)
-    return Response(status_code=204)
+router.include_router(_create_router("session", sessions.get, sessions_user))
+router.include_router(_create_router("job", jobs.get, jobs_user))

@@ -2117,18 +2117,19 @@ export interface paths {
         };
         /**
          * Get Job Tensorboard
-         * @description Return this job's TensorBoard.
+         * @description Return the TensorBoard of this session or job.
          */
         get: operations["get_job_tensorboard"];
         /**
          * Start Job Tensorboard
-         * @description Start a TensorBoard for this job, running or ended; a running TensorBoard is kept.
+         * @description Start a TensorBoard for this session or job, also for an ended job; a running one is
+         *     kept.
          */
         put: operations["start_job_tensorboard"];
         post?: never;
         /**
          * Stop Job Tensorboard
-         * @description Stop this job's TensorBoard, if there is one.
+         * @description Stop the TensorBoard of this session or job, if there is one.
          */
         delete: operations["stop_job_tensorboard"];
         options?: never;
@@ -2832,21 +2833,22 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get Tensorboard
-         * @description Return this session's TensorBoard.
+         * Get Session Tensorboard
+         * @description Return the TensorBoard of this session or job.
          */
-        get: operations["get_tensorboard"];
+        get: operations["get_session_tensorboard"];
         /**
-         * Start Tensorboard
-         * @description Start a TensorBoard for this session; a running one is kept.
+         * Start Session Tensorboard
+         * @description Start a TensorBoard for this session or job, also for an ended job; a running one is
+         *     kept.
          */
-        put: operations["start_tensorboard"];
+        put: operations["start_session_tensorboard"];
         post?: never;
         /**
-         * Stop Tensorboard
-         * @description Stop this session's TensorBoard, if there is one.
+         * Stop Session Tensorboard
+         * @description Stop the TensorBoard of this session or job, if there is one.
          */
-        delete: operations["stop_tensorboard"];
+        delete: operations["stop_session_tensorboard"];
         options?: never;
         head?: never;
         patch?: never;
@@ -12604,7 +12606,7 @@ export interface operations {
             };
         };
     };
-    get_tensorboard: {
+    get_session_tensorboard: {
         parameters: {
             query?: never;
             header?: never;
@@ -12635,7 +12637,7 @@ export interface operations {
             };
         };
     };
-    start_tensorboard: {
+    start_session_tensorboard: {
         parameters: {
             query?: never;
             header?: never;
@@ -12670,7 +12672,7 @@ export interface operations {
             };
         };
     };
-    stop_tensorboard: {
+    stop_session_tensorboard: {
         parameters: {
             query?: never;
             header?: never;
