@@ -5,11 +5,9 @@ The content of a file is never rendered as a page of the portal: it is always an
 type that browsers do not execute, under a policy that would allow it nothing.
 """
 
-import asyncio
 import re
-import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import AsyncExitStack, aclosing
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import datetime
 from email.utils import format_datetime, parsedate_to_datetime
@@ -19,6 +17,7 @@ from urllib.parse import quote
 import structlog
 from fastapi import Response
 
+from portal.streaming import proxy
 from spawner.errors import SpawnerError
 from spawner.launcher.file_names import from_text, readable
 
@@ -124,7 +123,7 @@ class Streamed(Response):
         self,
         pieces: AsyncGenerator[bytes] | None,
         held: AsyncExitStack,
-        still_open: Callable[[], Awaitable[bool]],
+        still_open: proxy.Allowed,
         *,
         status_code: int,
         headers: Mapping[str, str],
@@ -136,43 +135,20 @@ class Streamed(Response):
         self._pieces, self._held, self._still_open = pieces, held, still_open
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        sending = asyncio.ensure_future(self._send(send))
-        watching = asyncio.ensure_future(_wait_for_disconnect(receive))
         try:
-            await asyncio.wait({sending, watching}, return_when=asyncio.FIRST_COMPLETED)
+            await proxy.run_until(
+                proxy.send_stream(send, self.status_code, self.raw_headers, self._pieces),
+                proxy.wait_for_disconnect(receive),
+                proxy.wait_until_forbidden(self._still_open, STILL_EVERY_S),
+            )
+        except SpawnerError as error:
+            log.info("a download ended early", cause=error.message[:300])
         finally:
-            watching.cancel()
-            sending.cancel()
-            await asyncio.wait({sending, watching})
             await self._held.aclose()
-        if not sending.cancelled():
-            sending.result()
-
-    async def _send(self, send: Any) -> None:
-        start = {"type": "http.response.start", "status": self.status_code}
-        await send({**start, "headers": self.raw_headers})
-        if self._pieces is not None:
-            try:
-                if not await self._send_pieces(self._pieces, send):
-                    return
-            except SpawnerError as error:
-                log.info("a download ended early", cause=error.message[:300])
-                return
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
-
-    async def _send_pieces(self, pieces: AsyncGenerator[bytes], send: Any) -> bool:
-        asked_s = time.monotonic()
-        async with aclosing(pieces):
-            async for piece in pieces:
-                await send({"type": "http.response.body", "body": piece, "more_body": True})
-                if time.monotonic() - asked_s > STILL_EVERY_S:
-                    if not await self._still_open():
-                        return False
-                    asked_s = time.monotonic()
-        return True
 
 
-async def _wait_for_disconnect(receive: Any) -> None:
-    """Return when the browser has disconnected."""
-    while (await receive())["type"] != "http.disconnect":
-        pass
+async def prepend(first: bytes, rest: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
+    """Yield `first`, which was read before the response begins, then the rest."""
+    yield first
+    async for piece in rest:
+        yield piece

@@ -17,6 +17,7 @@ from portal.api.file_answer import (
     disposition,
     last_modified,
     parse_range,
+    prepend,
 )
 from portal.api.file_schemas import EntryOut, Path, RootName, entry_out
 from portal.api.files import PathQuery, Root, folder_of
@@ -239,10 +240,4 @@ async def download_archive(
         "Content-Disposition": disposition(f"{shown}.{archive}"),
     }
     goes_on = partial(still_open, context.db, context.settings, who)
-    return Streamed(_prepend(first, pieces), held, goes_on, status_code=200, headers=headers)
-
-
-async def _prepend(first: bytes, rest: Any) -> Any:
-    yield first
-    async for piece in rest:
-        yield piece
+    return Streamed(prepend(first, pieces), held, goes_on, status_code=200, headers=headers)

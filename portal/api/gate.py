@@ -251,7 +251,7 @@ def page(
     never framed.
     """
     target = ' target="_blank" rel="noopener"' if frames else ""
-    framing = {"X-Frame-Options": "SAMEORIGIN"} if frames else {}  # as in proxy.py
+    framing = {"X-Frame-Options": "SAMEORIGIN"} if frames else {}  # as in streaming/tensorboard.py
     again = f'\n<meta http-equiv="refresh" content="{refresh_s}">' if refresh_s else ""
     paragraphs = [html.escape(translate(sentence, language)) for sentence in sentences]
     return HTMLResponse(

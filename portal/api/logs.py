@@ -3,7 +3,7 @@ file.
 """
 
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from functools import partial
 from typing import Annotated, Any, Literal
@@ -12,7 +12,7 @@ from fastapi import APIRouter, Depends, Path, Query
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
-from portal.api.file_answer import CONFINED, OCTETS, Streamed, disposition
+from portal.api.file_answer import CONFINED, OCTETS, Streamed, disposition, prepend
 from portal.context import AppContext
 from portal.models import BatchJob, Session, User
 from portal.services.jobs import jobs
@@ -180,14 +180,8 @@ async def as_file(
     }
     goes_on = partial(still_open, context.db, context.settings, who)
     return Streamed(
-        _prepend(first, pieces), AsyncExitStack(), goes_on, status_code=200, headers=headers
+        prepend(first, pieces), AsyncExitStack(), goes_on, status_code=200, headers=headers
     )
-
-
-async def _prepend(first: bytes, rest: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
-    yield first
-    async for piece in rest:
-        yield piece
 
 
 router = APIRouter()

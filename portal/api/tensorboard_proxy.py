@@ -3,8 +3,8 @@ shared with.
 
 Each request is checked: the cookie, the row, and the ticket that the portal's page requested.
 
-The target and the key come from our row only; proxy.py decides which headers pass. The ticket is
-not sent to the node.
+The target and the key come from our row only; streaming/tensorboard.py decides which headers pass.
+The ticket is not sent to the node.
 """
 
 import re
@@ -25,7 +25,7 @@ from portal.services.slurm import certificates
 from portal.services.tensorboards import access, tensorboards
 from portal.services.tensorboards.access import TensorboardAccess
 from portal.services.tensorboards.tickets import TICKET_PATTERN, TicketUse, check_ticket
-from portal.streaming.proxy import Exchange, Forwarded, TensorboardTarget, request_headers
+from portal.streaming.tensorboard import Exchange, Forwarded, TensorboardTarget, request_headers
 from portal.web.content_host import (
     at_portal,
     content_host,

@@ -9,7 +9,7 @@ import asyncio
 import hashlib
 import hmac
 import time
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine
 from contextlib import suppress
 from typing import Any
 
@@ -21,11 +21,10 @@ from yarl import URL
 from portal.config.settings import Settings
 from portal.errors import NotFound, Unavailable, problem_response
 from portal.leader.election import LeaderElection
+from portal.streaming.proxy import Headers, open_client, run_until, send_request, send_stream
 from spawner.tasks import end_all
 
 log = structlog.get_logger(__name__)
-
-Headers = list[tuple[bytes, bytes]]
 
 OWN = frozenset({"/healthz", "/readyz", "/metrics"})
 """Paths that each portal answers itself."""
@@ -33,7 +32,6 @@ PEER, CLIENT, HOPS = b"x-portal-peer", b"x-portal-client", b"x-portal-hops"
 MOST_HOPS = 3
 WAIT_S = 20.0
 AGAIN_S = 0.5
-TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=5, sock_read=120)
 HOP_BY_HOP = frozenset(
     {
         b"connection", b"keep-alive", b"proxy-connection", b"te", b"trailer",
@@ -129,27 +127,22 @@ class LeaderForwardMiddleware:
 
         Return whether the request was sent, and therefore answered, successfully or not.
         """
-        carrying = asyncio.create_task(self._send_to_leader(leader, hops, scope, body, send))
-        leaving = asyncio.create_task(body.disconnected())
-        try:
-            await asyncio.wait({carrying, leaving}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in (carrying, leaving):
-                task.cancel()
-            await asyncio.wait({carrying, leaving})
-        return carrying.cancelled() or carrying.result()
+        sending = self._send_to_leader(leader, hops, scope, body, send)
+        return await run_until(sending, body.disconnected()) is not False
 
     async def _send_to_leader(
         self, leader: str, hops: int, scope: Scope, body: "_Body", send: Send
     ) -> bool:
         begun = False
         try:
+            # A client of its own: on a reused connection it is uncertain whether a request
+            # without an answer was read.
             async with (
-                _create_client() as client,
-                self._request(client, leader, hops, scope, body) as answer,
+                open_client() as client,
+                await self._request(client, leader, hops, scope, body) as answer,
             ):
                 begun = True
-                await self._copy_response(answer, scope["method"], send)
+                await self._copy_response(answer, send)
         except NOT_SENT as error:
             log.info("the leader can't be reached", leader=leader, cause=str(error)[:300])
             return False
@@ -159,9 +152,9 @@ class LeaderForwardMiddleware:
                 await _refuse(scope, body.receive, send)
         return True
 
-    def _request(
+    async def _request(
         self, client: aiohttp.ClientSession, leader: str, hops: int, scope: Scope, body: "_Body"
-    ) -> Any:
+    ) -> aiohttp.ClientResponse:
         path = scope["raw_path"].decode("latin-1")
         query = scope["query_string"].decode("latin-1")
         url = URL(f"http://{leader}{path}{'?' if query else ''}{query}", encoded=True)
@@ -171,32 +164,23 @@ class LeaderForwardMiddleware:
             *(_to_text(pair) for pair in scope["headers"] if pair[0] not in HOP_BY_HOP),
             *((name.decode(), value) for name, value in own.items()),
         ]
-        return client.request(
-            scope["method"],
-            url,
-            headers=headers,
-            data=body.pieces() if body.there else None,
-            skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
-            allow_redirects=False,
-            timeout=TIMEOUT,
+        return await send_request(
+            client, scope["method"], url, headers, body.pieces() if body.there else None
         )
 
-    async def _copy_response(self, answer: aiohttp.ClientResponse, method: str, send: Send) -> None:
+    async def _copy_response(self, answer: aiohttp.ClientResponse, send: Send) -> None:
         headers = [
             (name.lower(), value)
             for name, value in answer.raw_headers
             if name.lower() not in HOP_BY_HOP | {b"date"}
         ]
-        await send({"type": "http.response.start", "status": answer.status, "headers": headers})
         stream = answer.content_type == "text/event-stream"
-        if method != "HEAD":
-            async for piece in self._iterate_until_shutdown(answer, stream=stream):
-                await send({"type": "http.response.body", "body": piece, "more_body": True})
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
+        pieces = self._iterate_until_shutdown(answer, stream=stream)
+        await send_stream(send, answer.status, headers, pieces)
 
     async def _iterate_until_shutdown(
         self, answer: aiohttp.ClientResponse, *, stream: bool
-    ) -> AsyncIterator[bytes]:
+    ) -> AsyncGenerator[bytes]:
         """Yield the response as it arrives.
 
         An endless stream ends when this portal shuts down, and the client reconnects.
@@ -258,15 +242,6 @@ class _Body:
         """
         message, self._empty = self._empty, None
         return await self.receive() if message is None else message
-
-
-def _create_client() -> aiohttp.ClientSession:
-    """Return a client for one request.
-
-    Connections are not reused: on a reused one it is uncertain whether a request without an answer
-    was read.
-    """
-    return aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar(), auto_decompress=False)
 
 
 def _to_text(pair: tuple[bytes, bytes]) -> tuple[str, str]:

@@ -1,226 +1,32 @@
-"""The streaming proxy for TensorBoards: rules for headers, and a response that carries the bytes.
+"""Streaming of responses: from another server, or as a generator yields them.
 
-The header rules are pure, and allowlists: a TensorBoard belongs to its user, so it gets none of the
-portal's data, and its response affects only its own path. Authorization is decided elsewhere.
+Which requests and headers may pass is decided by the callers.
 """
 
 import asyncio
-import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
-from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import dataclass, field
-from typing import Any
-from urllib.parse import urlsplit
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from contextlib import aclosing
+from typing import Any, TypeVar
 
 import aiohttp
-import structlog
-from starlette.responses import Response
+from starlette.types import Receive, Send
 from yarl import URL
 
-from portal.errors import NotFound, TooManyRequests, problem_response
-from portal.metrics import Metrics
-from spawner import guard
-from spawner.timing import measured
-
-log = structlog.get_logger(__name__)
+from spawner.tasks import end_all
 
 Headers = list[tuple[bytes, bytes]]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Allowed = Callable[[], Awaitable[bool]]
-"""Returns whether the viewer still has access."""
+"""Returns whether the client still has access."""
+Result = TypeVar("Result")
 
 # Without `connect`: connections are not limited, so there is no wait for one.
 TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=5, sock_read=120)
-BUFFER_BYTES = 64 * 1024
-ASK_AGAIN_S = 3.0
-
-# No Cookie, Authorization or Origin, no Host, no hop-by-hop header, no address of the viewer.
-REQUEST_HEADERS = frozenset(
-    {
-        b"accept",
-        b"accept-encoding",
-        b"accept-language",
-        b"cache-control",
-        b"content-type",
-        b"if-modified-since",
-        b"if-none-match",
-        b"if-range",
-        b"pragma",
-        b"range",
-        b"x-xsrf-protected",
-    }
-)
-REQUEST_PREFIX = b"x-tensorboard-"
-
-# No Set-Cookie, Refresh, Clear-Site-Data, Service-Worker-Allowed, Link, Alt-Svc, NEL, …
-RESPONSE_HEADERS = frozenset(
-    {
-        b"accept-ranges",
-        b"cache-control",
-        b"content-disposition",
-        b"content-encoding",
-        b"content-language",
-        b"content-range",
-        b"content-type",
-        b"date",
-        b"etag",
-        b"expires",
-        b"last-modified",
-        b"retry-after",
-        b"vary",
-        b"x-content-type-options",
-    }
-)
-
-
-# TensorBoard's own policy is sent in addition to ours: a browser obeys all of them.
-POLICY = b"content-security-policy"
-REPORTING = frozenset({b"report-uri", b"report-to"})
-
-
-def request_headers(client: Iterable[tuple[bytes, bytes]]) -> list[tuple[str, str]]:
-    """Return the client's headers that may pass to TensorBoard."""
-    return [
-        (name.decode("latin-1"), value.decode("latin-1"))
-        for name, value in client
-        if name in REQUEST_HEADERS or name.startswith(REQUEST_PREFIX)
-    ]
-
-
-@dataclass(frozen=True)
-class TensorboardTarget:
-    """The location of a TensorBoard.
-
-    In the browser it is at `origin` below the path `prefix`, which ends in its ticket; on its node
-    it is below `own`. `frames`: the origin that may show it in a frame.
-    """
-
-    origin: str
-    prefix: str
-    own: str
-    frames: str | None = None
-
-
-def response_headers(upstream: Iterable[tuple[bytes, bytes]], place: TensorboardTarget) -> Headers:
-    """Return the headers for the browser: those that may pass, and those that confine the page.
-
-    A redirect to a path that is not below the TensorBoard's own is dropped.
-    """
-    passed: Headers = []
-    chunked = False
-    length: list[bytes] = []
-    for raw_name, value in upstream:
-        name = raw_name.lower()
-        if name == POLICY:
-            passed.append((name, _without_reports(value)))
-        elif name in RESPONSE_HEADERS:
-            passed.append((name, value))
-        elif name == b"transfer-encoding":
-            chunked = True
-        elif name == b"content-length":
-            length.append(value)
-        elif name == b"location" and (inside := _to_inside_path(value, place)):
-            passed.append((name, inside))
-    if len(length) == 1 and not chunked:
-        passed.append((b"content-length", length[0]))
-    return [*passed, *confinement(place)]
-
-
-def _without_reports(policy: bytes) -> bytes:
-    """Return the policy without reporting directives: a report is a POST with the viewer's cookies,
-    and no policy limits its destination.
-    """
-    return b",".join(
-        b";".join(directive for directive in one.split(b";") if not _is_report_directive(directive))
-        for one in policy.split(b",")
-    )
-
-
-def _is_report_directive(directive: bytes) -> bool:
-    words = directive.split(maxsplit=1)
-    return bool(words) and words[0].lower() in REPORTING
-
-
-def _to_inside_path(location: bytes, place: TensorboardTarget) -> bytes | None:
-    """Return a redirect's path in the browser's form, if it stays below the TensorBoard's, on our
-    own host.
-    """
-    parts = urlsplit(location.decode("latin-1"))
-    if not parts.path.startswith(place.own) or ".." in parts.path or "%" in parts.path:
-        return None
-    query = f"?{parts.query}" if parts.query else ""
-    return f"{place.prefix}{parts.path.removeprefix(place.own)}{query}".encode("latin-1")
-
-
-def confinement(place: TensorboardTarget) -> Headers:
-    """Return headers under which TensorBoard's charts work and its scripts reach nothing else of
-    ours.
-
-    `allow-same-origin` is needed, because TensorBoard draws nothing without it.
-    """
-    policy = tensorboard_policy(f"{place.origin}{place.prefix}", place.frames)
-    return [
-        (b"content-security-policy", policy.encode("latin-1")),
-        (b"cross-origin-opener-policy", b"same-origin"),
-        (b"cross-origin-resource-policy", b"same-origin"),
-        (b"referrer-policy", b"no-referrer"),
-        (b"x-content-type-options", b"nosniff"),
-        (b"x-frame-options", b"SAMEORIGIN"),  # for browsers without support for frame-ancestors
-    ]
-
-
-def tensorboard_policy(base: str, frames: str | None = None) -> str:
-    """Return the Content-Security-Policy of a TensorBoard with URLs below `base`.
-
-    It allows only what TensorBoard 2.21 was observed to need, and only from `base`: WebAssembly and
-    templates (`unsafe-eval`), a worker that draws the charts, the frame of the embedding projector,
-    which `frame-ancestors` must let in, and the audio player. `frames`: the origin of the notebooks
-    that may show it in a frame.
-    """
-    return "; ".join(
-        (
-            "default-src 'none'",
-            f"script-src {base} 'unsafe-inline' 'unsafe-eval'",
-            f"style-src {base} 'unsafe-inline'",
-            f"font-src {base} data:",
-            f"img-src {base} data: blob:",
-            f"media-src {base}",
-            f"connect-src {base}",
-            f"frame-src {base}",
-            f"worker-src {base}",
-            "object-src 'none'",
-            "fenced-frame-src 'none'",
-            "manifest-src 'none'",
-            f"base-uri {base}",
-            "form-action 'none'",
-            f"frame-ancestors {' '.join(filter(None, (repr('self'), frames)))}",
-            "sandbox allow-scripts allow-same-origin allow-forms allow-downloads allow-modals",
-        )
-    )
-
-
-@dataclass(frozen=True)
-class Exchange:
-    """A request to a TensorBoard, ready to be sent."""
-
-    method: str
-    url: URL
-    headers: list[tuple[str, str]]
-    body: bytes
-    place: TensorboardTarget
-    guard_key: str = field(repr=False)
-    """The key of the run's guard: signs our request, and proves that the response is the guard's
-    own.
-    """
-    tls: Mapping[str, Any] = field(default_factory=dict)
-    """aiohttp's TLS options for the expected certificate; empty: plain HTTP."""
 
 
 def open_client() -> aiohttp.ClientSession:
-    """Return a client for servers on nodes: without cookies or decompression.
+    """Return a client for proxied requests: without cookies or decompression.
 
-    It has no limit of connections, because one user's server could use it up for all.
+    It has no limit of connections, because one slow server could use it up for all.
     """
     return aiohttp.ClientSession(
         cookie_jar=aiohttp.DummyCookieJar(),
@@ -229,126 +35,74 @@ def open_client() -> aiohttp.ClientSession:
     )
 
 
-class Forwarded(Response):
-    """The response of a TensorBoard, streamed as it arrives; `away` is sent if there is none.
-
-    `client` must keep no cookies and decompress nothing. If the browser disconnects, the request to
-    the node is cancelled; a long response is cut off once `allowed` returns false. `turn` is held
-    while the request runs; entering it may wait, or raise TooManyRequests.
+async def send_request(
+    client: aiohttp.ClientSession,
+    method: str,
+    url: URL,
+    headers: list[tuple[str, str]],
+    body: Any,
+    **tls: Any,
+) -> aiohttp.ClientResponse:
+    """Send a request with these headers and no others, and return its response, whose body is not
+    read yet. Redirects are not followed.
     """
-
-    def __init__(
-        self,
-        client: aiohttp.ClientSession,
-        exchange: Exchange,
-        away: Response,
-        metrics: Metrics,
-        allowed: Allowed | None = None,
-        turn: AbstractAsyncContextManager[None] | None = None,
-    ) -> None:
-        super().__init__()
-        self._turn = turn or nullcontext()
-        self._running = asyncio.Event()
-        self._metrics = metrics
-        self._client = client
-        self._exchange = exchange
-        self._away = away
-        self._allowed = allowed
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        carrying = asyncio.ensure_future(self._wait_and_forward(scope, receive, send))
-        others = {asyncio.ensure_future(_wait_for_disconnect(receive))}
-        if self._allowed is not None:
-            others.add(asyncio.ensure_future(_wait_until_forbidden(self._allowed, self._running)))
-        try:
-            await asyncio.wait({carrying, *others}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in (carrying, *others):
-                task.cancel()
-            await asyncio.wait({carrying, *others})
-        if not carrying.cancelled():
-            carrying.result()  # an error in the middle must end the connection, not the body
-
-    async def _wait_and_forward(self, scope: Any, receive: Receive, send: Send) -> None:
-        asked_s = time.monotonic()
-        try:
-            async with self._turn:
-                self._running.set()
-                waited = time.monotonic() - asked_s > ASK_AGAIN_S
-                if waited and self._allowed is not None and not await self._allowed():
-                    await problem_response(NotFound())(scope, receive, send)
-                    return
-                await self._forward(scope, receive, send)
-        except TooManyRequests as error:
-            await problem_response(error)(scope, receive, send)
-
-    async def _forward(self, scope: Any, receive: Receive, send: Send) -> None:
-        try:
-            with measured(self._metrics.proxy, "", (aiohttp.ClientError, TimeoutError)):
-                answer = await self._send_request()
-        except (aiohttp.ClientError, TimeoutError) as error:
-            log.warning(
-                "tensorboard does not answer",
-                url=str(self._exchange.url.origin()),
-                cause=f"{type(error).__name__}: {error}"[:300],
-            )
-            await self._away(scope, receive, send)
-            return
-        async with answer:
-            with self._metrics.proxy_open.track_inprogress():
-                await self._send_answer(answer, send)
-
-    async def _send_request(self) -> aiohttp.ClientResponse:
-        """Send the request.
-
-        Raises ClientError if the response is not from the run's own guard: another user's program
-        may have taken over its port.
-        """
-        exchange = self._exchange
-        key, target = exchange.guard_key, exchange.url.raw_path_qs
-        signature = guard.sign(key, exchange.method, target, time.time())
-        answer = await self._client.request(
-            exchange.method,
-            exchange.url,
-            headers=[*exchange.headers, (guard.SIGNATURE_HEADER, signature)],
-            data=exchange.body or None,
-            skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
-            allow_redirects=False,
-            auto_decompress=False,
-            timeout=TIMEOUT,
-            read_bufsize=BUFFER_BYTES,
-            **exchange.tls,
-        )
-        if not guard.is_proven(key, signature, answer.headers.get(guard.PROOF_HEADER, "")):
-            answer.close()
-            raise aiohttp.ClientError("the answer isn't from this TensorBoard's guard")
-        return answer
-
-    async def _send_answer(self, answer: aiohttp.ClientResponse, send: Send) -> None:
-        exchange = self._exchange
-        headers = response_headers(answer.raw_headers, exchange.place)
-        await send({"type": "http.response.start", "status": answer.status, "headers": headers})
-        if exchange.method != "HEAD":
-            async for chunk in answer.content.iter_any():
-                await send({"type": "http.response.body", "body": chunk, "more_body": True})
-                self._metrics.proxy_bytes.inc(len(chunk))
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
+    return await client.request(
+        method,
+        url,
+        headers=headers,
+        data=body,
+        skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
+        allow_redirects=False,
+        timeout=TIMEOUT,
+        **tls,
+    )
 
 
-async def _wait_until_forbidden(allowed: Allowed, running: asyncio.Event) -> None:
-    """Return when the viewer loses access.
-
-    Checked only while the request runs: many requests may wait, and they are checked when they
-    begin.
+async def send_stream(
+    send: Send, status: int, headers: Headers, pieces: AsyncGenerator[bytes] | None
+) -> None:
+    """Send a response piece by piece. An error of `pieces` leaves it incomplete, so that the client
+    cannot mistake the received part for the whole.
     """
-    await running.wait()
-    while True:
-        await asyncio.sleep(ASK_AGAIN_S)
-        if not await allowed():
-            return
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    if pieces is not None:
+        async with aclosing(pieces):
+            async for piece in pieces:
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+    await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-async def _wait_for_disconnect(receive: Receive) -> None:
-    """Return when the browser has disconnected."""
+async def run_until(
+    main: Coroutine[Any, Any, Result], *ends: Coroutine[Any, Any, None]
+) -> Result | None:
+    """Run `main` until it, or one of `ends`, is done; the rest is cancelled.
+
+    Return the result of `main`, or None if it was cancelled. Raises the error that ended it: one in
+    the middle of a response must end the connection, not the body.
+    """
+    running = asyncio.create_task(main)
+    ending = [asyncio.create_task(end) for end in ends]
+    try:
+        await asyncio.wait({running, *ending}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        await end_all((running, *ending))
+    if not running.cancelled():
+        return running.result()
+    for task in ending:
+        if not task.cancelled():
+            task.result()
+    return None
+
+
+async def wait_for_disconnect(receive: Receive) -> None:
+    """Return when the client has disconnected."""
     while (await receive())["type"] != "http.disconnect":
         pass
+
+
+async def wait_until_forbidden(allowed: Allowed, every_s: float) -> None:
+    """Return when the client has lost access."""
+    while True:
+        await asyncio.sleep(every_s)
+        if not await allowed():
+            return

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portal.streaming.proxy import (
+from portal.streaming.tensorboard import (
     REQUEST_HEADERS,
     RESPONSE_HEADERS,
     TensorboardTarget,

@@ -15,7 +15,7 @@ from starlette.responses import PlainTextResponse
 from yarl import URL
 
 from portal.metrics import Metrics
-from portal.streaming.proxy import (
+from portal.streaming.tensorboard import (
     Exchange,
     Forwarded,
     TensorboardTarget,
@@ -246,7 +246,7 @@ async def test_a_browser_that_leaves_ends_the_request(headers_first: bool) -> No
 
 async def test_who_may_look_no_more_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     """Access is checked repeatedly while a long response is in progress."""
-    monkeypatch.setattr("portal.streaming.proxy.ASK_AGAIN_S", 0.01)
+    monkeypatch.setattr("portal.streaming.tensorboard.ASK_AGAIN_S", 0.01)
     asked = 0
 
     async def handler(request: web.BaseRequest) -> web.StreamResponse:
