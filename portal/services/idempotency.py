@@ -8,21 +8,21 @@ twice. The second request waits for the submission of the first one, and gets th
 import asyncio
 import hashlib
 import json
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 
+from portal.background.notifier import RECONCILE
 from portal.context import AppContext
-from portal.errors import Conflict, LimitReached, PortalError
+from portal.errors import Conflict, LimitReached, PortalError, Unavailable
 from portal.models import BatchJob, Session, User
 
 Row = TypeVar("Row", BatchJob, Session)
 
-# Attempts to insert a row; each but the last may meet a row of the same key that is then refused.
+# Attempts to write a row; each but the last may meet a row of the same key that is then refused.
 MOST_TRIES = 5
 KEY_REUSED = "This Idempotency-Key was already used for a different request."
 
@@ -66,71 +66,84 @@ class IdempotentRequest:
         seen = None
         while (found := await self.earlier(context, kind, user)) is not None and found.id != seen:
             seen = found.id
-            await wait(context, seen, within_s)
+            if (submission := context.submitting.get(seen)) is not None:
+                await _wait(submission, within_s)
         return found
 
-    async def insert(
+    async def run_once(
         self,
         context: AppContext,
         kind: type[Row],
         user: User,
-        insert: Callable[[], Awaitable[Row]],
+        create: Callable[[], Awaitable[Row]],
         within_s: float | None = None,
-    ) -> tuple[Row, bool]:
-        """Return the row that `insert` writes, and True; or the row that the same request has
-        created concurrently, and False. Raises like `insert` and `settled`.
+    ) -> Row:
+        """Return the row that this key has created for this user, else the one that `create` writes
+        and submits. Raises like `create` and `settled`.
+
+        `create` raises LimitReached or IntegrityError if the same request was faster: its row is
+        returned. If that was refused, it has released the key, and `create` is called again.
         """
+        if (found := await self.settled(context, kind, user, within_s)) is not None:
+            return found
         tries = MOST_TRIES
         while True:
             try:
-                return await insert(), True
+                return await create()
             except (LimitReached, IntegrityError) as error:
                 if (found := await self.settled(context, kind, user, within_s)) is not None:
-                    return found, False
+                    return found
                 tries -= 1
                 if isinstance(error, LimitReached) or not tries:
-                    raise  # else the row that had the key was refused, and has released the key
+                    raise
 
 
-@contextmanager
-def submission(
+Submission = Coroutine[Any, Any, PortalError | None]
+"""Writes a row and submits it; returns the refusal, if any."""
+
+
+async def submit(
     context: AppContext,
+    kind: type[Row],
     row_id: str,
-    first_try: Callable[[Row], Coroutine[Any, Any, PortalError | None]],
-) -> Iterator[asyncio.Future[Row | None]]:
-    """Register a row's submission before the row exists, so that a request that finds the row by
-    its key also finds the submission to wait for.
+    user: User,
+    submission: Submission,
+    within_s: float | None = None,
+) -> Row:
+    """Run a submission in a task that continues if the request is abandoned. Return its row when it
+    is over, or `within_s` after the row was written at the latest. Raises the refusal, and the
+    error that prevented the row.
 
-    The submission begins when the future is given the row that was written, in a task of its own
-    that continues if the request is abandoned. If the future gets no row, nothing is submitted.
-
-    `first_try` returns the refusal, if any, and removes the row from `context.submitting`.
+    It is registered before the row exists, so that the reconcile loop leaves the row alone, and a
+    request that finds the row by its key waits for the same result.
     """
-    written: asyncio.Future[Row | None] = asyncio.get_running_loop().create_future()
 
-    async def begin() -> PortalError | None:
-        # The future belongs to the request, and must survive the cancellation of this task.
-        row = await asyncio.shield(written)
-        return None if row is None else await first_try(row)
-
-    context.submitting[row_id] = asyncio.create_task(begin(), name=f"submit {row_id}")
-    try:
-        yield written
-    finally:
-        if not written.done():
+    async def run() -> PortalError | None:
+        try:
+            return await submission
+        finally:
             context.submitting.pop(row_id, None)
-            written.set_result(None)
+            context.notifier.notify(user.id, row_id, RECONCILE)
+
+    task = context.submitting[row_id] = asyncio.create_task(run(), name=f"submit {row_id}")
+    while True:
+        over = await _wait(task, within_s)
+        async with context.db.session() as db:
+            row = await db.get(kind, row_id)
+        if row is not None:
+            return row
+        if over:
+            raise Unavailable  # the portal is closing
 
 
-async def wait(context: AppContext, row_id: str, within_s: float | None = None) -> None:
-    """Wait until a submission is over, or until `within_s`, when the request must be answered.
-    Raises the refusal.
+async def _wait(submission: asyncio.Task[PortalError | None], within_s: float | None) -> bool:
+    """Wait until a submission is over, or until `within_s`. Return whether it is over. Raises the
+    refusal.
     """
-    task = context.submitting.get(row_id)
-    if task is not None:
-        done, _ = await asyncio.wait({task}, timeout=within_s)
-        if done and not task.cancelled() and (refused := task.result()) is not None:
-            raise refused
+    done, _ = await asyncio.wait({submission}, timeout=within_s)
+    if done and not submission.cancelled() and (refused := submission.result()) is not None:
+        raise refused
+    return bool(done)
 
 
 async def close(context: AppContext) -> None:

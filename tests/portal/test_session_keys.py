@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from sqlalchemy.exc import IntegrityError
 
-from portal.errors import LimitReached
+from portal.errors import LimitReached, Unavailable
+from portal.models import Session, User
 from portal.services import idempotency
 from portal.services.idempotency import IdempotentRequest
 from portal.services.jobs import jobs
@@ -285,12 +287,45 @@ async def test_a_portal_that_ends_leaves_no_submission_behind(world: World) -> N
     assert (await asked).body["state"] == "submitting"
 
 
-async def test_a_portal_that_ends_takes_nothing_from_a_request_that_writes(world: World) -> None:
-    async def never(_row: Any) -> None:
+async def test_a_portal_that_ends_while_a_row_is_written_submits_nothing(world: World) -> None:
+    writes = asyncio.Event()
+
+    async def submission() -> None:
+        writes.set()
+        await asyncio.Event().wait()
         raise AssertionError("it was ended before")
 
-    with idempotency.submission(world.context, "k12", never) as written:
-        await asyncio.sleep(0)  # the task has started
-        await idempotency.close(world.context)
-        written.set_result(None)
-    assert world.context.submitting.pop("k12").cancelled()
+    owner = cast("User", SimpleNamespace(id="alice's"))
+    submitting = idempotency.submit(world.context, Session, "k12", owner, submission())
+    asked = asyncio.create_task(submitting)
+    await writes.wait()
+    await idempotency.close(world.context)
+    with pytest.raises(Unavailable):
+        await asked
+    assert world.context.submitting == {}
+
+
+async def test_a_slow_database_does_not_use_up_the_time_for_an_answer(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The row is in the answer, however long it took to write it."""
+    insert = jobs._insert
+
+    async def slow_insert(*args: Any) -> Any:
+        await asyncio.sleep(0.3)
+        return await insert(*args)
+
+    monkeypatch.setattr(jobs, "_insert", slow_insert)
+    monkeypatch.setattr(jobs, "ANSWER_WITHIN_S", 0.05)
+    world.agents.go_on.clear()
+    world.agents.mood = "hangs"
+    try:
+        answer = await world.submit(key="k15")
+        assert (answer.status, answer.body["state"]) == (201, "submitting")
+        (submission,) = world.context.submitting.values()
+    finally:
+        world.agents.mood = "takes"
+        world.agents.go_on.set()
+    assert await submission is None
+    again = await world.submit(key="k15")
+    assert (again.body["id"], again.body["state"]) == (answer.body["id"], "queued")

@@ -1,13 +1,12 @@
 """Operations of owners on their batch jobs: submit, view, cancel, remove from the list.
 
 A job's row, with all that is to be submitted, is written before Slurm gets the job. The request
-that wrote the row submits it. If the result is uncertain (Slurm or the portal failed), the row
+that writes the row submits it. If the result is uncertain (Slurm or the portal failed), the row
 remains, and the reconcile loop submits the job once it is certain that Slurm does not have it.
 """
 
 from collections.abc import Collection
 from dataclasses import asdict
-from functools import partial
 
 import structlog
 from sqlalchemy import select
@@ -44,31 +43,24 @@ async def create(
     LimitReached, and the errors of submission while it is certain that Slurm has no job.
     """
     asked = IdempotentRequest.of(asdict(request), key)
-    if (found := await asked.settled(context, BatchJob, user, ANSWER_WITHIN_S)) is not None:
-        return found
-    job_id = new_id()
-    recipe = await prepare.prepare(context, user, request, job_id)
 
-    async def insert() -> BatchJob:
+    async def submit_new() -> BatchJob:
+        job_id = new_id()
+        recipe = await prepare.prepare(context, user, request, job_id)
         row = _to_row(context, user, request, recipe, job_id, asked)
-        await _insert(context, user, row, recipe, ip)
-        return row
+        submission = _insert_and_submit(context, user, row, recipe, ip)
+        return await idempotency.submit(
+            context, BatchJob, job_id, user, submission, ANSWER_WITHIN_S
+        )
 
-    with idempotency.submission(context, job_id, partial(_submit_once, context)) as written:
-        row, new = await asked.insert(context, BatchJob, user, insert, ANSWER_WITHIN_S)
-        if not new:
-            return row
-        context.notifier.notify(user.id)
-        written.set_result(await with_script(context, row))
-        await idempotency.wait(context, job_id, ANSWER_WITHIN_S)
-    return await get(context, user, job_id)
+    return await asked.run_once(context, BatchJob, user, submit_new, ANSWER_WITHIN_S)
 
 
 async def _insert(
     context: AppContext, user: User, row: BatchJob, recipe: PreparedJob, ip: str
-) -> None:
-    """Write the row. Raises LimitReached, and IntegrityError for an idempotency key that exists
-    already.
+) -> BatchJob:
+    """Write the row, and return it with its user. Raises LimitReached, and IntegrityError for an
+    idempotency key that exists already.
     """
     detail = {"template": recipe.template, "resources": recipe.kept_resources}
     target = f"{user.username}/{recipe.name}"
@@ -77,6 +69,7 @@ async def _insert(
         db.add(row)
         audit.record(db, audit.Action.JOB_SUBMIT, actor=user, target=target, detail=detail, ip=ip)
         await db.commit()
+    return await with_script(context, row)
 
 
 def _to_row(
@@ -126,21 +119,22 @@ def _check_logdir(logdir: str | None, home: str) -> str | None:
 # --- submitting ---------------------------------------------------------------------------------
 
 
-async def _submit_once(context: AppContext, row: BatchJob) -> PortalError | None:
-    """Submit a new row; delete it if Slurm certainly refused the job. Returns the refusal."""
+async def _insert_and_submit(
+    context: AppContext, user: User, row: BatchJob, recipe: PreparedJob, ip: str
+) -> PortalError | None:
+    """Write a row and submit it; delete it if Slurm certainly refused the job. Returns the
+    refusal.
+    """
+    job = await _insert(context, user, row, recipe, ip)
+    context.notifier.notify(user.id)
     try:
-        await launch.submit_job(context, row)
+        await launch.submit_job(context, job)
     except SpawnerError as error:
         if isinstance(error, Unreachable | LauncherUnavailable):
-            await _set_reason(context, row, WAITS)
+            await _set_reason(context, job, WAITS)
             return None
-        await _delete(context, row)
-        return launch.explained_submission(
-            context, row.user.username, launch.resources_of(row), error
-        )
-    finally:
-        context.submitting.pop(row.id, None)
-        context.notifier.notify(row.user_id, row.id, RECONCILE)
+        await _delete(context, job)
+        return launch.explained_submission(context, user.username, launch.resources_of(job), error)
     return None
 
 

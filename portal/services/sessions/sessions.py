@@ -4,9 +4,8 @@ A session's row is written before Slurm gets the job, so that a crash loses no s
 Slurm refuses leaves no row.
 """
 
-from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 from typing import Any
 
 from sqlalchemy import select
@@ -29,6 +28,7 @@ from portal.services.slurm import launch
 from portal.services.store import change
 from spawner import names
 from spawner.errors import LauncherUnavailable, SpawnerError, Unreachable
+from spawner.slurm.model import Resources
 
 NAME_RULE = "Use 1 to 30 lowercase letters, digits and single hyphens, starting with a letter."
 PAGE = 50
@@ -55,8 +55,35 @@ async def create(
     Raises InvalidInput with the fields, Conflict for a name in use, LimitReached, and the errors of
     launching.
     """
-    if (found := await asked.settled(context, Session, user)) is not None:
-        return found
+
+    async def submit_new() -> Session:
+        prepared = await _prepare(context, user, environment, wanted, name, starter)
+        submission = _insert_and_submit(context, user, prepared, name, asked, ip)
+        return await idempotency.submit(context, Session, prepared.session_id, user, submission)
+
+    return await asked.run_once(context, Session, user, submit_new)
+
+
+@dataclass(frozen=True)
+class PreparedSession:
+    """A session to be written and submitted: validated, with all values filled in but the name."""
+
+    session_id: str
+    environment: str
+    resources: Resources
+    allowance: Allowance
+    home: str
+    opens: str | None
+
+
+async def _prepare(
+    context: AppContext,
+    user: User,
+    environment: str,
+    wanted: dict[str, Any],
+    name: str | None,
+    starter: str | None,
+) -> PreparedSession:
     if name is not None and not names.SESSION.fullmatch(name):
         raise invalid_input([FieldError("name", NAME_RULE)])
     launch.check_slurm_answers(context)
@@ -68,49 +95,45 @@ async def create(
     resources, allowed = await allowances.fit(context, user, resources, named(wanted))
     home = await _find_home(context, user)
     opens = await starters.lay_out(context, user, chosen.name, starter) if starter else None
-
-    session_id = new_id()
-
-    def row(given: str) -> Session:
-        return Session(
-            id=session_id,
-            user_id=user.id,
-            owner_id=user.id,
-            name=given,
-            environment=chosen.name,
-            resources=launch.kept(resources),
-            cluster=context.settings.cluster_name,
-            logdir=launch.session_logdir(home, given, session_id),
-            base_url=f"/user/{user.username}/{given}/",
-            opens=opens,
-            body_hash=asked.digest,
-            idempotency_key=asked.key,
-        )
-
-    with idempotency.submission(context, session_id, partial(_submit_once, context)) as written:
-        insert = partial(_insert, context, user, allowed, name, row, asked, ip)
-        session, new = await asked.insert(context, Session, user, insert)
-        if not new:
-            return session
-        context.notifier.notify(user.id)
-        written.set_result(session)
-        await idempotency.wait(context, session_id)
-    return await get(context, user, session_id)
+    return PreparedSession(new_id(), chosen.name, resources, allowed, home, opens)
 
 
-async def _submit_once(context: AppContext, session: Session) -> PortalError | None:
-    """Submit a new row; return the error if it was refused."""
+async def _insert_and_submit(
+    context: AppContext,
+    user: User,
+    prepared: PreparedSession,
+    name: str | None,
+    asked: IdempotentRequest,
+    ip: str,
+) -> PortalError | None:
+    """Write a row and submit it; return the error if it was refused."""
+    session = await _insert(context, user, prepared, name, asked, ip)
+    context.notifier.notify(user.id)
     try:
         await launch.submit_session(context, session)
     except SpawnerError as error:
         await _undo_insert(context, session, error)
-        return launch.explained_submission(
-            context, session.user.username, launch.resources_of(session), error
-        )
-    finally:
-        context.submitting.pop(session.id, None)
-        context.notifier.notify(session.user_id, session.id, RECONCILE)
+        return launch.explained_submission(context, user.username, prepared.resources, error)
     return None
+
+
+def _to_row(
+    context: AppContext, user: User, prepared: PreparedSession, name: str, asked: IdempotentRequest
+) -> Session:
+    return Session(
+        id=prepared.session_id,
+        user_id=user.id,
+        owner_id=user.id,
+        name=name,
+        environment=prepared.environment,
+        resources=launch.kept(prepared.resources),
+        cluster=context.settings.cluster_name,
+        logdir=launch.session_logdir(prepared.home, name, prepared.session_id),
+        base_url=f"/user/{user.username}/{name}/",
+        opens=prepared.opens,
+        body_hash=asked.digest,
+        idempotency_key=asked.key,
+    )
 
 
 async def get(context: AppContext, user: User, session_id: str) -> Session:
@@ -181,20 +204,19 @@ async def _find_home(context: AppContext, user: User) -> str:
 async def _insert(
     context: AppContext,
     user: User,
-    allowed: Allowance,
+    prepared: PreparedSession,
     name: str | None,
-    make: Callable[[str], Session],
     asked: IdempotentRequest,
     ip: str,
 ) -> Session:
-    """Insert the row that `make` builds for a name; pick a free name unless one was given. Raises
-    Conflict, LimitReached, and IntegrityError for an idempotency key that exists already.
+    """Write the row; pick a free name unless one was given. Raises Conflict, LimitReached, and
+    IntegrityError for an idempotency key that exists already.
     """
     while True:
         given = name or await _find_free_name(context, user)
-        row = make(given)
+        row = _to_row(context, user, prepared, given, asked)
         async with context.db.session() as db:
-            await allowances.check_room(db, user, allowed, sessions=1)
+            await allowances.check_room(db, user, prepared.allowance, sessions=1)
             db.add(row)
             detail = {"environment": row.environment, "resources": row.resources}
             audit.record(
