@@ -5,7 +5,7 @@ from dataclasses import asdict
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from portal.api.session_schemas import ResourcesOut
+from portal.api.common_schemas import ResourcesOut
 from portal.context import AppContext
 from portal.services.catalog.available import availability
 from portal.services.sessions import starters

@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
-from portal.api.session_schemas import JobResourcesIn, ResourcesOut
+from portal.api.common_schemas import JobResourcesIn, ResourcesOut
 from portal.services.jobs import estimates
 from portal.web.dependencies import ContextDep, JobsUser
 

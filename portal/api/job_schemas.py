@@ -3,16 +3,16 @@
 from collections import Counter
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Self
+from typing import Any
 
 from pydantic import BaseModel
 
-from portal.api.session_schemas import ResourcesOut, TensorboardOut, environment_title
+from portal.api.common_schemas import ResourcesOut, TensorboardOut, UsageOut
 from portal.context import AppContext
 from portal.models import BatchJob, JobState, Tensorboard
+from portal.services.catalog.available import environment_title
 from portal.services.jobs import scalars
 from portal.services.jobs.scalar_cache import Metrics
-from portal.services.jobs.sizing_rules import MEASURED_S
 from portal.services.tensorboards import tensorboards
 from spawner.slurm.model import Outcome
 
@@ -48,31 +48,6 @@ class ArrayOut(BaseModel):
     size: int
     counts: dict[str, int]
     tasks: list[TaskOut]
-
-
-class UsageOut(BaseModel):
-    """Usage according to Slurm's accounting.
-
-    For an array: the total of all its tasks, the memory of the largest task and, as `longest_s`,
-    the time of the longest task. `max_rss_gb` is null if `memory_too_short` is true: the job ended
-    too soon to be measured.
-    """
-
-    elapsed_s: int | None = None
-    longest_s: int | None = None
-    cpu_s: float | None = None
-    cpu_efficiency: float | None = None
-    max_rss_gb: float | None = None
-    memory_too_short: bool = False
-    restarts: int = 0
-
-    @classmethod
-    def of(cls, used: Mapping[str, Any]) -> Self:
-        """Convert a row's usage, without memory that was not measured."""
-        longest = used.get("longest_s") or used.get("elapsed_s")
-        short = longest is not None and longest < MEASURED_S
-        fields = {**used, "max_rss_gb": None} if short else dict(used)
-        return cls(**fields, memory_too_short=short)
 
 
 class JobOut(BaseModel):

@@ -5,8 +5,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from portal.api.common_schemas import JobResourcesIn
 from portal.api.job_schemas import JobDetail, job_fields
-from portal.api.session_schemas import JobResourcesIn
 from portal.context import AppContext
 from portal.models import BatchJob
 from portal.services.jobs import jobs

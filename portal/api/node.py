@@ -7,7 +7,8 @@ from fastapi import APIRouter, Depends, Query, Response
 from pydantic import BaseModel, Field
 from starlette.requests import HTTPConnection
 
-from portal.api.session_schemas import SessionOut, TensorboardOut, sessions_out, ticketed_address
+from portal.api.common_schemas import TensorboardOut
+from portal.api.session_schemas import SessionOut, sessions_out
 from portal.api.session_use import UseIn
 from portal.api.sessions import ExtendIn
 from portal.api.tensorboards import TensorboardIn
@@ -175,7 +176,9 @@ async def start_tensorboard(
     ticket = tickets.issue_frame_ticket(context.settings, session.user_id, board.id)
     return FramedTensorboardOut(
         **TensorboardOut.of(board).model_dump(),
-        frame_url=ticketed_address(context.settings, session.user.username, board.id, ticket),
+        frame_url=tickets.ticketed_address(
+            context.settings, session.user.username, board.id, ticket
+        ),
     )
 
 

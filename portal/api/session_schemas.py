@@ -1,64 +1,17 @@
-"""Schemas of sessions and TensorBoards, shared by routes and events."""
+"""Schemas of sessions, shared by routes and events."""
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel
 
-from portal.config.settings import Settings
+from portal.api.common_schemas import ResourcesOut, TensorboardOut
 from portal.context import AppContext
-from portal.models import JobState, Session, Tensorboard, TensorboardState
+from portal.models import JobState, Session, Tensorboard
+from portal.services.catalog.available import environment_title
 from portal.services.sessions import extending, usage
 from portal.services.tensorboards import tensorboards
-from portal.web.fields import Line
 from spawner.slurm.model import Outcome
-
-Name = Annotated[Line, Field(max_length=64, pattern=r"^[A-Za-z0-9_.+@-]*$")]
-"""A name in Slurm.
-
-Commas, colons and the like are excluded because they would end the option's value.
-"""
-Memory = Annotated[float, Field(strict=True, gt=0, le=65536, allow_inf_nan=False)]
-
-
-class ResourcesIn(BaseModel):
-    """The requested resources; omitted ones come from the environment's defaults, then the
-    site's.
-    """
-
-    model_config = ConfigDict(extra="forbid")
-
-    partition: Name | None = None
-    nodes: Annotated[int, Field(strict=True, ge=1, le=1)] | None = None
-    gpus: Annotated[int, Field(strict=True, ge=0, le=1024)] | None = None
-    gpu_type: Name | None = None
-    cpus: Annotated[int, Field(strict=True, ge=1, le=4096)] | None = None
-    memory_gb: Memory | None = None
-    time_limit_minutes: Annotated[int, Field(strict=True, ge=1, le=525_600)] | None = None
-    account: Name | None = None
-    qos: Name | None = None
-
-
-class JobResourcesIn(ResourcesIn):
-    """The requested resources of a job, which may have several nodes, each with these GPUs, CPUs
-    and memory.
-    """
-
-    nodes: Annotated[int, Field(strict=True, ge=1, le=1024)] | None = None
-
-
-class ResourcesOut(BaseModel):
-    """The resources that a session or job requests from Slurm."""
-
-    partition: str | None
-    nodes: int
-    gpus: int
-    gpu_type: str | None
-    cpus: int
-    memory_gb: float | None
-    time_limit_minutes: int | None
-    account: str | None
-    qos: str | None
 
 
 class TimelineEntry(BaseModel):
@@ -70,34 +23,6 @@ class TimelineEntry(BaseModel):
 
     step: Literal["submitted", "allocated", "program", "called_home", "server", "ready"]
     at: datetime
-
-
-class TensorboardOut(BaseModel):
-    """A TensorBoard; `url`, the portal's page that opens it, is present while it runs."""
-
-    id: str
-    state: TensorboardState
-    url: str | None
-    reason: str | None
-    logdir: str
-
-    @classmethod
-    def of(cls, board: Tensorboard) -> "TensorboardOut":
-        running = board.state is TensorboardState.RUNNING
-        return cls(
-            id=board.id,
-            state=board.state,
-            url=f"/tensorboards/{board.id}" if running else None,
-            reason=board.reason,
-            logdir=board.logdir,
-        )
-
-
-def ticketed_address(settings: Settings, owner: str, board_id: str, ticket: str) -> str:
-    """Return the absolute address of a TensorBoard, for the browser with this ticket."""
-    path = f"/tensorboard/{board_id}/{ticket}/"
-    address = settings.tensorboard_address(owner, path)
-    return address if settings.content else f"{settings.public_url}{path}"
 
 
 class ExtensionOut(BaseModel):
@@ -215,9 +140,3 @@ async def sessions_out(context: AppContext, found: list[Session]) -> list[Sessio
     boards = await tensorboards.load_tensorboards(context, ids)
     idle = await usage.idle_since(context, ids)
     return [session_out(context, s, boards.get(s.id), idle.get(s.id)) for s in found]
-
-
-def environment_title(context: AppContext, name: str | None) -> str:
-    """Return an environment's title, or its name if it is no longer in the catalog."""
-    known = context.catalog.environments.get(name or "")
-    return known.title if known else name or ""

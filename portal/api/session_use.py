@@ -6,7 +6,7 @@ from typing import Annotated, Any, Self
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from portal.api.job_schemas import UsageOut
+from portal.api.common_schemas import UsageOut
 from portal.models import Session, SessionUse
 from portal.services.sessions import sessions, usage
 from portal.web.dependencies import ContextDep, CurrentUser

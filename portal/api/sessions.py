@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from portal.api.session_schemas import ResourcesIn, SessionOut, sessions_out
+from portal.api.common_schemas import ResourcesIn
+from portal.api.session_schemas import SessionOut, sessions_out
 from portal.context import AppContext
 from portal.errors import NotFound
 from portal.models import JobState, Session

@@ -8,9 +8,11 @@ from typing import Annotated
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
-from portal.api.session_schemas import ResourcesIn, SessionOut, environment_title, sessions_out
+from portal.api.common_schemas import ResourcesIn
+from portal.api.session_schemas import SessionOut, sessions_out
 from portal.context import AppContext
 from portal.models import Setup
+from portal.services.catalog.available import environment_title
 from portal.services.sessions import setups
 from portal.web.dependencies import ClientIp, ContextDep, CurrentUser, IdempotencyKey, SessionsUser
 from portal.web.fields import Line

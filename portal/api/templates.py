@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from portal.api.session_schemas import JobResourcesIn, ResourcesOut
+from portal.api.common_schemas import JobResourcesIn, ResourcesOut
 from portal.context import AppContext
 from portal.errors import NotFound
 from portal.services.jobs import prepare

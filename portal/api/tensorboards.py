@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from portal.api.session_schemas import TensorboardOut, ticketed_address
+from portal.api.common_schemas import TensorboardOut
 from portal.context import AppContext
 from portal.errors import NotFound, NotRunning
 from portal.models import BatchJob, JobKind, JobState, Session, TensorboardState, User
@@ -131,7 +131,7 @@ async def open_tensorboard(
     if board.state not in tensorboards.LIVE:
         raise NotRunning(" ".join(filter(None, ("This TensorBoard isn’t running.", board.reason))))
     ticket = tickets.issue_ticket(settings, login.web_session_id, board.id)
-    return OpenTensorboard(url=ticketed_address(settings, board.owner, board.id, ticket))
+    return OpenTensorboard(url=tickets.ticketed_address(settings, board.owner, board.id, ticket))
 
 
 NONE_YET = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from portal.api.job_schemas import UsageOut
+from portal.api.common_schemas import UsageOut
 
 
 @pytest.mark.parametrize(

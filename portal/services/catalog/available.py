@@ -43,3 +43,9 @@ def usable_environment(context: AppContext, name: str) -> Environment:
             [FieldError("environment", reason or "This environment can't be used here.")]
         )
     return found
+
+
+def environment_title(context: AppContext, name: str | None) -> str:
+    """Return an environment's title, or its name if it is no longer in the catalog."""
+    known = context.catalog.environments.get(name or "")
+    return known.title if known else name or ""

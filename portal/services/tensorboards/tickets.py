@@ -47,6 +47,13 @@ def check_ticket(
     return TicketUse.FRAME if hmac.compare_digest(given, frame.encode()) else None
 
 
+def ticketed_address(settings: Settings, owner: str, board_id: str, ticket: str) -> str:
+    """Return the absolute address of a TensorBoard, for the browser with this ticket."""
+    path = f"/tensorboard/{board_id}/{ticket}/"
+    address = settings.tensorboard_address(owner, path)
+    return address if settings.content else f"{settings.public_url}{path}"
+
+
 def _sign(settings: Settings, use: str, subject: str, tensorboard_id: str) -> str:
     message = f"tensorboard ticket|{use}|{subject}|{tensorboard_id}"
     key = settings.internal_secret.encode()
