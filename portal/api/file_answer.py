@@ -147,8 +147,19 @@ class Streamed(Response):
             await self._held.aclose()
 
 
-async def prepend(first: bytes, rest: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
-    """Yield `first`, which was read before the response begins, then the rest."""
+def attachment(
+    first: bytes,
+    rest: AsyncGenerator[bytes],
+    held: AsyncExitStack,
+    still_open: proxy.Allowed,
+    name: str,
+) -> Streamed:
+    """Return a download of unknown length; `first` was read before, so that errors are answered."""
+    headers = {**CONFINED, "Content-Type": OCTETS, "Content-Disposition": disposition(name)}
+    return Streamed(_prepend(first, rest), held, still_open, status_code=200, headers=headers)
+
+
+async def _prepend(first: bytes, rest: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
     yield first
     async for piece in rest:
         yield piece

@@ -14,10 +14,10 @@ from portal.api.file_answer import (
     CONFINED,
     OCTETS,
     Streamed,
+    attachment,
     disposition,
     last_modified,
     parse_range,
-    prepend,
 )
 from portal.api.file_schemas import EntryOut, Path, RootName, entry_out
 from portal.api.files import PathQuery, Root, folder_of
@@ -234,10 +234,5 @@ async def download_archive(
         with explaining():
             first = await anext(pieces, b"")
         held = stack.pop_all()
-    headers = {
-        **CONFINED,
-        "Content-Type": OCTETS,
-        "Content-Disposition": disposition(f"{shown}.{archive}"),
-    }
     goes_on = partial(still_open, context.db, context.settings, who)
-    return Streamed(prepend(first, pieces), held, goes_on, status_code=200, headers=headers)
+    return attachment(first, pieces, held, goes_on, f"{shown}.{archive}")

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Depends, Path, Query
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
-from portal.api.file_answer import CONFINED, OCTETS, Streamed, disposition, prepend
+from portal.api.file_answer import OCTETS, Streamed, attachment
 from portal.context import AppContext
 from portal.models import BatchJob, Session, User
 from portal.services.jobs import jobs
@@ -50,10 +50,6 @@ class LogPiece(BaseModel):
     next_offset: int
     size: int
     end: bool
-
-
-def no_task() -> None:
-    """Return no task: a session is not an array."""
 
 
 def task_in_query(
@@ -173,17 +169,10 @@ async def as_file(
     """Return a log as a download with this name, byte for byte, as far as it is written now."""
     pieces = whole(context, username, log)
     first = await anext(pieces, b"")
-    headers = {
-        **CONFINED,
-        "Content-Type": OCTETS,
-        "Content-Disposition": disposition(name),
-    }
     goes_on = partial(still_open, context.db, context.settings, who)
-    return Streamed(
-        prepend(first, pieces), AsyncExitStack(), goes_on, status_code=200, headers=headers
-    )
+    return attachment(first, pieces, AsyncExitStack(), goes_on, name)
 
 
 router = APIRouter()
-router.include_router(_create_router("session", sessions.get, no_task, "stderr", 0))
+router.include_router(_create_router("session", sessions.get, lambda: None, "stderr", 0))
 router.include_router(_create_router("job", jobs.get, task_in_query, "stdout", -65536))
