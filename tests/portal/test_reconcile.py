@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncIterator
+from contextlib import closing
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,8 +14,8 @@ from typing import Any
 import pytest
 from sqlalchemy import event
 
-from portal.models import JobState, Session
-from portal.services.slurm.pending_rows import EVERYTHING_EVERY
+from portal.models import BatchJob, JobState, Session
+from portal.services.slurm.pending_rows import EVERYTHING_EVERY, load
 from spawner.slurm.model import SlurmState
 from tests.portal.loop_world import World, looping, stop
 
@@ -49,6 +51,23 @@ async def test_a_new_row_is_looked_at(world: World) -> None:
     await world.round()
     made = await world.add(state=JobState.SUBMITTING)
     assert made in await world.round()
+
+
+async def test_a_row_that_is_deleted_while_it_is_read_is_read_whole(world: World) -> None:
+    """As by a refused submission: no other query may be needed for the rest of its columns."""
+    made = await world.add(state=JobState.SUBMITTING)
+
+    def delete(*_: Any) -> None:
+        with closing(sqlite3.connect(world.db.engine.url.database or "")) as other, other:
+            other.execute("DELETE FROM batch_jobs WHERE id = ?", (made,))
+            other.execute("DELETE FROM jobs WHERE id = ?", (made,))
+
+    event.listen(world.db.engine.sync_engine, "after_cursor_execute", delete, once=True)
+    async with world.db.session() as db:
+        (row,) = await load(db, [made])
+    assert isinstance(row, BatchJob)
+    assert (row.id, row.array_size, row.user.username) == (made, None, "alice")
+    assert await world.round() == set()
 
 
 async def test_what_squeue_shows_differently_is_looked_at(world: World) -> None:

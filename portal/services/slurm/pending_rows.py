@@ -18,7 +18,7 @@ from itertools import chain, islice
 
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
-from sqlalchemy.orm import selectin_polymorphic
+from sqlalchemy.orm import with_polymorphic
 
 from portal.context import AppContext
 from portal.models import BatchJob, Job, JobState, Session
@@ -153,7 +153,10 @@ def _is_alive(info: JobInfo) -> bool:
 
 
 async def load(db: AsyncSession, ids: Iterable[str]) -> list[Job]:
-    """Load these rows, each with all columns of its kind, in three queries."""
-    query = select(Job).where(Job.id.in_(list(ids)))
-    query = query.options(selectin_polymorphic(Job, [Session, BatchJob]))
+    """Load these rows, each with all columns of its kind.
+
+    In one query: a row whose submission is refused may be deleted at any time.
+    """
+    rows = with_polymorphic(Job, [Session, BatchJob])
+    query = select(rows).where(rows.id.in_(list(ids)))
     return list((await db.scalars(query)).unique())
