@@ -76,8 +76,8 @@ from portal.errors import (
     SlurmUnreachable,
     install_error_handlers,
 )
-from portal.health.probes import open_status
-from portal.health.status import Component, SystemStatus
+from portal.health.registry import Component
+from portal.health.status import SystemStatus, open_status
 from portal.hub.client import Hub
 from portal.leader.election import LeaderElection
 from portal.leader.forward import LeaderForwardMiddleware

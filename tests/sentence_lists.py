@@ -16,8 +16,14 @@ MODULES = (
     "portal/services/*.py",
     "portal/services/*/*.py",
     "portal/background/*.py",
-    "portal/health/probes.py",
-    "portal/health/status*.py",
+    "portal/health/checks/[a-d]*.py",
+    "portal/health/checks/hub.py",
+    "portal/health/checks/launcher.py",
+    "portal/health/checks/mail.py",
+    "portal/health/checks/nginx.py",
+    "portal/health/checks/slurm.py",
+    "portal/health/result.py",
+    "portal/health/status.py",
     "portal/leader/forward.py",
     "portal/streaming/sse.py",
     "portal/web/*.py",
@@ -52,14 +58,15 @@ MODULES = (
     "spawner/slurm/client.py",
     "spawner/catalog/template.py",
 )
-# E-mails contain both languages themselves; the node programs' routes and the API's description are
-# in English only.
+# E-mails contain both languages themselves; the node programs' routes, the API's description and
+# `portal check` are in English only.
 OTHERS = (
     "portal/api/node.py",
     "portal/web/openapi.py",
     "portal/api/session_use.py",
     "portal/services/mail/messages.py",
     "portal/services/mail/texts.py",
+    "portal/health/checks/certificates.py",
 )
 
 # fields of the catalog's files (spawner/catalog) that contain displayed texts
@@ -136,6 +143,8 @@ NOT_DISPLAYED = frozenset(
         "prctl failed",
         "real, effective and saved ids differ",
         "refused for uid {0}",
+        "refused the login",
+        "refused the sender address",
         "requeued held",
         "search: {0} {1}",
         "server gave HTTP response to HTTPS client",
@@ -183,8 +192,6 @@ EXTRA = (
         for h in ("", "s")
         for m in ("", "s")
     ),
-    # portal.health.clocks.ADVICE
-    "Synchronize both clocks with the same time server, using chrony or systemd-timesyncd.",
     # the system's messages about a file or a connection, and Slurm's about a node
     "Connection refused",
     "Connection timed out",

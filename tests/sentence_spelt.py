@@ -22,7 +22,6 @@ PARTS = frozenset(
         " (the limit of your {0} {1})",
         " a time; {0} {1} now. Wait until one ends, {2}",
         " at once; this alone asks for {0}. Ask for {1}, {2}",
-        " limits can't be applied in Slurm, and jobs can't be ended.",
         " of {0}",
         ", and this would be {0} more.",
         ", at most {0}",
@@ -128,10 +127,6 @@ SPELT_OUT: dict[str, tuple[str, ...]] = {
         "{0} jobs are being ended.",
         "{0} TensorBoard is being ended.",
         "{0} TensorBoards are being ended.",
-    ),
-    "Responding, but the portal's account {0} is not a Slurm operator:": (
-        "Responding, but the portal's account {0} is not a Slurm operator: limits can't be "
-        "applied in Slurm, and jobs can't be ended.",
     ),
     "{0}, none down{1}.": (
         *(

@@ -8,7 +8,9 @@ from pydantic import BaseModel
 from starlette.requests import HTTPConnection
 
 from portal import __version__
-from portal.health.status import Component, ComponentState, SystemStatus
+from portal.health.registry import Component
+from portal.health.result import ComponentState
+from portal.health.status import SystemStatus
 from portal.web.dependencies import Reader
 
 router = APIRouter(prefix="/admin/status", tags=["admin"])
@@ -59,7 +61,7 @@ async def system_status(
     return StatusOut(
         items=[StatusItem(**vars(item)) for item in status.items],
         version=__version__,
-        slurm_version=status.slurm_version,
-        hub_version=status.hub_version,
+        slurm_version=status.versions.get(Component.SLURM),
+        hub_version=status.versions.get(Component.HUB),
         started_at=status.started_at,
     )

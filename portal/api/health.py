@@ -13,7 +13,8 @@ from sqlalchemy import func, select
 
 from portal.context import AppContext
 from portal.db import utcnow
-from portal.health.status import ComponentState, SystemStatus
+from portal.health.result import ComponentState
+from portal.health.status import SystemStatus
 from portal.metrics import CONTENT_TYPE, Metrics
 from portal.models import Job, JobState
 from portal.web.dependencies import Anyone, MetricsReader

@@ -10,6 +10,7 @@ import sys
 from contextlib import ExitStack
 from typing import Annotated
 
+import structlog
 import typer
 
 from portal import logging as portal_logging
@@ -27,8 +28,8 @@ from portal.cli import (
     user_access,
 )
 from portal.cli.context import load
-from portal.health import check as checks
-from portal.health.finding import CheckResult
+from portal.health.command import check as run_checks
+from portal.health.result import CheckResult, ComponentState
 from portal.server import PortalServer, server_config
 
 MAX_TEXT = 2000
@@ -93,13 +94,14 @@ def check(
     ] = None,
 ) -> None:
     """Check everything the portal needs, and print a remedy for each failure."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
     settings = load()
-    findings = [CheckResult("settings"), checks.pages(settings), *checks.run(settings, as_user)]
-    for finding in findings:
-        typer.echo(_format_finding(finding))
+    results = [CheckResult("settings"), *asyncio.run(run_checks(settings, as_user))]
+    for result in results:
+        typer.echo(_format_result(result))
     if as_user is None:
         typer.echo("Nodes weren't checked. To check them as a user: portal check --as NAME")
-    if any(finding.problem for finding in findings):
+    if any(result.problem for result in results):
         raise typer.Exit(1)
 
 
@@ -110,11 +112,16 @@ def openapi() -> None:
     sys.stdout.write("\n")
 
 
-def _format_finding(finding: CheckResult) -> str:
-    what = _to_printable(finding.what)
-    if finding.problem is None:
-        return f"ok      {what}"
-    return f"FAILED  {what}: {_to_printable(finding.problem)}\n        → {finding.advice}"
+def _format_result(result: CheckResult) -> str:
+    name = _to_printable(result.name)
+    if result.state is ComponentState.UNKNOWN:
+        return f"ok      {name} ({_to_printable(result.text)})"
+    if result.state is ComponentState.OK:
+        return f"ok      {name}"
+    details = [f"        {_to_printable(detail)}" for detail in result.details]
+    return "\n".join(
+        [f"FAILED  {name}: {_to_printable(result.text)}", f"        → {result.advice}", *details]
+    )
 
 
 def _to_printable(text: str) -> str:

@@ -200,6 +200,18 @@ class ServerHealth:
     took_ms: int | None = None
 
 
+@dataclass(frozen=True)
+class Lockout:
+    """A policy that locks accounts after `max_failures` wrong passwords.
+
+    `forgets_after_s` 0: only a correct password resets the count.
+    """
+
+    policy: str
+    max_failures: int
+    forgets_after_s: int
+
+
 class Login(Protocol):
     """Password checks and changes, as the user."""
 
@@ -295,6 +307,10 @@ class Reading(Protocol):
         """Check each server separately: connection, certificate, and binds of the portal's
         accounts, including the one that writes.
         """
+        ...
+
+    async def lockouts(self) -> list[Lockout]:
+        """Return the policies that lock accounts, as far as they are visible to the portal."""
         ...
 
     async def answers(self) -> None:

@@ -1,26 +1,13 @@
 """Account lockout policies of the directory itself."""
 
-from dataclasses import dataclass
-
 from portal.directory.connections import BASE, SUBTREE, OpenConnection
+from portal.directory.contract import Lockout
 from portal.directory.mapping import Entry, texts
 
 MAX_POLICIES = 50
 _FILTER = "(|(objectClass=pwdPolicy)(lockoutThreshold=*)(krbPwdMaxFailure=*))"
 _TICKS_PER_S = 10_000_000
 """Units per second: Active Directory counts negative intervals of 100 ns."""
-
-
-@dataclass(frozen=True)
-class Lockout:
-    """A policy that locks accounts after `max_failures` wrong passwords.
-
-    `forgets_after_s` 0: only a correct password resets the count.
-    """
-
-    policy: str
-    max_failures: int
-    forgets_after_s: int
 
 
 def read_lockouts(link: OpenConnection) -> list[Lockout]:

@@ -21,13 +21,14 @@ from portal.directory.contract import (
     DirectoryUser,
     Edit,
     GroupsPage,
+    Lockout,
     NewGroup,
     NewPerson,
     OneTimePassword,
     PeoplePage,
     ServerHealth,
 )
-from portal.directory.lockout import Lockout, read_lockouts
+from portal.directory.lockout import read_lockouts
 from portal.directory.mapping import Mapping
 from portal.errors import (
     DirectoryReadOnly,
@@ -172,7 +173,6 @@ class LdapDirectory:
         return await self._run_in_thread(lambda: [self.servers.health(url) for url in urls])
 
     async def lockouts(self) -> list[Lockout]:
-        """Return the policies that lock accounts, as far as they are visible to the portal."""
         return await self._run(read_lockouts)
 
     async def answers(self) -> None:

@@ -1,14 +1,10 @@
-"""Checks of nginx from outside: whether it answers at an address, proxies to the portal, and when
-its certificate expires.
-
-Blocks: call it in a thread.
-"""
+"""Requests to nginx from outside: whether it answers, and with which certificate. Blocks."""
 
 import http.client
 import socket
 import ssl
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from urllib.parse import urlsplit
 
 from cryptography import x509
@@ -16,99 +12,105 @@ from cryptography import x509
 TIMEOUT_S = 5.0
 SOON = timedelta(days=14)
 ALIVE, AWAY = 200, 503
-PROBE_USER = "portal-check"
-"""A name that no user has, where each user has a host."""
+IGNORE_TIME = 0x200000
+"""X509_V_FLAG_NO_CHECK_TIME (openssl/x509_vfy.h): `expiry` reports certificates that expired."""
 
 
 @dataclass(frozen=True)
 class NginxAnswer:
-    """An answer.
-
-    `status` None: no answer, with the reason in `problem`. `certificate` is the reason why browsers
-    would warn.
-    """
+    """An answer. `status` None: no answer, with the reason in `problem`."""
 
     status: int | None
     text: str = ""
-    problem: str | None = None
-    certificate: str | None = None
+    problem: str = ""
 
     @property
     def is_portal(self) -> bool:
         return self.status == ALIVE and '"ok"' in self.text
 
 
-def ask(url: str, cafile: str | None = None) -> NginxAnswer:
-    """Request /healthz there. A certificate that browsers would refuse is reported, and ignored."""
+def ask(url: str) -> NginxAnswer:
+    """Request /healthz there, with any certificate. Sends no secrets and follows no redirect."""
     where = urlsplit(url)
-    host, secure = where.hostname or "", where.scheme == "https"
-    port = where.port or (443 if secure else 80)
-    refused = _certificate_problem(host, port, cafile) if secure else None
+    host, port = _split(url)
     connection: http.client.HTTPConnection
-    if secure:
-        context = ssl.create_default_context(cafile=cafile)
-        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # verified above
-        connection = http.client.HTTPSConnection(host, port, timeout=TIMEOUT_S, context=context)
+    if where.scheme == "https":
+        connection = http.client.HTTPSConnection(
+            host, port, timeout=TIMEOUT_S, context=_trust_any()
+        )
     else:
         connection = http.client.HTTPConnection(host, port, timeout=TIMEOUT_S)
     try:
         connection.request("GET", f"{where.path.rstrip('/')}/healthz")
         answer = connection.getresponse()
-        return NginxAnswer(
-            answer.status, answer.read(1000).decode(errors="replace"), certificate=refused
-        )
+        return NginxAnswer(answer.status, answer.read(1000).decode(errors="replace"))
     except (OSError, http.client.HTTPException) as error:
-        return NginxAnswer(None, problem=str(error) or type(error).__name__, certificate=refused)
+        return NginxAnswer(None, problem=str(error) or type(error).__name__)
     finally:
         connection.close()
 
 
-def _certificate_problem(host: str, port: int, cafile: str | None) -> str | None:
-    """Return the certificate's problem for a browser with this machine's authorities; None also
-    without an answer.
+def find_distrust(url: str, cafile: str | None = None) -> str | None:
+    """Return why browsers with this machine's authorities would refuse the certificate, other than
+    by its age; None also without TLS or without an answer.
     """
     context = ssl.create_default_context(cafile=cafile)
+    context.verify_flags |= IGNORE_TIME
     try:
-        with (
-            socket.create_connection((host, port), timeout=TIMEOUT_S) as plain,
-            context.wrap_socket(plain, server_hostname=host) as secured,
-        ):
-            shown = secured.getpeercert(binary_form=True)
+        _fetch_certificate(url, context)
     except ssl.SSLCertVerificationError as error:
-        return f"the certificate of {host} is not valid: {error.verify_message}"
+        return f"the certificate of {urlsplit(url).hostname} is not valid: {error.verify_message}"
     except OSError:
         return None
-    until = x509.load_der_x509_certificate(shown).not_valid_after_utc if shown else None
-    return expiry(until, datetime.now(UTC)) if until else None
+    return None
 
 
-def ends_at(url: str) -> datetime | None:
-    """Return `fetch_certificate_expiry` for a URL; None also for one without TLS."""
-    where = urlsplit(url)
-    if where.scheme != "https":
-        return None
-    return fetch_certificate_expiry(where.hostname or "", where.port or 443)
-
-
-def fetch_certificate_expiry(host: str, port: int) -> datetime | None:
+def fetch_expiry(url: str) -> datetime | None:
     """Return when the server's certificate expires, regardless of its issuer; None without one."""
-    context = ssl.create_default_context()
-    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     try:
-        with (
-            socket.create_connection((host, port), timeout=TIMEOUT_S) as plain,
-            context.wrap_socket(plain, server_hostname=host) as secured,
-        ):
-            shown = secured.getpeercert(binary_form=True)
+        shown = _fetch_certificate(url, _trust_any())
     except OSError:
         return None
     return x509.load_der_x509_certificate(shown).not_valid_after_utc if shown else None
 
 
-def expiry(until: datetime, now: datetime) -> str | None:
-    """Return that a certificate has expired, or soon will; else None."""
-    if until <= now:
-        return f"the certificate expired on {until:%Y-%m-%d}"
-    if until - now < SOON:
-        return f"the certificate expires on {until:%Y-%m-%d}"
-    return None
+def _fetch_certificate(url: str, context: ssl.SSLContext) -> bytes | None:
+    if urlsplit(url).scheme != "https":
+        return None
+    host, port = _split(url)
+    with (
+        socket.create_connection((host, port), timeout=TIMEOUT_S) as plain,
+        context.wrap_socket(plain, server_hostname=host) as secured,
+    ):
+        return secured.getpeercert(binary_form=True)
+
+
+def _split(url: str) -> tuple[str, int]:
+    where = urlsplit(url)
+    return where.hostname or "", where.port or (443 if where.scheme == "https" else 80)
+
+
+def _trust_any() -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context
+
+
+def resolves_here(host: str) -> bool:
+    """Return whether every address of this name is this machine's: only those can be bound to.
+
+    Raises OSError if the name does not resolve.
+    """
+    found = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)
+    return bool(found) and all(
+        _is_local_address(family, address) for family, _, _, _, address in found
+    )
+
+
+def _is_local_address(family: int, address: object) -> bool:
+    with socket.socket(family, socket.SOCK_STREAM) as tried:
+        try:
+            tried.bind(address)  # type: ignore[arg-type]  # getaddrinfo's own, port 0
+        except OSError:
+            return False
+    return True

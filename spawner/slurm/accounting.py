@@ -40,7 +40,7 @@ class Accounting(Slurm):
 
     async def facts(self) -> ClusterFacts:
         """Return the cluster's configuration: three commands, one of them to slurmctld."""
-        config = await self._ask(["scontrol", "show", "config"])
+        config = await self.config()
         tres = await self._ask(["sacctmgr", "-nP", "show", "tres", "format=type,name"])
         qos = await self._ask(["sacctmgr", "-nP", "show", "qos", "format=name"])
         return await parsed(lambda: parse.parse_facts(config, tres, qos))

@@ -57,6 +57,7 @@ _OTHER_VERSION = re.compile(
 # scancel prints the last one if the job is not the user's.
 _NO_SUCH_JOB = re.compile(r"Invalid job id|already finished|No active jobs match")
 _BACKLOG = re.compile(r"^DBD Agent queue size:\s*(\d+)", re.MULTILINE)
+_TIME = re.compile(r"^sdiag output at .*?(?:\((?P<epoch>\d+)\))?$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -138,6 +139,15 @@ class Slurm:
         if found is None:
             raise Unreachable("Slurm's response can't be parsed: sdiag reports no slurmdbd queue.")
         return int(found[1])
+
+    async def controller_time(self) -> float | None:
+        """Return slurmctld's time, in seconds; None if sdiag doesn't show it (before 20.11)."""
+        found = _TIME.search(await self._ask(["sdiag"]))
+        return float(found["epoch"]) if found and found["epoch"] else None
+
+    async def config(self) -> str:
+        """Return slurmctld's configuration, one setting per line."""
+        return await self._ask(["scontrol", "show", "config"])
 
     async def usage(self, job_ids: Collection[int]) -> list[JobUsage]:
         """Return accounting's data on usage of these jobs; an array's id stands for its tasks."""

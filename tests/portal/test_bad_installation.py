@@ -9,16 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 from portal.directory import open_directory
-from portal.health import probes
-from portal.health.check import directory_advice
-from portal.health.probes import Probes
-from portal.health.status import Component, ComponentState
+from portal.health.checks.directory import advise
+from portal.health.checks.launcher import HOMES_ADVICE, check_last_use
+from portal.health.registry import Component
+from portal.health.result import ComponentState
+from portal.health.status import SystemStatus
 from tests.portal import postgresql
 from tests.portal.certificate_stand import DAY, NOW, Make, Serve, make, serve
 from tests.portal.conftest import MakeSettings, RunPortal
@@ -69,7 +68,7 @@ async def test_a_directory_whose_certificate_has_expired(
     assert health.cause is not None
     assert "certificate" in health.cause
     assert "expired" in health.cause
-    assert "ldap_ca_file" in directory_advice(health.cause)
+    assert "ldap_ca_file" in advise(health.cause)
 
 
 @pytest.mark.anyio
@@ -77,41 +76,36 @@ async def test_a_front_door_whose_certificate_has_expired_is_on_the_page(
     run_portal: RunPortal, make: Make, serve: Serve
 ) -> None:
     async with run_portal() as portal:
-        looks = Probes(portal.app.state.context, portal.app.state.directory)
+        status: SystemStatus = portal.app.state.status
         for until, state, words in (
             (NOW + 90 * DAY, ComponentState.OK, "Responding, and it reaches the portal."),
-            (NOW + 3 * DAY, ComponentState.FAILING, "its certificate expires on "),
-            (NOW - DAY, ComponentState.FAILING, "its certificate expired on "),
+            (NOW + 3 * DAY, ComponentState.FAILING, " localhost expires on "),
+            (NOW - DAY, ComponentState.FAILING, " localhost expired on "),
         ):
             settings = portal.settings.model_copy(update={"public_url": serve(make(until=until))})
-            looks.context = replace(portal.app.state.context, settings=settings)
-            found = (await looks.nginx())[""]
+            looks = SystemStatus(status.checks, replace(status.health, settings=settings))
+            await looks.look(Component.NGINX)
+            (found,) = [item for item in looks.items if item.part is Component.NGINX]
             assert (found.state, words in found.message) == (state, True)
             assert bool(found.advice) == (state is ComponentState.FAILING)
 
 
 @pytest.mark.anyio
-async def test_home_directories_that_are_away_are_on_the_page(
-    run_portal: RunPortal, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_home_directories_that_are_away_are_on_the_page(run_portal: RunPortal) -> None:
     """One user's home directory may be full; if no home directory is usable, the file system is
     down."""
-    monkeypatch.setattr(probes, "launcher", lambda _: SimpleNamespace(problem=None))
     async with run_portal() as portal:
+        status: SystemStatus = portal.app.state.status
         context = portal.app.state.context
-        looks = Probes(context, portal.app.state.directory)
-
-        async def launcher() -> Any:
-            return (await looks.launcher())[""]
-
         context.launchers.homeless = {"alice": "Your home directory doesn't exist."}
-        assert "home directory" not in (await launcher()).message.lower()
+        assert "home directory" not in (await check_last_use(status.health)).text.lower()
         context.launchers.homeless["bob"] = "Your home directory doesn't exist."
-        found = await launcher()
+        found = await check_last_use(status.health)
         assert found.state is ComponentState.FAILING
-        assert "alice, bob" in found.message
-        assert found.advice == probes.HOMES_ADVICE
-        assert Component.LAUNCHER in {probe.part for probe in portal.app.state.status.probes}
+        assert "alice, bob" in found.text
+        assert found.advice == HOMES_ADVICE
+        parts = {check.part for check in status.checks if check.run is check_last_use}
+        assert parts == {Component.LAUNCHER}
 
 
 @pytest.mark.parametrize("name", ["docs/operation.md"])

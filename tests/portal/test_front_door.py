@@ -9,9 +9,10 @@ from datetime import timedelta
 
 import pytest
 
-from portal.health import status_nginx
-from portal.health.probes import Probes
-from portal.health.status import ComponentState, ProbeResult
+from portal.health.checks import nginx
+from portal.health.registry import Component
+from portal.health.result import ComponentState
+from portal.health.status import ComponentStatus
 from tests.portal.certificate_stand import DAY, NOW, Make, Serve, make, serve
 from tests.portal.conftest import RunPortal
 
@@ -22,10 +23,12 @@ pytestmark = pytest.mark.anyio
 RESPONDING = "Responding, and it reaches the portal."
 
 
-async def found(run_portal: RunPortal, **settings: str) -> ProbeResult:
+async def found(run_portal: RunPortal, **settings: str) -> ComponentStatus:
     async with run_portal(**settings) as portal:
-        looks = Probes(portal.app.state.context, portal.app.state.directory)
-        return (await looks.nginx())[""]
+        status = portal.app.state.status
+        await status.look(Component.NGINX)
+        (item,) = [item for item in status.items if item.part is Component.NGINX]
+        return item
 
 
 def well(make: Make, serve: Serve) -> str:
@@ -42,9 +45,9 @@ async def test_a_certificate_beside_the_portals_own_ends(
     check = await found(run_portal, **{"public_url": own, which: other})
     assert check.state is ComponentState.FAILING
     assert check.message == (
-        f"Responding, but the certificate of {which} localhost {verb} on {NOW + left:%Y-%m-%d}."
+        f"The certificate of {which} localhost {verb} on {NOW + left:%Y-%m-%d}."
     )
-    assert check.advice == status_nginx.CERTIFICATE_ADVICE
+    assert check.advice == nginx.CERTIFICATE_ADVICE
 
 
 async def test_valid_certificate_is_not_reported(
@@ -70,4 +73,6 @@ async def test_expiry_of_the_portals_own_certificate_comes_first(
     both = [serve(make(until=NOW - DAY)) for _ in range(2)]
     own = both[0].replace("localhost", "127.0.0.1")
     check = await found(run_portal, public_url=own, content_url=both[1])
-    assert check.message == f"Responding, but its certificate expired on {NOW - DAY:%Y-%m-%d}."
+    assert check.message == (
+        f"The certificate of public_url 127.0.0.1 expired on {NOW - DAY:%Y-%m-%d}."
+    )

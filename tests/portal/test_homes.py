@@ -7,13 +7,14 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
 from portal.background.notifier import HOMES
-from portal.health.check import home_directories
+from portal.health.checks.installation import check_home_commands, has_home_commands
 from portal.models import HomeRun, HomeState, User
 from tests.portal.conftest import Browser, MakeSettings, Portal
 from tests.portal.people_world import USERS, RunHere, audited, logged_in
@@ -186,9 +187,12 @@ async def test_after_a_kill_it_runs_again_when_nothing_is_left_of_the_old(
 
 
 def test_portal_check_names_the_command_that_is_missing(make_settings: MakeSettings) -> None:
-    assert home_directories(make_settings()).what.endswith("(off)")
-    assert home_directories(make_settings(home_command=["sudo", "-n", "x"])).problem is None
-    found = home_directories(make_settings(home_delete_command=["/nowhere/gone"]))
+    assert not has_home_commands(make_settings())
+    health: Any = SimpleNamespace(settings=make_settings(home_command=["sudo", "-n", "x"]))
+    assert has_home_commands(health.settings)
+    assert check_home_commands(health).problem is None
+    health.settings = make_settings(home_delete_command=["/nowhere/gone"])
+    found = check_home_commands(health)
     assert found.problem == "/nowhere/gone can't be run"
     assert "home_delete_command" in found.advice
 

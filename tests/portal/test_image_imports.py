@@ -7,10 +7,12 @@ import hashlib
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from portal.health import check
+from portal.health.checks.environments import check_imports
 from portal.models import ImageImport
 from tests import registry as registries
 from tests.portal.conftest import Browser, MakeSettings, Portal, RunPortal
@@ -195,16 +197,22 @@ def _database(folder: Path) -> bytes:
 def test_check_reports_missing_prerequisites(
     make_settings: MakeSettings, imported: Path, tmp_path: Path
 ) -> None:
-    assert check.imports(make_settings()) == check.CheckResult("image imports (off)")
-    assert check.imports(make_settings(image_import_dir=imported)).problem is None
-    for mode, problem in ((0o700, "is not accessible to users"), (0o755, None)):
+
+    def problem(**changes: Any) -> str | None:
+        health: Any = SimpleNamespace(settings=make_settings(**changes))
+        result = check_imports(health)
+        return result.problem if result else "off"
+
+    assert problem() == "off"
+    assert problem(image_import_dir=imported) is None
+    for mode, words in ((0o700, "is not accessible to users"), (0o755, None)):
         imported.chmod(mode)
-        found = check.imports(make_settings(image_import_dir=imported))
-        assert (problem or "") in (found.problem or "")
-        assert (found.problem is None) == (problem is None)
+        found = problem(image_import_dir=imported)
+        assert (words or "") in (found or "")
+        assert (found is None) == (words is None)
     for name in ("image_import_dir", "apptainer_path"):
         wrong = {"image_import_dir": imported, name: tmp_path / "none"}
-        assert check.imports(make_settings(**wrong)).problem
+        assert problem(**wrong)
 
 
 async def test_importing_can_be_off(browser: Browser) -> None:

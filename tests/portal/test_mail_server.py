@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 from portal.config.settings import Settings
-from portal.health import check
-from portal.health.status import Component, ComponentState
+from portal.health.checks.mail import check_mail
+from portal.health.context import from_settings
+from portal.health.registry import Component
+from portal.health.result import CheckResult, ComponentState
 from portal.services.mail.smtp import MailUnavailable, Smtp
 from tests.portal.conftest import MakeSettings, Portal, RunPortal
 from tests.portal.mail_world import HOUR, MINUTE, World, ended, forget, smtp_settings
@@ -150,23 +152,34 @@ def checked(make_settings: MakeSettings, port: int, folder: Path, **changes: Any
 async def test_portal_check_connects_to_server_and_gives_advice(
     make_settings: MakeSettings, certificate: Path
 ) -> None:
-    assert (await check.mail(make_settings())).what == "mail (off)"
+    async def check(settings: Settings) -> CheckResult | None:
+        async with from_settings(settings) as health:
+            return await check_mail(health)
+
+    assert await check(make_settings()) is None
     async with secured(certificate) as server:
         settings = checked(make_settings, server.port, certificate)
-        assert await check.mail(settings) == check.CheckResult("mail")
+        accepted = await check(settings)
+        assert accepted is not None
+        assert (accepted.state, server.letters) == (ComponentState.OK, [])
         stranger = checked(make_settings, server.port, certificate, smtp_ca_file=None)
-        assert "smtp_ca_file" in (await check.mail(stranger)).advice
+        untrusted = await check(stranger)
+        assert untrusted is not None
+        assert "smtp_ca_file" in untrusted.advice
         server.mood = "rejects logins"
-        shut = await check.mail(settings)
+        shut = await check(settings)
+        assert shut is not None
         assert (shut.problem, "smtp_user" in shut.advice) == (
-            "The server refused the login: no",
+            "The server refused the login: no.",
             True,
         )
         assert server.letters == []
     async with mail_server() as plain:
-        bare = await check.mail(checked(make_settings, plain.port, certificate))
+        bare = await check(checked(make_settings, plain.port, certificate))
+        assert bare is not None
         assert bare.problem == "The server does not offer STARTTLS."
-    gone = await check.mail(make_settings(**smtp_settings(free_port())))
+    gone = await check(make_settings(**smtp_settings(free_port())))
+    assert gone is not None
     assert gone.problem is not None
     assert "smtp_host" in gone.advice
 

@@ -266,7 +266,7 @@ def test_check_reports_the_same_problem_as_the_start(stand: Stand) -> None:
     stand.make()
     stand.change("UPDATE alembic_version SET version_num = '9999'")
     done = stand.run("check")
-    (line,) = [line for line in done.out.splitlines() if "database" in line.split(":")[0]]
+    (line,) = [line for line in done.out.splitlines() if line[8:].startswith("database")]
     assert line.startswith("FAILED  database: ")
     assert "newer than this portal's" in line
 

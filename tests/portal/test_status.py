@@ -1,7 +1,8 @@
 """The system's status: reports on a service that works, is down, hangs, or was never checked."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,17 +12,19 @@ import pytest
 
 import portal as portal_package
 from portal.db import utcnow
-from portal.health import check, probes
-from portal.health.probes import Probes, is_down
-from portal.health.status import (
-    Answer,
-    Component,
-    ComponentState,
-    Probe,
-    ProbeResult,
-    SystemStatus,
-    ago,
+from portal.health.checks.catalog import check_node_table
+from portal.health.checks.launcher import check_last_use
+from portal.health.checks.slurm import (
+    check_accounting,
+    check_nodes,
+    check_operator,
+    check_slurm,
+    is_down,
 )
+from portal.health.context import HealthContext
+from portal.health.registry import Component, HealthCheck
+from portal.health.result import CheckResult, ComponentState, ago
+from portal.health.status import ComponentStatus, SystemStatus
 from portal.hub.client import HubNotReady, HubRefused
 from portal.services.cluster.node_table_file import NodeTable
 from spawner.errors import Unreachable
@@ -38,11 +41,20 @@ def nowhere() -> str:
     return f"http://127.0.0.1:{free_port()}"
 
 
-async def look(portal: Portal, part: Component) -> list[Any]:
+async def look(portal: Portal, part: Component) -> list[ComponentStatus]:
     """Check a service now, and return its items."""
-    status: SystemStatus = portal.app.state.status
+    return await look_at(portal.app.state.status, part)
+
+
+async def look_at(status: SystemStatus, part: Component) -> list[ComponentStatus]:
     await status.look(part)
     return [item for item in status.items if item.part is part]
+
+
+def status_of(*checks: HealthCheck) -> SystemStatus:
+    """Return a status with only these checks, which need no parts of an installation."""
+    health: Any = SimpleNamespace(settings=None)
+    return SystemStatus(checks, health)
 
 
 # --- services of a real portal --------------------------------------------------------------------
@@ -76,11 +88,11 @@ async def test_it_is_for_administrators(browser: Browser) -> None:
 
 
 async def test_reading_the_status_starts_no_probe(portal: Portal, browser: Browser) -> None:
-    async def never() -> Answer:
+    async def never(_health: HealthContext) -> CheckResult:
         raise AssertionError("asked")
 
     await browser.login("carol")
-    portal.app.state.status = SystemStatus([Probe(Component.HUB, [""], never)])
+    portal.app.state.status = status_of(HealthCheck("hub", never, Component.HUB))
     for _ in range(3):
         (hub,) = (await browser.get("/api/v1/admin/status")).body["items"]
         assert (hub["state"], hub["checked_at"]) == ("unknown", None)
@@ -112,7 +124,8 @@ async def test_the_hub_that_stops_keeps_its_last_good_answer(portal: Portal) -> 
 
     context.hub.version = version
     (well,) = await look(portal, Component.HUB)
-    assert (well.state, portal.app.state.status.hub_version) == (ComponentState.OK, "5.4.0")
+    versions = portal.app.state.status.versions
+    assert (well.state, versions[Component.HUB]) == (ComponentState.OK, "5.4.0")
     behaviour["version"] = fail(HubNotReady("refused"))
     (away,) = await look(portal, Component.HUB)
     assert (away.state, away.answered_at) == (ComponentState.FAILING, well.answered_at)
@@ -124,56 +137,45 @@ async def test_the_hub_that_stops_keeps_its_last_good_answer(portal: Portal) -> 
 
 async def test_nginx_is_asked_where_it_is_this_machine(portal: Portal) -> None:
     """The portal's own address replaces nginx's; an address elsewhere is not requested."""
-    looks = Probes(portal.app.state.context, portal.app.state.directory)
+    status: SystemStatus = portal.app.state.status
 
-    def at(url: str) -> None:
+    async def at(url: str) -> ComponentStatus:
         settings = portal.settings.model_copy(update={"public_url": url})
-        looks.context = SimpleNamespace(  # type: ignore[assignment]
-            settings=settings, http=portal.app.state.http, node_ca=None
-        )
+        health = replace(status.health, settings=settings)
+        (item,) = await look_at(SystemStatus(status.checks, health), Component.NGINX)
+        return item
 
-    at(nowhere())
-    assert "No response" in (await looks.nginx())[""].message
-    at(portal.url)
-    assert (await looks.nginx())[""].state is ComponentState.OK
-    at(f"{portal.url}/nowhere")
-    assert "do not reach the portal" in (await looks.nginx())[""].message
-    at("http://192.0.2.1:8000")
-    elsewhere = (await looks.nginx())[""]
+    assert "No response" in (await at(nowhere())).message
+    assert (await at(portal.url)).state is ComponentState.OK
+    assert "do not reach the portal" in (await at(f"{portal.url}/nowhere")).message
+    elsewhere = await at("http://192.0.2.1:8000")
     assert (elsewhere.state, "another machine" in elsewhere.message) == (
         ComponentState.UNKNOWN,
         True,
     )
-    at("http://no-such-name.invalid")
-    assert (await looks.nginx())[""].state is ComponentState.UNKNOWN
+    assert (await at("http://no-such-name.invalid")).state is ComponentState.UNKNOWN
 
 
 # --- fake services with named behaviors -----------------------------------------------------------
 
 
 @pytest.fixture
-async def played(portal: Portal) -> AsyncIterator[Any]:
-    """Checks of a watcher and launchers whose state a test defines."""
+def played() -> Any:
+    """A portal with a watcher and launchers whose state a test defines."""
     watcher = SimpleNamespace(
         stale_since=None, trouble=None, took_s=0.02, at=utcnow(), jobs={1: None}, cluster=None
     )
-    slurm = SimpleNamespace(version=_version, accounting_answers=_nothing, admin_level=_operator)
+    slurm = SimpleNamespace(accounting_answers=_nothing, admin_level=_operator, config=_config)
     books = SimpleNamespace(denied=False)
     agents = SimpleNamespace(answered_at=None, trouble=None, homeless={})
-    settings = portal.settings
-    context = SimpleNamespace(
-        watcher=watcher,
-        slurm=slurm,
-        launchers=agents,
-        settings=settings,
-        accounting=books,
-        node_table=NodeTable(),
+    running = SimpleNamespace(watcher=watcher, launchers=agents, accounting=books)
+    return SimpleNamespace(
+        slurm=slurm, node_table=NodeTable(), settings=None, portal=running, running=running
     )
-    yield Probes(context, portal.app.state.directory)  # type: ignore[arg-type]
 
 
-async def _version() -> str:
-    return "22.05.8"
+async def _config() -> str:
+    return "AccountingStorageType   = accounting_storage/slurmdbd\n"
 
 
 async def _operator(account: str) -> str:
@@ -184,88 +186,88 @@ async def _nothing() -> None:
     return None
 
 
-async def test_slurm_that_answers_and_then_does_not(played: Probes) -> None:
-    watcher: Any = played.context.watcher
-    found = (await played.slurm())[""]
+async def test_slurm_that_answers_and_then_does_not(played: Any) -> None:
+    watcher: Any = played.running.watcher
+    found = await check_slurm(played)
     assert (found.state, found.latency_ms, found.answered_at) == (ComponentState.OK, 20, watcher.at)
-    assert "1 job known" in found.message
+    assert "1 job known" in found.text
     watcher.stale_since, watcher.trouble = utcnow() - timedelta(minutes=7), "no answer within 10 s."
-    found = (await played.slurm())[""]
+    found = await check_slurm(played)
     assert found.state is ComponentState.FAILING
-    assert found.message == "No response for 7 minutes: No answer within 10 s."
+    assert found.text == "No response for 7 minutes: No answer within 10 s."
     assert found.answered_at == watcher.at
-    assert (await played.nodes())[""].state is ComponentState.UNKNOWN
+    assert (await check_nodes(played)).state is ComponentState.UNKNOWN
 
 
-async def test_slurmdbd_that_is_away(played: Probes) -> None:
-    assert (await played.slurmdbd())[""].state is ComponentState.OK
+async def test_slurmdbd_that_is_away(played: Any) -> None:
+    assert (await check_accounting(played)).state is ComponentState.OK
 
     async def away() -> None:
         raise Unreachable("Slurm can't be reached.", "sacctmgr: error: refused")
 
-    played.context.slurm.accounting_answers = away  # type: ignore[method-assign]
-    found = (await played.slurmdbd())[""]
-    assert (found.state, "refused" in found.message) == (ComponentState.FAILING, True)
+    played.slurm.accounting_answers = away
+    found = await check_accounting(played)
+    assert (found.state, "refused" in found.text) == (ComponentState.FAILING, True)
 
 
-async def test_slurmdbd_that_lets_the_portal_write_nothing(played: Probes) -> None:
-    played.context.accounting.denied = True
-    found = (await played.slurmdbd())[""]
+async def test_slurmdbd_that_lets_the_portal_write_nothing(played: Any) -> None:
+    played.running.accounting.denied = True
+    found = await check_operator(played)
     assert (found.state, "restart slurmdbd" in found.advice) == (ComponentState.FAILING, True)
 
     async def no_level(account: str) -> str:
         return "None"
 
-    played.context.slurm.admin_level = no_level  # type: ignore[method-assign]
-    found = (await played.slurmdbd())[""]
+    played.slurm.admin_level = no_level
+    found = await check_operator(played)
     assert found.state is ComponentState.FAILING
-    assert "not a Slurm operator" in found.message
+    assert "not a Slurm operator" in found.text
     assert "AdminLevel=Operator" in found.advice
 
 
-async def test_nodes_that_are_down(played: Probes) -> None:
+async def test_nodes_that_are_down(played: Any) -> None:
     def cluster(*states: str) -> None:
         nodes = tuple(NodeInfo(f"node{n}", "", state) for n, state in enumerate(states))
-        played.context.watcher.cluster = SimpleNamespace(nodes=nodes, at=utcnow())  # type: ignore[assignment]
+        played.running.watcher.cluster = SimpleNamespace(nodes=nodes, at=utcnow())
 
     cluster("IDLE", "IDLE+DRAIN", "MIXED")
-    assert (await played.nodes())[""].message == (
+    assert (await check_nodes(played)).text == (
         "3 nodes, none down, 1 of them drained by an administrator."
     )
     cluster("IDLE*", "DOWN", "ALLOCATED")
-    found = (await played.nodes())[""]
-    assert (found.state, found.message) == (
+    found = await check_nodes(played)
+    assert (found.state, found.text) == (
         ComponentState.FAILING,
         "2 of 3 nodes down: node0, node1.",
     )
 
 
-async def test_mistakes_in_the_table_of_nodes(played: Probes, tmp_path: Path) -> None:
+async def test_mistakes_in_the_table_of_nodes(played: Any, tmp_path: Path) -> None:
     file = tmp_path / "nodes.yaml"
-    table = played.context.node_table
+    table = played.node_table
     table.file = file
     nodes = (NodeInfo("node01", "", "IDLE"),)
-    played.context.watcher.cluster = SimpleNamespace(nodes=nodes, at=utcnow())  # type: ignore[assignment]
+    played.running.watcher.cluster = SimpleNamespace(nodes=nodes, at=utcnow())
     file.write_text("node01: {in_band: 10.0.0.1}\nnode09: {in_band: 10.0.0.9}\n")
     await table.refresh()
-    found = (await played.node_table())[""]
-    assert (found.state, found.message) == (
+    found = await check_node_table(played)
+    assert (found.state, found.text) == (
         ComponentState.OK,
         "It has the addresses of 2 nodes. Slurm has no node called node09.",
     )
-    assert check.node_table(file).problem is None
+    assert found.details == ()
     file.write_text("node01: {}\nnode02: {in_band: 10.0.0.300, where: x}\n")
     await table.refresh()
-    found = (await played.node_table())[""]
-    assert (found.state, found.message) == (
+    found = await check_node_table(played)
+    assert (found.state, found.text) == (
         ComponentState.FAILING,
         f"2 mistakes in {file}: line 2.",
     )
-    assert f"{file}: line 2: " in (check.node_table(file).problem or "")
+    assert any(detail.startswith("line 2: ") for detail in found.details)
     file.write_bytes(b"\xff")
     await table.refresh()
-    found = (await played.node_table())[""]
-    assert found.message == f"1 mistake in {file}: it isn't UTF-8 text."
+    found = await check_node_table(played)
+    assert found.text == f"1 mistake in {file}: it isn't UTF-8 text."
 
 
 @pytest.mark.parametrize(
@@ -280,20 +282,18 @@ def test_which_nodes_are_down(state: str, down: bool) -> None:
     assert is_down(NodeInfo("n", "", state)) is down
 
 
-async def test_the_launcher_that_could_not_be_started(
-    played: Probes, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert (await played.launcher())[""].state is ComponentState.FAILING  # there is none
-    monkeypatch.setattr(probes, "launcher", lambda _: SimpleNamespace(problem=None))
-    agents: Any = played.context.launchers
-    assert (await played.launcher())[""].state is ComponentState.UNKNOWN
+async def test_the_launcher_that_could_not_be_started(portal: Portal, played: Any) -> None:
+    (missing,) = await look(portal, Component.LAUNCHER)
+    assert (missing.state, "No such file" in missing.message) == (ComponentState.FAILING, True)
+    assert (await check_last_use(played)).state is ComponentState.UNKNOWN
+    agents: Any = played.running.launchers
     agents.answered_at = utcnow()
-    assert (await played.launcher())[""].state is ComponentState.OK
+    assert (await check_last_use(played)).state is ComponentState.OK
     agents.trouble = (utcnow(), "sudo says no")
-    found = (await played.launcher())[""]
-    assert (found.state, "Sudo says no." in found.message) == (ComponentState.FAILING, True)
+    found = await check_last_use(played)
+    assert (found.state, "Sudo says no." in found.text) == (ComponentState.FAILING, True)
     agents.answered_at = utcnow()
-    assert (await played.launcher())[""].state is ComponentState.OK
+    assert (await check_last_use(played)).state is ComponentState.OK
 
 
 # --- scheduling of checks -------------------------------------------------------------------------
@@ -302,13 +302,15 @@ async def test_the_launcher_that_could_not_be_started(
 async def test_what_hangs_is_failing_and_hangs_once() -> None:
     asked, go_on = 0, asyncio.Event()
 
-    async def hangs() -> Answer:
+    async def hangs(_health: HealthContext) -> CheckResult | None:
         nonlocal asked
         asked += 1
         await go_on.wait()
-        return {"": ProbeResult(ComponentState.OK, "back")}
+        return CheckResult(text="back")
 
-    status = SystemStatus([Probe(Component.HUB, [""], hangs, timeout_s=0.01, advice="Look at it.")])
+    status = status_of(
+        HealthCheck("hub", hangs, Component.HUB, timeout_s=0.01, advice="Look at it.")
+    )
     for _ in range(3):
         await status.look(Component.HUB)
     (item,) = status.items
@@ -324,7 +326,7 @@ async def test_what_it_asks_at_its_end_has_ended_with_it() -> None:
     """A check may use the database, which is closed afterwards."""
     asked, ended = asyncio.Event(), False
 
-    async def hangs() -> Answer:
+    async def hangs(_health: HealthContext) -> CheckResult | None:
         nonlocal ended
         asked.set()
         try:
@@ -332,9 +334,11 @@ async def test_what_it_asks_at_its_end_has_ended_with_it() -> None:
         finally:
             await asyncio.sleep(0)
             ended = True
-        return {}
+        return None
 
-    running = asyncio.create_task(SystemStatus([Probe(Component.DATABASE, [""], hangs)]).run())
+    running = asyncio.create_task(
+        status_of(HealthCheck("database", hangs, Component.DATABASE)).run()
+    )
     await asked.wait()
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -343,10 +347,10 @@ async def test_what_it_asks_at_its_end_has_ended_with_it() -> None:
 
 
 async def test_what_was_never_asked_is_not_known_and_a_fault_fails() -> None:
-    async def breaks() -> Answer:
+    async def breaks(_health: HealthContext) -> CheckResult:
         raise ValueError("oh")
 
-    status = SystemStatus([Probe(Component.DISK, [""], breaks)])
+    status = status_of(HealthCheck("disk", breaks, Component.DISK))
     (item,) = status.items
     assert (item.state, item.checked_at) == (ComponentState.UNKNOWN, None)
     await status.look(Component.DISK)
@@ -357,15 +361,17 @@ async def test_what_was_never_asked_is_not_known_and_a_fault_fails() -> None:
 async def test_one_part_that_hangs_holds_up_no_other() -> None:
     looked = asyncio.Event()
 
-    async def hangs() -> Answer:
+    async def hangs(_health: HealthContext) -> CheckResult | None:
         await asyncio.Event().wait()
-        return {}
+        return None
 
-    async def answers() -> Answer:
+    async def answers(_health: HealthContext) -> CheckResult:
         looked.set()
-        return {"": ProbeResult(ComponentState.OK, "well")}
+        return CheckResult(text="well")
 
-    status = SystemStatus([Probe(Component.HUB, [""], hangs), Probe(Component.DISK, [""], answers)])
+    status = status_of(
+        HealthCheck("hub", hangs, Component.HUB), HealthCheck("disk", answers, Component.DISK)
+    )
     running = asyncio.create_task(status.run())
     async with asyncio.timeout(PATIENCE_S):
         await looked.wait()
@@ -391,13 +397,13 @@ def test_how_long_ago(past: timedelta, words: str) -> None:
 async def test_reported_fault_is_probed_at_once() -> None:
     output, asked = [ComponentState.OK, ComponentState.FAILING], asyncio.Event()
 
-    async def ask() -> Answer:
+    async def ask(_health: HealthContext) -> CheckResult:
         state = output.pop(0)
         if not output:
             asked.set()
-        return {"": ProbeResult(state, "so")}
+        return CheckResult(state=state, text="so")
 
-    status = SystemStatus([Probe(Component.DIRECTORY, [""], ask, every_s=3600.0)])
+    status = status_of(HealthCheck("directory", ask, Component.DIRECTORY, every_s=3600.0))
     loop = asyncio.create_task(status.run())
     try:
         async with asyncio.timeout(120):

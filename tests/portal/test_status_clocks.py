@@ -11,17 +11,18 @@ from typing import Any
 import pytest
 
 from portal.db import utcnow
-from portal.health import status_clocks
-from portal.health.clocks import ADVICE
-from portal.health.probes import Probes
-from portal.health.status import ComponentState
-from portal.health.status_clocks import to_probe_result
+from portal.health.checks.clocks import ADVICE, check_database_clock, check_skew, check_slurm_clock
+from portal.health.checks.slurm import check_slurm
+from portal.health.registry import CHECKS, Component
+from portal.health.result import ComponentState
+from portal.health.status import SystemStatus
 from portal.i18n.translation import translate
+from spawner.slurm.client import Slurm
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
 
-AHEAD = re.compile(r"Responding, but its clock is \d+ s ahead of this machine's\.")
+AHEAD = re.compile(r"Its clock is \d+ s ahead of this machine's\.")
 
 
 @pytest.fixture
@@ -29,17 +30,6 @@ def watcher() -> Any:
     return SimpleNamespace(
         stale_since=None, trouble=None, took_s=0.02, at=utcnow(), jobs={}, cluster=None
     )
-
-
-def looks(**parts: Any) -> Probes:
-    return Probes(SimpleNamespace(**parts), None, SimpleNamespace(slurm_version="23"))  # type: ignore[arg-type]
-
-
-@pytest.fixture(autouse=True)
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Independent of the speed of this machine."""
-    monkeypatch.setattr(status_clocks, "ASK_S", PATIENCE_S)
-    monkeypatch.setattr(status_clocks, "EVERY_S", float("inf"))
 
 
 def sdiag(folder: Path, ahead_s: int | None) -> Path:
@@ -52,16 +42,26 @@ def sdiag(folder: Path, ahead_s: int | None) -> Path:
     return folder
 
 
-def slurm(folder: Path, watcher: Any) -> Probes:
-    settings = SimpleNamespace(slurm_bin_dir=folder, slurm_conf=None, slurm_timeout_s=PATIENCE_S)
-    return looks(settings=settings, watcher=watcher)
+def status_of_slurm(folder: Path, watcher: Any) -> SystemStatus:
+    """Return a status with this Slurm's controller and clock."""
+    checks = [check for check in CHECKS if check.run in {check_slurm, check_slurm_clock}]
+    health: Any = SimpleNamespace(
+        slurm=Slurm(folder, None, PATIENCE_S),
+        portal=SimpleNamespace(watcher=watcher),
+        settings=None,
+    )
+    return SystemStatus(checks, health)
 
 
 async def test_slurms_clock_that_differs(tmp_path: Path, watcher: Any) -> None:
     """Queried once, however often Slurm is checked in between."""
-    look = slurm(sdiag(tmp_path, 86400), watcher)
+    status = status_of_slurm(sdiag(tmp_path, 86400), watcher)
+    await status.look(Component.SLURM)
+    slurm, clock = status.checks
+    assert slurm.every_s * 10 <= clock.every_s
     for _ in range(3):
-        found = (await look.slurm())[""]
+        await status._run_once(slurm)
+        (found,) = status.items
         assert (found.state, found.advice, found.answered_at) == (
             ComponentState.FAILING,
             ADVICE,
@@ -75,36 +75,35 @@ async def test_slurms_clock_that_differs(tmp_path: Path, watcher: Any) -> None:
 async def test_slurm_clock_that_agrees_or_is_unknown_is_ok(
     answers: bool, tmp_path: Path, watcher: Any
 ) -> None:
-    look = slurm(sdiag(tmp_path, 0 if answers else None), watcher)
-    found = (await look.slurm())[""]
+    status = status_of_slurm(sdiag(tmp_path, 0 if answers else None), watcher)
+    await status.look(Component.SLURM)
+    (found,) = status.items
     assert (found.state, found.message) == (ComponentState.OK, "Responding; 0 jobs known.")
 
 
 async def test_slurms_clock_is_not_asked_while_slurm_is_away(tmp_path: Path, watcher: Any) -> None:
     watcher.stale_since, watcher.trouble = utcnow(), "no answer within 10 s."
-    look = slurm(sdiag(tmp_path, 0), watcher)
-    assert (await look.slurm())[""].state is ComponentState.FAILING
+    status = status_of_slurm(sdiag(tmp_path, 0), watcher)
+    await status.look(Component.SLURM)
+    (found,) = status.items
+    assert found.state is ComponentState.FAILING
     assert not (tmp_path / "asked").exists()
 
 
 async def test_the_databases_clock() -> None:
-    async def answers() -> None:
-        return None
-
     async def now() -> Any:
         return utcnow() + timedelta(days=1)
 
-    database = SimpleNamespace(answers=answers, now=now, url="postgresql://db/portal")
-    found = (await looks(db=database).database())[""]
+    health: Any = SimpleNamespace(db=SimpleNamespace(now=now))
+    found = await check_database_clock(health)
+    assert found is not None
     assert (found.state, found.advice) == (ComponentState.FAILING, ADVICE)
-    assert AHEAD.fullmatch(found.message)
+    assert AHEAD.fullmatch(found.text)
 
 
 def test_clock_difference_is_reported_above_the_limit() -> None:
-    assert to_probe_result(None) is None
-    assert to_probe_result(30.0) is None
-    found = to_probe_result(-400.0)
-    assert found is not None
-    assert found.message == "Responding, but its clock is 400 s behind this machine's."
-    assert translate(found.message, "zh") == "有响应，但其时钟比本机慢 400 秒。"
+    assert check_skew(30.0).problem is None
+    found = check_skew(-400.0)
+    assert found.problem == "Its clock is 400 s behind this machine's."
+    assert translate(found.text, "zh") == "其时钟比本机慢 400 秒。"
     assert translate(found.advice, "zh") != found.advice

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,8 +20,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from portal import node_ca
 from portal.config.settings import Settings
-from portal.health.check import authority as authority_finding
-from portal.health.status_nginx import check_node_authority
+from portal.health.checks import nginx
 from portal.node_ca import DOMAIN, LIFE, NodeCa, NodeCaError, expiry, open_ca, renew
 from spawner.node.identity import BadCertificate, NodeIdentity
 
@@ -229,20 +229,26 @@ def test_two_portals_that_start_at_once_have_one_authority(tmp_path: Path) -> No
     assert len(found) == 8
 
 
-def test_expiry_of_the_authority_is_reported_in_time(tmp_path: Path) -> None:
+def test_expiry_of_the_authority_is_reported_in_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert expiry(settings(tmp_path)) is None
     assert list(tmp_path.iterdir()) == []
     authority = made(tmp_path)
     assert expiry(settings(tmp_path)) == authority.expires_at
-    now = datetime.now(UTC)
-    assert authority_finding(settings(tmp_path)).problem is None
-    assert check_node_authority(authority, now) is None
-    assert check_node_authority(None, now) is None
-    late = check_node_authority(authority, authority.expires_at - timedelta(days=30))
-    assert late is not None
-    assert f"{authority.expires_at:%Y-%m-%d}" in late.message
+
+    def problem(**parts: Any) -> str | None:
+        health: Any = SimpleNamespace(settings=settings(tmp_path), **parts)
+        return nginx.check_node_ca(health).problem
+
+    running = SimpleNamespace(node_ca=authority)
+    for portal in (None, running, SimpleNamespace(node_ca=None)):
+        assert problem(portal=portal) is None
+    monkeypatch.setattr(nginx, "utcnow", lambda: authority.expires_at - timedelta(days=30))
+    for portal in (None, running):
+        assert f"{authority.expires_at:%Y-%m-%d}" in str(problem(portal=portal))
     (tmp_path / "node-ca.key").chmod(0o644)
-    assert "open to others" in (authority_finding(settings(tmp_path)).problem or "")
+    assert "open to others" in str(problem(portal=None))
 
 
 # --- connecting -----------------------------------------------------------------------------------

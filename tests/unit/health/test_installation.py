@@ -9,20 +9,24 @@ from typing import Any
 
 import pytest
 
-from portal.config.settings import Settings
-from portal.health import check
+from portal.health.checks import installation
+from portal.health.registry import CHECKS, run_check
+from portal.health.result import CheckResult
 
 pytestmark = pytest.mark.anyio
 LAUNCHER = "/opt/portal/launcher"
 
 
-def with_sudo(folder: Path, script: str) -> Settings:
-    """Return settings with this shell script as sudo."""
+async def check_sudo(folder: Path, script: str) -> CheckResult:
+    """Run the check with this shell script as sudo."""
     path = folder / "sudo"
     path.write_text(f"#!/bin/sh\n{script}\n")
     path.chmod(0o755)
-    made: Any = SimpleNamespace(sudo_path=path, launcher_path=Path(LAUNCHER))
-    return made  # type: ignore[no-any-return]
+    settings = SimpleNamespace(sudo_path=path, launcher_path=Path(LAUNCHER))
+    (check,) = [check for check in CHECKS if check.name == "sudo"]
+    health: Any = SimpleNamespace(settings=settings)
+    (found,) = await run_check(check, health)
+    return found
 
 
 @pytest.mark.parametrize(
@@ -38,7 +42,7 @@ def with_sudo(folder: Path, script: str) -> Settings:
     ],
 )
 async def test_what_it_permits(tmp_path: Path, script: str, problem: str | None) -> None:
-    found = await check.sudo(with_sudo(tmp_path, script))
+    found = await check_sudo(tmp_path, script)
     assert (found.problem is None) is (problem is None)
     assert problem is None or problem in str(found.problem)
     assert bool(found.advice) is (problem is not None)
@@ -49,7 +53,7 @@ async def test_hanging_sudo_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, may_end_it: bool
 ) -> None:
     """The process belongs to root by then, so other accounts may not be able to end it."""
-    monkeypatch.setattr(check, "SUDO_S", 0.2)
+    monkeypatch.setattr(installation, "SUDO_S", 0.2)
     hanging: list[subprocess.Popen[str]] = []
     kill = subprocess.Popen.kill
 
@@ -59,7 +63,7 @@ async def test_hanging_sudo_is_reported(
 
     if not may_end_it:
         monkeypatch.setattr(subprocess.Popen, "kill", may_not)
-    found = await check.sudo(with_sudo(tmp_path, "exec sleep 600"))
+    found = await check_sudo(tmp_path, "exec sleep 600")
     assert found.problem == "it didn't answer within 0.2 s"
     assert len(hanging) == (not may_end_it)
     for process in hanging:

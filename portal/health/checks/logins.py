@@ -8,26 +8,24 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from portal.config.settings import Settings
-from portal.directory import open_directory
-from portal.directory.lockout import Lockout
+from portal.directory.contract import Lockout
 from portal.errors import DirectoryUnavailable
-from portal.health.finding import CheckResult
+from portal.health.context import HealthContext
+from portal.health.result import CheckResult, failing, unknown
 
 _RESTRICTS = re.compile(r"^\s*(?:AllowUsers|AllowGroups)\s+\S", re.IGNORECASE | re.MULTILINE)
 _PAM_ACCESS = re.compile(r"^\s*account\s+\S.*\bpam_(?:access|listfile)\.so", re.MULTILINE)
 _DENIES = re.compile(r"^\s*-\s*:", re.MULTILINE)
 
 
-async def lockout(settings: Settings) -> CheckResult:
+async def check_lockout(health: HealthContext) -> CheckResult:
     """Check that the portal's limit of failed logins is reached before the directory's."""
-    directory = open_directory(settings)
     try:
-        found = await directory.lockouts()
+        found = await health.directory.lockouts()
     except DirectoryUnavailable:
-        return CheckResult("lockout (unknown)")
-    finally:
-        directory.close()
-    return CheckResult("lockout", *(lockout_problem(settings, found) or ()))
+        return unknown("unknown")
+    problem = lockout_problem(health.settings, found)
+    return failing(*problem) if problem else CheckResult()
 
 
 def lockout_problem(settings: Settings, found: Sequence[Lockout]) -> tuple[str, str] | None:
@@ -49,24 +47,23 @@ def lockout_problem(settings: Settings, found: Sequence[Lockout]) -> tuple[str, 
     return None
 
 
-def host(settings: Settings, root: Path = Path("/")) -> CheckResult:
+def check_host_logins(health: HealthContext, root: Path = Path("/")) -> CheckResult:
     """Check that ordinary users cannot log in to this host by ssh, according to its files."""
-    what = "logins to this host"
-    if _is_loopback(settings.public_url):
-        return CheckResult(f"{what} (not checked: public_url is loopback)")
+    if _is_loopback(health.settings.public_url):
+        return unknown("not checked: public_url is loopback")
     ssh = root / "etc/ssh"
     if not (ssh / "sshd_config").exists() or (root / "etc/nologin").exists():
-        return CheckResult(what)
+        return CheckResult()
     files = [ssh / "sshd_config", *sorted((ssh / "sshd_config.d").glob("*.conf"))]
     if any(_RESTRICTS.search(_read_text(file)) for file in files):
-        return CheckResult(what)
+        return CheckResult()
     pam = _read_text(root / "etc/pam.d/sshd")
     access = _read_text(root / "etc/security/access.conf")
     if _PAM_ACCESS.search(pam) and ("pam_listfile" in pam or _DENIES.search(access)):
-        return CheckResult(what)
+        return CheckResult()
     problem = "ordinary users can log in to this host by ssh and bypass nginx from here"
     advice = "Allow only administrators: AllowGroups in sshd_config, or pam_access."
-    return CheckResult(what, problem, advice)
+    return failing(problem, advice)
 
 
 def _read_text(file: Path) -> str:

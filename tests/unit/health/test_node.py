@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from portal.cli.main import MAX_TEXT, _format_finding
+from portal.cli.main import MAX_TEXT, _format_result
 from portal.config.settings import Settings
-from portal.health.clocks import AT, skewed
-from portal.health.node import MARK, NodeReport, _run_job, findings
+from portal.health.checks.clocks import check_skew
+from portal.health.checks.node import MARK, NodeReport, _run_job, judge_report
 from spawner.errors import LauncherUnavailable, SpawnerError, Unreachable
 from spawner.node import preflight
+from spawner.slurm import client
 from spawner.sources import edition
 
 NOW = 1_790_000_000.0
@@ -47,9 +48,9 @@ def seen(**changes: Any) -> dict[str, Any]:
 
 
 def problems(settings: Settings, text: str) -> dict[str, str]:
-    found = findings(settings, "alice", NodeReport(text))
-    assert all(finding.advice for finding in found if finding.problem)
-    return {finding.what: finding.problem for finding in found if finding.problem}
+    found = judge_report(settings, "alice", NodeReport(text))
+    assert all(result.advice for result in found if result.problem)
+    return {result.name: result.problem for result in found if result.problem}
 
 
 def make_report(**changes: Any) -> str:
@@ -62,7 +63,7 @@ def test_the_marks_are_one() -> None:
 
 def test_a_node_that_is_well(settings: Settings) -> None:
     assert problems(settings, make_report()) == {}
-    assert len(findings(settings, "alice", NodeReport(make_report()))) == 7
+    assert len(judge_report(settings, "alice", NodeReport(make_report()))) == 7
 
 
 @pytest.mark.parametrize(
@@ -89,12 +90,12 @@ def test_what_is_wrong_with_a_node(
 
 def test_a_certificate_that_nodes_do_not_know(settings: Settings) -> None:
     refused = {"error": "certificate verify failed: unable to get local issuer certificate"}
-    (finding,) = [
+    (result,) = [
         one
-        for one in findings(settings, "alice", NodeReport(make_report(portal=refused)))
-        if one.what == "portal from the nodes"
+        for one in judge_report(settings, "alice", NodeReport(make_report(portal=refused)))
+        if one.name == "portal from the nodes"
     ]
-    assert "node_url_ca_file" in finding.advice
+    assert "node_url_ca_file" in result.advice
 
 
 @pytest.mark.parametrize(
@@ -110,12 +111,12 @@ def test_words_that_are_none_of_ours(settings: Settings, text: str) -> None:
 
 
 def test_a_job_that_came_to_nothing(settings: Settings) -> None:
-    found = findings(
+    found = judge_report(
         settings,
         "alice",
         NodeReport(problem="the job failed on node01: x", advice="y"),
     )
-    assert [(one.what, one.problem) for one in found] == [
+    assert [(one.name, one.problem) for one in found] == [
         ("job as alice", "the job failed on node01: x")
     ]
 
@@ -166,9 +167,9 @@ async def test_failure_is_reported_and_the_folder_removed(
 
 
 def test_clocks() -> None:
-    assert skewed("slurmctld", 29.0, 30).problem is None
-    assert skewed("slurmctld", -31.0, 30).problem == "it is 31 s behind this machine's"
-    assert "chrony" in skewed("slurmctld", 31.0, 30).advice
+    assert check_skew(29.0).problem is None
+    assert check_skew(-31.0).problem == "Its clock is 31 s behind this machine's."
+    assert "chrony" in check_skew(31.0).advice
 
 
 @pytest.mark.parametrize(
@@ -179,7 +180,7 @@ def test_clocks() -> None:
     ],
 )
 def test_the_controllers_own_time(text: str, epoch: str | None) -> None:
-    found = AT.search(text)
+    found = client._TIME.search(text)
     assert found is not None
     assert found["epoch"] == epoch
 
@@ -200,8 +201,8 @@ def test_a_node_looks_without_failing(tmp_path: Path) -> None:
 
 def test_job_output_cannot_control_the_terminal(settings: Settings) -> None:
     forged = {"/opt/\x1b[2J\x9b8m" + "x" * 10_000: False}
-    found = findings(settings, "alice", NodeReport(make_report(folders=forged)))
-    lines = [_format_finding(one) for one in found]
+    found = judge_report(settings, "alice", NodeReport(make_report(folders=forged)))
+    lines = [_format_result(one) for one in found]
     (line,) = [line for line in lines if "/opt/" in line]
     assert all(letter.isprintable() or letter == "\n" for letter in line)
     assert len(line) < 2 * MAX_TEXT
@@ -209,5 +210,5 @@ def test_job_output_cannot_control_the_terminal(settings: Settings) -> None:
 
 def test_words_that_are_too_deep_are_no_words(settings: Settings) -> None:
     text = MARK + "[" * 100_000 + "\n"
-    (one,) = findings(settings, "alice", NodeReport(text))
+    (one,) = judge_report(settings, "alice", NodeReport(text))
     assert one.problem == "the job's output can't be parsed"

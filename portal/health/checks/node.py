@@ -9,12 +9,13 @@ import json
 import time
 import uuid
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from portal.config.settings import Settings
-from portal.health.clocks import MOST_SKEW_S, skewed
-from portal.health.finding import CheckResult
+from portal.health.checks.clocks import check_skew
+from portal.health.context import HealthContext
+from portal.health.result import CheckResult, failing
 from spawner.catalog.launch_files import quote
 from spawner.errors import HomeUnavailable, JobNotFound, SpawnerError
 from spawner.launcher.folders import JOBS_FOLDER
@@ -50,8 +51,9 @@ class NodeReport:
     advice: str = ""
 
 
-async def run_as_user(settings: Settings, slurm: Slurm, name: str) -> list[CheckResult]:
+async def check_as_user(health: HealthContext, name: str) -> list[CheckResult]:
     """Run all checks that need to run as a user."""
+    settings = health.settings
     agents = LauncherPool(
         settings.launcher_path, settings.sudo_path, slurm_timeout_s=settings.slurm_timeout_s
     )
@@ -60,11 +62,11 @@ async def run_as_user(settings: Settings, slurm: Slurm, name: str) -> list[Check
             user = await agents.info(name)
         except SpawnerError as error:
             message = " ".join(f"{error.message} {error.stderr[:300]}".split())
-            return [CheckResult(f"launcher as {name}", message, LAUNCHER_ADVICE)]
-        found = await _run_job(settings, slurm, agents, name, user.home)
+            return [failing(message, LAUNCHER_ADVICE, name=f"launcher as {name}")]
+        report = await _run_job(settings, health.slurm, agents, name, user.home)
     finally:
         await agents.close()
-    return [CheckResult(f"launcher as {name}"), *findings(settings, name, found)]
+    return [CheckResult(f"launcher as {name}"), *judge_report(settings, name, report)]
 
 
 async def _run_job(
@@ -166,16 +168,16 @@ async def _cancel(slurm: Slurm, job: JobInfo) -> None:
         return
 
 
-def findings(settings: Settings, name: str, found: NodeReport) -> list[CheckResult]:
+def judge_report(settings: Settings, name: str, report: NodeReport) -> list[CheckResult]:
     """Interpret the job's output. Pure."""
     what = f"job as {name}"
-    if found.problem is not None:
-        return [CheckResult(what, found.problem, found.advice)]
+    if report.problem is not None:
+        return [failing(report.problem, report.advice, name=what)]
     try:
-        seen = json.loads(found.text.partition(MARK)[2].partition("\n")[0])
+        seen = json.loads(report.text.partition(MARK)[2].partition("\n")[0])
         return [CheckResult(what), *_interpret(settings, seen)]
     except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError):
-        return [CheckResult(what, "the job's output can't be parsed", RUNTIME_ADVICE)]
+        return [failing("the job's output can't be parsed", RUNTIME_ADVICE, name=what)]
 
 
 def _interpret(settings: Settings, seen: Mapping[str, Any]) -> Iterator[CheckResult]:
@@ -186,21 +188,26 @@ def _interpret(settings: Settings, seen: Mapping[str, Any]) -> Iterator[CheckRes
             f"{node} has a different version of the node programs in {settings.runtime_dir} "
             "than this portal"
         )
-    yield CheckResult("runtime on the nodes", old, RUNTIME_ADVICE if old else "")
+    yield _judge("runtime on the nodes", old, RUNTIME_ADVICE)
     missing = [path for path, there in seen["folders"].items() if not there]
     problem = f"{node} can't read {', '.join(missing)}" if missing else None
     advice = "Share them with every node at the same path, readable by all users."
-    yield CheckResult("shared folders on the nodes", problem, advice if missing else "")
+    yield _judge("shared folders on the nodes", problem, advice)
     gone = [program for program, version in seen["programs"].items() if version is None]
     problem = f"{node} can't run {', '.join(gone)}" if gone else None
     advice = "Install Apptainer on every node, or correct apptainer_path."
-    yield CheckResult("Apptainer on the nodes", problem, advice if gone else "")
+    yield _judge("Apptainer on the nodes", problem, advice)
     yield _check_answer(settings, node, "portal", seen["portal"])
     yield _check_answer(settings, node, "hub", seen["hub"])
     for answer in (seen["portal"], seen["hub"]):
         if answer.get("date") is not None:
-            yield skewed(node, float(answer["here"]) - float(answer["date"]), MOST_SKEW_S)
+            clock = check_skew(float(answer["here"]) - float(answer["date"]))
+            yield replace(clock, name=f"clock of {node}")
             return
+
+
+def _judge(what: str, problem: str | None, advice: str) -> CheckResult:
+    return failing(problem, advice, name=what) if problem else CheckResult(what)
 
 
 def _check_answer(
@@ -218,7 +225,7 @@ def _check_answer(
             advice = (
                 "Set node_url_ca_file to the CA, and use the name in the certificate in node_url."
             )
-        return CheckResult(what, problem, advice)
+        return failing(problem, advice, name=what)
     status, kind = answer["status"], answer["type"]
     known = {"portal": status in {401, 403, 404} and "problem" in kind, "hub": status == 200}
     if known[part]:
@@ -226,6 +233,5 @@ def _check_answer(
     problem = (
         f"requests from {node} to {settings.node_url} do not reach the {part}: status {status}"
     )
-    return CheckResult(
-        what, problem, f"Check that the {part} is running, and that node_url has the right port."
-    )
+    advice = f"Check that the {part} is running, and that node_url has the right port."
+    return failing(problem, advice, name=what)

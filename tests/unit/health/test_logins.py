@@ -1,13 +1,14 @@
 """The results of `portal check` for lockouts and for logins to the host."""
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from portal.directory.lockout import Lockout
-from portal.health import logins
-from portal.health.logins import host, lockout_problem
+from portal.directory.contract import Lockout
+from portal.health.checks import logins
+from portal.health.checks.logins import check_host_logins, lockout_problem
 from tests.unit.test_nginx import settings
 
 
@@ -35,30 +36,31 @@ def test_the_portals_limit_comes_before_the_directorys(
 
 
 def test_a_host_that_lets_users_in_is_reported(tmp_path: Path) -> None:
-    public = settings(public_url="http://portal.test")
+    def problem(**changes: str) -> str | None:
+        health: Any = SimpleNamespace(settings=settings(**changes))
+        return check_host_logins(health, tmp_path).problem
 
-    def problem() -> str | None:
-        return host(public, tmp_path).problem
+    public = {"public_url": "http://portal.test"}
 
     def write(name: str, text: str) -> None:
         file = tmp_path / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
 
-    assert problem() is None, "no ssh"
+    assert problem(**public) is None, "no ssh"
     write("etc/ssh/sshd_config", "# AllowUsers root\nPermitRootLogin no\n")
-    assert "bypass nginx" in str(problem())
-    assert host(settings(), tmp_path).problem is None, "a demo"
+    assert "bypass nginx" in str(problem(**public))
+    assert problem() is None, "a demo"
     write("etc/ssh/sshd_config.d/site.conf", "AllowGroups admins\n")
-    assert problem() is None
+    assert problem(**public) is None
     (tmp_path / "etc/ssh/sshd_config.d/site.conf").unlink()
     write("etc/pam.d/sshd", "# account required pam_access.so\n")
     write("etc/security/access.conf", "# - : ALL : ALL\n")
-    assert problem() is not None
+    assert problem(**public) is not None
     write("etc/pam.d/sshd", "account  required  pam_access.so\n")
-    assert problem() is not None
+    assert problem(**public) is not None
     write("etc/security/access.conf", "+ : (admins) : ALL\n-:ALL:ALL\n")
-    assert problem() is None
+    assert problem(**public) is None
 
 
 def test_loopback_differs_from_other_addresses() -> None:

@@ -1,0 +1,58 @@
+"""Checks of the site's files: the catalog and the table of nodes.
+
+Their contents may be confidential to some viewers of Admin > Status, so only the details, which
+`portal check` prints, quote them.
+"""
+
+from collections.abc import Iterable
+
+from portal.health.context import HealthContext
+from portal.health.result import CheckResult, failing, format_count, format_names
+from portal.services.catalog.live_catalog import LiveCatalog, places
+from portal.services.cluster.node_table import TableProblem
+from spawner.catalog.environment import CatalogError
+
+CATALOG_ADVICE = "The Catalog page lists the files and their problems."
+TABLE_ADVICE = (
+    "Correct the file in node_table_file; it is reloaded automatically. `portal check` and "
+    "the portal's log show the problem in each line."
+)
+MOST_PROBLEMS = 5
+
+
+async def check_catalog(health: HealthContext) -> CheckResult:
+    """Check the files of environments and templates."""
+    try:
+        catalog = health.portal.catalog if health.portal else LiveCatalog(places(health.settings))
+        problems = catalog.problems
+    except CatalogError as error:
+        problems = (str(error),)
+    if problems:
+        text = f"{format_count(len(problems), 'problem')} in the environment and template files."
+        return failing(text, CATALOG_ADVICE, details=problems)
+    return CheckResult(text="All files are valid.", timed=False)
+
+
+async def check_node_table(health: HealthContext) -> CheckResult:
+    """Check the operator's table of nodes."""
+    table = health.node_table
+    if health.portal is None:
+        await table.refresh()
+    if table.problems:
+        mistakes = format_count(len(table.problems), "mistake")
+        text = f"{mistakes} in {table.file}: {_describe_lines(table.problems)}."
+        return failing(text, TABLE_ADVICE, details=tuple(map(str, table.problems)))
+    text = f"It has the addresses of {format_count(len(table.nodes), 'node')}."
+    cluster = health.portal.watcher.cluster if health.portal else None
+    known = {node.name for node in cluster.nodes} if cluster else None
+    strange = table.nodes.keys() - known if known is not None else set()
+    if strange:
+        text += f" Slurm has no node called {format_names(sorted(strange))}."
+    return CheckResult(text=text, timed=False)
+
+
+def _describe_lines(problems: Iterable[TableProblem]) -> str:
+    """Return problems of the file itself, but of its lines only their numbers."""
+    whole = [one.text for one in problems if one.line is None]
+    texts = whole + [f"line {line}" for line in sorted({one.line for one in problems if one.line})]
+    return format_names(texts, MOST_PROBLEMS)

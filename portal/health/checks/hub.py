@@ -1,0 +1,29 @@
+"""Check of JupyterHub."""
+
+from portal.health.context import HealthContext
+from portal.health.result import CheckResult, failing, sentence
+from portal.hub.client import HubNotReady, HubRefused
+
+ADVICE = (
+    "Check that JupyterHub is running, and check hub_url and hub_token_file. Open notebooks "
+    "continue; new sessions wait."
+)
+FAKE_NAME = "portal-check"
+
+
+async def check_hub(health: HealthContext) -> CheckResult:
+    """Check that the hub answers.
+
+    At the command line, check the permissions of the portal's token, too. The hub logs each such
+    request for a user that it does not know.
+    """
+    try:
+        version = await health.hub.version()
+        if health.portal is None:
+            await health.hub.server_state(FAKE_NAME, FAKE_NAME)
+    except HubRefused as error:
+        return failing(f"JupyterHub refuses the portal: {sentence(str(error))}", ADVICE)
+    except HubNotReady as error:
+        cause = str(error)[:300]
+        return failing(f"No response from {health.settings.hub_url}.", ADVICE, details=(cause,))
+    return CheckResult(text="Responding.", version=version or None)

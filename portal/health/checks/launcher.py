@@ -1,0 +1,57 @@
+"""Checks of the launcher: its installation, and its last use."""
+
+import os
+
+from portal.db import utcnow
+from portal.health.context import HealthContext
+from portal.health.result import CheckResult, ago, failing, format_names, sentence, unknown
+
+INSTALL_ADVICE = (
+    "Install the launcher as described in docs/install.md: owned by root and writable only by root."
+)
+ADVICE = (
+    "Check launcher_path and the portal's line in sudoers. Until this works, users can't "
+    "start anything or read logs."
+)
+HOMES_ADVICE = (
+    "Check that the file system with the home directories is mounted and responding on the "
+    "portal's host: `ls -ld ~NAME`."
+)
+MOST_HOMELESS = 1
+"""If more users than this have unusable homes, and no user has a usable one, the homes are
+unavailable.
+"""
+
+
+def check_launcher(health: HealthContext) -> CheckResult:
+    """Check that the launcher and sudo are installed correctly."""
+    settings = health.settings
+    path = settings.launcher_path
+    try:
+        status = path.stat()
+    except OSError as error:
+        return failing(f"{path}: {error.strerror}.", INSTALL_ADVICE)
+    if status.st_uid != 0 or status.st_mode & 0o022 or not os.access(path, os.X_OK):
+        text = f"{path} must be executable, owned by root and writable only by root."
+        return failing(text, INSTALL_ADVICE)
+    if not os.access(settings.sudo_path, os.X_OK):
+        return failing(f"The program {settings.sudo_path} can't be run.", "Check sudo_path.")
+    return CheckResult(timed=False)
+
+
+async def check_last_use(health: HealthContext) -> CheckResult:
+    """Report the result of the portal's last use of the launcher."""
+    pool = health.running.launchers
+    at = pool.answered_at
+    if pool.trouble is not None and (at is None or at < pool.trouble[0]):
+        since = ago(pool.trouble[0], utcnow())
+        text = f"{sentence(pool.trouble[1])} It was last used {since} ago."
+        return failing(text, ADVICE, answered_at=at)
+    if len(pool.homeless) > MOST_HOMELESS:
+        why = next(reversed(pool.homeless.values()))
+        text = f"No home directory could be used recently: {format_names(sorted(pool.homeless))}."
+        return failing(f"{text} {why}", HOMES_ADVICE, answered_at=at)
+    if at is None:
+        return unknown("Installed. It has not been used since the portal started.")
+    text = "It worked when it was last used."
+    return CheckResult(text=text, answered_at=at, timed=False)

@@ -1,0 +1,115 @@
+"""Checks of nginx: whether the portal's public address leads to it, and when certificates expire.
+
+A running portal contacts only addresses of this machine.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime
+from urllib.parse import urlsplit
+
+from portal.config.origin_check import check_content_origins
+from portal.config.settings import Settings
+from portal.db import utcnow
+from portal.health import nginx_probe
+from portal.health.context import HealthContext
+from portal.health.result import CheckResult, failing, sentence, unknown
+from portal.node_ca import NodeCaError, expiry, is_soon
+
+PROBE_USER = "portal-check"
+"""A name that no user has, where each user has a host."""
+ADVICE = (
+    "Check that nginx is running, that public_url is correct and its name resolves to this "
+    "machine, and check nginx's error log. Without it, users can't reach the portal."
+)
+CERTIFICATE_ADVICE = "Renew the certificate, then run `systemctl reload portal-nginx`."
+NODE_CA_ADVICE = "Run `portal node-ca --renew`, reload nginx, then restart the portal."
+
+
+def check_nginx(health: HealthContext) -> CheckResult:
+    """Check nginx by requesting the portal at its public address."""
+    url = health.settings.public_url
+    host = urlsplit(url).hostname or ""
+    try:
+        if health.portal is not None and not nginx_probe.resolves_here(host):
+            text = f"{url} points to another machine, which the portal does not check."
+            return unknown(text, "Open it in a browser outside the cluster.")
+    except OSError as error:
+        return unknown(f"The name {host} does not resolve on this machine: {error.strerror}.")
+    return judge_answer(url, nginx_probe.ask(url))
+
+
+def judge_answer(url: str, answer: nginx_probe.NginxAnswer) -> CheckResult:
+    if answer.is_portal:
+        return CheckResult(text="Responding, and it reaches the portal.")
+    if answer.status is None:
+        return failing(f"No response from {url}: {sentence(answer.problem)}", ADVICE)
+    if answer.status == nginx_probe.AWAY:
+        text = f"nginx responds at {url}, but the portal behind it does not."
+        return failing(text, "Start the portal: `systemctl start portal`.")
+    text = f"Requests to {url} do not reach the portal: status {answer.status}."
+    return failing(text, "Check public_url, and look for another server on its port.")
+
+
+def check_certificates(health: HealthContext) -> list[CheckResult]:
+    """Report the certificates that expire soon, of every host that nginx serves.
+
+    The main site's comes first: it affects all users.
+    """
+    found = []
+    for setting, url in _iter_hosts(health.settings):
+        host = urlsplit(url).hostname or ""
+        try:
+            if health.portal is not None and not nginx_probe.resolves_here(host):
+                continue
+        except OSError:  # an unresolvable name: other checks report it
+            continue
+        until = nginx_probe.fetch_expiry(url)
+        if until is not None and (expired := judge_expiry(until, f"{setting} {host}")):
+            found.append(expired)
+    return found or [CheckResult(timed=False)]
+
+
+def judge_expiry(until: datetime, whose: str) -> CheckResult | None:
+    """Return the failure of a certificate that has expired, or soon will."""
+    now = utcnow()
+    if until - now >= nginx_probe.SOON:
+        return None
+    text = (
+        f"The certificate of {whose} {'expires' if until > now else 'expired'} on {until:%Y-%m-%d}."
+    )
+    return failing(text, CERTIFICATE_ADVICE)
+
+
+def _iter_hosts(settings: Settings) -> Iterator[tuple[str, str]]:
+    """Yield the setting's name and the URL of each host that nginx serves."""
+    yield "public_url", settings.public_url
+    for name, hosts in settings.content_hosts:
+        yield name, hosts.origin_of(PROBE_USER)
+    yield "node_url", settings.node_url
+
+
+def check_node_ca(health: HealthContext) -> CheckResult:
+    """Check the age of the authority for nodes; one that is missing is created at the start.
+
+    A renewed one takes effect with the portal's next start.
+    """
+    portal = health.portal
+    try:
+        if portal is None:
+            end = expiry(health.settings)
+        else:
+            end = portal.node_ca.expires_at if portal.node_ca else None
+    except (NodeCaError, OSError) as error:
+        return failing(sentence(str(error)), "Check node_ca_key_file.")
+    if end is None or not is_soon(end, utcnow()):
+        return CheckResult(timed=False)
+    text = f"The portal's certificate authority for nodes expires on {end:%Y-%m-%d}."
+    return failing(text, NODE_CA_ADVICE)
+
+
+def check_origins(health: HealthContext) -> CheckResult:
+    """Check in the settings whether user content is on origins separate from the portal's."""
+    problem = check_content_origins(health.settings)
+    if problem is not None:
+        return failing(problem.text, problem.advice)
+    return CheckResult(text="Notebooks and TensorBoards use separate origins.", timed=False)
