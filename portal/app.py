@@ -4,12 +4,11 @@
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
 from functools import cache, partial
-from typing import Any
 
 import structlog
 from fastapi import APIRouter, FastAPI
@@ -63,8 +62,8 @@ from portal.api import (
 )
 from portal.api.health import Checks
 from portal.api.live import LiveFeeds
-from portal.background.notifier import EVERYONE, RECONCILE
-from portal.background.reconciler import Reconcile
+from portal.background.background_loop import BackgroundLoop
+from portal.background.loops import RESTART_S, open_loops
 from portal.config.settings import Settings
 from portal.context import AppContext
 from portal.db import Database
@@ -84,28 +83,18 @@ from portal.leader.forward import LeaderForwardMiddleware
 from portal.metrics import CountRequests, Metrics
 from portal.node_ca import open_ca
 from portal.services import idempotency
-from portal.services.announcements import announcements as announcing
-from portal.services.audit.retention import AuditKeeping
 from portal.services.auth.accounts import Accounts
-from portal.services.benchmarks.reading import BenchmarkReading
-from portal.services.catalog.importing import Importer
 from portal.services.catalog.live_catalog import LiveCatalog, places
 from portal.services.cluster.node_table_file import NodeTable
-from portal.services.deprovision.deprovision import Closing
-from portal.services.deprovision.directory_sync import Presence
 from portal.services.files.roots import FileAccess
 from portal.services.files.uploads import CHUNK_BYTES
 from portal.services.identity.memberships import DirectoryUsers, names_of_numbers
-from portal.services.limits import gpu_hours
 from portal.services.limits.accounting_cache import AccountingCache
 from portal.services.limits.limited_users import LimitedPeople
 from portal.services.limits.slurm_limits import SlurmLimits
-from portal.services.mail.sender import MailSender
 from portal.services.mail.smtp import Smtp
-from portal.services.sessions import usage
 from portal.services.slurm.job_metrics import Counting
 from portal.services.users.csv_import import Imports
-from portal.services.users.home_commands import HomeRuns
 from portal.streaming.proxy import open_client
 from portal.web import spa
 from portal.web.methods import allowed_methods
@@ -122,12 +111,12 @@ from spawner.launcher.pool import LauncherPool
 from spawner.slurm.accounting import Accounting
 from spawner.slurm.client import Slurm
 from spawner.slurm.watcher import Watcher
+from spawner.tasks import end_all
 
 log = structlog.get_logger(__name__)
 
 MAX_BODY_BYTES = 64 * 1024
 MAX_LARGE_BODY_BYTES = 1024 * 1024
-LOOP_PAUSE_S = 1.0
 API = "/api/v1"
 API_ROUTERS = (
     login,
@@ -287,7 +276,7 @@ async def run_work(app: FastAPI) -> AsyncIterator[None]:
         )
         stack.callback(context.scalars.close)
         app.state.status = open_status(context, directory)
-        await _start_loops(app, stack)
+        _start_loops(app, stack)
         yield
 
 
@@ -359,71 +348,20 @@ def _open_files(settings: Settings, metrics: Metrics, stack: AsyncExitStack) -> 
     }
     files = FileAccess(settings, pools)
     stack.push_async_callback(files.close)
-    stack.push_async_callback(_cancel_task, asyncio.create_task(files.run(), name="file launchers"))
     return files
 
 
-async def _start_loops(app: FastAPI, stack: AsyncExitStack) -> None:
+def _start_loops(app: FastAPI, stack: AsyncExitStack) -> None:
     context: AppContext = app.state.context
-    accounts: Accounts = app.state.accounts
-    reconcile = Reconcile(context)
-    stack.push_async_callback(reconcile.close)
-    launchers = (context.launchers, *app.state.files.pools.values())
-    closing = Closing(context, accounts, launchers)
-    stack.push_async_callback(closing.close)
-    loops: dict[str, Callable[[], Awaitable[None]]] = {
-        "watcher": context.watcher.run,
-        "catalog": context.catalog.run,
-        "agents": context.launchers.run,
-        "news": lambda: _notify_changes(context),
-        "reconcile": reconcile.run,
-        "closing": closing.run,
-        "presence": Presence(context, accounts).run,
-        "homes": HomeRuns(context).run,
-        "benchmarks": BenchmarkReading(context).run,
-        "announcements": lambda: announcing.keep_fresh(context),
-        "status": app.state.status.run,
-        "limits": app.state.slurm_limits.run,
-        "use": lambda: gpu_hours.keep_counting(context),
-        "session uses": lambda: usage.keep_tidy(context),
-        "audit": AuditKeeping(context.db, context.settings).run,
-    }
-    if context.node_table.file is not None:
-        loops["node table"] = context.node_table.run
-    if context.settings.image_import_dir is not None:
-        loops["imports"] = Importer(context, context.settings.image_import_dir).run
-    if context.smtp is not None:
-        loops["mail"] = MailSender(context, context.smtp).run
-    for name, run in loops.items():
-        looping = _keep_running(name, run, context.metrics)
-        stack.push_async_callback(_cancel_task, asyncio.create_task(looping, name=name))
-
-
-async def _notify_changes(context: AppContext) -> None:
-    """Notify the reconcile loop and all event streams of the watcher's changes."""
-    async for _ in context.watcher.subscribe():
-        context.notifier.notify(RECONCILE, EVERYONE)
-
-
-async def _keep_running(name: str, run: Callable[[], Awaitable[None]], metrics: Metrics) -> None:
-    """Run a loop for as long as the portal runs; a loop that fails is logged and restarted, because
-    the portal depends on it.
-
-    `gather` returns its error as a value.
-    """
-    failures = metrics.background_failures.labels(name)
-    while True:
-        (result,) = await asyncio.gather(run(), return_exceptions=True)
-        fault = result if isinstance(result, BaseException) else None
-        log.error("a loop ended and begins again", loop=name, exc_info=fault)
-        failures.inc()
-        await asyncio.sleep(LOOP_PAUSE_S)
-
-
-async def _cancel_task(task: asyncio.Task[Any]) -> None:
-    task.cancel()
-    with suppress(asyncio.CancelledError):
-        await task
+    launchers = [context.launchers, *app.state.files.pools.values()]
+    limits: SlurmLimits = app.state.slurm_limits
+    loops = open_loops(context, app.state.accounts, limits, launchers, stack)
+    loops.append(BackgroundLoop("status", app.state.status.run, RESTART_S))
+    tasks = [
+        asyncio.create_task(loop.run(context.notifier, context.metrics), name=loop.name)
+        for loop in loops
+    ]
+    stack.push_async_callback(end_all, tasks)
 
 
 async def _check_slurm(watcher: Watcher) -> None:

@@ -161,15 +161,22 @@ class Metrics:
             buckets=SPAWN_BUCKETS,
             registry=registry,
         )
-        self.round = Histogram(
-            "portal_reconcile_seconds",
-            "Duration of one round of the reconcile loop",
+        self.loop_seconds = Histogram(
+            "portal_loop_seconds",
+            "Duration of a successful step of a background loop",
+            ("loop",),
             buckets=EDGE_BUCKETS,
+            registry=registry,
+        )
+        self.loop_succeeded_at = Gauge(
+            "portal_loop_succeeded_timestamp_seconds",
+            "Time of the last successful step of a background loop",
+            ("loop",),
             registry=registry,
         )
         self.background_failures = Counter(
             "portal_background_failures",
-            "Background loops that failed, and actions in them that will be retried",
+            "Failed steps of background loops, and failed tasks that will be retried",
             ("task",),
             registry=registry,
         )

@@ -1,1 +1,1 @@
-"""Background work: the reconciler, keyed tasks and change notifications."""
+"""Background work: loops, the reconciler, keyed tasks and change notifications."""

@@ -59,9 +59,14 @@ class Subscription:
 
     async def wait(self, timeout_s: float) -> bool:
         """Wait for a signal. Return False on timeout, or when the portal shuts down."""
+        signalled = not self._changes.closed and await self.sleep(timeout_s)
+        return signalled and not self._changes.closed
+
+    async def sleep(self, timeout_s: float) -> bool:
+        """Wait for a signal, also while the portal shuts down. Return False on timeout."""
         with suppress(TimeoutError):
-            if not self._changes.closed:
-                await asyncio.wait_for(self._event.wait(), timeout_s)
-        signalled = self._event.is_set() and not self._changes.closed
+            async with asyncio.timeout(timeout_s):
+                await self._event.wait()
+        signalled = self._event.is_set()
         self._event.clear()
         return signalled

@@ -66,7 +66,7 @@ def _mark_waiting_for_hub(session: Session) -> None:
 
 
 class Reconcile:
-    """The reconcile loop, for the application's lifespan: `run` until cancelled."""
+    """The reconcile loop."""
 
     def __init__(self, context: AppContext) -> None:
         self.context = context
@@ -79,13 +79,10 @@ class Reconcile:
         self._cancels = asyncio.Semaphore(MOST_CANCELS)
         self._stale_since: datetime | None = None
 
-    async def run(self) -> None:
-        """Run a round whenever something changed, and every few seconds."""
-        async with self.context.notifier.listen(RECONCILE) as listener:
-            while True:
-                with self.context.metrics.round.time():
-                    await self.round(utcnow())
-                await listener.wait(0 if self._unsettled.more else ROUND_S)
+    async def step(self) -> timedelta | None:
+        """Run a round; the next one follows immediately if more rows may need work."""
+        await self.round(utcnow())
+        return timedelta(0) if self._unsettled.more else None
 
     async def close(self) -> None:
         """Cancel the running tasks; each is repeated after the next start."""

@@ -26,6 +26,7 @@ from spawner.slurm.model import JobPaths, JobSpec
 from spawner.slurm.sbatch import sbatch_options
 from spawner.timing import Measure, measured, unmeasured
 
+IDLE_S = 90.0
 GRACE_S = 5.0  # time that a launcher gets beyond its own deadline
 MAX_ABANDONED = 3
 MAX_TAGS = 32
@@ -45,7 +46,7 @@ class LauncherPool:
         self,
         launcher_path: str | Path,
         sudo_path: str | Path = "/usr/bin/sudo",
-        idle_s: float = 90.0,
+        idle_s: float = IDLE_S,
         slurm_timeout_s: float = 10.0,
         measure: Measure = unmeasured,
     ) -> None:
@@ -197,15 +198,6 @@ class LauncherPool:
         if channel is not None:
             self._retire(username, channel)
 
-    async def run(self) -> None:
-        """Close idle launchers until cancelled; then close all."""
-        try:
-            while True:
-                await asyncio.sleep(self._idle_s / 4)
-                self._close_idle()
-        finally:
-            await self.close()
-
     async def close(self) -> None:
         """Close every launcher's input, and wait briefly for them to end."""
         for username, channel in list(self._channels.items()):
@@ -215,7 +207,8 @@ class LauncherPool:
             async with asyncio.timeout(2):
                 await asyncio.gather(*waits)
 
-    def _close_idle(self) -> None:
+    def close_idle(self) -> None:
+        """Close launchers that were not used for a while; called every few seconds."""
         now_s = time.monotonic()
         for username, channel in list(self._channels.items()):
             if not channel.busy and now_s - channel.used_s > self._idle_s:

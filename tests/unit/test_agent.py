@@ -313,12 +313,9 @@ async def test_a_request_too_large_is_not_sent(sudo: Sudo) -> None:
 
 async def test_idle_ones_are_closed_and_started_again(sudo: Sudo) -> None:
     agents = sudo.agents(ECHOES, idle_s=0.1)
-    keeper = asyncio.create_task(agents.run())
     first = (await agents.call("alice", "ping"))["pid"]
-    await until(lambda: not Path(f"/proc/{first}").exists())
+    await until(lambda: agents.close_idle() or not Path(f"/proc/{first}").exists())
     assert (await agents.call("alice", "ping"))["pid"] != first
-    keeper.cancel()
-    await asyncio.gather(keeper, return_exceptions=True)
 
 
 async def test_one_is_dismissed(sudo: Sudo) -> None:

@@ -5,7 +5,6 @@ Code that changes one inside a running portal calls `news`; a change made on the
 appears within REFRESH_S seconds.
 """
 
-import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -58,15 +57,12 @@ class AnnouncementRequest:
     public: bool = False
 
 
-async def keep_fresh(context: AppContext) -> None:
-    """Publish announcements that begin or end, and changes made by other portal processes."""
-    while True:
-        await news(context)
-        await asyncio.sleep(REFRESH_S)
-
-
 async def news(context: AppContext) -> None:
-    """Reload the announcements and, if they changed, notify every open page."""
+    """Reload the announcements and, if they changed, notify every open page.
+
+    A loop calls this, too, for announcements that begin or end, and for changes made by other
+    portal processes.
+    """
     if await context.announcements.refresh(context.db):
         context.notifier.notify(EVERYONE)
 

@@ -1,4 +1,4 @@
-"""Background loop for audit retention and for writing counted login refusals.
+"""Steps of the background loops for audit retention and for writing counted login refusals.
 
 Audit events are deleted here and nowhere else. The database rejects deletes (migration 0010) except
 of events older than a mark, which this loop sets from `audit_retention_days` and removes if that is
@@ -6,7 +6,6 @@ unset.
 """
 
 import asyncio
-import time
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -14,7 +13,7 @@ import structlog
 from sqlalchemy import delete, select
 
 from portal.config.settings import Settings
-from portal.db import Database, utcnow
+from portal.db import Database
 from portal.models import AuditEvent, Mark
 from portal.services.audit import refused_logins
 from portal.services.audit.audit import Action, record
@@ -31,20 +30,10 @@ ACTOR = "portal"
 
 @dataclass
 class AuditKeeping:
-    """The audit maintenance loop; `run` is started by the application's lifespan."""
+    """Audit maintenance: `flush` and `retain` are steps of two background loops."""
 
     database: Database
     settings: Settings
-
-    async def run(self) -> None:
-        """Flush and delete periodically, until cancelled."""
-        retained = float("-inf")
-        while True:
-            await self.flush(utcnow())
-            if time.monotonic() - retained >= RETAIN_S:
-                await self.retain(utcnow())
-                retained = time.monotonic()
-            await asyncio.sleep(FLUSH_S)
 
     async def flush(self, now: datetime) -> None:
         """Write counted refusals as audit events."""

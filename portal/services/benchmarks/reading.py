@@ -6,7 +6,6 @@ gets a row without figures, so that it is not read again. If the owner's files d
 reading is retried for a day.
 """
 
-import asyncio
 import time
 from collections.abc import Mapping
 from datetime import timedelta
@@ -36,17 +35,11 @@ FILE = "results.json"
 
 
 class BenchmarkReading:
-    """The loop for the application's lifespan: `run` until cancelled."""
+    """The loop that imports results: `round` is one step."""
 
     def __init__(self, context: AppContext) -> None:
         self.context = context
         self._retry_at_s: dict[str, float] = {}
-
-    async def run(self) -> None:
-        """Import the results of ended jobs every few seconds."""
-        while True:
-            await self.round()
-            await asyncio.sleep(ROUND_S)
 
     async def round(self) -> None:
         """Import the results that can be read now."""

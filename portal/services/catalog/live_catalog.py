@@ -85,12 +85,6 @@ class LiveCatalog:
         async with self._lock:
             self._set_stock(await asyncio.to_thread(self._load_stock))
 
-    async def run(self) -> None:
-        """Reload changed files until cancelled."""
-        while True:
-            await asyncio.sleep(LOOK_EVERY_S)
-            await self.refresh()
-
     def _set_stock(self, stock: CatalogSnapshot) -> None:
         self.stock = stock
         self.environments = _select_valid(stock.environments)

@@ -50,12 +50,6 @@ class NodeTable:
         self.problems: tuple[TableProblem, ...] = ()
         self._last_stamp: tuple[int, ...] | None = None
 
-    async def run(self) -> None:
-        """Reload the file whenever it changes, until cancelled."""
-        while True:
-            await self.refresh()
-            await asyncio.sleep(LOOK_EVERY_S)
-
     async def refresh(self) -> None:
         """Read the file again if it has changed."""
         if self.file is None:

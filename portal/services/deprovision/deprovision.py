@@ -115,7 +115,7 @@ async def end_row(context: AppContext, job: Job) -> None:
 
 
 class Closing:
-    """The deprovisioning loop; `run` is started by the application's lifespan."""
+    """The deprovisioning loop: `look` is one step."""
 
     def __init__(
         self, context: AppContext, accounts: Accounts, launchers: Sequence[LauncherPool]
@@ -126,13 +126,6 @@ class Closing:
         )
         # By user id: `disabled_at` of the users already deleted in JupyterHub.
         self._hub_forgot: dict[str, datetime] = {}
-
-    async def run(self) -> None:
-        """Run a round when notified and every EVERY_S seconds, until cancelled."""
-        async with self._context.notifier.listen(CLOSING) as listener:
-            while True:
-                await self.look(utcnow())
-                await listener.wait(EVERY_S)
 
     async def close(self) -> None:
         """Cancel the steps in progress; each is repeated after the next start."""

@@ -10,10 +10,8 @@ Missing answers never disable a user: a failed poll has no effect, one in which 
 all users are gone is rejected, and each missing user is looked up once more by name.
 """
 
-import asyncio
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
 
 import structlog
 from sqlalchemy import or_, select
@@ -22,7 +20,6 @@ from portal.background.notifier import CLOSING
 from portal.context import AppContext
 from portal.db import utcnow
 from portal.directory.contract import DirectoryUser
-from portal.errors import DirectoryUnavailable
 from portal.models import JobsPolicy, User
 from portal.services.audit.audit import Action, record
 from portal.services.auth.accounts import Accounts
@@ -72,23 +69,10 @@ def findings(users: Collection[User], found: dict[str, DirectoryUser]) -> Findin
 
 
 class Presence:
-    """The directory poll; `run` is started by the application's lifespan."""
+    """The directory poll: `look` is one step."""
 
     def __init__(self, context: AppContext, accounts: Accounts) -> None:
         self._context, self._accounts = context, accounts
-
-    async def run(self) -> None:
-        """Poll every few minutes, until cancelled. The first poll comes after one interval.
-
-        So two polls are never close together, even after a restart.
-        """
-        pause = timedelta(minutes=self._context.settings.directory_sweep_minutes)
-        while True:
-            await asyncio.sleep(pause.total_seconds())
-            try:
-                await self.look()
-            except DirectoryUnavailable as error:
-                log.warning("the directory can't be listed", cause=error.cause[:300])
 
     async def look(self) -> None:
         """Poll once. Raises DirectoryUnavailable; the remaining users are then not changed."""

@@ -86,10 +86,6 @@ class FileAccess:
         await end_all(self.tasks)
         await asyncio.gather(*(pool.close() for pool in self.pools.values()))
 
-    async def run(self) -> None:
-        """Close idle launchers, until cancelled."""
-        await asyncio.gather(*(pool.run() for pool in self.pools.values()))
-
     async def place(self, username: str, root: str, path: str) -> FileLocation:
         """Return a place. Raises InvalidInput for an unknown root or an invalid path."""
         found = next((r for r in self.settings.file_roots if r.name == root), None)

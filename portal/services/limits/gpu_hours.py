@@ -11,24 +11,19 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
-import structlog
 from sqlalchemy import Select, delete, func, insert, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from portal.background.notifier import USE
 from portal.context import AppContext
 from portal.db import utcnow
 from portal.models import GroupMembership, UsageDay, UsageRead, User
-from spawner.errors import SlurmError
 from spawner.slurm.parse_accounting import JobTime
-
-log = structlog.get_logger(__name__)
 
 EVERY_S = 300.0
 SOONEST_S = 20.0
 SETTLED = timedelta(hours=2)  # a day is final when it was read this long after its end
 DAYS_AT_ONCE = 31
-PAUSE_S = 5.0  # between two queries about the past
+PAUSE = timedelta(seconds=5)  # between two queries about the past
 HOUR = 3600
 
 
@@ -54,18 +49,9 @@ class Totals:
 # --- reading ------------------------------------------------------------------------------------
 
 
-async def keep_counting(context: AppContext) -> None:
-    """Run the loop: every few minutes, and sooner when a page that shows usage notifies USE."""
-    async with context.notifier.listen(USE) as listener:
-        while True:
-            try:
-                more = await read_next(context, utcnow())
-            except SlurmError as error:
-                log.warning("use is not known", error=error.message, stderr=error.stderr[:300])
-                more = False
-            await asyncio.sleep(PAUSE_S if more else SOONEST_S)
-            if not more:
-                await listener.wait(EVERY_S)
+async def step(context: AppContext) -> timedelta | None:
+    """Read the next days; the next step follows soon while more of the past is due."""
+    return PAUSE if await read_next(context, utcnow()) else None
 
 
 async def read_next(context: AppContext, now: datetime) -> bool:

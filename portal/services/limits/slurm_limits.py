@@ -17,6 +17,7 @@ from uuid import NAMESPACE_OID, uuid5
 import structlog
 from sqlalchemy import delete, insert, select, update
 
+from portal.background.background_loop import BackgroundLoop
 from portal.background.notifier import LIMITS
 from portal.context import AppContext
 from portal.db import utcnow
@@ -40,7 +41,7 @@ log = structlog.get_logger(__name__)
 LOOK_S = 40.0
 SETTLE_S = 12.0
 """A change is answered once Slurm has it, or after this many seconds."""
-TROUBLED_S = 10.0
+TROUBLED = timedelta(seconds=10)
 TOGETHER_S = 0.3  # changes within this time share a round
 USERS_IN_A_LINE = 100
 LINES_AT_ONCE = 40
@@ -84,7 +85,7 @@ class AssociationState:
 
 
 class SlurmLimits:
-    """The reconcile loop and the result of its last round.
+    """The `loop` that compares limits with Slurm, and the result of its last round.
 
     `by_user` has the associations by user name in the order of their places; associations of
     accounts are under "".
@@ -99,16 +100,13 @@ class SlurmLimits:
         self._limits: AllLimits | None = None  # of the last completed comparison
         self._round = asyncio.Lock()
         self._waiting: list[asyncio.Future[None]] = []
+        self.loop = BackgroundLoop("limits", self._step, LOOK_S, (LIMITS,))
 
-    async def run(self) -> None:
-        """Run a round at each change of a limit, and every LOOK_S; sooner after an error."""
-        async with self.context.notifier.listen(LIMITS) as listener:
-            news = False
-            while True:
-                await asyncio.sleep(TOGETHER_S)
-                await self.round(news=news)
-                pause_s = LOOK_S if self.trouble is None else TROUBLED_S
-                news = bool(self._waiting) or await listener.wait(pause_s)
+    async def _step(self) -> timedelta | None:
+        """Run a round; the next one follows sooner after an error."""
+        await asyncio.sleep(TOGETHER_S)
+        await self.round(news=self.loop.signalled)
+        return None if self.trouble is None else TROUBLED
 
     async def settle(self, timeout_s: float = SETTLE_S) -> bool:
         """Request a round that begins after this call. Return whether it ended in time."""

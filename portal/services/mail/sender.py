@@ -5,7 +5,6 @@ sent, so that only one of several portal processes sends it. It is sent twice on
 between the server's acceptance and its own commit, and then with the same Message-ID.
 """
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -28,7 +27,7 @@ from portal.services.mail.smtp import MailDeferred, MailError, MailRefused, Mail
 log = structlog.get_logger(__name__)
 
 ROUND_S = 5.0
-AWAY_S = 30.0
+AWAY = timedelta(seconds=30)
 """Delay between two tries while the server does not answer."""
 PAUSE = timedelta(minutes=1)
 """Minimum time between two e-mails to the same user."""
@@ -37,6 +36,7 @@ LEASE = timedelta(minutes=5)
 LONGEST_WAIT = timedelta(hours=1)
 GIVE_UP = timedelta(hours=24)
 KEPT = timedelta(days=30)
+CLEANUP_S = 300.0
 AT_ONCE = 100
 TOGETHER = 500
 OUTDATED = (
@@ -51,21 +51,14 @@ A_MINUTE_AGO = (
 
 @dataclass
 class MailSender:
-    """The mail loop; `run` is started by the application's lifespan."""
+    """The mail loops: `step` sends e-mails, and `delete_old` forgets them."""
 
     context: AppContext
     smtp: Smtp
 
-    async def run(self) -> None:
-        """Note due e-mails and send them, until cancelled."""
-        cleaned_at: datetime | None = None
-        while True:
-            now = utcnow()
-            if cleaned_at is None or now - cleaned_at > LEASE:
-                await self._delete_old(now)
-                cleaned_at = now
-            well = await self.round(now)
-            await asyncio.sleep(ROUND_S if well else AWAY_S)
+    async def step(self) -> timedelta | None:
+        """Note due e-mails and send them."""
+        return None if await self.round(utcnow()) else AWAY
 
     async def round(self, now: datetime) -> bool:
         """Run one round. Return False if the mail server could not be used."""
@@ -156,9 +149,9 @@ class MailSender:
                 found[row.id] = MailItem(kind, job)
         return user, found
 
-    async def _delete_old(self, now: datetime) -> None:
+    async def delete_old(self) -> None:
         async with self.context.db.session() as db:
-            await db.execute(delete(Mail).where(Mail.created_at < now - KEPT))
+            await db.execute(delete(Mail).where(Mail.created_at < utcnow() - KEPT))
             await db.commit()
 
 

@@ -5,7 +5,6 @@ receives it, shown to the owner only, and no decision depends on it. That a sess
 displayed. After the end, Slurm's accounting is shown beside it (services/slurm/usage.py).
 """
 
-import asyncio
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -92,13 +91,6 @@ def _forget_views(context: AppContext, now: datetime) -> None:
     old = [key for key, at in context.usage_requested_at.items() if now - at > STILL_LOOKING]
     for key in old or list(context.usage_requested_at)[: MOST_LOOKED_AT // 2]:
         del context.usage_requested_at[key]
-
-
-async def keep_tidy(context: AppContext) -> None:
-    """Delete old reports periodically, until cancelled."""
-    while True:
-        await forget_old(context)
-        await asyncio.sleep(TIDY_S)
 
 
 async def forget_old(context: AppContext) -> None:

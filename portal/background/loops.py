@@ -1,0 +1,94 @@
+"""The background loops of the portal that leads: their steps, intervals and topics."""
+
+from collections.abc import Iterable
+from contextlib import AsyncExitStack
+
+from portal.background.background_loop import BackgroundLoop
+from portal.background.notifier import CLOSING, EVERYONE, RECONCILE, USE
+from portal.background.reconciler import ROUND_S, Reconcile
+from portal.context import AppContext
+from portal.db import utcnow
+from portal.services.announcements import announcements
+from portal.services.audit import retention
+from portal.services.auth.accounts import Accounts
+from portal.services.benchmarks import reading
+from portal.services.catalog import importing, live_catalog
+from portal.services.cluster import node_table_file
+from portal.services.deprovision import deprovision, directory_sync
+from portal.services.limits import gpu_hours
+from portal.services.limits.slurm_limits import SlurmLimits
+from portal.services.mail import sender
+from portal.services.sessions import usage
+from portal.services.users import home_commands
+from spawner.launcher.pool import IDLE_S, LauncherPool
+
+RESTART_S = 1.0
+
+
+def open_loops(
+    context: AppContext,
+    accounts: Accounts,
+    limits: SlurmLimits,
+    launchers: list[LauncherPool],
+    stack: AsyncExitStack,
+) -> list[BackgroundLoop]:
+    """Return the loops; the stack ends the tasks that their steps have started."""
+    settings = context.settings
+    reconcile = Reconcile(context)
+    closing = deprovision.Closing(context, accounts, launchers)
+    for service in (reconcile, closing):
+        stack.push_async_callback(service.close)
+    sync = directory_sync.Presence(context, accounts)
+    audit = retention.AuditKeeping(context.db, settings)
+    sync_s = settings.directory_sweep_minutes * 60
+    loops = [
+        BackgroundLoop("watcher", context.watcher.run, RESTART_S),
+        BackgroundLoop("watcher changes", lambda: _notify_changes(context), RESTART_S),
+        BackgroundLoop("launchers", lambda: _close_idle(launchers), IDLE_S / 4),
+        BackgroundLoop("catalog", context.catalog.refresh, live_catalog.LOOK_EVERY_S),
+        BackgroundLoop("reconcile", reconcile.step, ROUND_S, (RECONCILE,)),
+        BackgroundLoop(
+            "deprovisioning", lambda: closing.look(utcnow()), deprovision.EVERY_S, (CLOSING,)
+        ),
+        # Two polls are never close together: a user who is missing in both is disabled.
+        BackgroundLoop("directory sync", sync.look, sync_s, retry_s=sync_s, waits_first=True),
+        BackgroundLoop("home commands", home_commands.HomeRuns(context).run, RESTART_S),
+        BackgroundLoop("benchmarks", reading.BenchmarkReading(context).round, reading.ROUND_S),
+        BackgroundLoop(
+            "announcements", lambda: announcements.news(context), announcements.REFRESH_S
+        ),
+        limits.loop,
+        BackgroundLoop(
+            "usage",
+            lambda: gpu_hours.step(context),
+            gpu_hours.EVERY_S,
+            (USE,),
+            rest_s=gpu_hours.SOONEST_S,
+            retry_s=gpu_hours.EVERY_S,
+        ),
+        BackgroundLoop("session usage", lambda: usage.forget_old(context), usage.TIDY_S),
+        BackgroundLoop("refused logins", lambda: audit.flush(utcnow()), retention.FLUSH_S),
+        BackgroundLoop("audit retention", lambda: audit.retain(utcnow()), retention.RETAIN_S),
+    ]
+    if context.node_table.file is not None:
+        table = context.node_table
+        loops.append(BackgroundLoop("node table", table.refresh, node_table_file.LOOK_EVERY_S))
+    if settings.image_import_dir is not None:
+        importer = importing.Importer(context, settings.image_import_dir)
+        loops.append(BackgroundLoop("imports", importer.run, RESTART_S))
+    if context.smtp is not None:
+        mail = sender.MailSender(context, context.smtp)
+        loops.append(BackgroundLoop("mail", mail.step, sender.ROUND_S))
+        loops.append(BackgroundLoop("old mail", mail.delete_old, sender.CLEANUP_S))
+    return loops
+
+
+async def _notify_changes(context: AppContext) -> None:
+    """Notify the reconcile loop and all event streams of the watcher's changes."""
+    async for _ in context.watcher.subscribe():
+        context.notifier.notify(RECONCILE, EVERYONE)
+
+
+async def _close_idle(pools: Iterable[LauncherPool]) -> None:
+    for pool in pools:
+        pool.close_idle()
