@@ -1,4 +1,4 @@
-"""Tasks started by the reconcile loop: each runs concurrently with the loop, one at a time per key.
+"""Tasks started by a background loop: each runs concurrently with the loop, one at a time per key.
 
 A key is an action and the ID of the row that it is about: "stop 5b1c…".
 """
@@ -7,16 +7,11 @@ import asyncio
 from collections.abc import Awaitable, Callable, Container
 from datetime import datetime, timedelta
 
-import structlog
 from prometheus_client import Counter
 
-from portal.errors import PortalError
-from portal.hub.client import HubError
+from portal.background.background_loop import log_failure
 from portal.logging import begin_request
-from spawner.errors import SpawnerError
 from spawner.tasks import end_all
-
-log = structlog.get_logger(__name__)
 
 AGAIN = timedelta(seconds=3)  # between two attempts of the same task
 Act = Callable[[], Awaitable[None]]
@@ -50,6 +45,9 @@ class KeyedTasks:
         """Return the number of running tasks of this action."""
         return sum(key.startswith(f"{word} ") for key in self._running)
 
+    def is_running(self, key: str) -> bool:
+        return key in self._running
+
     def forget(self, known: Container[str], count: int) -> None:
         """Drop attempts of keys that are not `known`, of which there are `count` rows, once too
         many are kept.
@@ -63,27 +61,19 @@ class KeyedTasks:
         await end_all(self._running.values())
 
     async def _run_guarded(self, key: str, act: Act) -> None:
-        """Run a task; expected errors are logged, and the task is attempted again in a later round.
-        It gets a request ID of its own, so that the log lines of the hub and the launchers about
-        it have the same ID.
+        """Run a task; an error is logged, and the task is attempted again in a later round. It gets
+        a request ID of its own, so that the log lines of the hub and the launchers about it have
+        the same ID.
         """
         begin_request()
-        try:
-            await act()
-        except (SpawnerError, HubError, PortalError) as error:
-            log.warning("action failed, will retry", act=key, error=str(error)[:300])
+        (result,) = await asyncio.gather(act(), return_exceptions=True)
+        if isinstance(result, BaseException):
+            log_failure("action failed, will retry", result, act=key)
             self._get_failure_counter(key).inc()
-        self._ended()
 
     def _on_done(self, key: str, task: asyncio.Task[None]) -> None:
-        """Log a task that ended with an unexpected exception, which is a bug; it is attempted again
-        as well.
-        """
         self._running.pop(key, None)
-        fault = None if task.cancelled() else task.exception()
-        if fault is not None:
-            log.error("action failed unexpectedly", act=key, exc_info=fault)
-            self._get_failure_counter(key).inc()
+        if not task.cancelled():
             self._ended()
 
     def _get_failure_counter(self, key: str) -> Counter:

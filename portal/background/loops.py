@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from contextlib import AsyncExitStack
 
 from portal.background.background_loop import BackgroundLoop
-from portal.background.notifier import CLOSING, EVERYONE, RECONCILE, USE
+from portal.background.notifier import CLOSING, EVERYONE, HOMES, IMPORTS, RECONCILE, USE
 from portal.background.reconciler import ROUND_S, Reconcile
 from portal.context import AppContext
 from portal.db import utcnow
@@ -36,7 +36,8 @@ def open_loops(
     settings = context.settings
     reconcile = Reconcile(context)
     closing = deprovision.Closing(context, accounts, launchers)
-    for service in (reconcile, closing):
+    homes = home_commands.HomeRuns(context)
+    for service in (reconcile, closing, homes):
         stack.push_async_callback(service.close)
     sync = directory_sync.Presence(context, accounts)
     audit = retention.AuditKeeping(context.db, settings)
@@ -52,7 +53,7 @@ def open_loops(
         ),
         # Two polls are never close together: a user who is missing in both is disabled.
         BackgroundLoop("directory sync", sync.look, sync_s, retry_s=sync_s, waits_first=True),
-        BackgroundLoop("home commands", home_commands.HomeRuns(context).run, RESTART_S),
+        BackgroundLoop("home commands", homes.step, home_commands.ROUND_S, (HOMES,)),
         BackgroundLoop("benchmarks", reading.BenchmarkReading(context).round, reading.ROUND_S),
         BackgroundLoop(
             "announcements", lambda: announcements.news(context), announcements.REFRESH_S
@@ -75,7 +76,8 @@ def open_loops(
         loops.append(BackgroundLoop("node table", table.refresh, node_table_file.LOOK_EVERY_S))
     if settings.image_import_dir is not None:
         importer = importing.Importer(context, settings.image_import_dir)
-        loops.append(BackgroundLoop("imports", importer.run, RESTART_S))
+        stack.push_async_callback(importer.close)
+        loops.append(BackgroundLoop("imports", importer.step, importing.ROUND_S, (IMPORTS,)))
     if context.smtp is not None:
         mail = sender.MailSender(context, context.smtp)
         loops.append(BackgroundLoop("mail", mail.step, sender.ROUND_S))

@@ -81,3 +81,20 @@ async def test_what_is_ended_with_the_portal_is_no_failure() -> None:
         await begun.wait()
         await stand.acts.close()
     assert (lines, stand.failed("stop"), stand.acts.under_way("stop")) == ([], 0, 0)
+
+
+async def test_task_that_ended_can_be_started_again_at_once() -> None:
+    """The loop that `ended` wakes up finds the task gone."""
+    stand, running = Stand(), list[bool]()
+
+    async def runs() -> None:
+        pass
+
+    stand.acts = KeyedTasks(
+        lambda: running.append(stand.acts.is_running("stop a")), stand.metrics.background_failures
+    )
+    stand.acts.start("stop a", NOW, runs)
+    assert stand.acts.is_running("stop a")
+    while not running:
+        await asyncio.sleep(0)
+    assert running == [False]

@@ -9,13 +9,16 @@ import asyncio
 import fcntl
 import os
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import structlog
 from sqlalchemy import select
 
+from portal.background.keyed_tasks import KeyedTasks
 from portal.background.notifier import IMPORTS
 from portal.context import AppContext
 from portal.db import utcnow
@@ -24,13 +27,12 @@ from portal.services.catalog import imports
 from portal.services.store import change
 from spawner.containers.pull import Progress, Pulled, PullFailed, PullRequest, ReportProgress, pull
 from spawner.containers.references import parse_reference
-from spawner.tasks import end_all
 
 log = structlog.get_logger(__name__)
 
 AT_ONCE = 2
 ROUND_S = 30.0
-LOCK_S = 0.2
+LOCK_PAUSE = timedelta(seconds=0.2)
 HALF_MADE = ".import-"
 FAULT = (
     "The portal had an internal error. Try again, or ask your administrator to check the "
@@ -41,34 +43,48 @@ Apply = Callable[[ImageImport], None]
 
 
 class Importer:
-    """The loop for the application's lifespan: `run` until cancelled."""
+    """The loop that imports images."""
 
     def __init__(self, context: AppContext, folder: Path) -> None:
         self.context = context
         self.folder = folder
         self.work = context.settings.state_dir / "imports"
-        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._tasks = KeyedTasks(
+            lambda: context.notifier.notify(IMPORTS), context.metrics.background_failures
+        )
         self._stops: dict[str, asyncio.Event] = {}
+        self._lock: int | None = None
 
-    async def run(self) -> None:
-        """Start queued imports and stop cancelled ones whenever there is a request."""
-        self.work.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with _open_lock(self.work / "lock") as lock:
-            await _wait_for_lock(lock)
-            await asyncio.to_thread(self._remove_incomplete)
-            async with self.context.notifier.listen(IMPORTS) as listener:
-                try:
-                    while True:
-                        await self._run_round(lock)
-                        await listener.wait(ROUND_S)
-                finally:
-                    await self._end_imports()
-
-    async def _end_imports(self) -> None:
-        """End the imports in progress when the portal shuts down; they are restarted by its next
-        process.
+    async def step(self) -> timedelta | None:
+        """Start queued imports and stop cancelled ones, once no process of an earlier portal holds
+        the lock.
         """
-        await end_all(self._tasks.values())
+        if self._lock is None:
+            self._lock = await self._take_lock()
+        if self._lock is None:
+            return LOCK_PAUSE
+        await self._run_round(self._lock)
+        return None
+
+    async def close(self) -> None:
+        """End the imports in progress; they are restarted by the portal's next process."""
+        await self._tasks.close()
+        if self._lock is not None:
+            os.close(self._lock)
+
+    async def _take_lock(self) -> int | None:
+        """Return the lock after the removal of incomplete files, or None while it is held."""
+        self.work.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with ExitStack() as failed:
+            lock = os.open(self.work / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            failed.callback(os.close, lock)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return None
+            await asyncio.to_thread(self._remove_incomplete)
+            failed.pop_all()
+        return lock
 
     def _remove_incomplete(self) -> None:
         """Remove incomplete files. No import is running: they were left by a portal that was
@@ -104,33 +120,26 @@ class Importer:
             return list((await db.scalars(query.order_by(ImageImport.created_at))).all())
 
     async def _run_round(self, lock: int) -> None:
-        for row in await self._load_rows(ImportState.RUNNING):
-            if row.id not in self._tasks:
+        running = await self._load_rows(ImportState.RUNNING)
+        for row in running:
+            if not self._tasks.is_running(f"import {row.id}"):
                 await self._recover(row)
             elif row.wanted is Wanted.STOP:
                 self._stops[row.id].set()
-        for row in await self._load_rows(ImportState.QUEUED):
-            if len(self._tasks) >= AT_ONCE:
+        queued = await self._load_rows(ImportState.QUEUED)
+        for row in queued:
+            if self._tasks.under_way("import") >= AT_ONCE:
                 break
-            if row.id not in self._tasks:
-                self._start_import(row, lock)
+            self._tasks.start(f"import {row.id}", utcnow(), partial(self._import, row, lock))
+        rows = {row.id for row in (*running, *queued)}
+        self._tasks.forget(rows, len(rows))
 
-    def _start_import(self, row: ImageImport, lock: int) -> None:
+    async def _import(self, row: ImageImport, lock: int) -> None:
         stop = self._stops[row.id] = asyncio.Event()
-        task = asyncio.create_task(self._run_import(row, stop, lock), name=f"import {row.id}")
-        self._tasks[row.id] = task
-        task.add_done_callback(lambda done: self._on_done(row.id, done))
-
-    def _on_done(self, import_id: str, task: asyncio.Task[None]) -> None:
-        """Remove an import that has ended. If its state could not be written, it is recovered in a
-        later round, but not immediately.
-        """
-        self._tasks.pop(import_id, None)
-        self._stops.pop(import_id, None)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            log.error("an import's state could not be written", id=import_id, exc_info=error)
-        else:
-            self.context.notifier.notify(IMPORTS)
+        try:
+            await self._run_import(row, stop, lock)
+        finally:
+            del self._stops[row.id]
 
     async def _run_import(self, row: ImageImport, stop: asyncio.Event, lock: int) -> None:
         """Run one import from beginning to end, and write the result to its row."""
@@ -250,26 +259,6 @@ def _clear_progress(row: ImageImport) -> None:
 
 
 # --- files ----------------------------------------------------------------------------------------
-
-
-@contextmanager
-def _open_lock(path: Path) -> Iterator[int]:
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
-
-
-async def _wait_for_lock(descriptor: int) -> None:
-    """Wait until no process of an earlier portal holds the lock."""
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            await asyncio.sleep(LOCK_S)
-        else:
-            return
 
 
 def _is_in_place(path: Path, row: ImageImport) -> bool:

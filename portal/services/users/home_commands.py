@@ -1,20 +1,20 @@
 """Background loop that runs the site's commands for home directories.
 
-They are requested in services/identity/home_directories.py.
+The commands are requested in services/identity/home_directories.py.
 
 A row in state `running` without a running command was started by a portal process that was killed.
 It runs again once nothing of the old command is left, which a lock held by the command itself
 shows.
 """
 
-import asyncio
 import fcntl
 import os
-from collections.abc import Callable
+from datetime import timedelta
+from functools import partial
 
-import structlog
 from sqlalchemy import select
 
+from portal.background.keyed_tasks import KeyedTasks
 from portal.background.notifier import HOMES
 from portal.context import AppContext
 from portal.db import utcnow
@@ -24,64 +24,43 @@ from portal.services.audit.audit import Action, record
 from portal.services.identity import home_directories
 from portal.services.store import change
 from spawner.command import Ended, run
-from spawner.tasks import end_all
-
-log = structlog.get_logger(__name__)
 
 AT_ONCE = 4
 ROUND_S = 5.0
+AGAIN = timedelta(seconds=1)
+"""Minimum time between two starts for the same user; another process may hold their lock."""
 OUTPUT_BYTES = 64 * 1024
 LATE = "\nIt took longer than {minutes:g} minutes (home_command_minutes) and was ended."
-Apply = Callable[[HomeRun], None]
 
 
 class HomeRuns:
-    """The loop for home directory commands; `run` is started by the application's lifespan."""
+    """The loop for home directory commands."""
 
     def __init__(self, context: AppContext) -> None:
         self.context = context
         self.locks = context.settings.state_dir / "homes"
-        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._tasks = KeyedTasks(
+            lambda: context.notifier.notify(HOMES), context.metrics.background_failures, AGAIN
+        )
 
-    async def run(self) -> None:
-        """Start waiting commands whenever one is requested, until cancelled."""
-        self.locks.mkdir(mode=0o700, parents=True, exist_ok=True)
-        async with self.context.notifier.listen(HOMES) as listener:
-            try:
-                while True:
-                    await self._start_waiting()
-                    await listener.wait(ROUND_S)
-            finally:
-                await self._cancel_all()
+    async def close(self) -> None:
+        """Kill running commands; they run again after the next start."""
+        await self._tasks.close()
 
-    async def _cancel_all(self) -> None:
-        """Kill running commands at shutdown; they run again after the next start."""
-        await end_all(self._tasks.values())
-
-    async def _start_waiting(self) -> None:
+    async def step(self) -> None:
         """Start waiting commands, oldest first, one at a time for each user."""
         query = select(HomeRun).where(HomeRun.state.in_(home_directories.LIVE))
         async with self.context.db.session() as db:
             rows = (await db.scalars(query.order_by(HomeRun.created_at, HomeRun.id))).all()
         for row in rows:
-            if len(self._tasks) >= AT_ONCE:
+            if self._tasks.under_way("home") >= AT_ONCE:
                 break
-            if row.user_id not in self._tasks:
-                self._start(row)
-
-    def _start(self, row: HomeRun) -> None:
-        task = asyncio.create_task(self._process(row), name=f"home {row.id}")
-        self._tasks[row.user_id] = task
-        task.add_done_callback(lambda done: self._handle_done(row, done))
-
-    def _handle_done(self, row: HomeRun, task: asyncio.Task[None]) -> None:
-        """Log a failure to store the result; the row is retried in a later round."""
-        self._tasks.pop(row.user_id, None)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            log.error("a home directory's run could not be written", id=row.id, exc_info=error)
+            self._tasks.start(f"home {row.user_id}", utcnow(), partial(self._process, row))
+        self._tasks.forget({row.user_id for row in rows}, len(rows))
 
     async def _process(self, row: HomeRun) -> None:
         """Run one command and store its result in the row."""
+        self.locks.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(self.locks / row.user_id, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             try:
@@ -91,7 +70,6 @@ class HomeRuns:
             await self._run(row, descriptor)
         finally:
             os.close(descriptor)
-        self.context.notifier.notify(HOMES)
 
     async def _run(self, row: HomeRun, lock: int) -> None:
         settings = self.context.settings
