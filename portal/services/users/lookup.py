@@ -171,6 +171,8 @@ async def one(accounts: Accounts, username: str) -> UserDetails:
     Raises NotFound, Conflict if the directory has several entries of this name, and
     DirectoryUnavailable for a user without a row while the directory does not answer.
     """
+    # The directory is read last, so that it is never older than what the row records about it.
+    details = await _load_details(accounts, username)
     person, problem, silence, group = None, None, None, None
     try:
         if not accounts.directory.finds:
@@ -183,12 +185,14 @@ async def one(accounts: Accounts, username: str) -> UserDetails:
                 group = await accounts.directory.group_name(person.gid)
     except DirectoryUnavailable as error:
         problem, silence = DOWN, error
-    able = await capabilities(accounts)
-    async with accounts.database.session() as db:
-        user = await user_of(db, username)
-        if user is not None or person is not None:
-            found = await _load_whole(db, username, person, user, problem, able)
-            return replace(found, primary_group=group)
+    if details.user is not None or person is not None:
+        return replace(
+            details,
+            person=person,
+            problem=problem,
+            primary_group=group,
+            groups=sorted(person.groups) if person is not None else details.groups,
+        )
     if silence is not None:
         raise silence
     if problem is not None and accounts.directory.finds:
@@ -196,41 +200,39 @@ async def one(accounts: Accounts, username: str) -> UserDetails:
     raise NotFound(f"There is no user {username[:64]}.")
 
 
-async def _load_whole(
-    db: AsyncSession,
-    username: str,
-    person: DirectoryUser | None,
-    user: User | None,
-    problem: str | None,
-    able: Capabilities,
-) -> UserDetails:
-    mine = user.id if user is not None else ""
-    remembered = await memberships.names_of(db, mine)
-    managed = select(GroupManager.group_name).where(GroupManager.user_id == mine)
-    factor = select(SecondFactor.user_id).where(
-        SecondFactor.user_id == mine, SecondFactor.confirmed_at.is_not(None)
-    )
-    now = utcnow()
-    open_sessions = select(func.count()).where(
-        WebSession.user_id == mine, WebSession.expires_at > now
-    )
-    tokens = select(func.count()).where(AccessToken.user_id == mine, AccessToken.expires_at > now)
-    runs = select(HomeRun).where(HomeRun.user_id == mine)
-    newest = runs.order_by(HomeRun.created_at.desc(), HomeRun.id).limit(HOME_RUNS)
-    return UserDetails(
-        username=username,
-        person=person,
-        user=user,
-        problem=problem,
-        capabilities=able,
-        groups=sorted(person.groups) if person is not None else remembered,
-        manages=sorted((await db.scalars(managed)).all()),
-        second_factor=await db.scalar(factor) is not None,
-        web_sessions=await db.scalar(open_sessions) or 0,
-        tokens=await db.scalar(tokens) or 0,
-        live=await _count_live(db, mine),
-        home_runs=list((await db.scalars(newest)).all()),
-    )
+async def _load_details(accounts: Accounts, username: str) -> UserDetails:
+    """Return what the database knows; the fields of the directory are empty."""
+    able = await capabilities(accounts)
+    async with accounts.database.session() as db:
+        user = await user_of(db, username)
+        mine = user.id if user is not None else ""
+        managed = select(GroupManager.group_name).where(GroupManager.user_id == mine)
+        factor = select(SecondFactor.user_id).where(
+            SecondFactor.user_id == mine, SecondFactor.confirmed_at.is_not(None)
+        )
+        now = utcnow()
+        open_sessions = select(func.count()).where(
+            WebSession.user_id == mine, WebSession.expires_at > now
+        )
+        tokens = select(func.count()).where(
+            AccessToken.user_id == mine, AccessToken.expires_at > now
+        )
+        runs = select(HomeRun).where(HomeRun.user_id == mine)
+        newest = runs.order_by(HomeRun.created_at.desc(), HomeRun.id).limit(HOME_RUNS)
+        return UserDetails(
+            username=username,
+            person=None,
+            user=user,
+            problem=None,
+            capabilities=able,
+            groups=await memberships.names_of(db, mine),
+            manages=sorted((await db.scalars(managed)).all()),
+            second_factor=await db.scalar(factor) is not None,
+            web_sessions=await db.scalar(open_sessions) or 0,
+            tokens=await db.scalar(tokens) or 0,
+            live=await _count_live(db, mine),
+            home_runs=list((await db.scalars(newest)).all()),
+        )
 
 
 async def _count_live(db: AsyncSession, user_id: str) -> RunningWork:
