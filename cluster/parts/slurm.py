@@ -11,8 +11,7 @@ from cluster.config import secret
 from cluster.config.render import base_ldif
 from cluster.errors import ClusterError
 from cluster.handle import ClusterHandle
-from cluster.host import namespaces
-from cluster.host.machine import PATH, answers, folder, succeeds, wait_for, write
+from cluster.host.machine import PATH, answers, folder, wait_for, write
 from cluster.parts import accounting, directory
 
 UP_STATES = frozenset({"idle", "mixed", "allocated", "completing"})
@@ -135,5 +134,8 @@ def _list_nodes_up(ground: ClusterHandle) -> frozenset[str]:
 
 
 def _succeeds_on_head(ground: ClusterHandle, argv: list[str]) -> bool:
-    head = namespaces.find_head(ground.paths)
-    return head is not None and succeeds(namespaces.on_head(head, argv))
+    try:
+        ground.on_head(argv, timeout_s=10)
+    except ClusterError:
+        return False
+    return True
