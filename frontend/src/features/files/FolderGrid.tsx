@@ -13,7 +13,7 @@ import { EXACT, type FilesSearch, goTo, type Sort, sortBy } from './search';
 import { all, extend, moveTo, none, type Selection, toggle } from './selection';
 import { sizeText } from './sizes';
 import { type Entry, isFolder } from './types';
-import { useWindowed } from './useWindowed';
+import { remPx, useWindowed } from './useWindowed';
 
 const ROW_REM = 2.75;
 const SCREENFUL = 10;
@@ -42,13 +42,13 @@ interface Props {
 export function FolderGrid(props: Props) {
   const { entries, total, label, selection, select, more } = props;
   const body = useRef<HTMLDivElement>(null);
-  const { from, to, bringIntoSight } = useWindowed(body, entries.length, ROW_REM);
+  const { from, to } = useWindowed(body, entries.length, ROW_REM);
   useEffect(() => {
     if (to >= entries.length - SCREENFUL) more();
   }, [to, entries.length, more]);
   const chosenAll = entries.length > 0 && selection.paths.size >= entries.length;
 
-  const keys = useKeys(props, bringIntoSight);
+  const keys = useKeys(props, body);
   const active = selection.active;
   return (
     <Paper
@@ -95,13 +95,13 @@ export function FolderGrid(props: Props) {
 
 const rowId = (row: number): string => `file-row-${row}`;
 
-function useKeys(props: Props, bringIntoSight: (row: number) => void) {
+function useKeys(props: Props, body: { current: HTMLElement | null }) {
   const { entries, selection, select, acts } = props;
   const go = (event: KeyboardEvent, row: number): void => {
     event.preventDefault();
     const next = event.shiftKey ? extend(selection, entries, row) : moveTo(selection, entries, row);
     select(next);
-    bringIntoSight(next.active);
+    bringIntoSight(body.current, next.active);
   };
   return (event: KeyboardEvent): void => {
     const { active } = selection;
@@ -131,6 +131,16 @@ function useKeys(props: Props, bringIntoSight: (row: number) => void) {
     else return;
     event.preventDefault();
   };
+}
+
+/** Rows out of sight aren't drawn, so it is counted where the row would be. */
+function bringIntoSight(body: HTMLElement | null, row: number): void {
+  if (!body) return;
+  const height = remPx() * ROW_REM;
+  const top = body.getBoundingClientRect().top + row * height;
+  if (top < height) window.scrollBy({ top: top - height });
+  else if (top + 2 * height > window.innerHeight)
+    window.scrollBy({ top: top + 2 * height - window.innerHeight });
 }
 
 interface HeadProps {
