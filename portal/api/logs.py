@@ -5,6 +5,7 @@ file.
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, Literal
 
@@ -61,6 +62,27 @@ def task_in_query(
     return task
 
 
+@dataclass(frozen=True)
+class LogRequest:
+    """One stream of the log of the caller's own session or job, or of one of its tasks."""
+
+    context: AppContext
+    user: User
+    get: Callable[[AppContext, User, str], Awaitable[Session | BatchJob]]
+    row_id: str
+    task: int | None
+    stream: Stream
+
+    async def row(self) -> Session | BatchJob:
+        """Return the session or job. Raises NotFound."""
+        return await self.get(self.context, self.user, self.row_id)
+
+    async def read(self, offset: int, limit: int = CHUNK) -> dict[str, Any]:
+        """Return the fields of a LogPiece. Raises NotFound, InvalidInput."""
+        job = await self.row()
+        return await job_logs.read(self.context, job, self.stream, offset, self.task, limit)
+
+
 def _create_router(
     kind: Literal["session", "job"],
     get: Callable[[AppContext, User, str], Awaitable[Session | BatchJob]],
@@ -70,62 +92,49 @@ def _create_router(
 ) -> APIRouter:
     """Return the routes of the logs of sessions or of jobs; `get` returns the caller's own."""
     router = APIRouter(prefix=f"/{kind}s/{{{kind}_id}}/log", tags=[f"{kind}s"])
-    RowId = Annotated[str, Path(alias=f"{kind}_id")]  # noqa: N806 - a type
-    Task = Annotated[int | None, Depends(task_of)]  # noqa: N806
+
+    def to_request(
+        row_id: Annotated[str, Path(alias=f"{kind}_id")],
+        user: CurrentUser,
+        context: ContextDep,
+        task: Annotated[int | None, Depends(task_of)],
+        stream: Stream = default_stream,
+    ) -> LogRequest:
+        return LogRequest(context, user, get, row_id, task, stream)
+
+    Requested = Annotated[LogRequest, Depends(to_request)]  # noqa: N806 - a type
 
     @router.get("", name=f"{kind}_log")
     async def read_log(
-        row_id: RowId,
-        user: CurrentUser,
-        context: ContextDep,
-        task: Task,
-        stream: Stream = default_stream,
-        offset: int = default_offset,
-        limit: PieceBytes = CHUNK,
+        log: Requested, offset: int = default_offset, limit: PieceBytes = CHUNK
     ) -> LogPiece:
         """Return a piece of the job's output, at most `limit` bytes; a negative offset counts from
         the end.
         """
-        job = await get(context, user, row_id)
-        return LogPiece(**await job_logs.read(context, job, stream, offset, task, limit))
+        return LogPiece(**await log.read(offset, limit))
 
     @router.get("/download", name=f"download_{kind}_log", responses=AS_FILE)
-    async def download_log(
-        row_id: RowId,
-        user: CurrentUser,
-        who: CurrentIdentity,
-        context: ContextDep,
-        task: Task,
-        stream: Stream = default_stream,
-    ) -> Streamed:
+    async def download_log(log: Requested, who: CurrentIdentity) -> Streamed:
         """Download the job's whole output so far."""
-        job = await get(context, user, row_id)
-        place = await job_logs.place(context, job, stream, task)
-        part = f"-{task}" if task is not None else ""
-        name = f"{job.name}-{job.job_id or job.id}{part}.{stream}.log"
-        return await as_file(context, who, user.username, place, name)
+        job = await log.row()
+        place = await job_logs.place(log.context, job, log.stream, log.task)
+        part = f"-{log.task}" if log.task is not None else ""
+        name = f"{job.name}-{job.job_id or job.id}{part}.{log.stream}.log"
+        return await as_file(log.context, who, log.user.username, place, name)
 
     @router.get("/follow", name=f"follow_{kind}_log", response_class=StreamingResponse)
     async def follow_log(
-        row_id: RowId,
-        user: CurrentUser,
+        log: Requested,
         who: CurrentIdentity,
-        context: ContextDep,
-        task: Task,
-        stream: Stream = default_stream,
         offset: Annotated[int, Query(ge=-(1 << 20))] = -16384,
     ) -> StreamingResponse:
         """Stream server-sent events `log`, each a LogPiece, until the log's end.
 
         A reader who falls far behind skips to the end: `offset` shows the gap.
         """
-        job_logs.check_task(await get(context, user, row_id), task)
-
-        async def read(at: int) -> dict[str, Any]:
-            return await job_logs.read(context, await get(context, user, row_id), stream, at, task)
-
-        events = follow(context, who, row_id, read, offset)
-        return sse_response(events, context.log_followers.hold(user.id, who.login_id))
+        job_logs.check_task(await log.row(), log.task)
+        events = follow(log.context, who, log.row_id, log.read, offset)
+        return sse_response(events, log.context.log_followers.hold(log.user.id, who.login_id))
 
     return router
 

@@ -292,9 +292,13 @@ class Forwarded(Response):
         signature = guard.sign(key, exchange.method, target, time.time())
         headers = [*exchange.headers, (guard.SIGNATURE_HEADER, signature)]
         answer = await proxy.send_request(
-            self._client, exchange.method, exchange.url, headers, exchange.body or None,
+            self._client,
+            exchange.method,
+            exchange.url,
+            headers,
+            exchange.body or None,
             **exchange.tls,
-        )  # fmt: skip
+        )
         if not guard.is_proven(key, signature, answer.headers.get(guard.PROOF_HEADER, "")):
             answer.close()
             raise aiohttp.ClientError("the answer isn't from this TensorBoard's guard")

@@ -11020,9 +11020,9 @@ export interface operations {
     job_log: {
         parameters: {
             query?: {
-                stream?: "stdout" | "stderr";
                 offset?: number;
                 limit?: number;
+                stream?: "stdout" | "stderr";
                 /** @description The task, for an array. */
                 task?: number | null;
             };
@@ -11093,8 +11093,8 @@ export interface operations {
     follow_job_log: {
         parameters: {
             query?: {
-                stream?: "stdout" | "stderr";
                 offset?: number;
+                stream?: "stdout" | "stderr";
                 /** @description The task, for an array. */
                 task?: number | null;
             };
@@ -12318,9 +12318,9 @@ export interface operations {
     session_log: {
         parameters: {
             query?: {
-                stream?: "stdout" | "stderr";
                 offset?: number;
                 limit?: number;
+                stream?: "stdout" | "stderr";
             };
             header?: never;
             path: {
@@ -12387,8 +12387,8 @@ export interface operations {
     follow_session_log: {
         parameters: {
             query?: {
-                stream?: "stdout" | "stderr";
                 offset?: number;
+                stream?: "stdout" | "stderr";
             };
             header?: never;
             path: {
