@@ -7,7 +7,7 @@ type that browsers do not execute, under a policy that would allow it nothing.
 
 import re
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass
 from datetime import datetime
 from email.utils import format_datetime, parsedate_to_datetime
@@ -160,6 +160,7 @@ def attachment(
 
 
 async def _prepend(first: bytes, rest: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
-    yield first
-    async for piece in rest:
-        yield piece
+    async with aclosing(rest):
+        yield first
+        async for piece in rest:
+            yield piece

@@ -2,10 +2,12 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
 
+from portal.api.file_answer import attachment
 from portal.streaming.proxy import run_until, send_stream, wait_until_forbidden
 
 pytestmark = pytest.mark.anyio
@@ -79,3 +81,29 @@ async def test_send_stream_closes_its_source_when_the_client_cannot_be_reached()
     with pytest.raises(OSError, match="gone"):
         await send_stream(send, 200, [], pieces())
     assert closed
+
+
+async def test_cut_download_closes_its_source() -> None:
+    closed = asyncio.Event()
+
+    async def source() -> AsyncGenerator[bytes]:
+        try:
+            yield b"first"
+            yield b"second"
+        finally:
+            closed.set()
+
+    async def send(message: Any) -> None:
+        if message.get("body"):
+            await never()
+
+    async def receive() -> dict[str, str]:
+        return {"type": "http.disconnect"}
+
+    async def open_still() -> bool:
+        return True
+
+    rest = source()
+    first = await anext(rest)
+    await attachment(first, rest, AsyncExitStack(), open_still, "a.log")({}, receive, send)
+    assert closed.is_set()
