@@ -121,6 +121,8 @@ async def submit(
     async def run() -> PortalError | None:
         try:
             return await submission
+        except PortalError as error:
+            return error  # if the request was abandoned, a raised one would be logged as a bug
         finally:
             context.submitting.pop(row_id, None)
             context.notifier.notify(user.id, row_id, RECONCILE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator
 from types import SimpleNamespace
 from typing import Any, cast
@@ -10,13 +11,13 @@ from typing import Any, cast
 import pytest
 from sqlalchemy.exc import IntegrityError
 
-from portal.errors import LimitReached, Unavailable
+from portal.errors import LimitReached, PortalError, Unavailable
 from portal.models import Session, User
 from portal.services import idempotency
 from portal.services.idempotency import IdempotentRequest
 from portal.services.jobs import jobs
 from portal.services.sessions import sessions
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until
 from tests.portal import job_world as stage
 from tests.portal.job_world import World, job_world
 from tests.portal.slapd import Slapd
@@ -255,6 +256,32 @@ async def test_what_could_not_be_written_is_not_waited_for(
         body = {**SMALL, "script": "true"} if service is jobs else SMALL
         assert (await world.ask("POST", path, body, key="k10")).slug == "limit-reached"
     assert world.context.submitting == {}
+
+
+async def test_refused_row_of_an_abandoned_request_is_not_reported_as_a_bug(world: World) -> None:
+    async def refused() -> PortalError | None:
+        await go_on.wait()
+        raise LimitReached("sessions", "Limit reached.")
+
+    go_on, reports = asyncio.Event(), list[Any]()
+    loop, user = asyncio.get_running_loop(), cast("User", SimpleNamespace(id="u"))
+    loop.set_exception_handler(lambda _, report: reports.append(report))
+    try:
+        request = asyncio.create_task(
+            idempotency.submit(world.context, Session, "row", user, refused())
+        )
+        await until(lambda: "row" in world.context.submitting)
+        submissions = [world.context.submitting["row"]]
+        request.cancel()
+        await asyncio.wait({request})
+        del request  # its error refers to the submission, which is reported when it is collected
+        go_on.set()
+        await asyncio.wait(submissions)
+        submissions.clear()
+        gc.collect()
+    finally:
+        loop.set_exception_handler(None)
+    assert reports == []
 
 
 async def test_a_setup_started_twice_is_started_once(world: World) -> None:
