@@ -47,11 +47,10 @@ def slapd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slapd]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def templates_are_checked_once() -> None:
+def templates_are_checked_once(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Let catalogs reuse the shipped templates that are unchanged; to check them takes 0.25 s."""
-    LiveCatalog.stock = CatalogSnapshot(
-        templates=LiveCatalog(Places(image_dirs=())).stock.templates
-    )
+    places = Places(image_dirs=(tmp_path_factory.mktemp("images"),))
+    LiveCatalog.stock = CatalogSnapshot(templates=LiveCatalog(places).stock.templates)
 
 
 MakeSettings = Callable[..., Settings]

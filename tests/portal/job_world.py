@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import textwrap
+import time
 from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass, field
@@ -80,6 +81,10 @@ class FakeSlurm:
         self._there()
         return []
 
+    async def controller_time(self) -> float | None:
+        self._there()
+        return time.time()
+
     async def backlog(self) -> int:
         self._there()
         return 0
@@ -154,8 +159,8 @@ class FakeAgents:
     trouble: tuple[datetime, str] | None = None
     go_on: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def run(self) -> None:
-        await asyncio.Event().wait()
+    def close_idle(self) -> None:
+        """Close nothing: these launchers have no processes."""
 
     async def close(self) -> None:
         self.go_on.set()
