@@ -71,6 +71,21 @@ def a_token(page: Page, password: str) -> None:
     expect(page.get_by_test_id("token")).to_be_visible()
     page.get_by_role("button", name="I have copied it").click()
     expect(page.get_by_role("cell", name=ODD, exact=True)).to_be_visible()
+    a_token_after_the_login_has_ended(page, password)
+
+
+def a_token_after_the_login_has_ended(page: Page, password: str) -> None:
+    """The login in place confirms the password for the token that waits for it."""
+    page.get_by_role("button", name="New token…").click()
+    form = page.locator(DIALOG)
+    form.get_by_label("Name", exact=True).fill("second")
+    page.context.clear_cookies()
+    form.get_by_role("button", name="Create token", exact=True).click()
+    login = page.get_by_role("dialog", name="Please log in again")
+    login.get_by_label("Password", exact=True).fill(password)
+    page.keyboard.press("Enter")
+    expect(page.get_by_test_id("token")).to_be_visible()
+    page.get_by_role("button", name="I have copied it").click()
 
 
 def a_password(page: Page, password: str) -> None:

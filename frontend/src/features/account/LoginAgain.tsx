@@ -5,13 +5,14 @@ import { useEffect, useRef, useState } from 'react';
 import { lostLogin } from '@/api/lostLogin';
 import type { LoggedIn } from '@/api/types';
 import { CodeStep } from '@/features/login/CodeStep';
-import { LoginForm } from '@/features/login/LoginForm';
+import { type Given, LoginForm } from '@/features/login/LoginForm';
 import { broadcastLogin, onOtherTabs, toLoginEvent } from '@/features/login/otherTabs';
 import { navigation } from '@/lib/navigation';
 import { notifyLogout } from '@/lib/onLogout';
 import { rememberLogin } from '@/lib/ownLogin';
 import { queryClient } from '@/lib/queries';
 import { useMe } from '@/lib/useMe';
+import { resumeRequests } from './passwordAgain';
 
 /** It stands over every other dialog: what they hold waits for it. */
 const ABOVE_ALL = 1000;
@@ -30,7 +31,7 @@ export function LoginAgain() {
       onOtherTabs((news) => {
         if (news.kind === 'ended') void lostLogin.ask();
         if (news.kind !== 'logged-in') return;
-        if (news.username === username) goOn();
+        if (news.username === username) goOn(null);
         else {
           // This page belongs to a user whose login has ended for good.
           notifyLogout();
@@ -56,8 +57,8 @@ export function LoginAgain() {
 }
 
 /** Resume the waiting requests, and refetch what may have changed. */
-function goOn(): void {
-  lostLogin.answer(true);
+function goOn(password: string | null): void {
+  resumeRequests(password);
   void queryClient.invalidateQueries();
 }
 
@@ -68,6 +69,8 @@ type Step = 'password' | 'code' | 'elsewhere';
 function Steps({ username }: { username: string }) {
   const [step, setStep] = useState<Step>('password');
   const [why, setWhy] = useState<string | null>(null);
+  // kept until the login is complete
+  const password = useRef<string | null>(null);
 
   const enter = (found: LoggedIn): void => {
     rememberLogin(found.login_id);
@@ -75,7 +78,12 @@ function Steps({ username }: { username: string }) {
     if (found.password_change_required || found.second_factor === 'enrolment-required')
       setStep('elsewhere');
     else if (found.second_factor === 'required') setStep('code');
-    else goOn();
+    else goOn(password.current);
+  };
+
+  const enterPassword = (found: LoggedIn, given: Given): void => {
+    password.current = given.password;
+    enter(found);
   };
 
   const back = (sentence: string | null): void => {
@@ -107,7 +115,7 @@ function Steps({ username }: { username: string }) {
           what you have typed is kept.
         </Trans>
       </Text>
-      <LoginForm username={username} onUser={enter} why={why} />
+      <LoginForm username={username} onUser={enterPassword} why={why} />
       <Text size="sm">
         <Anchor component="button" type="button" onClick={elsewhere}>
           <Trans>Log in as another user</Trans>

@@ -1,7 +1,7 @@
 import { type ReactNode, useCallback, useState } from 'react';
-import { ApiError } from '@/api/problem';
 import { ReauthContext, type WithPassword } from '@/lib/reauth';
 import { Cancelled } from '@/ui/showError';
+import { runWithPassword } from './passwordAgain';
 import { ReauthDialog } from './ReauthDialog';
 
 interface Asking {
@@ -21,15 +21,7 @@ export function ReauthProvider({ children }: { children: ReactNode }) {
   );
 
   const withPassword: WithPassword = useCallback(
-    async (act) => {
-      try {
-        return await act();
-      } catch (error) {
-        if (!(error instanceof ApiError) || error.slug !== 'password-required') throw error;
-        await askForPassword();
-        return act();
-      }
-    },
+    (act) => runWithPassword(act, askForPassword),
     [askForPassword],
   );
 
