@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -35,6 +36,25 @@ class Shell:
     def register_magic_function(self, magic: Callable[[str], None], kind: str, name: str) -> None:
         assert kind == "line"
         self.magics[name] = magic
+
+
+@pytest.fixture(autouse=True)
+def imports(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Remove what the file adds to the interpreter's imports after a test."""
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path])
+
+
+@pytest.fixture
+def notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Install a TensorBoard whose functions must not be called."""
+    package = tmp_path / "packages/tensorboard"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    functions = [f"def {name}(*_): raise OSError\n" for name in ("start", "display", "list")]
+    (package / "notebook.py").write_text("".join([*functions, "kept = 1\n"]))
+    monkeypatch.syspath_prepend(str(package.parent))
+    for name in ("tensorboard", "tensorboard.notebook"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
 
 
 @pytest.fixture
@@ -98,6 +118,29 @@ def test_tensorboards_extension_keeps_the_magic_and_needs_no_package() -> None:
     assert shell.magics["tensorboard"] is magic
     with pytest.raises(ModuleNotFoundError):
         shell.extension_manager.load_extension("another")
+
+
+@pytest.mark.usefixtures("notebook")
+def test_the_python_functions_display_the_sessions_tensorboard(
+    displayed: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    start(Shell())
+    board = importlib.import_module("tensorboard.notebook")
+    board.start("--logdir /data/runs --port 6006")
+    assert "no such options: --port 6006" in capsys.readouterr().out
+    board.display(port=6006, height=800)
+    board.list()
+    assert [data[MIME]["logdir"] for data in displayed] == ["/data/runs", None]
+    assert "one TensorBoard" in capsys.readouterr().out
+    assert board.kept == 1
+    assert importlib.reload(board).start.__name__ == "tensorboard"
+
+
+def test_other_imports_and_a_missing_tensorboard_are_left_alone(tmp_path: Path) -> None:
+    start(Shell())
+    finder = sys.meta_path[0]
+    assert finder.find_spec("json") is None
+    assert finder.find_spec("tensorboard.notebook", [str(tmp_path)]) is None
 
 
 def test_outside_of_a_kernel_it_does_nothing() -> None:

@@ -1,8 +1,10 @@
-# Startup file of each Python kernel of a session: makes `%tensorboard` show the session's own.
+# Startup file of each Python kernel of a session: makes `%tensorboard` and `tensorboard.notebook`
+# show the session's own TensorBoard.
 #
 # TensorBoard's own magic starts a server on the node's loopback address, which no browser reaches.
 # The magic below prints an output that the portal's JupyterLab extension renders as a frame. So a
-# saved notebook contains no address and no secret.
+# saved notebook contains no address and no secret. The functions of `tensorboard.notebook` are
+# replaced when the module is imported.
 #
 # IPython runs this file because PYTHONSTARTUP names it. It must work with Python 2.7.
 
@@ -15,7 +17,8 @@ def _replace_tensorboard_magic(shell):
     import time
 
     mime = "application/vnd.data-scientist-portal.tensorboard+json"
-    extensions = ("tensorboard", "tensorboard.notebook")
+    notebook = "tensorboard.notebook"
+    extensions = ("tensorboard", notebook)
 
     def parse(line):
         """Return the folder to show, None without one, and the options that have no effect."""
@@ -41,6 +44,51 @@ def _replace_tensorboard_magic(shell):
         data = {"logdir": folder, "asked": time.time()}
         display({mime: data, "text/plain": text}, raw=True)
 
+    def show_current(port=None, height=None):
+        """Show the session's TensorBoard. Ports and heights have no effect."""
+        tensorboard("")
+
+    def print_instances():
+        """Print that the session has one TensorBoard."""
+        print("The session has one TensorBoard. tensorboard.notebook.display() shows it.")
+
+    def replace_functions(module):
+        module.start, module.display, module.list = tensorboard, show_current, print_instances
+
+    class NotebookFinder(object):
+        """Imports `tensorboard.notebook` and replaces its functions."""
+
+        def find_spec(self, name, path=None, target=None):
+            if name != notebook:
+                return None
+            from importlib.machinery import PathFinder
+
+            spec = PathFinder.find_spec(name, path, target)
+            if spec is not None and spec.loader is not None:
+                execute = spec.loader.exec_module
+
+                def exec_module(module):
+                    execute(module)
+                    replace_functions(module)
+
+                spec.loader.exec_module = exec_module
+            return spec
+
+        def find_module(self, name, path=None):  # Python 2.7
+            if name != notebook:
+                return None
+            self.path = path
+            return self
+
+        def load_module(self, name):
+            import imp
+
+            source, found, kind = imp.find_module(name.rpartition(".")[2], self.path)
+            with source:
+                module = imp.load_module(name, source, found, kind)
+            replace_functions(module)
+            return module
+
     def replace(name):
         """Return `manager.name` without effect on TensorBoard's extension."""
         original = getattr(manager, name)
@@ -54,6 +102,7 @@ def _replace_tensorboard_magic(shell):
     for name in ("load_extension", "reload_extension"):
         setattr(manager, name, replace(name))
     shell.register_magic_function(tensorboard, "line", "tensorboard")
+    sys.meta_path.insert(0, NotebookFinder())
 
 
 if "get_ipython" in globals():
