@@ -24,10 +24,11 @@ class Words:
 
     terminal: str
     open_shell: str
+    terminals: str
 
 
-ENGLISH = Words("Terminal in {title}", "Open a shell inside {title}")
-WORDS = {"zh": Words("{title} 终端", "在 {title} 中打开命令行")}
+ENGLISH = Words("Terminal in {title}", "Open a shell inside {title}", "Terminal in Environment")
+WORDS = {"zh": Words("{title} 终端", "在 {title} 中打开命令行", "环境中的终端")}
 LOCALES = {"zh": "zh_CN"}
 """JupyterLab's locale (as in its language packs) by language in the user's preferences."""
 
@@ -95,26 +96,21 @@ def _button(environment: Environment, words: Words) -> Mapping[str, Any]:
 
 
 def _file_menu(environments: Sequence[Environment], words: Words) -> Mapping[str, Any]:
-    """Return File → New → Terminal in …: a submenu each, as a menu cannot rename a command."""
+    """Return File → Terminal in Environment, with an entry for each.
+
+    A menu cannot rename a command, so the entries are a command of frontend/lab.
+    """
+    entries = [
+        {
+            "command": "portal:terminal",
+            "args": {"name": terminal_name(environment), "title": environment.title},
+        }
+        for environment in environments
+    ]
+    submenu = {"id": "portal-terminals", "label": words.terminals, "items": entries}
     return {
         "id": "jp-mainmenu-file",
-        "items": [
-            {
-                "type": "submenu",
-                "rank": 0.5,
-                "submenu": {
-                    "id": f"portal-terminal-{environment.name}",
-                    "label": words.terminal.format(title=environment.title),
-                    "items": [
-                        {
-                            "command": "terminal:create-new",
-                            "args": {"name": terminal_name(environment)},
-                        }
-                    ],
-                },
-            }
-            for environment in environments
-        ],
+        "items": [{"type": "submenu", "rank": 0.5, "submenu": submenu}],
     }
 
 
@@ -125,8 +121,9 @@ def _page_config() -> dict[str, Any]:
             "@jupyterlab/apputils-extension:announcements": True,
             "@jupyterlab/extensionmanager-extension": True,
             "@jupyterlab/lsp-extension": True,
-            # The portal's own extension explains a lost connection: the hub restarts nothing.
-            "@jupyterlab/hub-extension:connectionlost": True,
+            # The hub has no pages and restarts nothing: its entries in the File menu lead nowhere,
+            # and the portal's own extension explains a lost connection.
+            "@jupyterlab/hub-extension": True,
             # These depend on the one above, and cause errors in the browser's console without it.
             "@jupyterlab/fileeditor-extension:language-server": True,
             "@jupyterlab/notebook-extension:language-server": True,

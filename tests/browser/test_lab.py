@@ -152,6 +152,13 @@ def test_the_session_is_looked_after_from_within_jupyterlab(
     back.close()
 
     with context.expect_page() as opened:
+        choose(lab, "Stop Session…")
+    question = opened.value.get_by_role("dialog", name=f"Stop session {SESSION}?")
+    question.get_by_role("button", name="Keep it running").click()
+    opened.value.close()
+    check_the_file_menu(lab)
+
+    with context.expect_page() as opened:
         choose(lab, "Open TensorBoard")
     opened.value.wait_for_url(re.compile(r"/tensorboard/[0-9a-f-]{36}/[0-9a-f]{32}/"))
     opened.value.close()
@@ -174,6 +181,19 @@ def test_the_session_is_looked_after_from_within_jupyterlab(
     assert session.expires_at() == ends + timedelta(hours=1)
 
 
+def check_the_file_menu(lab: Page) -> None:
+    """It has a submenu of terminals, and no entries of the hub, which has no pages."""
+    lab.get_by_role("menuitem", name="File", exact=True).click()
+    menu = lab.get_by_role("menu")
+    expect(menu.get_by_role("menuitem", name="Hub Control Panel")).to_have_count(0)
+    expect(menu.get_by_role("menuitem", name="Log Out")).to_have_count(0)
+    menu.get_by_role("menuitem", name="Terminal in Environment").click()
+    expect(lab.get_by_role("menuitem", name="Python 3.11", exact=True)).to_be_visible()
+    lab.keyboard.press("Escape")
+    lab.keyboard.press("Escape")
+    expect(menu).to_have_count(0)
+
+
 @pytest.mark.usefixtures("soon_idle")
 def test_idle_session_warns_until_something_runs(
     portal: Live, context: BrowserContext, log_in: LogIn, chromium: Browser
@@ -191,8 +211,9 @@ def test_idle_session_warns_until_something_runs(
         page.get_by_role("heading", name=SESSION, level=1).wait_for()
         idle = page.get_by_text(re.compile(r"^Idle for"))
         expect(idle).to_be_visible()
-        page.get_by_role("button", name="Stop", exact=True).click()
         page.get_by_role("dialog").get_by_role("button", name="Keep it running").click()
+        expect(page.get_by_role("dialog")).to_have_count(0)
+        assert page.url == f"{portal.base_url}/sessions/{session.id}"
         page.goto(portal.base_url)
         expect(page.get_by_role("article").filter(has_text=SESSION).first).to_contain_text("Idle")
 

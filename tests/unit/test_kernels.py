@@ -292,8 +292,15 @@ def test_a_terminal_in_the_environment_is_one_click_away(python3: Environment) -
     assert button["command"] == "terminal:create-new"
     assert button["args"] == {"name": "env_python3"}
     (menu,) = overrides["@jupyterlab/mainmenu-extension:plugin"]["menus"]
-    opened = [item["submenu"]["items"][0]["args"]["name"] for item in menu["items"]]
-    assert opened == ["env_python3", "env_other"]
+    (item,) = menu["items"]
+    entries = item["submenu"]["items"]
+    assert [entry["args"]["name"] for entry in entries] == ["env_python3", "env_other"]
+    assert {entry["args"]["title"] for entry in entries} == {python3.title}
+
+
+def test_the_hubs_entries_are_not_in_the_file_menu(python3: Environment) -> None:
+    disabled = lab_config.lab_files([python3])["page_config"]["disabledExtensions"]
+    assert disabled["@jupyterlab/hub-extension"]
 
 
 def test_terminal_names_are_such_as_the_server_takes(python3: Environment) -> None:

@@ -95,10 +95,16 @@ export class Actions {
     tab.go(runAddress(form, path, environment));
   }
 
-  /** To the session's own page in the portal, where it can be stopped too. */
+  /** Open the session's own page in the portal. */
   back(): void {
     const page = this.watch.facts?.pages.session;
     if (page !== undefined) this.tabs.open(page);
+  }
+
+  /** Open that page with the question whether to stop the session. */
+  stop(): void {
+    const page = this.watch.facts?.pages.session;
+    if (page !== undefined) this.tabs.open(`${page}?stop=true`);
   }
 
   /** It is to go on though nothing runs; every tab with this JupyterLab learns of it. */

@@ -9,7 +9,10 @@ export const EXTEND = 'portal:extend';
 const TENSORBOARD = 'portal:tensorboard';
 const RUN_NOTEBOOK = 'portal:run-notebook';
 const BACK = 'portal:back';
-const OTHERS = [TENSORBOARD, RUN_NOTEBOOK, BACK];
+const STOP = 'portal:stop';
+const OTHERS = [TENSORBOARD, RUN_NOTEBOOK, BACK, STOP];
+/** Used by the File menu of spawner/catalog/lab_config.py. */
+export const TERMINAL = 'portal:terminal';
 
 const minutesOf = (args: CommandArgs, acts: Actions): number | undefined =>
   typeof args.minutes === 'number' ? args.minutes : acts.choices[0];
@@ -47,6 +50,11 @@ export function addCommands(
     execute: () => acts.runNotebook(notebooks?.currentWidget ?? null),
   });
   commands.addCommand(BACK, { label: messages.back, isVisible: known, execute: () => acts.back() });
+  commands.addCommand(STOP, { label: messages.stop, isVisible: known, execute: () => acts.stop() });
+  commands.addCommand(TERMINAL, {
+    label: ({ title }) => (typeof title === 'string' ? title : ''),
+    execute: ({ name }) => commands.execute('terminal:create-new', { name }),
+  });
   notebooks?.currentChanged.connect(() => commands.notifyCommandChanged(RUN_NOTEBOOK));
 }
 

@@ -41,7 +41,7 @@ export class IdleWarning {
     return this.notify?.warning(messages.idle(time, resources?.gpus ?? 0, resources?.cpus ?? 1), {
       autoClose: false,
       actions: [
-        { label: messages.stop, callback: () => this.acts.back() },
+        { label: messages.stop, callback: () => this.acts.stop() },
         { label: messages.keep, callback: () => void this.acts.keep() },
       ],
     });

@@ -22,6 +22,7 @@ export interface Commands {
       execute: (args: CommandArgs) => unknown;
     },
   ): unknown;
+  execute(id: string, args?: CommandArgs): Promise<unknown>;
   notifyCommandChanged(id?: string): void;
 }
 

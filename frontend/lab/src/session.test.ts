@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { addCommands, EXTEND, fillMenu } from './commands';
+import { addCommands, EXTEND, fillMenu, TERMINAL } from './commands';
 import type { Facts, News } from './facts';
 import type { CommandArgs, Commands, Menu, NotebookPanel } from './jupyter';
 import { Refusal } from './server';
@@ -109,7 +109,7 @@ describe('the warning that nothing runs', () => {
     await world.pass(5 * MIN);
     expect(world.notifications).toHaveLength(1);
     act('Stop Session…');
-    expect(world.opened).toEqual(['p:/s']);
+    expect(world.opened).toEqual(['p:/s?stop=true']);
   });
 
   it('omits GPUs that the session doesn’t have', async () => {
@@ -205,22 +205,43 @@ describe('what people do', () => {
 describe('the menu', () => {
   type Options = Parameters<Commands['addCommand']>[1];
 
+  const added = new Map<string, Options>();
+  const executed: unknown[] = [];
+  let items: { command?: string; args?: CommandArgs }[] = [];
+  const commands: Commands = {
+    addCommand: (id, options) => void added.set(id, options),
+    execute: async (...call) => executed.push(call),
+    notifyCommandChanged: () => {},
+  };
+  const menu: Menu = {
+    title: { label: '' },
+    aboutToClose: { connect: () => true },
+    addItem: (item) => void items.push(item),
+    clearItems: () => {
+      items = [];
+    },
+    open: () => {},
+  };
+
+  it('stops the session on its page in the portal, which asks first', () => {
+    addCommands(commands, world.watch, world.acts, undefined);
+    fillMenu(menu, commands, world.watch, world.acts);
+    const last = added.get(items.at(-1)?.command ?? '');
+    expect(last?.label).toBe('Stop Session…');
+    last?.execute({});
+    expect(world.opened).toEqual(['p:/s?stop=true']);
+  });
+
+  it('opens a terminal in the environment that the File menu names', async () => {
+    addCommands(commands, world.watch, world.acts, undefined);
+    const { label, execute } = added.get(TERMINAL) ?? {};
+    const args = { name: 'env_r', title: 'R 4.2' };
+    expect(typeof label === 'function' ? label(args) : label).toBe('R 4.2');
+    await execute?.(args);
+    expect(executed).toEqual([['terminal:create-new', { name: 'env_r' }]]);
+  });
+
   it('offers possible extensions, or shows why there are none', async () => {
-    const added = new Map<string, Options>();
-    const commands: Commands = {
-      addCommand: (id, options) => void added.set(id, options),
-      notifyCommandChanged: () => {},
-    };
-    let items: { command?: string; args?: CommandArgs }[] = [];
-    const menu: Menu = {
-      title: { label: '' },
-      aboutToClose: { connect: () => true },
-      addItem: (item) => void items.push(item),
-      clearItems: () => {
-        items = [];
-      },
-      open: () => {},
-    };
     addCommands(commands, world.watch, world.acts, undefined);
     fillMenu(menu, commands, world.watch, world.acts);
     const label = (args: CommandArgs = {}) => {

@@ -22,9 +22,12 @@ const startRoute = createRoute({
   component: lazyRouteComponent(() => import('@/features/start/StartPage'), 'StartPage'),
 });
 
+/** `stop`: a link from JupyterLab to stop the session; the page asks first. */
 const sessionRoute = createRoute({
   getParentRoute: () => memberRoute,
   path: '/sessions/$id',
+  validateSearch: (search: Record<string, unknown>): { stop?: true } =>
+    search.stop === true ? { stop: true } : {},
   component: lazyRouteComponent(() => import('@/features/sessions/SessionPage'), 'SessionPage'),
 });
 

@@ -20,6 +20,7 @@ import { Packages } from './Packages';
 import classes from './SessionPage.module.css';
 import { SessionStatus } from './SessionStatus';
 import { StartSteps } from './StartSteps';
+import { StopRequest } from './StopRequest';
 import { UsageSection } from './UsageSection';
 import { useAnySession } from './useAnySession';
 
@@ -58,6 +59,7 @@ function Detail({ session }: { session: Session }) {
             </Notice>
           )}
           <SessionStatus session={session} />
+          <StopRequest session={session} />
         </div>
         {started && <UsageSection session={session} />}
         <FactBoxes session={session} />
