@@ -82,6 +82,15 @@ describe('details of an event', () => {
     ]);
   });
 
+  it('shows the reason of a refusal in words, and an administrator’s as it was written', () => {
+    const why = (reason: string) => summary({ changes: [], detail: { why: reason } });
+    expect(why('WrongCredentials')).toBe('Why: Wrong password');
+    expect(why('TooManyAttempts')).toBe('Why: Too many attempts');
+    expect(why('no group')).toBe('Why: In no login group');
+    expect(why('left on Friday')).toBe('Why: left on Friday');
+    expect(why('constructor')).toBe('Why: constructor');
+  });
+
   it('fits one line', () => {
     const changes = [{ field: 'email', old: 'a@x', new: 'b@x' }];
     expect(summary({ changes, detail: { id: '9c64-ca22', method: 'token' } })).toBe(

@@ -53,6 +53,27 @@ export function valueText(value: unknown): string {
   return String(value);
 }
 
+/** The portal's names for why it refused a login or a password. */
+const REASONS: Readonly<Record<string, string>> = {
+  WrongCredentials: t({ message: 'Wrong password', context: 'in the audit' }),
+  WrongCode: t({ message: 'Wrong code', context: 'in the audit' }),
+  TooManyAttempts: t({ message: 'Too many attempts', context: 'in the audit' }),
+  AccountLocked: t({ message: 'Account locked', context: 'in the audit' }),
+  AccountDisabled: t({ message: 'Account disabled', context: 'in the audit' }),
+  PasswordExpired: t({ message: 'Password expired', context: 'in the audit' }),
+  Forbidden: t({ message: 'Not allowed to log in', context: 'in the audit' }),
+  disabled: t({ message: 'Account disabled', context: 'in the audit' }),
+  deleted: t({ message: 'Account deleted', context: 'in the audit' }),
+  'no group': t({ message: 'In no login group', context: 'in the audit' }),
+  'another UID': t({ message: 'UID has changed', context: 'in the audit' }),
+};
+
+/** A detail as one reads it. An administrator's own reason stays as it was written. */
+function detailText(name: string, value: unknown): string {
+  const known = name === 'why' && typeof value === 'string' && Object.hasOwn(REASONS, value);
+  return valueText(known ? REASONS[value] : value);
+}
+
 export interface EventDetails {
   changes: readonly { field: string; old?: unknown; new?: unknown }[];
   detail: Readonly<Record<string, unknown>>;
@@ -75,7 +96,7 @@ export function lines({ changes, detail }: EventDetails): Line[] {
   const rest = Object.entries(detail).filter(([name]) => !fields.has(name));
   return [
     ...changed,
-    ...rest.map(([name, value]) => ({ name: nameText(name), now: valueText(value) })),
+    ...rest.map(([name, value]) => ({ name: nameText(name), now: detailText(name, value) })),
   ];
 }
 
