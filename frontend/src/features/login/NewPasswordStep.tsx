@@ -7,7 +7,7 @@ import { ApiError, fieldMessage, sentence } from '@/api/problem';
 import type { LoggedIn } from '@/api/types';
 import { focusFirstProblem } from '@/ui/focus';
 import { Notice } from '@/ui/Notice';
-import { newPasswordProblems, type Problems } from './newPassword';
+import { MAX_PASSWORD_LENGTH, newPasswordProblems, type Problems } from './newPassword';
 
 interface Props {
   username: string;
@@ -88,6 +88,7 @@ export function NewPasswordStep({ username, current, onDone, onBack }: Props) {
           ref={field}
           name="fresh"
           label={t`New password`}
+          description={t`At most ${{ most: MAX_PASSWORD_LENGTH }} characters, and not the one-time password. Your organization's directory may have more rules, such as a minimum length.`}
           autoComplete="new-password"
           size="md"
           visibilityToggleButtonProps={TOGGLE}

@@ -9,5 +9,8 @@ describe('a new password', () => {
       again: 'The two are not the same.',
     });
     expect(newPasswordProblems('once', 'mine alone', 'mine alone')).toEqual({});
+    const [most, more] = ['x'.repeat(1024), 'x'.repeat(1025)];
+    expect(newPasswordProblems('once', most, most)).toEqual({});
+    expect(newPasswordProblems('once', more, more)).toHaveProperty('fresh');
   });
 });
