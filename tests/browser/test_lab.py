@@ -151,11 +151,7 @@ def test_the_session_is_looked_after_from_within_jupyterlab(
     assert back.url == f"{portal.base_url}/sessions/{session.id}"
     back.close()
 
-    with context.expect_page() as opened:
-        choose(lab, "Stop Session…")
-    question = opened.value.get_by_role("dialog", name=f"Stop session {SESSION}?")
-    question.get_by_role("button", name="Keep it running").click()
-    opened.value.close()
+    keep_it_running(context, lab)
     check_the_file_menu(lab)
 
     with context.expect_page() as opened:
@@ -179,6 +175,15 @@ def test_the_session_is_looked_after_from_within_jupyterlab(
     card = page.get_by_role("article").filter(has_text=SESSION).first
     expect(card.get_by_text(re.compile(r"^2 h \d+ min left"))).to_be_visible()
     assert session.expires_at() == ends + timedelta(hours=1)
+
+
+def keep_it_running(context: BrowserContext, lab: Page) -> None:
+    """Choose to stop the session; the portal's page asks first."""
+    with context.expect_page() as opened:
+        choose(lab, "Stop Session…")
+    question = opened.value.get_by_role("dialog", name=f"Stop session {SESSION}?")
+    question.get_by_role("button", name="Keep it running").click()
+    opened.value.close()
 
 
 def check_the_file_menu(lab: Page) -> None:

@@ -18,6 +18,7 @@ OWNER = "bob"
 MINUTES = 14  # less than 15 minutes: every page warns
 SLOW_S = 120
 PACKAGE = f"portal_test_{token_hex(2)}"
+SINGLE = f"portal_single_{token_hex(2)}"
 SITE = ".local/share/portal/packages/python3/lib/python3.11/site-packages"
 
 
@@ -57,11 +58,14 @@ def _now(context: BrowserContext, address: str) -> Any:
 
 @pytest.fixture
 def installed(portal: Live) -> Iterator[None]:
-    """A package of the owner's, as pip installs it."""
-    folder = f"{SITE}/{PACKAGE}-1.2.dist-info"
-    portal.exec_as(OWNER, ["/bin/mkdir", "-p", folder])
+    """Two packages of the owner's, as pip installs them; one lists its files."""
+    folder, single = f"{SITE}/{PACKAGE}-1.2.dist-info", f"{SITE}/{SINGLE}-2.0.dist-info"
+    record = f"{SINGLE}/__init__.py,,\\n{SINGLE}-2.0.dist-info/RECORD,,\\n"
+    portal.exec_as(OWNER, ["/bin/mkdir", "-p", folder, single, f"{SITE}/{SINGLE}"])
+    portal.exec_as(OWNER, ["/bin/touch", f"{SITE}/{SINGLE}/__init__.py"])
+    portal.exec_as(OWNER, ["/bin/sh", "-c", f"printf '{record}' > {single}/RECORD"])
     yield
-    portal.exec_as(OWNER, ["/bin/rm", "-rf", folder])
+    portal.exec_as(OWNER, ["/bin/rm", "-rf", folder, single, f"{SITE}/{SINGLE}"])
 
 
 @pytest.mark.usefixtures("installed")
@@ -101,11 +105,24 @@ def packages(page: Page) -> None:
     own = page.get_by_role("region", name="Your packages")
     names = own.get_by_role("list", name="Installed packages")
     expect(names.get_by_text(PACKAGE)).to_be_visible()
+    remove_one(page)
     own.get_by_role("button", name="Remove them all…").click()
     page.get_by_role("dialog").get_by_role("button", name="Remove").click()
     expect(own.get_by_text("You have not installed any packages")).to_be_visible()
     page.reload()
     own.get_by_role("button", name="Restore them").click()
+    expect(names.get_by_text(PACKAGE)).to_be_visible()
+    expect(names.get_by_text(SINGLE)).to_have_count(0)
+
+
+def remove_one(page: Page) -> None:
+    """Remove a single package; the other stays."""
+    names = page.get_by_role("list", name="Installed packages")
+    names.get_by_role("button", name=f"Remove {SINGLE}…").click()
+    dialog = page.get_by_role("dialog", name=f"Remove {SINGLE}?")
+    dialog.get_by_role("button", name="Remove it", exact=True).click()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(names.get_by_text(SINGLE)).to_have_count(0)
     expect(names.get_by_text(PACKAGE)).to_be_visible()
 
 

@@ -48,8 +48,10 @@ def submit_untouched(page: Page, api: Api) -> dict[str, Any]:
     return job
 
 
-def start_untouched(page: Page, api: Api) -> dict[str, Any]:
-    """Press Start in an open form; return the session, which is stopped."""
+def start_untouched(page: Page, api: Api, *, runs: bool = False) -> dict[str, Any]:
+    """Press Start in an open form; return the session, which is stopped: at once, or with `runs`
+    when it is running.
+    """
     before = {each["id"] for each in api.ask("GET", "/sessions")["items"]}
     button = page.get_by_role("complementary").or_(page.locator("section"))
     button = button.get_by_role("button", name="Start session")
@@ -61,6 +63,8 @@ def start_untouched(page: Page, api: Api) -> dict[str, Any]:
     assert started.value.ok, started.value.text()
     session: dict[str, Any] = started.value.json()
     assert session["id"] not in before
+    if runs:
+        api.until(f"/sessions/{session['id']}", "running")
     api.ask("DELETE", f"/sessions/{session['id']}?remove=false")
     api.until(f"/sessions/{session['id']}", "ended")
     return session

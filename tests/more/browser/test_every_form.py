@@ -71,4 +71,4 @@ def test_a_session_starts_in_an_environment(
         expect(form_page.get_by_text(environment["unavailable_reason"]).first).to_be_visible()
         return
     card.check()
-    assert start_untouched(form_page, form_api)["environment"] == name
+    assert start_untouched(form_page, form_api, runs=True)["environment"] == name
