@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -45,7 +45,7 @@ def imports(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Install a TensorBoard whose functions must not be called."""
     package = tmp_path / "packages/tensorboard"
     package.mkdir(parents=True)
@@ -53,8 +53,12 @@ def notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     functions = [f"def {name}(*_): raise OSError\n" for name in ("start", "display", "list")]
     (package / "notebook.py").write_text("".join([*functions, "kept = 1\n"]))
     monkeypatch.syspath_prepend(str(package.parent))
-    for name in ("tensorboard", "tensorboard.notebook"):
+    names = ("tensorboard", "tensorboard.notebook")
+    for name in names:
         monkeypatch.delitem(sys.modules, name, raising=False)
+    yield
+    for name in names:
+        sys.modules.pop(name, None)
 
 
 @pytest.fixture
