@@ -175,6 +175,7 @@ def test_the_session_is_looked_after_from_within_jupyterlab(
     card = page.get_by_role("article").filter(has_text=SESSION).first
     expect(card.get_by_text(re.compile(r"^2 h \d+ min left"))).to_be_visible()
     assert session.expires_at() == ends + timedelta(hours=1)
+    check_a_phone(lab, now["url"])
 
 
 def keep_it_running(context: BrowserContext, lab: Page) -> None:
@@ -192,11 +193,23 @@ def check_the_file_menu(lab: Page) -> None:
     menu = lab.get_by_role("menu")
     expect(menu.get_by_role("menuitem", name="Hub Control Panel")).to_have_count(0)
     expect(menu.get_by_role("menuitem", name="Log Out")).to_have_count(0)
-    menu.get_by_role("menuitem", name="Terminal in Environment").click()
+    menu.locator(".lm-Menu-item", has_text="Terminal in Environment").click()
     expect(lab.get_by_role("menuitem", name="Python 3.11", exact=True)).to_be_visible()
     lab.keyboard.press("Escape")
     lab.keyboard.press("Escape")
     expect(menu).to_have_count(0)
+
+
+def check_a_phone(lab: Page, url: str) -> None:
+    """There the file browser begins closed, so that a notebook has the width."""
+    files = lab.locator("#jp-left-stack")
+    expect(files).to_be_visible()
+    lab.set_viewport_size({"width": 390, "height": 844})
+    jl.open_launcher(lab, url)
+    expect(files).to_be_hidden()
+    box = lab.locator("#jp-main-dock-panel").bounding_box()
+    assert box is not None
+    assert box["width"] > 300
 
 
 @pytest.mark.usefixtures("soon_idle")

@@ -5,6 +5,7 @@ import { readClusterSearch } from '@/features/cluster/search';
 import { readCompareSearch } from '@/features/compare/search';
 import { readFilesSearch } from '@/features/files/search';
 import { readJobsSearch } from '@/features/jobs/search';
+import { readSessionSearch } from '@/features/sessions/search';
 import { readStartLink } from '@/features/sessions/startLink';
 import { type Filled, readFilled } from '@/features/submit/link';
 import { memberRoute } from './frame';
@@ -22,12 +23,10 @@ const startRoute = createRoute({
   component: lazyRouteComponent(() => import('@/features/start/StartPage'), 'StartPage'),
 });
 
-/** `stop`: a link from JupyterLab to stop the session; the page asks first. */
 const sessionRoute = createRoute({
   getParentRoute: () => memberRoute,
   path: '/sessions/$id',
-  validateSearch: (search: Record<string, unknown>): { stop?: true } =>
-    search.stop === true ? { stop: true } : {},
+  validateSearch: readSessionSearch,
   component: lazyRouteComponent(() => import('@/features/sessions/SessionPage'), 'SessionPage'),
 });
 

@@ -1,0 +1,10 @@
+import { defaultParseSearch, defaultStringifySearch } from '@tanstack/react-router';
+import { expect, it } from 'vitest';
+import { readSessionSearch } from './search';
+
+it('reads the question that JupyterLab links to, and nothing else', () => {
+  expect(readSessionSearch(defaultParseSearch('?stop=true'))).toEqual({ stop: true });
+  for (const other of ['', '?stop=false', '?stop=1', '?stop="true"', '?start=true'])
+    expect(readSessionSearch(defaultParseSearch(other))).toEqual({});
+  expect(defaultStringifySearch({})).toBe('');
+});
