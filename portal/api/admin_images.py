@@ -93,7 +93,7 @@ async def list_images(_reader: Reader, context: ContextDep) -> Images:
 async def import_image(
     body: ImportImageIn, admin: FreshAdmin, context: ContextDep, ip: ClientIp
 ) -> ImportOut:
-    """Import an image in the background; `imports/{id}` reports the progress."""
+    """Import an image in the background; `GET imports` reports the progress."""
     row = await imports.create(
         context, admin, reference=body.reference, file=body.file, replace=body.replace, ip=ip
     )
@@ -112,12 +112,6 @@ async def list_imports(
         items=[import_out(row) for row in shown],
         next_cursor=cursor_of(last.created_at, last.id) if last else None,
     )
-
-
-@router.get("/imports/{import_id}")
-async def get_import(import_id: str, _reader: Reader, context: ContextDep) -> ImportOut:
-    """Return one import."""
-    return import_out(await imports.get(context, import_id))
 
 
 @router.post("/imports/{import_id}/cancel", status_code=202)

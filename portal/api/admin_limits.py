@@ -10,7 +10,6 @@ from portal.api.limit_deps import SlurmLimitsDep
 from portal.api.limit_schemas import (
     LimitChoices,
     LimitIn,
-    LimitOut,
     Limits,
     LimitSet,
     PersonLimitsOut,
@@ -87,12 +86,6 @@ async def list_limit_choices(_reader: Reader, context: ContextDep) -> LimitChoic
     )
 
 
-@router.get("/limits/default")
-async def get_default_limit(_reader: Reader, context: ContextDep) -> LimitOut:
-    """Return the default limit."""
-    return limit_out(await limit_changes.one(context, LimitScope.DEFAULT, ""))
-
-
 @router.put("/limits/default")
 async def put_default_limit(
     body: LimitIn,
@@ -112,14 +105,6 @@ async def delete_default_limit(
 ) -> None:
     """Delete the default limit."""
     await limit_changes.remove(context, by, LimitScope.DEFAULT, "", version)
-
-
-@router.get("/limits/{scope}/{name}")
-async def get_limit(
-    scope: LimitScope, name: LimitName, _reader: Reader, context: ContextDep
-) -> LimitOut:
-    """Return the limit of a user, of each member of a group, or of a group's total."""
-    return limit_out(await limit_changes.one(context, scope, name))
 
 
 @router.put("/limits/{scope}/{name}")

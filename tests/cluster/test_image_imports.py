@@ -71,13 +71,19 @@ async def carol(portal: Live) -> AsyncIterator[Client]:
             await client.api("DELETE", f"{IMAGES}/{image['file']}")
 
 
+async def find_import(client: Client, import_id: str) -> Any:
+    """Return an import from the first page of the list, which has the newest ones."""
+    imports = (await client.api("GET", f"{IMAGES}/imports"))["items"]
+    return next(one for one in imports if one["id"] == import_id)
+
+
 async def ended(client: Client, import_id: str) -> Any:
     """Return the import once it has ended; errors while a service restarts are retried."""
     async with asyncio.timeout(PATIENCE_S):
         while True:
             with contextlib.suppress(*AWAY):
                 try:
-                    found = await client.api("GET", f"{IMAGES}/imports/{import_id}")
+                    found = await find_import(client, import_id)
                 except RequestRefused as error:
                     if error.status < 500:
                         raise
@@ -89,7 +95,7 @@ async def ended(client: Client, import_id: str) -> Any:
 
 async def fetching(client: Client, import_id: str) -> None:
     async with asyncio.timeout(PATIENCE_S):
-        while not (await client.api("GET", f"{IMAGES}/imports/{import_id}"))["bytes_done"]:
+        while not (await find_import(client, import_id))["bytes_done"]:
             await asyncio.sleep(0.05)
 
 

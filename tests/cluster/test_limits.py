@@ -96,12 +96,9 @@ async def until(condition: Callable[[], bool]) -> None:
 
 async def put(client: Client, path: str, **body: Any) -> Any:
     """Set a limit, replacing the current version."""
-    try:
-        version = (await client.api("GET", path))["version"]
-    except RequestRefused as error:
-        assert error.status == 404
-        version = None
-    return await client.api("PUT", path, {**body, "version": version})
+    limits = (await client.api("GET", "/admin/limits"))["items"]
+    versions = {f"/admin/limits/{one['scope']}/{one['name']}": one["version"] for one in limits}
+    return await client.api("PUT", path, {**body, "version": versions.get(path)})
 
 
 async def drift_of(

@@ -43,6 +43,18 @@ async def put_back(shared: World) -> AsyncIterator[World]:
 
 async def put(world: World, path: str, who: str = "carol", **body: Any) -> Answer:
     """Replace the current version."""
-    found = await world.ask("GET", path, who="carol")
-    version = found.body["version"] if found.status == 200 else None
+    version = await load_version(world, path)
     return await world.ask("PUT", path, {"version": version, **body}, who)
+
+
+async def load_version(world: World, path: str) -> int | None:
+    """Return the version of the limit that this path changes; None where none is set."""
+    limits = (await world.ask("GET", "/admin/limits", who="carol")).body["items"]
+    versions = {limit_path(one): one["version"] for one in limits}
+    return versions.get(path)
+
+
+def limit_path(limit: Any) -> str:
+    """Return the path that changes a listed limit."""
+    own = "default" if limit["scope"] == "default" else f"{limit['scope']}/{limit['name']}"
+    return f"/admin/limits/{own}"

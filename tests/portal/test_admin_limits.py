@@ -13,7 +13,7 @@ from portal.models import AuditEvent, GroupManager, GroupMembership, User
 from spawner.slurm.parse_accounting import InUse
 from tests.portal.conftest import Answer
 from tests.portal.job_world import World, job_world
-from tests.portal.limits_world import ALICE, BASE, put, put_back
+from tests.portal.limits_world import ALICE, BASE, load_version, put, put_back
 from tests.portal.slapd import Slapd
 
 pytestmark = pytest.mark.anyio
@@ -89,7 +89,7 @@ async def test_unknown_user_is_refused_and_second_editor_gets_conflict(world: Wo
         answer = await put(world, f"/admin/limits/{path}", gpus=1)
         assert (answer.status, answer.slug) == (404, "not-found")
     assert (await put(world, ALICE, gpus=1)).status == 200
-    seen = (await world.ask("GET", ALICE, who="carol")).body["version"]
+    seen = await load_version(world, ALICE)
     assert (await put(world, ALICE, gpus=2)).status == 200
     late = await put(world, ALICE, gpus=3, version=seen)
     assert (late.status, late.slug) == (409, "edit-conflict")
@@ -210,7 +210,7 @@ async def test_a_manager_limits_members_within_what_the_group_has(world: World) 
     assert too_much.body["errors"][0]["field"] == "gpus"
     assert (await world.ask("PUT", f"{path}/bob", {"gpus": 1})).status == 404
     await put(world, "/admin/limits/person/carol", gpus=1)
-    version = (await world.ask("GET", "/admin/limits/person/carol", who="carol")).body["version"]
+    version = await load_version(world, "/admin/limits/person/carol")
     raised = await world.ask("PUT", f"{path}/carol", {"gpus": 2, "version": version})
     assert raised.body["errors"][0]["message"].endswith("set this limit: at most 1.")
 
@@ -234,8 +234,8 @@ async def test_what_an_administrator_set_holds_however_often_a_manager_saves(
     path = "/groups/scientists/limits/carol"
 
     async def save(**body: Any) -> int:
-        found = await world.ask("GET", "/admin/limits/person/carol", who="carol")
-        return (await world.ask("PUT", path, {"version": found.body["version"], **body})).status
+        version = await load_version(world, "/admin/limits/person/carol")
+        return (await world.ask("PUT", path, {"version": version, **body})).status
 
     assert await save(gpus=4) == 422
     assert await save(gpus=2) == 200

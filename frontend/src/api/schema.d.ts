@@ -151,7 +151,7 @@ export interface paths {
         put?: never;
         /**
          * Import Image
-         * @description Import an image in the background; `imports/{id}` reports the progress.
+         * @description Import an image in the background; `GET imports` reports the progress.
          */
         post: operations["import_image"];
         delete?: never;
@@ -172,26 +172,6 @@ export interface paths {
          * @description Return running and ended imports.
          */
         get: operations["list_imports"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/admin/catalog/images/imports/{import_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Get Import
-         * @description Return one import.
-         */
-        get: operations["get_import"];
         put?: never;
         post?: never;
         delete?: never;
@@ -442,11 +422,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * Get Default Limit
-         * @description Return the default limit.
-         */
-        get: operations["get_default_limit"];
+        get?: never;
         /**
          * Put Default Limit
          * @description Set the default limit.
@@ -470,11 +446,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * Get Limit
-         * @description Return the limit of a user, of each member of a group, or of a group's total.
-         */
-        get: operations["get_limit"];
+        get?: never;
         /**
          * Put Limit
          * @description Set all fields of a limit. The response comes once Slurm has it, or after a short time.
@@ -7785,37 +7757,6 @@ export interface operations {
             };
         };
     };
-    get_import: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                import_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ImportOut"];
-                };
-            };
-            /** @description Error */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
     cancel_import: {
         parameters: {
             query?: never;
@@ -8277,35 +8218,6 @@ export interface operations {
             };
         };
     };
-    get_default_limit: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["LimitOut"];
-                };
-            };
-            /** @description Error */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
     put_default_limit: {
         parameters: {
             query?: never;
@@ -8356,38 +8268,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
-            };
-            /** @description Error */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    get_limit: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                scope: components["schemas"]["LimitScope"];
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["LimitOut"];
-                };
             };
             /** @description Error */
             default: {
