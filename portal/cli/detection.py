@@ -51,8 +51,12 @@ class SlurmFound:
 
 @dataclass(frozen=True)
 class DetectedEnvironments:
-    """The images, modules and virtualenvs found, and the folders that were searched."""
+    """The images, modules and virtualenvs found, and the folders that were searched.
 
+    `runtime_dir` is from the command line, and need not exist yet.
+    """
+
+    runtime_dir: Path | None = None
     image_dir: Path | None = None
     images: tuple[str, ...] = ()
     modules_init: Path | None = None
@@ -83,6 +87,7 @@ class Where:
     slurm_conf: Path | None = None
     address: Address | None = None
     base: str | None = None
+    runtime: Path | None = None
     images: Path | None = None
     modules_init: Path | None = None
     virtualenvs: Path | None = None
@@ -211,7 +216,8 @@ async def find_all(where: Where) -> tuple[DetectedEnvironments, *tuple[str, ...]
     virtualenvs = find_virtualenvs(where.virtualenvs) if where.virtualenvs else ()
     if where.virtualenvs and not virtualenvs:
         missing.append(f"Virtualenvs: none found in {where.virtualenvs}.")
-    return DetectedEnvironments(where.images, images, init, modules, virtualenvs), *missing
+    found = DetectedEnvironments(where.runtime, where.images, images, init, modules, virtualenvs)
+    return found, *missing
 
 
 async def find_modules(init: Path) -> tuple[str, ...]:

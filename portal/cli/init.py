@@ -49,6 +49,10 @@ Images = Annotated[
     Path | None,
     typer.Option(help="A folder with images.", show_default=False, file_okay=False, exists=True),
 ]
+Runtime = Annotated[
+    Path | None,
+    typer.Option(help="The folder that `portal runtime` creates.", show_default=False),
+]
 Modules = Annotated[
     Path | None, typer.Option(help="The script that defines `module`.", show_default=False)
 ]
@@ -70,6 +74,7 @@ def init(
     ldap_base: Base = None,
     ldap_bind_dn: BindDn = None,
     ldap_bind_password_file: Password = None,
+    runtime: Runtime = None,
     images: Images = None,
     modules_init: Modules = None,
     virtualenvs: Virtualenvs = None,
@@ -88,6 +93,7 @@ def init(
         slurm_conf=_absolute(slurm_conf),
         address=address,
         base=ldap_base,
+        runtime=_absolute(runtime),
         images=_absolute(images),
         modules_init=_absolute(modules_init),
         virtualenvs=_absolute(virtualenvs),

@@ -266,9 +266,9 @@ def _propose_accounts(slurm: SlurmFound) -> Iterator[Part]:
 
 def _propose_nodes(found: Detected) -> Iterator[Part]:
     environments = found.environments
-    yield ProposedSetting(
-        "runtime_dir", PLACES["runtime_dir"], "by default; at the same path on all nodes"
-    )
+    source = "from the command line" if environments.runtime_dir else "by default"
+    runtime = str(environments.runtime_dir or PLACES["runtime_dir"])
+    yield ProposedSetting("runtime_dir", runtime, f"{source}; at the same path on all nodes")
     if environments.image_dir:
         why = f"from the command line; images there: {len(environments.images)}"
         yield ProposedSetting("image_dir", str(environments.image_dir), why)

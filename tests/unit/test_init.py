@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import structlog
 from hypothesis import given
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 from portal.cli.detection import (
     Detected,
@@ -24,6 +26,7 @@ from portal.cli.detection import (
     find_virtualenvs,
     module_names,
 )
+from portal.cli.main import app
 from portal.cli.proposal import toml
 from portal.config.settings import Settings, SettingsError, read_settings
 from portal.directory import discovery
@@ -142,6 +145,26 @@ def test_what_wants_a_decision_has_its_line(found: Detected, load: Any) -> None:
     assert (load(text).ldap_user_groups, load(text).min_uid) == ([], 1000)
 
 
+def test_runtime_of_the_command_line_replaces_the_default(found: Detected, load: Any) -> None:
+    assert load(toml(found)).runtime_dir == Path("/opt/portal/runtime")
+    chosen = replace(found.environments, runtime_dir=Path("/shared/portal/runtime"))
+    text = toml(replace(found, environments=chosen))
+    assert "# from the command line; at the same path on all nodes\nruntime_dir" in text
+    assert load(text).runtime_dir == Path("/shared/portal/runtime")
+
+
+def test_init_takes_a_runtime_that_does_not_exist_yet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("portal.cli.detection.CLIENTS", ())
+    options = ["--host", "head.example.org", "--slurm-bin-dir", str(tmp_path)]
+    run = CliRunner().invoke(app, ["init", *options, "--runtime", "shared/runtime"])
+    structlog.reset_defaults()  # a command disables the logging of its process
+    assert run.exit_code == 0, run.output
+    assert f'\nruntime_dir = "{tmp_path}/shared/runtime"\n' in run.stdout
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 def test_of_every_slurm_recorded(version: str, found: Detected, load: Any) -> None:
     slurm = recorded(version)
@@ -229,7 +252,7 @@ def test_whatever_others_call_their_things_it_is_toml(text: str) -> None:
         Address(f"ldap://{text}"),
         text,
         directory,
-        DetectedEnvironments(Path("/i"), (text,), Path("/m"), (text,), (Path("/v"),)),
+        DetectedEnvironments(Path("/r"), Path("/i"), (text,), Path("/m"), (text,), (Path("/v"),)),
         missing=(text,),
     )
     # no surrogate can be written to a file, and none is read from one
