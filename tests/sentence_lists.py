@@ -17,6 +17,7 @@ MODULES = (
     "portal/services/*/*.py",
     "portal/background/*.py",
     "portal/health/checks/[a-d]*.py",
+    "portal/health/checks/gpus.py",
     "portal/health/checks/hub.py",
     "portal/health/checks/launcher.py",
     "portal/health/checks/mail.py",

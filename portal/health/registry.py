@@ -21,6 +21,7 @@ from portal.health.checks import (
     database,
     directory,
     environments,
+    gpus,
     hub,
     installation,
     launcher,
@@ -43,6 +44,7 @@ class Component(StrEnum):
     SLURM = "slurm"
     SLURMDBD = "slurmdbd"
     NODES = "nodes"
+    GPUS = "gpus"
     HUB = "hub"
     NGINX = "nginx"
     ORIGINS = "origins"
@@ -160,6 +162,7 @@ CHECKS = (
     ),
     HealthCheck("comments in accounting", installation.check_comments, requires=("slurm",)),
     HealthCheck("nodes", slurm.check_nodes, Component.NODES, cli=False, every_s=5.0),
+    HealthCheck("confinement of GPUs", gpus.check_gpus, Component.GPUS, every_s=300.0),
     HealthCheck("launcher", launcher.check_launcher, Component.LAUNCHER, every_s=30.0),
     HealthCheck("sudo", installation.check_sudo, requires=("launcher",)),
     HealthCheck(

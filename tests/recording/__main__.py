@@ -34,6 +34,8 @@ def main() -> int:
             with ground.running(ACCOUNTS):
                 record(ground, folder)
                 ask_from_elsewhere(ground, folder, [g for g in grounds if g is not ground])
+            config = ground.config_with_cgroups()
+            (folder / "config_cgroups.txt").write_text(config, encoding="utf-8")
     return 0
 
 

@@ -7,6 +7,7 @@ and MariaDB serve it through sockets in its folder. Leaving the `with` block end
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -67,6 +68,9 @@ PartitionName=cpu Nodes=node03 Default=YES MaxTime=1-00:00:00 DefaultTime=01:00:
 PartitionName=debug Nodes=node[01-03] MaxTime=UNLIMITED DefaultTime=00:10:00 Hidden=YES State=UP
 """
 _GRES_CONF = "NodeName=node[01-02] Name=gpu Type=v100 File=/var/gpu/nvidia[0-1]\n"
+_NO_CGROUPS = re.compile(r"^(Accounting|ProctrackType|TaskPlugin).*\n", re.MULTILINE)
+_CGROUPS = "ProctrackType=proctrack/cgroup\nTaskPlugin=task/affinity,task/cgroup\n"
+_CGROUP_CONF = "ConstrainCores=yes\nConstrainDevices=yes\nConstrainRAMSpace=yes\n"
 _DBD_CONF = """\
 AuthType=auth/munge
 DbdHost=head
@@ -112,6 +116,23 @@ class Ground:
                 self._start(stack, "slurmd", "-D", "-N", node)
             wait_for("the nodes", self._all_idle)
             yield
+
+    def config_with_cgroups(self) -> str:
+        """Return the configuration that slurmctld reports with Slurm's plugins for cgroups.
+
+        It runs alone, without accounting, and uses no cgroups itself.
+        """
+        with ExitStack() as stack:
+            self._configure()
+            etc = self.root / "etc/slurm"
+            text = _NO_CGROUPS.sub("", (etc / "slurm.conf").read_text(encoding="utf-8"))
+            (etc / "slurm.conf").write_text(text + _CGROUPS, encoding="utf-8")
+            (etc / "cgroup.conf").write_text(_CGROUP_CONF, encoding="utf-8")
+            self._start_munge(stack)
+            self._open_namespaces(stack)
+            self._start(stack, "slurmctld", "-D")
+            wait_for("slurmctld", lambda: "UP" in self.inside("scontrol", "ping", check=False))
+            return self.inside("scontrol", "show", "config")
 
     def inside(self, *command: str, stdin: str = "", check: bool = True) -> str:
         """Run a command as root and return its output."""
@@ -159,6 +180,7 @@ class Ground:
         else:  # possibly left by `from_elsewhere`
             (etc / "cgroup.conf").unlink(missing_ok=True)
         for name in ("var/spool/ctld", "var/gpu", *(f"var/spool/slurmd-{n}" for n in NODES)):
+            shutil.rmtree(self.root / name, ignore_errors=True)
             (self.root / name).mkdir()
         for number in (0, 1):
             (self.root / f"var/gpu/nvidia{number}").touch()

@@ -3817,7 +3817,7 @@ export interface components {
          * @description The components, in display order.
          * @enum {string}
          */
-        Component: "database" | "directory" | "slurm" | "slurmdbd" | "nodes" | "hub" | "nginx" | "origins" | "launcher" | "catalog" | "node_table" | "disk" | "mail";
+        Component: "database" | "directory" | "slurm" | "slurmdbd" | "nodes" | "gpus" | "hub" | "nginx" | "origins" | "launcher" | "catalog" | "node_table" | "disk" | "mail";
         /**
          * ComponentState
          * @enum {string}

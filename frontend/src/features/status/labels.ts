@@ -30,6 +30,7 @@ const PARTS: Record<string, readonly [name: string, purpose: string]> = {
   catalog: [t`Catalog`, t`The environments and templates that users choose from.`],
   node_table: [t`Table of nodes`, t`The addresses of the nodes on the Cluster page.`],
   nodes: [t`Nodes`, t`Where sessions and jobs run.`],
+  gpus: [t`Confinement of GPUs`, t`Keeps each job to the GPUs that Slurm gave it.`],
   disk: [t`Disk`, t`Storage for the portal's data.`],
   mail: [t`E-mail`, t`Sends e-mail notifications (SMTP).`],
 };
