@@ -12,6 +12,8 @@ from portal.config.settings import Settings, SettingsError, load_settings, origi
 from portal.config.types import sites_umask
 
 DOCS = Path(__file__).parents[2] / "docs" / "settings.md"
+INSTALL = DOCS.with_name("install.md")
+EXAMPLE = DOCS.parent / "examples" / "portal.toml"
 SECRET = "s" * 40
 
 
@@ -229,7 +231,33 @@ def test_the_umask_is_the_machines(tmp_path: Path, text: str, umask: str) -> Non
 
 
 def test_the_example_of_the_manual_is_a_complete_configuration() -> None:
-    text = (Path(__file__).parents[2] / "docs/examples/portal.toml").read_text()
-    settings = Settings(**tomllib.loads(text))
+    settings = Settings(**tomllib.loads(EXAMPLE.read_text()))
     assert settings.content is not None
     assert settings.presets[0].resources.gpus == 1
+
+
+def test_the_example_has_every_setting_that_the_installation_needs() -> None:
+    """Step 5 of install.md marks settings as required or recommended; others have no default."""
+    rows = re.findall(r"^\| (`.+?) \| (\w+) \|", INSTALL.read_text(), re.MULTILINE)
+    named = {
+        name
+        for names, importance in rows
+        if importance in {"required", "recommended"}
+        for name in re.findall(r"`(\w+)`", names)
+    }
+    assert (
+        {"public_url", "default_login_group", "home_command"}
+        <= named
+        <= Settings.model_fields.keys()
+    )
+    required = {name for name, field in Settings.model_fields.items() if field.is_required()}
+    assert (named | required) - tomllib.loads(EXAMPLE.read_text()).keys() == set()
+
+
+def test_the_example_has_active_directory_as_a_variant() -> None:
+    text = EXAMPLE.read_text()
+    variant = "\n".join(re.findall(r"^# (ldap_\w+ = .+)$", text, re.MULTILINE))
+    settings = Settings(**tomllib.loads(text) | tomllib.loads(variant))
+    assert settings.ldap_directory == "active-directory"
+    assert settings.ldap_username_attribute == "sAMAccountName"
+    assert settings.ldap_user_base.endswith("DC=ad,DC=example,DC=org")
