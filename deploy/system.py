@@ -23,10 +23,11 @@ from urllib.parse import urlsplit
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from deploy import front_door, launcher, nginx, nginx_program, sudoers
+from deploy import front_door, nginx, nginx_program, sudoers
 from portal.cli.proposal import to_toml
 from portal.config.settings import Settings
 from portal.services.sessions.gate import host_port, portal_address
+from spawner.launcher.installed import FILES_PROGRAM, files_program, launcher_program
 
 HERE = Path(__file__).resolve().parent
 UNITS = Path("/etc/systemd/system")
@@ -75,8 +76,16 @@ class Installation:
 
 @dataclass(frozen=True)
 class File:
-    text: str = field(repr=False)
+    data: bytes = field(repr=False)
     mode: int = 0o644
+
+    @property
+    def text(self) -> str:
+        return self.data.decode()
+
+
+def text_file(text: str, mode: int = 0o644) -> File:
+    return File(text.encode(), mode)
 
 
 def files(site: Installation) -> dict[Path, File]:
@@ -87,7 +96,9 @@ def files(site: Installation) -> dict[Path, File]:
     try:
         door = front_door.from_settings(settings, site.nginx_dir, listen=site.listen)
         door = replace(door, version=nginx_program.version_here())
-        front = {site.nginx_dir / name: File(text) for name, text in nginx.render(door).items()}
+        front = {
+            site.nginx_dir / name: text_file(text) for name, text in nginx.render(door).items()
+        }
         rule = sudoers.render(
             site.accounts.portal,
             str(settings.launcher_path),
@@ -98,11 +109,10 @@ def files(site: Installation) -> dict[Path, File]:
     except (front_door.NginxError, ValueError) as error:
         raise SystemFilesRefused(f"{error}.") from error
     return {
-        **{UNITS / name: File(text) for name, text in units(site, door).items()},
-        SUDOERS: File(rule, 0o440),
-        settings.launcher_path: File(launcher.program(), 0o755),
-        settings.launcher_path.with_name("launcher.conf"): File(launcher_conf(settings)),
-        hub_config(site): File(_render_toml(hub_values(site))),
+        **{UNITS / name: text_file(text) for name, text in units(site, door).items()},
+        SUDOERS: text_file(rule, 0o440),
+        **launcher_files(settings),
+        hub_config(site): text_file(_render_toml(hub_values(site))),
         **front,
     }
 
@@ -202,6 +212,15 @@ def check_roots_alone(program: Path) -> None:
             )
 
 
+def launcher_files(settings: Settings) -> dict[Path, File]:
+    path = settings.launcher_path
+    return {
+        path: File(launcher_program(), 0o755),
+        path.with_name(FILES_PROGRAM): File(files_program()),
+        path.with_name("launcher.conf"): text_file(launcher_conf(settings)),
+    }
+
+
 def launcher_conf(settings: Settings) -> str:
     fields = {
         "min_uid": settings.min_uid,
@@ -268,7 +287,7 @@ def put(made: Mapping[Path, File], root: Path = Path("/")) -> list[Path]:
 
 def _write_file(path: Path, file: File) -> bool:
     try:
-        same = path.read_bytes() == file.text.encode()  # the existing file may have any encoding
+        same = path.read_bytes() == file.data
         if same and path.stat().st_mode & 0o7777 == file.mode:
             return False
     except FileNotFoundError:
@@ -281,8 +300,8 @@ def _write_file(path: Path, file: File) -> bool:
         path.parent.mkdir(parents=True, exist_ok=True)
         fresh.unlink(missing_ok=True)
         handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(handle, "w", encoding="utf-8") as out:
-            out.write(file.text)
+        with os.fdopen(handle, "wb") as out:
+            out.write(file.data)
             # not by path: another account could have replaced it by a link
             os.fchmod(handle, file.mode)
         fresh.replace(path)

@@ -312,6 +312,8 @@ async def open_context(
         measure=metrics.launcher,
     )
     stack.push_async_callback(agents.close)
+    file_pool = _create_file_pool(settings, metrics, Streams())
+    stack.push_async_callback(file_pool.close)
     commands = (settings.slurm_bin_dir, settings.slurm_conf, settings.slurm_timeout_s)
     slurm = Slurm(*commands, metrics.slurm)
     watcher = Watcher(slurm)
@@ -320,6 +322,7 @@ async def open_context(
         settings=settings,
         db=db,
         launchers=agents,
+        file_pool=file_pool,
         slurm=slurm,
         watcher=watcher,
         catalog=catalog,
@@ -337,23 +340,26 @@ async def open_context(
 def _open_files(settings: Settings, metrics: Metrics, stack: AsyncExitStack) -> FileAccess:
     streams = Streams()
     pools = {
-        root.name: FileAgents(
-            settings.launcher_path,
-            settings.sudo_path,
-            slurm_timeout_s=settings.slurm_timeout_s,
-            measure=metrics.launcher,
-            streams=streams,
-        )
-        for root in settings.file_roots
+        root.name: _create_file_pool(settings, metrics, streams) for root in settings.file_roots
     }
     files = FileAccess(settings, pools)
     stack.push_async_callback(files.close)
     return files
 
 
+def _create_file_pool(settings: Settings, metrics: Metrics, streams: Streams) -> FileAgents:
+    return FileAgents(
+        settings.launcher_path,
+        settings.sudo_path,
+        slurm_timeout_s=settings.slurm_timeout_s,
+        measure=metrics.launcher,
+        streams=streams,
+    )
+
+
 def _start_loops(app: FastAPI, stack: AsyncExitStack) -> None:
     context: AppContext = app.state.context
-    launchers = [context.launchers, *app.state.files.pools.values()]
+    launchers = [context.launchers, context.file_pool, *app.state.files.pools.values()]
     limits: SlurmLimits = app.state.slurm_limits
     loops = open_loops(context, app.state.accounts, limits, launchers, stack)
     loops.append(BackgroundLoop("status", app.state.status.run, RESTART_S))

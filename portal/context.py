@@ -30,6 +30,7 @@ from portal.services.jobs.forecasts import Forecasts
 from portal.services.jobs.scalar_cache import ScalarCache
 from portal.services.limits.accounting_cache import AccountingCache
 from portal.services.mail.smtp import Smtp
+from spawner.launcher.file_pool import FileAgents
 from spawner.launcher.pool import LauncherPool
 from spawner.slurm.client import Slurm
 from spawner.slurm.watcher import Watcher
@@ -46,6 +47,7 @@ class AppContext:
     settings: Settings
     db: Database
     launchers: LauncherPool
+    file_pool: FileAgents  # for the portal's own reads and writes: scalars, notebooks, starters
     slurm: Slurm
     watcher: Watcher
     catalog: LiveCatalog

@@ -7,6 +7,7 @@
   │   └── NotFound             Slurm answered, and does not have this job (any more)
   └── LauncherError
       ├── LauncherUnavailable  sudo refused, the launcher died, or it missed its deadline
+      │   └── NoFilesProgram   the files program is missing, or of another version
       ├── HomeUnavailable      the user's home is missing, full or not writable
       ├── PathRefused          a path that leaves the user's own folder, or goes through a link
       ├── FileProblem          a file operation failed; `code` is the reason
@@ -61,6 +62,10 @@ class LauncherError(SpawnerError):
 
 class LauncherUnavailable(LauncherError):
     """No launcher answers for this user: it may or may not have acted."""
+
+
+class NoFilesProgram(LauncherUnavailable):
+    """The files program is missing beside the launcher, or of another version: nothing was done."""
 
 
 class HomeUnavailable(LauncherError):

@@ -96,19 +96,22 @@ def locked(path: Path) -> Iterator[None]:
         yield
 
 
-def write(path: Path, text: str, *, mode: int = 0o644, owner: str | int = "root") -> bool:
+def write(
+    path: Path, content: str | bytes, *, mode: int = 0o644, owner: str | int = "root"
+) -> bool:
     """Write a file atomically; return whether it changed.
 
     It is never readable more widely than `mode`.
     """
-    if path.is_file() and path.read_text() == text and path.stat().st_mode & 0o7777 == mode:
+    data = content.encode() if isinstance(content, str) else content
+    if path.is_file() and path.read_bytes() == data and path.stat().st_mode & 0o7777 == mode:
         return False
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(f".{path.name}.new")
     fresh.unlink(missing_ok=True)
     descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        file.write(text)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(data)
     shutil.chown(fresh, owner)
     fresh.chmod(mode)
     fresh.rename(path)

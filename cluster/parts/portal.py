@@ -16,7 +16,8 @@ from cluster.host.control import ask
 from cluster.host.machine import folder, run, wait_for, write
 from cluster.parts import application
 from cluster.parts.services import package_proxy
-from deploy import home_directory, launcher
+from deploy import home_directory
+from spawner.launcher.installed import FILES_PROGRAM, files_program, launcher_program
 
 PORTAL_SERVICES = ("portal", "hub", "nginx", "packages")
 NGINX_ACCOUNT = "www-data"
@@ -42,10 +43,12 @@ def raise_portal(ground: ClusterHandle) -> None:
 def install_launcher(cluster: Cluster) -> None:
     """Install the programs that the portal's account may run as other users, each a single file.
 
-    The launcher runs as a user; the program for home directories runs as root.
+    The launcher runs as a user, and becomes the program for files beside it; the program for home
+    directories runs as root.
     """
     paths = cluster.paths
-    write(paths.launcher, launcher.program(), mode=0o755)
+    write(paths.launcher, launcher_program(), mode=0o755)
+    write(paths.launcher.with_name(FILES_PROGRAM), files_program())
     write(paths.launcher.with_name("launcher.conf"), launcher_conf(cluster))
     text = Path(home_directory.__file__).read_text(encoding="utf-8")
     write(paths.home_directory, text, mode=0o755)

@@ -1,8 +1,8 @@
-"""File operations of the launcher, run as the user.
+"""The files program: operations on a user's files, run as the user.
 
-Use only the standard library and names of `spawner.launcher.program`: `deploy.launcher` appends
-these files to it and installs the result as one program. Apart from tests, nothing else imports
-them.
+The launcher becomes this program (`op_files` in spawner/launcher/program.py). It is installed
+beside the launcher as one file, files.pyz (spawner/launcher/installed.py), and imports only the
+standard library, this package, `spawner.launcher.program` and `spawner.launcher.folders`.
 
 A path is a root plus the steps below it. The portal names the root; links within the root's own
 path are the site's responsibility. Reads follow links, because the user has the same rights as in a

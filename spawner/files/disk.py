@@ -7,15 +7,15 @@ import re
 import subprocess
 from pathlib import Path
 
+from spawner.files.context import FilesContext
 from spawner.files.paths import (
     look_into,
-    operation,
     path_of,
     text_of,
     translating_errors,
     want_place,
 )
-from spawner.launcher.program import Launcher, Request, Result, opened
+from spawner.launcher.program import Request, Result, opened
 
 QUOTA = ("/usr/bin/quota", "--user", "--no-wrap", "--raw-grace", "--verbose")
 LUSTRES = ("/usr/bin/lfs", "quota", "-q", "-u")
@@ -24,8 +24,7 @@ MOUNTS = Path("/proc/self/mountinfo")
 OCTAL = re.compile(rb"\\([0-7]{3})")
 
 
-@operation
-def space(launcher: Launcher, request: Request) -> Result:
+def space(context: FilesContext, request: Request) -> Result:
     """Return a root's total and free space, and the output of its file system's quota command."""
     place = want_place(request)
     with opened(look_into(place)) as fd, translating_errors(place.name):
@@ -36,7 +35,7 @@ def space(launcher: Launcher, request: Request) -> Result:
             "writable": os.access(".", os.W_OK | os.X_OK, dir_fd=fd),
             "total_bytes": found.f_blocks * found.f_frsize,
             "free_bytes": found.f_bavail * found.f_frsize,
-            "quota_text": quota_text(launcher, mount_point(path)),
+            "quota_text": quota_text(context, mount_point(path)),
         }
 
 
@@ -46,17 +45,17 @@ def mount_point(path: str) -> str:
     return path
 
 
-def filesystem(mounted: str, mounts: bytes) -> str:
+def filesystem_type(mounted: str, mounts: bytes) -> str:
     """Return a mount point's file system type from mountinfo (proc(5)); the last match counts."""
     for line in reversed(mounts.splitlines()):
         before, _, after = line.partition(b" - ")
         fields = before.split(b" ")
-        if len(fields) > 4 and OCTAL.sub(character, fields[4]) == os.fsencode(mounted):
+        if len(fields) > 4 and OCTAL.sub(decode_octal, fields[4]) == os.fsencode(mounted):
             return after.partition(b" ")[0].decode(errors="replace")
     return ""
 
 
-def character(match: re.Match[bytes]) -> bytes:
+def decode_octal(match: re.Match[bytes]) -> bytes:
     return bytes([int(match[1], 8) & 0xFF])
 
 
@@ -66,13 +65,12 @@ def quota_command(user: str, mounted: str, kind: str) -> list[str]:
     return [*QUOTA, f"--filesystem={mounted}"]
 
 
-def quota_text(launcher: Launcher, mounted: str) -> str | None:
+def quota_text(context: FilesContext, mounted: str) -> str | None:
     """Return the quota command's output for a mount point; None without program or answer."""
     try:
-        kind = filesystem(mounted, MOUNTS.read_bytes())
+        kind = filesystem_type(mounted, MOUNTS.read_bytes())
         done = subprocess.run(
-            quota_command(launcher.user.name, mounted, kind),
-            env=launcher.environment(),
+            quota_command(context.user.name, mounted, kind),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

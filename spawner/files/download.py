@@ -16,10 +16,10 @@ import zlib
 from collections.abc import Iterator
 from typing import IO, Any, NamedTuple
 
+from spawner.files.context import FilesContext
 from spawner.files.paths import (
     look_into,
     open_file,
-    operation,
     problem,
     system_name,
     text_of,
@@ -28,7 +28,7 @@ from spawner.files.paths import (
     want_place,
     whole_number,
 )
-from spawner.launcher.program import Launcher, Refused, Request, Result, want
+from spawner.launcher.program import Refused, Request, Result, want
 
 PIECE = 256 << 10
 MOST_LEVELS = 200
@@ -44,33 +44,29 @@ READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_NOCTTY | os.O_CLOEXEC
 ZIP64_FROM = 0xFFFF0000
 UTF8_NAME, SIZES_FOLLOW = 0x800, 0x8
 UNIX = 3 << 8
-OPENED: list[int] = []
-"""The file opened by `open_file_to_send`, so that exactly the inspected file is sent."""
 
 
 # --- one file -------------------------------------------------------------------------------------
 
 
-@operation
-def open_file_to_send(launcher: Launcher, request: Request) -> Result:
+def open_file_to_send(context: FilesContext, request: Request) -> Result:
     """Open a file and return its size and version, so that the caller can choose a range."""
     fd = open_file(want_place(request))
-    while OPENED:
-        os.close(OPENED.pop())
-    OPENED.append(fd)
+    if context.opened is not None:
+        os.close(context.opened)
+    context.opened = fd
     state = os.fstat(fd)
     version, changed = version_of(state), state.st_mtime
     return {"size_bytes": state.st_size, "version": version, "modified_at": changed}
 
 
-@operation
-def send_file(launcher: Launcher, request: Request) -> Result:
+def send_file(context: FilesContext, request: Request) -> Result:
     """Send `length` bytes of the opened file after this response."""
     offset = whole_number(request, "offset", 1 << 62)
     length = whole_number(request, "length", 1 << 62)
-    if not OPENED:
+    if context.opened is None:
         raise Refused("BadRequest", "no file is open")
-    launcher.outflow = piece_by_piece(OPENED[0], offset, length)
+    context.stream = piece_by_piece(context.opened, offset, length)
     return {}
 
 
@@ -97,8 +93,7 @@ class ArchiveEntry(NamedTuple):
     own_name: str
 
 
-@operation
-def send_archive(launcher: Launcher, request: Request) -> Result:
+def send_archive(context: FilesContext, request: Request) -> Result:
     """Send entries of one folder as a zip or tar archive after this response.
 
     Entries that cannot be packed are listed in a text file at the archive's end.
@@ -118,18 +113,18 @@ def send_archive(launcher: Launcher, request: Request) -> Result:
             with translating_errors(name):
                 os.lstat(name, dir_fd=folder)
     pack = pack_zip if kind == "zip" else pack_tar
-    launcher.outflow = pack(everything(folder, picked, Left()))
+    context.stream = pack(ArchiveWalk(folder, picked, Omissions()))
     return {}
 
 
-class Left:
+class Omissions:
     """List of entries left out of an archive, with reasons."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.more = 0
 
-    def out(self, name: str, why: str) -> None:
+    def add(self, name: str, why: str) -> None:
         if len(self.lines) < MOST_LEFT_OUT:
             self.lines.append(f"{text_of(name)}: {why}")
         else:
@@ -140,11 +135,11 @@ class Left:
         return ("\n".join(lines) + "\n").encode("utf-8", "surrogateescape")
 
 
-class Walk:
+class ArchiveWalk:
     """Depth-first iteration over several names of a folder, with one open folder per level."""
 
-    def __init__(self, folder: int, names: list[str], left: Left) -> None:
-        self.folder, self.names, self.left = folder, names, left
+    def __init__(self, folder: int, names: list[str], omitted: Omissions) -> None:
+        self.folder, self.names, self.omitted = folder, names, omitted
         self.holes = MOST_HOLES
 
     def __iter__(self) -> Iterator[ArchiveEntry]:
@@ -163,7 +158,7 @@ class Walk:
                 entry = next(entries, None)
                 if entry is None:
                     levels.pop()
-                    close(fd, entries)
+                    close_level(fd, entries)
                     continue
                 item = self.look(fd, entry.name, f"{prefix}/{entry.name}")
                 if item is None:
@@ -173,20 +168,20 @@ class Walk:
                     if len(levels) < MOST_LEVELS:
                         levels.append(self.enter(item))
                     else:
-                        self.left.out(item.name, "it is nested too deeply")
+                        self.omitted.add(item.name, "it is nested too deeply")
         finally:
             for fd, entries, _ in levels:
-                close(fd, entries)
+                close_level(fd, entries)
 
     def look(self, folder: int, own_name: str, name: str) -> ArchiveEntry | None:
         try:
             state = os.lstat(own_name, dir_fd=folder)
         except OSError as error:
-            self.left.out(name, str(error.strerror))
+            self.omitted.add(name, str(error.strerror))
             return None
         if kind_is_packed(state):
             return ArchiveEntry(name, state, folder, own_name)
-        self.left.out(name, "it is not a file, folder or link")
+        self.omitted.add(name, "it is not a file, folder or link")
         return None
 
     def enter(self, entry: ArchiveEntry) -> tuple[int, Iterator[os.DirEntry[str]], str]:
@@ -194,7 +189,7 @@ class Walk:
         try:
             fd = os.open(entry.own_name, flags, dir_fd=entry.folder)
         except OSError as error:
-            self.left.out(entry.name, str(error.strerror))
+            self.omitted.add(entry.name, str(error.strerror))
             return -1, iter(()), entry.name
         return fd, os.scandir(fd), entry.name
 
@@ -206,7 +201,7 @@ class Walk:
                 return fd
             os.close(fd)
         except OSError as error:
-            self.left.out(entry.name, str(error.strerror))
+            self.omitted.add(entry.name, str(error.strerror))
         return None
 
     def spare(self, entry: ArchiveEntry, state: os.stat_result) -> bool:
@@ -214,7 +209,8 @@ class Walk:
         held = state.st_blocks * BLOCK
         holes = state.st_size - held if held * SPARSE < state.st_size else 0
         if holes > self.holes:
-            self.left.out(entry.name, "it is mostly empty (a sparse file): download it by itself")
+            why = "it is mostly empty (a sparse file): download it by itself"
+            self.omitted.add(entry.name, why)
             return False
         self.holes -= holes
         return True
@@ -223,7 +219,7 @@ class Walk:
         try:
             return os.readlink(entry.own_name, dir_fd=entry.folder)
         except OSError as error:
-            self.left.out(entry.name, str(error.strerror))
+            self.omitted.add(entry.name, str(error.strerror))
         return None
 
 
@@ -232,17 +228,13 @@ def kind_is_packed(state: os.stat_result) -> bool:
     return stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode)
 
 
-def close(fd: int, entries: Any) -> None:
+def close_level(fd: int, entries: Any) -> None:
     if fd >= 0:
         entries.close()
         os.close(fd)
 
 
-def everything(folder: int, names: list[str], left: Left) -> Walk:
-    return Walk(folder, names, left)
-
-
-def content(fd: int, most: int) -> Iterator[bytes]:
+def read_content(fd: int, most: int) -> Iterator[bytes]:
     """Yield a file's content, at most `most` bytes so that a growing file comes to an end.
 
     A read error ends the content early.
@@ -260,17 +252,17 @@ def content(fd: int, most: int) -> Iterator[bytes]:
 # --- tar ------------------------------------------------------------------------------------------
 
 
-def pack_tar(walk: Walk) -> Iterator[bytes]:
+def pack_tar(walk: ArchiveWalk) -> Iterator[bytes]:
     for found in walk:
         yield from tar_one(walk, found)
-    if walk.left.lines:
-        text = walk.left.text()
+    if walk.omitted.lines:
+        text = walk.omitted.text()
         yield tar_header(LEFT_OUT, stat.S_IFREG | 0o600, time.time(), len(text)) + text
         yield bytes(-len(text) % BLOCK)
     yield bytes(2 * BLOCK)
 
 
-def tar_one(walk: Walk, entry: ArchiveEntry) -> Iterator[bytes]:
+def tar_one(walk: ArchiveWalk, entry: ArchiveEntry) -> Iterator[bytes]:
     mode, changed = entry.state.st_mode, entry.state.st_mtime
     if stat.S_ISDIR(mode):
         yield tar_header(entry.name, mode, changed, 0)
@@ -281,16 +273,16 @@ def tar_one(walk: Walk, entry: ArchiveEntry) -> Iterator[bytes]:
     elif (fd := walk.open(entry)) is not None:
         size, sent = os.fstat(fd).st_size, 0
         yield tar_header(entry.name, mode, changed, size)
-        for data in content(fd, size):
+        for data in read_content(fd, size):
             sent += len(data)
             yield data
         if sent < size:
-            walk.left.out(entry.name, f"only its first {sent} bytes could be read")
-            yield from zeros(size - sent)
+            walk.omitted.add(entry.name, f"only its first {sent} bytes could be read")
+            yield from zero_bytes(size - sent)
         yield bytes(-size % BLOCK)
 
 
-def zeros(count: int) -> Iterator[bytes]:
+def zero_bytes(count: int) -> Iterator[bytes]:
     while count > 0:
         yield bytes(min(PIECE, count))
         count -= PIECE
@@ -308,7 +300,7 @@ def tar_header(name: str, mode: int, changed: float, size: int, target: str = ""
 # --- zip (PKWARE's APPNOTE 6.3, sections 4.3 and 4.5) ---------------------------------------------
 
 
-def pack_zip(walk: Walk) -> Iterator[bytes]:
+def pack_zip(walk: ArchiveWalk) -> Iterator[bytes]:
     """Yield a zip archive.
 
     The central directory, which comes last, is buffered in an unnamed file.
@@ -317,23 +309,23 @@ def pack_zip(walk: Walk) -> Iterator[bytes]:
         zipped = Zip(directory)
         for found in walk:
             yield from zip_one(walk, zipped, found)
-        if walk.left.lines:
-            text = walk.left.text()
+        if walk.omitted.lines:
+            text = walk.omitted.text()
             yield from zipped.add(LEFT_OUT, stat.S_IFREG | 0o600, time.time(), len(text), [text])
         yield from zipped.end()
 
 
-def zip_one(walk: Walk, zipped: Zip, entry: ArchiveEntry) -> Iterator[bytes]:
+def zip_one(walk: ArchiveWalk, zipped: Zip, entry: ArchiveEntry) -> Iterator[bytes]:
     mode, changed = entry.state.st_mode, entry.state.st_mtime
     if stat.S_ISDIR(mode):
         yield from zipped.add(f"{entry.name}/", mode, changed, 0, [])
     elif stat.S_ISLNK(mode):
-        walk.left.out(entry.name, f"it is a link to {walk.link(entry)}")
+        walk.omitted.add(entry.name, f"it is a link to {walk.link(entry)}")
     elif (fd := walk.open(entry)) is not None:
         size = os.fstat(fd).st_size
-        yield from zipped.add(entry.name, mode, changed, size, content(fd, size))
+        yield from zipped.add(entry.name, mode, changed, size, read_content(fd, size))
         if zipped.added < size:
-            walk.left.out(entry.name, f"only its first {zipped.added} bytes could be read")
+            walk.omitted.add(entry.name, f"only its first {zipped.added} bytes could be read")
 
 
 class Zip:

@@ -12,11 +12,11 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from spawner.files.context import FilesContext
 from spawner.files.paths import (
     entry_of,
     look_into,
     open_file,
-    operation,
     path_of,
     text_of,
     translating_errors,
@@ -26,7 +26,6 @@ from spawner.files.paths import (
 )
 from spawner.launcher.program import (
     MAX_READ,
-    Launcher,
     Refused,
     Request,
     Result,
@@ -54,8 +53,7 @@ class ListingQuery(NamedTuple):
     prefix: bool
 
 
-@operation
-def list_folder(launcher: Launcher, request: Request) -> Result:
+def list_folder(context: FilesContext, request: Request) -> Result:
     """Return one page of a folder's entries: those after the key `after`.
 
     Memory is bounded by the page size, however many entries the folder has.
@@ -132,7 +130,7 @@ def keys_of(folder: int, query: ListingQuery, deadline: float, seen: ScanCounts)
                 seen.complete = False
                 return
             name = text_of(entry.name)
-            if (name.startswith(".") and not query.hidden) or not fits(name, query):
+            if (name.startswith(".") and not query.hidden) or not matches(name, query):
                 continue
             with contextlib.suppress(OSError):  # The entry may have been deleted since the scan.
                 key = sort_key(entry, name, query.sort)
@@ -143,7 +141,7 @@ def keys_of(folder: int, query: ListingQuery, deadline: float, seen: ScanCounts)
                 yield (-group if query.descending else group, key, entry.name)
 
 
-def fits(name: str, query: ListingQuery) -> bool:
+def matches(name: str, query: ListingQuery) -> bool:
     if not query.text:
         return True
     folded = name.casefold()
@@ -161,7 +159,7 @@ def is_folder(entry: os.DirEntry[str]) -> bool:
 def sort_key(entry: os.DirEntry[str], name: str, sort: str) -> int | str:
     """Return an entry's sort value; names sort naturally (run2 before run10), ignoring case."""
     if sort == "name":
-        return NUMBERS.sub(counted, name.casefold())
+        return NUMBERS.sub(pad_number, name.casefold())
     state = entry.stat(follow_symlinks=False)
     if stat.S_ISLNK(state.st_mode):
         with contextlib.suppress(OSError):
@@ -169,7 +167,7 @@ def sort_key(entry: os.DirEntry[str], name: str, sort: str) -> int | str:
     return state.st_size if sort == "size" else state.st_mtime_ns
 
 
-def counted(match: re.Match[str]) -> str:
+def pad_number(match: re.Match[str]) -> str:
     digits = match[0].lstrip("0")
     return f"{len(digits):03}{digits}"
 
@@ -192,8 +190,7 @@ def entry_or_none(folder: int, name: str) -> Result | None:
         return None
 
 
-@operation
-def describe(launcher: Launcher, request: Request) -> Result:
+def describe(context: FilesContext, request: Request) -> Result:
     """Return one entry, and the real path of its folder."""
     place = want_place(request)
     with opened(look_into(place.parent)) as folder, translating_errors(place.name):
@@ -202,8 +199,7 @@ def describe(launcher: Launcher, request: Request) -> Result:
         return {"entry": entry, "real_folder": text_of(path_of(folder))}
 
 
-@operation
-def peek(launcher: Launcher, request: Request) -> Result:
+def peek(context: FilesContext, request: Request) -> Result:
     """Return part of a file, following links."""
     place = want_place(request)
     offset = whole_number(request, "offset", 1 << 62)

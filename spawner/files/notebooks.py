@@ -1,7 +1,4 @@
-"""Operation that lists the most recently changed notebooks in a home, and the kernels they name.
-
-The launcher that submits jobs serves it, so it runs without the CPU limit of `places.operation`.
-"""
+"""Operation that lists the most recently changed notebooks in a home, and the kernels they name."""
 
 from __future__ import annotations
 
@@ -11,9 +8,8 @@ import re
 import time
 from collections import deque
 
+from spawner.files.context import FilesContext
 from spawner.launcher.program import (
-    OPERATIONS,
-    Launcher,
     Refused,
     Request,
     Result,
@@ -33,21 +29,18 @@ RUNS = "portal/runs"  # The log folders of jobs, with executed copies of noteboo
 KERNEL = re.compile(rb'"kernelspec"\s*:\s*\{[^{}]*"name"\s*:\s*"([\w.-]{1,64})"')
 
 
-def notebooks(launcher: Launcher, request: Request) -> Result:
+def notebooks(context: FilesContext, request: Request) -> Result:
     """Return the most recently changed notebooks below the home, and the kernel that each names."""
-    timeout_s, home = want_timeout(request), launcher.user.home
+    timeout_s, home = want_timeout(request), context.user.home
     deadline = time.monotonic() + timeout_s
     with at_home():
-        os.close(open_home(launcher.user))
+        os.close(open_home(context.user))
     found, complete = newest_notebooks(home, deadline - timeout_s / 3)
     shown = [
         {"path": path, "changed": changed, "kernel": kernel_of(f"{home}/{path}", deadline)}
         for changed, path in found
     ]
     return {"notebooks": shown, "complete": complete}
-
-
-OPERATIONS["notebooks"] = notebooks
 
 
 def newest_notebooks(home: str, deadline: float) -> tuple[list[tuple[float, str]], bool]:

@@ -14,11 +14,11 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from spawner.files.context import FilesContext
 from spawner.files.paths import (
     RootedPath,
     entry_of,
     lstat_or_none,
-    operation,
     problem,
     rename_new,
     shown_name,
@@ -28,7 +28,7 @@ from spawner.files.paths import (
     want_below,
     working_folder,
 )
-from spawner.launcher.program import Launcher, Refused, Request, Result, opened, want
+from spawner.launcher.program import Refused, Request, Result, opened, want
 
 MAX_SAVED = 640 << 10
 MOST_AT_ONCE = 100
@@ -36,11 +36,10 @@ NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_NONBLOCK | 
 ELSEWHERE = "“{}” was changed elsewhere since you opened it."
 
 
-@operation
-def make_folder(launcher: Launcher, request: Request) -> Result:
+def make_folder(context: FilesContext, request: Request) -> Result:
     """Create a folder, and with `parents` also its missing parent folders."""
     place, parents = want_below(request), want(request, "parents", bool)
-    with sites_umask(launcher):
+    with sites_umask(context):
         if parents:
             make_missing(place.parent)
         with opened(working_folder(place.parent)) as folder, translating_errors(place.name):
@@ -59,8 +58,7 @@ def make_missing(place: RootedPath) -> None:
             os.mkdir(above.name, dir_fd=folder)
 
 
-@operation
-def move(launcher: Launcher, request: Request) -> Result:
+def move(context: FilesContext, request: Request) -> Result:
     """Rename an entry, move it to another folder of the same file system, or both.
 
     With `overwrite`, a file may replace a file.
@@ -86,8 +84,7 @@ def both_files(one: os.stat_result, other: os.stat_result) -> bool:
     return stat.S_ISREG(one.st_mode) and stat.S_ISREG(other.st_mode)
 
 
-@operation
-def save(launcher: Launcher, request: Request) -> Result:
+def save(context: FilesContext, request: Request) -> Result:
     """Replace a small file's content atomically, if the file still has the version that was read.
 
     With `version` null, create the file, which must not exist yet.
@@ -98,7 +95,7 @@ def save(launcher: Launcher, request: Request) -> Result:
         raise Refused("BadRequest", "version is malformed")
     with opened(working_folder(place.parent)) as folder, translating_errors(place.name):
         before = unchanged(folder, place.name, version)
-        with new_file(launcher, folder) as (fd, name):
+        with new_file(context, folder) as (fd, name):
             write_all(fd, data, 0)
             if before:
                 keep_rights(fd, before)
@@ -133,10 +130,10 @@ def unchanged(folder: int, name: str, version: str | None) -> os.stat_result | N
 
 
 @contextlib.contextmanager
-def new_file(launcher: Launcher, folder: int) -> Iterator[tuple[int, str]]:
+def new_file(context: FilesContext, folder: int) -> Iterator[tuple[int, str]]:
     """Yield a temporary file with a unique name; delete it on exit unless it was renamed."""
     name = f".portal-save-{os.urandom(8).hex()}"
-    with sites_umask(launcher):
+    with sites_umask(context):
         fd = os.open(name, NEW_FILE, 0o666, dir_fd=folder)
     try:
         with opened(fd):

@@ -9,12 +9,12 @@ import stat
 import time
 from collections.abc import Iterator
 
+from spawner.files.context import FilesContext
 from spawner.files.packages import PYTHON
 from spawner.files.paths import (
     READ_FLAGS,
     RootedPath,
     lstat_or_none,
-    operation,
     problem,
     text_of,
     translating_errors,
@@ -22,14 +22,13 @@ from spawner.files.paths import (
     whole_number,
     working_folder,
 )
-from spawner.launcher.program import Launcher, Refused, Request, Result, opened, want, want_timeout
+from spawner.launcher.program import Refused, Request, Result, opened, want, want_timeout
 
 MAX_RECORD_BYTES = 16 << 20
 RECORD_NAME = "RECORD"
 
 
-@operation
-def remove_package(launcher: Launcher, request: Request) -> Result:
+def remove_package(context: FilesContext, request: Request) -> Result:
     """Delete the files of the package `name` in a folder of packages.
 
     `above` is the number of levels up to the environment's top folder, which also holds scripts. If

@@ -9,16 +9,16 @@ import stat
 import time
 from collections.abc import Iterator
 
+from spawner.files.context import FilesContext
 from spawner.files.paths import (
     READ_FLAGS,
     RootedPath,
     look_into,
-    operation,
     text_of,
     translating_errors,
     want_below,
 )
-from spawner.launcher.program import Launcher, Refused, Request, Result, opened, want, want_timeout
+from spawner.launcher.program import Refused, Request, Result, opened, want, want_timeout
 
 MOST_PACKAGES = 1000
 MOST_LOOKED_AT = 20_000
@@ -28,8 +28,7 @@ PYTHON = re.compile(r"(?P<name>[^-]+)-(?P<version>[^-]+)(?:-py[\d.]+)?\.(?:dist|
 R_FIELD = re.compile(r"^(Package|Version):[ \t]*(\S+)[ \t]*$", re.MULTILINE)
 
 
-@operation
-def packages(launcher: Launcher, request: Request) -> Result:
+def packages(context: FilesContext, request: Request) -> Result:
     """Return the packages in a folder sorted by name, and whether the list is complete.
 
     A missing folder counts as empty. `kind` selects what makes a package: `python` (a .dist-info

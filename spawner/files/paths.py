@@ -5,21 +5,19 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
-import functools
 import os
 import pwd
-import resource
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from spawner.launcher.program import OPERATIONS, Launcher, Refused, Request, Result, opened, want
+from spawner.files.context import FilesContext
+from spawner.launcher.program import Refused, Request, Result, opened, want
 
 MAX_PATH_BYTES = 8192
 MAX_NAME_BYTES = 255
 MAX_OWNERS = 1000
-MAX_CPU_S = 4 * 3600
 KERNELS_OWN = frozenset({"proc", "sys"})
 RENAME_NOREPLACE = 1
 WALK = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
@@ -70,36 +68,6 @@ class RootedPath(NamedTuple):
     @property
     def parent(self) -> RootedPath:
         return RootedPath(self.root, self.steps[:-1])
-
-
-@functools.cache
-def stay_modest() -> None:
-    """Lower the process's priority and limit its CPU time to `MAX_CPU_S`.
-
-    Only for processes that serve file operations: sbatch passes both limits on to jobs, and these
-    processes submit none.
-    """
-    os.nice(10)
-    resource.setrlimit(resource.RLIMIT_CPU, (MAX_CPU_S, MAX_CPU_S))
-
-
-def operation(
-    function: Callable[[Launcher, Request], Result],
-) -> Callable[[Launcher, Request], Result]:
-    """Register a function as the operation of its name.
-
-    An OSError that the function does not handle becomes a user message, so that an operation never
-    ends the process.
-    """
-
-    def wrapped(launcher: Launcher, request: Request) -> Result:
-        stay_modest()
-        path = request.get("path")
-        with translating_errors(path.rpartition("/")[2] if type(path) is str else "this"):
-            return function(launcher, request)
-
-    OPERATIONS[function.__name__] = wrapped
-    return function
 
 
 def problem(code: str, message: str, **more: Any) -> Refused:
@@ -258,9 +226,9 @@ def rename_new(from_folder: int, name: str, to_folder: int, new_name: str) -> No
 
 
 @contextlib.contextmanager
-def sites_umask(launcher: Launcher) -> Iterator[None]:
+def sites_umask(context: FilesContext) -> Iterator[None]:
     """Apply the site's umask, so that new entries get the same mode as those created elsewhere."""
-    before = os.umask(launcher.conf.umask)
+    before = os.umask(context.umask)
     try:
         yield
     finally:

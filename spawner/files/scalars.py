@@ -1,7 +1,4 @@
-"""Operation that reads the last scalar values from TensorBoard event files, without TensorBoard.
-
-The launcher that submits jobs serves it, so it runs without the CPU limit of `places.operation`.
-"""
+"""Operation that reads the last scalar values from TensorBoard event files, without TensorBoard."""
 
 from __future__ import annotations
 
@@ -13,9 +10,8 @@ import struct
 import time
 from collections.abc import Iterator
 
+from spawner.files.context import FilesContext
 from spawner.launcher.program import (
-    OPERATIONS,
-    Launcher,
     Refused,
     Request,
     Result,
@@ -32,16 +28,13 @@ MAX_ENTRIES = 2000
 MAX_DEPTH = 4
 
 
-def scalars(launcher: Launcher, request: Request) -> Result:
+def scalars(context: FilesContext, request: Request) -> Result:
     """Return the last value of each scalar in the event files of several folders."""
     folders = want(request, "folders", list)
     if len(folders) > MAX_FOLDERS or not all(type(f) is str for f in folders):
         raise Refused("BadRequest", "folders is malformed")
     deadline = time.monotonic() + want_timeout(request)
     return {"scalars": [last_scalars(folder, deadline) for folder in folders]}
-
-
-OPERATIONS["scalars"] = scalars
 
 
 def last_scalars(folder: str, deadline: float) -> dict[str, float | None]:
@@ -53,7 +46,7 @@ def last_scalars(folder: str, deadline: float) -> dict[str, float | None]:
     left = MAX_EVENT_BYTES
     for path in event_files(folder):
         with contextlib.suppress(OSError):
-            for step, tag, value in events(path, left, deadline):
+            for step, tag, value in read_events(path, left, deadline):
                 if (tag in found or len(found) < MAX_TAGS) and step >= found.get(tag, (-1, 0.0))[0]:
                     found[tag] = (step, value)
                 if time.monotonic() > deadline:
@@ -79,7 +72,7 @@ def event_files(folder: str) -> list[str]:
     return [path for _, path in sorted(found)[-MAX_EVENT_FILES:]]
 
 
-def events(path: str, most: int, deadline: float) -> Iterator[tuple[int, str, float]]:
+def read_events(path: str, most: int, deadline: float) -> Iterator[tuple[int, str, float]]:
     """Yield step, tag and value of the scalars in one event file.
 
     A record consists of its length (8 bytes), the length's checksum (4), data, and the data's

@@ -15,13 +15,13 @@ import stat
 import time
 from collections.abc import Iterator
 
+from spawner.files.context import FilesContext
 from spawner.files.operations import Removal
 from spawner.files.paths import (
     RootedPath,
     entry_of,
     kind_of,
     open_root,
-    operation,
     problem,
     rename_new,
     shown_name,
@@ -33,7 +33,6 @@ from spawner.files.paths import (
 )
 from spawner.launcher.program import (
     UUID,
-    Launcher,
     Refused,
     Request,
     Result,
@@ -71,8 +70,7 @@ def in_trash(place: RootedPath) -> bool:
     return place.steps[0] == TRASH or place.steps[0].startswith(f"{TRASH}-")
 
 
-@operation
-def delete(launcher: Launcher, request: Request) -> Result:
+def delete(context: FilesContext, request: Request) -> Result:
     """Move an entry to the trash, under `id`, or delete it for good.
 
     Deleting for good may take several requests: `done` is true when it is complete.
@@ -88,7 +86,7 @@ def delete(launcher: Launcher, request: Request) -> Result:
         if in_trash(place):
             raise problem("no-trash", "This is already in the trash: empty the trash instead.")
         number = want(request, "number", str, UUID)
-        to_trash(launcher.user, place, folder, number, state)
+        to_trash(context.user, place, folder, number, state)
         return {"done": True, "id": number, "removed": 0}
 
 
@@ -156,8 +154,7 @@ def forget_item(trash: int, number: str) -> None:
     os.rmdir(number, dir_fd=trash)
 
 
-@operation
-def list_trash(launcher: Launcher, request: Request) -> Result:
+def list_trash(context: FilesContext, request: Request) -> Result:
     """Return the deleted entries of a root, latest first, and whether the list is complete.
 
     `of` restricts the list to entries that had this path.
@@ -168,13 +165,13 @@ def list_trash(launcher: Launcher, request: Request) -> Result:
     items: list[Result] = []
     size = 0
     try:
-        trash = open_trash(place, launcher.user, make=False)
+        trash = open_trash(place, context.user, make=False)
     except FileNotFoundError:
         return {"items": [], "complete": True}
     with opened(trash), translating_errors(TRASH):
         newest = heapq.nlargest(MOST_TRASH_LOOKED_AT + 1, numbers_of(trash))
         for deleted_at, number in newest[:MOST_TRASH_LOOKED_AT]:
-            item = item_of(trash, number, launcher.user)
+            item = item_of(trash, number, context.user)
             if item is None or of not in (None, item["path"]):
                 if time.monotonic() > deadline:
                     return {"items": items, "complete": False}
@@ -218,12 +215,11 @@ def came_from(own: int) -> str:
             raise problem("not-there", "The original location is no longer known.") from error
 
 
-@operation
-def restore(launcher: Launcher, request: Request) -> Result:
+def restore(context: FilesContext, request: Request) -> Result:
     """Move an item back to its original path, or to `to_path`, without replacing anything."""
     place, number = want_place(request), want(request, "number", str, UUID)
-    with translating_errors("this"), opened(open_trash(place, launcher.user, make=False)) as trash:
-        with opened(enter(trash, number, launcher.user, make=False)) as own:
+    with translating_errors("this"), opened(open_trash(place, context.user, make=False)) as trash:
+        with opened(enter(trash, number, context.user, make=False)) as own:
             path = request.get("to_path")
             to = want_below({"root": place.root, "path": came_from(own) if path is None else path})
             with opened(working_folder(to.parent)) as folder, translating_errors(to.name):
@@ -233,8 +229,7 @@ def restore(launcher: Launcher, request: Request) -> Result:
     return {"entry": entry, "path": "/".join(text_of(step) for step in to.steps)}
 
 
-@operation
-def empty_trash(launcher: Launcher, request: Request) -> Result:
+def empty_trash(context: FilesContext, request: Request) -> Result:
     """Delete trash items for good: those listed in `ids` (null for all) that are older than
     `older_s`.
 
@@ -248,7 +243,7 @@ def empty_trash(launcher: Launcher, request: Request) -> Result:
         raise Refused("BadRequest", "ids is malformed")
     removal = Removal(time.monotonic() + want_timeout(request))
     try:
-        trash = open_trash(place, launcher.user, make=False)
+        trash = open_trash(place, context.user, make=False)
     except FileNotFoundError:
         return {"done": True, "removed": 0}
     with opened(trash), translating_errors(TRASH):

@@ -105,7 +105,7 @@ def read_record(records: int, number: str) -> Upload | None:
             want(fields, "created_at", float),
         )
     except (ValueError, AttributeError, Refused):
-        forget(records, number)  # Malformed, and cannot be repaired.
+        forget_upload(records, number)  # Malformed, and cannot be repaired.
         return None
 
 
@@ -131,7 +131,7 @@ def write_record(records: int, upload: Upload) -> None:
     write_file(records, f"{upload.id}.json", json.dumps(fields).encode())
 
 
-def forget(records: int, number: str) -> None:
+def forget_upload(records: int, number: str) -> None:
     HASHES.pop(number, None)
     with contextlib.suppress(FileNotFoundError):
         os.unlink(f"{number}.json", dir_fd=records)

@@ -15,11 +15,11 @@ import stat
 import time
 from collections.abc import Iterator
 
+from spawner.files.context import FilesContext
 from spawner.files.operations import NEW_FILE, both_files, keep_rights, want_data, write_all
 from spawner.files.paths import (
     entry_of,
     lstat_or_none,
-    operation,
     problem,
     rename_new,
     shown_name,
@@ -34,7 +34,7 @@ from spawner.files.upload_state import (
     MAX_SIZE,
     Hashed,
     Upload,
-    forget,
+    forget_upload,
     open_records,
     read_record,
     read_upload,
@@ -44,7 +44,6 @@ from spawner.files.upload_state import (
 )
 from spawner.launcher.program import (
     UUID,
-    Launcher,
     Refused,
     Request,
     Result,
@@ -74,11 +73,11 @@ def part_of(upload: Upload) -> Iterator[tuple[int, int]]:
             state = os.fstat(fd)
             if not stat.S_ISREG(state.st_mode) or state.st_uid != os.getuid():
                 raise problem("not-there", GONE)
-            hold(fd)
+            lock_part(fd)
             yield folder, fd
 
 
-def hold(fd: int) -> None:
+def lock_part(fd: int) -> None:
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
@@ -90,8 +89,7 @@ def hold(fd: int) -> None:
             raise
 
 
-@operation
-def begin_upload(launcher: Launcher, request: Request) -> Result:
+def begin_upload(context: FilesContext, request: Request) -> Result:
     """Create an upload's record and hidden file.
 
     Problems that are detectable before any data is sent are reported now: the name is taken, or
@@ -104,7 +102,7 @@ def begin_upload(launcher: Launcher, request: Request) -> Result:
         want(request, "overwrite", bool),
         time.time(),
     )
-    with opened(open_records(launcher.user)) as records:
+    with opened(open_records(context.user)) as records:
         if sum(1 for _ in records_in(records)) >= MOST_UPLOADS:
             raise problem("too-many", "Too many unfinished uploads: finish or discard some.")
         with (
@@ -120,7 +118,7 @@ def begin_upload(launcher: Launcher, request: Request) -> Result:
             try:
                 os.close(os.open(upload.part, NEW_FILE, 0o600, dir_fd=folder))
             except OSError:
-                forget(records, upload.id)
+                forget_upload(records, upload.id)
                 raise
     return upload.to_result(0)
 
@@ -137,10 +135,9 @@ def check_place(folder: int, upload: Upload) -> None:
     raise problem("exists", text, replaceable=stat.S_ISREG(there.st_mode))
 
 
-@operation
-def write_upload(launcher: Launcher, request: Request) -> Result:
+def write_upload(context: FilesContext, request: Request) -> Result:
     """Append a piece, which must begin where the received part ends."""
-    upload = read_upload(launcher.user, want(request, "number", str, UUID))
+    upload = read_upload(context.user, want(request, "number", str, UUID))
     offset, data = whole_number(request, "offset", MAX_SIZE), want_data(request, MAX_PIECE)
     with part_of(upload) as (_, fd):
         size = os.fstat(fd).st_size
@@ -157,11 +154,11 @@ def write_upload(launcher: Launcher, request: Request) -> Result:
             HASHES.pop(upload.id, None)
         hashed = HASHES.get(upload.id)
         if offset == 0 or (hashed and hashed.position == offset):
-            carry_on(upload.id, data)
+            add_to_hash(upload.id, data)
     return {"offset": offset + len(data)}
 
 
-def carry_on(number: str, data: bytes) -> None:
+def add_to_hash(number: str, data: bytes) -> None:
     if number not in HASHES:
         while len(HASHES) >= MOST_HASHES:
             del HASHES[next(iter(HASHES))]
@@ -171,10 +168,9 @@ def carry_on(number: str, data: bytes) -> None:
     hashed.position += len(data)
 
 
-@operation
-def look_at_upload(launcher: Launcher, request: Request) -> Result:
+def look_at_upload(context: FilesContext, request: Request) -> Result:
     """Return an upload's description and how much of it was received."""
-    upload = read_upload(launcher.user, want(request, "number", str, UUID))
+    upload = read_upload(context.user, want(request, "number", str, UUID))
     with opened(working_folder(upload.place.parent)) as folder:
         state = lstat_or_none(folder, upload.part)
     if state is None:
@@ -182,15 +178,14 @@ def look_at_upload(launcher: Launcher, request: Request) -> Result:
     return upload.to_result(state.st_size)
 
 
-@operation
-def list_uploads(launcher: Launcher, request: Request) -> Result:
+def list_uploads(context: FilesContext, request: Request) -> Result:
     """Return the unfinished uploads; `offset` is null if the upload's folder cannot be reached.
 
     An upload whose record cannot be read now is omitted, but kept.
     """
     found: list[Result] = []
     size = 0
-    with opened(open_records(launcher.user)) as records:
+    with opened(open_records(context.user)) as records:
         for number in records_in(records):
             upload = readable_record(records, number)
             if upload is None:
@@ -212,8 +207,7 @@ def offset_of(upload: Upload) -> int | None:
     return None
 
 
-@operation
-def finish_upload(launcher: Launcher, request: Request) -> Result:
+def finish_upload(context: FilesContext, request: Request) -> Result:
     """Give the complete file its final name.
 
     `sha256` is the expected checksum, or null. While the checksum is still being computed, the
@@ -221,13 +215,13 @@ def finish_upload(launcher: Launcher, request: Request) -> Result:
     """
     deadline = time.monotonic() + want_timeout(request)
     number, wanted = want(request, "number", str, UUID), request.get("sha256")
-    upload = read_upload(launcher.user, number)
+    upload = read_upload(context.user, number)
     with part_of(upload) as (folder, fd):
         size = os.fstat(fd).st_size
         if size != upload.size:
             text = f"{upload.size - size} bytes of this file are missing."
             raise problem("offset", text, offset=size)
-        hashed = read_on(fd, number, size, deadline)
+        hashed = continue_hash(fd, number, size, deadline)
         if hashed.position < size:
             return {"done": False, "hashed": hashed.position, "size_bytes": size}
         checksum = hashed.sha256.hexdigest()
@@ -235,28 +229,28 @@ def finish_upload(launcher: Launcher, request: Request) -> Result:
             text = "The checksum of the received file differs from the one sent. Upload it again."
             raise problem("checksum", text, sha256=checksum)
         check_place(folder, upload)
-        put_in_place(launcher, folder, fd, upload)
+        put_in_place(context, folder, fd, upload)
         entry = entry_of(folder, upload.place.name)
-    with opened(open_records(launcher.user)) as records:
-        forget(records, number)
+    with opened(open_records(context.user)) as records:
+        forget_upload(records, number)
     return {"done": True, "sha256": checksum, "entry": entry}
 
 
-def read_on(fd: int, number: str, size: int, deadline: float) -> Hashed:
+def continue_hash(fd: int, number: str, size: int, deadline: float) -> Hashed:
     """Continue the checksum by reading the file, until the deadline."""
     if number not in HASHES:
-        carry_on(number, b"")
+        add_to_hash(number, b"")
     hashed = HASHES[number]
     while hashed.position < size and time.monotonic() < deadline:
         data = os.pread(fd, HASHED_AT_ONCE, hashed.position)
         if not data:
             raise problem("not-there", GONE)
-        carry_on(number, data)
+        add_to_hash(number, data)
     return hashed
 
 
-def put_in_place(launcher: Launcher, folder: int, fd: int, upload: Upload) -> None:
-    os.fchmod(fd, 0o666 & ~launcher.conf.umask)
+def put_in_place(context: FilesContext, folder: int, fd: int, upload: Upload) -> None:
+    os.fchmod(fd, 0o666 & ~context.umask)
     os.fsync(fd)  # A network file system may report an exceeded quota only here.
     name = upload.place.name
     there = lstat_or_none(folder, name)
@@ -267,19 +261,18 @@ def put_in_place(launcher: Launcher, folder: int, fd: int, upload: Upload) -> No
         rename_new(folder, upload.part, folder, name)
 
 
-@operation
-def drop_upload(launcher: Launcher, request: Request) -> Result:
+def drop_upload(context: FilesContext, request: Request) -> Result:
     """Delete an upload's record and the part received."""
     number = want(request, "number", str, UUID)
-    with opened(open_records(launcher.user)) as records:
+    with opened(open_records(context.user)) as records:
         upload = read_record(records, number)
         if upload is None:
             raise problem("not-there", GONE)
-        drop(records, upload)
+        delete_upload(records, upload)
     return {}
 
 
-def drop(records: int, upload: Upload) -> None:
+def delete_upload(records: int, upload: Upload) -> None:
     """Delete the hidden file, then the record.
 
     In this order, because the record must outlive a hidden file that cannot be reached now.
@@ -294,20 +287,19 @@ def drop(records: int, upload: Upload) -> None:
     except Refused as refused:
         if refused.more.get("code") not in ("not-there", "no-folder", "link"):
             raise
-    forget(records, upload.id)
+    forget_upload(records, upload.id)
 
 
-@operation
-def clean_uploads(launcher: Launcher, request: Request) -> Result:
+def clean_uploads(context: FilesContext, request: Request) -> Result:
     """Drop uploads that received nothing for `older_s` seconds."""
     before = time.time() - whole_number(request, "older_s", 1 << 32)
     dropped = 0
-    with opened(open_records(launcher.user)) as records:
+    with opened(open_records(context.user)) as records:
         for number in list(records_in(records)):
             upload = readable_record(records, number)
             if upload is not None and last_written(upload) < before:
                 with contextlib.suppress(Refused):
-                    drop(records, upload)
+                    delete_upload(records, upload)
                     dropped += 1
     return {"dropped": dropped}
 

@@ -28,6 +28,7 @@ from spawner.errors import (
     HomeUnavailable,
     JobNotFound,
     LauncherUnavailable,
+    NoFilesProgram,
     PathRefused,
     Rejected,
     SpawnerError,
@@ -281,4 +282,5 @@ _ERRORS: Mapping[str, type[SpawnerError]] = {
     "HomeUnavailable": HomeUnavailable,
     "PathRefused": PathRefused,
     "BadRequest": BadRequest,
+    "NoFilesProgram": NoFilesProgram,
 }

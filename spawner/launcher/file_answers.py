@@ -22,6 +22,7 @@ KINDS = frozenset({"file", "folder", "link", "other"})
 MAX_TEXT = 16 << 10
 MAX_ITEMS = 1000
 MAX_NAME = 200
+MAX_TAGS = 32
 _LATEST_S = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
 
 
@@ -230,6 +231,16 @@ def upload(found: object) -> UploadInfo:
 
 def uploads(found: Mapping[str, Any]) -> list[UploadInfo]:
     return [upload(one) for one in _require_list(found, "uploads")]
+
+
+def scalars(found: object) -> dict[str, float | None]:
+    """Return the values by tag; None for one that is not finite."""
+    return {
+        str(tag)[:100]: float(value)
+        if type(value) in {int, float} and math.isfinite(value)
+        else None
+        for tag, value in list(_require_object(found).items())[:MAX_TAGS]
+    }
 
 
 def _require_object(found: object) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""Separate pool of launchers for users' files, with an additional launcher for each stream.
+"""Pool of launchers that have become the files program, with an additional one for each stream.
 
 So a slow file system delays neither job submission nor log reading, and a long download does not
 delay the listing of folders.
@@ -14,9 +14,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from spawner.errors import FileProblem, LauncherUnavailable
+from spawner.errors import BadRequest, FileProblem, LauncherUnavailable, NoFilesProgram
 from spawner.launcher import file_answers
-from spawner.launcher.connection import Channel, typed
+from spawner.launcher.connection import START_S, Channel, typed
 from spawner.launcher.file_answers import (
     Deleted,
     Entry,
@@ -27,6 +27,7 @@ from spawner.launcher.file_answers import (
     Room,
     UploadInfo,
 )
+from spawner.launcher.installed import files_edition
 from spawner.launcher.pool import GRACE_S, LauncherPool
 from spawner.names import USERNAME
 
@@ -34,6 +35,10 @@ MAX_STREAMS = 6
 PIECE_S = 60.0
 LOOK_S = 20.0
 LEAVE_S = 2.0
+OTHER_VERSION = (
+    "Files are unavailable: the portal's program for files is from another version of the portal. "
+    "Contact your administrators."
+)
 TOO_MANY = "You have too many downloads at once. Wait until one has finished."
 
 Place = Mapping[str, Any]
@@ -56,6 +61,17 @@ class FileAgents(LauncherPool):
         super().__init__(*arguments, **options)
         streams = streams or Streams()
         self._streams, self._coming = streams.of_user, streams.coming
+        self._edition = files_edition()
+
+    async def _prepare(self, channel: Channel) -> None:
+        """Have the launcher become the files program, which must be of the portal's version."""
+        await super()._prepare(channel)
+        try:
+            answer = await channel.request({"op": "files"}, START_S)
+        except BadRequest as error:  # an older launcher, which does not know the operation
+            raise NoFilesProgram(OTHER_VERSION) from error
+        if answer.get("edition") != self._edition:
+            raise NoFilesProgram(OTHER_VERSION)
 
     async def list_folder(self, username: str, place: Place, **query: Any) -> FolderListing:
         """Return a page; `query` holds the parameters of spawner/files/listing.py."""
@@ -102,6 +118,17 @@ class FileAgents(LauncherPool):
             username, "remove_package", timeout_s, **place, name=name, above=above
         )
         return typed(found, "done", bool)
+
+    async def scalars(
+        self, username: str, folders: list[str], timeout_s: float | None = None
+    ) -> list[dict[str, float | None]]:
+        """Return for each folder the last value of each scalar in its event files.
+
+        The time limit is for all folders together; a value is None if it is not finite.
+        """
+        answer = await self.call(username, "scalars", timeout_s, folders=folders)
+        found = typed(answer, "scalars", list)[: len(folders)]
+        return [file_answers.scalars(item) for item in found]
 
     async def list_trash(
         self, username: str, root: str, of: str | None = None

@@ -1,12 +1,9 @@
-"""The portal's folders below a user's home. Pure.
-
-Use only the standard library: `deploy.launcher` appends this file to spawner/launcher/program.py.
-"""
+"""The portal's folders below a user's home. Pure."""
 
 from __future__ import annotations
 
-PORTAL = (".local", "share", "portal")
-JOBS = (*PORTAL, "jobs")
+from spawner.launcher.program import JOBS, PORTAL
+
 UPLOADS = (*PORTAL, "uploads")
 JOBS_FOLDER = "/".join(JOBS)
 """Parent of the jobs' own folders, which the launcher creates."""

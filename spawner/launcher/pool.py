@@ -10,7 +10,6 @@ import asyncio
 import base64
 import binascii
 import contextlib
-import math
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -29,7 +28,6 @@ from spawner.timing import Measure, measured, unmeasured
 IDLE_S = 90.0
 GRACE_S = 5.0  # time that a launcher gets beyond its own deadline
 MAX_ABANDONED = 3
-MAX_TAGS = 32
 
 
 class LauncherPool:
@@ -173,17 +171,6 @@ class LauncherPool:
         result = await self.call(username, "forecast", options=sbatch_options(spec))
         return parse_usage.parse_forecast(typed(result, "stderr", str))
 
-    async def scalars(
-        self, username: str, folders: list[str], timeout_s: float | None = None
-    ) -> list[dict[str, float | None]]:
-        """Return for each folder the last value of each scalar in its event files.
-
-        The time limit is for all folders together; a value is None if it is not finite.
-        """
-        result = await self.call(username, "scalars", timeout_s, folders=folders)
-        found = typed(result, "scalars", list)
-        return [_parse_scalars(item) for item in found[: len(folders)]]
-
     async def mkdir(self, username: str, path: str) -> None:
         """Create a folder below the user's home, with its parents."""
         await self.call(username, "mkdir", path=path)
@@ -241,12 +228,12 @@ class LauncherPool:
             return channel
 
     async def _start(self, username: str) -> Channel:
-        """Start a launcher and wait for its greeting."""
+        """Start a launcher and wait until it serves requests."""
         before, after = self._command
         try:
             channel = await Channel.start(username, [*before, username, *after])
             try:
-                await channel.greet()
+                await self._prepare(channel)
             except BaseException:
                 self._retire(username, channel)
                 raise
@@ -256,6 +243,9 @@ class LauncherPool:
         self.answered_at = datetime.now(UTC)
         return channel
 
+    async def _prepare(self, channel: Channel) -> None:
+        await channel.greet()
+
 
 def _parse_part(result: Mapping[str, Any], limit: int) -> tuple[bytes, int, int]:
     try:
@@ -263,13 +253,3 @@ def _parse_part(result: Mapping[str, Any], limit: int) -> tuple[bytes, int, int]
     except binascii.Error as error:
         raise nonsense() from error
     return data[:limit], typed(result, "size", int), typed(result, "next_offset", int)
-
-
-def _parse_scalars(found: object) -> dict[str, float | None]:
-    if not isinstance(found, dict):
-        raise nonsense()
-    numbers = {str(tag)[:100]: value for tag, value in list(found.items())[:MAX_TAGS]}
-    return {
-        tag: float(value) if type(value) in {int, float} and math.isfinite(value) else None
-        for tag, value in numbers.items()
-    }

@@ -10,11 +10,12 @@ stderr, for the log. Requests are served one after another. The deadline of each
 by killing the child's process group, because the portal may not signal this process. The process
 exits when its input ends, or after two minutes without a request.
 
-It uses only the standard library and is installed as a single file owned by root, so that what sudo
-permits can be read in one sitting. The file operations are in spawner/files/; `deploy.launcher`
-joins everything into the installed file. It does not know what a session or a job is *for*. The
+It uses only the standard library and is installed as this single file, owned by root, so that what
+sudo permits can be read in one sitting. It does not know what a session or a job is *for*. The
 root-owned launcher.conf lies beside it; its first line is
-`{"min_uid": …, "slurm_bin_dir": …, "slurm_conf": …, "umask": "0022"}`.
+`{"min_uid": …, "slurm_bin_dir": …, "slurm_conf": …, "umask": "0022"}`. So does files.pyz
+(spawner/files), the program that handles users' files: the operation `files` replaces this process
+by it, as the same user.
 
 Paths: below the user's home every step is opened by directory descriptor without following links,
 and must be owned by the user. The portal supplies only a UUID and plain file names.
@@ -26,7 +27,6 @@ import base64
 import contextlib
 import ctypes
 import errno
-import functools
 import json
 import os
 import pwd
@@ -42,11 +42,9 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, NoReturn
 
-from spawner.launcher.folders import JOBS
-from spawner.launcher.unreachable import is_unreachable
-
+PORTAL = (".local", "share", "portal")
+JOBS = (*PORTAL, "jobs")  # below the user's home
 IDLE_S = 120.0
-STREAM_IDLE_S = 600.0  # maximum wait for the reader of a stream to take the next piece
 MAX_FRAME = 1 << 20
 MAX_READ = 256 * 1024
 MAX_STDERR = 8192
@@ -67,6 +65,10 @@ IN_THE_WAY = (
     "In your home directory, there is a link or a file where the portal needs its own folder or "
     "file, in ~/.local/share/portal or the folder you specified."
 )
+NO_FILES_PROGRAM = (
+    "Files are unavailable: the portal's program for files is not installed correctly. Contact "
+    "your administrators."
+)
 HOME_ERRORS = {
     errno.ENOSPC: "Your home directory is full: free some space, then try again.",
     errno.EDQUOT: "Your home directory's quota is used up: free some space, then try again.",
@@ -79,8 +81,20 @@ HOME_ERRORS = {
     errno.ETIMEDOUT: NO_RESPONSE,
 }
 
+# Messages of Slurm's commands when its daemons do not answer.
+UNREACHABLE = re.compile(
+    r"Unable to contact slurm|Unable to establish|slurm_load_\w+ error|Connection refused"
+    r"|timed out|reset by peer|Broken pipe|No route to host|Network is unreachable"
+    r"|Unexpected message received|Header lengths|Insane message length|Incomplete message"
+    r"|Zero Bytes were transmitted|Protocol authentication error|[Mm]unge"
+    r"|Problem talking to the database|slurm_persist_conn|Unable to process configuration"
+    r"|is already the primary|standby mode|Transport endpoint"
+    r"|Incompatible versions of client and server"
+)
+
 Request = dict[str, Any]
 Result = dict[str, Any]
+Operation = Callable[[Request], Result]
 
 
 class Refused(Exception):
@@ -119,12 +133,22 @@ def die(message: str) -> NoReturn:
     sys.exit(78)  # EX_CONFIG
 
 
+def beside(name: str) -> str:
+    """Return the path of a file that is installed in this program's folder."""
+    return f"{__file__.rpartition('/')[0]}/{name}"
+
+
+def only_roots(state: os.stat_result) -> bool:
+    """Return whether only root can change a file."""
+    return state.st_uid == 0 and not state.st_mode & 0o022
+
+
 def read_conf(path: str) -> Conf:
     """Read launcher.conf, which only root may write: it decides who this program may act for."""
     fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     with os.fdopen(fd, encoding="utf-8") as file:
         state = os.fstat(file.fileno())
-        if state.st_uid != 0 or state.st_mode & 0o022:
+        if not only_roots(state):
             die("launcher.conf must be owned by root and writable only by root")
         fields = json.loads(file.readline(4096))
     if set(fields) != set(Conf._fields):
@@ -321,13 +345,15 @@ def job_folder(user: User, uuid: str, files: dict[str, bytes]) -> Iterator[int]:
 
 
 class Launcher:
-    """Operations for one user: each is a method named op_… or an entry of OPERATIONS."""
+    """Operations for one user: each is a method named op_…"""
 
     def __init__(self, conf: Conf, user: User) -> None:
         self.conf, self.user = conf, user
         self.steps: list[subprocess.Popen[bytes]] = []
-        self.outflow: Iterator[bytes] | None = None
-        """Stream to send after the response, in the format of `pour`; then the process exits."""
+
+    def operation(self, name: str) -> Operation | None:
+        operation: Operation | None = getattr(self, f"op_{name}", None)
+        return operation
 
     def environment(self) -> dict[str, str]:
         """Return a new environment, which sbatch passes on to the job (--export=ALL).
@@ -391,6 +417,22 @@ class Launcher:
 
     def op_ping(self, request: Request) -> Result:
         return {}
+
+    def op_files(self, request: Request) -> NoReturn:
+        """Become the program for files, which answers this request and all later ones.
+
+        The portal waits for the answer: requests that were already read are lost.
+        """
+        number = str(want(request, "id", int))
+        program = beside("files.pyz")
+        installed = False
+        with contextlib.suppress(OSError), opened(os.open(program, os.O_RDONLY)) as fd:
+            installed = only_roots(os.fstat(fd))
+        if not installed:
+            raise Refused("NoFilesProgram", NO_FILES_PROGRAM)
+        python = sys.executable
+        arguments = [python, "-IS", program, number, f"{self.conf.umask:o}"]
+        os.execve(python, arguments, self.environment())  # noqa: S606 - a fixed program
 
     def op_submit(self, request: Request) -> Result:
         uuid, files = want(request, "uuid", str, UUID), want_files(request)
@@ -555,38 +597,37 @@ class Launcher:
                 shutil.rmtree(uuid, dir_fd=jobs)
         return {}
 
-    def answer(self, line: bytes) -> Result:
-        """Return the response to one frame.
 
-        ValueError stands for malformed JSON or invalid UTF-8.
-        """
-        began = time.monotonic()
-        request = number = None
-        try:
-            request = json.loads(line)
-            number = request.get("id") if isinstance(request, dict) else None
-            result = self.operation(request)(request)
-            write_log(request, time.monotonic() - began, "")
-            return {"id": number, "ok": True, "result": result}
-        except Refused as error:
-            refused = error
-        except (ValueError, RecursionError) as error:
-            refused = Refused("BadRequest", f"not a request: {type(error).__name__}")
-        write_log(request, time.monotonic() - began, refused.kind)
-        return {"id": number, "ok": False, "error": details_of(refused)}
-
-    def operation(self, request: Any) -> Callable[[Request], Result]:
-        name = request.get("op") if isinstance(request, dict) else None
-        operation: Callable[[Request], Result] | None = getattr(self, f"op_{name}", None)
-        if operation is None and name in OPERATIONS:
-            operation = functools.partial(OPERATIONS[name], self)
-        if operation is None:
-            raise Refused("BadRequest", "no such operation")
-        return operation
+# --- answers ------------------------------------------------------------------------------------
 
 
-OPERATIONS: dict[str, Callable[[Launcher, Request], Result]] = {}
-"""Further operations by name: spawner/files/ registers its own."""
+def answer(line: bytes, find: Callable[[str], Operation | None]) -> Result:
+    """Return the response to one frame; `find` returns the operation of a name.
+
+    ValueError stands for malformed JSON or invalid UTF-8.
+    """
+    began = time.monotonic()
+    request = number = None
+    try:
+        request = json.loads(line)
+        number = request.get("id") if isinstance(request, dict) else None
+        result = named_operation(request, find)(request)
+        write_log(request, time.monotonic() - began, "")
+        return {"id": number, "ok": True, "result": result}
+    except Refused as error:
+        refused = error
+    except (ValueError, RecursionError) as error:
+        refused = Refused("BadRequest", f"not a request: {type(error).__name__}")
+    write_log(request, time.monotonic() - began, refused.kind)
+    return {"id": number, "ok": False, "error": details_of(refused)}
+
+
+def named_operation(request: Any, find: Callable[[str], Operation | None]) -> Operation:
+    name = request.get("op") if isinstance(request, dict) else None
+    operation = find(name) if type(name) is str else None
+    if operation is None:
+        raise Refused("BadRequest", "no such operation")
+    return operation
 
 
 def write_log(request: Any, seconds: float, error: str) -> None:
@@ -616,6 +657,14 @@ def details_of(refused: Refused) -> Result:
 
 def step_name(uuid: str) -> str:
     return f"portal-{uuid}"
+
+
+def is_unreachable(stderr: str) -> bool:
+    """Return whether an error message means that Slurm was unreachable, not that it refused.
+
+    For an unknown job squeue reports a load error, which is a refusal.
+    """
+    return "Invalid job id" not in stderr and UNREACHABLE.search(stderr) is not None
 
 
 def refusal(stderr: str) -> Refused:
@@ -666,46 +715,24 @@ def send(fd: int, frame: Result) -> None:
         view = view[os.write(fd, view) :]
 
 
-def pour(chunks: Iterator[bytes]) -> None:
-    """Send a stream: each chunk after its length (4 bytes, big-endian), then a length of zero.
-
-    A last line, in the format of a response, reports whether the stream is complete.
-    """
-    os.set_blocking(1, False)
-    last: Result = {"ok": True, "result": {}}
-    try:
-        for chunk in filter(None, chunks):
-            give(len(chunk).to_bytes(4, "big") + chunk)
-    except Refused as refused:
-        last = {"ok": False, "error": details_of(refused)}
-    give(bytes(4) + json.dumps(last).encode() + b"\n")
-
-
-def give(data: bytes) -> None:
-    """Write data as fast as the reader takes it; exit if the input ends, as the reader has left."""
-    view = memoryview(data)
-    while view:
-        readable, writable, _ = select.select([0], [1], [], STREAM_IDLE_S)
-        if readable or not writable:
-            sys.exit(0)
-        view = view[os.write(1, view) :]
+def serve(find: Callable[[str], Operation | None]) -> Iterator[None]:
+    """Answer the requests that arrive, and yield after each."""
+    for line in frames(0):
+        send(1, answer(line, find))
+        yield
 
 
 def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    conf = read_conf(f"{__file__.rpartition('/')[0]}/launcher.conf")
+    conf = read_conf(beside("launcher.conf"))
     user = who_am_i(conf.min_uid)
     harden()
     launcher = Launcher(conf, user)
     greeting = {"uid": user.uid, "gid": user.gid, "username": user.name}
     with contextlib.suppress(BrokenPipeError):
         send(1, {"hello": 1, **greeting, "home": user.home, "shell": user.shell})
-        for line in frames(0):
+        for _ in serve(launcher.operation):
             launcher.steps = [step for step in launcher.steps if step.poll() is None]
-            send(1, launcher.answer(line))
-            if launcher.outflow is not None:
-                pour(launcher.outflow)
-                return
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from typing import IO, TypeVar
 
 from spawner import subprocesses
 from spawner.errors import JobNotFound, Rejected, Unreachable
-from spawner.launcher.unreachable import is_unreachable
+from spawner.launcher.program import is_unreachable
 from spawner.slurm import parse, parse_bounds, parse_nodes, parse_usage
 from spawner.slurm.model import (
     ClusterInfo,

@@ -1,7 +1,7 @@
 """A portal whose users have real files.
 
 sudo is replaced by a program that switches to an unused uid, with a home directory for each user,
-and runs the launcher as installed.
+and runs the launcher and the files program as installed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from deploy.launcher import program
+from spawner.launcher.installed import FILES_PROGRAM, files_program, launcher_program
 from tests.portal.conftest import Answer, Browser, Portal, running_portal, settings_in
 from tests.portal.slapd import Slapd
 
@@ -36,6 +36,7 @@ if os.getuid() == 0:
 spec = importlib.util.spec_from_file_location("launcher", {launcher!r})
 launcher = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(launcher)
+launcher.only_roots = lambda state: True
 launcher.read_conf = lambda path: launcher.Conf(1, "/nowhere", "", 0o022)
 home = {homes!r} + "/" + name
 launcher.who_am_i = lambda least: launcher.User(name, uid, uid, home, "/bin/sh")
@@ -122,7 +123,8 @@ def ground(root: Path) -> tuple[Path, Path, Path]:
         uid = UIDS[name.removeprefix("scratch-")]
         os.chown(homes / name, uid, uid)
     launcher, sudo = root / "launcher.py", root / "sudo"
-    launcher.write_text(program())
+    launcher.write_bytes(launcher_program())
+    launcher.with_name(FILES_PROGRAM).write_bytes(files_program())
     sudo.write_text(SUDO.format(python=PYTHON, uids=UIDS, launcher=str(launcher), homes=str(homes)))
     sudo.chmod(0o755)
     return sudo, launcher, homes

@@ -186,6 +186,7 @@ async def only_what_routes_use(app: FastAPI) -> AsyncIterator[None]:
             settings=settings,
             db=app.state.db,
             launchers=nothing,
+            file_pool=nothing,
             slurm=nothing,
             watcher=nothing,
             catalog=nothing,

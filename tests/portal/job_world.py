@@ -308,6 +308,7 @@ async def job_world(slapd: Slapd, folder: Path, **changed: Any) -> AsyncIterator
         patch.setattr("portal.app.Slurm", lambda *_, **__: slurm)
         patch.setattr("portal.app.Accounting", lambda *_, **__: accounting)
         patch.setattr("portal.app.LauncherPool", lambda *_, **__: agents)
+        patch.setattr("portal.app.FileAgents", lambda *_, **__: agents)
         patch.setattr("portal.app.Watcher", lambda asked: Watcher(asked, OFTEN))
         async with running_portal(settings) as portal, AsyncExitStack() as stack:
             people = {}

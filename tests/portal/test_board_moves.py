@@ -48,6 +48,7 @@ def make_context(tmp_path: Path, database: Database) -> MakeParts:
         nothing = cast(Any, None)
         edges = (
             "launchers",
+            "file_pool",
             "slurm",
             "watcher",
             "catalog",

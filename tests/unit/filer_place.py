@@ -1,4 +1,4 @@
-"""The complete launcher, as installed, and a home directory to work in."""
+"""The files program, as the launcher becomes it, and a home directory to work in."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LISTING: dict[str, Any] = {
 
 
 class Problem(Exception):
-    """An error response of the launcher."""
+    """An error response of the files program."""
 
     def __init__(self, error: dict[str, Any]) -> None:
         super().__init__(error["message"])
@@ -30,18 +30,22 @@ class Problem(Exception):
 
 
 class Filer(Place):
-    """A home directory and its user's launcher."""
+    """A home directory and its user's files program."""
 
     def __init__(self, root: Path) -> None:
         super().__init__(root)
+        self.start()
+
+    def start(self) -> None:
         self.process = Process(self)
+        assert self.process.ask("files")["ok"]
 
     def close(self) -> None:
         self.process.close()
 
     def restart(self) -> None:
         self.process.close()
-        self.process = Process(self)
+        self.start()
 
     def ask(self, op: str, path: str = "", **fields: Any) -> Any:
         whole = {"root": str(self.home), "path": path, "timeout_s": 30, **fields}

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from deploy.launcher import program
+from spawner.launcher.installed import FILES_PROGRAM, files_program, launcher_program
 from tests.patience import PATIENCE_S
 
 LAUNCHER = Path(__file__).parents[2] / "spawner" / "launcher" / "program.py"
@@ -31,6 +31,7 @@ spec.loader.exec_module(launcher)
 home, bin_dir, idle_s, uid = sys.argv[2], sys.argv[3], float(sys.argv[4]), int(sys.argv[5])
 launcher.read_conf = lambda path: launcher.Conf(1, bin_dir, "/etc/slurm.conf", 0o027)
 launcher.who_am_i = lambda least: launcher.User("user", uid, uid, home, "/bin/bash")
+launcher.only_roots = lambda state: True
 launcher.IDLE_S = idle_s
 launcher.main()
 """
@@ -61,9 +62,9 @@ HAS_ENDED = "import sys; sys.exit('scancel: error: Job/step already completing o
 
 
 class Place:
-    """A home directory and a folder of commands, both the user's, and a copy of the launcher.
+    """A home directory and a folder of commands, both the user's, and a copy of the programs.
 
-    The copy is readable for the user, which a checkout may not be.
+    The copies are readable for the user, which a checkout may not be.
     """
 
     def __init__(self, root: Path) -> None:
@@ -74,7 +75,8 @@ class Place:
             os.chown(folder, UID, GID)
         self.jobs = self.home / ".local/share/portal/jobs"
         self.launcher = root / "launcher.py"
-        self.launcher.write_text(program())
+        self.launcher.write_bytes(launcher_program())
+        (root / FILES_PROGRAM).write_bytes(files_program())
 
     def command(self, name: str, behaviour: str) -> None:
         path = self.bin_dir / name

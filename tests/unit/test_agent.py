@@ -20,6 +20,7 @@ from spawner.errors import (
     HomeUnavailable,
     JobNotFound,
     LauncherUnavailable,
+    NoFilesProgram,
     PathRefused,
     Rejected,
     SpawnerError,
@@ -27,6 +28,8 @@ from spawner.errors import (
 )
 from spawner.launcher import connection
 from spawner.launcher import pool as agent
+from spawner.launcher.file_pool import FileAgents
+from spawner.launcher.installed import files_edition
 from spawner.launcher.pool import LauncherPool
 from spawner.slurm.model import JobSpec, Resources
 from tests.patience import until
@@ -64,6 +67,14 @@ for line in sys.stdin:
     say({"id": request["id"], "ok": True, "result": {"op": request["op"]}})
 """
 DIES = "say(hello); sys.stdin.readline(); sys.exit('launcher: out of memory')"
+REFUSES_FILES = """
+say(hello)
+for line in sys.stdin:
+    error = {"type": TYPE, "message": "The program is missing."}
+    say({"id": json.loads(line)["id"], "ok": False, "error": error})
+"""
+OLD_LAUNCHER = REFUSES_FILES.replace("TYPE", "'BadRequest'")
+NO_FILES_PROGRAM = REFUSES_FILES.replace("TYPE", "'NoFilesProgram'")
 NEVER_ANSWERS = "say(hello)\nfor line in sys.stdin: pass"
 NEVER_GREETS = "sys.stdin.read()"
 REFUSED = "sys.exit('sudo: a password is required')"
@@ -326,6 +337,35 @@ async def test_one_is_dismissed(sudo: Sudo) -> None:
     await until(lambda: not Path(f"/proc/{pids[0]}").exists())
     assert (await agents.call("bob", "ping"))["pid"] == pids[1]
     await agents.close()
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "words"),
+    [
+        (ANSWERS.replace("RESULT", "{'edition': 'other'}"), "another version"),
+        (ANSWERS.replace("RESULT", "{}"), "another version"),
+        (OLD_LAUNCHER, "another version"),
+        (NO_FILES_PROGRAM, "is missing"),
+    ],
+)
+async def test_files_without_their_program(sudo: Sudo, behaviour: str, words: str) -> None:
+    sudo.behave(behaviour)
+    agents = FileAgents("/opt/launcher", sudo.path)
+    sudo.pools.append(agents)
+    with pytest.raises(NoFilesProgram, match=words):
+        await agents.info("alice")
+    with pytest.raises(NoFilesProgram, match=words):
+        async with agents.stream("alice"):
+            pass
+
+
+async def test_the_files_program_is_requested_once(sudo: Sudo) -> None:
+    sudo.behave(ANSWERS.replace("RESULT", f"{{'edition': '{files_edition()}', 'asked': request}}"))
+    agents = FileAgents("/opt/launcher", sudo.path)
+    sudo.pools.append(agents)
+    for _ in range(2):
+        assert (await agents.call("alice", "space"))["asked"]["op"] == "space"
+    assert len(sudo.starts()) == 1
 
 
 async def test_closing_ends_them_all(sudo: Sudo) -> None:

@@ -1,10 +1,9 @@
-"""Folders, entries and files read by the launcher, and streamed content."""
+"""Folders, entries and files read by the files program, and streamed content."""
 
 from __future__ import annotations
 
 import base64
 import io
-import json
 import os
 import socket
 import subprocess
@@ -17,7 +16,7 @@ from typing import Any, cast
 import pytest
 
 from spawner.files import disk, download
-from spawner.files.paths import MAX_CPU_S
+from spawner.files.main import MAX_CPU_S
 from tests.unit.filer_place import LISTING, ODD, Filer, Problem, deepen
 from tests.unit.launcher_place import AS_ROOT, GID, UID
 
@@ -185,7 +184,9 @@ class TestReading:
             b"8 1 0:44 / /home rw - nfs4 server:/home rw\n"
             b"nonsense\n"
         )
-        kinds = {path: disk.filesystem(path, mounts) for path in ("/", "/mnt/a b", "/home", "/x")}
+        kinds = {
+            path: disk.filesystem_type(path, mounts) for path in ("/", "/mnt/a b", "/home", "/x")
+        }
         assert kinds == {"/": "ext4", "/mnt/a b": "lustre", "/home": "nfs4", "/x": ""}
         lustre = disk.quota_command("alice", "/mnt/a b", "lustre")
         assert lustre == ["/usr/bin/lfs", "quota", "-q", "-u", "alice", "/mnt/a b"]
@@ -194,13 +195,13 @@ class TestReading:
     def test_what_a_quota_program_prints(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        launcher: Any = SimpleNamespace(user=SimpleNamespace(name="alice"), environment=dict)
+        context: Any = SimpleNamespace(user=SimpleNamespace(name="alice"))
         program = tmp_path / "quota"
         monkeypatch.setattr(disk, "QUOTA", (str(program), "--user"))
-        assert disk.quota_text(launcher, "/") is None  # there is none
+        assert disk.quota_text(context, "/") is None  # there is none
         program.write_text('#!/bin/sh\necho "$@"; echo no >&2; exit 1\n')
         program.chmod(0o755)
-        assert disk.quota_text(launcher, "/") == "--user --filesystem=/\n"
+        assert disk.quota_text(context, "/") == "--user --filesystem=/\n"
 
 
 class TestSending:
@@ -287,9 +288,9 @@ class TestSending:
         blocks = size // held // download.BLOCK if held else 0
         state = SimpleNamespace(st_size=size, st_blocks=blocks)
         found = download.ArchiveEntry("data.csv", cast(os.stat_result, state), -1, "data.csv")
-        left = download.Left()
-        assert download.Walk(-1, [], left).spare(found, found.state) is packed
-        assert (left.lines == []) is packed
+        omitted = download.Omissions()
+        assert download.ArchiveWalk(-1, [], omitted).spare(found, found.state) is packed
+        assert (omitted.lines == []) is packed
 
     @pytest.mark.parametrize("kind", ["zip", "tar"])
     def test_a_file_of_nothing_but_holes_is_left_out(self, filer: Filer, kind: str) -> None:
@@ -316,9 +317,8 @@ class TestSending:
 
     def test_work_on_files_leaves_the_cpu_to_others(self, filer: Filer) -> None:
         pid = filer.process.process.pid
-        before = os.getpriority(os.PRIO_PROCESS, pid)
-        filer.ask("list_folder", **LISTING)
-        assert os.getpriority(os.PRIO_PROCESS, pid) == min(19, before + 10)
+        here = os.getpriority(os.PRIO_PROCESS, 0)
+        assert os.getpriority(os.PRIO_PROCESS, pid) == min(19, here + 10)
         limits = Path(f"/proc/{pid}/limits").read_text()
         assert limits.partition("Max cpu time")[2].split()[1] == str(MAX_CPU_S)
 
@@ -338,21 +338,3 @@ class TestSending:
         with pytest.raises(Problem) as caught:
             filer.ask("send_archive", names=["gone"], format="zip")
         assert caught.value.code == "not-there"
-
-
-def test_the_program_is_one_file_of_pieces_that_do_not_clash() -> None:
-    import ast
-    from collections import Counter
-
-    from deploy.launcher import program
-
-    tree = ast.parse(program())
-    made: Counter[str] = Counter()
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            made[node.name] += 1
-        elif isinstance(node, ast.Assign):
-            made.update(target.id for target in node.targets if isinstance(target, ast.Name))
-        assert not (isinstance(node, ast.ImportFrom) and (node.module or "").startswith("spawner"))
-    assert [name for name, count in made.items() if count > 1] == []
-    assert json.dumps(sorted(made))

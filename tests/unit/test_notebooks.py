@@ -18,6 +18,7 @@ from portal.services.sessions import notebooks
 from spawner.catalog.environment import Catalog
 from spawner.errors import HomeUnavailable, SpawnerError
 from spawner.files import notebooks as finder
+from spawner.files.context import FilesContext
 from spawner.launcher import program
 
 R_METADATA = '"metadata": {"kernelspec": {"display_name": "R 4.2", "name": "r"}}'
@@ -35,13 +36,12 @@ def braced(*members: str) -> str:
 
 
 def found(home: Path) -> Any:
-    """Return the launcher's response for this home directory."""
-    conf = program.Conf(1, "/usr/bin", "", 0o022)
+    """Return the files program's response for this home directory."""
     user = program.User("user", os.getuid(), os.getgid(), str(home), "/bin/sh")
-    return finder.notebooks(program.Launcher(conf, user), {"timeout_s": 30})
+    return finder.notebooks(FilesContext(user, 0o022), {"timeout_s": 30})
 
 
-class TestLauncher:
+class TestFilesProgram:
     def test_the_newest_come_first_with_their_kernels(self, tmp_path: Path) -> None:
         cells = json.dumps({"cells": [{"source": '"kernelspec": {"name": "fake"}'}]})[1:-1]
         long = json.dumps({"x": "x" * 40_000})[1:-1]
@@ -119,7 +119,7 @@ class TestPortal:
         for name in ("python3", "r"):
             (images / f"{name}.sif").touch()
         catalog = Catalog.load(image_dir=images)
-        return cast(AppContext, SimpleNamespace(catalog=catalog, launchers=Agents(answer)))
+        return cast(AppContext, SimpleNamespace(catalog=catalog, file_pool=Agents(answer)))
 
     async def test_a_notebook_runs_where_its_kernel_is_or_in_the_session_s_own(
         self, tmp_path: Path, session: Session

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from spawner.launcher.unreachable import is_unreachable
+from spawner.launcher.program import is_unreachable
 from spawner.slurm.client import unreachable
 
 CLOCK = "slurm_load_jobs error: Zero Bytes were transmitted or received"

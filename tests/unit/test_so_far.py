@@ -53,6 +53,7 @@ class Desk:
         edges = (
             "settings",
             "db",
+            "launchers",
             "slurm",
             "watcher",
             "catalog",
@@ -63,7 +64,7 @@ class Desk:
         )
         self.context = AppContext(
             **dict.fromkeys(edges, nothing),
-            launchers=cast(Any, self.launcher),
+            file_pool=cast(Any, self.launcher),
             scalars=ScalarCache(self.clock),
         )
         running = [{"index": index, "state": JobState.RUNNING} for index in range(tasks)]

@@ -22,6 +22,7 @@ from deploy.jupyterhub_config import KEYS
 from deploy.system import File, Installation, SystemFilesRefused, files, folders, make_folders, put
 from portal.cli.context import BAD_SETTINGS
 from portal.config.settings import Settings
+from spawner.launcher.installed import files_program
 
 SECURITY = shutil.which("systemd-analyze")
 # Options that systemd refuses for a service with User= unless it sets no_new_privs, which would
@@ -67,6 +68,7 @@ def test_every_file_follows_from_the_settings(tmp_path: Path) -> None:
     assert {str(path) for path in made} >= {
         *(f"/etc/systemd/system/{name}" for name in system.UNIT_NAMES),
         "/etc/sudoers.d/portal",
+        "/usr/local/libexec/portal/files.pyz",
         "/usr/local/libexec/portal/launcher",
         "/usr/local/libexec/portal/launcher.conf",
         "/etc/portal/hub.toml",
@@ -78,7 +80,9 @@ def test_every_file_follows_from_the_settings(tmp_path: Path) -> None:
     assert conf["min_uid"] == 1000
     assert made[system.SUDOERS].mode == 0o440
     assert made[Path("/usr/local/libexec/portal/launcher")].mode == 0o755
-    assert "{{" not in "".join(file.text for file in made.values() if "launcher" not in file.text)
+    assert made[Path("/usr/local/libexec/portal/files.pyz")] == File(files_program())
+    rendered = b"".join(file.data for file in made.values() if b"launcher" not in file.data)
+    assert b"{{" not in rendered
 
 
 def test_the_hubs_file_holds_any_path(tmp_path: Path) -> None:
@@ -251,7 +255,7 @@ def test_what_is_written_is_whole_has_its_mode_and_is_left_alone_then(tmp_path: 
     assert put(made, root) == list(made)
     for path, file in made.items():
         there = root / path.relative_to("/")
-        assert there.read_text() == file.text
+        assert there.read_bytes() == file.data
         assert there.stat().st_mode & 0o777 == file.mode
     assert put(made, root) == []
     (root / "etc/sudoers.d/portal").chmod(0o644)

@@ -1,13 +1,16 @@
 """Checks of the launcher: its installation, and its last use."""
 
 import os
+from pathlib import Path
 
 from portal.db import utcnow
 from portal.health.context import HealthContext
 from portal.health.result import CheckResult, ago, failing, format_names, sentence, unknown
+from spawner.launcher.installed import FILES_PROGRAM, files_program, launcher_program
 
 INSTALL_ADVICE = (
-    "Install the launcher as described in docs/install.md: owned by root and writable only by root."
+    "Install the launcher and files.pyz as described in docs/install.md: run `portal system-files "
+    "--install` as root."
 )
 ADVICE = (
     "Check launcher_path and the portal's line in sudoers. Until this works, users can't "
@@ -24,19 +27,32 @@ unavailable.
 
 
 def check_launcher(health: HealthContext) -> CheckResult:
-    """Check that the launcher and sudo are installed correctly."""
+    """Check that the launcher, the files program beside it and sudo are installed correctly."""
     settings = health.settings
     path = settings.launcher_path
-    try:
-        status = path.stat()
-    except OSError as error:
-        return failing(f"{path}: {error.strerror}.", INSTALL_ADVICE)
-    if status.st_uid != 0 or status.st_mode & 0o022 or not os.access(path, os.X_OK):
-        text = f"{path} must be executable, owned by root and writable only by root."
-        return failing(text, INSTALL_ADVICE)
+    problem = _find_problem(path, launcher_program()) or _find_problem(
+        path.with_name(FILES_PROGRAM), files_program()
+    )
+    if problem is not None:
+        return failing(problem, INSTALL_ADVICE)
+    if not os.access(path, os.X_OK):
+        return failing(f"{path} must be executable.", INSTALL_ADVICE)
     if not os.access(settings.sudo_path, os.X_OK):
         return failing(f"The program {settings.sudo_path} can't be run.", "Check sudo_path.")
     return CheckResult(timed=False)
+
+
+def _find_problem(path: Path, content: bytes) -> str | None:
+    """Return why an installed program can't be used, None if it can."""
+    try:
+        status, installed = path.stat(), path.read_bytes()
+    except OSError as error:
+        return f"{path}: {error.strerror}."
+    if status.st_uid != 0 or status.st_mode & 0o022:
+        return f"{path} must be owned by root and writable only by root."
+    if installed != content:
+        return f"{path} is from another version of the portal."
+    return None
 
 
 async def check_last_use(health: HealthContext) -> CheckResult:

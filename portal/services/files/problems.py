@@ -14,6 +14,7 @@ from spawner.errors import (
     FileProblem,
     HomeUnavailable,
     LauncherUnavailable,
+    NoFilesProgram,
     PathRefused,
     SpawnerError,
 )
@@ -58,6 +59,8 @@ def explained(error: SpawnerError) -> PortalError:
             return errors.HomeProblem(error.message)
         case PathRefused() | BadRequest():
             return errors.InvalidInput(error.message)
+        case NoFilesProgram():
+            return file_errors.FilesAway(error.message)
         case LauncherUnavailable():
             return file_errors.FilesAway(AWAY)
     return errors.LauncherProblem(error.message)

@@ -206,7 +206,7 @@ async def _read_logged(
         return {}, None
     folders = [job.logdir or "" for job in begun]
     try:
-        read = await context.launchers.scalars(user.username, folders, READ_WITHIN_S)
+        read = await context.file_pool.scalars(user.username, folders, READ_WITHIN_S)
     except SpawnerError as error:
         log.info("cannot read the values of compared runs", error=error.message)
         problem = f"The logged values of these runs can't be read. {error.message}"

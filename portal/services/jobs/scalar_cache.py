@@ -1,7 +1,7 @@
 """In-memory cache of the values that arrays' running tasks have logged; scalars.py reads them.
 
-An array is read only while a user is viewing it, and rarely enough that its owner's launcher, which
-also submits jobs and reads logs, spends only a small part of its time on this.
+An array is read only while a user is viewing it, and rarely enough to take only a small part of a
+processor's time.
 """
 
 import asyncio

@@ -57,7 +57,7 @@ async def _read_last_values(
 ) -> dict[int, Metrics]:
     """Return, by index, the last value of each scalar in a task's folder."""
     folders = [task_logdir(job.logdir or "", index) for index in indices]
-    found = await context.launchers.scalars(job.user.username, folders, timeout_s)
+    found = await context.file_pool.scalars(job.user.username, folders, timeout_s)
     return dict(zip(indices, found, strict=False))
 
 

@@ -38,7 +38,7 @@ async def list_notebooks(context: AppContext, session: Session) -> tuple[list[No
     Raises the launcher's error for a home that cannot be read.
     """
     try:
-        answer = await context.launchers.call(
+        answer = await context.file_pool.call(
             session.user.username, "notebooks", timeout_s=WITHIN_S
         )
     except SpawnerError as error:

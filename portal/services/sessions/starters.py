@@ -47,7 +47,7 @@ async def lay_out(context: AppContext, user: User, environment: str, starter: st
     data = base64.b64encode((notebook or "").encode()).decode()
     try:
         home = (await context.launchers.info(user.username)).home
-        await context.launchers.call(
+        await context.file_pool.call(
             user.username, "save", root=home, path=starter, data_b64=data, version=None
         )
     except FileProblem as problem:

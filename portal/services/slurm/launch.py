@@ -37,6 +37,7 @@ from spawner.errors import (
     BadRequest,
     HomeUnavailable,
     LauncherUnavailable,
+    NoFilesProgram,
     PathRefused,
     Rejected,
     SpawnerError,
@@ -226,7 +227,7 @@ def explained(error: SpawnerError, resources: Resources | None = None) -> Portal
             return InvalidInput(error.message)
         case Unreachable():
             return SlurmUnreachable(NOTHING_STARTED)
-        case LauncherUnavailable():
+        case LauncherUnavailable() if not isinstance(error, NoFilesProgram):
             return LauncherProblem(
                 "The portal could not act for you on the cluster, so nothing was started. Try "
                 "again in a minute. If it happens again, contact your administrators."
