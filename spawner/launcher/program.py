@@ -13,9 +13,8 @@ exits when its input ends, or after two minutes without a request.
 It uses only the standard library and is installed as this single file, owned by root, so that what
 sudo permits can be read in one sitting. It does not know what a session or a job is *for*. The
 root-owned launcher.conf lies beside it; its first line is
-`{"min_uid": …, "slurm_bin_dir": …, "slurm_conf": …, "umask": "0022"}`. So does files.pyz
-(spawner/files), the program that handles users' files: the operation `files` replaces this process
-by it, as the same user.
+`{"min_uid": …, "slurm_bin_dir": …, "slurm_conf": …, "umask": "0022"}`. The files program, files.pyz
+(spawner/files), lies there too: the operation `files` replaces this process by it.
 
 Paths: below the user's home every step is opened by directory descriptor without following links,
 and must be owned by the user. The portal supplies only a UUID and plain file names.

@@ -1,7 +1,7 @@
 """The most recently changed notebooks in the home of a session's owner, ready to be run as a job.
 
-The launcher searches for them as the user, so its answer is untrusted: entries of the wrong shape,
-or with a path that cannot be passed to Slurm, are left out.
+The files program searches for them as the user, so its answer is untrusted: entries of the wrong
+shape, or with a path that cannot be passed to Slurm, are left out.
 """
 
 import math

@@ -1,7 +1,7 @@
 """Starter notebooks of environments, and copying them into a user's home.
 
 They belong to templates; an environment has the starters of the templates that run in it. The
-launcher writes the file as the user, and never overwrites an existing file: that one is opened
+files program writes the file as the user, and never overwrites an existing file: that one is opened
 instead, with its owner's changes.
 """
 
