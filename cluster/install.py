@@ -25,10 +25,11 @@ PACKAGES = (
     "lmod",
 )
 # Only for tests: a registry, a shell for minimal images, an independent implementation of zip
-# files, PostgreSQL, wrong clocks, systemd's verification of units, and the dependencies of a
-# separate Docker.
+# files, PostgreSQL, wrong clocks, systemd's verification of units, a linter for shell scripts, and
+# the dependencies of a separate Docker.
 TEST_PACKAGES = (
     *("docker-registry", "busybox-static", "unzip", "postgresql", "libfaketime", "systemd"),
+    "shellcheck",
     *("iptables", "runc", "slirp4netns"),
 )
 # in addition, for `make test-vm`
