@@ -55,7 +55,6 @@ MODULES = (
     "spawner/slurm/reasons.py",
     "spawner/containers/references.py",
     "spawner/containers/runtimes.py",
-    "spawner/catalog/shell_reader.py",
     "spawner/slurm/client.py",
     "spawner/catalog/template.py",
 )

@@ -252,7 +252,6 @@ SPELT_OUT: dict[str, tuple[str, ...]] = {
         "The image of this environment can't be made from public packages.",
         "An administrator can import {0} as {1}; until then choose another environment.",
     ),
-    "line {0}: {1} stands beside {2}{3}": ("line {0}: {1} stands beside {2}",),
     "There is no space left{0}. Delete files you don't need, then start again.": (
         "There is no space left. Delete files you don't need, then start again.",
         "There is no space left ({0}). Delete files you don't need, then start again.",

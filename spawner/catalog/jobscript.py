@@ -2,9 +2,9 @@
 
 Pure.
 
-**The only way in.** Every value passes through `words`, and so through `scripts.quote`: a script's
-`{{ … }}` always becomes shell words with exactly that text. Their positions were checked when the
-template was loaded (shell_reader.py).
+**Values.** A template's script is plain bash and is inserted unchanged. Before it, the job script
+sets a shell variable for each parameter. Every value passes through `launch_files.quote`, so a
+variable has exactly that text. The variables are not exported.
 
 **Claims.** A script first claims its job: of two jobs with one UUID (slurmctld can forget a job
 that it had accepted) the second exits, and so does a second start of the same run. A task of an
@@ -24,7 +24,6 @@ from spawner.catalog.environment import Environment
 from spawner.catalog.job_functions import MPI_VARIABLE, NOTEBOOK, functions
 from spawner.catalog.launch_files import EXIT_CLAIMED, job_dir, quote
 from spawner.catalog.parameters import types
-from spawner.catalog.shell_reader import ShellWord, Unrenderable, render, words
 from spawner.catalog.template import Template, array_tasks
 from spawner.containers.kernels import KernelPlace, job_command, kernelspec
 from spawner.slurm.model import Resources
@@ -99,43 +98,29 @@ exit "$portal_status\""""
 def render_job(template: Template, parameters: Mapping[str, Any], place: JobPlace) -> Rendered:
     """Return the job for parameters that passed `check_parameters`.
 
-    Raises ScriptRefused if the script cannot be rendered with them after all.
+    Raises ScriptRefused if the script becomes too long, or if the environment has no kernel for a
+    notebook.
     """
     values = {name: _expand_home(template, name, parameters[name], place) for name in parameters}
     tasks = array_tasks(template, values)
-    task_variables = {name: ShellWord(f'"${_variable_name(name)}"') for name in template.array}
-    resources = place.resources
-    job_values = {
-        "home": place.home,
-        "username": place.username,
-        "logdir": place.logdir,
-        "nodes": resources.nodes,
-        "gpus": resources.gpus,
-        "cpus": resources.cpus,
-    }
-    try:
-        body = render(template.script, {**job_values, **values, **task_variables})
-    except Unrenderable as error:
-        raise ScriptRefused(
-            "script", f"The template's script can't be rendered: {error}"
-        ) from error
-    head = [f"#!/bin/bash\n# A job of the template {template.name}."]
     parts = [
-        *head,
+        f"#!/bin/bash\n# A job of the template {template.name}.",
         _claim_job(place, template.requeue),
         _enter_directory(place),
         *_set_task(template, tasks),
+        _set_job_values(place),
+        *(_assign(name, value) for name, value in values.items() if name not in template.array),
     ]
-    kept = (*KEPT, *KEPT_FOR_MPI) if MPI_VARIABLE in body else KEPT
+    script = template.script
+    kept = (*KEPT, *KEPT_FOR_MPI) if MPI_VARIABLE in script else KEPT
     files = dict(template.programs)
-    if NOTEBOOK in body:
+    if NOTEBOOK in script:
         files["kernel.json"] = _kernel_json(place)
         parts += [_set_notebook(place)]
-    parts += [_define_in_env(place, kept), *functions(body), body.rstrip("\n")]
+    parts += [_define_in_env(place, kept), *functions(script), script.rstrip("\n")]
     parts += [_FINISH] if template.requeue else []
-    script = "\n".join([*parts, ""])
     return Rendered(
-        script=_check_size(script),
+        script=_check_size("\n".join([*parts, ""])),
         files=files,
         array=len(tasks) or None,
         requeue=template.requeue,
@@ -197,10 +182,6 @@ def _load_modules(place: JobPlace) -> list[str]:
     return [f"# for `module`\n[ -r {init} ] && . {init} >&2"]
 
 
-def _variable_name(name: str) -> str:
-    return f"portal_{name}"
-
-
 def _claim_job(place: JobPlace, requeue: bool) -> str:
     finished = (
         """
@@ -233,16 +214,42 @@ def _set_task(template: Template, tasks: Sequence[Mapping[str, Any]]) -> list[st
         return []
     lines = ["# One task for each value, or for each combination."]
     for name in template.array:
-        variable = _variable_name(name)
         lines += [
-            f"{variable}=({words([task[name] for task in tasks])})",
-            f"{variable}=${{{variable}[PORTAL_TASK]}}",
+            _assign("portal_values", [task[name] for task in tasks]),
+            f"{name}=${{portal_values[PORTAL_TASK]}}",
         ]
     lines += [
         'export PORTAL_LOGDIR="$PORTAL_LOGDIR/task-$PORTAL_TASK"',
         'mkdir -p -- "$PORTAL_LOGDIR" || exit',
     ]
     return lines
+
+
+def _set_job_values(place: JobPlace) -> str:
+    """Return the command that sets the variables in `PLACE_NAMES`."""
+    values = {
+        "home": place.home,
+        "username": place.username,
+        "logdir": place.logdir,
+        "nodes": place.resources.nodes,
+        "gpus": place.resources.gpus,
+        "cpus": place.resources.cpus,
+    }
+    words = _wrap_words([_assign(name, value) for name, value in values.items()])
+    return f"# shellcheck disable=SC2034  # a template need not use all of them\n{words}"
+
+
+def _assign(name: str, value: Any) -> str:
+    """Return the assignment of a value to a shell variable, which is an array for a list."""
+    if isinstance(value, list):
+        return f"{name}=({' '.join(quote(_to_text(item)) for item in value)})"
+    return f"{name}={quote(_to_text(value))}"
+
+
+def _to_text(value: str | float | bool | None) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None else str(value)
 
 
 def _define_in_env(place: JobPlace, kept: Sequence[str] = KEPT) -> str:
@@ -258,6 +265,7 @@ become_in_env() {{
   export {_wrap_words(exports)}
   exec {_wrap_words([*map(quote, command), '"$@"'])}
 }}
+# shellcheck disable=SC2317  # a template need not call it
 in_env() ( become_in_env "$@" )
 export -f become_in_env"""
 

@@ -1,9 +1,8 @@
 """Job templates that a site offers, loaded from YAML files and validated.
 
 The files are `templates/NAME.yaml` in the shipped catalog and in the site's own folder, each
-validated against catalog/template.schema.json, and its script against the rules for safe scripts
-(shell_reader.py). Only `load_templates` and the functions it calls read files. docs/templates.md is
-the documentation for authors.
+validated against catalog/template.schema.json. Only `load_templates` and the functions it calls
+read files. docs/templates.md is the documentation for authors.
 """
 
 from __future__ import annotations
@@ -24,7 +23,6 @@ from spawner.catalog import benchmarks
 from spawner.catalog import parameters as rules
 from spawner.catalog.benchmarks import Benchmark
 from spawner.catalog.environment import SHIPPED, Places, files, read_yaml
-from spawner.catalog.shell_reader import ShellWord, Unrenderable, render, script_problems
 from spawner.slurm.model import Resources
 
 SCHEMA = SHIPPED / "template.schema.json"
@@ -32,8 +30,15 @@ MAX_TASKS = 1000
 MAX_PROGRAMS_BYTES = 512 * 1024  # all files of a job are sent to the launcher in one frame
 PLACE_NAMES = frozenset({"home", "logdir", "nodes", "gpus", "cpus", "username"})
 """Variables of a script in addition to its parameters: see jobscript.JobPlace."""
+USED_NAMES = frozenset(
+    {"http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy"}  # may be in the environment
+    | {"auto_resume", "histchars", "ignoreeof"}  # bash interprets these
+    | {"portal_values"}  # see jobscript.py
+)
+"""Variables that change the behavior of bash or other programs: no names for parameters."""
 
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
+_JINJA = re.compile(r"\{\{([^{}]*)\}\}|\{%[-+]?\s*[a-z]{2}[^{}]*%\}|\{##[^{}]*##\}")
 _WIDGETS = {"boolean": "flag", "array": "list", "string": "text"}
 _NUMBER_LIMITS = {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"}
 _LIMITS_OF: dict[str, set[str]] = {
@@ -211,6 +216,8 @@ def _semantic_problems(fields: Mapping[str, Any], folders: list[Path]) -> Iterat
     for name, rule in properties.items():
         if name in PLACE_NAMES:
             yield f"parameters.{name}: this name is taken: it is where or with what the job runs"
+        if name in USED_NAMES:
+            yield f"parameters.{name}: this name is taken: bash or other programs use it"
         yield from (f"parameters.{name}.{wrong}" for wrong in _rule_problems(rule))
     for name in _as_names(fields.get("array")):
         if "array" not in rules.types(properties.get(name, {})):
@@ -223,46 +230,41 @@ def _semantic_problems(fields: Mapping[str, Any], folders: list[Path]) -> Iterat
         yield from (f"starter: {starter}: {wrong}" for wrong in problems)
     if measures := fields.get("benchmark"):
         yield from benchmarks.problems(Benchmark.of(measures), properties)
-    in_script = list(script_problems(fields["script"], {*properties, *PLACE_NAMES}))
-    yield from (f"script: {wrong}" for wrong in in_script)
-    if not in_script:
-        yield from _check_rendering(fields)
+    yield from (f"script: {wrong}" for wrong in _script_problems(fields))
 
 
-def _check_rendering(fields: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the error of rendering the script with defaults, or simple values where there are none.
+def _script_problems(fields: Mapping[str, Any]) -> Iterator[str]:
+    script: str = fields["script"]
+    if any(ord(character) < 32 and character not in "\n\t" for character in script):
+        yield "it holds control characters"
+    for number, line in enumerate(script.split("\n"), start=1):
+        if line.startswith("#SBATCH"):
+            yield f"line {number}: resources are asked for in default_resources, not by #SBATCH"
+    yield from _find_jinja(script, _list_variables(fields))
 
-    Yields nothing if no valid sample value can be guessed.
+
+def _list_variables(fields: Mapping[str, Any]) -> dict[str, str]:
+    """Return how a script expands each of its variables."""
+    lists = {
+        name
+        for name, rule in fields.get("parameters", {}).items()
+        if "array" in rules.types(rule) and name not in _as_names(fields.get("array"))
+    }
+    names = {*fields.get("parameters", {}), *PLACE_NAMES}
+    return {name: f'"${{{name}[@]}}"' if name in lists else f'"${name}"' for name in names}
+
+
+def _find_jinja(script: str, variables: Mapping[str, str]) -> Iterator[str]:
+    """Yield the Jinja2 tags of a template that was written for an earlier version.
+
+    bash has {{a,b},c} and other programs have {{.ID}}, so braces count only around a variable.
     """
-    properties: Mapping[str, Mapping[str, Any]] = fields.get("parameters", {})
-    values = {name: _sample(rule) for name, rule in properties.items()}
-    if any(next(rules.faults(values[name], rule), None) for name, rule in properties.items()):
-        return
-    spread = {name: ShellWord('"$value"') for name in _as_names(fields.get("array"))}
-    asked = Resources(**fields.get("default_resources", {}))
-    place = {"home": "/home/user", "username": "user", "logdir": "/home/user/runs/job"}
-    numbers = {"nodes": asked.nodes, "gpus": asked.gpus, "cpus": asked.cpus}
-    try:
-        render(fields["script"], {**place, **numbers, **values, **spread})
-    except Unrenderable as error:
-        yield f"script: it can't be rendered with the parameters' defaults: {error}"
-
-
-def _sample(rule: Mapping[str, Any]) -> Any:
-    """Return the default, or a simple value that is probably valid."""
-    if "default" in rule:
-        return rules.plain(rule["default"], rule)
-    if "enum" in rule:
-        return rule["enum"][0]
-    match rules.types(rule)[0]:
-        case "string":
-            return "x" * max(1, rule.get("minLength", 1))
-        case "boolean":
-            return False
-        case "array":
-            return [_sample(rule["items"])] * max(1, rule.get("minItems", 1))
-        case _:
-            return rule.get("minimum", rule.get("maximum", rule.get("exclusiveMinimum", 0) + 1))
+    for found in _JINJA.finditer(script):
+        line = script.count("\n", 0, found.start()) + 1
+        if found[1] is None:
+            yield f"line {line}: write bash instead of {{% … %}} or {{## … ##}}: if, case, for, #"
+        elif used := [name for name in re.findall(r"\w+", found[1]) if name in variables]:
+            yield f"line {line}: write the variable {variables[used[0]]} instead of {{{{ … }}}}"
 
 
 def _rule_problems(rule: Mapping[str, Any]) -> Iterator[str]:

@@ -70,7 +70,7 @@ def test_from_a_template_to_tensorboard(
     page.get_by_label("Epochs").fill("12")
     page.get_by_label("Name, optional").fill(JOB)
     page.get_by_text("The exact script").click()
-    expect(page.get_by_text("--epochs=12")).to_be_visible()
+    expect(page.get_by_label("The script", exact=True)).to_contain_text("epochs=12")
     expect(page.get_by_text(re.compile("^Starts at once|^Would start"))).to_be_visible()
     way.click(page.get_by_role("button", name="Submit job"))
     page.get_by_role("heading", name=JOB, level=1).wait_for()

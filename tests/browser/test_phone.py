@@ -98,7 +98,7 @@ def submit_a_job(eyes: Fitting) -> None:
     page.get_by_label("Epochs").fill("2")
     page.get_by_label("Name, optional").fill(JOB)
     page.get_by_text("The exact script").tap()
-    expect(page.get_by_text("--epochs=2")).to_be_visible()
+    expect(page.get_by_label("The script", exact=True)).to_contain_text("epochs=2")
     eyes.look("a template, with its script")
     page.get_by_role("button", name="Submit job").tap()
     expect(page.get_by_role("heading", name=JOB, level=1)).to_be_visible()

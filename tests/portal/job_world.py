@@ -58,7 +58,7 @@ parameters:
   choice: {type: string, title: Choice, enum: [one, two], default: one}
   words: {type: array, title: Words, items: {type: string}, default: []}
 script: |
-  printf '<%s>' {{ text }} {{ words }}
+  printf '<%s>' "$text" "${words[@]}"
 """
 
 

@@ -15,7 +15,7 @@ SOUND: dict[str, Any] = {
     "description": "Counts.",
     "environment": "python3",
     "parameters": {"count": {"type": "integer", "title": "Count", "default": 3, "minimum": 1}},
-    "script": "in_env seq {{ count }}\n",
+    "script": 'in_env seq "$count"\n',
 }
 LIST = {"type": "array", "title": "Some", "items": {"type": "integer"}, "default": [1, 2]}
 

@@ -136,11 +136,7 @@ async def test_invalid_new_file_is_reported_and_not_offered(
 
 
 MISTAKES = {
-    "a filter that isn't there": ("templates", TEMPLATE + "  echo {{{{ home | uper }}}}\n"),
-    "an expression in too many brackets": (
-        "templates",
-        TEMPLATE + "  echo {{{{ " + "(" * 3000 + "home" + ")" * 3000 + " }}}}\n",
-    ),
+    "a script with Jinja2": ("templates", TEMPLATE + "  echo {{{{ home }}}}\n"),
     "no such day": ("environments", "version: 2024-13-45\n"),
     "no whole number": ("environments", "cuda: !!int foo\n"),
     "no number": ("environments", "cuda: !!float x\n"),

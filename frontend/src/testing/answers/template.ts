@@ -85,5 +85,5 @@ export const template = {
     },
   },
   script:
-    '{% if script %}\nin_env python3 {{ script }} {{ arguments }}\n{% else %}\nin_env python3 "$PORTAL_JOB_DIR/train_numpy.py" --epochs={{ epochs }} \\\n  --learning-rate={{ learning_rate }} --batch-size={{ batch_size }}\n{% endif %}\n',
+    'if [[ -n $script ]]; then\n  in_env python3 "$script" "${arguments[@]}"\nelse\n  in_env python3 "$PORTAL_JOB_DIR/train_numpy.py" --epochs="$epochs" \\\n    --learning-rate="$learning_rate" --batch-size="$batch_size"\nfi\n',
 } satisfies Answer<'/api/v1/templates/{name}'>;
