@@ -14,8 +14,8 @@ from bench.place import BenchFolder
 from bench.rows import Scene
 from bench.stand import Stand, raised
 
-BUSY = Scene(people=500, queued=20_000, ended=100_000)
-EMPTY = Scene(people=500)
+BUSY = Scene(users=500, queued=20_000, ended=100_000)
+EMPTY = Scene(users=500)
 CONNECTIONS, SECONDS, WARM_S, PAUSE_S = 4, 8.0, 1.0, 0.05
 FIRST_LOOK_S = 60.0
 BUDGET_MS = 100

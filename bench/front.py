@@ -26,9 +26,9 @@ GATE = """            auth_request /_gate;
 
 async def measure(place: BenchFolder) -> Result:
     runs: dict[str, list[Load]] = {}
-    async with raised(place, Scene(people=2, running=1), with_hub=True) as stand:
+    async with raised(place, Scene(users=2, running=1), with_hub=True) as stand:
         wait_until(lambda: _is_serving(stand), "the session to be adopted", 60)
-        path = "/user/person0000/r0/api"
+        path = "/user/user0000/r0/api"
         cookie = {"Cookie": f"portal_session={stand.logins.user_token}"}
         rendered = render_front(stand)
         for _ in range(ROUNDS):

@@ -10,7 +10,7 @@ from bench.place import BenchFolder, Failed, pss_mb, query, wait_until
 from bench.rows import Scene
 from bench.stand import Stand, raised
 
-SESSIONS, PEOPLE = 200, 100
+SESSIONS, USERS = 200, 100
 ADOPTION_S, SETTLE_S = 180.0, 5.0
 
 
@@ -32,7 +32,7 @@ async def measure(place: BenchFolder) -> Result:
 async def _measure_memory(place: BenchFolder, sessions: int) -> dict[str, float]:
     """Measure once the hub has adopted all sessions, which the portal's own loop does one by
     one."""
-    async with raised(place, Scene(people=PEOPLE, running=sessions), with_hub=True) as stand:
+    async with raised(place, Scene(users=USERS, running=sessions), with_hub=True) as stand:
         enough = partial(_all_adopted, stand, sessions)
         await asyncio.to_thread(wait_until, enough, "the hub to adopt all", ADOPTION_S)
         await asyncio.sleep(SETTLE_S)

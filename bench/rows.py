@@ -47,7 +47,7 @@ RESOURCES = {
 class Scene:
     """The amounts of data; running sessions claim to serve at `target`."""
 
-    people: int
+    users: int
     running: int = 0
     queued: int = 0
     ended: int = 0
@@ -79,16 +79,16 @@ def fill_beside(app: Path, database: Path, squeue: Path, scene: Scene) -> BenchL
 async def fill(database: Database, scene: Scene) -> tuple[BenchLogins, str]:
     """Fill a new database with this scene, and return the logins and squeue's lines for it."""
     await database.migrate()
-    people = _user_rows(scene.people)
+    users = _user_rows(scene.users)
     tokens = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
-    sessions = [*_running_rows(scene, people), *_queued_rows(scene, people)]
+    sessions = [*_running_rows(scene, users), *_queued_rows(scene, users)]
     async with database.engine.begin() as connection:
-        await connection.execute(insert(User), people)
-        logins = [_login_row(*pair) for pair in zip(tokens, people, strict=False)]
+        await connection.execute(insert(User), users)
+        logins = [_login_row(*pair) for pair in zip(tokens, users, strict=False)]
         await connection.execute(insert(WebSession), logins)
-        for rows in _chunks([*sessions, *_ended_rows(scene, people)]):
+        for rows in _chunks([*sessions, *_ended_rows(scene, users)]):
             await _insert(connection, rows)
-    names = {person["id"]: person["username"] for person in people}
+    names = {user["id"]: user["username"] for user in users}
     lines = (_squeue_line(row, names[row["user_id"]]) for row in sessions)
     return BenchLogins(*tokens), "".join(lines)
 
@@ -103,8 +103,8 @@ def _user_rows(count: int) -> list[dict[str, Any]]:
     return [
         {
             "id": new_id(),
-            "username": f"person{number:04}",
-            "display_name": f"Person {number}",
+            "username": f"user{number:04}",
+            "display_name": f"User {number}",
             "role": role,
             "directory_role": role,
             "groups_at": utcnow(),
@@ -113,20 +113,20 @@ def _user_rows(count: int) -> list[dict[str, Any]]:
     ]
 
 
-def _login_row(token: str, person: dict[str, Any]) -> dict[str, Any]:
+def _login_row(token: str, user: dict[str, Any]) -> dict[str, Any]:
     return {
         "token_hash": hash_token(token),
-        "user_id": person["id"],
+        "user_id": user["id"],
         "expires_at": utcnow() + timedelta(hours=2),
     }
 
 
-def _job_row(person: dict[str, Any], name: str, number: int) -> dict[str, Any]:
+def _job_row(user: dict[str, Any], name: str, number: int) -> dict[str, Any]:
     at = utcnow() - timedelta(minutes=10)
     return {
         "id": new_id(),
         "kind": JobKind.SESSION,
-        "user_id": person["id"],
+        "user_id": user["id"],
         "name": name,
         "environment": "python3",
         "resources": RESOURCES,
@@ -135,16 +135,16 @@ def _job_row(person: dict[str, Any], name: str, number: int) -> dict[str, Any]:
         "changed_at": at,
         "submitted_at": at,
         "submit_time": at.replace(microsecond=0),
-        "logdir": f"/home/{person['username']}/portal/runs/{name}",
-        "base_url": f"/user/{person['username']}/{name}/",
+        "logdir": f"/home/{user['username']}/portal/runs/{name}",
+        "base_url": f"/user/{user['username']}/{name}/",
     }
 
 
-def _running_rows(scene: Scene, people: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def _running_rows(scene: Scene, users: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """Yield sessions that have called home; the portal itself hands them to the hub."""
     host, port = scene.target
     for number in range(scene.running):
-        row = _job_row(people[number % len(people)], f"r{number}", number)
+        row = _job_row(users[number % len(users)], f"r{number}", number)
         yield {
             **row,
             "state": JobState.STARTING,
@@ -156,22 +156,22 @@ def _running_rows(scene: Scene, people: list[dict[str, Any]]) -> Iterator[dict[s
         }
 
 
-def _queued_rows(scene: Scene, people: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def _queued_rows(scene: Scene, users: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """Yield sessions queued for a while, so that the portal has already set a reason."""
     why = explain_reason(REASON)
     assert why is not None  # noqa: S101  a reason that Slurm gives every day
     for number in range(scene.running, scene.running + scene.queued):
-        row = _job_row(people[number % len(people)], f"q{number}", number)
+        row = _job_row(users[number % len(users)], f"q{number}", number)
         yield {**row, "state": JobState.QUEUED, "reason": why.text, "advice": why.advice}
 
 
-def _ended_rows(scene: Scene, people: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def _ended_rows(scene: Scene, users: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """Yield ended sessions, five minutes apart, back from an hour ago."""
     last = utcnow() - timedelta(hours=1)
     for number in range(scene.ended):
         begun = last - timedelta(minutes=5 * number)
         yield {
-            **_job_row(people[number % len(people)], f"s{number}", -number),
+            **_job_row(users[number % len(users)], f"s{number}", -number),
             "state": JobState.ENDED,
             "outcome": Outcome.COMPLETED,
             "created_at": begun,

@@ -61,7 +61,7 @@ class ContentServer:
     @property
     def server_name(self) -> str:
         """The host's name for nginx, or the pattern that matches every user's host."""
-        if not self.hosts.by_person:
+        if not self.hosts.per_user:
             return self.hosts.name
         return f"~^{LABEL}{re.escape(self.hosts.suffix)}$"
 

@@ -39,13 +39,13 @@ def render(
             raise ValueError(f"{path} can't be used in sudoers: use only letters, digits and ._/+-")
     if not USERNAME.fullmatch(account):
         raise ValueError(f"{account} is not a valid account name")
-    people = ", ".join(f"%{_SPECIAL.sub(_escape, group)}" for group in groups) or "ALL"
+    users = ", ".join(f"%{_SPECIAL.sub(_escape, group)}" for group in groups) or "ALL"
     lines = [
         "# the portal's account may run one program as a user of the portal"
         + (", and those for their homes as root" if as_root else ""),
         f'Cmnd_Alias PORTAL_LAUNCHER = {launcher} ""',
         f"Defaults!PORTAL_LAUNCHER {_OPTIONS}, umask=0077, umask_override, runcwd=/",
-        f"{account} ALL=({people}, !#0) NOPASSWD:NOSETENV: PORTAL_LAUNCHER",
+        f"{account} ALL=({users}, !#0) NOPASSWD:NOSETENV: PORTAL_LAUNCHER",
     ]
     if as_root:
         lines += [

@@ -90,7 +90,7 @@ from portal.services.files.roots import FileAccess
 from portal.services.files.uploads import CHUNK_BYTES
 from portal.services.identity.memberships import DirectoryUsers, names_of_numbers
 from portal.services.limits.accounting_cache import AccountingCache
-from portal.services.limits.limited_users import LimitedPeople
+from portal.services.limits.limited_users import LimitedUsers
 from portal.services.limits.slurm_limits import SlurmLimits
 from portal.services.mail.smtp import Smtp
 from portal.services.slurm.job_metrics import Counting
@@ -258,16 +258,16 @@ async def run_work(app: FastAPI) -> AsyncIterator[None]:
         app.state.http = context.http
         app.state.directory = directory
         app.state.files = _open_files(settings, app.state.metrics, stack)
-        app.state.people = DirectoryUsers(context.db, directory, settings)
-        stack.push_async_callback(app.state.people.close)
+        app.state.directory_users = DirectoryUsers(context.db, directory, settings)
+        stack.push_async_callback(app.state.directory_users.close)
         context.watcher.names = partial(names_of_numbers, context.db)
-        people = LimitedPeople(settings, context.db, directory, app.state.people)
-        slurm = app.state.slurm_limits = SlurmLimits(context, people)
+        limited_users = LimitedUsers(settings, context.db, directory, app.state.directory_users)
+        slurm = app.state.slurm_limits = SlurmLimits(context, limited_users)
         app.state.accounts = Accounts(
             settings, context.db, directory, context.notifier, slurm=slurm
         )
-        app.state.people_imports = Imports(app.state.accounts, context)
-        stack.push_async_callback(app.state.people_imports.close)
+        app.state.user_imports = Imports(app.state.accounts, context)
+        stack.push_async_callback(app.state.user_imports.close)
         app.state.checks.by_name.update(
             database=context.db.answers,
             directory=directory.answers,

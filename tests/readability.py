@@ -30,11 +30,17 @@ RULE_FILES = frozenset({"tests/readability.py", "tests/unit/test_readability.py"
 GENERATED = frozenset({"frontend/src/api/schema.d.ts"})
 DIALECT = re.compile(
     r"(?<![A-Za-z])(told|tells|said|whom|whoever|(no|some|any)bodys?|wish|wishes|anew|meanwhile"
-    r"|nought)(?![A-Za-z])",
+    r"|nought|persons?|people)(?![A-Za-z])",
     re.IGNORECASE,
 )
-# Names of accounts, columns and fields that the rule does not cover.
-ALLOWED = re.compile(r"`nobody`|account nobody|\"nobody( \d+)?\"|\b_?NOBODY(_UID)?\b|\btold_at\b")
+# Names of accounts, columns and fields that the rule does not cover, LDAP's names, and former names
+# that old events, rows and addresses still have.
+ALLOWED = re.compile(
+    r"`nobody`|account nobody|\"nobody( \d+)?\"|\b_?NOBODY(_UID)?\b|\btold_at\b"
+    r"|inetOrgPerson|objectClass: person|\bou(=|: )[Pp]eople\b|%people\b"
+    r"|\"(person|people)\.|search\.person|scope = 'person'|`person`|\{ person: "
+    r"|/admin/(new/)?(person|people)"
+)
 QUOTED = re.compile(r"```.*?```|`[^`\n]*`|\"[^\"\n]*\"|“[^”\n]*”|\*[^*\n]+\*", re.DOTALL)
 DOCUMENTS = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "docs")
 SHARED_NAMES = frozenset({"Progress", "Report", "Unreachable", "User", "HubUnavailable"})
@@ -82,6 +88,7 @@ def python_words(name: str, source: str) -> Iterator[str]:
 
 def page_words(name: str, source: str) -> Iterator[str]:
     """Yield the dialect words in a TypeScript source."""
+    source = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", ALLOWED.sub("", source))
     for found in DIALECT.finditer(source):
         yield f"{name}:{source.count(chr(10), 0, found.start()) + 1}: the word {found[0]!r}"
 

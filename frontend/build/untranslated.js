@@ -9,7 +9,7 @@ const MACROS = new Set(['t', 'plural', 'select', 'selectOrdinal', 'msg', 'define
 const MACRO_TAGS = new Set(['Trans', 'Plural', 'Select', 'SelectOrdinal']);
 /** What stands in these is typed or pressed as it is. */
 const VERBATIM_TAGS = new Set(['Code', 'Kbd', 'code', 'kbd', 'pre']);
-/** Attributes that a browser reads, not a person. */
+/** Attributes that a browser reads, not a user. */
 const MACHINE_ATTRIBUTES = new Set([
   'word', // of the glossary
   'className',

@@ -20,7 +20,7 @@ from portal.context import AppContext
 from portal.db import utcnow
 from portal.models import AuditEvent, Role
 from portal.services.audit import export, search
-from portal.services.audit.audit import Action, By
+from portal.services.audit.audit import Action, By, to_current_action
 from portal.services.audit.export import Format
 from portal.services.audit.search import AuditFilter
 from portal.services.audit.titles import title
@@ -201,12 +201,13 @@ async def _may_still_read(context: AppContext, who: Identity) -> bool:
 
 def event_out(event: AuditEvent) -> EventOut:
     changes, detail = export.split_detail(event)
+    action = to_current_action(event.action)
     return EventOut(
         id=event.id,
         at=event.at,
         actor=event.actor,
-        action=event.action,
-        title=title(event.action),
+        action=action,
+        title=title(action),
         target=event.target,
         changes=[FieldChange(**asdict(change)) for change in changes],
         detail=detail,

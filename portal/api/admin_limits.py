@@ -12,11 +12,11 @@ from portal.api.limit_schemas import (
     LimitIn,
     Limits,
     LimitSet,
-    PersonLimitsOut,
+    UserLimitsOut,
     drift_words,
     limit_out,
-    person_out,
     slurm_out,
+    user_limits_out,
 )
 from portal.api.limit_together import load_group_totals
 from portal.db import utcnow
@@ -160,10 +160,10 @@ async def _put(
 @router.get("/users/{username}/limits")
 async def get_user_limits(
     username: LimitName, _reader: Reader, context: ContextDep, slurm: SlurmLimitsDep
-) -> PersonLimitsOut:
+) -> UserLimitsOut:
     """Return a user's effective limits, their sources, the usage, and the state in Slurm."""
     found = await limit_views.load_user_limits(context, slurm, username)
-    return person_out(found, await load_group_totals(context, found.limits), slurm=True)
+    return user_limits_out(found, await load_group_totals(context, found.limits), slurm=True)
 
 
 @router.get("/drift")

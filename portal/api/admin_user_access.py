@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from portal.api.user_schemas import GroupName, Person, Username, show
+from portal.api.user_schemas import GroupName, Username, UserOut, show
 from portal.directory.contract import MAX_USERNAME_LENGTH
 from portal.errors import FieldError, invalid_input
 from portal.models import HomeTask, JobsPolicy, Role
@@ -55,14 +55,14 @@ class NumberIn(BaseModel):
 
 
 @router.post("/users/{username}/disable")
-async def disable_person(
+async def disable_user(
     username: Username,
     body: DisableIn,
     _admin: FreshAdmin,
     accounts: AccountsDep,
     context: ContextDep,
     by: ByDep,
-) -> Person:
+) -> UserOut:
     """Disable a user: their access ends with the next request, here and, if the portal can write
     it, in the directory.
 
@@ -73,23 +73,23 @@ async def disable_person(
 
 
 @router.post("/users/{username}/enable")
-async def enable_person(
+async def enable_user(
     username: Username, _admin: FreshAdmin, accounts: AccountsDep, context: ContextDep, by: ByDep
-) -> Person:
+) -> UserOut:
     """Enable a user again, in the directory too. What was ended is not restarted."""
     await offboarding.enable(accounts, context.notifier, username, by)
     return await show(accounts, username)
 
 
 @router.delete("/users/{username}", status_code=202)
-async def delete_person(
+async def delete_user(
     username: Username,
     body: DeleteUserIn,
     _admin: FreshAdmin,
     accounts: AccountsDep,
     context: ContextDep,
     by: ByDep,
-) -> Person:
+) -> UserOut:
     """Disable a user and, once all their sessions and jobs have ended, process their files and
     delete them from the directory.
 
@@ -112,7 +112,7 @@ async def grant_role(
     accounts: AccountsDep,
     context: ContextDep,
     by: ByDep,
-) -> Person:
+) -> UserOut:
     """Grant a user a role in addition to the directory's."""
     await role_changes.grant(accounts, context.notifier, username, body.role, by)
     return await show(accounts, username)
@@ -125,7 +125,7 @@ async def revoke_role(
     accounts: AccountsDep,
     context: ContextDep,
     by: ByDep,
-) -> Person:
+) -> UserOut:
     """Revoke a granted role; the directory's role stays."""
     await role_changes.grant(accounts, context.notifier, username, None, by)
     return await show(accounts, username)
@@ -139,7 +139,7 @@ async def confirm_number(
     accounts: AccountsDep,
     context: ContextDep,
     by: ByDep,
-) -> Person:
+) -> UserOut:
     """Confirm that a user whose UID in the directory has changed is the same user."""
     await offboarding.confirm_number(accounts, context.notifier, username, body.uid, by)
     return await show(accounts, username)

@@ -14,15 +14,15 @@ from portal.api.limit_schemas import NewLimits
 from portal.api.user_schemas import (
     CapabilitiesOut,
     GroupName,
-    Person,
-    PersonRow,
     Username,
+    UserOut,
+    UserRow,
     row_out,
     show,
 )
 from portal.background.notifier import HOMES
 from portal.config.settings import Settings
-from portal.directory.contract import MAX_QUERY_LENGTH, MAX_USERNAME_LENGTH, Edit, NewPerson
+from portal.directory.contract import MAX_QUERY_LENGTH, MAX_USERNAME_LENGTH, Edit, NewDirectoryUser
 from portal.errors import EditConflict, Problem
 from portal.models import HomeTask, Role
 from portal.services.limits import user_accounts
@@ -36,8 +36,8 @@ from portal.web.dependencies import (
     ConfirmedAdmin,
     ContextDep,
     FreshAdmin,
-    PeopleImportsDep,
     Reader,
+    UserImportsDep,
 )
 
 router = APIRouter(prefix="/admin/users", tags=["admin"])
@@ -54,21 +54,21 @@ AccountName = Annotated[str, Path(min_length=1, max_length=100)]
 Number = Annotated[int, Field(strict=True, ge=0, le=2**32)]
 
 
-class People(BaseModel):
+class UserPageOut(BaseModel):
     """A page of users.
 
     `incomplete`: the directory withholds the rest. `directory_problem`: the directory could not be
     read, and these are the users in the portal's database.
     """
 
-    items: list[PersonRow]
+    items: list[UserRow]
     next_cursor: str | None
     incomplete: str | None
     directory_problem: str | None
     capabilities: CapabilitiesOut
 
 
-class PersonIn(BaseModel):
+class NewUserIn(BaseModel):
     """A user to create.
 
     Omitted fields come from the settings: numbers from their ranges, `login_group` from
@@ -99,11 +99,11 @@ class PersonIn(BaseModel):
             group = settings.default_login_group
         if "slurm_account" not in self.model_fields_set:
             account = settings.default_slurm_account
-        person = NewPerson(**{**given, "groups": frozenset(self.groups)})
-        return NewUser(person, group, account, self.limits.figures())
+        entry = NewDirectoryUser(**{**given, "groups": frozenset(self.groups)})
+        return NewUser(entry, group, account, self.limits.figures())
 
 
-class PersonEdit(BaseModel):
+class UserEdit(BaseModel):
     """Changes to a user; omitted fields stay. `email` "" removes it.
 
     `version` is the one that was read, so that no other change is overwritten.
@@ -134,7 +134,7 @@ class PasswordOut(BaseModel):
 class Created(BaseModel):
     """A user just created, with their first password."""
 
-    person: Person
+    user: UserOut
     password: PasswordOut
 
 
@@ -146,7 +146,7 @@ class ChangedProblem(Problem):
 
     changed_by: str
     changed_at: datetime | None
-    person: Person
+    user: UserOut
 
 
 class HomeIn(BaseModel):
@@ -198,7 +198,7 @@ class ImportLine(BaseModel):
     role: Role | None
 
 
-class PeopleImportOut(BaseModel):
+class UserImportOut(BaseModel):
     """An import: `done` of `total` lines.
 
     `rows` are present once it has ended. `passwords` is the number of one-time passwords that can
@@ -236,18 +236,18 @@ class FirstPasswords(BaseModel):
 
 
 @router.get("")
-async def list_people(
+async def list_users(
     _reader: Reader,
     accounts: AccountsDep,
     query: Annotated[str, Query(max_length=MAX_QUERY_LENGTH)] = "",
     state: UserFilter = UserFilter.ALL,
     cursor: Annotated[str | None, Query(max_length=2000)] = None,
     limit: Annotated[int, Query(ge=1, le=MAX_LIMIT)] = 50,
-) -> People:
+) -> UserPageOut:
     """Return users whose username, name or mail contain every word of `query`."""
     found = await listing.page(accounts, query, state, cursor, limit)
-    return People(
-        items=[row_out(accounts, seen) for seen in found.people],
+    return UserPageOut(
+        items=[row_out(accounts, seen) for seen in found.users],
         next_cursor=found.cursor,
         incomplete=found.incomplete,
         directory_problem=found.problem,
@@ -259,9 +259,9 @@ async def list_people(
 
 
 @router.post("/import", status_code=202)
-async def import_people(
-    body: ImportUsersIn, _admin: FreshAdmin, imports: PeopleImportsDep, by: ByDep
-) -> PeopleImportOut:
+async def import_users(
+    body: ImportUsersIn, _admin: FreshAdmin, imports: UserImportsDep, by: ByDep
+) -> UserImportOut:
     """Create the users of a file, or only preview the result.
 
     Small imports are complete in the response; otherwise `imports/{id}` reports the progress.
@@ -271,16 +271,16 @@ async def import_people(
 
 
 @router.get("/imports/{import_id}")
-async def get_people_import(
-    import_id: str, _reader: Reader, imports: PeopleImportsDep
-) -> PeopleImportOut:
+async def get_user_import(
+    import_id: str, _reader: Reader, imports: UserImportsDep
+) -> UserImportOut:
     """Return one import since the portal's last start."""
     return _import_out(imports.get(import_id))
 
 
 @router.post("/imports/{import_id}/passwords")
-async def take_people_import_passwords(
-    import_id: str, _admin: FreshAdmin, imports: PeopleImportsDep, by: ByDep, response: Response
+async def take_user_import_passwords(
+    import_id: str, _admin: FreshAdmin, imports: UserImportsDep, by: ByDep, response: Response
 ) -> FirstPasswords:
     """Return the one-time passwords of the created users, once, to the administrator who started
     the import.
@@ -290,10 +290,10 @@ async def take_people_import_passwords(
     return FirstPasswords(items=[FirstPassword.model_validate(one) for one in found])
 
 
-def _import_out(found: csv_import.PeopleImport) -> PeopleImportOut:
+def _import_out(found: csv_import.UserImport) -> UserImportOut:
     ended = found.state is not UserImportState.RUNNING
     rows = found.rows if ended else []
-    return PeopleImportOut(
+    return UserImportOut(
         id=found.id,
         state=found.state,
         dry_run=found.dry_run,
@@ -314,8 +314,8 @@ def _import_out(found: csv_import.PeopleImport) -> PeopleImportOut:
 
 
 @router.post("", status_code=201)
-async def create_person(
-    body: PersonIn,
+async def create_user(
+    body: NewUserIn,
     _admin: FreshAdmin,
     accounts: AccountsDep,
     context: ContextDep,
@@ -336,7 +336,7 @@ async def create_person(
         await slurm.settle()
     response.headers["Cache-Control"] = NO_STORE
     return Created(
-        person=await show(accounts, made.person.username),
+        user=await show(accounts, made.entry.username),
         password=PasswordOut(
             password=made.password.password, must_change=made.password.must_change
         ),
@@ -344,45 +344,45 @@ async def create_person(
 
 
 @router.get("/{username}")
-async def get_person(username: Username, _reader: Reader, accounts: AccountsDep) -> Person:
+async def get_user(username: Username, _reader: Reader, accounts: AccountsDep) -> UserOut:
     """Return all details of a user."""
     return await show(accounts, username)
 
 
 @router.patch("/{username}", responses={409: {"model": ChangedProblem | Problem}})
-async def edit_person(
-    username: Username, body: PersonEdit, _admin: FreshAdmin, accounts: AccountsDep, by: ByDep
-) -> Person:
+async def edit_user(
+    username: Username, body: UserEdit, _admin: FreshAdmin, accounts: AccountsDep, by: ByDep
+) -> UserOut:
     """Edit a user, unless they were changed since `version` was read."""
     wanted = Edit(**body.model_dump(exclude={"version"}))
     try:
         await commands.edit(accounts, username, wanted, body.version, by)
     except EditConflict as error:
-        error.extension["person"] = (await show(accounts, username)).model_dump(mode="json")
+        error.extension["user"] = (await show(accounts, username)).model_dump(mode="json")
         raise
     return await show(accounts, username)
 
 
 @router.post("/{username}/lock")
-async def lock_person(
+async def lock_user(
     username: Username, _admin: FreshAdmin, accounts: AccountsDep, by: ByDep
-) -> Person:
+) -> UserOut:
     """Refuse a user's password until they are unlocked."""
     await commands.lock(accounts, username, by)
     return await show(accounts, username)
 
 
 @router.post("/{username}/unlock")
-async def unlock_person(
+async def unlock_user(
     username: Username, _admin: FreshAdmin, accounts: AccountsDep, by: ByDep
-) -> Person:
+) -> UserOut:
     """End a lock, by an administrator or after too many wrong passwords."""
     await commands.unlock(accounts, username, by)
     return await show(accounts, username)
 
 
 @router.post("/{username}/password")
-async def reset_person_password(
+async def reset_user_password(
     username: Username, _admin: ConfirmedAdmin, accounts: AccountsDep, by: ByDep, response: Response
 ) -> PasswordOut:
     """Set a one-time password, shown only this once. Every browser of the user is logged out."""
@@ -392,16 +392,16 @@ async def reset_person_password(
 
 
 @router.put("/{username}/groups/{name}")
-async def add_person_to_group(
+async def add_user_to_group(
     username: Username, name: GroupName, _admin: FreshAdmin, accounts: AccountsDep, by: ByDep
-) -> Person:
+) -> UserOut:
     """Add a user to a group."""
     await groups.add(accounts, name, username, by)
     return await show(accounts, username)
 
 
 @router.put("/{username}/accounts/{account}")
-async def give_person_account(
+async def give_user_account(
     username: Username,
     account: AccountName,
     _admin: FreshAdmin,
@@ -409,22 +409,22 @@ async def give_person_account(
     context: ContextDep,
     slurm: SlurmLimitsDep,
     by: ByDep,
-) -> Person:
+) -> UserOut:
     """Let a user submit under a Slurm account, by a limit of their own that adds it to their
     present accounts.
 
     The response comes once Slurm has it, or after a short time.
     """
-    await lookup.person_of(accounts, username)
+    await lookup.fetch_entry(accounts, username)
     if await user_accounts.give(context, accounts.directory, by, username, account):
         await slurm.settle()
     return await show(accounts, username)
 
 
 @router.delete("/{username}/groups/{name}")
-async def remove_person_from_group(
+async def remove_user_from_group(
     username: Username, name: GroupName, _admin: FreshAdmin, accounts: AccountsDep, by: ByDep
-) -> Person:
+) -> UserOut:
     """Remove a user from a group."""
     await groups.remove(accounts, name, username, by)
     return await show(accounts, username)
@@ -438,7 +438,7 @@ async def provision_home(
     accounts: AccountsDep,
     context: ContextDep,
     by: ByDep,
-) -> Person:
+) -> UserOut:
     """Create the home directory, also if it was created before. `home_runs` has the result."""
     await commands.provision(accounts, username, by)
     context.notifier.notify(HOMES)

@@ -58,7 +58,7 @@ class BenchmarkRuns(BaseModel):
 class ClusterFigureOut(BaseModel):
     """The results of all users' runs of one kind, by hardware. `gpu_type` is null without a GPU.
 
-    `best` is over all runs, `median` is the median of the users' own medians, `people` is the
+    `best` is over all runs, `median` is the median of the users' own medians, `users` is the
     number of users.
     """
 
@@ -74,7 +74,7 @@ class ClusterFigureOut(BaseModel):
     best: float
     median: float
     runs: int
-    people: int
+    users: int
     last_at: datetime
 
 

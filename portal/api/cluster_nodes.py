@@ -17,7 +17,7 @@ from portal.models import Role
 from portal.services.auth.tokens import Scope
 from portal.services.catalog.feasible import MB_PER_GB
 from portal.services.cluster.conditions import Condition, condition, takes_work
-from portal.services.cluster.gpus import gpu_use, people
+from portal.services.cluster.gpus import gpu_use, shares_by_user
 from portal.services.cluster.identity_cache import Remembered
 from portal.services.cluster.node_table import TableAddresses
 from portal.services.cluster.snapshot import ClusterSnapshot, build_snapshot
@@ -211,7 +211,7 @@ def _to_node(
 
 
 def _list_users(node: NodeInfo, jobs: Iterable[JobInfo]) -> list[NodeUser]:
-    found = people(node, jobs)
+    found = shares_by_user(node, jobs)
     return [
         NodeUser(username=name, jobs=found[name].jobs, gpus=found[name].gpus)
         for name in sorted(found)

@@ -30,7 +30,7 @@ from portal.web.content_host import (
     to_login,
     wants_page,
 )
-from portal.web.dependencies import Anyone, DatabaseDep, PeopleDep, SettingsDep
+from portal.web.dependencies import Anyone, DatabaseDep, DirectoryUsersDep, SettingsDep
 from portal.web.language import language_of
 
 router = APIRouter(include_in_schema=False)
@@ -61,7 +61,7 @@ async def open_content(
     request: Request,
     database: DatabaseDep,
     settings: SettingsDep,
-    people: PeopleDep,
+    directory_users: DirectoryUsersDep,
     host: Short,
     state: Hash,
     back: Next,
@@ -78,7 +78,7 @@ async def open_content(
     if session is None:
         return to_login(request, settings)
     _, board = await access.load_access(
-        database, settings, people, token, _parse_tensorboard_id(back)
+        database, settings, directory_users, token, _parse_tensorboard_id(back)
     )
     theirs = {session.user.username, *([board.owner] if board else [])}
     hosts = origins.notebooks if origins.is_notebook(found) else origins.tensorboards
@@ -141,7 +141,7 @@ async def begin_content(request: Request, settings: SettingsDep, back: Next = "/
 async def hub_elsewhere(request: Request, database: DatabaseDep, settings: SettingsDep) -> Response:
     """Redirect an old address of the hub at the portal to the user's content host."""
     hosts = _require_origins(request, settings, at_content=False).notebooks
-    if not hosts.by_person:
+    if not hosts.per_user:
         return elsewhere(request, hosts.origin_of(""))
     token, _ = read_cookie(request, settings)
     session = await web_sessions.resume(database, settings, token, touch=False)

@@ -90,6 +90,6 @@ async def detail(context: AppContext, job: BatchJob) -> JobDetail:
         script=whole.script or None,
         source=whole.source,
         workdir=whole.workdir,
-        shared_with=shared.people,
+        shared_with=shared.users,
         shared_groups=shared.groups,
     )

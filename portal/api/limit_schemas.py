@@ -172,7 +172,7 @@ class AssociationOut(BaseModel):
     state: Literal["written", "pending", "refused", "drifted"]
 
 
-class PersonLimitsOut(BaseModel):
+class UserLimitsOut(BaseModel):
     """A user's effective limits by field, the limits they come from, present usage, the group
     totals that apply, and, for administrators, the state in Slurm.
     """
@@ -186,7 +186,7 @@ class PersonLimitsOut(BaseModel):
     slurm: list[AssociationOut] | None
 
 
-class MyLimitsOut(PersonLimitsOut):
+class MyLimitsOut(UserLimitsOut):
     """The caller's limits, as above.
 
     `problem`: why Slurm accepts no session or job of theirs, null if it does or cannot report it.
@@ -261,9 +261,9 @@ def _to_state(one: AssociationState) -> Literal["written", "pending", "refused",
     return "drifted" if one.drift else "written"
 
 
-def person_out(
-    found: views.PersonLimits, together: list[TogetherOut], *, slurm: bool
-) -> PersonLimitsOut:
+def user_limits_out(
+    found: views.UserLimits, together: list[TogetherOut], *, slurm: bool
+) -> UserLimitsOut:
     effective = {
         name: EffectiveOut(
             **_to_counted_fields(count.counted),
@@ -271,7 +271,7 @@ def person_out(
         )
         for name, count in found.counts.items()
     }
-    return PersonLimitsOut(
+    return UserLimitsOut(
         username=found.username,
         groups=found.groups,
         effective=effective,

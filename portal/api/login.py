@@ -28,10 +28,10 @@ from portal.web.dependencies import (
     CurrentUser,
     CurrentWebSession,
     DatabaseDep,
+    DirectoryUsersDep,
     EnrollingSession,
     FreshPassword,
     NoToken,
-    PeopleDep,
     SettingsDep,
 )
 
@@ -244,9 +244,11 @@ class MyGroups(BaseModel):
 
 
 @router.get("/me/groups")
-async def my_groups(user: CurrentUser, database: DatabaseDep, people: PeopleDep) -> MyGroups:
+async def my_groups(
+    user: CurrentUser, database: DatabaseDep, directory_users: DirectoryUsersDep
+) -> MyGroups:
     """Return the caller's groups in the directory, with which a TensorBoard can be shared."""
-    await people.freshen(user.id, user.username, user.groups_at)
+    await directory_users.freshen(user.id, user.username, user.groups_at)
     names, as_of = await groups_of(database, user.id)
     return MyGroups(items=names, as_of=as_of)
 

@@ -17,9 +17,9 @@ from portal.api.limit_schemas import (
     UseOut,
     counted_out,
     limit_out,
-    person_out,
     slurm_out,
     use_out,
+    user_limits_out,
 )
 from portal.api.limit_together import load_group_totals
 from portal.api.user_schemas import GroupName
@@ -47,7 +47,7 @@ router = APIRouter(tags=["limits"])
 Username = Annotated[str, Path(min_length=1, max_length=64)]
 MONTH = re.compile(r"(\d{4})-(0[1-9]|1[0-2])")
 MOST_MONTHS = 120
-UsageBy = Literal["person", "group", "month"]
+UsageBy = Literal["user", "group", "month"]
 Span = tuple[str | None, str | None]
 
 
@@ -74,7 +74,7 @@ class GroupLimitsOut(BaseModel):
     member: LimitOut | None
     ceiling: dict[str, CountedOut]
     use: UseOut
-    people: list[MemberOut]
+    members: list[MemberOut]
 
 
 class UsageRow(BaseModel):
@@ -108,7 +108,7 @@ async def get_my_limits(
 ) -> MyLimitsOut:
     """Return the caller's effective limits, their sources, and the present usage."""
     found = await limit_views.load_user_limits(context, slurm, user.username)
-    shown = person_out(found, await load_group_totals(context, found.limits), slurm=False)
+    shown = user_limits_out(found, await load_group_totals(context, found.limits), slurm=False)
     problem = await user_accounts.explain_missing(context, user.username)
     return MyLimitsOut(**shown.model_dump(), problem=problem)
 
@@ -126,7 +126,7 @@ async def get_group_limits(
         member=limit_out(found.member) if found.member else None,
         ceiling={name: counted_out(counted) for name, counted in found.ceiling.items()},
         use=use_out(found.in_use),
-        people=[
+        members=[
             MemberOut(
                 username=one.username,
                 display_name=one.display_name,
@@ -134,7 +134,7 @@ async def get_group_limits(
                 effective={name: counted_out(c) for name, c in one.effective.items()},
                 use=use_out(one.in_use),
             )
-            for one in found.people
+            for one in found.members
         ],
     )
 
@@ -177,13 +177,13 @@ async def get_usage(
     context: ContextDep,
     from_: From = None,
     to: To = None,
-    by: By = "person",
+    by: By = "user",
     form: Form = "json",
-    person: Annotated[str | None, Query(max_length=64)] = None,
+    user: Annotated[str | None, Query(max_length=64)] = None,
     group: Annotated[str | None, Query(max_length=GROUP_NAME_LENGTH)] = None,
 ) -> UsageTotals | Response:
     """Return GPU-hours and CPU-hours of all users, or of one user or group, in whole months."""
-    return await _respond_usage(context, (from_, to), by, form, person, group)
+    return await _respond_usage(context, (from_, to), by, form, user, group)
 
 
 @router.get("/groups/{group}/usage", response_model=UsageTotals, responses=CSV)
@@ -193,7 +193,7 @@ async def get_group_usage(
     context: ContextDep,
     from_: From = None,
     to: To = None,
-    by: Annotated[Literal["person", "month"], Query()] = "person",
+    by: Annotated[Literal["user", "month"], Query()] = "user",
     form: Form = "json",
 ) -> UsageTotals | Response:
     """Return the usage of a group's members."""
@@ -217,10 +217,10 @@ async def _respond_usage(
     span: Span,
     by: UsageBy,
     form: str,
-    person: str | None,
+    user: str | None,
     group: str | None,
 ) -> UsageTotals | Response:
-    found = await usage_totals(context, span, by, person, group)
+    found = await usage_totals(context, span, by, user, group)
     if form != "csv":
         return found
     name = f"usage-{found.first}-{found.last}-{by}.csv"
@@ -229,7 +229,7 @@ async def _respond_usage(
 
 
 async def usage_totals(
-    context: AppContext, span: Span, by: UsageBy, person: str | None, group: str | None
+    context: AppContext, span: Span, by: UsageBy, user: str | None, group: str | None
 ) -> UsageTotals:
     """Return the usage between two months as given in the request, by default the current month.
 
@@ -241,8 +241,8 @@ async def usage_totals(
     if first > last or use.months_back(last, MOST_MONTHS) > first:
         text = f"Choose a range of at most {MOST_MONTHS} months that doesn't end before it starts."
         raise invalid_input([FieldError("from", text)])
-    ask = {"person": use.by_person, "group": use.by_group, "month": use.by_month}[by]
-    totals = await ask(context, use.UsageQuery(first, last, person, group))
+    ask = {"user": use.by_user, "group": use.by_group, "month": use.by_month}[by]
+    totals = await ask(context, use.UsageQuery(first, last, user, group))
     if last >= this:
         context.notifier.notify(USE)  # a repeated request shows newer numbers
     return UsageTotals(

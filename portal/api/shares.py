@@ -16,8 +16,8 @@ from portal.web.dependencies import (
     ClientIp,
     ContextDep,
     CurrentUser,
+    DirectoryUsersDep,
     JobsUser,
-    PeopleDep,
     SessionsUser,
 )
 
@@ -34,7 +34,7 @@ class SharesOut(BaseModel):
 
     @classmethod
     def of(cls, shared: SharedWith) -> "SharesOut":
-        return cls(shared_with=shared.people, shared_groups=shared.groups)
+        return cls(shared_with=shared.users, shared_groups=shared.groups)
 
 
 @router.get("/jobs/{job_id}/shares")
@@ -49,13 +49,13 @@ async def share_job(
     username: Username,
     user: JobsUser,
     context: ContextDep,
-    people: PeopleDep,
+    directory_users: DirectoryUsersDep,
     ip: ClientIp,
 ) -> SharesOut:
     """Share this job's TensorBoard, and nothing else, with a user."""
     job = await jobs.get(context, user, job_id)
     return SharesOut.of(
-        await shares.add(context, people, job, ShareTarget(username), by=user, ip=ip)
+        await shares.add(context, directory_users, job, ShareTarget(username), by=user, ip=ip)
     )
 
 
@@ -74,13 +74,13 @@ async def share_job_with_group(
     group: Group,
     user: JobsUser,
     context: ContextDep,
-    people: PeopleDep,
+    directory_users: DirectoryUsersDep,
     ip: ClientIp,
 ) -> SharesOut:
     """Share this job's TensorBoard with the members of one of the caller's own groups."""
     job = await jobs.get(context, user, job_id)
     return SharesOut.of(
-        await shares.add(context, people, job, ShareTarget(group=group), by=user, ip=ip)
+        await shares.add(context, directory_users, job, ShareTarget(group=group), by=user, ip=ip)
     )
 
 
@@ -107,13 +107,13 @@ async def share_session(
     username: Username,
     user: SessionsUser,
     context: ContextDep,
-    people: PeopleDep,
+    directory_users: DirectoryUsersDep,
     ip: ClientIp,
 ) -> SharesOut:
     """Share this session's TensorBoard, and nothing else of the session, with a user."""
     session = await sessions.get(context, user, session_id)
     return SharesOut.of(
-        await shares.add(context, people, session, ShareTarget(username), by=user, ip=ip)
+        await shares.add(context, directory_users, session, ShareTarget(username), by=user, ip=ip)
     )
 
 
@@ -134,13 +134,13 @@ async def share_session_with_group(
     group: Group,
     user: SessionsUser,
     context: ContextDep,
-    people: PeopleDep,
+    directory_users: DirectoryUsersDep,
     ip: ClientIp,
 ) -> SharesOut:
     """Share this session's TensorBoard with the members of one of the caller's own groups."""
     session = await sessions.get(context, user, session_id)
     target = ShareTarget(group=group)
-    return SharesOut.of(await shares.add(context, people, session, target, by=user, ip=ip))
+    return SharesOut.of(await shares.add(context, directory_users, session, target, by=user, ip=ip))
 
 
 @router.delete("/sessions/{session_id}/shares/groups/{group:path}")

@@ -35,7 +35,7 @@ from portal.web.content_host import (
     to_login,
     wants_page,
 )
-from portal.web.dependencies import Anyone, ContextDep, DatabaseDep, PeopleDep, SettingsDep
+from portal.web.dependencies import Anyone, ContextDep, DatabaseDep, DirectoryUsersDep, SettingsDep
 from portal.web.language import language_of
 
 router = APIRouter(include_in_schema=False)
@@ -82,7 +82,7 @@ async def forward(
     database: DatabaseDep,
     settings: SettingsDep,
     context: ContextDep,
-    people: PeopleDep,
+    directory_users: DirectoryUsersDep,
     board_id: str,
     ticket: str,
 ) -> Response:
@@ -92,7 +92,9 @@ async def forward(
     if _registers_service_worker(request):
         raise errors.NotFound
     token, host = read_cookie(request, settings)
-    login, board = await access.load_access(database, settings, people, token, board_id, host)
+    login, board = await access.load_access(
+        database, settings, directory_users, token, board_id, host
+    )
     if login is None or not await keep(database, settings, token, login, host):
         if wants_page(request):
             return to_login(request, settings)
@@ -121,7 +123,7 @@ async def forward(
     exchange = await _build_exchange(request, context, board, target, ticket, frames)
 
     async def allowed() -> bool:
-        found = await access.load_access(database, settings, people, token, board_id, host)
+        found = await access.load_access(database, settings, directory_users, token, board_id, host)
         return found[0] is not None and found[1] is not None
 
     away = _respond_away(request, language, home, framed_by)

@@ -18,7 +18,7 @@ from portal.web.dependencies import (
     ContextDep,
     CurrentUser,
     CurrentWebSession,
-    PeopleDep,
+    DirectoryUsersDep,
     jobs_user,
     sessions_user,
 )
@@ -87,7 +87,7 @@ class TensorboardPage(BaseModel):
 async def list_tensorboards(
     user: CurrentUser,
     context: ContextDep,
-    people: PeopleDep,
+    directory_users: DirectoryUsersDep,
     shared: bool = False,
     cursor: Annotated[str | None, Query(max_length=100)] = None,
 ) -> TensorboardPage:
@@ -95,7 +95,7 @@ async def list_tensorboards(
     them.
     """
     if shared:
-        await people.freshen(user.id, user.username, user.groups_at)
+        await directory_users.freshen(user.id, user.username, user.groups_at)
     found = await access.page(context.db, user, shared=shared, cursor=cursor)
     shown = found[: access.PAGE]
     more = access.cursor_of(shown[-1]) if len(found) > len(shown) else None
@@ -115,7 +115,7 @@ async def open_tensorboard(
     _session: CurrentWebSession,
     request: Request,
     context: ContextDep,
-    people: PeopleDep,
+    directory_users: DirectoryUsersDep,
 ) -> OpenTensorboard:
     """Return the address at which this browser can view a TensorBoard: the caller's own or a shared
     one.
@@ -125,7 +125,9 @@ async def open_tensorboard(
     """
     settings = context.settings
     token = request.cookies.get(settings.cookie_name, "")
-    login, board = await access.load_access(context.db, settings, people, token, tensorboard_id)
+    login, board = await access.load_access(
+        context.db, settings, directory_users, token, tensorboard_id
+    )
     if login is None or board is None:
         raise NotFound("TensorBoard not found.")
     if board.state not in tensorboards.LIVE:

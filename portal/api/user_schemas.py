@@ -36,7 +36,7 @@ class CapabilitiesOut(BaseModel):
         return cls(kind=able.kind, missing=dict(able.missing))
 
 
-class PersonRow(BaseModel):
+class UserRow(BaseModel):
     """A user in a list.
 
     `in_directory` false: only the portal has the user. `known`: the portal has a row of them;
@@ -116,7 +116,7 @@ class HomeRunOut(BaseModel):
     ended_at: datetime | None
 
 
-class Person(PersonRow):
+class UserOut(UserRow):
     """All details of a user.
 
     `version` is passed back by an edit. `directory_problem`: the directory did not answer, and this
@@ -160,32 +160,32 @@ class Person(PersonRow):
     capabilities: CapabilitiesOut
 
 
-async def show(accounts: Accounts, username: str) -> Person:
+async def show(accounts: Accounts, username: str) -> UserOut:
     """Return the present state of a user. Raises NotFound, DirectoryUnavailable."""
     whole = await lookup.one(accounts, username)
     user = whole.user
     closing = await open_things(accounts.database, user) if user is not None else []
     ready = await readiness.check(accounts, whole)
-    return _to_person(accounts, whole, closing, ready)
+    return _to_user_out(accounts, whole, closing, ready)
 
 
-def row_out(accounts: Accounts, seen: listing.ListedUser) -> PersonRow:
-    return PersonRow.model_validate(
-        _row_fields(accounts, seen.username, seen.person, seen.user, seen.problem)
+def row_out(accounts: Accounts, seen: listing.ListedUser) -> UserRow:
+    return UserRow.model_validate(
+        _row_fields(accounts, seen.username, seen.entry, seen.user, seen.problem)
     )
 
 
 def _row_fields(
     accounts: Accounts,
     username: str,
-    person: contract.DirectoryUser | None,
+    entry: contract.DirectoryUser | None,
     user: models.User | None,
     problem: str | None,
 ) -> dict[str, object]:
-    here = person is not None or (
+    here = entry is not None or (
         problem is not None and user is not None and not (user.missing_since or user.deleted_at)
     )
-    best = person or user
+    best = entry or user
     return {
         "username": username,
         "display_name": best.display_name if best else username,
@@ -193,12 +193,12 @@ def _row_fields(
         "uid": best.uid if best else None,
         "groups": None,
         "role": user.role if user else None,
-        "disabled": bool((user and user.disabled_at) or (person and person.disabled)),
-        "locked": person.locked if person else None,
-        "must_change_password": person.must_change if person else False,
+        "disabled": bool((user and user.disabled_at) or (entry and entry.disabled)),
+        "locked": entry.locked if entry else None,
+        "must_change_password": entry.must_change if entry else False,
         "in_directory": here,
         "known": user is not None,
-        "unmanaged": lookup.unmanaged(accounts.settings, person) if person else None,
+        "unmanaged": lookup.unmanaged(accounts.settings, entry) if entry else None,
         "last_login_at": user.last_login_at if user else None,
         "user_id": user.id if user else None,
         "missing_since": user.missing_since if user else None,
@@ -208,25 +208,25 @@ def _row_fields(
     }
 
 
-def _to_person(
+def _to_user_out(
     accounts: Accounts,
     whole: lookup.UserDetails,
     closing: Sequence[str],
     ready: readiness.UserReadiness,
-) -> Person:
-    person, settings = whole.person, accounts.settings
+) -> UserOut:
+    entry, settings = whole.entry, accounts.settings
     of_user = (
         *("directory_role", "granted_role", "granted_by", "granted_at", "disabled_by"),
         *("disabled_why", "disabled_at", "disabled_jobs", "closed_at", "directory_wants"),
         "created_at",
     )
-    of_person = ("given_name", "surname", "gid", "home", "shell")
-    row = _row_fields(accounts, whole.username, person, whole.user, whole.problem)
-    return Person.model_validate(
+    of_entry = ("given_name", "surname", "gid", "home", "shell")
+    row = _row_fields(accounts, whole.username, entry, whole.user, whole.problem)
+    return UserOut.model_validate(
         {
             **row,
             **{name: getattr(whole.user, name, None) for name in of_user},
-            **{name: getattr(person, name, None) for name in of_person},
+            **{name: getattr(entry, name, None) for name in of_entry},
             "closing": list(closing),
             "known_uid": whole.user.uid if whole.user else None,
             "primary_group": whole.primary_group,
@@ -234,9 +234,9 @@ def _to_person(
             "admitted": roles.role_for(whole.groups, settings) is not None,
             "readiness": ready,
             "manages": whole.manages,
-            "version": person.version if person else "",
+            "version": entry.version if entry else "",
             "directory_problem": whole.problem,
-            "disabled_in_directory": person is not None and person.disabled,
+            "disabled_in_directory": entry is not None and entry.disabled,
             "second_factor": whole.second_factor,
             "web_sessions": whole.web_sessions,
             "tokens": whole.tokens,

@@ -191,7 +191,7 @@ async def find_directory(
         found = await discover(address, base)
     except DiscoveryFailed as error:
         return None, f"The directory: {error}"
-    if not found.people:
+    if not found.users:
         who = address.bind_dn or "anonymous users"
         return found, f"The directory shows no users to {who}: try --ldap-bind-dn and --ldap-base."
     return (found,)

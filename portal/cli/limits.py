@@ -11,7 +11,7 @@ import typer
 from pydantic import ValidationError
 
 from portal.api.admin_limits import DriftItem, drift_item
-from portal.api.limit_schemas import LimitIn, LimitOut, PersonLimitsOut, limit_out, person_out
+from portal.api.limit_schemas import LimitIn, LimitOut, UserLimitsOut, limit_out, user_limits_out
 from portal.api.limit_together import load_group_totals
 from portal.cli.context import Json, Number, as_json, table
 from portal.cli.services import Counter, run_with_parts
@@ -58,7 +58,7 @@ def _parse_target(user: str | None, group: str | None, together: bool, everybody
     if together and group is None:
         raise typer.BadParameter("--together requires --group.")
     if user is not None:
-        return LimitScope.PERSON, user.lower()  # names are case-insensitive in the directory
+        return LimitScope.USER, user.lower()  # names are case-insensitive in the directory
     if group is not None:
         return LimitScope.GROUP if together else LimitScope.MEMBER, group
     return LimitScope.DEFAULT, ""
@@ -117,7 +117,7 @@ def _format_target(scope: LimitScope, name: str) -> str:
     match scope:
         case LimitScope.DEFAULT:
             return "all users"
-        case LimitScope.PERSON:
+        case LimitScope.USER:
             return name
         case LimitScope.MEMBER:
             return f"each of {name}"
@@ -149,8 +149,8 @@ def show(
 ) -> None:
     """Show one limit; for a user, the effective limits and their state in Slurm."""
     scope, name = _parse_target(user, group, together, default)
-    if scope is LimitScope.PERSON:
-        _show_person(name, json=json)
+    if scope is LimitScope.USER:
+        _show_user(name, json=json)
         return
 
     async def execute(counter: Counter) -> LimitOut:
@@ -168,10 +168,12 @@ def show(
     )
 
 
-def _show_person(username: str, *, json: bool) -> None:
-    async def execute(counter: Counter) -> PersonLimitsOut:
+def _show_user(username: str, *, json: bool) -> None:
+    async def execute(counter: Counter) -> UserLimitsOut:
         found = await limit_views.load_user_limits(counter.context, counter.slurm, username)
-        return person_out(found, await load_group_totals(counter.context, found.limits), slurm=True)
+        return user_limits_out(
+            found, await load_group_totals(counter.context, found.limits), slurm=True
+        )
 
     found = _run(execute)
     if json:

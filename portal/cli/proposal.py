@@ -149,7 +149,7 @@ def _propose_directory(found: Detected) -> Iterator[Part]:
         return
     yield ProposedSetting("ldap_directory", directory.kind, "detected from the server's root entry")
     if directory.user_base:
-        why = f"contains all {directory.people} users found"
+        why = f"contains all {directory.users} users found"
         yield ProposedSetting("ldap_user_base", directory.user_base, why)
     else:
         yield ProposedSetting(

@@ -9,7 +9,7 @@ from portal.app import open_context
 from portal.cli.context import CliContext, run
 from portal.context import AppContext
 from portal.services.identity.memberships import DirectoryUsers
-from portal.services.limits.limited_users import LimitedPeople
+from portal.services.limits.limited_users import LimitedUsers
 from portal.services.limits.slurm_limits import SlurmLimits
 
 T = TypeVar("T")
@@ -42,7 +42,7 @@ async def _open_counter(desk: CliContext) -> AsyncIterator[Counter]:
     settings, database, directory = accounts.settings, accounts.database, accounts.directory
     async with AsyncExitStack() as stack:
         context = await open_context(settings, database, stack)
-        people = DirectoryUsers(database, directory, settings)
-        slurm = SlurmLimits(context, LimitedPeople(settings, database, directory, people))
+        directory_users = DirectoryUsers(database, directory, settings)
+        slurm = SlurmLimits(context, LimitedUsers(settings, database, directory, directory_users))
         await slurm.recall()
         yield Counter(replace(desk, accounts=replace(accounts, slurm=slurm)), context, slurm)

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from portal.api.my_limits import UsageBy, UsageTotals, usage_csv, usage_totals
+from portal.api.my_limits import UsageTotals, usage_csv, usage_totals
 from portal.app import open_context
 from portal.cli.context import CliContext, as_json, run, table
 
@@ -31,16 +31,15 @@ def usage(
     json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
 ) -> None:
     """Show GPU-hours and CPU-hours by user, group or month."""
-    kind: UsageBy = "person" if by == "user" else by
     if csv and json:
         raise typer.BadParameter("Set either --csv or --json, not both.")
 
     async def execute(desk: CliContext) -> UsageTotals:
         async with AsyncExitStack() as stack:
             context = await open_context(desk.accounts.settings, desk.accounts.database, stack)
-            return await usage_totals(context, (first, last), kind, user, group)
+            return await usage_totals(context, (first, last), by, user, group)
 
-    found = run(execute, lambda field: "--user" if field == "person" else f"--{field}")
+    found = run(execute, lambda field: f"--{field}")
     if csv:
         sys.stdout.write(usage_csv(found))
     elif json:

@@ -11,14 +11,14 @@ from typing import Annotated
 import typer
 
 from portal.api.admin_users import ImportLine
-from portal.api.user_schemas import CheckOut, Person, PersonRow, row_out, show
+from portal.api.user_schemas import CheckOut, UserOut, UserRow, row_out, show
 from portal.cli.context import CliContext, Json, Number, Text, as_json, run, table, write_secret
 from portal.cli.services import Counter, run_with_parts
-from portal.directory.contract import Edit, NewPerson, OneTimePassword
+from portal.directory.contract import Edit, NewDirectoryUser, OneTimePassword
 from portal.services.limits.limit_rules import Figures
 from portal.services.users import commands, csv_file, csv_import, groups, listing, new_users
 from portal.services.users.csv_file import NONE, or_default
-from portal.services.users.csv_import import PeopleImport, Row
+from portal.services.users.csv_import import Row, UserImport
 from portal.services.users.listing import UserFilter
 from portal.services.users.new_users import NewUser
 from portal.services.users.readiness import ReadinessState
@@ -42,7 +42,7 @@ PAGE = 200
 
 
 @app.command("list")
-def list_people(
+def list_users(
     query: Annotated[str, typer.Argument(help="Words in the username, name or mail address.")] = "",
     state: Annotated[UserFilter, typer.Option(help="Which users to list.")] = UserFilter.ALL,
     limit: Annotated[int, typer.Option(min=1, help="The largest number of rows.")] = 5000,
@@ -50,12 +50,12 @@ def list_people(
 ) -> None:
     """List users."""
 
-    async def execute(desk: CliContext) -> tuple[list[PersonRow], list[str]]:
-        rows, notes, cursor = list[PersonRow](), dict[str, None](), None
+    async def execute(desk: CliContext) -> tuple[list[UserRow], list[str]]:
+        rows, notes, cursor = list[UserRow](), dict[str, None](), None
         while len(rows) < limit:
             wanted = min(PAGE, limit - len(rows))
             page = await listing.page(desk.accounts, query, state, cursor, wanted)
-            rows += [row_out(desk.accounts, seen) for seen in page.people]
+            rows += [row_out(desk.accounts, seen) for seen in page.users]
             notes |= dict.fromkeys(note for note in (page.incomplete, page.problem) if note)
             cursor = page.cursor
             if cursor is None:
@@ -78,7 +78,7 @@ def list_people(
     )
 
 
-def _format_state(one: PersonRow) -> str:
+def _format_state(one: UserRow) -> str:
     words = {
         "deleted": one.deleted_at is not None,
         "missing": one.missing_since is not None,
@@ -91,43 +91,43 @@ def _format_state(one: PersonRow) -> str:
 
 
 @app.command("show")
-def show_person(username: Username, json: Json = False) -> None:
+def show_user(username: Username, json: Json = False) -> None:
     """Show all details of a user."""
     _print(run_with_parts(lambda at: show(at.desk.accounts, username)), json=json)
 
 
-def _print(person: Person, *, json: bool) -> None:
+def _print(user: UserOut, *, json: bool) -> None:
     if json:
-        as_json(person)
+        as_json(user)
         return
     facts = {
-        "username": person.username,
-        "name": person.display_name,
-        "mail": person.email,
-        "state": _format_state(person),
-        "role": person.role,
-        "uid, gid": f"{person.uid}, {person.gid}",
-        "primary group": person.primary_group,
-        "home": person.home,
-        "shell": person.shell,
-        "groups": ", ".join(person.groups or []),
-        "manages": ", ".join(person.manages),
-        "last login": person.last_login_at,
-        "disabled": person.disabled_why or person.disabled_at,
-        "second factor": "yes" if person.second_factor else "no",
-        "running": f"{person.live.sessions} sessions, {person.live.jobs} jobs",
-        "can log in": _format_answer(person.readiness.login),
-        "can start sessions": _format_answer(person.readiness.session),
-        "home exists": _format_answer(person.readiness.home),
+        "username": user.username,
+        "name": user.display_name,
+        "mail": user.email,
+        "state": _format_state(user),
+        "role": user.role,
+        "uid, gid": f"{user.uid}, {user.gid}",
+        "primary group": user.primary_group,
+        "home": user.home,
+        "shell": user.shell,
+        "groups": ", ".join(user.groups or []),
+        "manages": ", ".join(user.manages),
+        "last login": user.last_login_at,
+        "disabled": user.disabled_why or user.disabled_at,
+        "second factor": "yes" if user.second_factor else "no",
+        "running": f"{user.live.sessions} sessions, {user.live.jobs} jobs",
+        "can log in": _format_answer(user.readiness.login),
+        "can start sessions": _format_answer(user.readiness.session),
+        "home exists": _format_answer(user.readiness.home),
     }
     width = max(map(len, facts))
     for name, value in facts.items():
         if value:
             typer.echo(f"{name.ljust(width)}  {value}")
-    for home in person.home_runs[:1]:
+    for home in user.home_runs[:1]:
         typer.echo(f"{'home directory'.ljust(width)}  {home.task} {home.state}")
-    if person.directory_problem or person.unmanaged:
-        typer.echo(person.directory_problem or person.unmanaged, err=True)
+    if user.directory_problem or user.unmanaged:
+        typer.echo(user.directory_problem or user.unmanaged, err=True)
 
 
 def _format_answer(check: CheckOut) -> str:
@@ -169,7 +169,7 @@ def add(
     show_password: Shown = False,
 ) -> None:
     """Create a user in the directory, with a login group and a Slurm account."""
-    person = NewPerson(
+    entry = NewDirectoryUser(
         username=username,
         given_name=given_name,
         surname=surname,
@@ -189,7 +189,7 @@ def add(
         memory_gb=memory_gb,
         time_limit_minutes=time_limit_minutes,
     )
-    password, created = _create(person, limits, login_group, slurm_account)
+    password, created = _create(entry, limits, login_group, slurm_account)
     typer.echo(f"{username} was created with the UID {created.uid}.")
     if show_password:
         _print_password(password)
@@ -201,18 +201,18 @@ def add(
 
 
 def _create(
-    person: NewPerson, limits: Figures, login_group: str | None, slurm_account: str | None
-) -> tuple[OneTimePassword, Person]:
+    entry: NewDirectoryUser, limits: Figures, login_group: str | None, slurm_account: str | None
+) -> tuple[OneTimePassword, UserOut]:
     """Create the user; None means the setting's login group or Slurm account."""
 
-    async def execute(at: Counter) -> tuple[OneTimePassword, Person]:
+    async def execute(at: Counter) -> tuple[OneTimePassword, UserOut]:
         defaults = csv_import.defaults_of(at.context.settings)
         group = or_default(login_group, defaults.login_group)
         account = or_default(slurm_account, defaults.slurm_account)
         accounts, by = at.desk.accounts, at.desk.by
-        new = NewUser(person, group, account, limits)
+        new = NewUser(entry, group, account, limits)
         made = await new_users.create(accounts, at.context, new, by)
-        return made.password, await show(accounts, person.username)
+        return made.password, await show(accounts, entry.username)
 
     return run_with_parts(execute, _to_option)
 
@@ -244,7 +244,7 @@ def edit(
     """Edit a user. Omitted fields stay unchanged."""
     wanted = Edit(given_name, surname, display_name, email, gid, home, shell)
 
-    async def execute(desk: CliContext) -> Person:
+    async def execute(desk: CliContext) -> UserOut:
         now = await show(desk.accounts, username)
         await commands.edit(desk.accounts, username, wanted, now.version, desk.by)
         return await show(desk.accounts, username)
@@ -296,7 +296,7 @@ def change_groups(
 ) -> None:
     """Show a user's groups, or add and remove some."""
 
-    async def execute(desk: CliContext) -> Person:
+    async def execute(desk: CliContext) -> UserOut:
         for name in add or ():
             await groups.add(desk.accounts, name, username, desk.by)
         for name in remove or ():
@@ -343,18 +343,18 @@ def import_file(
         raise typer.Exit(1)
 
 
-def _import_lines(content: bytes, *, dry_run: bool) -> Callable[[Counter], Awaitable[PeopleImport]]:
-    async def execute(at: Counter) -> PeopleImport:
+def _import_lines(content: bytes, *, dry_run: bool) -> Callable[[Counter], Awaitable[UserImport]]:
+    async def execute(at: Counter) -> UserImport:
         settings = at.context.settings
         lines = csv_file.read(csv_file.decoded(content), csv_import.defaults_of(settings))
-        found = PeopleImport(at.desk.by, dry_run, settings, total=len(lines))
+        found = UserImport(at.desk.by, dry_run, settings, total=len(lines))
         await csv_import.run(at.desk.accounts, at.context, found, lines)
         return found
 
     return execute
 
 
-def _print_report(found: PeopleImport, *, json: bool) -> None:
+def _print_report(found: UserImport, *, json: bool) -> None:
     if json:
         counts = {"created": found.created, "exists": found.exists, "failed": found.failed}
         rows = [ImportLine.model_validate(row).model_dump(mode="json") for row in found.rows]

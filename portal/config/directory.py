@@ -138,14 +138,14 @@ class DirectorySettings(BaseModel):
         return self
 
     @property
-    def ldap_people_base(self) -> str:
+    def ldap_effective_new_user_base(self) -> str:
         """Return the DN below which new users are created."""
         return self.ldap_new_user_base or self.ldap_user_base or ""
 
     @property
     def ldap_numbers_place(self) -> str:
         """Return the DN below which the counters of uid and gid numbers are."""
-        return self.ldap_numbers_base or self.ldap_people_base
+        return self.ldap_numbers_base or self.ldap_effective_new_user_base
 
 
 Problems = list[tuple[str, str]]

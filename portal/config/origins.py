@@ -93,7 +93,7 @@ class ContentHosts:
         return cls(parts.scheme, host, None if port == _PORTS[parts.scheme] else port)
 
     @property
-    def by_person(self) -> bool:
+    def per_user(self) -> bool:
         """Return whether each user has a host of their own."""
         return self.name.startswith(PLACE)
 
@@ -119,7 +119,7 @@ class ContentHosts:
         if not found.endswith(self._port):
             return None
         name = found.removesuffix(self._port)
-        if not self.by_person:
+        if not self.per_user:
             return found if name == self.name else None
         label = name.removesuffix(self.suffix)
         return found if label != name and _ANY_LABEL.fullmatch(label) else None

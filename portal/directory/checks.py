@@ -1,7 +1,7 @@
 """Validation of new users and groups before the directory is contacted. Pure except for reading
 local accounts.
 
-Each error names the field of NewPerson, Edit or NewGroup and states what would be valid.
+Each error names the field of NewDirectoryUser, Edit or NewGroup and states what would be valid.
 """
 
 import re
@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 
 from portal.config.directory import MAX_NUMBER
 from portal.config.settings import Settings
-from portal.directory.contract import MAX_PASSWORD_LENGTH, Edit, NewGroup, NewPerson
+from portal.directory.contract import MAX_PASSWORD_LENGTH, Edit, NewDirectoryUser, NewGroup
 from portal.errors import FieldError
 from spawner.names import USERNAME
 
@@ -82,14 +82,12 @@ def _read_accounts(file: Path) -> Local:
     )
 
 
-def new_person(new: NewPerson, settings: Settings, local: Local) -> list[FieldError]:
+def new_user(new: NewDirectoryUser, settings: Settings, local: Local) -> list[FieldError]:
     """Return all errors that can be found without the directory."""
     found = list(_check_name("username", new.username, local))
-    found += _check_person_name("given_name", new.given_name, MAX_NAME, may_be_empty=True)
-    found += _check_person_name("surname", new.surname, MAX_NAME)
-    found += _check_person_name(
-        "display_name", new.display_name, MAX_DISPLAY_NAME, may_be_empty=True
-    )
+    found += _check_real_name("given_name", new.given_name, MAX_NAME, may_be_empty=True)
+    found += _check_real_name("surname", new.surname, MAX_NAME)
+    found += _check_real_name("display_name", new.display_name, MAX_DISPLAY_NAME, may_be_empty=True)
     found += _check_mail(new.email or "")
     found += _check_uid(new.uid, settings, local)
     found += _check_primary_gid(new.gid, settings)
@@ -102,11 +100,11 @@ def new_person(new: NewPerson, settings: Settings, local: Local) -> list[FieldEr
 def edit(change: Edit, settings: Settings) -> list[FieldError]:
     found: list[FieldError] = []
     if change.given_name is not None:
-        found += _check_person_name("given_name", change.given_name, MAX_NAME, may_be_empty=True)
+        found += _check_real_name("given_name", change.given_name, MAX_NAME, may_be_empty=True)
     if change.surname is not None:
-        found += _check_person_name("surname", change.surname, MAX_NAME)
+        found += _check_real_name("surname", change.surname, MAX_NAME)
     if change.display_name is not None:
-        found += _check_person_name("display_name", change.display_name, MAX_DISPLAY_NAME)
+        found += _check_real_name("display_name", change.display_name, MAX_DISPLAY_NAME)
     found += _check_mail(change.email or "")
     found += _check_primary_gid(change.gid, settings)
     found += _check_home(change.home, settings)
@@ -174,7 +172,7 @@ def _check_text(
         yield FieldError(field, "This must be one line without leading or trailing spaces.")
 
 
-def _check_person_name(
+def _check_real_name(
     field: str, text: str, length: int, *, may_be_empty: bool = False
 ) -> Iterator[FieldError]:
     """Check a name.

@@ -1,6 +1,6 @@
 """The interface of the directory for the rest of the portal: types, errors, one protocol.
 
-Terms are LDAP's own: a person is an entry of class posixAccount or similar, a group one of class
+Terms are LDAP's own: a user is an entry of class posixAccount or similar, a group one of class
 posixGroup or groupOfNames. Nothing here speaks LDAP. Every method of `Directory` may also raise
 `errors.DirectoryUnavailable`: no server answered correctly, and nothing was changed.
 """
@@ -15,7 +15,7 @@ MAX_USERNAME_LENGTH = 256
 MAX_GROUPS = 1000
 """Maximum number of a user's groups that are read."""
 MAX_PAGE = 500
-"""Maximum number of people or groups in one page; Active Directory returns at most 1,000 at
+"""Maximum number of users or groups in one page; Active Directory returns at most 1,000 at
 once.
 """
 MAX_QUERY_LENGTH = 200
@@ -67,7 +67,7 @@ class DirectoryGroup:
 
 
 @dataclass(frozen=True)
-class NewPerson:
+class NewDirectoryUser:
     """A user to be created.
 
     None means a value from the settings: numbers from their ranges, the home from
@@ -135,26 +135,26 @@ class OneTimePassword:
 class CreatedUser:
     """A new user as the directory has them now, and their first password."""
 
-    person: DirectoryUser
+    entry: DirectoryUser
     password: OneTimePassword
 
 
 @dataclass(frozen=True)
-class PeoplePage:
+class DirectoryUserPage:
     """A page of users, in the directory's own order.
 
     `cursor` returns the next page; None at the end. `incomplete`: a message if the directory
     withholds the rest.
     """
 
-    people: tuple[DirectoryUser, ...]
+    users: tuple[DirectoryUser, ...]
     cursor: str | None = None
     incomplete: str | None = None
 
 
 @dataclass(frozen=True)
 class GroupsPage:
-    """A page of groups, without their members; otherwise as `PeoplePage`."""
+    """A page of groups, without their members; otherwise as `DirectoryUserPage`."""
 
     groups: tuple[DirectoryGroup, ...]
     cursor: str | None = None
@@ -218,7 +218,7 @@ class Login(Protocol):
     async def authenticate(
         self, username: str, password: str, *, one_time: bool = False
     ) -> DirectoryUser:
-        """Return the person with this username and password.
+        """Return the user with this username and password.
 
         Raises WrongCredentials (AccountLocked, PasswordExpired). Nothing is sent to a server for
         impossible input: an empty password would be an anonymous bind. `one_time`: a correct
@@ -260,7 +260,9 @@ class Reading(Protocol):
         """
         ...
 
-    async def page(self, query: str = "", cursor: str | None = None, limit: int = 50) -> PeoplePage:
+    async def page(
+        self, query: str = "", cursor: str | None = None, limit: int = 50
+    ) -> DirectoryUserPage:
         """Return users whose username, name or mail contain every word of `query`; all for "".
 
         At most `limit` ≤ MAX_PAGE of them are in memory. A cursor survives restarts and works in
@@ -323,7 +325,7 @@ class Writing(Protocol):
 
     Every method may raise
       DirectoryReadOnly   409: this directory does not support it; the message has the reason
-      InvalidInput        422: names the field, as in NewPerson, Edit, NewGroup
+      InvalidInput        422: names the field, as in NewDirectoryUser, Edit, NewGroup
       NotFound            404: no such user or group
       DirectoryUnfinished 503: the directory stopped answering in the middle; the message lists
                           the steps that are done and those that are not
@@ -331,7 +333,7 @@ class Writing(Protocol):
     entry that exists.
     """
 
-    async def create(self, new: NewPerson) -> CreatedUser:
+    async def create(self, new: NewDirectoryUser) -> CreatedUser:
         """Create a user with unused numbers, a one-time password and the named groups.
 
         Names and numbers that exist, or that UNIX or Slurm refuse, are field errors; so are groups

@@ -34,9 +34,9 @@ ROOT = (
     "objectClass",
     "ipaDomainLevel",
 )
-PEOPLE = {"active-directory": "(&(objectClass=user)(!(objectClass=computer))(sAMAccountName=*))"}
+USERS = {"active-directory": "(&(objectClass=user)(!(objectClass=computer))(sAMAccountName=*))"}
 GROUPS = {"active-directory": "(objectClass=group)", "freeipa": "(objectClass=ipaUserGroup)"}
-ANY_PEOPLE = "(objectClass=posixAccount)"
+ANY_USERS = "(objectClass=posixAccount)"
 ANY_GROUPS = "(|(objectClass=posixGroup)(objectClass=groupOfNames)(objectClass=groupOfUniqueNames))"
 MEMBERS = ("memberUid", "member", "uniqueMember")
 
@@ -64,14 +64,14 @@ class GroupFound:
 class DirectoryFound:
     """The result of a discovery.
 
-    `people` and `groups` are from at most LOOK_AT entries of each kind.
+    `users` and `groups` are from at most LOOK_AT entries of each kind.
     """
 
     kind: Kind
     suffix: str | None
     user_base: str | None
     group_base: str | None
-    people: int
+    users: int
     groups: tuple[GroupFound, ...]
     member_attribute: str | None
     lowest_uid: int | None
@@ -117,13 +117,13 @@ def _inspect(link: OpenConnection, base: str | None) -> DirectoryFound:
     kind, suffix = kind_of(root), base or suffix_of(root)
     if suffix is None:
         return DirectoryFound(kind, None, None, None, 0, (), None, None)
-    people = link.search(
-        suffix, PEOPLE.get(kind, ANY_PEOPLE), SUBTREE, ["uidNumber"], size_limit=LOOK_AT
+    users = link.search(
+        suffix, USERS.get(kind, ANY_USERS), SUBTREE, ["uidNumber"], size_limit=LOOK_AT
     )
     groups = link.search(
         suffix, GROUPS.get(kind, ANY_GROUPS), SUBTREE, ["cn", *MEMBERS], size_limit=LOOK_AT
     )
-    return found(kind, suffix, people, groups)
+    return found(kind, suffix, users, groups)
 
 
 def kind_of(root: dict[str, Any]) -> Kind:
@@ -147,11 +147,11 @@ def suffix_of(root: dict[str, Any]) -> str | None:
 
 
 def found(
-    kind: Kind, suffix: str, people: Iterable[dict[str, Any]], groups: Iterable[dict[str, Any]]
+    kind: Kind, suffix: str, users: Iterable[dict[str, Any]], groups: Iterable[dict[str, Any]]
 ) -> DirectoryFound:
     """Summarize the entries. Pure."""
-    people, groups = list(people), list(groups)
-    uids = [int(text) for one in people for text in texts(one, "uidNumber") if text.isdecimal()]
+    users, groups = list(users), list(groups)
+    uids = [int(text) for one in users for text in texts(one, "uidNumber") if text.isdecimal()]
     used = Counter(name for one in groups for name in MEMBERS if texts(one, name))
     named = [
         GroupFound(name, max(len(texts(one, member)) for member in MEMBERS))
@@ -161,9 +161,9 @@ def found(
     return DirectoryFound(
         kind,
         suffix,
-        _find_common_parent(str(one["dn"]) for one in people),
+        _find_common_parent(str(one["dn"]) for one in users),
         _find_common_parent(str(one["dn"]) for one in groups),
-        len(people),
+        len(users),
         tuple(sorted(named, key=lambda group: group.name)),
         used.most_common(1)[0][0] if used else None,
         min(uids, default=None),

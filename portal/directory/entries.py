@@ -28,9 +28,9 @@ def for_change(link: OpenConnection, username: str) -> Entry | None:
     if not username or not username.isprintable():
         return None
     mapping = Mapping(link.settings)
-    attributes = [*mapping.person_attributes, DESCRIPTION]
+    attributes = [*mapping.user_attributes, DESCRIPTION]
     base = link.settings.ldap_user_base or ""
-    return one(link, base, mapping.one_person(username), SUBTREE, attributes)
+    return one(link, base, mapping.one_user(username), SUBTREE, attributes)
 
 
 def entry_of(link: OpenConnection, username: str) -> Entry:

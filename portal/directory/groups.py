@@ -106,14 +106,14 @@ def group(link: OpenConnection, name: str) -> DirectoryGroup | None:
     entry = entry_of(link, name, _MEMBERS)
     if entry is None:
         return None
-    people, within = _read_direct(link, entry)
+    users, within = _read_direct(link, entry)
     found = Mapping(link.settings).group(entry)
     return DirectoryGroup(
         name=found.name,
         dn=found.dn,
         gid=found.gid,
         description=found.description,
-        members=frozenset(people),
+        members=frozenset(users),
         groups=frozenset(first(inner, _name_attribute(link)) or "" for inner in within),
     )
 
@@ -141,9 +141,9 @@ def members(servers: Servers, link: OpenConnection, name: str) -> frozenset[str]
     member_of = settings.ldap_member_of_attribute
     if settings.ldap_nested_groups and member_of and _resolves_nested(servers, link):
         return frozenset(_search_usernames(link, in_chain(member_of, entry["dn"])))
-    people, within = _read_direct(link, entry)
+    users, within = _read_direct(link, entry)
     if not settings.ldap_nested_groups:
-        return frozenset(people)
+        return frozenset(users)
     seen = {_normalize_dn(entry["dn"])}
     while within:
         new = [inner for inner in within if _normalize_dn(inner["dn"]) not in seen]
@@ -153,9 +153,9 @@ def members(servers: Servers, link: OpenConnection, name: str) -> frozenset[str]
                 continue
             seen.add(_normalize_dn(inner["dn"]))
             some, deeper = _read_direct(link, inner)
-            people |= some
+            users |= some
             within.extend(deeper)
-    return frozenset(people)
+    return frozenset(users)
 
 
 def _read_direct(link: OpenConnection, entry: Entry) -> tuple[set[str], list[Entry]]:
@@ -167,21 +167,21 @@ def _read_direct(link: OpenConnection, entry: Entry) -> tuple[set[str], list[Ent
         return _search_usernames(link, here), list(
             _iterate(link, settings.ldap_group_base, conjunction([mapping.all_groups(), here]))
         )
-    people = {name.lower() for name in texts(entry, NAME_MEMBERS)}
+    users = {name.lower() for name in texts(entry, NAME_MEMBERS)}
     within: list[Entry] = []
     for dns in batches([dn for name in DN_MEMBERS for dn in texts(entry, name)]):
         named = any_of(ENTRY_DN, dns)
-        people |= _search_usernames(link, named)
+        users |= _search_usernames(link, named)
         query = conjunction([mapping.all_groups(), named])
         within.extend(_iterate(link, settings.ldap_group_base, query))
-    return people, within
+    return users, within
 
 
 def _search_usernames(link: OpenConnection, query: str) -> set[str]:
     """Return the usernames of the matching users, read in pages."""
     settings = link.settings
     name = settings.ldap_username_attribute
-    whole = conjunction([Mapping(settings).people(), query])
+    whole = conjunction([Mapping(settings).users(), query])
     found = set()
     for entry in _iterate(link, settings.ldap_user_base, whole, [name]):
         if username := first(entry, name):

@@ -71,37 +71,37 @@ def authenticate(
         # Until it is changed, a one-time password opens nothing here, not even the user's own
         # entry.
         dn = settings.ldap_user_dn_template.format(username=escape_rdn(username))
-        _bind_person(link, dn, password)
-        attributes = mapping.person_attributes
+        _bind_user(link, dn, password)
+        attributes = mapping.user_attributes
         entry = one(link, dn, "(objectClass=*)", BASE, attributes)
     else:
         entry = find_entry(link, username)
         if entry is None:
             # The same work as for an existing user, so that timing does not reveal which users
             # exist.
-            _bind_person(link, f"cn={secrets.token_hex(8)},{settings.ldap_user_base}", "-")
+            _bind_user(link, f"cn={secrets.token_hex(8)},{settings.ldap_user_base}", "-")
             raise WrongCredentials
         with _explain_lock(mapping, entry, username):
-            must_change = _bind_person(link, entry["dn"], password, may_be_expired=one_time)
+            must_change = _bind_user(link, entry["dn"], password, may_be_expired=one_time)
         link.bind_reader()
     if entry is None:
         raise WrongCredentials
-    person = person_with_groups(servers, link, entry, username)
-    return replace(person, must_change=must_change)
+    user = user_with_groups(servers, link, entry, username)
+    return replace(user, must_change=must_change)
 
 
 def find(servers: Servers, link: OpenConnection, username: str) -> DirectoryUser | None:
     entry = find_entry(link, username)
-    return person_with_groups(servers, link, entry, username) if entry is not None else None
+    return user_with_groups(servers, link, entry, username) if entry is not None else None
 
 
-def person_with_groups(
+def user_with_groups(
     servers: Servers, link: OpenConnection, entry: Entry, typed: str
 ) -> DirectoryUser:
     """Return the user with groups, as visible to the account that is bound on the link."""
     mapping = Mapping(link.settings)
-    username = mapping.person(entry, typed).username
-    return mapping.person(entry, typed, groups.load_groups(servers, link, username, entry["dn"]))
+    username = mapping.user(entry, typed).username
+    return mapping.user(entry, typed, groups.load_groups(servers, link, username, entry["dn"]))
 
 
 def change_password(link: OpenConnection, username: str, current: str, new: str) -> None:
@@ -109,14 +109,14 @@ def change_password(link: OpenConnection, username: str, current: str, new: str)
     template, mapping = link.settings.ldap_user_dn_template, Mapping(link.settings)
     if template is not None:
         dn = template.format(username=escape_rdn(username))
-        _bind_person(link, dn, current, may_be_expired=True)
+        _bind_user(link, dn, current, may_be_expired=True)
     else:
         entry = find_entry(link, username)
         if entry is None:
             raise WrongCredentials
         dn = entry["dn"]
         with _explain_lock(mapping, entry, username):
-            _bind_person(link, dn, current, may_be_expired=True)
+            _bind_user(link, dn, current, may_be_expired=True)
     with changing(link, "Your password may or may not have been changed. Try to log in with both."):
         link.connection.extend.standard.modify_password(
             dn, current, new, controls=[REQUEST_CONTROL]
@@ -135,7 +135,7 @@ def find_entry(link: OpenConnection, username: str) -> Entry | None:
     link.bind_reader()
     mapping = Mapping(link.settings)
     base = link.settings.ldap_user_base or ""
-    return one(link, base, mapping.one_person(username), SUBTREE, mapping.person_attributes)
+    return one(link, base, mapping.one_user(username), SUBTREE, mapping.user_attributes)
 
 
 def policy_error(result: Result) -> PolicyError | None:
@@ -161,7 +161,7 @@ def _explain_lock(mapping: Mapping, entry: Entry, username: str) -> Iterator[Non
     except AccountLocked as error:
         if error.password_was_right:
             raise
-        if mapping.person(entry, username).disabled:
+        if mapping.user(entry, username).disabled:
             raise AccountDisabled from error
         if first(entry, LOCKED) == LOCKED_FOR_GOOD:
             raise AccountLocked(
@@ -170,7 +170,7 @@ def _explain_lock(mapping: Mapping, entry: Entry, username: str) -> Iterator[Non
         raise
 
 
-def _bind_person(
+def _bind_user(
     link: OpenConnection, dn: str, password: str, *, may_be_expired: bool = False
 ) -> bool:
     """Check the password with a bind. Return whether it is correct and must be changed now.

@@ -44,7 +44,7 @@ class Mapping:
     settings: Settings
 
     @property
-    def person_attributes(self) -> list[str]:
+    def user_attributes(self) -> list[str]:
         settings = self.settings
         names = [
             settings.ldap_username_attribute,
@@ -71,8 +71,8 @@ class Mapping:
             DESCRIPTION,
         ]
 
-    def person(self, entry: Entry, typed: str, groups: Iterable[str] = ()) -> DirectoryUser:
-        """Convert an entry to a Person.
+    def user(self, entry: Entry, typed: str, groups: Iterable[str] = ()) -> DirectoryUser:
+        """Convert an entry to a User.
 
         `typed` stands in for the username where the entry has none.
         """
@@ -161,10 +161,10 @@ class Mapping:
 
     # --- filters ------------------------------------------------------------------------------
 
-    def one_person(self, username: str) -> str:
+    def one_user(self, username: str) -> str:
         return self.settings.ldap_user_filter.format(username=escaped(username))
 
-    def people(self, query: str = "") -> str:
+    def users(self, query: str = "") -> str:
         """Return a filter for users whose name, username or mail contain every word of `query`; all
         for "".
         """

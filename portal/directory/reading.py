@@ -198,15 +198,15 @@ def find_many(link: OpenConnection, usernames: Sequence[str]) -> dict[str, Direc
     twice: set[str] = set()
     for some in batches(sorted({name.lower() for name in usernames})):
         named = any_of(settings.ldap_username_attribute, some)
-        query = conjunction([mapping.people(), named])
-        attributes = mapping.person_attributes
+        query = conjunction([mapping.users(), named])
+        attributes = mapping.user_attributes
         base = settings.ldap_user_base or ""
         for entry in link.search(base, query, SUBTREE, attributes, size_limit=2 * AT_ONCE):
-            person = mapping.person(entry, "")
-            if person.username in found:
-                twice.add(person.username)
-            found[person.username] = person
-    return {name: person for name, person in found.items() if name not in twice}
+            user = mapping.user(entry, "")
+            if user.username in found:
+                twice.add(user.username)
+            found[user.username] = user
+    return {name: user for name, user in found.items() if name not in twice}
 
 
 def _short_hash(text: str) -> str:

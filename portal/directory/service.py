@@ -19,13 +19,13 @@ from portal.directory.contract import (
     CreatedUser,
     DirectoryGroup,
     DirectoryUser,
+    DirectoryUserPage,
     Edit,
     GroupsPage,
     Lockout,
+    NewDirectoryUser,
     NewGroup,
-    NewPerson,
     OneTimePassword,
-    PeoplePage,
     ServerHealth,
 )
 from portal.directory.lockout import read_lockouts
@@ -103,17 +103,19 @@ class LdapDirectory:
     async def find_many(self, usernames: Sequence[str]) -> dict[str, DirectoryUser]:
         return await self._run_as_reader(lambda link: reading.find_many(link, usernames))
 
-    async def page(self, query: str = "", cursor: str | None = None, limit: int = 50) -> PeoplePage:
+    async def page(
+        self, query: str = "", cursor: str | None = None, limit: int = 50
+    ) -> DirectoryUserPage:
         self._require_lookup()
         mapping = Mapping(self.settings)
         question = reading.Question(
             self.settings.ldap_user_base or "",
-            mapping.people(query),
-            tuple(mapping.person_attributes),
+            mapping.users(query),
+            tuple(mapping.user_attributes),
         )
         found = await self._run_in_thread(lambda: self.lists.page(question, cursor, limit))
-        people = tuple(mapping.person(entry, "") for entry in found.entries)
-        return PeoplePage(people, found.cursor, reading.INCOMPLETE if found.cut else None)
+        users = tuple(mapping.user(entry, "") for entry in found.entries)
+        return DirectoryUserPage(users, found.cursor, reading.INCOMPLETE if found.cut else None)
 
     async def everyone(self) -> AsyncIterator[DirectoryUser]:
         cursor: str | None = None
@@ -122,8 +124,8 @@ class LdapDirectory:
                 page = await self.page(cursor=cursor, limit=MAX_PAGE)
             except InvalidInput as error:
                 raise DirectoryUnavailable("the list changed while it was read") from error
-            for person in page.people:
-                yield person
+            for user in page.users:
+                yield user
             if page.incomplete:
                 raise DirectoryUnavailable(page.incomplete)
             cursor = page.cursor
@@ -180,7 +182,7 @@ class LdapDirectory:
 
     # --- writing ------------------------------------------------------------------------------
 
-    async def create(self, new: NewPerson) -> CreatedUser:
+    async def create(self, new: NewDirectoryUser) -> CreatedUser:
         return await self._run_as_writer(Ability.CREATE, writing.create, new)
 
     async def edit(self, username: str, edit: Edit, version: str) -> DirectoryUser:

@@ -37,7 +37,7 @@ def lock(servers: Servers, link: OpenConnection, username: str) -> None:
 def unlock(servers: Servers, link: OpenConnection, username: str) -> None:
     with change(servers, link) as steps:
         entry = entry_of(link, username)
-        if Mapping(link.settings).person(entry, username).disabled:
+        if Mapping(link.settings).user(entry, username).disabled:
             raise Conflict(
                 f"{username} is disabled, and unlocking doesn't change that. Enable the user "
                 "instead."
@@ -62,7 +62,7 @@ def disable(servers: Servers, link: OpenConnection, username: str) -> None:
     with change(servers, link) as steps:
         for _ in range(_MAX_ATTEMPTS):
             entry = entry_of(link, username)
-            if Mapping(link.settings).person(entry, username).disabled:
+            if Mapping(link.settings).user(entry, username).disabled:
                 return
             if _apply_if_unchanged(
                 steps,
@@ -78,7 +78,7 @@ def enable(servers: Servers, link: OpenConnection, username: str) -> None:
     with change(servers, link) as steps:
         for _ in range(_MAX_ATTEMPTS):
             entry = entry_of(link, username)
-            disabled = Mapping(link.settings).person(entry, username).disabled
+            disabled = Mapping(link.settings).user(entry, username).disabled
             if not disabled and _read_stored_state(entry) is None:
                 return
             if _apply_if_unchanged(

@@ -25,7 +25,13 @@ from portal.directory.connections import (
     OpenConnection,
     Servers,
 )
-from portal.directory.contract import CreatedUser, DirectoryUser, Edit, NewPerson, OneTimePassword
+from portal.directory.contract import (
+    CreatedUser,
+    DirectoryUser,
+    Edit,
+    NewDirectoryUser,
+    OneTimePassword,
+)
 from portal.directory.entries import entry_of, for_change
 from portal.directory.login import REFUSALS, find, policy_error
 from portal.directory.mapping import (
@@ -66,12 +72,12 @@ _MAX_ATTEMPTS = 5
 # --- creating -------------------------------------------------------------------------------------
 
 
-def create(servers: Servers, link: OpenConnection, new: NewPerson) -> CreatedUser:
+def create(servers: Servers, link: OpenConnection, new: NewDirectoryUser) -> CreatedUser:
     with change(servers, link) as steps:
         _check_new(link, new)
         for _ in range(_MAX_ATTEMPTS):
             uid = _choose_uid(steps, new)
-            dn = _add_person(steps, new, uid)
+            dn = _add_user(steps, new, uid)
             if dn is not None:
                 break
         else:
@@ -86,10 +92,10 @@ def create(servers: Servers, link: OpenConnection, new: NewPerson) -> CreatedUse
         return CreatedUser(_find_changed(steps, new.username), password)
 
 
-def _check_new(link: OpenConnection, new: NewPerson) -> None:
+def _check_new(link: OpenConnection, new: NewDirectoryUser) -> None:
     """Raise InvalidInput with all conflicts of this user with the directory."""
     settings = link.settings
-    found = checks.new_person(new, settings, checks.local_accounts())
+    found = checks.new_user(new, settings, checks.local_accounts())
     if not any(error.field == "username" for error in found):
         found += _check_name_free(link, new)
     if new.uid is not None and not any(error.field == "uid" for error in found):
@@ -107,9 +113,9 @@ def _check_new(link: OpenConnection, new: NewPerson) -> None:
         raise invalid_input(found)
 
 
-def _check_name_free(link: OpenConnection, new: NewPerson) -> Iterable[FieldError]:
+def _check_name_free(link: OpenConnection, new: NewDirectoryUser) -> Iterable[FieldError]:
     base = link.settings.ldap_user_base or ""
-    if numbers.owners(link, base, Mapping(link.settings).one_person(new.username)):
+    if numbers.owners(link, base, Mapping(link.settings).one_user(new.username)):
         yield FieldError("username", f"A user named {new.username} already exists.")
     elif _gets_own_group(link, new) and groups.entry_of(link, new.username, []) is not None:
         yield FieldError(
@@ -136,20 +142,20 @@ def _check_gid(link: OpenConnection, gid: int) -> Iterable[FieldError]:
 
 def _check_home_free(link: OpenConnection, home: str, username: str = "") -> Iterable[FieldError]:
     settings, mapping = link.settings, Mapping(link.settings)
-    query = conjunction([mapping.people(), equals(settings.ldap_home_attribute, home)])
-    base, names = settings.ldap_user_base or "", mapping.person_attributes
+    query = conjunction([mapping.users(), equals(settings.ldap_home_attribute, home)])
+    base, names = settings.ldap_user_base or "", mapping.user_attributes
     for entry in link.search(base, query, SUBTREE, names, size_limit=2):
-        owner = mapping.person(entry, "").username
+        owner = mapping.user(entry, "").username
         if owner != username.lower():
             yield FieldError("home", f"This is the home directory of {owner}.")
             return
 
 
-def _gets_own_group(link: OpenConnection, new: NewPerson) -> bool:
+def _gets_own_group(link: OpenConnection, new: NewDirectoryUser) -> bool:
     return new.gid is None and link.settings.ldap_primary_gid is None
 
 
-def _choose_uid(steps: DirectoryChange, new: NewPerson) -> int:
+def _choose_uid(steps: DirectoryChange, new: NewDirectoryUser) -> int:
     if new.uid is not None:
         return new.uid
     link, local = steps.link, checks.local_accounts().numbers
@@ -162,7 +168,7 @@ def _choose_uid(steps: DirectoryChange, new: NewPerson) -> int:
     return numbers.allot(steps, link.settings.ldap_uid_range, taken)
 
 
-def _add_person(steps: DirectoryChange, new: NewPerson, uid: int) -> str | None:
+def _add_user(steps: DirectoryChange, new: NewDirectoryUser, uid: int) -> str | None:
     """Add the entry and, if users have one, its own group.
 
     Return None if another client took the number at the same moment and another number may do.
@@ -171,7 +177,8 @@ def _add_person(steps: DirectoryChange, new: NewPerson, uid: int) -> str | None:
     link, settings = steps.link, steps.link.settings
     own_group = _gets_own_group(link, new)
     gid = uid if own_group else new.gid or settings.ldap_primary_gid or uid
-    dn = f"{settings.ldap_username_attribute}={new.username},{settings.ldap_people_base}"
+    base = settings.ldap_effective_new_user_base
+    dn = f"{settings.ldap_username_attribute}={new.username},{base}"
     attributes = _to_attributes(link, new, uid, gid)
     added = steps.add(dn, CLASSES, attributes, f"the entry of {new.username} was created")
     if added == ENTRY_EXISTS:
@@ -192,7 +199,7 @@ def _add_person(steps: DirectoryChange, new: NewPerson, uid: int) -> str | None:
 
 
 def _to_attributes(
-    link: OpenConnection, new: NewPerson, uid: int, gid: int
+    link: OpenConnection, new: NewDirectoryUser, uid: int, gid: int
 ) -> dict[str, str | int | None]:
     settings = link.settings
     name = new.display_name or f"{new.given_name} {new.surname}".strip()
@@ -298,7 +305,7 @@ def edit(
             entry = entry_of(link, username)
             if version and version != _find_as_reader(link, username).version:
                 raise _to_conflict(username)
-            disabled = Mapping(link.settings).person(entry, username).disabled
+            disabled = Mapping(link.settings).user(entry, username).disabled
             if wanted.shell is not None and disabled:
                 message = f"{username} is disabled. Enable the user first, then choose the shell."
                 raise Conflict(message, errors=[FieldError("shell", message)])
@@ -356,7 +363,7 @@ def _find_as_reader(link: OpenConnection, username: str) -> DirectoryUser:
     version comes from that view.
     """
     link.bind_reader()
-    found = Mapping(link.settings).person(entry_of(link, username), username)
+    found = Mapping(link.settings).user(entry_of(link, username), username)
     link.bind_writer()
     return found
 

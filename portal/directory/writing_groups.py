@@ -79,11 +79,11 @@ def _find_dns(link: OpenConnection, usernames: list[str]) -> dict[str, str]:
     settings, mapping = link.settings, Mapping(link.settings)
     found = {}
     for some in groups.batches(usernames):
-        query = conjunction([mapping.people(), any_of(settings.ldap_username_attribute, some)])
+        query = conjunction([mapping.users(), any_of(settings.ldap_username_attribute, some)])
         wanted = [settings.ldap_username_attribute]
         base = settings.ldap_user_base or ""
         for entry in link.search(base, query, SUBTREE, wanted, size_limit=2 * groups.AT_ONCE):
-            found[mapping.person(entry, "").username] = entry["dn"]
+            found[mapping.user(entry, "").username] = entry["dn"]
     return found
 
 
@@ -154,11 +154,11 @@ def delete_group(servers: Servers, link: OpenConnection, name: str) -> bool:
 
 def _refuse_primary(link: OpenConnection, name: str, gid: int) -> None:
     settings, mapping = link.settings, Mapping(link.settings)
-    query = conjunction([mapping.people(), equals(settings.ldap_gid_attribute, str(gid))])
+    query = conjunction([mapping.users(), equals(settings.ldap_gid_attribute, str(gid))])
     wanted = [settings.ldap_username_attribute]
     entries = link.search(settings.ldap_user_base or "", query, SUBTREE, wanted, size_limit=4)
     if entries:
-        names = [mapping.person(entry, "").username for entry in entries]
+        names = [mapping.user(entry, "").username for entry in entries]
         who = ", ".join(names[:3]) + (" and others" if len(names) > 3 else "")
         raise Conflict(
             f"{name} is the primary group of {who}. Choose another primary group for them first."
@@ -264,7 +264,7 @@ def _holds_dns(entry: Entry) -> bool:
     return OF_NAMES.lower() in {name.lower() for name in texts(entry, "objectClass")}
 
 
-# --- people's own groups --------------------------------------------------------------------------
+# --- users's own groups --------------------------------------------------------------------------
 
 
 def make_own(steps: DirectoryChange, username: str, gid: int) -> bool:

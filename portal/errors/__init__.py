@@ -88,7 +88,7 @@ from portal.errors.login import (
     WrongCode,
     WrongCredentials,
 )
-from portal.errors.people import (
+from portal.errors.users import (
     DirectoryChanged,
     DirectoryReadOnly,
     DirectoryUnavailable,

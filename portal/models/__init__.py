@@ -35,7 +35,8 @@ from portal.models.jobs import (
     TensorboardJob,
 )
 from portal.models.limits import Association, Limit, UsageDay, UsageRead
-from portal.models.people import (
+from portal.models.records import Announcement, AuditEvent, ImageImport, Mail, Mark, Refusals
+from portal.models.users import (
     AccessToken,
     ContentCode,
     ContentLogin,
@@ -49,7 +50,6 @@ from portal.models.people import (
     User,
     WebSession,
 )
-from portal.models.records import Announcement, AuditEvent, ImageImport, Mail, Mark, Refusals
 
 __all__ = [
     "GROUP_NAME_LENGTH",

@@ -74,7 +74,7 @@ class LimitScope(StrEnum):
     DEFAULT = "default"
     MEMBER = "member"
     GROUP = "group"
-    PERSON = "person"
+    USER = "user"
 
 
 class AnnouncementLevel(StrEnum):

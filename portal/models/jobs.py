@@ -18,7 +18,7 @@ from portal.models.base import (
     Wanted,
     new_id,
 )
-from portal.models.people import User
+from portal.models.users import User
 from spawner.slurm.model import Outcome
 
 

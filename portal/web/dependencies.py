@@ -50,10 +50,10 @@ def _from_app_state(name: str) -> Callable[[HTTPConnection], Any]:
 FilesDep = Annotated[FileAccess, Depends(_from_app_state("files"))]
 ContextDep = Annotated[AppContext, Depends(_from_app_state("context"))]
 AccountsDep = Annotated[Accounts, Depends(_from_app_state("accounts"))]
-PeopleImportsDep = Annotated[Imports, Depends(_from_app_state("people_imports"))]
+UserImportsDep = Annotated[Imports, Depends(_from_app_state("user_imports"))]
 SettingsDep = Annotated[Settings, Depends(_from_app_state("settings"))]
 DatabaseDep = Annotated[Database, Depends(_from_app_state("db"))]
-PeopleDep = Annotated[DirectoryUsers, Depends(_from_app_state("people"))]
+DirectoryUsersDep = Annotated[DirectoryUsers, Depends(_from_app_state("directory_users"))]
 
 
 async def _open_session(database: DatabaseDep) -> AsyncIterator[AsyncSession]:
@@ -127,7 +127,10 @@ class Identity:
 
 
 async def identity(
-    connection: HTTPConnection, settings: SettingsDep, database: DatabaseDep, people: PeopleDep
+    connection: HTTPConnection,
+    settings: SettingsDep,
+    database: DatabaseDep,
+    directory_users: DirectoryUsersDep,
 ) -> Identity:
     """Return the identity of the logged-in user or of the token's owner; a web session is kept
     alive by this request.
@@ -139,7 +142,7 @@ async def identity(
     found = await _load_identity(connection, settings, database)
     user = found.user
     more = user.role is not Role.USER
-    if more and await people.freshen(user.id, user.username, user.groups_at):
+    if more and await directory_users.freshen(user.id, user.username, user.groups_at):
         return await _load_identity(connection, settings, database)
     return found
 

@@ -38,7 +38,7 @@ SHOWN = (
     "job-failed",
     "files",
     "cluster",
-    "admin-people",
+    "admin-users",
     "admin-status",
 )
 # content that loads after the page and must be in its picture

@@ -85,10 +85,10 @@ PLACES = (
     Place("admin-sessions", "/admin"),
     Place("admin-images", "/admin/images"),
     Place("admin-catalog", "/admin/catalog"),
-    Place("admin-people", "/admin/people"),
-    Place("admin-person", "/admin/people/$username", "person"),
-    Place("admin-new-person", "/admin/new/person"),
-    Place("admin-new-people", "/admin/new/people"),
+    Place("admin-users", "/admin/users"),
+    Place("admin-user", "/admin/users/$username", "user"),
+    Place("admin-new-user", "/admin/new/user"),
+    Place("admin-new-users", "/admin/new/users"),
     Place("admin-groups", "/admin/groups"),
     Place("admin-group", "/admin/groups/$group", "group"),
     Place("admin-limits", "/admin/limits"),
@@ -102,6 +102,10 @@ PLACES = (
 # routes without a page of their own, with the reason
 ELSEWHERE = {
     "/login": "before the login; looked at by itself",
+    **dict.fromkeys(
+        ("/admin/people", "/admin/people/$username", "/admin/new/person", "/admin/new/people"),
+        "a former address, which redirects",
+    ),
     "/sessions/$id/tensorboard": "leads to TensorBoard",
     "/tensorboards/$id": "leads to TensorBoard",
     "/jobs/$id/tensorboard": "leads to TensorBoard",

@@ -84,7 +84,7 @@ def begin(api: Api) -> dict[str, str]:
     python = {"template": "python-training", "parameters": {"epochs": 5}, "resources": SMALL}
     return {
         "ended-name": over,
-        "person": "alice",
+        "user": "alice",
         "group": GROUP,
         "ended": _id(api, "/sessions", session | {"name": over}),
         "session": _id(api, "/sessions", session | {"name": exploring}),

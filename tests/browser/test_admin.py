@@ -51,7 +51,7 @@ def test_a_first_and_a_last_day(portal: Live, admin: Page, newcomer: Page) -> No
 
 def join(portal: Live, admin: Page, username: str) -> str:
     """carol creates eve, and is shown her one-time password."""
-    admin.goto(f"{portal.base_url}/admin/people")
+    admin.goto(f"{portal.base_url}/admin/users")
     admin.get_by_role("link", name="New user").click()
     form = admin.get_by_role("form", name="New user")
     form.get_by_label("Given name").fill("Eve")
@@ -91,7 +91,7 @@ def make_viewer(admin: Page, newcomer: Page) -> None:
     """The new view permissions apply at her next request; change permissions are not granted."""
     admin.get_by_label("Role given in the portal").select_option("viewer")
     expect(admin.locator("section", has_text="Role given in the portal")).to_contain_text("Viewer.")
-    newcomer.goto(re.sub(r"(//[^/]+)/.*", r"\1/admin/people", newcomer.url))
+    newcomer.goto(re.sub(r"(//[^/]+)/.*", r"\1/admin/users", newcomer.url))
     expect(newcomer.get_by_role("link", name=re.compile("^Alice")).first).to_be_visible()
     expect(newcomer.get_by_role("link", name="New user")).to_have_count(0)
 
@@ -139,7 +139,7 @@ def look_at_audit_and_status(portal: Live, admin: Page, username: str) -> None:
 
 def leave(portal: Live, admin: Page, newcomer: Page, username: str, password: str) -> None:
     """carol disables eve: her open page loses access, and a new login is refused."""
-    admin.goto(f"{portal.base_url}/admin/people/{username}")
+    admin.goto(f"{portal.base_url}/admin/users/{username}")
     admin.get_by_role("button", name="Disable…").click()
     dialog = admin.get_by_role("dialog")
     dialog.get_by_label("Reason").fill("moved away")

@@ -21,7 +21,7 @@ def page(logged_in: Callable[[str], Page]) -> Page:
 
 
 @pytest.fixture
-def person(api: Api) -> Iterator[str]:
+def user(api: Api) -> Iterator[str]:
     """A user for this test only."""
     name = f"edited{token_hex(3)}"
     api.ask("POST", "/admin/users", {"username": name, "given_name": "A", "surname": "B"})
@@ -30,9 +30,9 @@ def person(api: Api) -> Iterator[str]:
     api.ask("DELETE", f"/admin/users/{name}", goodbye)
 
 
-def test_a_person_edited_by_two(portal: Live, page: Page, api: Api, person: str) -> None:
-    path = f"/admin/users/{person}"
-    page.goto(f"{portal.base_url}/admin/people/{person}")
+def test_a_user_edited_by_two(portal: Live, page: Page, api: Api, user: str) -> None:
+    path = f"/admin/users/{user}"
+    page.goto(f"{portal.base_url}/admin/users/{user}")
     page.get_by_role("button", name="Edit…", exact=True).click()
     form = page.get_by_role("dialog")
     shown, given, surname = (

@@ -65,10 +65,10 @@ ANNOUNCEMENT = Form(
 )
 FORMS = (
     ANNOUNCEMENT,
-    Form("person", "/admin/new/person", {"Given name": ODD, "Surname": "X", "User name": "x1"}),
-    Form("edited-person", "/admin/people/alice", {"Shown as": ODD}, "Edit…"),
-    Form("people", "/admin/new/people", {"The file’s lines": f"username\n{ODD}\n"}),
-    Form("limits", "/admin/limits?person=alice", {"GPUs at once": "many"}),
+    Form("user", "/admin/new/user", {"Given name": ODD, "Surname": "X", "User name": "x1"}),
+    Form("edited-user", "/admin/users/alice", {"Shown as": ODD}, "Edit…"),
+    Form("users", "/admin/new/users", {"The file’s lines": f"username\n{ODD}\n"}),
+    Form("limits", "/admin/limits?user=alice", {"GPUs at once": "many"}),
     Form("group", "/admin/groups", {"Name": "x", "Description, optional": ODD}, "New group"),
     Form("image", "/admin/images", {"Reference": "docker://x/y:1", "File": "own.sif"}),
 )
@@ -100,7 +100,7 @@ def test_a_form_waits_as_it_was_left(portal: Live, page: Page, form: Form) -> No
     form.is_new(page)
 
 
-def test_a_form_waits_for_its_person_alone(
+def test_a_form_waits_for_its_user_alone(
     portal: Live, page: Page, log_in: Callable[[Page, str], None]
 ) -> None:
     address = f"{portal.base_url}{ANNOUNCEMENT.address}"

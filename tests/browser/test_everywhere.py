@@ -145,7 +145,7 @@ def use_keys(page: Page) -> None:
 
 def go_on_after_the_login_has_ended(portal: Live, page: Page) -> None:
     """The input is still there afterwards, and is saved once."""
-    page.goto(f"{portal.base_url}/admin/new/person")
+    page.goto(f"{portal.base_url}/admin/new/user")
     form = page.get_by_role("form", name="New user")
     form.get_by_label("Given name").fill("<b>Zoë</b>")
     form.get_by_label("Surname").fill("Typed before")

@@ -117,9 +117,9 @@ def test_an_announcement(portal: Live, carol: Page) -> None:
     expect(page.get_by_role("region", name="Announcements")).to_contain_text(f"{NAME} {ODD}")
 
 
-def test_a_person(portal: Live, carol: Page) -> None:
+def test_a_user(portal: Live, carol: Page) -> None:
     page = carol
-    page.goto(f"{portal.base_url}/admin/new/person")
+    page.goto(f"{portal.base_url}/admin/new/user")
     typed = {"Given name": ODD, "Surname": "O’Example", "User name": NEWCOMER}
     form = Form(
         "/api/v1/admin/users",

@@ -28,8 +28,8 @@ def unlimited(api: Api) -> Iterator[None]:
 
     def remove() -> None:
         for one in api.ask("GET", "/admin/limits")["items"]:
-            if (one["scope"], one["name"]) == ("person", OTHER):
-                api.ask("DELETE", f"/admin/limits/person/{OTHER}?version={one['version']}")
+            if (one["scope"], one["name"]) == ("user", OTHER):
+                api.ask("DELETE", f"/admin/limits/user/{OTHER}?version={one['version']}")
 
     remove()
     yield
@@ -38,10 +38,10 @@ def unlimited(api: Api) -> Iterator[None]:
 
 @pytest.mark.usefixtures("unlimited")
 def test_limits(portal: Live, page: Page) -> None:
-    page.goto(f"{portal.base_url}/admin/limits?person={OTHER}")
+    page.goto(f"{portal.base_url}/admin/limits?user={OTHER}")
     gpus = "GPUs at once"
     form = Form(
-        f"/api/v1/admin/limits/person/{OTHER}",
+        f"/api/v1/admin/limits/user/{OTHER}",
         "Save",
         {"Sessions at once": "3", gpus: "2"},
         ("gpus", gpus),
@@ -93,7 +93,7 @@ def test_a_group_and_its_members(portal: Live, page: Page) -> None:
 
 def test_imports(portal: Live, page: Page) -> None:
     """Of users, as a dry run only, and of an image that does not exist."""
-    page.goto(f"{portal.base_url}/admin/new/people")
+    page.goto(f"{portal.base_url}/admin/new/users")
     lines = "The file’s lines"
     form = Form(
         "/api/v1/admin/users/import",

@@ -130,18 +130,18 @@ async def status_of(client: Client, path: str, headers: dict[str, str] | None = 
 
 async def closed(carol: Client, username: str) -> Any:
     """Return the user, once the portal has finished deprovisioning."""
-    person: Any = None
+    user: Any = None
     async with asyncio.timeout(WAIT_S):
-        while not (person and person["closed_at"]):
+        while not (user and user["closed_at"]):
             try:
-                person = await carol.api("GET", f"/admin/users/{username}")
+                user = await carol.api("GET", f"/admin/users/{username}")
             except AWAY as error:
                 if isinstance(error, RequestRefused) and error.status < 500:
                     raise
             await asyncio.sleep(0.1)
-    assert person["closing"] == []
-    assert (person["web_sessions"], person["tokens"]) == (0, 0)
-    return person
+    assert user["closing"] == []
+    assert (user["web_sessions"], user["tokens"]) == (0, 0)
+    return user
 
 
 def in_slurm(portal: Live, number: int) -> set[str]:
@@ -218,8 +218,8 @@ async def test_disabled_user_has_nothing_left_open(portal: Live) -> None:
                 shown = await disable(carol, "alice")
                 assert shown["disabled_at"] and not shown["closed_at"]
                 await shut_out(portal, there)
-                person = await closed(carol, "alice")
-                assert person["disabled_in_directory"]
+                user = await closed(carol, "alice")
+                assert user["disabled_in_directory"]
                 assert shell_of(portal, "alice") == "/usr/sbin/nologin"
                 assert in_slurm(portal, numbers["uid"]) == set()
                 assert not await known_to_hub(portal, "alice")

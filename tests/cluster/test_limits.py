@@ -24,7 +24,7 @@ pytestmark = pytest.mark.anyio
 BOUND_S = 120.0
 ACCOUNT = "limits-test"
 GPU = {**SMALL, "partition": "gpu", "gpus": 1}
-BOB = "/admin/limits/person/bob"
+BOB = "/admin/limits/user/bob"
 BY_HAND = ("modify", "user", "bob", "where", "account=research", "partition=", "set")
 
 
@@ -165,7 +165,7 @@ async def test_a_limit_holds_in_the_portal_and_in_a_terminal(
         assert reasons == {"AssocGrpGRES"}
         mine = await bob.api("GET", "/me/limits")
         assert mine["effective"]["gpus"]["value"] == 1
-        assert mine["effective"]["gpus"]["from"] == {"scope": "person", "name": "bob"}
+        assert mine["effective"]["gpus"]["from"] == {"scope": "user", "name": "bob"}
         end = time.monotonic() + BOUND_S
         while (await bob.api("GET", "/me/limits"))["use"]["gpus"] != 1:
             assert time.monotonic() < end
@@ -227,7 +227,7 @@ async def test_use_is_counted_from_accounting(portal: Live, carol: Client, bob: 
     month = f"{datetime.now(UTC):%Y-%m}"
     end = time.monotonic() + BOUND_S
     while True:
-        found = await carol.api("GET", f"/admin/usage?from={month}&by=person")
+        found = await carol.api("GET", f"/admin/usage?from={month}&by=user")
         rows = {row["name"]: row for row in found["items"]}
         if rows.get("bob", {}).get("gpu_hours", 0) > 0:
             break

@@ -62,15 +62,15 @@ async def start_slurmctld(live: Live) -> None:
 
 
 @pytest.fixture
-async def people(portal: Live) -> AsyncIterator[tuple[Client, Client]]:
+async def users(portal: Live) -> AsyncIterator[tuple[Client, Client]]:
     async with portal.login("alice") as alice, portal.login("bob") as bob:
         yield alice, bob
 
 
 async def test_a_cancel_spares_the_next_job_of_that_number(
-    portal: Live, people: tuple[Client, Client], tmp_path: Path
+    portal: Live, users: tuple[Client, Client], tmp_path: Path
 ) -> None:
-    alice, bob = people
+    alice, bob = users
     state, go_on = state_of_slurmctld(portal), uuid.uuid4().hex
     with partition_down(portal, "debug"):
         portal.stop("slurmctld")

@@ -25,21 +25,21 @@ FACTS = ClusterFacts(
 BUSY = "Error with request: Job(s) active, cancel job(s) before remove"
 
 
-def _people() -> dict[Place, dict[str, Any]]:
+def _users() -> dict[Place, dict[str, Any]]:
     accounts: dict[Place, dict[str, Any]] = {(name, "", ""): {} for name in ("root", *ACCOUNTS)}
-    users: dict[Place, dict[str, Any]] = {("research", name, ""): {} for name in PEOPLE}
+    users: dict[Place, dict[str, Any]] = {("research", name, ""): {} for name in USERS}
     return {**accounts, ("root", "root", ""): {}, **users, ("teaching", "alice", ""): {}}
 
 
 ACCOUNTS = ("research", "teaching")
-PEOPLE = ("alice", "bob", "carol")
+USERS = ("alice", "bob", "carol")
 
 
 @dataclass
 class FakeAccounting:
     """`rows` is slurmdbd's content; `received` every received line; `busy` users have jobs."""
 
-    rows: dict[Place, dict[str, Any]] = field(default_factory=_people)
+    rows: dict[Place, dict[str, Any]] = field(default_factory=_users)
     received: list[str] = field(default_factory=list)
     looks: int = 0
     mood: Mood = "obeys"

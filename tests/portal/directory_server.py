@@ -6,13 +6,13 @@ It has an account that writes, 2,000 users, and a tree in Active Directory's str
 from collections.abc import Callable
 
 from portal.directory.service import LdapDirectory
-from tests.portal.slapd import BASE, CONFIG, PASSWORD, SUFFIX, Content, person
+from tests.portal.slapd import BASE, CONFIG, PASSWORD, SUFFIX, Content, user_entry
 
 OpenHere = Callable[..., LdapDirectory]
 
 WRITER_DN = f"cn=writer,{SUFFIX}"
 WRITER_PASSWORD = "the-account-that-writes"
-PEOPLE_BASE = f"ou=people,{SUFFIX}"
+USERS_BASE = f"ou=people,{SUFFIX}"
 GROUP_BASE = f"ou=groups,{SUFFIX}"
 MANY_BASE = f"ou=many,{SUFFIX}"
 AD_BASE = f"ou=ad,{SUFFIX}"
@@ -67,7 +67,7 @@ def many(base: str) -> str:
     """Return LDIF of users whose names contain searchable words."""
     return "".join(
         f"\ndn: uid=p{n:04},{base}\nobjectClass: inetOrgPerson\nobjectClass: posixAccount\n"
-        f"uid: p{n:04}\ncn: Person {n:04}\nsn: {n:04}\nmail: p{n:04}@many.example\n"
+        f"uid: p{n:04}\ncn: User {n:04}\nsn: {n:04}\nmail: p{n:04}@many.example\n"
         f"uidNumber: {40000 + n}\ngidNumber: 100\nhomeDirectory: /home/p{n:04}\n"
         for n in range(MANY)
     )
@@ -122,7 +122,7 @@ def _ad() -> str:
 
 
 def content() -> Content:
-    some = person("alice", 20001) + person("bob", 20002)
+    some = user_entry("alice", 20001) + user_entry("bob", 20002)
     units = _unit("many")
     return Content(_config(), BASE + writer() + some + units + many(MANY_BASE) + _ad())
 
@@ -133,8 +133,8 @@ def without_policy() -> Content:
     lines = [line for line in _config().splitlines() if not line.startswith(policy)]
     at = lines.index("moduleload back_mdb")
     lines.insert(at + 1, "moduleload unique")
-    unique = f"ldap:///{PEOPLE_BASE}?uidNumber?sub"
+    unique = f"ldap:///{USERS_BASE}?uidNumber?sub"
     config = "\n".join([*lines, "overlay unique", f'unique_uri "{unique}"']) + "\n"
     entries = [block for block in BASE.split("\n\n") if "ou=policies" not in block]
-    some = person("alice", 20001) + person("bob", 20002)
+    some = user_entry("alice", 20001) + user_entry("bob", 20002)
     return Content(config, "\n\n".join(entries) + writer() + some)

@@ -49,7 +49,7 @@ class FileWorld:
     """Alice and Bob are logged in; `homes` are theirs, `scratch` is a second root of alice's."""
 
     portal: Portal
-    people: Mapping[str, Browser]
+    users: Mapping[str, Browser]
     homes: Path
 
     @property
@@ -65,13 +65,13 @@ class FileWorld:
         return self.portal.app.state.files
 
     async def ask(self, method: str, path: str, body: Any = None, who: str = "alice") -> Answer:
-        return await self.people[who].send(method, f"/api/v1/files{path}", json=body)
+        return await self.users[who].send(method, f"/api/v1/files{path}", json=body)
 
     async def raw(
         self, method: str, path: str, data: bytes = b"", who: str = "alice", **headers: str
     ) -> tuple[int, Mapping[str, str], bytes]:
         """Return status, headers and body."""
-        browser = self.people[who]
+        browser = self.users[who]
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         async with browser.http.request(
             method,
@@ -145,8 +145,8 @@ async def running_world(
     )  # fmt: skip
     async with AsyncExitStack() as stack:
         portal = await stack.enter_async_context(running_portal(settings))
-        people = {}
+        users = {}
         for name in UIDS:
-            people[name] = await stack.enter_async_context(portal.browser())
-            assert (await people[name].login(name)).status == 200
-        yield FileWorld(portal, people, homes)
+            users[name] = await stack.enter_async_context(portal.browser())
+            assert (await users[name].login(name)).status == 200
+        yield FileWorld(portal, users, homes)

@@ -85,7 +85,7 @@ class Real:
             bind = db.get_bind()
         bind.engine.dispose()
 
-    def add_people(self) -> None:
+    def add_users(self) -> None:
         with self.rows() as db:
             Base.metadata.create_all(db.get_bind())
         with self.rows() as db:
@@ -181,7 +181,7 @@ async def only_what_routes_use(app: FastAPI) -> AsyncIterator[None]:
     nothing = cast(Any, None)
     app.state.db = Database(settings.database)
     async with open_client() as http, open_client() as tensorboard_http:
-        app.state.people = DirectoryUsers(app.state.db, open_directory(settings), settings)
+        app.state.directory_users = DirectoryUsers(app.state.db, open_directory(settings), settings)
         app.state.context = AppContext(
             settings=settings,
             db=app.state.db,
@@ -226,7 +226,7 @@ def real_portal(folder: Path, **changes: Any) -> Iterator[Real]:
     app.router.lifespan_context = only_what_routes_use
     node = Upstream(lambda *_: reply())
     made = Real(settings, node)
-    made.add_people()
+    made.add_users()
     with serving(app, settings):
         yield made
     node.stop()

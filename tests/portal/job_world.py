@@ -35,7 +35,7 @@ from tests.portal.conftest import Answer, Browser, Portal, running_portal, setti
 from tests.portal.slapd import Slapd
 
 Mood = Literal["takes", "refuses", "silent", "hangs", "no home"]
-PEOPLE = ("alice", "bob", "carol")
+USERS = ("alice", "bob", "carol")
 OFTEN = Pace(0.5, 0.2, rest_per_minute=6000, hurried_per_minute=6000, burst=1000)
 
 ENVIRONMENT = """
@@ -243,7 +243,7 @@ class World:
     slurm: FakeSlurm
     agents: FakeAgents
     accounting: FakeAccounting
-    people: Mapping[str, Browser]
+    users: Mapping[str, Browser]
 
     @property
     def context(self) -> Any:
@@ -253,7 +253,7 @@ class World:
         self, method: str, path: str, body: Any = None, who: str = "alice", key: str | None = None
     ) -> Answer:
         headers = {"Idempotency-Key": key} if key else {}
-        return await self.people[who].send(method, f"/api/v1{path}", json=body, headers=headers)
+        return await self.users[who].send(method, f"/api/v1{path}", json=body, headers=headers)
 
     async def submit(self, who: str = "alice", key: str | None = None, **body: Any) -> Answer:
         body = body if "template" in body else {"script": "true", **body}
@@ -311,12 +311,12 @@ async def job_world(slapd: Slapd, folder: Path, **changed: Any) -> AsyncIterator
         patch.setattr("portal.app.FileAgents", lambda *_, **__: agents)
         patch.setattr("portal.app.Watcher", lambda asked: Watcher(asked, OFTEN))
         async with running_portal(settings) as portal, AsyncExitStack() as stack:
-            people = {}
-            for name in PEOPLE:
-                people[name] = await stack.enter_async_context(portal.browser())
-                assert (await people[name].login(name)).status == 200
-                await people[name].confirm()
-            world = World(portal, slurm, agents, accounting, people)
+            users = {}
+            for name in USERS:
+                users[name] = await stack.enter_async_context(portal.browser())
+                assert (await users[name].login(name)).status == 200
+                await users[name].confirm()
+            world = World(portal, slurm, agents, accounting, users)
             async with asyncio.timeout(PATIENCE_S):
                 while world.context.watcher.cluster is None or world.context.watcher.stale_since:
                     await asyncio.sleep(0.02)

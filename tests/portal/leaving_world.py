@@ -10,7 +10,7 @@ from portal.errors import DirectoryUnavailable
 from portal.models import BatchJob, Job, JobState, User, Wanted, new_id
 from portal.services.deprovision.directory_sync import Presence
 from tests.portal.conftest import Answer, Browser, Portal
-from tests.portal.people_world import USERS
+from tests.portal.users_world import USERS
 
 WAIT_S = 120
 
@@ -39,7 +39,7 @@ async def until(admin: Browser, username: str, so: Callable[[Any], Any]) -> Any:
 
 
 async def closed(admin: Browser, username: str) -> Any:
-    return await until(admin, username, lambda person: person["closed_at"])
+    return await until(admin, username, lambda user: user["closed_at"])
 
 
 async def row(portal: Portal, username: str) -> User:

@@ -14,7 +14,7 @@ from tests.portal.accounting_world import FakeAccounting
 from tests.portal.conftest import Answer
 from tests.portal.job_world import World
 
-ALICE = "/admin/limits/person/alice"
+ALICE = "/admin/limits/user/alice"
 BASE = ("research", "alice", "")
 
 

@@ -20,9 +20,9 @@ async def world(run_portal: RunPortal) -> AsyncIterator[World]:
         smtp = Smtp(settings)
         context = replace(portal.app.state.context, settings=settings, smtp=smtp)
         portal.app.state.context = context  # the parts that routes use
-        people = {}
+        users = {}
         for name in ("bob", "alice"):
-            people[name] = (await alice.login(name)).body["id"]
-        found = World(portal, server, MailSender(context, smtp), people, alice, utcnow())
+            users[name] = (await alice.login(name)).body["id"]
+        found = World(portal, server, MailSender(context, smtp), users, alice, utcnow())
         assert await found.look(found.now)  # only events after this count
         yield found

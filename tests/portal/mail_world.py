@@ -29,7 +29,7 @@ class World:
     portal: Portal
     server: MailServer
     post: MailSender
-    people: dict[str, str]
+    users: dict[str, str]
     alice: Browser
     now: datetime
 
@@ -47,7 +47,7 @@ class World:
 
     async def add(self, kind: type[Job] = BatchJob, who: str = "alice", **columns: Any) -> str:
         """Add a row as the reconcile loop leaves it."""
-        owner = self.people[who]
+        owner = self.users[who]
         mine = {"owner_id": owner} if kind is BatchJob else {}
         usual: dict[str, Any] = {
             "name": "x",

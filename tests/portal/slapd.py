@@ -143,7 +143,7 @@ class Slapd:
         return f"ldaps://127.0.0.1:{self.ldaps_port}"
 
 
-def person(uid: str, number: int, *, ou: str = "ou=people", extra: str = "") -> str:
+def user_entry(uid: str, number: int, *, ou: str = "ou=people", extra: str = "") -> str:
     return f"""
 dn: cn={uid} {number},{ou},{SUFFIX}
 objectClass: inetOrgPerson
@@ -160,27 +160,27 @@ userPassword: {PASSWORD}
 {extra}"""
 
 
-PEOPLE = "".join(
+USER_ENTRIES = "".join(
     (
-        person("alice", 20001),
-        person("bob", 20002),
-        person("carol", 20003),
-        person("dave", 20004, extra="pwdAccountLockedTime: 000001010000Z\n"),
-        person("erin", 20005, extra="pwdReset: TRUE\n"),
-        person(
+        user_entry("alice", 20001),
+        user_entry("bob", 20002),
+        user_entry("carol", 20003),
+        user_entry("dave", 20004, extra="pwdAccountLockedTime: 000001010000Z\n"),
+        user_entry("erin", 20005, extra="pwdReset: TRUE\n"),
+        user_entry(
             "frank",
             20006,
             extra=f"pwdPolicySubentry: cn=short-lived,ou=policies,{SUFFIX}\n"
             "pwdChangedTime: 20200101000000Z\n",
         ),
-        person("grace", 20007, extra=f"pwdPolicySubentry: cn=strict,ou=policies,{SUFFIX}\n"),
-        person("twin", 20008),
-        person("twin", 20009, ou="ou=more,ou=people"),
-        person("system", 12),
-        person("heidi", 20010),  # a test changes the password
-        person("judy", 20011),
-        person("kate", 20013),  # an administrator resets the password
-        person(
+        user_entry("grace", 20007, extra=f"pwdPolicySubentry: cn=strict,ou=policies,{SUFFIX}\n"),
+        user_entry("twin", 20008),
+        user_entry("twin", 20009, ou="ou=more,ou=people"),
+        user_entry("system", 12),
+        user_entry("heidi", 20010),  # a test changes the password
+        user_entry("judy", 20011),
+        user_entry("kate", 20013),  # an administrator resets the password
+        user_entry(
             "ivan",
             20012,
             extra=f"pwdPolicySubentry: cn=grace,ou=policies,{SUFFIX}\n"
@@ -198,7 +198,7 @@ class Content:
     ldif: str
 
 
-LOGINS = Content(CONFIG, BASE + PEOPLE)
+LOGINS = Content(CONFIG, BASE + USER_ENTRIES)
 
 
 def free_port() -> int:

@@ -120,9 +120,9 @@ class TestRole:
     async def test_a_name_the_cluster_cannot_use_gives_none(
         self, make_settings: Callable[..., Any], name: str
     ) -> None:
-        person = DirectoryUser(name, "cn=x", "X", None, 20001, frozenset())
+        user = DirectoryUser(name, "cn=x", "X", None, 20001, frozenset())
         with pytest.raises(Forbidden):
-            accounts.admit(person, make_settings())
+            accounts.admit(user, make_settings())
 
 
 class TestReauth:

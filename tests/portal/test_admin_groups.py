@@ -9,9 +9,9 @@ from portal.models import GroupManager
 from portal.services.audit.audit import By
 from portal.services.users import commands, groups
 from tests.portal.conftest import Answer, Browser, Portal
-from tests.portal.people_world import GROUPS, USERS, RunHere, audited, fields, logged_in
+from tests.portal.users_world import GROUPS, USERS, RunHere, audited, fields, logged_in
 
-pytest_plugins = ["tests.portal.people_fixtures"]
+pytest_plugins = ["tests.portal.users_fixtures"]
 pytestmark = pytest.mark.anyio
 
 
@@ -32,8 +32,8 @@ async def test_a_group_from_its_making_to_its_end(here: Portal, carol: Browser) 
     assert made.body["members"][0]["display_name"] == "Alice Example"
     assert names((await member(carol, "PUT", "lab", "p0003")).body) == ["alice", "p0003"]
     assert (await member(carol, "PUT", "lab", "p0003")).status == 200, "twice is no mistake"
-    person = (await carol.get(f"{USERS}/p0003")).body
-    assert person["groups"] == ["lab"]
+    user = (await carol.get(f"{USERS}/p0003")).body
+    assert user["groups"] == ["lab"]
 
     listed = (await carol.get(f"{GROUPS}?query=lab")).body
     (row,) = listed["items"]

@@ -85,7 +85,7 @@ async def test_what_there_is_not_is_named(
 
 
 async def test_unknown_user_is_refused_and_second_editor_gets_conflict(world: World) -> None:
-    for path in ("person/unknown", "member/nowhere"):
+    for path in ("user/unknown", "member/nowhere"):
         answer = await put(world, f"/admin/limits/{path}", gpus=1)
         assert (answer.status, answer.slug) == (404, "not-found")
     assert (await put(world, ALICE, gpus=1)).status == 200
@@ -201,7 +201,7 @@ async def test_a_manager_limits_members_within_what_the_group_has(world: World) 
         "value": 4,
         "from": {"scope": "group", "name": "scientists"},
     }
-    assert [one["username"] for one in found["people"]] == ["alice", "carol"]
+    assert [one["username"] for one in found["members"]] == ["alice", "carol"]
 
     given = await world.ask("PUT", f"{path}/carol", {"gpus": 4})
     assert given.status == 200, given
@@ -209,8 +209,8 @@ async def test_a_manager_limits_members_within_what_the_group_has(world: World) 
     assert too_much.status == 422
     assert too_much.body["errors"][0]["field"] == "gpus"
     assert (await world.ask("PUT", f"{path}/bob", {"gpus": 1})).status == 404
-    await put(world, "/admin/limits/person/carol", gpus=1)
-    version = await load_version(world, "/admin/limits/person/carol")
+    await put(world, "/admin/limits/user/carol", gpus=1)
+    version = await load_version(world, "/admin/limits/user/carol")
     raised = await world.ask("PUT", f"{path}/carol", {"gpus": 2, "version": version})
     assert raised.body["errors"][0]["message"].endswith("set this limit: at most 1.")
 
@@ -230,11 +230,11 @@ async def test_what_an_administrator_set_holds_however_often_a_manager_saves(
 ) -> None:
     await leading(world, alice="scientists", **({"carol": "scientists"} if admin_leads else {}))
     await put(world, "/admin/limits/member/scientists", gpus=4, cpus=8)
-    await put(world, "/admin/limits/person/carol", gpus=2)
+    await put(world, "/admin/limits/user/carol", gpus=2)
     path = "/groups/scientists/limits/carol"
 
     async def save(**body: Any) -> int:
-        version = await load_version(world, "/admin/limits/person/carol")
+        version = await load_version(world, "/admin/limits/user/carol")
         return (await world.ask("PUT", path, {"version": version, **body})).status
 
     assert await save(gpus=4) == 422
@@ -246,7 +246,7 @@ async def test_what_an_administrator_set_holds_however_often_a_manager_saves(
     assert await save(gpus=2, cpus=9) == 422
     # own limits, and lowered ones, up to the values set by an administrator
     assert await save(gpus=2, cpus=8) == 200
-    await put(world, "/admin/limits/person/carol", gpus=3)
+    await put(world, "/admin/limits/user/carol", gpus=3)
     assert await save(gpus=3) == 200
     assert await save(gpus=4) == 422
 

@@ -67,7 +67,7 @@ async def test_everyone_is_shown_what_is_on_the_gravest_first(
 
 
 async def test_the_login_page_gets_those_that_are_for_it(portal: Portal, carol: Browser) -> None:
-    await announce(carol, "for people")
+    await announce(carol, "for users")
     await announce(carol, "for anyone", public=True)
     async with portal.browser() as anonymous:
         assert await shown(anonymous, "announcements/public") == ["for anyone"]

@@ -43,7 +43,7 @@ async def filled(portal: Portal, carol: Browser) -> Browser:
         {"target": "t3", "at": now - 7 * day, "action": "token.created", "detail": {"n": "Gerät"}},
         {"target": "t4", "at": now - 6 * day, "action": "token.revoked", "actor": "ali"},
         {
-            "target": "bob/lab-1", "at": now - 5 * day, "action": "person.edit",
+            "target": "bob/lab-1", "at": now - 5 * day, "action": "user.edit",
             "detail": changed({"email": "bob@old.example"}, {"email": "bob@new.example"}),
         },
         {"target": "100%_x", "at": now - 4 * day, "actor": "-"},
@@ -72,6 +72,32 @@ FOUND_BY = [
     ("query=***", []),
     ("query=t1%22%20OR%20%22t2", []),
 ]
+
+
+async def test_former_actions_have_their_present_names(portal: Portal, carol: Browser) -> None:
+    """Events of former versions are never changed in the database."""
+    await add(
+        portal,
+        {"target": "a", "action": "person.edit"},
+        {"target": "b", "action": "user.edit"},
+        {"target": "c", "action": "user.lock"},
+        {"target": "d", "action": "people.import"},
+        {"target": "e", "action": "users.import"},
+    )
+    for action, targets in (
+        ("user.edit", ["b", "a"]),
+        ("person.edit", ["b", "a"]),
+        ("user.", ["c", "b", "a"]),
+        ("users.import", ["e", "d"]),
+    ):
+        assert await found(carol, f"action={action}") == targets, action
+    body = (await carol.get(f"{AUDIT}?action=user.edit")).body
+    assert {(item["action"], item["title"]) for item in body["items"]} == {
+        ("user.edit", "Changed a user")
+    }
+    exported = await carol.get(f"{AUDIT}/export?format=jsonl&action=users.")
+    lines = [json.loads(line) for line in exported.body.splitlines()]
+    assert [line["action"] for line in lines] == ["users.import"] * 2
 
 
 async def test_it_is_found_by(filled: Browser) -> None:
@@ -137,7 +163,7 @@ async def test_as_csv_that_no_spreadsheet_runs(
 
 
 async def test_as_json_lines(portal: Portal, filled: Browser) -> None:
-    answer = await filled.get(f"{AUDIT}/export?format=jsonl&action=person.edit")
+    answer = await filled.get(f"{AUDIT}/export?format=jsonl&action=user.edit")
     (line,) = answer.body.splitlines()
     event = json.loads(line)
     assert event["changes"] == [

@@ -60,7 +60,7 @@ async def test_limit_is_applied_in_slurm_shown_and_removed(world: World, run: Ru
     assert (more.code, less.code) == (0, 0), (more, less)
     await until(lambda: rows[BASE] == {"gres/gpu": 2, "cpu": 8})
     shown = await listed(run, "limits", "show", *ALICE)
-    assert shown["effective"]["gpus"]["from"] == {"scope": "person", "name": "alice"}
+    assert shown["effective"]["gpus"]["from"] == {"scope": "user", "name": "alice"}
     assert (await run("limits", "show", *ALICE)).out.startswith("FIELD")
     (row,) = await listed(run, "limits", "list")
     assert (row["updated_by"], row["slurm"]) == (ME, None)
@@ -132,7 +132,7 @@ async def test_use_as_table_and_csv(world: World, run: Run) -> None:
 
 
 async def test_open_pages_receive_announced_and_edited_texts(world: World, run: Run) -> None:
-    stream = world.people["alice"].http.get("/api/v1/events")
+    stream = world.users["alice"].http.get("/api/v1/events")
     async with asyncio.timeout(120), stream as answer:
         await answer.content.readline()  # changes are sent from here on
         key = (await run("announcements", "add", "Soon", "--ends", "2999-01-01")).out.strip()

@@ -99,7 +99,7 @@ def test_on_one_host_another_is_refused_at_the_gate(one: Real) -> None:
     assert (answer.status, b"belongs to another user" in answer.body) == (403, True)
 
 
-def test_a_page_at_the_wrong_persons_host_leads_to_the_right_one(each: Real) -> None:
+def test_a_page_at_the_wrong_users_host_leads_to_the_right_one(each: Real) -> None:
     alice = inside(each)
     answer = alice.ask(f"{BOBS}{LAB}")
     assert (answer.status, answer.one("location")) == (302, f"{ALICES}{LAB}")

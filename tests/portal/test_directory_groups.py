@@ -6,7 +6,7 @@ from itertools import count
 import pytest
 
 from portal.directory.connections import OpenConnection
-from portal.directory.contract import DirectoryGroup, NewGroup, NewPerson
+from portal.directory.contract import DirectoryGroup, NewDirectoryUser, NewGroup
 from portal.directory.service import LdapDirectory
 from portal.errors import Conflict, InvalidInput, NotFound
 from tests.portal.directory_server import OpenHere
@@ -137,14 +137,14 @@ async def test_the_last_member_of_a_group_is_not_removed_from_the_directory(
     by_dn: LdapDirectory, name: str
 ) -> None:
     last, other = f"{name}-last", f"{name}-other"
-    await by_dn.create(NewPerson(last, "The", "Last"))
+    await by_dn.create(NewDirectoryUser(last, "The", "Last"))
     await by_dn.create_group(NewGroup(name, members=frozenset({last})))
     await by_dn.create_group(NewGroup(other, members=frozenset({last, "alice"})))
     with pytest.raises(Conflict, match=f"last member of {name}"):
         await by_dn.delete(last)
-    person = await by_dn.find(last)
-    assert person is not None
-    assert person.groups == {name, other}  # nothing has changed
+    user = await by_dn.find(last)
+    assert user is not None
+    assert user.groups == {name, other}  # nothing has changed
     await by_dn.add_member(name, "alice")
     assert await by_dn.delete(last)
     assert await by_dn.members(other) == {"alice"}

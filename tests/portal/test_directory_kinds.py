@@ -6,7 +6,7 @@ import pytest
 
 from portal.config.settings import Settings
 from portal.directory import mapping
-from portal.directory.contract import Ability, Edit, NewGroup, NewPerson
+from portal.directory.contract import Ability, Edit, NewDirectoryUser, NewGroup
 from portal.directory.service import LdapDirectory
 from portal.errors import DirectoryReadOnly, NotFound, WrongCredentials
 from tests.portal.conftest import MakeSettings
@@ -30,7 +30,7 @@ def ad(open_here: OpenHere) -> LdapDirectory:
     return open_here(**AD)
 
 
-async def test_a_person_has_the_names_of_active_directory(ad: LdapDirectory) -> None:
+async def test_a_user_has_the_names_of_active_directory(ad: LdapDirectory) -> None:
     ada = await ad.find("ADA")
     assert ada is not None
     assert (ada.username, ada.display_name) == ("ada", "Ada Example")
@@ -44,9 +44,9 @@ async def test_states_are_active_directorys(ad: LdapDirectory) -> None:
     assert (bo.locked, bo.disabled, bo.must_change) == (True, True, True)
 
 
-async def test_computers_are_no_people(ad: LdapDirectory) -> None:
-    people = [person.username async for person in ad.everyone()]
-    assert sorted(people) == ["ada", "bo", "cy"]
+async def test_computers_are_no_users(ad: LdapDirectory) -> None:
+    users = [user.username async for user in ad.everyone()]
+    assert sorted(users) == ["ada", "bo", "cy"]
     assert await ad.find("node01$") is None
 
 
@@ -103,7 +103,7 @@ async def test_every_change_is_refused_with_the_reason(ad: LdapDirectory) -> Non
     assert set(able.missing) == set(Ability)
     assert "Active Directory" in able.missing[Ability.CREATE]
     for change in (
-        ad.create(NewPerson("dan", "Dan", "Example")),
+        ad.create(NewDirectoryUser("dan", "Dan", "Example")),
         ad.edit("ada", Edit(surname="X"), ""),
         ad.delete("ada"),
         ad.set_password("ada"),
@@ -152,7 +152,7 @@ def test_a_kind_brings_its_names(
     assert getattr(settings, name) == value
 
 
-async def test_people_log_in_by_their_names_there(ad: LdapDirectory) -> None:
+async def test_users_log_in_by_their_names_there(ad: LdapDirectory) -> None:
     ada = await ad.authenticate("ADA", PASSWORD)
     assert ada == await ad.find("ada")
     with pytest.raises(WrongCredentials):

@@ -3,7 +3,7 @@
 import pytest
 
 from portal.directory import reading
-from portal.directory.contract import Ability, PeoplePage
+from portal.directory.contract import Ability, DirectoryUserPage
 from portal.directory.service import LdapDirectory
 from portal.errors import DirectoryReadOnly, DirectoryUnavailable, InvalidInput
 from tests.portal.directory_server import MANY, MANY_BASE, WRITER_DN, OpenHere
@@ -20,12 +20,12 @@ def many(open_here: OpenHere) -> LdapDirectory:
 
 async def read_all(many: LdapDirectory, query: str = "", limit: int = 400) -> list[str]:
     names: list[str] = []
-    page = PeoplePage((), None)
+    page = DirectoryUserPage((), None)
     while True:
         page = await many.page(query, page.cursor, limit)
-        assert len(page.people) <= limit
+        assert len(page.users) <= limit
         assert page.incomplete is None
-        names += [person.username for person in page.people]
+        names += [user.username for user in page.users]
         if page.cursor is None:
             return names
 
@@ -36,9 +36,9 @@ async def test_pages_hold_everybody_once(many: LdapDirectory) -> None:
 
 
 async def test_everyone_is_read_in_pages(many: LdapDirectory) -> None:
-    people = {person.username: person async for person in many.everyone()}
-    assert len(people) == MANY
-    assert (people["p0042"].uid, people["p0042"].email) == (40042, "p0042@many.example")
+    users = {user.username: user async for user in many.everyone()}
+    assert len(users) == MANY
+    assert (users["p0042"].uid, users["p0042"].email) == (40042, "p0042@many.example")
 
 
 @pytest.mark.parametrize(
@@ -46,8 +46,8 @@ async def test_everyone_is_read_in_pages(many: LdapDirectory) -> None:
     [
         ("p0007", 1),
         ("P0007", 1),
-        ("person 001", 10 + 2),  # 0010 … 0019, 0001 and 1001
-        ("1999 person", 1),
+        ("user 001", 10 + 2),  # 0010 … 0019, 0001 and 1001
+        ("1999 user", 1),
         ("0123@many", 1),
         ("nobody", 0),
         ("*", 0),
@@ -77,27 +77,27 @@ async def test_a_page_has_its_bounds(many: LdapDirectory, limit: int) -> None:
 
 
 async def test_a_cursor_holds_in_another_portal(many: LdapDirectory, open_here: OpenHere) -> None:
-    first = await many.page("person 00", limit=30)
+    first = await many.page("user 00", limit=30)
     other = open_here(ldap_user_base=MANY_BASE)
-    second = await other.page("person 00", first.cursor, 30)
-    here = await many.page("person 00", first.cursor, 30)
-    assert second.people == here.people
-    assert not set(first.people) & set(second.people)
+    second = await other.page("user 00", first.cursor, 30)
+    here = await many.page("user 00", first.cursor, 30)
+    assert second.users == here.users
+    assert not set(first.users) & set(second.users)
 
 
 async def test_a_cursor_holds_when_its_connection_is_gone(many: LdapDirectory) -> None:
     first = await many.page(limit=30)
-    expected = (await many.page(cursor=first.cursor, limit=30)).people
+    expected = (await many.page(cursor=first.cursor, limit=30)).users
     again = await many.page(limit=30)
     many.close()
-    assert (await many.page(cursor=again.cursor, limit=30)).people == expected
+    assert (await many.page(cursor=again.cursor, limit=30)).users == expected
 
 
 async def test_more_lists_than_connections_are_read_side_by_side(many: LdapDirectory) -> None:
     lists = reading.MAX_PLACES + 3
     pages = [await many.page(limit=10) for _ in range(lists)]
     nexts = [await many.page(cursor=page.cursor, limit=10) for page in pages]
-    assert len({page.people for page in nexts}) == 1
+    assert len({page.users for page in nexts}) == 1
 
 
 @pytest.mark.parametrize("cursor", ["", "x", "W10", "é", "bnVsbA", "WyJhIiwgImIiLCAiYyIsICJkIl0"])
@@ -108,7 +108,7 @@ async def test_a_made_up_cursor_is_refused(many: LdapDirectory, cursor: str) -> 
 
 
 async def test_a_cursor_belongs_to_its_search(many: LdapDirectory) -> None:
-    page = await many.page("person", limit=10)
+    page = await many.page("user", limit=10)
     with pytest.raises(InvalidInput):
         await many.page("0001", page.cursor, 10)
 
@@ -125,7 +125,7 @@ async def test_incomplete_search_result_is_reported(open_here: OpenHere) -> None
         page = await some.page(cursor=page.cursor, limit=400)
     assert page.incomplete is not None
     with pytest.raises(DirectoryUnavailable):
-        _ = [person async for person in some.everyone()]
+        _ = [user async for user in some.everyone()]
 
 
 async def test_some_are_looked_up_at_once(many: LdapDirectory) -> None:

@@ -7,7 +7,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from portal.directory.connections import OpenConnection
-from portal.directory.contract import Ability, Edit, NewPerson
+from portal.directory.contract import Ability, Edit, NewDirectoryUser
 from portal.directory.service import LdapDirectory
 from portal.errors import DirectoryReadOnly, InvalidInput
 from tests.portal.directory_server import WRITER_DN, OpenHere, content, without_policy
@@ -43,13 +43,13 @@ async def test_users_cannot_be_locked_without_a_policy(plain: LdapDirectory) -> 
 async def test_password_is_not_marked_one_time_without_a_policy(
     plain: LdapDirectory,
 ) -> None:
-    made = await plain.create(NewPerson("ada", "Ada", "Example"))
+    made = await plain.create(NewDirectoryUser("ada", "Ada", "Example"))
     assert not made.password.must_change
     assert (await plain.authenticate("ada", made.password.password)).username == "ada"
 
 
 async def test_a_policy_that_asks_for_no_change_is_noticed(directory: LdapDirectory) -> None:
-    await directory.create(NewPerson("strictly", "Ada", "Example"))
+    await directory.create(NewDirectoryUser("strictly", "Ada", "Example"))
     policy = f"cn=strict,ou=policies,{SUFFIX}"
 
     def give_policy(link: OpenConnection) -> None:
@@ -72,10 +72,10 @@ async def test_numbers_that_slapd_refuses_are_stepped_over(
         ldap_user_base=f"ou=more,ou=people,{SUFFIX}",
         ldap_uid_range=[20001, 20020],
     )
-    made = await narrow.create(NewPerson("eve", "Eve", "Example"))
-    assert made.person.uid == 20003
+    made = await narrow.create(NewDirectoryUser("eve", "Eve", "Example"))
+    assert made.entry.uid == 20003
     with pytest.raises(InvalidInput) as caught:
-        await narrow.create(NewPerson("eva", "Eva", "Example", uid=20001))
+        await narrow.create(NewDirectoryUser("eva", "Eva", "Example", uid=20001))
     assert [error.field for error in caught.value.errors] == ["uid"]
 
 
@@ -101,10 +101,10 @@ async def test_a_replica_is_read_and_the_main_server_changed(
     both = open_here(ldap_urls=urls, ldap_ca_file=ca)
     main = open_here()
     with capture_logs() as lines:
-        made = await both.create(NewPerson("far", "Far", "Example"))
+        made = await both.create(NewDirectoryUser("far", "Far", "Example"))
         assert (await both.authenticate("alice", PASSWORD)).username == "alice"
     assert not [line for line in lines if line["event"] == "directory server failed"]
-    assert await main.find("far") == made.person
+    assert await main.find("far") == made.entry
     assert await both.find("far") is None  # the replica is used first
 
 

@@ -43,7 +43,7 @@ async def free_again(browser: Browser, path: str) -> None:
 
 
 async def test_streams_of_a_login_are_bounded(world: World) -> None:
-    alice, bob = world.people["alice"], world.people["bob"]
+    alice, bob = world.users["alice"], world.users["bob"]
     async with opened(alice, EVENTS, STREAMS_PER_LOGIN + 3) as answers:
         statuses = [answer.status for answer in answers]
         assert statuses == [200] * STREAMS_PER_LOGIN + [429] * 3
@@ -57,7 +57,7 @@ async def test_streams_of_a_login_are_bounded(world: World) -> None:
 
 
 async def test_followed_logs_of_a_login_are_bounded(world: World) -> None:
-    alice, bob = world.people["alice"], world.people["bob"]
+    alice, bob = world.users["alice"], world.users["bob"]
     path = f"/api/v1/jobs/{(await world.job())['id']}/log/follow"
     async with opened(alice, path, STREAMS_PER_LOGIN + 1) as answers:
         assert [answer.status for answer in answers][-2:] == [200, 429]
@@ -84,7 +84,7 @@ def test_a_user_with_many_logins_is_bounded_too() -> None:
 
 async def queries_of_a_change(world: World, count: int) -> int:
     """Count the queries until this many streams of alice have shown a change."""
-    alice, seen = world.people["alice"], 0
+    alice, seen = world.users["alice"], 0
 
     def counted(*_: Any) -> None:
         nonlocal seen
@@ -116,7 +116,7 @@ async def test_many_streams_cost_what_one_does(world: World) -> None:
 
 async def test_others_are_answered_while_streams_are_hammered(world: World) -> None:
     """One user opens streams repeatedly while the cluster changes constantly."""
-    alice, bob = world.people["alice"], world.people["bob"]
+    alice, bob = world.users["alice"], world.users["bob"]
     over = asyncio.Event()
 
     async def hammer() -> None:

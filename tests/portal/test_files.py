@@ -169,7 +169,7 @@ async def test_archives(world: FileWorld) -> None:
 
 async def test_only_so_many_streams_at_once(world: FileWorld) -> None:
     world.write("large", bytes(64 << 20))
-    browser = world.people["alice"]
+    browser = world.users["alice"]
     asked = ["/api/v1/files/download?root=home&path=large"] * 8
     held = await asyncio.gather(*(browser.http.get(url) for url in asked))
     assert sorted(answer.status for answer in held) == [200] * 6 + [429] * 2
@@ -217,7 +217,7 @@ async def test_streams_of_all_places_count_together(world: FileWorld) -> None:
             file.truncate(size)
     world.write("small", who="bob")
     async with contextlib.AsyncExitStack() as stack:
-        http = world.people["alice"].http
+        http = world.users["alice"].http
         path = "/api/v1/files/download?path=large&root="
         roots = ["home"] * 4 + ["scratch"] * 4
         held = [await stack.enter_async_context(http.get(path + root)) for root in roots]

@@ -29,7 +29,7 @@ async def test_others_work_while_one_user_packs_and_previews(world: FileWorld) -
         file.truncate(HOLES)
     world.write("evil.ipynb", HOSTILE)
     world.write("n.ipynb", b'{"cells": []}', who="bob")
-    alice, statuses = world.people["alice"].http, list[int]()
+    alice, statuses = world.users["alice"].http, list[int]()
 
     async def pack() -> None:
         path = "/api/v1/files/archive?root=home&name=holes&format=zip"

@@ -6,15 +6,15 @@ from collections.abc import AsyncIterator
 import pytest
 from sqlalchemy import select, update
 
-from portal.directory.contract import NewPerson
+from portal.directory.contract import NewDirectoryUser
 from portal.models import User
 from tests.portal.conftest import Browser, Portal
 from tests.portal.hub_played import PlayedHub, played_hub
 from tests.portal.leaving_world import WAIT_S, closed, delete, disable, enable, made, presence, row
-from tests.portal.people_world import USERS, RunHere, audited, fields, logged_in
 from tests.portal.slapd import PASSWORD
+from tests.portal.users_world import USERS, RunHere, audited, fields, logged_in
 
-pytest_plugins = ["tests.portal.people_fixtures"]
+pytest_plugins = ["tests.portal.users_fixtures"]
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("slurm")]
 
 
@@ -44,8 +44,8 @@ async def test_who_has_gone_is_shut_out_at_the_second_look_and_let_in_again(
     first = await row(here, "roamer")
     assert first.missing_since and first.disabled_at is None
     await presence(here).look()
-    person = await closed(carol, "roamer")
-    assert (person["disabled_by"], person["disabled_jobs"]) == ("the directory", "leave")
+    user = await closed(carol, "roamer")
+    assert (user["disabled_by"], user["disabled_jobs"]) == ("the directory", "leave")
     assert (await enable(carol, "roamer")).status == 404, "they couldn't log in"
     assert (await disable(carol, "roamer")).status == 200, "an administrator may say the same"
     await closed(carol, "roamer")
@@ -54,10 +54,12 @@ async def test_who_has_gone_is_shut_out_at_the_second_look_and_let_in_again(
             update(User).values(disabled_by="the directory").where(User.id == first.id)
         )
         await db.commit()
-    await directory.create(NewPerson("roamer", "A", "Test", uid=before.uid, password=password))
+    await directory.create(
+        NewDirectoryUser("roamer", "A", "Test", uid=before.uid, password=password)
+    )
     await presence(here).look()
     assert (await row(here, "roamer")).disabled_at is None
-    assert [details["actor"] for details in await audited(here, "person.enable", "roamer")] == [
+    assert [details["actor"] for details in await audited(here, "user.enable", "roamer")] == [
         "the directory"
     ]
 
@@ -113,7 +115,7 @@ async def test_changed_uid_is_refused_until_an_admin_accepts_it(
         right = await carol.send("PUT", f"{USERS}/judy/number", json={"uid": 20011})
         assert right.status == 200, right
         assert (await judy.login("judy", PASSWORD)).status == 200
-    details = await audited(here, "person.number", "judy")
+    details = await audited(here, "user.number", "judy")
     assert details == [{"actor": "carol", "uid": {"old": 1234, "new": 20011}}]
 
 

@@ -17,9 +17,9 @@ from portal.background.notifier import HOMES
 from portal.health.checks.installation import check_home_commands, has_home_commands
 from portal.models import HomeRun, HomeState, User
 from tests.portal.conftest import Browser, MakeSettings, Portal
-from tests.portal.people_world import USERS, RunHere, audited, logged_in
+from tests.portal.users_world import USERS, RunHere, audited, logged_in
 
-pytest_plugins = ["tests.portal.people_fixtures"]
+pytest_plugins = ["tests.portal.users_fixtures"]
 pytestmark = pytest.mark.anyio
 
 
@@ -53,7 +53,7 @@ async def test_home_is_made_once_and_its_output_kept(
     command = script("import sys\nprint('made', *sys.argv[1:])\nprint('mind', file=sys.stderr)\n")
     async with run_here(home_command=command) as portal, logged_in(portal, "carol") as carol:
         made = await carol.post(USERS, {"username": "home-ada", "surname": "Ada"})
-        uid = made.body["person"]["uid"]
+        uid = made.body["user"]["uid"]
         run = await last_run(carol, "home-ada")
         assert (run["task"], run["state"], run["exit_code"]) == ("create", "done", 0)
         assert sorted(run["output"].splitlines()) == [
@@ -111,7 +111,7 @@ async def test_what_cannot_be_run_and_what_takes_too_long(
 
 async def test_without_a_command_the_portal_makes_none(here: Portal, carol: Browser) -> None:
     made = await carol.post(USERS, {"username": "home-gus", "surname": "Gus"})
-    assert (made.body["person"]["home_runs"], made.body["person"]["home_tasks"]) == ([], [])
+    assert (made.body["user"]["home_runs"], made.body["user"]["home_tasks"]) == ([], [])
     refused = await carol.post(f"{USERS}/home-gus/home", {"task": "create"})
     assert (refused.status, refused.slug) == (409, "conflict")
     assert "home_command" in refused.body["detail"]

@@ -18,7 +18,7 @@ from tests.portal.conftest import INTERNAL_SECRET
 from tests.portal.slapd import SERVICE_DN, SERVICE_PASSWORD, SUFFIX, Slapd
 from tests.portal.test_cli import ROOT
 
-PEOPLE, GROUPS = f"ou=people,{SUFFIX}", f"ou=groups,{SUFFIX}"
+USER_BASE, GROUPS = f"ou=people,{SUFFIX}", f"ou=groups,{SUFFIX}"
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def run(slapd: Slapd, password: Path, *more: str) -> Done:
 async def test_directory_facts_are_discovered(address: Address) -> None:
     found = await discover(address, None)
     assert found.kind == "openldap"
-    assert (found.suffix, found.user_base, found.group_base) == (SUFFIX, PEOPLE, GROUPS)
+    assert (found.suffix, found.user_base, found.group_base) == (SUFFIX, USER_BASE, GROUPS)
     assert found.member_attribute == "memberUid"
     assert found.lowest_uid == 12
     assert GroupFound("portal-admins", 1) in found.groups
@@ -76,7 +76,7 @@ def test_it_is_printed_and_nothing_is_changed(slapd: Slapd, password: Path) -> N
     done = run(slapd, password)
     assert done.code == 0
     values = tomllib.loads(done.out)
-    assert values["ldap_user_base"] == PEOPLE
+    assert values["ldap_user_base"] == USER_BASE
     assert values["ldap_admin_groups"] == []
     assert "portal-admins (1)" in " ".join(done.out.replace("\n#", "").split())
     assert SERVICE_PASSWORD not in done.out

@@ -182,7 +182,7 @@ def end(row: BatchJob) -> None:
 
 async def events(world: World, path: str) -> AsyncIterator[tuple[str, Any]]:
     """Yield alice's server-sent events until the stream ends."""
-    http = world.people["alice"].http
+    http = world.users["alice"].http
     async with asyncio.timeout(PATIENCE_S), http.get(f"/api/v1{path}") as answer:
         assert answer.status == 200
         name = ""

@@ -99,7 +99,7 @@ async def test_a_log_can_be_saved_whole(world: World) -> None:
     printed = bytes(range(256)) * (3 * CHUNK // 256) + b"the end"
     world.agents.files[f"{job['id']}/stdout.log"] = printed
     path = f"/jobs/{job['id']}/log/download"
-    alice = world.people["alice"]
+    alice = world.users["alice"]
     async with alice.http.get(f"/api/v1{path}") as answer:
         assert (answer.status, await answer.read()) == (200, printed)
         headers = answer.headers

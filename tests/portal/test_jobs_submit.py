@@ -115,7 +115,7 @@ async def test_invalid_job_names_the_field(world: World, body: dict[str, Any], f
     "raw", [b'{"script": "\xff"}', b"[]", b"{", b"null", b'{"script": ' + b"[" * 9999]
 )
 async def test_what_is_no_request_is_refused_as_such(world: World, raw: bytes) -> None:
-    browser = world.people["alice"]
+    browser = world.users["alice"]
     headers = {"Origin": browser.origin, "Content-Type": "application/json"}
     async with browser.http.post("/api/v1/jobs", data=raw, headers=headers) as answer:
         assert answer.status == 422
@@ -123,7 +123,7 @@ async def test_what_is_no_request_is_refused_as_such(world: World, raw: bytes) -
 
 
 async def test_a_body_over_the_limit_is_not_even_read(world: World) -> None:
-    browser = world.people["alice"]
+    browser = world.users["alice"]
     data = io.BytesIO(b'{"script": "' + b"x" * (1 << 21) + b'"}')
     headers = {"Origin": browser.origin, "Content-Type": "application/json"}
     async with browser.http.post("/api/v1/jobs", data=data, headers=headers) as answer:
@@ -157,7 +157,7 @@ class TestKeys:
 
     @pytest.mark.parametrize("key", ["", "x" * 201])
     async def test_one_that_is_none(self, world: World, key: str) -> None:
-        browser = world.people["alice"]
+        browser = world.users["alice"]
         headers = {"Idempotency-Key": key, "Origin": browser.origin}
         body = {"script": "true"}
         async with browser.http.post("/api/v1/jobs", json=body, headers=headers) as answer:

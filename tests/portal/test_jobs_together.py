@@ -243,7 +243,7 @@ async def test_figures_are_kept_shown_to_their_owner_and_summed_without_names(
             if rest and one[0]["runs"] == 3:
                 break
             await asyncio.sleep(0.1)
-    assert [(f["people"], f["best"], f["median"]) for f in one] == [(2, 20.0, 12.75)]
+    assert [(f["users"], f["best"], f["median"]) for f in one] == [(2, 20.0, 12.75)]
     assert [f["median"] for f in rest] == [5.0]
     assert not any(name in str(answer.body) for name in ("alice", "bob", "It's fast", "Tesla"))
     types = (await world.ask("GET", "/benchmarks/gpu-types", who="carol")).body["items"]
@@ -270,7 +270,7 @@ async def test_so_many_of_ones_runs_count_and_no_more(
             db.add(BenchmarkRun(job_id=job, gpus=gpus, ended_at=utcnow(), **kept))
             await db.commit()
     found = await figures.Benchmarks().figures(database, ["ours"])
-    assert [(f.gpus, f.runs, f.people, f.median) for f in found] == [(1, 3, 2, 6.25), (2, 1, 1, 5)]
+    assert [(f.gpus, f.runs, f.users, f.median) for f in found] == [(1, 3, 2, 6.25), (2, 1, 1, 5)]
 
 
 async def test_a_run_that_left_nothing_is_done_with_and_one_that_cant_be_read_is_tried_again(

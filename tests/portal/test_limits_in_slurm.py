@@ -13,7 +13,7 @@ from portal.directory.contract import DirectoryUser
 from portal.errors import DirectoryUnavailable
 from portal.models import Association, UsageDay, UsageRead
 from portal.services.limits import gpu_hours
-from portal.services.limits.limited_users import LimitedPeople
+from portal.services.limits.limited_users import LimitedUsers
 from spawner.slurm.parse_accounting import JobTime
 from tests.portal.accounting_world import BUSY
 from tests.portal.job_world import World, job_world
@@ -104,7 +104,7 @@ async def test_a_change_by_hand_is_shown_and_mended_or_accepted(world: World) ->
 
 
 async def test_an_association_removed_by_hand_is_shown_and_mended_or_accepted(world: World) -> None:
-    await put(world, "/admin/limits/person/bob", gpus=1)
+    await put(world, "/admin/limits/user/bob", gpus=1)
     rows, drift = world.accounting.rows, "/admin/drift"
     settle = world.portal.app.state.slurm_limits.settle
     del rows["research", "bob", ""]
@@ -120,7 +120,7 @@ async def test_an_association_removed_by_hand_is_shown_and_mended_or_accepted(wo
     await settle(30)
     accepted = await world.ask("POST", f"{drift}/{item['id']}/accept", who="carol")
     assert [one["accepted"] for one in accepted.body["items"]] == [True]
-    await put(world, "/admin/limits/person/bob", gpus=2)
+    await put(world, "/admin/limits/user/bob", gpus=2)
     assert ("research", "bob", "") not in rows
 
 
@@ -172,15 +172,15 @@ async def test_limits_stay_after_restart_without_directory(
     rows["research", "frank", ""] = {}
     directory = world.portal.app.state.directory
     with monkeypatch.context() as there:
-        there.setattr(slurm.people, "_members", {})
+        there.setattr(slurm.limited_users, "_members", {})
         there.setattr(type(directory), "members", visited_by_frank)
         await put(world, f"/admin/limits/{path}", gpus=1)
         assert await slurm.settle(30)
         assert rows["research", "frank", ""] == {"gres/gpu": 1}
-    people = world.portal.app.state.people
+    users = world.portal.app.state.directory_users
     silent: Any = Silent()
     monkeypatch.setattr(
-        slurm, "people", LimitedPeople(world.portal.settings, world.context.db, silent, people)
+        slurm, "limited_users", LimitedUsers(world.portal.settings, world.context.db, silent, users)
     )
     await put(world, ALICE, gpus=3)
     assert await slurm.settle(30)
@@ -197,7 +197,7 @@ async def visited_by_frank(_directory: Any, _name: str) -> frozenset[str]:
 HOUR = timedelta(hours=1)
 
 
-async def test_use_is_counted_by_person_group_and_month_and_reading_again_changes_nothing(
+async def test_use_is_counted_by_user_group_and_month_and_reading_again_changes_nothing(
     world: World,
 ) -> None:
     """Two hours across the end of a month; the loop may read concurrently, with the same result."""
@@ -220,16 +220,16 @@ async def test_use_is_counted_by_person_group_and_month_and_reading_again_change
         (before, 2, 1),
         (last, 3, 1),
     ]
-    people = (await world.ask("GET", query, who="carol")).body
-    hours = [(row["name"], row["gpu_hours"]) for row in people["items"]]
+    users = (await world.ask("GET", query, who="carol")).body
+    hours = [(row["name"], row["gpu_hours"]) for row in users["items"]]
     assert hours == [("alice", 4), ("bob", 1)]
-    assert people["total"]["cpu_hours"] == 9
+    assert users["total"]["cpu_hours"] == 9
     groups = (await world.ask("GET", f"{query}&by=group", who="carol")).body
     assert ("scientists", 4) in [(row["name"], row["gpu_hours"]) for row in groups["items"]]
     mine = (await world.ask("GET", f"/me/usage?from={before}", who="bob")).body
     assert [row["gpu_hours"] for row in mine["items"]] == [1]
     csv = await world.ask("GET", f"{query}&format=csv", who="carol")
-    assert csv.body.splitlines()[:2] == ["person,gpu_hours,cpu_hours,jobs", "alice,4.0,8.0,1"]
+    assert csv.body.splitlines()[:2] == ["user,gpu_hours,cpu_hours,jobs", "alice,4.0,8.0,1"]
     assert (await world.ask("GET", "/admin/usage", who="bob")).status == 403
     wrong = await world.ask("GET", "/admin/usage?from=2026-13", who="carol")
     assert wrong.body["errors"] == [{"field": "from", "message": "Enter a month such as 2026-10."}]

@@ -8,10 +8,10 @@ from sqlalchemy import select, update
 from portal.db import utcnow
 from portal.models import AuditEvent, HalfLogin, LoginFailure, SecondFactor, User, WebSession
 from tests.portal.conftest import Answer, Browser, Portal
-from tests.portal.people_world import USERS, fields
 from tests.portal.slapd import PASSWORD
+from tests.portal.users_world import USERS, fields
 
-pytest_plugins = ["tests.portal.people_fixtures"]
+pytest_plugins = ["tests.portal.users_fixtures"]
 pytestmark = pytest.mark.anyio
 
 NEW = "a wholly different phrase"

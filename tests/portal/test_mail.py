@@ -84,7 +84,7 @@ async def test_mail_uses_the_language_of_its_recipient(world: World) -> None:
     mine = {"language": "zh", "notify": {"email": {"job_ended": True}}}
     assert (await world.alice.send("PATCH", "/api/v1/me/preferences", json=mine)).status == 200
     why = {"outcome": Outcome.TIMEOUT, "reason": "It reached its time limit and was stopped."}
-    for who in world.people:
+    for who in world.users:
         await world.add(who=who, **ended(name="train", **why))
     assert await world.look(world.now)
     assert sorted(world.subjects()) == ["Job train ran out of time", "作业 train 已超时"]
@@ -134,7 +134,7 @@ async def test_two_portals_on_one_database_send_one_letter(world: World) -> None
     await world.wants()
     await world.add(**ended())
     await outbox.note(world.portal.app.state.db, now)
-    user = world.people["alice"]
+    user = world.users["alice"]
     claims = [await sender._claim_due(world.portal.app.state.db, user, now) for _ in range(2)]
     assert [len(claim) for claim in claims] == [1, 0]
 

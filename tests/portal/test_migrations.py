@@ -73,7 +73,7 @@ PARENT = (
 SHARE = "INSERT INTO shares (id, parent_id, {column}, created_at) VALUES (?, 'j', ?, '2026-01-01')"
 
 
-def test_shares_with_people_survive_both_ways(url: str, tmp_path: Path) -> None:
+def test_shares_with_users_survive_both_ways(url: str, tmp_path: Path) -> None:
     upgrade(url, "0002")
     with sqlite3.connect(tmp_path / "portal.db") as raw:
         raw.execute(OWNER)
@@ -85,6 +85,28 @@ def test_shares_with_people_survive_both_ways(url: str, tmp_path: Path) -> None:
     command.downgrade(alembic_config(url), "0002")
     with sqlite3.connect(tmp_path / "portal.db") as raw:
         assert raw.execute("SELECT id, username FROM shares").fetchall() == [("1", "bob")]
+
+
+LIMITS = (
+    "INSERT INTO limits (id, scope, name, updated_at, updated_by, version)"
+    " SELECT id, 'group', username, '2026-01-01', 'carol', 1 FROM users"
+)
+FORMER = "UPDATE limits SET scope = 'person'"
+IS_FORMER = "SELECT name FROM limits WHERE scope = 'person'"
+
+
+def test_limits_of_users_survive_both_ways(url: str, tmp_path: Path) -> None:
+    upgrade(url, "0022")
+    with sqlite3.connect(tmp_path / "portal.db") as raw:
+        raw.execute(OWNER)
+        raw.execute(LIMITS)
+        raw.execute(FORMER)
+    upgrade(url, "0023")
+    with sqlite3.connect(tmp_path / "portal.db") as raw:
+        assert raw.execute("SELECT scope, name FROM limits").fetchall() == [("user", "alice")]
+    command.downgrade(alembic_config(url), "0022")
+    with sqlite3.connect(tmp_path / "portal.db") as raw:
+        assert raw.execute(IS_FORMER).fetchall() == [("alice",)]
 
 
 def test_twice_is_once(url: str) -> None:
@@ -150,7 +172,7 @@ class TestRows:
                 await db.commit()
 
     @pytest.mark.parametrize("recipient", [{}, {"username": "bob", "group_name": "physics"}])
-    async def test_a_share_is_with_a_person_or_a_group(
+    async def test_a_share_is_with_a_user_or_a_group(
         self, database: Database, recipient: dict[str, str]
     ) -> None:
         async with database.session() as db:

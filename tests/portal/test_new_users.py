@@ -15,9 +15,9 @@ from portal.services.users.readiness import ReadinessState as Ready
 from tests.portal.accounting_world import FakeAccounting
 from tests.portal.command_line import command_line, write_config
 from tests.portal.conftest import Answer, Browser, MakeSettings, Portal
-from tests.portal.people_world import GROUPS, USERS, RunHere, audited, fields, logged_in
+from tests.portal.users_world import GROUPS, USERS, RunHere, audited, fields, logged_in
 
-pytest_plugins = ["tests.portal.people_fixtures"]
+pytest_plugins = ["tests.portal.users_fixtures"]
 pytestmark = pytest.mark.anyio
 
 DEFAULTS = {
@@ -44,8 +44,8 @@ async def here(run_here: RunHere, accounting: FakeAccounting) -> AsyncIterator[P
 async def created(browser: Browser, username: str, **more: Any) -> dict[str, Any]:
     answer = await browser.post(USERS, {**ADA, "username": username, **more})
     assert answer.status == 201, answer
-    person: dict[str, Any] = answer.body["person"]
-    return person
+    user: dict[str, Any] = answer.body["user"]
+    return user
 
 
 async def shown(browser: Browser, username: str) -> dict[str, Any]:
@@ -87,10 +87,10 @@ async def put(browser: Browser, path: str) -> Answer:
 async def test_new_user_gets_the_defaults_and_can_work(
     here: Portal, carol: Browser, accounting: FakeAccounting
 ) -> None:
-    person = await created(carol, "new-ada", groups=["portal-admins"])
-    assert person["groups"] == ["portal-admins", "scientists"]
+    user = await created(carol, "new-ada", groups=["portal-admins"])
+    assert user["groups"] == ["portal-admins", "scientists"]
     assert ("research", "new-ada", "") in accounting.rows, "the association is there at once"
-    ready = person["readiness"]
+    ready = user["readiness"]
     assert (ready["login"]["answer"], ready["session"]["answer"]) == ("yes", "yes"), ready
     assert "research" in ready["session"]["reason"]
     (event,) = await audited(here, "limit.set", "new-ada")
@@ -103,8 +103,8 @@ async def test_new_user_limits_and_choices_win_over_the_defaults(
     await guests(carol)
     limits = {"gpus": 2, "sessions": 1, "jobs": 3}
     chosen = {"login_group": "guests", "slurm_account": "teaching", "limits": limits}
-    person = await created(carol, "new-bea", **chosen)
-    assert person["groups"] == ["guests"]
+    user = await created(carol, "new-bea", **chosen)
+    assert user["groups"] == ["guests"]
     assert accounting.rows["teaching", "new-bea", ""]["gres/gpu"] == 2
     assert ("research", "new-bea", "") not in accounting.rows
     (found,) = await limits_of(carol, "new-bea")
@@ -115,13 +115,13 @@ async def test_new_user_limits_and_choices_win_over_the_defaults(
 async def test_new_user_without_group_and_account_lists_what_is_missing(
     carol: Browser, accounting: FakeAccounting
 ) -> None:
-    person = await created(carol, "new-cleo", login_group=None, slurm_account=None)
-    login, session = person["readiness"]["login"], person["readiness"]["session"]
+    user = await created(carol, "new-cleo", login_group=None, slurm_account=None)
+    login, session = user["readiness"]["login"], user["readiness"]["session"]
     assert (login["answer"], login["fix"]) == ("no", "login-group")
     assert login["choices"] == ["scientists", "guests"], "the default first"
     assert (session["answer"], session["fix"]) == ("no", "slurm-account")
     assert session["choices"] == ["research", "teaching"]
-    assert person["admitted"] is False
+    assert user["admitted"] is False
     listed = (await carol.get(f"{USERS}?query=new-cleo")).body["items"]
     assert [one["admitted"] for one in listed] == [False]
 
@@ -137,8 +137,8 @@ async def test_account_that_limits_give_already_writes_no_limit(
 ) -> None:
     body = {"version": None, "accounts": ["research", "teaching"]}
     await carol.send("PUT", "/api/v1/admin/limits/member/scientists", json=body)
-    person = await created(carol, "new-dora")
-    assert person["readiness"]["session"]["answer"] == "yes"
+    user = await created(carol, "new-dora")
+    assert user["readiness"]["session"]["answer"] == "yes"
     assert ("teaching", "new-dora", "") in accounting.rows
     assert await limits_of(carol, "new-dora") == []
     assert await audited(here, "limit.set", "new-dora") == []
@@ -174,9 +174,9 @@ async def test_without_slurm_creating_works_and_the_answer_is_unknown(
     carol: Browser, accounting: FakeAccounting
 ) -> None:
     accounting.mood = "away"
-    person = await created(carol, "new-fay")
-    assert person["readiness"]["login"]["answer"] == "yes"
-    assert person["readiness"]["session"]["answer"] == "unknown"
+    user = await created(carol, "new-fay")
+    assert user["readiness"]["login"]["answer"] == "yes"
+    assert user["readiness"]["session"]["answer"] == "unknown"
     refused = await put(carol, "p0201/accounts/research")
     assert refused.status == 503, "their accounts can't be seen, and must not be lost"
 
@@ -213,14 +213,14 @@ async def test_locked_and_disabled_users_cannot_log_in(carol: Browser) -> None:
 
 
 async def test_limit_of_no_sessions_is_named(carol: Browser) -> None:
-    person = await created(carol, "new-hal", limits={"sessions": 0})
-    session = person["readiness"]["session"]
+    user = await created(carol, "new-hal", limits={"sessions": 0})
+    session = user["readiness"]["session"]
     assert (session["answer"], session["fix"]) == ("no", "limits")
 
 
 async def test_primary_group_has_its_name(carol: Browser) -> None:
-    person = await created(carol, "new-ida")
-    assert person["primary_group"] == "new-ida", "a group of their own"
+    user = await created(carol, "new-ida")
+    assert user["primary_group"] == "new-ida", "a group of their own"
     assert (await shown(carol, "p0202"))["primary_group"] is None, "no group has that number"
 
 

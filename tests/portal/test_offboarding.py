@@ -43,9 +43,9 @@ from tests.portal.leaving_world import (
     until,
     wanted,
 )
-from tests.portal.people_world import USERS, RunHere, audited, fields, logged_in
+from tests.portal.users_world import USERS, RunHere, audited, fields, logged_in
 
-pytest_plugins = ["tests.portal.people_fixtures"]
+pytest_plugins = ["tests.portal.users_fixtures"]
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("slurm")]
 
 
@@ -85,9 +85,9 @@ async def test_nothing_works_at_the_next_request(
         assert (await bob.get("/internal/gate", headers=gate)).status == 401
         assert (await bob.get("/tensorboard/00000000-0000-4000-8000-000000000000/")).status == 404
         assert (await program.get("/api/v1/jobs", headers=bearer)).status == 401
-        person = await closed(carol, "bob")
-        assert (person["web_sessions"], person["tokens"], person["closing"]) == (0, 0, [])
-        assert (person["disabled_in_directory"], person["disabled_why"]) == (True, "left")
+        shown = await closed(carol, "bob")
+        assert (shown["web_sessions"], shown["tokens"], shown["closing"]) == (0, 0, [])
+        assert (shown["disabled_in_directory"], shown["disabled_why"]) == (True, "left")
         assert hub.forgotten == ["bob"]
         again = await bob.login("bob")
         assert again.status == 401, "the directory refuses it first"
@@ -97,14 +97,14 @@ async def test_nothing_works_at_the_next_request(
         assert stranger.body["detail"] == "Wrong username or password"
 
         assert (await enable(carol, "bob")).body["disabled_at"] is None
-        person = await until(carol, "bob", lambda one: not one["directory_wants"])
-        assert not person["disabled_in_directory"]
+        shown = await until(carol, "bob", lambda one: not one["directory_wants"])
+        assert not shown["disabled_in_directory"]
         assert (await bob.get("/api/v1/me")).status == 401, "what was ended stays so"
         assert (await bob.login("bob")).status == 200
-    details = await audited(here, "person.disable", "bob")
+    details = await audited(here, "user.disable", "bob")
     assert details == [{"actor": "carol", "jobs": "cancel", "why": "left"}]
-    assert len(await audited(here, "person.closed", "bob")) == 1
-    assert len(await audited(here, "person.enable", "bob")) == 1
+    assert len(await audited(here, "user.closed", "bob")) == 1
+    assert len(await audited(here, "user.enable", "bob")) == 1
 
 
 async def test_a_stream_ends(here: Portal, hub: PlayedHub, carol: Browser) -> None:
@@ -130,10 +130,10 @@ async def test_deprovisioning_waits_for_the_hub_and_reports_it(
 ) -> None:
     hub.away = True
     await disable(carol, "p1901")
-    person = await until(carol, "p1901", lambda one: not one["directory_wants"])
-    assert person["closed_at"] is None
-    person = await until(carol, "p1901", lambda one: len(one["closing"]) == 2)
-    assert "JupyterHub" in person["closing"][0]
+    shown = await until(carol, "p1901", lambda one: not one["directory_wants"])
+    assert shown["closed_at"] is None
+    shown = await until(carol, "p1901", lambda one: len(one["closing"]) == 2)
+    assert "JupyterHub" in shown["closing"][0]
     hub.away = False
     await closed(carol, "p1901")
 
@@ -207,7 +207,7 @@ async def test_while_the_directory_is_silent(here: Portal, carol: Browser) -> No
 # --- deleted --------------------------------------------------------------------------------------
 
 
-async def test_a_person_is_deleted_and_the_name_is_free(here: Portal, carol: Browser) -> None:
+async def test_a_user_is_deleted_and_the_name_is_free(here: Portal, carol: Browser) -> None:
     await made(carol, "leaver")
     old = await row(here, "leaver")
     async with here.app.state.db.session() as db:
@@ -228,15 +228,15 @@ async def test_a_person_is_deleted_and_the_name_is_free(here: Portal, carol: Bro
     assert (shown["former_username"], shown["in_directory"]) == ("leaver", False)
     await made(carol, "leaver")
     assert (await row(here, "leaver")).id != old.id
-    assert len(await audited(here, "person.deleted", "leaver")) == 1
+    assert len(await audited(here, "user.deleted", "leaver")) == 1
 
 
 async def test_the_name_stays_while_a_job_of_theirs_runs(here: Portal, carol: Browser) -> None:
     await made(carol, "busy")
     left = await job(here, "busy")
     assert (await delete(carol, "busy", jobs="leave")).status == 202
-    person = await until(carol, "busy", lambda one: one["deleted_at"])
-    assert (person["in_directory"], person["former_username"]) == (False, None)
+    shown = await until(carol, "busy", lambda one: one["deleted_at"])
+    assert (shown["in_directory"], shown["former_username"]) == (False, None)
     again = await carol.post(USERS, {"username": "busy", "surname": "B"})
     assert "busy" in fields(again)["username"]
     assert (await enable(carol, "busy")).status == 409
@@ -311,15 +311,15 @@ async def test_a_directory_that_is_only_read(run_here: RunHere, hub: PlayedHub) 
         logged_in(portal, "bob") as bob,
     ):
         await disable(carol, "bob")
-        person = await closed(carol, "bob")
-        assert not person["disabled_in_directory"]
+        shown = await closed(carol, "bob")
+        assert not shown["disabled_in_directory"]
         refused = await bob.login("bob")
         assert (refused.status, refused.slug) == (403, "forbidden"), refused
         assert (await enable(carol, "bob")).status == 200
         assert (await bob.login("bob")).status == 200
         await until(carol, "bob", lambda one: not one["directory_wants"])
         assert (await delete(carol, "bob")).status == 202
-        person = await until(carol, "bob", lambda one: one["deleted_at"])
-        assert person["in_directory"] and person["former_username"] is None
+        shown = await until(carol, "bob", lambda one: one["deleted_at"])
+        assert shown["in_directory"] and shown["former_username"] is None
         refused = await bob.login("bob")
         assert (refused.status, "deleted" in refused.body["detail"]) == (403, True)

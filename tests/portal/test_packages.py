@@ -49,7 +49,7 @@ async def ask(
 ) -> Answer:
     method = "POST" if act else "GET"
     path = f"/api/v1/environments/{name}/packages{act}"
-    return await world.people[who].send(method, path, json=body)
+    return await world.users[who].send(method, path, json=body)
 
 
 def install(world: FileWorld, *names: str, site: str = PYTHON) -> None:

@@ -17,11 +17,11 @@ from portal.services.users import role_changes
 from portal.web.request_origin import SAFE_METHODS
 from tests.patience import PATIENCE_S
 from tests.portal.conftest import Answer, Browser, Portal
-from tests.portal.people_world import GROUPS, USERS, RunHere, audited, logged_in
 from tests.portal.test_routes import methods, path_of
 from tests.portal.test_tokens import api_routes, concrete
+from tests.portal.users_world import GROUPS, USERS, RunHere, audited, logged_in
 
-pytest_plugins = ["tests.portal.people_fixtures"]
+pytest_plugins = ["tests.portal.users_fixtures"]
 pytestmark = pytest.mark.anyio
 NO_BOARD = "00000000-0000-4000-8000-000000000000"
 

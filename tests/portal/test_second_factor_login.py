@@ -130,7 +130,7 @@ class TestLogin:
             assert await rows(portal, HalfLogin) == []
             assert (await give(browser, app.next_code())).status == 401
 
-    async def test_a_disabled_person_gets_no_further(self, portal: Portal, clock: Clock) -> None:
+    async def test_a_disabled_user_gets_no_further(self, portal: Portal, clock: Clock) -> None:
         async with logged_in(portal, "alice") as browser:
             app = await enrol(browser, clock)
             await browser.login("alice")

@@ -166,7 +166,7 @@ class TestGroups:
         assert len(memberships.usable(f"group-{number}" for number in range(2000))) == 1000
 
 
-class TestAPerson:
+class TestAUser:
     async def test_from_being_given_to_being_taken_back(self, world: World) -> None:
         assert (await world.status(world.bob), await world.listed(world.bob)) == (404, [])
         answer = await world.share("bob")

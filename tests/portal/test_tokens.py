@@ -192,7 +192,7 @@ class TestEnding:
         (item,) = (await alice.get("/api/v1/tokens")).body["items"]
         assert item["expired"] is True
 
-    async def test_a_disabled_persons_is_refused(
+    async def test_a_disabled_users_is_refused(
         self, portal: Portal, alice: Browser, program: Browser
     ) -> None:
         token = (await make(alice, "read")).body["token"]

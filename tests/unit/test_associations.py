@@ -38,9 +38,9 @@ def world(
     accounts: dict[str, Figures] | None = None,
     **limits: Any,
 ) -> DesiredAssociations:
-    people = {"bob": effective(("bob", Figures(**limits)), {}, None)} if limits else {}
+    users = {"bob": effective(("bob", Figures(**limits)), {}, None)} if limits else {}
     return DesiredAssociations(
-        people=people,
+        users=users,
         accounts=accounts or {},
         found=FOUND if found is None else found,
         seen=seen or {},
@@ -62,7 +62,7 @@ def verdict(
 # --- desired state ------------------------------------------------------------------------------
 
 
-def test_all_of_a_persons_accounts_but_the_root_get_the_figures() -> None:
+def test_all_of_a_users_accounts_but_the_root_get_the_figures() -> None:
     found = desired_values(world(gpus=2, memory_gb=4, time_limit_minutes=60, sessions=1, jobs=4))
     assert found == {
         BASE: {"gres/gpu": 2, "mem": 4096, "MaxSubmitJobs": 5, "MaxWall": 60},
@@ -76,8 +76,8 @@ def test_unset_limits_yield_no_desired_values() -> None:
 
 
 def test_accounts_are_added_and_taken_away() -> None:
-    people = {"bob": effective(("bob", Figures(accounts=["teaching", "gone"])), {}, None)}
-    here = DesiredAssociations(people, {}, FOUND, {}, frozenset(), FACTS)
+    users = {"bob": effective(("bob", Figures(accounts=["teaching", "gone"])), {}, None)}
+    here = DesiredAssociations(users, {}, FOUND, {}, frozenset(), FACTS)
     assert desired_values(here) == {
         BASE: {EXISTS: ABSENT},
         ("teaching", "bob", ""): {EXISTS: PRESENT},
@@ -186,7 +186,7 @@ def test_an_account_given_by_hand_later_is_shown_before_it_is_taken() -> None:
     assert verdict({EXISTS: ABSENT}, dict(applied), {}, place=place).pending == {EXISTS: ABSENT}
 
 
-def test_figures_as_people_read_them() -> None:
+def test_figures_as_users_read_them() -> None:
     figures = {"mem": 4096, "MaxWall": 1530, "gres/gpu:v100": 2, "QOS": ["high", "normal"]}
     assert [(label(name), format_value(name, value)) for name, value in figures.items()] == [
         ("Memory at once", "4 GB"),

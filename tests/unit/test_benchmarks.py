@@ -147,7 +147,7 @@ class Run:
 def test_median_counts_each_user_once() -> None:
     forged = [Run(1e30, "mallory") for _ in range(50)]
     (one,) = summed([Run(10, "alice"), Run(12, "alice"), Run(13, "bob"), *forged])
-    assert (one.median, one.best, one.runs, one.people) == (13, 1e30, 53, 3)
+    assert (one.median, one.best, one.runs, one.users) == (13, 1e30, 53, 3)
 
 
 def test_of_a_time_the_shortest_is_the_best() -> None:
@@ -186,7 +186,7 @@ def test_a_gpu_type_is_known_by_one_gpu_and_the_largest_problem() -> None:
     }
 
 
-def test_a_size_that_one_person_made_up_is_no_gpu_types_figure() -> None:
+def test_a_size_that_one_user_made_up_is_no_gpu_types_figure() -> None:
     forged = [Run(1e30, "mallory", size=10**15) for _ in range(9)]
     (only,) = headlines(summed([Run(10, "alice"), Run(12, "bob"), *forged]))["v100"]
     assert (only.labels["size"], only.median) == (64, 11)

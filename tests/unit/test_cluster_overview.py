@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portal.services.cluster.conditions import Condition, condition
-from portal.services.cluster.gpus import GpuAllocation, NodeShare, gpu_use, people
+from portal.services.cluster.gpus import GpuAllocation, NodeShare, gpu_use, shares_by_user
 from portal.services.cluster.identity_cache import Remembered
 from portal.services.cluster.reservations import ahead, is_for
 from portal.services.cluster.snapshot import Queue, build_snapshot
@@ -77,7 +77,10 @@ class TestGpus:
         mine, bobs = replace(without, uuid="of-a-session"), job(2, "bob", gpus=())
         assert gpu_use(node, (mine, bobs), "alice") == [GpuAllocation("v100", 4, free=2, others=2)]
         assert gpu_use(node, (mine,), "alice")[0].mine == 0
-        assert people(node, (mine, bobs)) == {"alice": NodeShare(1, 0), "bob": NodeShare(1, 2)}
+        assert shares_by_user(node, (mine, bobs)) == {
+            "alice": NodeShare(1, 0),
+            "bob": NodeShare(1, 2),
+        }
         foreign = replace(mine, uuid=None)
         assert gpu_use(node, (foreign, bobs), "alice")[0].unclear == 2
 
@@ -100,18 +103,19 @@ class TestGpus:
 
     def test_who_has_what_of_a_node(self) -> None:
         known = job(1, gpus=(("v100", 1),))
-        assert people(NODE, (known, job(2, "bob"))) == {
+        assert shares_by_user(NODE, (known, job(2, "bob"))) == {
             "alice": NodeShare(1, 1),
             "bob": NodeShare(1, 2),
         }
-        both = people(NODE, (known, job(2, "bob"), job(3, "carol"), job(4, "carol")))
+        both = shares_by_user(NODE, (known, job(2, "bob"), job(3, "carol"), job(4, "carol")))
         assert both == {
             "alice": NodeShare(1, 1),
             "bob": NodeShare(1, None),
             "carol": NodeShare(2, None),
         }
         none_left = replace(NODE, gpus_allocated={"v100": 1})
-        assert people(none_left, (known, job(2, "bob"), job(3, "carol")))["bob"] == NodeShare(1, 0)
+        found = shares_by_user(none_left, (known, job(2, "bob"), job(3, "carol")))
+        assert found["bob"] == NodeShare(1, 0)
 
     @given(
         st.integers(0, 8),

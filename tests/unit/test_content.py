@@ -32,7 +32,7 @@ def test_others_get_one_that_no_name_is(name: str) -> None:
 
 
 @given(one=names, other=names)
-def test_two_people_never_share_a_label(one: str, other: str) -> None:
+def test_two_users_never_share_a_label(one: str, other: str) -> None:
     assert LABEL.fullmatch(label_of(one))
     assert (label_of(one) == label_of(other)) == (one == other)
 

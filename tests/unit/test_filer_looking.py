@@ -34,7 +34,7 @@ class TestListing:
         assert entry["modified_at"] == (filer.home / "a.txt").stat().st_mtime
         assert entry["owner"]
 
-    def test_names_are_sorted_as_people_count_folders_first(self, filer: Filer) -> None:
+    def test_names_are_sorted_as_users_count_folders_first(self, filer: Filer) -> None:
         for name in ("run10", "run2", "Run1", "b", ".hidden"):
             filer.write(name)
         filer.folder("z")

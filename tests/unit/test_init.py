@@ -76,7 +76,7 @@ def found(tmp_path: Path) -> Detected:
             suffix="dc=example,dc=org",
             user_base="ou=people,dc=example,dc=org",
             group_base="ou=groups,dc=example,dc=org",
-            people=12,
+            users=12,
             groups=(GroupFound("hpc-admins", 2), GroupFound("physics", 40)),
             member_attribute="member",
             lowest_uid=10001,
@@ -291,8 +291,8 @@ def test_the_tree_is_not_the_servers_own() -> None:
     assert discovery.suffix_of(entry("")) is None
 
 
-def test_where_people_and_groups_are() -> None:
-    people = [
+def test_where_users_and_groups_are() -> None:
+    users = [
         entry("uid=a,ou=staff,ou=People,dc=x", uidNumber=["1500"]),
         entry(r"cn=Doe\, Jane,ou=people,dc=x", uidNumber=["1400"]),
     ]
@@ -301,7 +301,7 @@ def test_where_people_and_groups_are() -> None:
         entry("cn=b,ou=groups,dc=x", cn=["b"], memberUid=["x"]),
         entry("cn=c,ou=groups,dc=x", cn=["c"], member=["x"]),
     ]
-    found = discovery.found("other", "dc=x", people, groups)
+    found = discovery.found("other", "dc=x", users, groups)
     assert found.user_base == "ou=People,dc=x"
     assert found.group_base == "ou=groups,dc=x"
     assert found.member_attribute == "member"

@@ -53,7 +53,7 @@ def test_ones_own_counts_before_the_groups_and_theirs_before_the_default() -> No
         {"physics": Figures(gpus=8, cpus=16), "biology": Figures(cpus=4)},
         Figures(gpus=2, cpus=2, jobs=50),
     )
-    assert found["gpus"] == EffectiveLimit(1, LimitSource(LimitScope.PERSON, "bob"))
+    assert found["gpus"] == EffectiveLimit(1, LimitSource(LimitScope.USER, "bob"))
     assert found["cpus"] == EffectiveLimit(16, LimitSource(LimitScope.MEMBER, "physics"))
     assert found["jobs"] == EffectiveLimit(50, LimitSource(LimitScope.DEFAULT))
     assert "sessions" not in found

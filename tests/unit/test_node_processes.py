@@ -67,7 +67,7 @@ def test_a_process_stays_the_job_s_when_its_parent_has_ended(tmp_path: Path) -> 
     assert found.memory_bytes == 2 * PAGE
 
 
-def test_other_people_s_processes_are_not_looked_at(tmp_path: Path) -> None:
+def test_other_users_s_processes_are_not_looked_at(tmp_path: Path) -> None:
     process(tmp_path, 10, environ=OURS)
     assert Processes("7", tmp_path, uid=os.getuid() + 1).look() is None
     assert Processes("8", tmp_path).look() is None

@@ -24,6 +24,8 @@ from tests.readability import (
         "def test_nobodys_file(): ...\n",
         "class ToldOnce: ...\n",
         'x = "told"\n',
+        "def find_person(): ...\n",
+        "class PeoplePage: ...\n",
     ],
 )
 def test_python_words_finds_dialect(source: str) -> None:
@@ -37,6 +39,8 @@ def test_python_words_finds_dialect(source: str) -> None:
         "_NOBODY_UID = 65534\n",
         'owner = "nobody 65534"\n',
         "x = 1  # foretold\n",
+        'x = "objectClass: inetOrgPerson", "ou=people,dc=example,dc=org"\n',
+        "x = 1  # personal\n",
     ],
 )
 def test_python_words_passes_other_text(source: str) -> None:
@@ -45,6 +49,11 @@ def test_python_words_passes_other_text(source: str) -> None:
 
 def test_page_words_finds_dialect_in_texts() -> None:
     (found,) = page_words("x.tsx", "const a = 1;\nt`Nobody is here`;\n")
+    assert found.startswith("x.tsx:2: ")
+
+
+def test_page_words_finds_dialect_in_identifiers() -> None:
+    (found,) = page_words("x.tsx", "const a = 1;\nconst b = newPersonRoute;\n")
     assert found.startswith("x.tsx:2: ")
 
 

@@ -320,7 +320,7 @@ class TestBySystemd:
         assert done.returncode == 0, done.stdout[-300:] + done.stderr
 
 
-def test_a_host_for_peoples_content_reaches_hub_and_front_door(tmp_path: Path) -> None:
+def test_a_host_for_users_content_reaches_hub_and_front_door(tmp_path: Path) -> None:
     made = files(site(tmp_path, content_url="http://{user}.jupyter.example.org"))
     hub = tomllib.loads(made[Path("/etc/portal/hub.toml")].text)
     assert hub["notebook_url"] == "http://{user}.jupyter.example.org"

@@ -1,4 +1,4 @@
-/** What people do from here: more time, TensorBoard, the notebook as a job, back to its page. */
+/** What users do from here: more time, TensorBoard, the notebook as a job, back to its page. */
 import { extensionChoices } from '@/features/sessions/extend';
 import { translate } from '@/i18n/translate';
 import type { Application, NotebookPanel, Notifications } from './jupyter';

@@ -155,7 +155,7 @@ describe('the warning that nothing runs', () => {
   });
 });
 
-describe('what people do', () => {
+describe('what users do', () => {
   const panel = (path: string, over: object = {}, kernel: string | null = 'r'): NotebookPanel => ({
     sessionContext: {
       kernelPreference: {},

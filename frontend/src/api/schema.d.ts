@@ -571,20 +571,20 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List People
+         * List Users
          * @description Return users whose username, name or mail contain every word of `query`.
          */
-        get: operations["list_people"];
+        get: operations["list_users"];
         put?: never;
         /**
-         * Create Person
+         * Create User
          * @description Create a user who can work at once: in the directory, in a login group, with a Slurm account
          *     and a home directory.
          *
          *     The password is shown only this once. The response comes once Slurm has the account, or after a
          *     short time.
          */
-        post: operations["create_person"];
+        post: operations["create_user"];
         delete?: never;
         options?: never;
         head?: never;
@@ -601,12 +601,12 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Import People
+         * Import Users
          * @description Create the users of a file, or only preview the result.
          *
          *     Small imports are complete in the response; otherwise `imports/{id}` reports the progress.
          */
-        post: operations["import_people"];
+        post: operations["import_users"];
         delete?: never;
         options?: never;
         head?: never;
@@ -621,10 +621,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get People Import
+         * Get User Import
          * @description Return one import since the portal's last start.
          */
-        get: operations["get_people_import"];
+        get: operations["get_user_import"];
         put?: never;
         post?: never;
         delete?: never;
@@ -643,11 +643,11 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Take People Import Passwords
+         * Take User Import Passwords
          * @description Return the one-time passwords of the created users, once, to the administrator who started
          *     the import.
          */
-        post: operations["take_people_import_passwords"];
+        post: operations["take_user_import_passwords"];
         delete?: never;
         options?: never;
         head?: never;
@@ -662,27 +662,27 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get Person
+         * Get User
          * @description Return all details of a user.
          */
-        get: operations["get_person"];
+        get: operations["get_user"];
         put?: never;
         post?: never;
         /**
-         * Delete Person
+         * Delete User
          * @description Disable a user and, once all their sessions and jobs have ended, process their files and
          *     delete them from the directory.
          *
          *     Their audit events are kept.
          */
-        delete: operations["delete_person"];
+        delete: operations["delete_user"];
         options?: never;
         head?: never;
         /**
-         * Edit Person
+         * Edit User
          * @description Edit a user, unless they were changed since `version` was read.
          */
-        patch: operations["edit_person"];
+        patch: operations["edit_user"];
         trace?: never;
     };
     "/api/v1/admin/users/{username}/accounts/{account}": {
@@ -694,13 +694,13 @@ export interface paths {
         };
         get?: never;
         /**
-         * Give Person Account
+         * Give User Account
          * @description Let a user submit under a Slurm account, by a limit of their own that adds it to their
          *     present accounts.
          *
          *     The response comes once Slurm has it, or after a short time.
          */
-        put: operations["give_person_account"];
+        put: operations["give_user_account"];
         post?: never;
         delete?: never;
         options?: never;
@@ -718,13 +718,13 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Disable Person
+         * Disable User
          * @description Disable a user: their access ends with the next request, here and, if the portal can write
          *     it, in the directory.
          *
          *     `closing` lists the remaining steps.
          */
-        post: operations["disable_person"];
+        post: operations["disable_user"];
         delete?: never;
         options?: never;
         head?: never;
@@ -741,10 +741,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Enable Person
+         * Enable User
          * @description Enable a user again, in the directory too. What was ended is not restarted.
          */
-        post: operations["enable_person"];
+        post: operations["enable_user"];
         delete?: never;
         options?: never;
         head?: never;
@@ -760,16 +760,16 @@ export interface paths {
         };
         get?: never;
         /**
-         * Add Person To Group
+         * Add User To Group
          * @description Add a user to a group.
          */
-        put: operations["add_person_to_group"];
+        put: operations["add_user_to_group"];
         post?: never;
         /**
-         * Remove Person From Group
+         * Remove User From Group
          * @description Remove a user from a group.
          */
-        delete: operations["remove_person_from_group"];
+        delete: operations["remove_user_from_group"];
         options?: never;
         head?: never;
         patch?: never;
@@ -825,10 +825,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Lock Person
+         * Lock User
          * @description Refuse a user's password until they are unlocked.
          */
-        post: operations["lock_person"];
+        post: operations["lock_user"];
         delete?: never;
         options?: never;
         head?: never;
@@ -865,10 +865,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Reset Person Password
+         * Reset User Password
          * @description Set a one-time password, shown only this once. Every browser of the user is logged out.
          */
-        post: operations["reset_person_password"];
+        post: operations["reset_user_password"];
         delete?: never;
         options?: never;
         head?: never;
@@ -930,10 +930,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Unlock Person
+         * Unlock User
          * @description End a lock, by an administrator or after too many wrong passwords.
          */
-        post: operations["unlock_person"];
+        post: operations["unlock_user"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3577,13 +3577,13 @@ export interface components {
              * @default []
              */
             errors: components["schemas"]["FieldError"][];
-            person: components["schemas"]["Person"];
             /** Status */
             status: number;
             /** Title */
             title: string;
             /** Type */
             type: string;
+            user: components["schemas"]["UserOut"];
         };
         /**
          * CheckOut
@@ -3613,7 +3613,7 @@ export interface components {
          * ClusterFigureOut
          * @description The results of all users' runs of one kind, by hardware. `gpu_type` is null without a GPU.
          *
-         *     `best` is over all runs, `median` is the median of the users' own medians, `people` is the
+         *     `best` is over all runs, `median` is the median of the users' own medians, `users` is the
          *     number of users.
          */
         ClusterFigureOut: {
@@ -3643,8 +3643,6 @@ export interface components {
             median: number;
             /** Nodes */
             nodes: number;
-            /** People */
-            people: number;
             /** Runs */
             runs: number;
             /** Template */
@@ -3653,6 +3651,8 @@ export interface components {
             title: string;
             /** Unit */
             unit: string;
+            /** Users */
+            users: number;
         };
         /** ClusterFigures */
         ClusterFigures: {
@@ -3846,7 +3846,7 @@ export interface components {
          */
         Created: {
             password: components["schemas"]["PasswordOut"];
-            person: components["schemas"]["Person"];
+            user: components["schemas"]["UserOut"];
         };
         /**
          * DeleteFilesIn
@@ -4434,8 +4434,8 @@ export interface components {
             /** Group */
             group: string;
             member: components["schemas"]["LimitOut"] | null;
-            /** People */
-            people: components["schemas"]["MemberOut"][];
+            /** Members */
+            members: components["schemas"]["MemberOut"][];
             together: components["schemas"]["LimitOut"] | null;
             use: components["schemas"]["UseOut"];
         };
@@ -5071,7 +5071,7 @@ export interface components {
          * @description The target of a limit. MEMBER: each member of a group; GROUP: the total of its members.
          * @enum {string}
          */
-        LimitScope: "default" | "member" | "group" | "person";
+        LimitScope: "default" | "member" | "group" | "user";
         /**
          * LimitSet
          * @description A limit after the change, and its state in Slurm.
@@ -5494,6 +5494,51 @@ export interface components {
             /** Slurm Account */
             slurm_account: string | null;
         };
+        /**
+         * NewUserIn
+         * @description A user to create.
+         *
+         *     Omitted fields come from the settings: numbers from their ranges, `login_group` from
+         *     default_login_group, `slurm_account` from default_slurm_account; null for either means none.
+         *     `limits`: the user's own, for fields that their groups' limits and the default leave unset.
+         */
+        NewUserIn: {
+            /**
+             * Display Name
+             * @default
+             */
+            display_name: string;
+            /** Email */
+            email?: string | null;
+            /** Gid */
+            gid?: number | null;
+            /**
+             * Given Name
+             * @default
+             */
+            given_name: string;
+            /**
+             * Groups
+             * @default []
+             */
+            groups: string[];
+            /** Home */
+            home?: string | null;
+            /** @default {} */
+            limits: components["schemas"]["NewLimits"];
+            /** Login Group */
+            login_group?: string | null;
+            /** Shell */
+            shell?: string | null;
+            /** Slurm Account */
+            slurm_account?: string | null;
+            /** Surname */
+            surname: string;
+            /** Uid */
+            uid?: number | null;
+            /** Username */
+            username: string;
+        };
         /** Node */
         Node: {
             /** Cpus */
@@ -5767,302 +5812,6 @@ export interface components {
             must_change: boolean;
             /** Password */
             password: string;
-        };
-        /**
-         * People
-         * @description A page of users.
-         *
-         *     `incomplete`: the directory withholds the rest. `directory_problem`: the directory could not be
-         *     read, and these are the users in the portal's database.
-         */
-        People: {
-            capabilities: components["schemas"]["CapabilitiesOut"];
-            /** Directory Problem */
-            directory_problem: string | null;
-            /** Incomplete */
-            incomplete: string | null;
-            /** Items */
-            items: components["schemas"]["PersonRow"][];
-            /** Next Cursor */
-            next_cursor: string | null;
-        };
-        /**
-         * PeopleImportOut
-         * @description An import: `done` of `total` lines.
-         *
-         *     `rows` are present once it has ended. `passwords` is the number of one-time passwords that can
-         *     be fetched, once. `problem`: why the whole import ended early.
-         */
-        PeopleImportOut: {
-            /** Created */
-            created: number;
-            /** Done */
-            done: number;
-            /** Dry Run */
-            dry_run: boolean;
-            /** Ended At */
-            ended_at: string | null;
-            /** Exists */
-            exists: number;
-            /** Failed */
-            failed: number;
-            /** Id */
-            id: string;
-            /** Passwords */
-            passwords: number;
-            /** Problem */
-            problem: string | null;
-            /** Rows */
-            rows: components["schemas"]["ImportLine"][];
-            /**
-             * Started At
-             * Format: date-time
-             */
-            started_at: string;
-            state: components["schemas"]["UserImportState"];
-            /** Total */
-            total: number;
-        };
-        /**
-         * Person
-         * @description All details of a user.
-         *
-         *     `version` is passed back by an edit. `directory_problem`: the directory did not answer, and this
-         *     is the portal's stored data. `directory_wants`: the state still to be written to the directory,
-         *     `closing` the remaining steps for a disabled, enabled or deleted user, as sentences.
-         *     `home_tasks`: the tasks for which the portal has commands. `known_uid`: the number stored by the
-         *     portal; if `uid` differs, the user cannot log in until it has been confirmed. `primary_group` is
-         *     the name of the group with the number `gid`, null if there is none.
-         */
-        Person: {
-            /** Admitted */
-            admitted: boolean | null;
-            capabilities: components["schemas"]["CapabilitiesOut"];
-            /** Closed At */
-            closed_at: string | null;
-            /** Closing */
-            closing: string[];
-            /** Created At */
-            created_at: string | null;
-            /** Deleted At */
-            deleted_at: string | null;
-            /** Directory Problem */
-            directory_problem: string | null;
-            directory_role: components["schemas"]["Role"] | null;
-            directory_wants: components["schemas"]["AccountState"] | null;
-            /** Disabled */
-            disabled: boolean;
-            /** Disabled At */
-            disabled_at: string | null;
-            /** Disabled By */
-            disabled_by: string | null;
-            /** Disabled In Directory */
-            disabled_in_directory: boolean;
-            disabled_jobs: components["schemas"]["JobsPolicy"] | null;
-            /** Disabled Why */
-            disabled_why: string | null;
-            /** Display Name */
-            display_name: string;
-            /** Email */
-            email: string | null;
-            /** Former Username */
-            former_username: string | null;
-            /** Gid */
-            gid: number | null;
-            /** Given Name */
-            given_name: string | null;
-            /** Granted At */
-            granted_at: string | null;
-            /** Granted By */
-            granted_by: string | null;
-            granted_role: components["schemas"]["Role"] | null;
-            /** Groups */
-            groups: string[] | null;
-            /** Home */
-            home: string | null;
-            /** Home Runs */
-            home_runs: components["schemas"]["HomeRunOut"][];
-            /** Home Tasks */
-            home_tasks: components["schemas"]["HomeTask"][];
-            /** In Directory */
-            in_directory: boolean;
-            /** Known */
-            known: boolean;
-            /** Known Uid */
-            known_uid: number | null;
-            /** Last Login At */
-            last_login_at: string | null;
-            live: components["schemas"]["LiveOut"];
-            /** Locked */
-            locked: boolean | null;
-            /** Manages */
-            manages: string[];
-            /** Missing Since */
-            missing_since: string | null;
-            /** Must Change Password */
-            must_change_password: boolean;
-            /** Primary Group */
-            primary_group: string | null;
-            readiness: components["schemas"]["ReadinessOut"];
-            role: components["schemas"]["Role"] | null;
-            /** Second Factor */
-            second_factor: boolean;
-            /** Shell */
-            shell: string | null;
-            /** Surname */
-            surname: string | null;
-            /** Tokens */
-            tokens: number;
-            /** Uid */
-            uid: number | null;
-            /** Unmanaged */
-            unmanaged: string | null;
-            /** User Id */
-            user_id: string | null;
-            /** Username */
-            username: string;
-            /** Version */
-            version: string;
-            /** Web Sessions */
-            web_sessions: number;
-        };
-        /**
-         * PersonEdit
-         * @description Changes to a user; omitted fields stay. `email` "" removes it.
-         *
-         *     `version` is the one that was read, so that no other change is overwritten.
-         */
-        PersonEdit: {
-            /** Display Name */
-            display_name?: string | null;
-            /** Email */
-            email?: string | null;
-            /** Gid */
-            gid?: number | null;
-            /** Given Name */
-            given_name?: string | null;
-            /** Home */
-            home?: string | null;
-            /** Shell */
-            shell?: string | null;
-            /** Surname */
-            surname?: string | null;
-            /** Version */
-            version: string;
-        };
-        /**
-         * PersonIn
-         * @description A user to create.
-         *
-         *     Omitted fields come from the settings: numbers from their ranges, `login_group` from
-         *     default_login_group, `slurm_account` from default_slurm_account; null for either means none.
-         *     `limits`: the user's own, for fields that their groups' limits and the default leave unset.
-         */
-        PersonIn: {
-            /**
-             * Display Name
-             * @default
-             */
-            display_name: string;
-            /** Email */
-            email?: string | null;
-            /** Gid */
-            gid?: number | null;
-            /**
-             * Given Name
-             * @default
-             */
-            given_name: string;
-            /**
-             * Groups
-             * @default []
-             */
-            groups: string[];
-            /** Home */
-            home?: string | null;
-            /** @default {} */
-            limits: components["schemas"]["NewLimits"];
-            /** Login Group */
-            login_group?: string | null;
-            /** Shell */
-            shell?: string | null;
-            /** Slurm Account */
-            slurm_account?: string | null;
-            /** Surname */
-            surname: string;
-            /** Uid */
-            uid?: number | null;
-            /** Username */
-            username: string;
-        };
-        /**
-         * PersonLimitsOut
-         * @description A user's effective limits by field, the limits they come from, present usage, the group
-         *     totals that apply, and, for administrators, the state in Slurm.
-         */
-        PersonLimitsOut: {
-            /** Effective */
-            effective: {
-                [key: string]: components["schemas"]["EffectiveOut"];
-            };
-            /** Groups */
-            groups: string[];
-            /** Limits */
-            limits: components["schemas"]["LimitOut"][];
-            /** Slurm */
-            slurm: components["schemas"]["AssociationOut"][] | null;
-            /** Together */
-            together: components["schemas"]["TogetherOut"][];
-            use: components["schemas"]["UseOut"];
-            /** Username */
-            username: string;
-        };
-        /**
-         * PersonRow
-         * @description A user in a list.
-         *
-         *     `in_directory` false: only the portal has the user. `known`: the portal has a row of them;
-         *     `role` is null if not. `groups` is null in lists, `locked` if the directory did not answer.
-         *     `disabled`: here or in the directory. `unmanaged`: why the user cannot be changed here, null for
-         *     most. `former_username`: the name of a deleted user, once it is free again. `admitted`: whether
-         *     their groups allow a login, from the portal's last refresh; null if unknown.
-         */
-        PersonRow: {
-            /** Admitted */
-            admitted: boolean | null;
-            /** Deleted At */
-            deleted_at: string | null;
-            /** Disabled */
-            disabled: boolean;
-            /** Display Name */
-            display_name: string;
-            /** Email */
-            email: string | null;
-            /** Former Username */
-            former_username: string | null;
-            /** Groups */
-            groups: string[] | null;
-            /** In Directory */
-            in_directory: boolean;
-            /** Known */
-            known: boolean;
-            /** Last Login At */
-            last_login_at: string | null;
-            /** Locked */
-            locked: boolean | null;
-            /** Missing Since */
-            missing_since: string | null;
-            /** Must Change Password */
-            must_change_password: boolean;
-            role: components["schemas"]["Role"] | null;
-            /** Uid */
-            uid: number | null;
-            /** Unmanaged */
-            unmanaged: string | null;
-            /** User Id */
-            user_id: string | null;
-            /** Username */
-            username: string;
         };
         /**
          * PlaceOut
@@ -7327,7 +7076,7 @@ export interface components {
              * By
              * @enum {string}
              */
-            by: "person" | "group" | "month";
+            by: "user" | "group" | "month";
             /** Counted From */
             counted_from: string | null;
             /** First */
@@ -7385,16 +7134,267 @@ export interface components {
             items: components["schemas"]["UsedSetup"][];
         };
         /**
+         * UserEdit
+         * @description Changes to a user; omitted fields stay. `email` "" removes it.
+         *
+         *     `version` is the one that was read, so that no other change is overwritten.
+         */
+        UserEdit: {
+            /** Display Name */
+            display_name?: string | null;
+            /** Email */
+            email?: string | null;
+            /** Gid */
+            gid?: number | null;
+            /** Given Name */
+            given_name?: string | null;
+            /** Home */
+            home?: string | null;
+            /** Shell */
+            shell?: string | null;
+            /** Surname */
+            surname?: string | null;
+            /** Version */
+            version: string;
+        };
+        /**
          * UserFilter
          * @description Filter of a list. ACTIVE: known to the portal and not disabled.
          * @enum {string}
          */
         UserFilter: "all" | "active" | "disabled" | "admins" | "viewers" | "missing" | "deleted";
         /**
+         * UserImportOut
+         * @description An import: `done` of `total` lines.
+         *
+         *     `rows` are present once it has ended. `passwords` is the number of one-time passwords that can
+         *     be fetched, once. `problem`: why the whole import ended early.
+         */
+        UserImportOut: {
+            /** Created */
+            created: number;
+            /** Done */
+            done: number;
+            /** Dry Run */
+            dry_run: boolean;
+            /** Ended At */
+            ended_at: string | null;
+            /** Exists */
+            exists: number;
+            /** Failed */
+            failed: number;
+            /** Id */
+            id: string;
+            /** Passwords */
+            passwords: number;
+            /** Problem */
+            problem: string | null;
+            /** Rows */
+            rows: components["schemas"]["ImportLine"][];
+            /**
+             * Started At
+             * Format: date-time
+             */
+            started_at: string;
+            state: components["schemas"]["UserImportState"];
+            /** Total */
+            total: number;
+        };
+        /**
          * UserImportState
          * @enum {string}
          */
         UserImportState: "running" | "done" | "failed";
+        /**
+         * UserLimitsOut
+         * @description A user's effective limits by field, the limits they come from, present usage, the group
+         *     totals that apply, and, for administrators, the state in Slurm.
+         */
+        UserLimitsOut: {
+            /** Effective */
+            effective: {
+                [key: string]: components["schemas"]["EffectiveOut"];
+            };
+            /** Groups */
+            groups: string[];
+            /** Limits */
+            limits: components["schemas"]["LimitOut"][];
+            /** Slurm */
+            slurm: components["schemas"]["AssociationOut"][] | null;
+            /** Together */
+            together: components["schemas"]["TogetherOut"][];
+            use: components["schemas"]["UseOut"];
+            /** Username */
+            username: string;
+        };
+        /**
+         * UserOut
+         * @description All details of a user.
+         *
+         *     `version` is passed back by an edit. `directory_problem`: the directory did not answer, and this
+         *     is the portal's stored data. `directory_wants`: the state still to be written to the directory,
+         *     `closing` the remaining steps for a disabled, enabled or deleted user, as sentences.
+         *     `home_tasks`: the tasks for which the portal has commands. `known_uid`: the number stored by the
+         *     portal; if `uid` differs, the user cannot log in until it has been confirmed. `primary_group` is
+         *     the name of the group with the number `gid`, null if there is none.
+         */
+        UserOut: {
+            /** Admitted */
+            admitted: boolean | null;
+            capabilities: components["schemas"]["CapabilitiesOut"];
+            /** Closed At */
+            closed_at: string | null;
+            /** Closing */
+            closing: string[];
+            /** Created At */
+            created_at: string | null;
+            /** Deleted At */
+            deleted_at: string | null;
+            /** Directory Problem */
+            directory_problem: string | null;
+            directory_role: components["schemas"]["Role"] | null;
+            directory_wants: components["schemas"]["AccountState"] | null;
+            /** Disabled */
+            disabled: boolean;
+            /** Disabled At */
+            disabled_at: string | null;
+            /** Disabled By */
+            disabled_by: string | null;
+            /** Disabled In Directory */
+            disabled_in_directory: boolean;
+            disabled_jobs: components["schemas"]["JobsPolicy"] | null;
+            /** Disabled Why */
+            disabled_why: string | null;
+            /** Display Name */
+            display_name: string;
+            /** Email */
+            email: string | null;
+            /** Former Username */
+            former_username: string | null;
+            /** Gid */
+            gid: number | null;
+            /** Given Name */
+            given_name: string | null;
+            /** Granted At */
+            granted_at: string | null;
+            /** Granted By */
+            granted_by: string | null;
+            granted_role: components["schemas"]["Role"] | null;
+            /** Groups */
+            groups: string[] | null;
+            /** Home */
+            home: string | null;
+            /** Home Runs */
+            home_runs: components["schemas"]["HomeRunOut"][];
+            /** Home Tasks */
+            home_tasks: components["schemas"]["HomeTask"][];
+            /** In Directory */
+            in_directory: boolean;
+            /** Known */
+            known: boolean;
+            /** Known Uid */
+            known_uid: number | null;
+            /** Last Login At */
+            last_login_at: string | null;
+            live: components["schemas"]["LiveOut"];
+            /** Locked */
+            locked: boolean | null;
+            /** Manages */
+            manages: string[];
+            /** Missing Since */
+            missing_since: string | null;
+            /** Must Change Password */
+            must_change_password: boolean;
+            /** Primary Group */
+            primary_group: string | null;
+            readiness: components["schemas"]["ReadinessOut"];
+            role: components["schemas"]["Role"] | null;
+            /** Second Factor */
+            second_factor: boolean;
+            /** Shell */
+            shell: string | null;
+            /** Surname */
+            surname: string | null;
+            /** Tokens */
+            tokens: number;
+            /** Uid */
+            uid: number | null;
+            /** Unmanaged */
+            unmanaged: string | null;
+            /** User Id */
+            user_id: string | null;
+            /** Username */
+            username: string;
+            /** Version */
+            version: string;
+            /** Web Sessions */
+            web_sessions: number;
+        };
+        /**
+         * UserPageOut
+         * @description A page of users.
+         *
+         *     `incomplete`: the directory withholds the rest. `directory_problem`: the directory could not be
+         *     read, and these are the users in the portal's database.
+         */
+        UserPageOut: {
+            capabilities: components["schemas"]["CapabilitiesOut"];
+            /** Directory Problem */
+            directory_problem: string | null;
+            /** Incomplete */
+            incomplete: string | null;
+            /** Items */
+            items: components["schemas"]["UserRow"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
+        /**
+         * UserRow
+         * @description A user in a list.
+         *
+         *     `in_directory` false: only the portal has the user. `known`: the portal has a row of them;
+         *     `role` is null if not. `groups` is null in lists, `locked` if the directory did not answer.
+         *     `disabled`: here or in the directory. `unmanaged`: why the user cannot be changed here, null for
+         *     most. `former_username`: the name of a deleted user, once it is free again. `admitted`: whether
+         *     their groups allow a login, from the portal's last refresh; null if unknown.
+         */
+        UserRow: {
+            /** Admitted */
+            admitted: boolean | null;
+            /** Deleted At */
+            deleted_at: string | null;
+            /** Disabled */
+            disabled: boolean;
+            /** Display Name */
+            display_name: string;
+            /** Email */
+            email: string | null;
+            /** Former Username */
+            former_username: string | null;
+            /** Groups */
+            groups: string[] | null;
+            /** In Directory */
+            in_directory: boolean;
+            /** Known */
+            known: boolean;
+            /** Last Login At */
+            last_login_at: string | null;
+            /** Locked */
+            locked: boolean | null;
+            /** Missing Since */
+            missing_since: string | null;
+            /** Must Change Password */
+            must_change_password: boolean;
+            role: components["schemas"]["Role"] | null;
+            /** Uid */
+            uid: number | null;
+            /** Unmanaged */
+            unmanaged: string | null;
+            /** User Id */
+            user_id: string | null;
+            /** Username */
+            username: string;
+        };
     };
     responses: never;
     parameters: never;
@@ -8474,9 +8474,9 @@ export interface operations {
             query?: {
                 from?: string | null;
                 to?: string | null;
-                by?: "person" | "group" | "month";
+                by?: "user" | "group" | "month";
                 format?: "json" | "csv";
-                person?: string | null;
+                user?: string | null;
                 group?: string | null;
             };
             header?: never;
@@ -8506,7 +8506,7 @@ export interface operations {
             };
         };
     };
-    list_people: {
+    list_users: {
         parameters: {
             query?: {
                 query?: string;
@@ -8526,7 +8526,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["People"];
+                    "application/json": components["schemas"]["UserPageOut"];
                 };
             };
             /** @description Error */
@@ -8540,7 +8540,7 @@ export interface operations {
             };
         };
     };
-    create_person: {
+    create_user: {
         parameters: {
             query?: never;
             header?: never;
@@ -8549,7 +8549,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["PersonIn"];
+                "application/json": components["schemas"]["NewUserIn"];
             };
         };
         responses: {
@@ -8573,7 +8573,7 @@ export interface operations {
             };
         };
     };
-    import_people: {
+    import_users: {
         parameters: {
             query?: never;
             header?: never;
@@ -8592,7 +8592,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PeopleImportOut"];
+                    "application/json": components["schemas"]["UserImportOut"];
                 };
             };
             /** @description Error */
@@ -8606,7 +8606,7 @@ export interface operations {
             };
         };
     };
-    get_people_import: {
+    get_user_import: {
         parameters: {
             query?: never;
             header?: never;
@@ -8623,7 +8623,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PeopleImportOut"];
+                    "application/json": components["schemas"]["UserImportOut"];
                 };
             };
             /** @description Error */
@@ -8637,7 +8637,7 @@ export interface operations {
             };
         };
     };
-    take_people_import_passwords: {
+    take_user_import_passwords: {
         parameters: {
             query?: never;
             header?: never;
@@ -8668,7 +8668,7 @@ export interface operations {
             };
         };
     };
-    get_person: {
+    get_user: {
         parameters: {
             query?: never;
             header?: never;
@@ -8685,7 +8685,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Person"];
+                    "application/json": components["schemas"]["UserOut"];
                 };
             };
             /** @description Error */
@@ -8699,7 +8699,7 @@ export interface operations {
             };
         };
     };
-    delete_person: {
+    delete_user: {
         parameters: {
             query?: never;
             header?: never;
@@ -8720,7 +8720,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Person"];
+                    "application/json": components["schemas"]["UserOut"];
                 };
             };
             /** @description Error */
@@ -8734,7 +8734,7 @@ export interface operations {
             };
         };
     };
-    edit_person: {
+    edit_user: {
         parameters: {
             query?: never;
             header?: never;
@@ -8745,7 +8745,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["PersonEdit"];
+                "application/json": components["schemas"]["UserEdit"];
             };
         };
         responses: {
@@ -8755,7 +8755,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Person"];
+                    "application/json": components["schemas"]["UserOut"];
                 };
             };
             /** @description Conflict */
@@ -8778,7 +8778,7 @@ export interface operations {
             };
         };
     };
-    give_person_account: {
+    give_user_account: {
         parameters: {
             query?: never;
             header?: never;
@@ -8796,7 +8796,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Person"];
+                    "application/json": components["schemas"]["UserOut"];
                 };
             };
             /** @description Error */
@@ -8810,7 +8810,7 @@ export interface operations {
             };
         };
     };
-    disable_person: {
+    disable_user: {
         parameters: {
             query?: never;
             header?: never;
@@ -8831,7 +8831,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Person"];
+                    "application/json": components["schemas"]["UserOut"];
                 };
             };
             /** @description Error */
@@ -8845,7 +8845,7 @@ export interface operations {
             };
         };
     };
-    enable_person: {
+    enable_user: {
         parameters: {
             query?: never;
             header?: never;
@@ -8862,7 +8862,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Person"];
+                    "application/json": components["schemas"]["UserOut"];
                 };
             };
             /** @description Error */
@@ -8876,39 +8876,7 @@ export interface operations {
             };
         };
     };
-    add_person_to_group: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                username: string;
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Person"];
-                };
-            };
-            /** @description Error */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    remove_person_from_group: {
+    add_user_to_group: {
         parameters: {
             query?: never;
             header?: never;
@@ -8926,7 +8894,39 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Person"];
+                    "application/json": components["schemas"]["UserOut"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_user_from_group: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                username: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserOut"];
                 };
             };
             /** @description Error */
@@ -8961,7 +8961,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Person"];
+                    "application/json": components["schemas"]["UserOut"];
                 };
             };
             /** @description Error */
@@ -8992,7 +8992,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PersonLimitsOut"];
+                    "application/json": components["schemas"]["UserLimitsOut"];
                 };
             };
             /** @description Error */
@@ -9006,7 +9006,7 @@ export interface operations {
             };
         };
     };
-    lock_person: {
+    lock_user: {
         parameters: {
             query?: never;
             header?: never;
@@ -9023,7 +9023,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Person"];
+                    "application/json": components["schemas"]["UserOut"];
                 };
             };
             /** @description Error */
@@ -9058,7 +9058,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Person"];
+                    "application/json": components["schemas"]["UserOut"];
                 };
             };
             /** @description Error */
@@ -9072,7 +9072,7 @@ export interface operations {
             };
         };
     };
-    reset_person_password: {
+    reset_user_password: {
         parameters: {
             query?: never;
             header?: never;
@@ -9124,7 +9124,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Person"];
+                    "application/json": components["schemas"]["UserOut"];
                 };
             };
             /** @description Error */
@@ -9155,7 +9155,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Person"];
+                    "application/json": components["schemas"]["UserOut"];
                 };
             };
             /** @description Error */
@@ -9198,7 +9198,7 @@ export interface operations {
             };
         };
     };
-    unlock_person: {
+    unlock_user: {
         parameters: {
             query?: never;
             header?: never;
@@ -9215,7 +9215,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Person"];
+                    "application/json": components["schemas"]["UserOut"];
                 };
             };
             /** @description Error */
@@ -10566,7 +10566,7 @@ export interface operations {
             query?: {
                 from?: string | null;
                 to?: string | null;
-                by?: "person" | "month";
+                by?: "user" | "month";
                 format?: "json" | "csv";
             };
             header?: never;

@@ -23,7 +23,7 @@ export function UserMenu() {
             className={classes.button}
             aria-label={t`Account of ${{ name: me.display_name }}`}
           >
-            <Icon name="person" />
+            <Icon name="user" />
             <span className={classes.name}>{me.display_name}</span>
             <Icon name="down" size={14} />
           </UnstyledButton>

@@ -1,7 +1,8 @@
 /**
  * The router, and what a lost login does to it. The addresses and their pages stand in routes/: those
- * for administrators in admin.ts, the others in pages.ts, the login and the guard in frame.ts. Each page
- * is a chunk of its own; the login page needs none of the others.
+ * for administrators in admin.ts, the others in pages.ts, the login and the guard in frame.ts, redirects
+ * of former addresses in former.ts. Each page is a chunk of its own; the login page needs none of the
+ * others.
  */
 import { createRouter } from '@tanstack/react-router';
 import { onSignedOut } from '@/api/client';
@@ -14,6 +15,7 @@ import { live } from '@/live/store';
 import { PendingPage } from '@/ui/PendingPage';
 import { ErrorPage } from './ErrorPage';
 import { adminPages } from './routes/admin';
+import { formerPages } from './routes/former';
 import { enrolRoute, loginRoute, loginSearch, memberRoute, rootRoute } from './routes/frame';
 import { pages } from './routes/pages';
 
@@ -21,7 +23,7 @@ export const router = createRouter({
   routeTree: rootRoute.addChildren([
     loginRoute,
     enrolRoute,
-    memberRoute.addChildren([...pages, ...adminPages]),
+    memberRoute.addChildren([...pages, ...adminPages, ...formerPages]),
   ]),
   defaultPreload: 'intent',
   defaultPendingMs: 300,

@@ -1,6 +1,6 @@
 /**
  * What this browser keeps of the language that its reader has chosen. The portal keeps it too
- * (`preferences.language`), for everybody by themselves; a browser may be several people's.
+ * (`preferences.language`), for everybody by themselves; a browser may be several users'.
  */
 import { isLanguage, type Language } from './language';
 

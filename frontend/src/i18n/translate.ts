@@ -38,7 +38,7 @@ export function translate(text: string | null | undefined): string | null | unde
   return translation;
 }
 
-/** What a person may have written for others to read, as a title in the site's catalog or why a node
+/** What a user may have written for others to read, as a title in the site's catalog or why a node
  * is out of service: in the reader's language if all of it is known as it stands, which is then the
  * portal's or Slurm's own. Anything else stays as it was written. */
 export function translateExact(text: string): string;

@@ -1,7 +1,7 @@
 /**
  * What is being filled in, kept by this tab until it is sent: Back, a reload, a page visited in
  * between or a tab that is opened again lose nothing. It is in the tab's own storage, under its
- * person's name: another tab has drafts of its own, and logging out takes them away. Pure but for
+ * user's name: another tab has drafts of its own, and logging out takes them away. Pure but for
  * the storage it is given.
  */
 

@@ -1,4 +1,4 @@
-/** What a person finds in markup: its text, and the things that have a name. */
+/** What a user finds in markup: its text, and the things that have a name. */
 
 const ENTITIES: Readonly<Record<string, string>> = {
   '&amp;': '&',

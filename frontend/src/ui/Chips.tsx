@@ -8,7 +8,7 @@ interface Props {
   label: string;
   names: readonly string[];
   /** where a name leads; nowhere without it */
-  to?: 'group' | 'person';
+  to?: 'group' | 'user';
   /** no buttons without it */
   onRemove?: ((name: string) => Promise<unknown>) | undefined;
   /** what the button's name says, as in "Remove alice from physics" */
@@ -42,8 +42,8 @@ function Chip({ name, to, onRemove, label }: ChipProps) {
           {name}
         </Link>
       )}
-      {to === 'person' && (
-        <Link to="/admin/people/$username" params={{ username: name }}>
+      {to === 'user' && (
+        <Link to="/admin/users/$username" params={{ username: name }}>
           {name}
         </Link>
       )}

@@ -29,7 +29,7 @@ def check_content_host(setting: str, hosts: ContentHosts, cafile: str | None = N
     """
     url = hosts.origin_of(PROBE_USER)
     name = urlsplit(url).hostname or ""
-    all_of_them = f"*{hosts.suffix}" if hosts.by_person else name
+    all_of_them = f"*{hosts.suffix}" if hosts.per_user else name
     result_name = f"for {setting}"
     try:
         socket.getaddrinfo(name, None)

@@ -72,22 +72,22 @@ class Action(StrEnum):
     ANNOUNCEMENT_DELETE = "announcement.delete"
     AUDIT_EXPORT = "audit.export"
     AUDIT_RETENTION = "audit.retention"
-    PERSON_CREATE = "person.create"
-    PERSON_EDIT = "person.edit"
-    PERSON_LOCK = "person.lock"
-    PERSON_UNLOCK = "person.unlock"
-    PERSON_PASSWORD = "person.password"  # noqa: S105
-    PERSON_DISABLE = "person.disable"
-    PERSON_ENABLE = "person.enable"
-    PERSON_CLOSED = "person.closed"
-    PERSON_DELETE = "person.delete"
-    PERSON_DELETED = "person.deleted"
-    PERSON_NUMBER = "person.number"
+    USER_CREATE = "user.create"
+    USER_EDIT = "user.edit"
+    USER_LOCK = "user.lock"
+    USER_UNLOCK = "user.unlock"
+    USER_PASSWORD = "user.password"  # noqa: S105
+    USER_DISABLE = "user.disable"
+    USER_ENABLE = "user.enable"
+    USER_CLOSED = "user.closed"
+    USER_DELETE = "user.delete"
+    USER_DELETED = "user.deleted"
+    USER_NUMBER = "user.number"
     ROLE_GRANT = "role.grant"
     ROLE_REVOKE = "role.revoke"
     LEADER_ADD = "leader.add"
     LEADER_REMOVE = "leader.remove"
-    PEOPLE_IMPORT = "people.import"
+    USERS_IMPORT = "users.import"
     HOME_REQUEST = "home.request"
     HOME_DONE = "home.done"
     HOME_FAILED = "home.failed"
@@ -99,6 +99,32 @@ class Action(StrEnum):
     GROUP_DELETE = "group.delete"
     GROUP_ADD = "group.add"
     GROUP_REMOVE = "group.remove"
+
+
+_FORMER_PREFIXES = {"user.": "person.", "users.": "people."}
+"""Prefixes of actions, and those of the same actions in older events, which are never changed."""
+
+
+def to_current_action(recorded: str) -> str:
+    """Return the present name of an action, or of a prefix that ends in a dot."""
+    for prefix, former in _FORMER_PREFIXES.items():
+        if recorded.startswith(former):
+            return prefix + recorded.removeprefix(former)
+    return recorded
+
+
+def list_recorded_actions(action: str) -> list[str]:
+    """Return all names, the present one first, under which an action may be recorded.
+
+    `action` may be a prefix that ends in a dot.
+    """
+    action = to_current_action(action)
+    former = (
+        old + action.removeprefix(prefix)
+        for prefix, old in _FORMER_PREFIXES.items()
+        if action.startswith(prefix)
+    )
+    return [action, *former]
 
 
 @dataclass(frozen=True)

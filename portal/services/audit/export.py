@@ -8,7 +8,7 @@ from typing import Any
 
 from portal.db import Database
 from portal.models import AuditEvent
-from portal.services.audit.audit import Action, By, record
+from portal.services.audit.audit import Action, By, record, to_current_action
 from portal.services.audit.search import AuditFilter, every
 from portal.services.csv_cells import csv_lines
 
@@ -69,8 +69,8 @@ def _to_csv_row(event: AuditEvent) -> list[object]:
         f"{each.field}: {_dump_json(each.old)} → {_dump_json(each.new)}" for each in changes
     )
     return [
-        event.id, event.at.isoformat(), event.actor, event.action, event.target, shown,
-        _dump_json(rest) if rest else "", event.ip, event.token, event.request_id,
+        event.id, event.at.isoformat(), event.actor, to_current_action(event.action), event.target,
+        shown, _dump_json(rest) if rest else "", event.ip, event.token, event.request_id,
     ]  # fmt: skip
 
 
@@ -84,7 +84,7 @@ def _to_json_object(event: AuditEvent) -> dict[str, Any]:
         "id": event.id,
         "at": event.at.isoformat(),
         "actor": event.actor,
-        "action": event.action,
+        "action": to_current_action(event.action),
         "target": event.target,
         "changes": [vars(each) for each in changes],
         "detail": rest,

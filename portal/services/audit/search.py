@@ -9,12 +9,13 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, Integer, Select, column, func, select, table
+from sqlalchemy import ColumnElement, Integer, Select, column, func, or_, select, table
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from portal.db import Database
 from portal.errors import FieldError, invalid_input
 from portal.models import AuditEvent
+from portal.services.audit.audit import list_recorded_actions
 
 PAGE = 50
 BATCH = 500
@@ -60,10 +61,17 @@ class AuditFilter:
         return bool(self.query.strip()) and not self.phrases
 
     @property
-    def exact(self) -> dict[str, str]:
-        """Return the exact-match filters by column."""
+    def exact(self) -> dict[str, list[str]]:
+        """Return the accepted values of the exact-match filters by column.
+
+        Only an action that was renamed has several.
+        """
         found = {name: getattr(self, name) for name in ("actor", "action", "target", "ip")}
-        return {name: value for name, value in found.items() if value}
+        return {
+            name: list_recorded_actions(value) if name == "action" else [value]
+            for name, value in found.items()
+            if value
+        }
 
 
 def cursor(event: AuditEvent) -> str:
@@ -157,10 +165,18 @@ def _exact_conditions(wanted: AuditFilter) -> list[ColumnElement[bool]]:
     would then evaluate the full-text match once per row.
     """
     found: list[ColumnElement[bool]] = []
-    for name, value in wanted.exact.items():
+    for name, values in wanted.exact.items():
         plain = func.coalesce(getattr(AuditEvent, name), "")
-        is_prefix = name == "action" and value.endswith(".")
-        found.append(plain.startswith(value, autoescape=True) if is_prefix else plain == value)
+        found.append(
+            or_(
+                *(
+                    plain.startswith(value, autoescape=True)
+                    if name == "action" and value.endswith(".")
+                    else plain == value
+                    for value in values
+                )
+            )
+        )
     if wanted.since is not None:
         found.append(AuditEvent.at >= wanted.since)
     if wanted.until is not None:
@@ -179,16 +195,18 @@ def _fts5_query(wanted: AuditFilter) -> str:
     Quoted text has no special meaning in FTS5, and the words have only letters and digits.
     """
     parts = [f'"{" ".join(words)}" *' for words in wanted.phrases]
-    for name, value in wanted.exact.items():
-        if words := _split_words(value):
-            parts.append(f'{name} : "{" ".join(words)}"')
+    for name, values in wanted.exact.items():
+        phrases = [f'{name} : "{" ".join(words)}"' for words in map(_split_words, values) if words]
+        if phrases:
+            parts.append(f"({' OR '.join(phrases)})")
     return " AND ".join(parts)
 
 
 def _to_tsquery(wanted: AuditFilter) -> str:
     """Return the PostgreSQL tsquery."""
     parts = [f"({' <-> '.join(words)}:*)" for words in wanted.phrases]
-    for value in wanted.exact.values():
-        if words := _split_words(value):
-            parts.append(f"({' <-> '.join(words)})")
+    for values in wanted.exact.values():
+        phrases = [f"({' <-> '.join(words)})" for words in map(_split_words, values) if words]
+        if phrases:
+            parts.append(f"({' | '.join(phrases)})")
     return " & ".join(parts)

@@ -107,10 +107,10 @@ async def login(accounts: Accounts, username: str, password: str, caller: Caller
                 accounts.database, Action.LOGIN_FAILED, name, ip=caller.ip, why=why
             )
             raise errors.WrongCredentials
-        person = await _authenticate(
+        entry = await _authenticate(
             accounts, name, password, caller, Action.LOGIN_FAILED, one_time=True
         )
-    return await _accept_password(accounts, person, caller)
+    return await _accept_password(accounts, entry, caller)
 
 
 @asynccontextmanager
@@ -132,28 +132,28 @@ async def _hide_existing_accounts(settings: Settings, *, is_known: bool) -> Asyn
         raise
 
 
-async def _accept_password(accounts: Accounts, person: DirectoryUser, caller: Caller) -> LoggedIn:
+async def _accept_password(accounts: Accounts, entry: DirectoryUser, caller: Caller) -> LoggedIn:
     """Open a session or half login for a user whose password was right.
 
     At the first login their home directory is requested.
     """
     settings = accounts.settings
     async with accounts.database.session() as db:
-        user = await _upsert(db, settings, person, caller)
-        home = await home_directories.request_once(db, settings, user, person, by=user.username)
+        user = await _upsert(db, settings, entry, caller)
+        home = await home_directories.request_once(db, settings, user, entry, by=user.username)
         for table in (WebSession, HalfLogin):
             await db.execute(delete(table).where(table.expires_at < utcnow()))
-        found = await _open_session(db, settings, user, person, caller)
+        found = await _open_session(db, settings, user, entry, caller)
     if home:
         accounts.changes.notify(HOMES)
     return found
 
 
 async def _open_session(
-    db: AsyncSession, settings: Settings, user: User, person: DirectoryUser, caller: Caller
+    db: AsyncSession, settings: Settings, user: User, entry: DirectoryUser, caller: Caller
 ) -> LoggedIn:
     """Open a web session, or a half login if a step is missing, and commit."""
-    step = await _find_missing_step(db, user, person)
+    step = await _find_missing_step(db, user, entry)
     if step is not None:
         token = web_sessions.open_half_login(db, user, step)
         record(db, Action.LOGIN_HALF, actor=user, detail={"awaits": step.value}, ip=caller.ip)
@@ -165,9 +165,9 @@ async def _open_session(
 
 
 async def _find_missing_step(
-    db: AsyncSession, user: User, person: DirectoryUser
+    db: AsyncSession, user: User, entry: DirectoryUser
 ) -> HalfLoginStep | None:
-    if person.must_change:
+    if entry.must_change:
         return HalfLoginStep.PASSWORD
     return HalfLoginStep.CODE if await second_factor.is_enrolled(db, user.id) else None
 
@@ -187,8 +187,8 @@ async def login_with_new_password(
             await db.execute(delete(table).where(table.user_id == user.id))
         record(db, Action.PASSWORD_CHANGED, actor=user, ip=caller.ip)
         await db.commit()
-    person = await _authenticate(accounts, user.username, new, caller, Action.LOGIN_FAILED)
-    return await _accept_password(accounts, person, caller)
+    entry = await _authenticate(accounts, user.username, new, caller, Action.LOGIN_FAILED)
+    return await _accept_password(accounts, entry, caller)
 
 
 async def _change_password(
@@ -333,13 +333,13 @@ async def by_username(database: Database, username: str) -> User | None:
         return await db.scalar(select(User).where(User.username == username))
 
 
-def admit(person: DirectoryUser, settings: Settings) -> Role:
+def admit(entry: DirectoryUser, settings: Settings) -> Role:
     """Return the role of a directory user. Raises Forbidden with the reason if there is none."""
-    if not USERNAME.fullmatch(person.username):
+    if not USERNAME.fullmatch(entry.username):
         raise errors.Forbidden("Your username has characters that the cluster can't use.")
-    if person.uid is not None and person.uid < settings.min_uid:
+    if entry.uid is not None and entry.uid < settings.min_uid:
         raise errors.Forbidden("System accounts can't use this portal.")
-    role = role_for(person.groups, settings)
+    role = role_for(entry.groups, settings)
     if role is None:
         raise errors.Forbidden(NOT_ADMITTED)
     return role
@@ -364,9 +364,9 @@ async def _authenticate(
     )
     async with counted(accounts.database, accounts.settings, attempt):
         async with _report_disabled(accounts, username):
-            person = await accounts.directory.authenticate(username, password, one_time=one_time)
-        admit(person, accounts.settings)
-        return person
+            entry = await accounts.directory.authenticate(username, password, one_time=one_time)
+        admit(entry, accounts.settings)
+        return entry
 
 
 @asynccontextmanager
@@ -382,23 +382,23 @@ async def _report_disabled(accounts: Accounts, username: str) -> AsyncIterator[N
 
 
 async def _upsert(
-    db: AsyncSession, settings: Settings, person: DirectoryUser, caller: Caller
+    db: AsyncSession, settings: Settings, entry: DirectoryUser, caller: Caller
 ) -> User:
     """Create or update the user's row from the directory.
 
     Raises Forbidden for a disabled user, and if the row of this name belongs to another user.
     """
-    user = await db.scalar(select(User).where(User.username == person.username))
+    user = await db.scalar(select(User).where(User.username == entry.username))
     if user is None:
-        user = User(username=person.username)
+        user = User(username=entry.username)
         db.add(user)
     await _refuse_disabled(db, user, caller)
-    if not memberships.is_same(user, person):
-        detail = {"why": "another UID", "old": user.uid, "new": person.uid}
-        await _refuse(db, user, detail, OTHER_NUMBER.format(old=user.uid, new=person.uid), caller)
-    user.display_name = person.display_name
-    user.email = person.email
-    user.uid = person.uid
+    if not memberships.is_same(user, entry):
+        detail = {"why": "another UID", "old": user.uid, "new": entry.uid}
+        await _refuse(db, user, detail, OTHER_NUMBER.format(old=user.uid, new=entry.uid), caller)
+    user.display_name = entry.display_name
+    user.email = entry.email
+    user.uid = entry.uid
     user.missing_since = None
-    await memberships.learn(db, settings, user, person.groups)
+    await memberships.learn(db, settings, user, entry.groups)
     return user

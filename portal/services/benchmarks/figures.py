@@ -52,7 +52,7 @@ class ClusterFigure:
     best: float
     median: float
     runs: int
-    people: int
+    users: int
     last_at: datetime
 
 
@@ -121,22 +121,22 @@ def _select_kinds(samples_by_kind: Iterable[_Samples]) -> list[_Samples]:
     alone: Counter[str] = Counter()
     ranked = []
     for samples in samples_by_kind:
-        people = {run.user_id for run, _ in samples}
+        users = {run.user_id for run, _ in samples}
         turn = 0
-        if len(people) == 1:
-            (person,) = people
-            alone[person] += 1
-            turn = alone[person]
-        ranked.append((-min(len(people), ENOUGH), turn, samples))
+        if len(users) == 1:
+            (user_id,) = users
+            alone[user_id] += 1
+            turn = alone[user_id]
+        ranked.append((-min(len(users), ENOUGH), turn, samples))
     ranked.sort(key=itemgetter(0, 1))
     return [samples for _, _, samples in ranked[:MOST_SORTS]]
 
 
 def _to_cluster_figure(samples: _Samples) -> ClusterFigure:
     row, figure = samples[0]
-    of_people: dict[str, list[float]] = defaultdict(list)
+    by_user: dict[str, list[float]] = defaultdict(list)
     for run, one in samples:
-        of_people[run.user_id].append(one["value"])
+        by_user[run.user_id].append(one["value"])
     values = [one["value"] for _, one in samples]
     return ClusterFigure(
         template=row.template,
@@ -148,9 +148,9 @@ def _to_cluster_figure(samples: _Samples) -> ClusterFigure:
         unit=figure["unit"],
         better=figure["better"],
         best=min(values) if figure["better"] == "lower" else max(values),
-        median=median(median(own) for own in of_people.values()),
+        median=median(median(own) for own in by_user.values()),
         runs=len({id(run) for run, _ in samples}),
-        people=len(of_people),
+        users=len(by_user),
         last_at=max(run.ended_at for run, _ in samples),
     )
 
@@ -189,4 +189,4 @@ def headlines(figures: Iterable[ClusterFigure]) -> dict[str, list[ClusterFigure]
 def _to_weight(figure: ClusterFigure) -> tuple[int, list[float]]:
     numbers = figure.labels.values()
     size = [float(n) for n in numbers if isinstance(n, int | float) and not isinstance(n, bool)]
-    return min(figure.people, ENOUGH), size
+    return min(figure.users, ENOUGH), size

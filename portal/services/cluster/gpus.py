@@ -55,7 +55,7 @@ class NodeShare:
     gpus: int | None
 
 
-def people(node: NodeInfo, jobs: Iterable[JobInfo]) -> dict[str, NodeShare]:
+def shares_by_user(node: NodeInfo, jobs: Iterable[JobInfo]) -> dict[str, NodeShare]:
     """Return the share of each user of the node, by name."""
     counts: Counter[str] = Counter()
     gpus: Counter[str] = Counter()

@@ -1,6 +1,6 @@
 """Upcoming and current reservations and maintenance, as visible to one user. Pure.
 
-A reservation's name and its users may identify people, so both are hidden for reservations of
+A reservation's name and its users may identify users, so both are hidden for reservations of
 others; administrators and viewers see them.
 """
 

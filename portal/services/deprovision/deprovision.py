@@ -191,9 +191,9 @@ class Closing:
             if row is None:
                 return  # enabled, or deleted, since this was read
             row.closed_at, row.closing_problem = utcnow(), None
-            record(db, Action.PERSON_CLOSED, actor=THE_PORTAL, target=user.username)
+            record(db, Action.USER_CLOSED, actor=THE_PORTAL, target=user.username)
             await db.commit()
-        log.info("all of a disabled person is closed", username=user.username)
+        log.info("a disabled user is deprovisioned", username=user.username)
 
     # --- steps that call other services -------------------------------------------------------
 
@@ -263,10 +263,10 @@ class Closing:
 
         Requests the file task, deletes the directory entry and then the portal's personal data.
         """
-        person = await self._find_entry(user)
+        entry = await self._find_entry(user)
         if user.files_wanted is not None:
-            await self._request_file_task(user, person)
-        if person is not None:
+            await self._request_file_task(user, entry)
+        if entry is not None:
             try:
                 await self._accounts.directory.delete(user.username)
             except DirectoryReadOnly as error:
@@ -276,19 +276,19 @@ class Closing:
             await _delete_personal_data(db, row)
             row.deleted_at = row.closed_at = utcnow()
             row.directory_wants = row.closing_problem = None
-            record(db, Action.PERSON_DELETED, actor=THE_PORTAL, target=user.username)
+            record(db, Action.USER_DELETED, actor=THE_PORTAL, target=user.username)
             await db.commit()
         log.info("someone was deleted", username=user.username)
         await retire(self._accounts, self._context.watcher, user.id)
 
-    async def _request_file_task(self, user: User, person: DirectoryUser | None) -> None:
+    async def _request_file_task(self, user: User, entry: DirectoryUser | None) -> None:
         async with self._context.db.session() as db:
             row = await db.get_one(User, user.id)
             task, row.files_wanted = row.files_wanted, None
-            if task is not None and person is not None:
+            if task is not None and entry is not None:
                 by = user.disabled_by or THE_PORTAL
-                numbers = {"uid": person.uid, "gid": person.gid}
-                await home_directories.request(db, row, task, home=person.home, by=by, **numbers)
+                numbers = {"uid": entry.uid, "gid": entry.gid}
+                await home_directories.request(db, row, task, home=entry.home, by=by, **numbers)
             await db.commit()
         self._context.notifier.notify(HOMES)
 
@@ -329,8 +329,8 @@ async def retire(accounts: Accounts, watcher: Watcher, user_id: str) -> bool:
         user.username, user.former_username = RETIRED + user_id.replace("-", "")[:12], name
         # Shares and limits for this name must not apply to its next owner.
         await db.execute(delete(Share).where(Share.username == name))
-        person = Limit.scope == LimitScope.PERSON, Limit.name == name
-        await db.execute(delete(Limit).where(*person))
+        own = Limit.scope == LimitScope.USER, Limit.name == name
+        await db.execute(delete(Limit).where(*own))
         await db.commit()
     return True
 

@@ -2,7 +2,7 @@
 
 The directory does not notify the portal about removed or disabled users. A user who is missing in
 two polls in a row, or found disabled, is disabled here as by an administrator
-(services/deprovision/offboarding.py), with their batch jobs left running. If the same person is
+(services/deprovision/offboarding.py), with their batch jobs left running. If the same user is
 found again and enabled, they are enabled again. An administrator's decision is never undone. Users
 who still exist but are in no admitted group are handled by services/users/access.py.
 
@@ -58,10 +58,10 @@ def findings(users: Collection[User], found: dict[str, DirectoryUser]) -> Findin
     """Classify users by the directory's answer. Pure."""
     result = Findings()
     for user in users:
-        person = found.get(user.username)
-        if person is None or not memberships.is_same(user, person):
+        entry = found.get(user.username)
+        if entry is None or not memberships.is_same(user, entry):
             result.gone.append(user)
-        elif person.disabled:
+        elif entry.disabled:
             result.off.append(user)
         else:
             result.well.append(user)
@@ -115,8 +115,8 @@ class Presence:
 
     async def _recheck(self, user: User) -> None:
         """Look up a missing user by name, and store the result."""
-        person = await self._accounts.directory.find(user.username)
-        result = findings([user], {} if person is None else {user.username: person})
+        entry = await self._accounts.directory.find(user.username)
+        result = findings([user], {} if entry is None else {user.username: entry})
         if result.off:
             await self._shut_out(user, OFF)
         elif result.gone and user.missing_since is not None:
@@ -135,7 +135,7 @@ class Presence:
             await offboarding.shut_out(db, row, JobsPolicy.LEAVE, why, THE_DIRECTORY)
             detail = {"jobs": JobsPolicy.LEAVE.value, "why": why}
             name = user.username
-            record(db, Action.PERSON_DISABLE, actor=THE_DIRECTORY, target=name, detail=detail)
+            record(db, Action.USER_DISABLE, actor=THE_DIRECTORY, target=name, detail=detail)
             await db.commit()
         self._context.notifier.notify(CLOSING, user.id)
 
@@ -151,7 +151,7 @@ class Presence:
             if row.disabled_by != THE_DIRECTORY or row.directory_wants is not None:
                 return
             await offboarding.let_in(db, row)
-            record(db, Action.PERSON_ENABLE, actor=THE_DIRECTORY, target=user.username)
+            record(db, Action.USER_ENABLE, actor=THE_DIRECTORY, target=user.username)
             await db.commit()
         self._context.notifier.notify(CLOSING, user.id)
 

@@ -57,7 +57,7 @@ async def disable(
         await shut_out(db, user, jobs, why, by.name)
         user.directory_wants = AccountState.DISABLED
         detail = {"jobs": jobs.value, "why": why}
-        record(db, Action.PERSON_DISABLE, actor=by.actor, target=username, detail=detail, ip=by.ip)
+        record(db, Action.USER_DISABLE, actor=by.actor, target=username, detail=detail, ip=by.ip)
         await db.commit()
     _notify(changes, user)
 
@@ -76,16 +76,16 @@ async def enable(accounts: Accounts, changes: Notifier, username: str, by: By) -
     Raises NotFound, Conflict for deleted users and those unknown to the directory.
     """
     await _ensure_managed(accounts, username)
-    person = await _find_person(accounts, username)
+    entry = await _find_entry(accounts, username)
     async with accounts.database.session() as db:
         await role_changes.hold(db)
         user = await role_changes.row_of(db, username)
         _refuse_during_deletion(user)
         if accounts.directory.finds:
-            _require_same_person(user, person)
+            _require_same_user(user, entry)
         await let_in(db, user)
         user.directory_wants = AccountState.ENABLED
-        record(db, Action.PERSON_ENABLE, actor=by.actor, target=username, ip=by.ip)
+        record(db, Action.USER_ENABLE, actor=by.actor, target=username, ip=by.ip)
         await db.commit()
     _notify(changes, user)
 
@@ -109,26 +109,26 @@ async def delete(
     """
     role_changes.not_oneself(by, username, "delete yourself")
     await _ensure_managed(accounts, username)
-    person = await accounts.directory.find(username) if accounts.directory.finds else None
+    entry = await accounts.directory.find(username) if accounts.directory.finds else None
     async with (
         role_changes.keeping_one(accounts, username) as able,
         accounts.database.session() as db,
     ):
         await role_changes.hold(db)
         user = await role_changes.row_of(db, username)
-        _check_files(accounts, user, person, leaving)
+        _check_files(accounts, user, entry, leaving)
         await role_changes.check(db, user, able)
         await shut_out(db, user, leaving.jobs, "deleted", by.name)
         user.directory_wants, user.files_wanted = AccountState.DELETED, leaving.files
         files = leaving.files.value if leaving.files is not None else "keep"
         detail = {"jobs": leaving.jobs.value, "files": files}
-        record(db, Action.PERSON_DELETE, actor=by.actor, target=username, detail=detail, ip=by.ip)
+        record(db, Action.USER_DELETE, actor=by.actor, target=username, detail=detail, ip=by.ip)
         await db.commit()
     _notify(changes, user)
 
 
 def _check_files(
-    accounts: Accounts, user: User, person: DirectoryUser | None, leaving: Leaving
+    accounts: Accounts, user: User, entry: DirectoryUser | None, leaving: Leaving
 ) -> None:
     if leaving.files is None:
         return
@@ -136,7 +136,7 @@ def _check_files(
     message = None
     if leaving.jobs is JobsPolicy.LEAVE:
         message = "Jobs that keep running need their files. Keep the files, or cancel the jobs."
-    elif person is None or not memberships.is_same(user, person):
+    elif entry is None or not memberships.is_same(user, entry):
         message = (
             "This user is no longer in the directory, so the portal can't locate their "
             "files. Choose to keep the files, then handle them yourself."
@@ -152,15 +152,15 @@ async def confirm_number(
 
     Raises NotFound, and InvalidInput unless `uid` is the one that the directory reports.
     """
-    person = await lookup.person_of(accounts, username)
-    if person.uid != uid:
-        message = f"The directory now has the UID {person.uid}. Review it before you confirm."
+    entry = await lookup.fetch_entry(accounts, username)
+    if entry.uid != uid:
+        message = f"The directory now has the UID {entry.uid}. Review it before you confirm."
         raise invalid_input([FieldError("uid", message)])
     async with accounts.database.session() as db:
         user = await role_changes.row_of(db, username)
         detail = {"uid": {"old": user.uid, "new": uid}}
         user.uid = uid
-        record(db, Action.PERSON_NUMBER, actor=by.actor, target=username, detail=detail, ip=by.ip)
+        record(db, Action.USER_NUMBER, actor=by.actor, target=username, detail=detail, ip=by.ip)
         await db.commit()
     _notify(changes, user)
 
@@ -174,12 +174,12 @@ async def _ensure_managed(accounts: Accounts, username: str) -> None:
     Raises Conflict for users that the portal does not manage.
     """
     await role_changes.ensure(accounts, username)
-    person = await _find_person(accounts, username)
-    if person is not None:
-        lookup.check_managed(accounts.settings, person)
+    entry = await _find_entry(accounts, username)
+    if entry is not None:
+        lookup.check_managed(accounts.settings, entry)
 
 
-async def _find_person(accounts: Accounts, username: str) -> DirectoryUser | None:
+async def _find_entry(accounts: Accounts, username: str) -> DirectoryUser | None:
     """Return the directory entry; None if there is none or the directory does not answer."""
     if not accounts.directory.finds:
         return None
@@ -190,15 +190,15 @@ async def _find_person(accounts: Accounts, username: str) -> DirectoryUser | Non
         return None
 
 
-def _require_same_person(user: User, person: DirectoryUser | None) -> None:
-    if person is None:
+def _require_same_user(user: User, entry: DirectoryUser | None) -> None:
+    if entry is None:
         raise NotFound(
             f"{user.username} isn't in the directory, so they couldn't log in. Create the "
             "user there first, or try again when the directory answers."
         )
-    if not memberships.is_same(user, person):
+    if not memberships.is_same(user, entry):
         raise Conflict(
-            f"The UID of {user.username} is {person.uid} in the directory but {user.uid} "
+            f"The UID of {user.username} is {entry.uid} in the directory but {user.uid} "
             "in the portal. If this is the same user, confirm the new UID first."
         )
 

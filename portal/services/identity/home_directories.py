@@ -72,7 +72,7 @@ async def request(
 
 
 async def request_once(
-    db: AsyncSession, settings: Settings, user: User, person: DirectoryUser, *, by: str
+    db: AsyncSession, settings: Settings, user: User, entry: DirectoryUser, *, by: str
 ) -> bool:
     """Request a user's home directory unless that was ever requested. Return whether it was now.
 
@@ -84,15 +84,15 @@ async def request_once(
     mine = select(HomeRun.id).where(HomeRun.user_id == user.id, HomeRun.task == HomeTask.CREATE)
     if await db.scalar(mine.limit(1)) is not None:
         return False
-    await request_for(db, user, person, HomeTask.CREATE, by=by)
+    await request_for(db, user, entry, HomeTask.CREATE, by=by)
     return True
 
 
 async def request_for(
-    db: AsyncSession, user: User, person: DirectoryUser, task: HomeTask, *, by: str
+    db: AsyncSession, user: User, entry: DirectoryUser, task: HomeTask, *, by: str
 ) -> HomeRun:
     """Request a task as `request` does, with the path and numbers of the directory entry."""
-    return await request(db, user, task, home=person.home, uid=person.uid, gid=person.gid, by=by)
+    return await request(db, user, task, home=entry.home, uid=entry.uid, gid=entry.gid, by=by)
 
 
 def arguments(settings: Settings, username: str, row: HomeRun) -> list[str]:

@@ -56,12 +56,12 @@ async def learn(db: AsyncSession, settings: Settings, user: User, names: Iterabl
     await remember(db, user, known)
 
 
-def is_same(user: User, person: DirectoryUser) -> bool:
-    """Return whether a directory entry and a row are of the same person.
+def is_same(user: User, entry: DirectoryUser) -> bool:
+    """Return whether a directory entry and a row are of the same user.
 
     A name may be reused; a uid identifies the owner of the files.
     """
-    return user.uid is None or person.uid is None or user.uid == person.uid
+    return user.uid is None or entry.uid is None or user.uid == entry.uid
 
 
 async def names_of(db: AsyncSession, user_id: str) -> list[str]:
@@ -139,7 +139,7 @@ class DirectoryUsers:
 
     async def _look_up(self, user_id: str, username: str) -> bool:
         try:
-            person = await self.directory.find(username)
+            entry = await self.directory.find(username)
         except DirectoryUnavailable as error:
             log.warning("groups can't be refreshed", username=username, cause=str(error)[:300])
             self._note_failure(user_id)
@@ -148,8 +148,8 @@ class DirectoryUsers:
             user = await db.get(User, user_id)
             if user is None:
                 return False
-            here = person is not None and is_same(user, person)
-            await learn(db, self.settings, user, person.groups if person and here else ())
+            here = entry is not None and is_same(user, entry)
+            await learn(db, self.settings, user, entry.groups if entry and here else ())
             await db.commit()
         return True
 

@@ -58,7 +58,7 @@ class AllLimits:
     default: Figures | None
     members: dict[str, Figures]
     together: dict[str, Figures]
-    people: dict[str, Figures]
+    users: dict[str, Figures]
 
     @property
     def groups(self) -> set[str]:
@@ -67,7 +67,7 @@ class AllLimits:
 
     def effective(self, username: str, groups: set[str], *, own: bool = True) -> dict[str, Any]:
         """Return a user's effective limits in these groups, with or without their own limit."""
-        mine = self.people.get(username) if own else None
+        mine = self.users.get(username) if own else None
         theirs = {name: self.members[name] for name in groups & self.members.keys()}
         return effective((username, mine) if mine else None, theirs, self.default)
 
@@ -81,7 +81,7 @@ def sort_out(rows: Sequence[Limit]) -> AllLimits:
         default=by_scope[LimitScope.DEFAULT].get(""),
         members=by_scope[LimitScope.MEMBER],
         together=by_scope[LimitScope.GROUP],
-        people=by_scope[LimitScope.PERSON],
+        users=by_scope[LimitScope.USER],
     )
 
 
@@ -92,7 +92,7 @@ async def every_limit(db: AsyncSession) -> AllLimits:
 async def concerning(db: AsyncSession, username: str, groups: set[str]) -> list[Limit]:
     """Return the limits that may apply to a user: their own, their groups' and the default."""
     in_groups = Limit.scope.in_([LimitScope.MEMBER, LimitScope.GROUP]) & Limit.name.in_(groups)
-    mine = (Limit.scope == LimitScope.PERSON) & (Limit.name == username)
+    mine = (Limit.scope == LimitScope.USER) & (Limit.name == username)
     query = select(Limit).where(or_(Limit.scope == LimitScope.DEFAULT, mine, in_groups))
     return list((await db.scalars(query.order_by(Limit.scope, Limit.name))).all())
 
@@ -211,13 +211,13 @@ async def _count_live(db: AsyncSession, name: str, usernames: Any) -> int:
     Each task of an array counts, as in Slurm. A session or job that is being stopped counts until
     it has ended.
     """
-    people = select(User.id).where(User.username.in_(usernames))
+    users = select(User.id).where(User.username.in_(usernames))
     if name == "sessions":
         query = select(func.count()).select_from(Session)
-        query = query.where(Session.user_id.in_(people), Session.state != JobState.ENDED)
+        query = query.where(Session.user_id.in_(users), Session.state != JobState.ENDED)
         # A removed session never became visible to its owner; its end isn't confirmed yet.
         return int(await db.scalar(query.where(Session.removed_at.is_(None))) or 0)
-    live = (BatchJob.user_id.in_(people), BatchJob.state != JobState.ENDED)
+    live = (BatchJob.user_id.in_(users), BatchJob.state != JobState.ENDED)
     single = select(func.count()).select_from(BatchJob)
     count = int(await db.scalar(single.where(*live, BatchJob.array_size.is_(None))) or 0)
     arrays = await db.execute(

@@ -29,11 +29,11 @@ Wanted = dict[Place, dict[str, Any]]
 class DesiredAssociations:
     """Input for the desired associations.
 
-    `people` are the effective limits of all limited users, `accounts` the shared limits of groups
+    `users` are the effective limits of all limited users, `accounts` the shared limits of groups
     by account; `found` are the actual values and `seen` the last applied ones, by place.
     """
 
-    people: Mapping[str, Effective]
+    users: Mapping[str, Effective]
     accounts: Mapping[str, Figures]
     found: Mapping[Place, SlurmValues]
     seen: Mapping[Place, SlurmValues]
@@ -52,7 +52,7 @@ def desired_values(world: DesiredAssociations) -> Wanted:
             figures = figures_together(shared, world.facts)
             if figures:
                 result[account, "", ""] = figures
-    for username, counted in world.people.items():
+    for username, counted in world.users.items():
         if is_name(username):
             result |= _build_for_user(username, counted, sorted(places.get(username, ())), world)
     return result

@@ -165,7 +165,7 @@ class UsageQuery:
     group: str | None = None
 
 
-async def by_person(context: AppContext, requested: UsageQuery) -> Totals:
+async def by_user(context: AppContext, requested: UsageQuery) -> Totals:
     """Return usage by user, most GPU-hours first."""
     async with context.db.session() as db:
         query = _select_sums(requested, UsageDay.username)

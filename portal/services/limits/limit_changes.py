@@ -161,7 +161,7 @@ def format_target(scope: LimitScope, name: str) -> str:
 
     A user's name stands alone, as in all other events about that user.
     """
-    return name if scope is LimitScope.PERSON else f"{scope.value} {name}".strip()
+    return name if scope is LimitScope.USER else f"{scope.value} {name}".strip()
 
 
 def _conflict_error(row: Limit) -> EditConflict:
@@ -262,16 +262,16 @@ async def _check_target(
     """
     if scope is LimitScope.DEFAULT:
         return
-    known = _is_known_user if scope is LimitScope.PERSON else _is_known_group
+    known = _is_known_user if scope is LimitScope.USER else _is_known_group
     async with context.db.session() as db:
         if await known(db, name) or not directory.finds:
             return
     try:
-        found = await (directory.find if scope is LimitScope.PERSON else directory.group)(name)
+        found = await (directory.find if scope is LimitScope.USER else directory.group)(name)
     except DirectoryUnavailable:
         return
     if found is None:
-        what = "user" if scope is LimitScope.PERSON else "group"
+        what = "user" if scope is LimitScope.USER else "group"
         raise NotFound(f"There is no {what} {name[:100]} in the directory.")
 
 
@@ -310,15 +310,15 @@ async def put_as_manager(
         rows = await concerning(db, username, groups)
         managers = await _load_managers(db, group)
     limits = sort_out(rows)
-    mine = next((row for row in rows if row.scope is LimitScope.PERSON), None)
+    mine = next((row for row in rows if row.scope is LimitScope.USER), None)
     held = _get_held(mine, managers) if mine is not None and by.name in managers else Figures()
-    await check(context, LimitScope.PERSON, username, given)
+    await check(context, LimitScope.USER, username, given)
     problems = exceeding(given, _get_ceiling(limits, username, group, groups), held)
     if problems:
         raise invalid_input(problems)
     above = held if by.name in managers else None
     return await _save(
-        context, by, LimitRequest((LimitScope.PERSON, username), given, version, held=above)
+        context, by, LimitRequest((LimitScope.USER, username), given, version, held=above)
     )
 
 

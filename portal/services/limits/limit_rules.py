@@ -106,7 +106,7 @@ def effective(
 def _get_own(own: tuple[str, Figures] | None, name: str) -> EffectiveLimit | None:
     value = getattr(own[1], name) if own else None
     return (
-        EffectiveLimit(value, LimitSource(LimitScope.PERSON, own[0]))
+        EffectiveLimit(value, LimitSource(LimitScope.USER, own[0]))
         if own and value is not None
         else None
     )
@@ -341,7 +341,7 @@ def source_label(counted: EffectiveLimit) -> str:
     """Return the origin of a value in parentheses, to follow a message."""
     source = counted.source
     match source.scope:
-        case LimitScope.PERSON:
+        case LimitScope.USER:
             return " (a limit of your own)"
         case LimitScope.MEMBER | LimitScope.GROUP:
             plural = "groups" if ", " in source.name else "group"

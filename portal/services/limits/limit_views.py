@@ -54,7 +54,7 @@ class InUseNow:
 
 
 @dataclass(frozen=True)
-class PersonLimits:
+class UserLimits:
     """The limits of one user."""
 
     username: str
@@ -65,7 +65,7 @@ class PersonLimits:
     standings: list[AssociationState] = field(default_factory=list)
 
 
-async def load_user_limits(context: AppContext, slurm: SlurmLimits, username: str) -> PersonLimits:
+async def load_user_limits(context: AppContext, slurm: SlurmLimits, username: str) -> UserLimits:
     """Return a user's limits as the portal knows them now."""
     async with context.db.session() as db:
         groups = await groups_of(db, username)
@@ -73,7 +73,7 @@ async def load_user_limits(context: AppContext, slurm: SlurmLimits, username: st
     limits = sort_out(rows)
     counted = limits.effective(username, groups)
     otherwise = limits.effective(username, groups, own=False)
-    return PersonLimits(
+    return UserLimits(
         username=username,
         groups=sorted(groups),
         counts={name: Count(counted.get(name), otherwise.get(name)) for name in FIELDS},
@@ -122,7 +122,7 @@ class GroupLimits:
     member: Limit | None
     ceiling: Mapping[str, EffectiveLimit]
     in_use: InUseNow
-    people: list[MemberLimits]
+    members: list[MemberLimits]
 
 
 async def load_group_limits(context: AppContext, group: str) -> GroupLimits:
@@ -135,10 +135,10 @@ async def load_group_limits(context: AppContext, group: str) -> GroupLimits:
         groups = await _load_groups(db, [user.id for user in users])
         counts = await _count_live(db, [user.id for user in users])
     sorted_out, use = sort_out(limits), await context.accounting.in_use()
-    own = {row.name: row for row in limits if row.scope is LimitScope.PERSON}
-    load_group_limits = {row.scope: row for row in limits if row.name == group}
-    together = load_group_limits.get(LimitScope.GROUP)
-    people = [
+    own = {row.name: row for row in limits if row.scope is LimitScope.USER}
+    by_scope = {row.scope: row for row in limits if row.name == group}
+    together = by_scope.get(LimitScope.GROUP)
+    members = [
         MemberLimits(
             username=user.username,
             display_name=user.display_name,
@@ -153,10 +153,10 @@ async def load_group_limits(context: AppContext, group: str) -> GroupLimits:
         ceiling[name] = EffectiveLimit(value, LimitSource(LimitScope.GROUP, group))
     return GroupLimits(
         together=together,
-        member=load_group_limits.get(LimitScope.MEMBER),
+        member=by_scope.get(LimitScope.MEMBER),
         ceiling=ceiling,
         in_use=await in_use_together(context, group),
-        people=people,
+        members=members,
     )
 
 
@@ -242,7 +242,7 @@ def _list_standings(
     context: AppContext, slurm: SlurmLimits, row: Limit, members: set[str]
 ) -> list[AssociationState]:
     match row.scope:
-        case LimitScope.PERSON:
+        case LimitScope.USER:
             return slurm.by_user.get(row.name, [])
         case LimitScope.GROUP:
             own = account_of(context.settings, row.name)
@@ -287,7 +287,7 @@ def _list_notes(
                 "users with sacctmgr."
             )
     accounts = {one.place[0] for one in mine if one.found is not None and not one.place[2]}
-    if row.scope is LimitScope.PERSON and len(accounts) > 1:
+    if row.scope is LimitScope.USER and len(accounts) > 1:
         notes.append(f"Slurm counts each account separately: {rules.names(accounts)}.")
     return notes
 

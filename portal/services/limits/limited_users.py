@@ -1,7 +1,7 @@
 """The users that limits apply to, and their effective limits.
 
 These are the portal's users, the members of limited groups, and all other Slurm users that are
-persons in the directory.
+users in the directory.
 
 Memberships come from the membership table, which logins and administrators update. Every few
 minutes the directory is asked for the members of each limited group, and users who differ are
@@ -41,7 +41,7 @@ class Concerned:
     `sure_of` are the users with known limits; None for all.
     """
 
-    people: Mapping[str, Effective]
+    users: Mapping[str, Effective]
     sure_of: frozenset[str] | None = None
 
     def knows(self, username: str) -> bool:
@@ -49,14 +49,18 @@ class Concerned:
         return self.sure_of is None or username in self.sure_of
 
 
-class LimitedPeople:
+class LimitedUsers:
     """Resolves which users are limited; one instance, used by one loop."""
 
     def __init__(
-        self, settings: Settings, database: Database, directory: Directory, people: DirectoryUsers
+        self,
+        settings: Settings,
+        database: Database,
+        directory: Directory,
+        directory_users: DirectoryUsers,
     ) -> None:
         self._settings, self._database = settings, database
-        self._directory, self._people = directory, people
+        self._directory, self._directory_users = directory, directory_users
         self._members: dict[str, frozenset[str]] = {}
         self._members_at: dict[str, datetime] = {}
         self._slurm_users: dict[str, bool] = {}
@@ -70,10 +74,10 @@ class LimitedPeople:
         for group, names in self._members.items():
             for username in names - users.keys():  # those who have never logged in
                 groups.setdefault(username, set()).add(group)
-        everyone = {*users, *groups, *limits.people}
+        everyone = {*users, *groups, *limits.users}
         if limits.default is not None:
             unknown = in_slurm - everyone
-            everyone |= await self._filter_persons(unknown)
+            everyone |= await self._filter_directory_users(unknown)
             sure = sure and (not self._directory.finds or unknown <= self._slurm_users.keys())
         found = {
             name: limits.effective(name, groups.get(name, set()))
@@ -132,10 +136,10 @@ class LimitedPeople:
             rows = (await db.execute(query.where(User.deleted_at.is_(None)))).all()
         differ = [(id_, name) for id_, name, known in rows if (name in members) != bool(known)]
         for user_id, username in differ[:LOOK_UPS]:
-            await self._people.freshen(user_id, username, None)
+            await self._directory_users.freshen(user_id, username, None)
 
-    async def _filter_persons(self, usernames: set[str]) -> set[str]:
-        """Return those Slurm users who are persons, not accounts of Slurm or the site."""
+    async def _filter_directory_users(self, usernames: set[str]) -> set[str]:
+        """Return the Slurm users that the directory has, without accounts of Slurm or the site."""
         if not self._directory.finds:
             return set()
         now = utcnow()

@@ -31,7 +31,7 @@ from portal.services.limits.associations import (
     AssociationDiff,
     DesiredAssociations,
 )
-from portal.services.limits.limited_users import Concerned, LimitedPeople
+from portal.services.limits.limited_users import Concerned, LimitedUsers
 from spawner.errors import SpawnerError
 from spawner.slurm import parse_accounting as words
 from spawner.slurm.parse_accounting import ClusterFacts, Place
@@ -91,9 +91,9 @@ class SlurmLimits:
     accounts are under "".
     """
 
-    def __init__(self, context: AppContext, people: LimitedPeople) -> None:
+    def __init__(self, context: AppContext, limited_users: LimitedUsers) -> None:
         self.context = context
-        self.people = people
+        self.limited_users = limited_users
         self.standings: Mapping[Place, AssociationState] = {}
         self.by_user: Mapping[str, list[AssociationState]] = {}
         self.trouble: str | None = None
@@ -163,7 +163,7 @@ class SlurmLimits:
         books = self.context.accounting
         await books.look(patient=not asked)
         in_slurm = {user for _, user, _ in books.found or () if user}
-        concerned = await self.people.look(limits, in_slurm, news=news)
+        concerned = await self.limited_users.look(limits, in_slurm, news=news)
         self._limits = limits
         now = utcnow()
         fresh = await asyncio.to_thread(self._compare, standings, concerned, limits, now)
@@ -203,8 +203,8 @@ class SlurmLimits:
             return dict(before)
         should = rules.desired_values(
             DesiredAssociations(
-                people=concerned.people,
-                accounts=self.people.accounts(limits),
+                users=concerned.users,
+                accounts=self.limited_users.accounts(limits),
                 found=found,
                 seen={place: standing.applied for place, standing in before.items()},
                 partitions=frozenset(p.name for p in cluster.partitions) if cluster else NOWHERE,

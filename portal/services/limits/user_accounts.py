@@ -61,7 +61,7 @@ async def check(
     """Return the errors in an account and limits for a user who may not exist yet."""
     given = replace(limits, accounts=[account]) if account else limits
     try:
-        await limit_changes.check(context, LimitScope.PERSON, username, given)
+        await limit_changes.check(context, LimitScope.USER, username, given)
     except InvalidInput as error:
         return [
             FieldError(FIELD if one.field == "accounts" else f"limits.{one.field}", one.message)
@@ -96,7 +96,7 @@ async def give(
     async with context.db.session() as db:
         groups = await groups_of(db, username)
         rows = await concerning(db, username, groups)
-    own = next((row for row in rows if row.scope is LimitScope.PERSON), None)
+    own = next((row for row in rows if row.scope is LimitScope.USER), None)
     before = figures(own) if own else Figures()
     given = replace(before, **limits.set_fields)
     has = sort_out(rows).effective(username, groups).get("accounts")
@@ -106,7 +106,7 @@ async def give(
     if given.set_fields == before.set_fields:
         return False
     version = own.version if own else None
-    request = LimitRequest((LimitScope.PERSON, username), given, version)
+    request = LimitRequest((LimitScope.USER, username), given, version)
     await limit_changes.put(context, directory, by, request)
     return True
 

@@ -102,7 +102,7 @@ _CONTENT_LOOKUP = _build_lookup(content=True)
 async def load_access(
     database: Database,
     settings: Settings,
-    people: DirectoryUsers,
+    directory_users: DirectoryUsers,
     token: str,
     board_id: str,
     host: str | None = None,
@@ -117,7 +117,7 @@ async def load_access(
     login, board = await _run_lookup(database, query, parameters)
     if login is None or board is None or board.own or board.by_name:
         return login, board
-    if await people.freshen(login.user_id, login.username, board.groups_at):
+    if await directory_users.freshen(login.user_id, login.username, board.groups_at):
         return await _run_lookup(database, query, parameters)
     return login, board
 

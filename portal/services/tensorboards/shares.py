@@ -13,7 +13,7 @@ from portal.context import AppContext
 from portal.errors import Conflict, FieldError, invalid_input
 from portal.models import Job, Share, User
 from portal.services.audit import audit
-from portal.services.identity import memberships as people
+from portal.services.identity import memberships
 from portal.services.identity.memberships import DirectoryUsers
 from portal.services.tensorboards import tensorboards
 from spawner.names import USERNAME
@@ -40,11 +40,11 @@ class ShareTarget:
 class SharedWith:
     """Users and groups that a TensorBoard is shared with, each sorted by name."""
 
-    people: list[str]
+    users: list[str]
     groups: list[str]
 
     def has(self, recipient: ShareTarget) -> bool:
-        return recipient.group in self.groups or recipient.username in self.people
+        return recipient.group in self.groups or recipient.username in self.users
 
 
 async def load_shares(context: AppContext, parent: Job) -> SharedWith:
@@ -53,7 +53,7 @@ async def load_shares(context: AppContext, parent: Job) -> SharedWith:
     async with context.db.session() as db:
         rows = (await db.execute(query)).all()
     return SharedWith(
-        people=sorted(row.username for row in rows if row.username is not None),
+        users=sorted(row.username for row in rows if row.username is not None),
         groups=sorted(row.group_name for row in rows if row.group_name is not None),
     )
 
@@ -80,7 +80,7 @@ async def add(
         await _check_group(context, known, by, recipient.group)
     else:
         await _check_user(known, parent, recipient.username or "")
-    if len(shared.people) + len(shared.groups) >= MOST:
+    if len(shared.users) + len(shared.groups) >= MOST:
         raise Conflict(
             f"This is already shared with {MOST} users and groups, which is the maximum."
         )
@@ -119,7 +119,7 @@ async def _check_user(known: DirectoryUsers, parent: Job, username: str) -> None
 
 async def _check_group(context: AppContext, known: DirectoryUsers, by: User, group: str) -> None:
     await known.freshen(by.id, by.username, by.groups_at)
-    mine, _ = await people.groups_of(context.db, by.id)
+    mine, _ = await memberships.groups_of(context.db, by.id)
     if group not in mine:
         raise invalid_input([FieldError("group", NO_GROUP)])
 

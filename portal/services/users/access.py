@@ -31,13 +31,13 @@ async def refresh_access(accounts: Accounts, users: Collection[User]) -> None:
     differing = [user for user in users if _differs(user, admitted_names)]
     random.shuffle(differing)  # users who always differ (primary groups) must not block others
     for user in differing[:MOST_AT_ONCE]:
-        person = await accounts.directory.find(user.username)
-        if person is None or not memberships.is_same(user, person):
+        entry = await accounts.directory.find(user.username)
+        if entry is None or not memberships.is_same(user, entry):
             continue  # they are gone, which services/deprovision/directory_sync.py handles
         async with accounts.database.session() as db:
             row = await db.get_one(User, user.id)
             before = roles.is_admitted(row)
-            await memberships.learn(db, accounts.settings, row, person.groups)
+            await memberships.learn(db, accounts.settings, row, entry.groups)
             after = roles.is_admitted(row)
             await db.commit()
         if before is not after:
@@ -71,5 +71,5 @@ async def _load_admitted(accounts: Accounts) -> frozenset[str] | None:
         try:
             found |= await accounts.directory.members(name)
         except NotFound:
-            log.warning("a group that lets people in isn't in the directory", group=name)
+            log.warning("a group that lets users in isn't in the directory", group=name)
     return frozenset(found)

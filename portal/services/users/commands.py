@@ -13,7 +13,13 @@ from typing import Any, TypeVar
 from sqlalchemy import delete, select
 
 from portal.background.notifier import LIMITS
-from portal.directory.contract import CreatedUser, DirectoryUser, Edit, NewPerson, OneTimePassword
+from portal.directory.contract import (
+    CreatedUser,
+    DirectoryUser,
+    Edit,
+    NewDirectoryUser,
+    OneTimePassword,
+)
 from portal.errors import (
     DirectoryChanged,
     DirectoryUnfinished,
@@ -22,7 +28,14 @@ from portal.errors import (
     invalid_input,
 )
 from portal.models import AuditEvent, HalfLogin, HomeTask, WebSession
-from portal.services.audit.audit import Action, By, changed, record
+from portal.services.audit.audit import (
+    Action,
+    By,
+    changed,
+    list_recorded_actions,
+    record,
+    to_current_action,
+)
 from portal.services.auth import attempts
 from portal.services.auth.accounts import Accounts
 from portal.services.identity import home_directories, memberships
@@ -31,34 +44,30 @@ from portal.services.users import lookup, role_changes
 T = TypeVar("T")
 
 OUTSIDE = "another program"
-_SHELL_CHANGES = Action.PERSON_DISABLE, Action.PERSON_ENABLE
+_SHELL_CHANGES = Action.USER_DISABLE, Action.USER_ENABLE
 
 
-async def create(accounts: Accounts, new: NewPerson, by: By) -> CreatedUser:
+async def create(accounts: Accounts, new: NewDirectoryUser, by: By) -> CreatedUser:
     """Create a user in the directory and the portal, and request their home directory.
 
     Raises what `Directory.create` raises, and InvalidInput for a deleted user's name.
     """
     await _refuse_reused(accounts, new)
     act = accounts.directory.create
-    made = await _change_directory(
-        accounts, by, Action.PERSON_CREATE, new.username, lambda: act(new)
-    )
+    made = await _change_directory(accounts, by, Action.USER_CREATE, new.username, lambda: act(new))
     async with accounts.database.session() as db:
-        user = await lookup.ensure(db, accounts.settings, made.person)
+        user = await lookup.ensure(db, accounts.settings, made.entry)
         user.missing_since = None
-        detail = {"uid": made.person.uid, "groups": sorted(made.person.groups)}
-        record(
-            db, Action.PERSON_CREATE, actor=by.actor, target=new.username, detail=detail, ip=by.ip
-        )
-        await home_directories.request_once(db, accounts.settings, user, made.person, by=by.name)
+        detail = {"uid": made.entry.uid, "groups": sorted(made.entry.groups)}
+        record(db, Action.USER_CREATE, actor=by.actor, target=new.username, detail=detail, ip=by.ip)
+        await home_directories.request_once(db, accounts.settings, user, made.entry, by=by.name)
         await db.commit()
     accounts.changes.notify(LIMITS)
     return made
 
 
-async def _refuse_reused(accounts: Accounts, new: NewPerson) -> None:
-    """Raise InvalidInput for a name that the portal has records of under another person.
+async def _refuse_reused(accounts: Accounts, new: NewDirectoryUser) -> None:
+    """Raise InvalidInput for a name that the portal has records of under another user.
 
     A new user with that name would inherit these records. A deleted user's name is free once the
     deletion is complete.
@@ -87,25 +96,25 @@ async def edit(
     Raises EditConflict, with the author and time, if the entry has changed since `version` was
     read.
     """
-    before = await lookup.person_of(accounts, username)
+    before = await lookup.fetch_entry(accounts, username)
     try:
         after = await _change_directory(
             accounts,
             by,
-            Action.PERSON_EDIT,
+            Action.USER_EDIT,
             username,
             lambda: accounts.directory.edit(username, wanted, version),
         )
     except DirectoryChanged as error:
         raise await _build_conflict(accounts, username) from error
     fields = [name for name, value in asdict(wanted).items() if value is not None]
-    old, new = ({name: getattr(person, name) for name in fields} for person in (before, after))
+    old, new = ({name: getattr(entry, name) for name in fields} for entry in (before, after))
     async with accounts.database.session() as db:
         user = await lookup.user_of(db, username)
         if user is not None and memberships.is_same(user, after):
             user.display_name, user.email = after.display_name, after.email
         detail = {"version": after.version, **changed(old, new)}
-        record(db, Action.PERSON_EDIT, actor=by.actor, target=username, detail=detail, ip=by.ip)
+        record(db, Action.USER_EDIT, actor=by.actor, target=username, detail=detail, ip=by.ip)
         await db.commit()
     return after
 
@@ -116,12 +125,16 @@ async def _build_conflict(accounts: Accounts, username: str) -> EditConflict:
     Disabling and enabling also change the entry: they set the login shell.
     """
     now = await accounts.directory.find(username)
-    acts = [action.value for action in (Action.PERSON_EDIT, *_SHELL_CHANGES)]
+    acts = [
+        recorded
+        for action in (Action.USER_EDIT, *_SHELL_CHANGES)
+        for recorded in list_recorded_actions(action.value)
+    ]
     query = select(AuditEvent).where(AuditEvent.target == username, AuditEvent.action.in_(acts))
     async with accounts.database.session() as db:
         last = await db.scalar(query.order_by(AuditEvent.id.desc()).limit(1))
     ours = last is not None and (
-        last.action != Action.PERSON_EDIT.value
+        to_current_action(last.action) != Action.USER_EDIT.value
         or (now is not None and last.detail.get("version") == now.version)
     )
     who, at = (last.actor, last.at) if last is not None and ours else (OUTSIDE, None)
@@ -136,11 +149,11 @@ async def _build_conflict(accounts: Accounts, username: str) -> EditConflict:
 async def lock(accounts: Accounts, username: str, by: By) -> None:
     """Refuse the user's password until `unlock`. Raises Conflict for oneself, and LastAdmin."""
     role_changes.not_oneself(by, username, "lock your own account")
-    await lookup.person_of(accounts, username)
+    await lookup.fetch_entry(accounts, username)
     act = accounts.directory.lock
     async with role_changes.keeping_one(accounts, username):
-        await _change_directory(accounts, by, Action.PERSON_LOCK, username, lambda: act(username))
-    await _record(accounts, by, Action.PERSON_LOCK, username)
+        await _change_directory(accounts, by, Action.USER_LOCK, username, lambda: act(username))
+    await _record(accounts, by, Action.USER_LOCK, username)
 
 
 async def unlock(accounts: Accounts, username: str, by: By) -> None:
@@ -148,18 +161,18 @@ async def unlock(accounts: Accounts, username: str, by: By) -> None:
 
     Applies to the portal and the directory.
     """
-    await lookup.person_of(accounts, username)
+    await lookup.fetch_entry(accounts, username)
     act = accounts.directory.unlock
-    await _change_directory(accounts, by, Action.PERSON_UNLOCK, username, lambda: act(username))
-    await _record(accounts, by, Action.PERSON_UNLOCK, username, forgive=True)
+    await _change_directory(accounts, by, Action.USER_UNLOCK, username, lambda: act(username))
+    await _record(accounts, by, Action.USER_UNLOCK, username, forgive=True)
 
 
 async def reset_password(accounts: Accounts, username: str, by: By) -> OneTimePassword:
     """Set a one-time password and return it; all web sessions of the user end."""
-    await lookup.person_of(accounts, username)
+    await lookup.fetch_entry(accounts, username)
     act = accounts.directory.set_password
     made = await _change_directory(
-        accounts, by, Action.PERSON_PASSWORD, username, lambda: act(username)
+        accounts, by, Action.USER_PASSWORD, username, lambda: act(username)
     )
     async with accounts.database.session() as db:
         user = await lookup.user_of(db, username)
@@ -168,7 +181,7 @@ async def reset_password(accounts: Accounts, username: str, by: By) -> OneTimePa
                 await db.execute(delete(table).where(table.user_id == user.id))
         await attempts.forgive(db, username)
         detail = {"must_change": made.must_change}
-        record(db, Action.PERSON_PASSWORD, actor=by.actor, target=username, detail=detail, ip=by.ip)
+        record(db, Action.USER_PASSWORD, actor=by.actor, target=username, detail=detail, ip=by.ip)
         await db.commit()
     return made
 
@@ -179,11 +192,11 @@ async def provision(accounts: Accounts, username: str, by: By) -> None:
     Raises Conflict if the portal has no command for it.
     """
     home_directories.must_be_on(accounts.settings, HomeTask.CREATE)
-    person = await lookup.person_of(accounts, username)
+    entry = await lookup.fetch_entry(accounts, username)
     async with accounts.database.session() as db:
-        user = await lookup.ensure(db, accounts.settings, person)
-        await home_directories.request_for(db, user, person, HomeTask.CREATE, by=by.name)
-        detail = {"task": HomeTask.CREATE.value, "home": person.home}
+        user = await lookup.ensure(db, accounts.settings, entry)
+        await home_directories.request_for(db, user, entry, HomeTask.CREATE, by=by.name)
+        detail = {"task": HomeTask.CREATE.value, "home": entry.home}
         record(db, Action.HOME_REQUEST, actor=by.actor, target=username, detail=detail, ip=by.ip)
         await db.commit()
 

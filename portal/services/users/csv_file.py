@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from portal.directory.contract import NewPerson
+from portal.directory.contract import NewDirectoryUser
 from portal.errors import FieldError, invalid_input
 from portal.services.users.new_users import NewUser
 
@@ -67,7 +67,7 @@ class Known:
     accounts: frozenset[str] | None = None
 
 
-Check = Callable[[NewPerson], Iterable[FieldError]]
+Check = Callable[[NewDirectoryUser], Iterable[FieldError]]
 """Returns the errors in a new user by themselves."""
 
 
@@ -157,7 +157,7 @@ def _parse_line(number: int, columns: list[str], cells: list[str], defaults: Def
     if found:
         return CsvLine(number, username[:64], None, tuple(found))
     user = NewUser(
-        _to_person(values),
+        _to_entry(values),
         login_group=or_default(values.get("login_group"), defaults.login_group),
         slurm_account=or_default(values.get("slurm_account"), defaults.slurm_account),
     )
@@ -174,9 +174,9 @@ def _is_number(values: Mapping[str, str], name: str) -> bool:
     return not text or (text.isascii() and text.isdecimal() and len(text) <= 10)
 
 
-def _to_person(values: Mapping[str, str]) -> NewPerson:
+def _to_entry(values: Mapping[str, str]) -> NewDirectoryUser:
     groups = (name.strip() for name in _SEPARATORS.split(values.get("groups", "")))
-    return NewPerson(
+    return NewDirectoryUser(
         username=values.get("username", ""),
         given_name=values.get("given_name", ""),
         surname=values.get("surname", ""),
@@ -207,15 +207,15 @@ def check(
             found.append(ImportProblem("username", message))
         elif line.username:
             first_name[line.username] = line.number
-        person = line.user.person if line.user else None
-        if line.user is not None and person is not None and not exists(line, known):
-            found += [ImportProblem(error.field, error.message) for error in problems(person)]
-            if person.uid is not None and person.uid in first_uid:
-                message = f"Line {first_uid[person.uid]} has the same UID."
+        entry = line.user.entry if line.user else None
+        if line.user is not None and entry is not None and not exists(line, known):
+            found += [ImportProblem(error.field, error.message) for error in problems(entry)]
+            if entry.uid is not None and entry.uid in first_uid:
+                message = f"Line {first_uid[entry.uid]} has the same UID."
                 found.append(ImportProblem("uid", message))
-            elif person.uid is not None:
-                first_uid[person.uid] = line.number
-            found += _check_against_directory(person, known, primary_gid)
+            elif entry.uid is not None:
+                first_uid[entry.uid] = line.number
+            found += _check_against_directory(entry, known, primary_gid)
             found += _check_access(line.user, known)
         checked.append(CsvLine(line.number, line.username, line.user, tuple(found)))
     return checked
@@ -227,23 +227,23 @@ def exists(line: CsvLine, known: Known) -> bool:
 
 
 def _check_against_directory(
-    person: NewPerson, known: Known, primary_gid: int | None
+    entry: NewDirectoryUser, known: Known, primary_gid: int | None
 ) -> Iterator[ImportProblem]:
-    own_group = person.gid is None and primary_gid is None
-    if own_group and person.username in known.groups:
+    own_group = entry.gid is None and primary_gid is None
+    if own_group and entry.username in known.groups:
         message = (
-            f"A group named {person.username} already exists, and each user gets a group of "
+            f"A group named {entry.username} already exists, and each user gets a group of "
             "the same name."
         )
         yield ImportProblem("username", message)
     numbers = set(known.groups.values())
-    if person.uid is not None and person.uid in known.uids:
-        yield ImportProblem("uid", f"The UID {person.uid} is already in use.")
-    elif person.uid is not None and own_group and person.uid in numbers:
-        yield ImportProblem("uid", f"The GID {person.uid} is already in use.")
-    if person.gid is not None and person.gid != primary_gid and person.gid not in numbers:
-        yield ImportProblem("gid", f"There is no group with the GID {person.gid}.")
-    for name in sorted(person.groups - known.groups.keys()):
+    if entry.uid is not None and entry.uid in known.uids:
+        yield ImportProblem("uid", f"The UID {entry.uid} is already in use.")
+    elif entry.uid is not None and own_group and entry.uid in numbers:
+        yield ImportProblem("uid", f"The GID {entry.uid} is already in use.")
+    if entry.gid is not None and entry.gid != primary_gid and entry.gid not in numbers:
+        yield ImportProblem("gid", f"There is no group with the GID {entry.gid}.")
+    for name in sorted(entry.groups - known.groups.keys()):
         yield ImportProblem("groups", f"There is no group {name[:64]}.")
 
 

@@ -18,7 +18,7 @@ from portal.config.settings import Settings
 from portal.context import AppContext
 from portal.db import utcnow
 from portal.directory import checks
-from portal.directory.contract import Ability, NewPerson
+from portal.directory.contract import Ability, NewDirectoryUser
 from portal.errors import (
     Conflict,
     DirectoryReadOnly,
@@ -100,7 +100,7 @@ class Secret:
 
 
 @dataclass
-class PeopleImport:
+class UserImport:
     """One import.
 
     `done` counts lines; `failed` those with an error or refusal. `problem` is the reason if the
@@ -159,10 +159,10 @@ class Imports:
 
     def __init__(self, accounts: Accounts, context: AppContext) -> None:
         self._accounts, self._context = accounts, context
-        self._imports: dict[str, PeopleImport] = {}
+        self._imports: dict[str, UserImport] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
-    async def start(self, text: str, *, dry_run: bool, by: By, wait_s: float) -> PeopleImport:
+    async def start(self, text: str, *, dry_run: bool, by: By, wait_s: float) -> UserImport:
         """Start an import, and wait up to `wait_s` for its end.
 
         Raises InvalidInput if this is not such a file, DirectoryReadOnly, and Conflict while
@@ -176,15 +176,15 @@ class Imports:
         settings = self._accounts.settings
         lines = csv_file.read(text, defaults_of(settings))
         self._drop_oldest()
-        user_import = PeopleImport(by, dry_run, settings, total=len(lines))
+        user_import = UserImport(by, dry_run, settings, total=len(lines))
         self._imports[user_import.id] = user_import
-        task = asyncio.create_task(self._run(user_import, lines), name=f"people {user_import.id}")
+        task = asyncio.create_task(self._run(user_import, lines), name=f"users {user_import.id}")
         self._tasks[user_import.id] = task
         task.add_done_callback(lambda _: self._handle_ended(user_import.id))
         await asyncio.wait([task], timeout=wait_s)
         return user_import
 
-    def get(self, import_id: str) -> PeopleImport:
+    def get(self, import_id: str) -> UserImport:
         """Return an import. Raises NotFound."""
         user_import = self._imports.get(import_id)
         if user_import is None:
@@ -217,7 +217,7 @@ class Imports:
         """Cancel running imports. Users created so far stay."""
         await end_all(self._tasks.values())
 
-    def _is_running(self, one: PeopleImport) -> bool:
+    def _is_running(self, one: UserImport) -> bool:
         return one.state is UserImportState.RUNNING
 
     def _drop_oldest(self) -> None:
@@ -232,7 +232,7 @@ class Imports:
         loop = asyncio.get_running_loop()
         loop.call_later(KEPT_S, self._imports.pop, import_id, None)
 
-    async def _run(self, user_import: PeopleImport, lines: list[CsvLine]) -> None:
+    async def _run(self, user_import: UserImport, lines: list[CsvLine]) -> None:
         try:
             await run(self._accounts, self._context, user_import, lines)
         except asyncio.CancelledError:
@@ -243,7 +243,7 @@ class Imports:
         except PortalError as error:
             _finish(user_import, UserImportState.FAILED, error.detail)
         except Exception:
-            log.exception("an import of people failed", id=user_import.id)
+            log.exception("an import of users failed", id=user_import.id)
             _finish(
                 user_import,
                 UserImportState.FAILED,
@@ -251,7 +251,7 @@ class Imports:
             )
 
 
-def _finish(user_import: PeopleImport, state: UserImportState, problem: str | None = None) -> None:
+def _finish(user_import: UserImport, state: UserImportState, problem: str | None = None) -> None:
     user_import.state, user_import.problem, user_import.ended_at = state, problem, utcnow()
     user_import.rows.sort(key=lambda row: row.line)
 
@@ -262,7 +262,7 @@ def defaults_of(settings: Settings) -> Defaults:
 
 
 async def run(
-    accounts: Accounts, context: AppContext, user_import: PeopleImport, lines: list[CsvLine]
+    accounts: Accounts, context: AppContext, user_import: UserImport, lines: list[CsvLine]
 ) -> None:
     """Check every line and, unless it is a dry run, create the valid users.
 
@@ -270,8 +270,8 @@ async def run(
     """
     settings, local = accounts.settings, checks.local_accounts()
 
-    def problems(new: NewPerson) -> list[FieldError]:
-        return checks.new_person(new, settings, local)
+    def problems(new: NewDirectoryUser) -> list[FieldError]:
+        return checks.new_user(new, settings, local)
 
     names = await user_accounts.list_accounts(context)
     known = replace(
@@ -299,10 +299,10 @@ async def run(
 async def directory_holds(accounts: Accounts) -> Known:
     """Load the names and numbers of all users and groups."""
     usernames, uids, groups = set[str](), set[int](), dict[str, int | None]()
-    async for person in accounts.directory.everyone():
-        usernames.add(person.username)
-        if person.uid is not None:
-            uids.add(person.uid)
+    async for entry in accounts.directory.everyone():
+        usernames.add(entry.username)
+        if entry.uid is not None:
+            uids.add(entry.uid)
     cursor: str | None = None
     while True:
         page = await accounts.directory.groups(cursor=cursor, limit=500)
@@ -315,7 +315,7 @@ async def directory_holds(accounts: Accounts) -> Known:
 async def _create_all(
     accounts: Accounts,
     context: AppContext,
-    user_import: PeopleImport,
+    user_import: UserImport,
     able: list[tuple[CsvLine, NewUser]],
 ) -> None:
     """Create users, AT_ONCE at a time. Once the directory does not answer, the rest is skipped."""
@@ -336,7 +336,7 @@ async def _create_all(
 
 
 async def _create(
-    accounts: Accounts, context: AppContext, user_import: PeopleImport, line: CsvLine, user: NewUser
+    accounts: Accounts, context: AppContext, user_import: UserImport, line: CsvLine, user: NewUser
 ) -> None:
     """Create one user. Raises DirectoryUnavailable; other errors are noted for this line."""
     try:
@@ -354,7 +354,7 @@ async def _create(
         user_import.note(line, ImportResult.CREATED)
 
 
-async def _record(accounts: Accounts, user_import: PeopleImport) -> None:
+async def _record(accounts: Accounts, user_import: UserImport) -> None:
     counts = {
         "created": user_import.created,
         "exists": user_import.exists,
@@ -362,5 +362,5 @@ async def _record(accounts: Accounts, user_import: PeopleImport) -> None:
     }
     by = user_import.by
     async with accounts.database.session() as db:
-        record(db, Action.PEOPLE_IMPORT, actor=by.actor, detail=counts, ip=by.ip)
+        record(db, Action.USERS_IMPORT, actor=by.actor, detail=counts, ip=by.ip)
         await db.commit()

@@ -92,7 +92,7 @@ async def _load_display_names(accounts: Accounts, usernames: set[str]) -> dict[s
     if len(usernames) > LOOKED_UP:
         return {}
     found = await accounts.directory.find_many(sorted(usernames))
-    return {name: person.display_name for name, person in found.items()}
+    return {name: entry.display_name for name, entry in found.items()}
 
 
 async def _load_users(db: AsyncSession, usernames: set[str]) -> dict[str, User]:
@@ -169,7 +169,7 @@ async def _refuse_last_admins(accounts: Accounts, usernames: Collection[str]) ->
 
 async def add(accounts: Accounts, name: str, username: str, by: By) -> None:
     """Add a user to a group; does nothing for a member."""
-    await lookup.person_of(accounts, username)
+    await lookup.fetch_entry(accounts, username)
     try:
         await accounts.directory.add_member(name, username)
     except DirectoryUnfinished as error:
@@ -211,8 +211,8 @@ async def _makes_admin(accounts: Accounts, name: str, username: str) -> bool:
         user = await lookup.user_of(db, username)
     if user is None or user.granted_role is Role.ADMIN:
         return False
-    person = await accounts.directory.find(username)
-    others = person.groups & giving - {name} if person is not None else set[str]()
+    entry = await accounts.directory.find(username)
+    others = entry.groups & giving - {name} if entry is not None else set[str]()
     return settings.ldap_nested_groups or not others
 
 

@@ -34,13 +34,13 @@ class UserFilter(StrEnum):
 
 @dataclass(frozen=True)
 class ListedUser:
-    """A user in a list; at least one of `person` and `user` is set.
+    """A user in a list; at least one of `entry` and `user` is set.
 
     `problem`: the directory could not be asked.
     """
 
     username: str
-    person: DirectoryUser | None
+    entry: DirectoryUser | None
     user: User | None
     problem: str | None
 
@@ -53,7 +53,7 @@ class UserPage:
     could not be asked.
     """
 
-    people: list[ListedUser] = field(default_factory=list)
+    users: list[ListedUser] = field(default_factory=list)
     cursor: str | None = None
     incomplete: str | None = None
     problem: str | None = None
@@ -93,12 +93,12 @@ async def _from_directory(
     accounts: Accounts, query: str, place: str | None, limit: int
 ) -> UserPage:
     found = await accounts.directory.page(query, place, limit)
-    names = [person.username for person in found.people]
+    names = [entry.username for entry in found.users]
     async with accounts.database.session() as db:
         rows = await db.scalars(select(User).where(User.username.in_(names)))
         users = {user.username: user for user in rows}
     return UserPage(
-        [ListedUser(one.username, one, users.get(one.username), None) for one in found.people],
+        [ListedUser(one.username, one, users.get(one.username), None) for one in found.users],
         f"d:{found.cursor}" if found.cursor else None,
         found.incomplete,
     )

@@ -61,12 +61,12 @@ class RunningWork:
 class UserDetails:
     """Everything about a user.
 
-    `person` None: not in the directory, or unknown for the reason in `problem`. `user` None: the
+    `entry` None: not in the directory, or unknown for the reason in `problem`. `user` None: the
     portal has no row. At least one of them is set.
     """
 
     username: str
-    person: DirectoryUser | None
+    entry: DirectoryUser | None
     user: User | None
     problem: str | None
     capabilities: Capabilities
@@ -80,14 +80,14 @@ class UserDetails:
     primary_group: str | None = None
 
 
-def unmanaged(settings: Settings, person: DirectoryUser) -> str | None:
+def unmanaged(settings: Settings, entry: DirectoryUser) -> str | None:
     """Return why the portal shows a user and does not change them; None for those it manages."""
-    if person.uid is not None and person.uid < settings.min_uid:
+    if entry.uid is not None and entry.uid < settings.min_uid:
         return (
             f"This is a system account: its UID is below {settings.min_uid}. The portal "
             "only shows it."
         )
-    if not USERNAME.fullmatch(person.username):
+    if not USERNAME.fullmatch(entry.username):
         return (
             "UNIX and Slurm refuse this username, so it can't be used on the cluster. The "
             "portal only shows it."
@@ -95,13 +95,13 @@ def unmanaged(settings: Settings, person: DirectoryUser) -> str | None:
     return None
 
 
-def check_managed(settings: Settings, person: DirectoryUser) -> None:
+def check_managed(settings: Settings, entry: DirectoryUser) -> None:
     """Raise Conflict for a user that the portal does not manage."""
-    if why := unmanaged(settings, person):
+    if why := unmanaged(settings, entry):
         raise Conflict(why)
 
 
-async def person_of(accounts: Accounts, username: str) -> DirectoryUser:
+async def fetch_entry(accounts: Accounts, username: str) -> DirectoryUser:
     """Return the directory entry of a managed user. Raises NotFound, Conflict."""
     found = await accounts.directory.find(username)
     if found is None:
@@ -117,7 +117,7 @@ async def _is_ambiguous(accounts: Accounts, username: str) -> bool:
     if not USERNAME.fullmatch(username):
         return False
     page = await accounts.directory.page(username, limit=MAX_PAGE)
-    return sum(person.username == username for person in page.people) > 1
+    return sum(entry.username == username for entry in page.users) > 1
 
 
 async def user_of(db: AsyncSession, username: str) -> User | None:
@@ -125,20 +125,20 @@ async def user_of(db: AsyncSession, username: str) -> User | None:
     return await db.scalar(select(User).where(User.username == username))
 
 
-async def ensure(db: AsyncSession, settings: Settings, person: DirectoryUser) -> User:
+async def ensure(db: AsyncSession, settings: Settings, entry: DirectoryUser) -> User:
     """Return the portal's row of a directory user, created if needed and updated.
 
-    Runs in the caller's transaction. `person` must have its groups. Raises Conflict if the row is
-    that of another person, who had this name with another uid.
+    Runs in the caller's transaction. `entry` must have its groups. Raises Conflict if the row is
+    that of another user, who had this name with another uid.
     """
-    user = await user_of(db, person.username)
+    user = await user_of(db, entry.username)
     if user is None:
-        user = User(username=person.username)
+        user = User(username=entry.username)
         db.add(user)
-    elif not memberships.is_same(user, person):
-        raise Conflict(ANOTHER.format(name=person.username, old=user.uid, new=person.uid))
-    user.display_name, user.email, user.uid = person.display_name, person.email, person.uid
-    await memberships.learn(db, settings, user, person.groups)
+    elif not memberships.is_same(user, entry):
+        raise Conflict(ANOTHER.format(name=entry.username, old=user.uid, new=entry.uid))
+    user.display_name, user.email, user.uid = entry.display_name, entry.email, entry.uid
+    await memberships.learn(db, settings, user, entry.groups)
     return user
 
 
@@ -146,12 +146,12 @@ async def note_groups(accounts: Accounts, username: str) -> None:
     """Update a user whose groups have just changed, so that the change takes effect at once."""
     async with accounts.database.session() as db:
         known = await user_of(db, username) is not None
-    person = await accounts.directory.find(username) if known else None
-    if person is not None:
+    entry = await accounts.directory.find(username) if known else None
+    if entry is not None:
         async with accounts.database.session() as db:
             user = await user_of(db, username)
-            if user is not None and memberships.is_same(user, person):
-                await memberships.learn(db, accounts.settings, user, person.groups)
+            if user is not None and memberships.is_same(user, entry):
+                await memberships.learn(db, accounts.settings, user, entry.groups)
                 await db.commit()
     accounts.changes.notify(LIMITS)
 
@@ -173,25 +173,25 @@ async def one(accounts: Accounts, username: str) -> UserDetails:
     """
     # The directory is read last, so that it is never older than what the row records about it.
     details = await _load_details(accounts, username)
-    person, problem, silence, group = None, None, None, None
+    entry, problem, silence, group = None, None, None, None
     try:
         if not accounts.directory.finds:
             problem = CANT_FIND
         else:
-            person = await accounts.directory.find(username)
-            if person is None and await _is_ambiguous(accounts, username):
+            entry = await accounts.directory.find(username)
+            if entry is None and await _is_ambiguous(accounts, username):
                 problem = SEVERAL.format(name=username)
-            if person is not None and person.gid is not None:
-                group = await accounts.directory.group_name(person.gid)
+            if entry is not None and entry.gid is not None:
+                group = await accounts.directory.group_name(entry.gid)
     except DirectoryUnavailable as error:
         problem, silence = DOWN, error
-    if details.user is not None or person is not None:
+    if details.user is not None or entry is not None:
         return replace(
             details,
-            person=person,
+            entry=entry,
             problem=problem,
             primary_group=group,
-            groups=sorted(person.groups) if person is not None else details.groups,
+            groups=sorted(entry.groups) if entry is not None else details.groups,
         )
     if silence is not None:
         raise silence
@@ -221,7 +221,7 @@ async def _load_details(accounts: Accounts, username: str) -> UserDetails:
         newest = runs.order_by(HomeRun.created_at.desc(), HomeRun.id).limit(HOME_RUNS)
         return UserDetails(
             username=username,
-            person=None,
+            entry=None,
             user=user,
             problem=None,
             capabilities=able,

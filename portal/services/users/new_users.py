@@ -9,7 +9,7 @@ import structlog
 
 from portal.context import AppContext
 from portal.directory import checks
-from portal.directory.contract import CreatedUser, NewPerson
+from portal.directory.contract import CreatedUser, NewDirectoryUser
 from portal.errors import FieldError, PortalError, invalid_input
 from portal.services.audit.audit import By
 from portal.services.auth.accounts import Accounts
@@ -24,9 +24,9 @@ NO_GROUP = "The directory has no group {name}: choose another login group."
 
 @dataclass(frozen=True)
 class NewUser:
-    """A user to create. `person.groups` does not contain the login group."""
+    """A user to create. `entry.groups` does not contain the login group."""
 
-    person: NewPerson
+    entry: NewDirectoryUser
     login_group: str | None
     slurm_account: str | None
     limits: Figures = field(default_factory=Figures)
@@ -34,7 +34,7 @@ class NewUser:
     @property
     def groups(self) -> frozenset[str]:
         """All groups of the new user."""
-        return self.person.groups | ({self.login_group} if self.login_group else frozenset())
+        return self.entry.groups | ({self.login_group} if self.login_group else frozenset())
 
 
 async def create(accounts: Accounts, context: AppContext, new: NewUser, by: By) -> CreatedUser:
@@ -46,8 +46,8 @@ async def create(accounts: Accounts, context: AppContext, new: NewUser, by: By) 
     """
     if problems := await _check_access(accounts, context, new):
         raise invalid_input([*problems, *_check_entry(accounts, new)])
-    person = replace(new.person, groups=new.groups)
-    made = await commands.create(accounts, person, by)
+    entry = replace(new.entry, groups=new.groups)
+    made = await commands.create(accounts, entry, by)
     await _give_account(accounts, context, new, by)
     return made
 
@@ -58,7 +58,7 @@ async def _give_account(accounts: Accounts, context: AppContext, new: NewUser, b
     The user exists now and their password must be shown, so a failure is only logged. The user's
     page shows the missing parts and offers the fix.
     """
-    username, account = new.person.username, new.slurm_account
+    username, account = new.entry.username, new.slurm_account
     try:
         await user_accounts.give(
             context, accounts.directory, by, username, account, new.limits, is_new=True
@@ -68,7 +68,7 @@ async def _give_account(accounts: Accounts, context: AppContext, new: NewUser, b
 
 
 async def _check_access(accounts: Accounts, context: AppContext, new: NewUser) -> list[FieldError]:
-    found = await user_accounts.check(context, new.person.username, new.slurm_account, new.limits)
+    found = await user_accounts.check(context, new.entry.username, new.slurm_account, new.limits)
     group = new.login_group
     if group is not None and await accounts.directory.group(group) is None:
         found = [FieldError("login_group", NO_GROUP.format(name=group[:64])), *found]
@@ -77,4 +77,4 @@ async def _check_access(accounts: Accounts, context: AppContext, new: NewUser) -
 
 def _check_entry(accounts: Accounts, new: NewUser) -> list[FieldError]:
     """Return the errors in the entry alone, so that one response reports all errors."""
-    return checks.new_person(new.person, accounts.settings, checks.local_accounts())
+    return checks.new_user(new.entry, accounts.settings, checks.local_accounts())

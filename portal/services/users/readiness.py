@@ -85,12 +85,12 @@ def check_login(settings: Settings, whole: UserDetails) -> Check:
     """Check whether the user can log in, by the same rules as the login itself. Pure."""
     if found := _check_row(whole):
         return found
-    person = whole.person
-    if person is None:
+    entry = whole.entry
+    if entry is None:
         if whole.problem:
             return _unknown("The directory doesn't answer.")
         return _no("There is no such user in the directory.")
-    return _check_entry(settings, whole, person) or _check_login_groups(settings, whole, person)
+    return _check_entry(settings, whole, entry) or _check_login_groups(settings, whole, entry)
 
 
 def _check_row(whole: UserDetails) -> Check | None:
@@ -102,19 +102,19 @@ def _check_row(whole: UserDetails) -> Check | None:
     return _no("The account is disabled.", Fix.ENABLE) if user.disabled_at else None
 
 
-def _check_entry(settings: Settings, whole: UserDetails, person: DirectoryUser) -> Check | None:
-    if why := lookup.unmanaged(settings, person):
+def _check_entry(settings: Settings, whole: UserDetails, entry: DirectoryUser) -> Check | None:
+    if why := lookup.unmanaged(settings, entry):
         return _no(why)
-    if whole.user is not None and not memberships.is_same(whole.user, person):
+    if whole.user is not None and not memberships.is_same(whole.user, entry):
         return _no("The UID in the directory has changed. Confirm it first.")
-    if person.disabled:
+    if entry.disabled:
         return _no("The account is disabled in the directory.", Fix.ENABLE)
-    return _no("The password is locked.", Fix.UNLOCK) if person.locked else None
+    return _no("The password is locked.", Fix.UNLOCK) if entry.locked else None
 
 
-def _check_login_groups(settings: Settings, whole: UserDetails, person: DirectoryUser) -> Check:
-    if roles.role_for(person.groups, settings) is not None:
-        reason = "With the one-time password." if person.must_change else "With their password."
+def _check_login_groups(settings: Settings, whole: UserDetails, entry: DirectoryUser) -> Check:
+    if roles.role_for(entry.groups, settings) is not None:
+        reason = "With the one-time password." if entry.must_change else "With their password."
         return Check(ReadinessState.YES, reason)
     groups = login_groups(settings)
     reason = f"They are in none of the groups that are allowed to log in: {', '.join(groups)}."
@@ -187,16 +187,16 @@ def _without_account(
 
 
 async def _check_home(settings: Settings, whole: UserDetails) -> Check:
-    person = whole.person
-    if person is None:
+    entry = whole.entry
+    if entry is None:
         return _unknown(
             "The directory doesn't answer." if whole.problem else "The user no longer exists."
         )
-    if not person.home:
+    if not entry.home:
         return _no("The directory has no home directory for them.", Fix.EDIT)
-    if found := await look_at_home(person.home, person.uid):
+    if found := await look_at_home(entry.home, entry.uid):
         return found
-    return _check_last_run(settings, whole, person.home)
+    return _check_last_run(settings, whole, entry.home)
 
 
 async def look_at_home(path: str, uid: int | None) -> Check | None:

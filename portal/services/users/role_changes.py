@@ -105,17 +105,17 @@ async def _find_able_admin(accounts: Accounts, user: User) -> Able:
         others = await _list_other_admins(db, user)
     for other in others:
         try:
-            person = await accounts.directory.find(other.username)
+            entry = await accounts.directory.find(other.username)
         except errors.DirectoryUnavailable as error:
             log.warning("administrators can't be refreshed", cause=error.cause[:300])
             return None
-        here = person is not None and memberships.is_same(other, person)
-        groups = person.groups if person is not None and here else frozenset()
+        here = entry is not None and memberships.is_same(other, entry)
+        groups = entry.groups if entry is not None and here else frozenset()
         async with accounts.database.session() as db:
             row = await db.get_one(User, other.id)
             await memberships.learn(db, accounts.settings, row, groups)
             await db.commit()
-        in_order = person is not None and not (person.locked or person.disabled)
+        in_order = entry is not None and not (entry.locked or entry.disabled)
         if in_order and row.role is Role.ADMIN:
             return frozenset({other.id})
     return frozenset()
@@ -216,9 +216,9 @@ async def ensure(accounts: Accounts, username: str) -> None:
     async with accounts.database.session() as db:
         if await lookup.user_of(db, username) is not None:
             return
-    person = await lookup.person_of(accounts, username)
+    entry = await lookup.fetch_entry(accounts, username)
     async with accounts.database.session() as db:
-        await lookup.ensure(db, accounts.settings, person)
+        await lookup.ensure(db, accounts.settings, entry)
         await db.commit()
 
 

@@ -112,7 +112,7 @@ def test_a_host_for_content_of_which_its_certificate_knows_nothing(
     assert found.advice.startswith("The certificate must also cover localhost")
 
 
-def test_a_host_for_each_person(make: Make, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_host_for_each_user(make: Make, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     """Any label is resolved; the advice asks for the wildcard record."""
     hosts = ContentHosts.of("https://{user}.jupyter.invalid")
     found = check_content_host("notebook_url", hosts)

@@ -2,8 +2,8 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { readAuditSearch } from '@/features/audit/search';
 import { readLimitsSearch } from '@/features/limits/search';
-import { asFilter, type Filter } from '@/features/people/filters';
 import { readUsageSearch } from '@/features/usage/search';
+import { asFilter, type Filter } from '@/features/users/filters';
 import { memberRoute } from './frame';
 
 const adminRoute = createRoute({
@@ -24,35 +24,31 @@ const adminCatalogRoute = createRoute({
   component: lazyRouteComponent(() => import('@/features/admin/CatalogPage'), 'CatalogPage'),
 });
 
-const adminPeopleRoute = createRoute({
+const adminUsersRoute = createRoute({
   getParentRoute: () => memberRoute,
-  path: '/admin/people',
-  validateSearch: (search: Record<string, unknown>): { q?: string; state?: Filter } => {
-    const state = asFilter(search.state);
-    return { ...textOf(search.q), ...(state === 'all' ? {} : { state }) };
-  },
-  component: lazyRouteComponent(() => import('@/features/people/PeoplePage'), 'PeoplePage'),
+  path: '/admin/users',
+  validateSearch: readUsersSearch,
+  component: lazyRouteComponent(() => import('@/features/users/UsersPage'), 'UsersPage'),
 });
 
-const adminPersonRoute = createRoute({
+const adminUserRoute = createRoute({
   getParentRoute: () => memberRoute,
-  path: '/admin/people/$username',
-  component: lazyRouteComponent(() => import('@/features/people/PersonPage'), 'PersonPage'),
+  path: '/admin/users/$username',
+  component: lazyRouteComponent(() => import('@/features/users/UserPage'), 'UserPage'),
 });
 
-/** Not below /admin/people, where "new" may be a username. */
-const newPersonRoute = createRoute({
+/** Not below /admin/users, where "new" may be a username. */
+const newUserRoute = createRoute({
   getParentRoute: () => memberRoute,
-  path: '/admin/new/person',
-  component: lazyRouteComponent(() => import('@/features/people/NewPersonPage'), 'NewPersonPage'),
+  path: '/admin/new/user',
+  component: lazyRouteComponent(() => import('@/features/users/NewUserPage'), 'NewUserPage'),
 });
 
-const newPeopleRoute = createRoute({
+const newUsersRoute = createRoute({
   getParentRoute: () => memberRoute,
-  path: '/admin/new/people',
-  validateSearch: (search: Record<string, unknown>): { import?: string } =>
-    typeof search.import === 'string' ? { import: search.import } : {},
-  component: lazyRouteComponent(() => import('@/features/people/NewPeoplePage'), 'NewPeoplePage'),
+  path: '/admin/new/users',
+  validateSearch: readImportSearch,
+  component: lazyRouteComponent(() => import('@/features/users/NewUsersPage'), 'NewUsersPage'),
 });
 
 const adminGroupsRoute = createRoute({
@@ -111,10 +107,10 @@ export const adminPages = [
   adminRoute,
   adminImagesRoute,
   adminCatalogRoute,
-  adminPeopleRoute,
-  adminPersonRoute,
-  newPersonRoute,
-  newPeopleRoute,
+  adminUsersRoute,
+  adminUserRoute,
+  newUserRoute,
+  newUsersRoute,
   adminGroupsRoute,
   adminGroupRoute,
   adminLimitsRoute,
@@ -123,6 +119,15 @@ export const adminPages = [
   adminAnnouncementsRoute,
   adminStatusRoute,
 ] as const;
+
+export function readUsersSearch(search: Record<string, unknown>): { q?: string; state?: Filter } {
+  const state = asFilter(search.state);
+  return { ...textOf(search.q), ...(state === 'all' ? {} : { state }) };
+}
+
+export function readImportSearch(search: Record<string, unknown>): { import?: string } {
+  return typeof search.import === 'string' ? { import: search.import } : {};
+}
 
 /** What was searched for; the router reads "2024" in an address as a number. */
 function textOf(q: unknown): { q?: string } {

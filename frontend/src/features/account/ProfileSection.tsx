@@ -19,7 +19,7 @@ export function ProfileSection() {
         <Trans>Profile</Trans>
       </Title>
       <dl className={classes.facts}>
-        <Fact name={t({ message: 'Name', context: 'of a person' })}>{me.display_name}</Fact>
+        <Fact name={t({ message: 'Name', context: 'of a user' })}>{me.display_name}</Fact>
         <Fact name={t`User name`}>{me.username}</Fact>
         <Fact name={t`E-mail`}>
           {me.email ?? (

@@ -5,9 +5,9 @@ describe("where one is among the administrators' pages", () => {
   it.each([
     ['/admin', 'Sessions'],
     ['/admin/', 'Sessions'],
-    ['/admin/people', 'Users'],
-    ['/admin/people/alice', 'Users'],
-    ['/admin/new/person', 'Users'],
+    ['/admin/users', 'Users'],
+    ['/admin/users/alice', 'Users'],
+    ['/admin/new/user', 'Users'],
     ['/admin/groups/a%2Fb', 'Groups'],
     ['/admin/limits', 'Limits'],
     ['/admin/limitsandmore', undefined],

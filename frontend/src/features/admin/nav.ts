@@ -17,7 +17,7 @@ export const ADMIN_PARTS: readonly AdminPart[] = [
   {
     title: t`Users`,
     places: [
-      { label: t`Users`, to: '/admin/people', also: ['/admin/new'] },
+      { label: t`Users`, to: '/admin/users', also: ['/admin/new'] },
       { label: t`Groups`, to: '/admin/groups' },
       { label: t`Limits`, to: '/admin/limits' },
       { label: t`Usage`, to: '/admin/usage' },

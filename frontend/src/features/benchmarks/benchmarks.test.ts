@@ -29,7 +29,7 @@ const figure = (labels: Labels, over: Partial<ClusterFigure> = {}): ClusterFigur
   best: 20,
   median: 10,
   runs: 3,
-  people: 2,
+  users: 2,
   last_at: '2026-01-01T00:00:00Z',
   ...over,
 });
@@ -52,7 +52,7 @@ const run = (labels: Labels, value: number): BenchmarkRun => ({
 
 describe('columns', () => {
   it('are the hardware of the cluster, and one’s runs', () => {
-    const all = [figure({ size: 64 }), figure({ size: 64 }, { gpus: 2, people: 1, runs: 1 })];
+    const all = [figure({ size: 64 }), figure({ size: 64 }, { gpus: 2, users: 1, runs: 1 })];
     expect(clusterColumns(all, 'GFLOPS').map(({ name, detail }) => [name, detail])).toEqual([
       ['v100', 'median of 3 runs by 2 users'],
       ['2 × v100', 'median of 1 run by 1 user'],

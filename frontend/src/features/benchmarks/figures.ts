@@ -55,20 +55,20 @@ export function clusterColumns(figures: readonly ClusterFigure[], measure: strin
   return [...found].map(([key, same]) => {
     const [first] = same;
     const runs = Math.max(...same.map((one) => one.runs));
-    const people = Math.max(...same.map((one) => one.people));
+    const users = Math.max(...same.map((one) => one.users));
     return {
       key,
       kind: 'cluster',
       name: first ? hardwareText(first) : '',
-      detail: medianText(runs, people),
+      detail: medianText(runs, users),
       values: new Map(same.map((one) => [keyOf(one.labels), one.median])),
     };
   });
 }
 
-function medianText(runs: number, people: number): string {
+function medianText(runs: number, users: number): string {
   const ran = plural(runs, { one: '# run', other: '# runs' });
-  return plural(people, {
+  return plural(users, {
     one: `median of ${ran} by # user`,
     other: `median of ${ran} by # users`,
   });

@@ -4,7 +4,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { type PickProps, SearchPick } from '@/ui/SearchPick';
 import { nameOf } from './names';
-import { peopleFoundQuery } from './queries';
+import { userSearchQuery } from './queries';
 
 const TYPED_MS = 200;
 
@@ -13,7 +13,7 @@ export function UserPick(props: PickProps) {
   const [text, setText] = useState('');
   const [typed] = useDebouncedValue(text.trim(), TYPED_MS);
   const { data, error, isFetching } = useQuery({
-    ...peopleFoundQuery(typed),
+    ...userSearchQuery(typed),
     placeholderData: keepPreviousData,
   });
   const choices = data?.map((row) => ({ name: row.username, about: nameOf(row) }));

@@ -2,12 +2,12 @@
 import type { components } from '@/api/schema';
 
 type Schemas = components['schemas'];
-type PersonRow = Schemas['PersonRow'];
+type UserRow = Schemas['UserRow'];
 
 /** The login name; a deleted user's name was released, so their former name is shown. */
-export const loginOf = (row: Pick<PersonRow, 'username' | 'former_username'>): string =>
+export const loginOf = (row: Pick<UserRow, 'username' | 'former_username'>): string =>
   row.former_username ?? row.username;
 
 export const nameOf = (
-  person: Pick<PersonRow, 'display_name' | 'username' | 'former_username'>,
-): string => person.display_name || loginOf(person);
+  user: Pick<UserRow, 'display_name' | 'username' | 'former_username'>,
+): string => user.display_name || loginOf(user);

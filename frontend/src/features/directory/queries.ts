@@ -2,14 +2,14 @@
 import { queryOptions } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
 
-export const PEOPLE_KEY = ['admin', 'people'] as const;
+export const USERS_KEY = ['admin', 'users'] as const;
 
 const MOST_FOUND = 20;
 
 /** For a search field: a few users. */
-export const peopleFoundQuery = (text: string) =>
+export const userSearchQuery = (text: string) =>
   queryOptions({
-    queryKey: [...PEOPLE_KEY, 'found', text],
+    queryKey: [...USERS_KEY, 'found', text],
     queryFn: async () =>
       (
         await unwrap(

@@ -2,7 +2,7 @@
  *
  *   waiting → beginning → sending → finishing → done
  * From beginning it may come to `asking` (the name is already taken), from anywhere on the way to `paused`
- * (by the person, or because nothing answers), `failed` or `gone` (cancelled). */
+ * (by the user, or because nothing answers), `failed` or `gone` (cancelled). */
 
 import { t } from '@lingui/core/macro';
 import type { Upload } from './types';

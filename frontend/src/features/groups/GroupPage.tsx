@@ -167,7 +167,7 @@ function GroupManagers({ group, changing }: Part) {
         <Chips
           label={t`Managers of ${name}`}
           names={group.managers}
-          to="person"
+          to="user"
           onRemove={
             changing
               ? (username) => withPassword(() => setManager(name, username, false))

@@ -90,7 +90,7 @@ function Member({ group, member, links, onRemove }: MemberProps) {
     <li className={classes.member}>
       <span className={classes.who}>
         {links ? (
-          <Link to="/admin/people/$username" params={{ username }}>
+          <Link to="/admin/users/$username" params={{ username }}>
             {name || username}
           </Link>
         ) : (

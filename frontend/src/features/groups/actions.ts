@@ -13,7 +13,7 @@ async function invalidateGroup(group: string): Promise<void> {
   void queryClient.invalidateQueries({ queryKey: GROUPS_KEY });
   await Promise.all([
     queryClient.invalidateQueries(groupQuery(group)),
-    queryClient.invalidateQueries({ queryKey: ['admin', 'person'] }),
+    queryClient.invalidateQueries({ queryKey: ['admin', 'user'] }),
   ]);
 }
 

@@ -58,7 +58,7 @@ describe('the home page', () => {
   it('shows the user’s usage and limits', async () => {
     const effective = {
       ...limits.effective,
-      sessions: { value: 2, from: { kind: 'person', name: 'carol' }, otherwise: null },
+      sessions: { value: 2, from: { kind: 'user', name: 'carol' }, otherwise: null },
     };
     const mine = { ...answers, '/me/limits': { ...limits, effective } };
     const markup = await page('/', { ...FULL, answers: mine });

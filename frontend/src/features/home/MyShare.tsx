@@ -46,7 +46,7 @@ export function MyUsage() {
         <>
           <p className={classes.now}>{textOfUse(data.use)}</p>
           {bars(data.effective, data.use).some((bar) => bar.limited) ? (
-            <UsageBars effective={data.effective} use={data.use} person={data.username} plain />
+            <UsageBars effective={data.effective} use={data.use} user={data.username} plain />
           ) : (
             <p className={classes.quiet}>
               <Trans>No limits are set for you in this portal.</Trans>

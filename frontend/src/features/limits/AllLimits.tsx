@@ -15,7 +15,7 @@ import { limitsQuery } from './queries';
 import { SlurmSyncState } from './SlurmSyncState';
 import type { LimitsSearch } from './search';
 
-/** Every limit there is: everybody's, groups', people's. */
+/** Every limit there is: everybody's, groups', users'. */
 export function AllLimits() {
   const { data, error } = useQuery(limitsQuery);
   const limitsOfScope = (...scopes: Limit['scope'][]): Limit[] =>
@@ -35,7 +35,7 @@ export function AllLimits() {
           />
           <Some
             title={t`Users with personal limits`}
-            rows={limitsOfScope('person')}
+            rows={limitsOfScope('user')}
             none={t`No user has a personal limit: the default and group limits apply.`}
           />
         </>
@@ -53,7 +53,7 @@ function Choose() {
       <UserPick
         label={t`Limits of a user`}
         placeholder={t`Part of the name`}
-        onPick={(person) => show({ person })}
+        onPick={(user) => show({ user })}
       />
       <GroupPick
         label={t`Limits of a group`}
@@ -135,7 +135,7 @@ const OF: Partial<Record<Limit['scope'], string>> = {
 };
 
 function Row({ row }: { row: Limit }) {
-  const search = row.scope === 'person' ? { person: row.name } : { group: row.name };
+  const search = row.scope === 'user' ? { user: row.name } : { group: row.name };
   return (
     <Table.Tr>
       <Table.Td className={classes.whose}>

@@ -27,7 +27,7 @@ export function GroupLimits({ group, change = true }: Props) {
   const [editing, setEditing] = useState<string | null>(null);
   if (error && !data) return <Notice tone="error">{sentence(error)}</Notice>;
   if (!data) return <Skeleton height={260} radius="lg" aria-label={t`Loading`} />;
-  const member = data.people.find(({ username }) => username === editing);
+  const member = data.members.find(({ username }) => username === editing);
   const one = member?.username ?? '';
   const close = (): void => setEditing(null);
   return (
@@ -76,7 +76,7 @@ function Members({ limits, onEdit }: MembersProps) {
       <Title order={2} size="h4" id="members-limits" mb="sm">
         <Trans>Members</Trans>
       </Title>
-      {limits.people.length === 0 ? (
+      {limits.members.length === 0 ? (
         <Paper className={classes.none}>
           <Trans>No member of this group has used the portal yet.</Trans>
         </Paper>
@@ -103,7 +103,7 @@ function Members({ limits, onEdit }: MembersProps) {
               </Table.Tr>
             </Table.Thead>
             <Table.Tbody>
-              {limits.people.map((member) => (
+              {limits.members.map((member) => (
                 <Member key={member.username} member={member} onEdit={onEdit} />
               ))}
             </Table.Tbody>
@@ -187,7 +187,7 @@ function MemberForm({ limits, member, onDone }: FormProps) {
         </Trans>
       </Text>
       <LimitForm
-        whose={{ scope: 'person', name: username }}
+        whose={{ scope: 'user', name: username }}
         before={member.limit}
         hint={(field) => ceilingText(field, limits.ceiling)}
         offered={(field) => managerMaySet(field, limits.ceiling)}

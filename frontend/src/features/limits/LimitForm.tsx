@@ -69,7 +69,7 @@ const COMMON = {
   inputWrapperOrder: ['label', 'input', 'description', 'error'],
 } satisfies TextInputProps;
 
-/** Limits of one person, group or everybody. An empty field says nothing of its own. */
+/** Limits of one user, group or everybody. An empty field says nothing of its own. */
 export function LimitForm(props: Props) {
   return (
     <RestartableForm>{(startOver) => <Form {...props} onStartOver={startOver} />}</RestartableForm>

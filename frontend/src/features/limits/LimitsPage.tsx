@@ -8,8 +8,8 @@ import { DefaultLimit } from './DefaultLimit';
 import { DriftSection } from './DriftSection';
 import { GroupView } from './GroupView';
 import classes from './Limits.module.css';
-import { PersonView } from './PersonView';
 import type { LimitsSearch } from './search';
+import { UserView } from './UserView';
 
 /** The limits of all users and groups, or of the one that the address names. */
 export function LimitsPage() {
@@ -20,7 +20,7 @@ export function LimitsPage() {
       tab={title}
       title={title}
       aside={
-        (search.person ?? search.group ?? search.default) !== undefined && (
+        (search.user ?? search.group ?? search.default) !== undefined && (
           <Anchor component={Link} to="/admin/limits" size="sm">
             <Trans>All limits</Trans>
           </Anchor>
@@ -35,15 +35,14 @@ export function LimitsPage() {
 }
 
 function titleOf(search: LimitsSearch): string {
-  const one = search.person ?? search.group;
+  const one = search.user ?? search.group;
   if (one !== undefined) return t`Limits of ${one}`;
   return search.default ? t`Limits of all users` : t`Limits`;
 }
 
 /** With a key each: what was typed about one shall not follow to the next. */
 function Content({ search }: { search: LimitsSearch }) {
-  if (search.person !== undefined)
-    return <PersonView key={search.person} username={search.person} />;
+  if (search.user !== undefined) return <UserView key={search.user} username={search.user} />;
   if (search.group !== undefined) return <GroupView key={search.group} group={search.group} />;
   if (search.default) return <DefaultLimit />;
   return (

@@ -3,7 +3,7 @@ import { Trans } from '@lingui/react/macro';
 import { Paper, Skeleton, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { sentence } from '@/api/problem';
-import type { PersonLimits } from '@/api/types';
+import type { UserLimits } from '@/api/types';
 import { Notice } from '@/ui/Notice';
 import { GroupTotals } from './GroupTotals';
 import classes from './Limits.module.css';
@@ -35,7 +35,7 @@ export function MySection() {
 }
 
 /** What no bar can show: the longest time, and which partitions, accounts and QOS. */
-function Others({ limits }: { limits: PersonLimits }) {
+function Others({ limits }: { limits: UserLimits }) {
   const limited = FIELDS.filter(
     (field) =>
       ['time_limit_minutes', 'partitions', 'accounts', 'qos'].includes(field) &&

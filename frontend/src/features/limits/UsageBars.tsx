@@ -8,26 +8,26 @@ interface Props {
   /** null: the usage is unknown */
   use: Usage | null;
   /** the user they belong to, to recognize "own limit" */
-  person?: string;
+  user?: string;
   /** only what is limited */
   plain?: boolean;
 }
 
 /** What is used now of what may be used. */
-export function UsageBars({ effective, use, person, plain }: Props) {
+export function UsageBars({ effective, use, user, plain }: Props) {
   const all = bars(effective, use);
   const shown = all.filter((bar) => bar.limited || (bar.known && !plain));
   return (
     <ul className={classes.bars}>
       {shown.map((bar) => (
-        <OneBar key={bar.key} bar={bar} person={person} />
+        <OneBar key={bar.key} bar={bar} user={user} />
       ))}
     </ul>
   );
 }
 
-function OneBar({ bar, person }: { bar: Bar; person: string | undefined }) {
-  const origin = originText(bar.from, person);
+function OneBar({ bar, user }: { bar: Bar; user: string | undefined }) {
+  const origin = originText(bar.from, user);
   return (
     <li className={classes.bar}>
       <p>

@@ -65,8 +65,8 @@ function countText(field: Field, n: number): string {
   }
 }
 
-/** Where a value comes from, as the end of a sentence; `person` is who reads or is read about. */
-export function originText(from: LimitSource | null, person?: string): string {
+/** Where a value comes from, as the end of a sentence; `user` is who reads or is read about. */
+export function originText(from: LimitSource | null, user?: string): string {
   if (from === null) return '';
   const { name } = from;
   switch (from.scope) {
@@ -76,8 +76,8 @@ export function originText(from: LimitSource | null, person?: string): string {
       return t`as a member of ${name}`;
     case 'group':
       return t`shared with all of ${name}`;
-    case 'person':
-      return name === person || person === undefined ? t`own limit` : t`limit of ${name}`;
+    case 'user':
+      return name === user || user === undefined ? t`own limit` : t`limit of ${name}`;
   }
 }
 
@@ -157,7 +157,7 @@ export function figuresText(figures: Readonly<Record<string, string>>, partition
   return texts.length === 0 ? t`nothing` : texts.reduce((all, next) => t`${all}; ${next}`);
 }
 
-/** "bob in account research, partition gpu"; an account's own has no person. */
+/** "bob in account research, partition gpu"; an account's own has no user. */
 export function placeText(place: { account: string; username: string; partition: string }): string {
   const { account, username, partition } = place;
   if (username)
@@ -171,7 +171,7 @@ export function placeText(place: { account: string; username: string; partition:
 
 type Effective = Readonly<Record<string, { otherwise: Maybe<EffectiveValue> }>>;
 
-/** What counts for each field if the person's own limit says nothing of it. */
+/** What counts for each field if the user's own limit says nothing of it. */
 export function fallbacksOf(effective: Effective): Partial<Record<Field, EffectiveValue | null>> {
   return Object.fromEntries(FIELDS.map((field) => [field, effective[field]?.otherwise ?? null]));
 }
@@ -188,7 +188,7 @@ export function defaultFallbacks(
   return Object.fromEntries(FIELDS.map((field) => [field, fallbackOf(field)]));
 }
 
-/** A group's common limit in the form in which a person's counts. */
+/** A group's common limit in the form in which a user's counts. */
 export function sharedCounting(limit: Values): Partial<Record<Field, EffectiveValue>> {
   const named = FIELDS.filter((field) => limit[field] !== null);
   return Object.fromEntries(named.map((field) => [field, { value: limit[field], from: null }]));

@@ -14,6 +14,7 @@ import {
   usageText,
   valueText,
 } from './labels';
+import { readLimitsSearch } from './search';
 import type { Values } from './types';
 import { bars } from './usage';
 
@@ -44,7 +45,7 @@ describe('a limit in words', () => {
 
   it('names the source', () => {
     expect(originText({ scope: 'member', name: 'vision' })).toBe('as a member of vision');
-    expect(originText({ scope: 'person', name: 'alice' }, 'alice')).toBe('own limit');
+    expect(originText({ scope: 'user', name: 'alice' }, 'alice')).toBe('own limit');
     expect(originText(null)).toBe('');
   });
 
@@ -100,7 +101,7 @@ describe('what Slurm has', () => {
     expect(figuresText({ 'Pending and running jobs': '0' })).toBe('Pending and running jobs: 0');
   });
 
-  it("counts for the fields that a person's own limit leaves empty", () => {
+  it("counts for the fields that a user's own limit leaves empty", () => {
     const from = { scope: 'default', name: '' } as const;
     const otherwise = fallbacksOf({
       gpus: { otherwise: { value: 4, from } },
@@ -208,4 +209,9 @@ describe('use against limits', () => {
       'v100 GPUs 0 of 2',
     ]);
   });
+});
+
+it('reads the addresses of former versions', () => {
+  expect(readLimitsSearch({ user: 'alice' })).toEqual({ user: 'alice' });
+  expect(readLimitsSearch({ person: 'alice' })).toEqual({ user: 'alice' });
 });

@@ -14,9 +14,9 @@ export const limitsQuery = queryOptions({
   staleTime: 0,
 });
 
-export const personLimitsQuery = (username: string) =>
+export const userLimitsQuery = (username: string) =>
   queryOptions({
-    queryKey: ['admin', 'limits', 'person', username],
+    queryKey: ['admin', 'limits', 'user', username],
     queryFn: () =>
       unwrap(api.GET('/api/v1/admin/users/{username}/limits', { params: { path: { username } } })),
     refetchInterval: REFRESH_MS,

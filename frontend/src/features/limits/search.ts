@@ -2,7 +2,7 @@
 
 /** At most one of these; none is the list of all. */
 export interface LimitsSearch {
-  person?: string;
+  user?: string;
   group?: string;
   default?: true;
 }
@@ -10,9 +10,10 @@ export interface LimitsSearch {
 const text = (value: unknown): string =>
   typeof value === 'string' || typeof value === 'number' ? String(value).trim() : '';
 
+/** Also reads `person`, as in addresses of former versions. */
 export function readLimitsSearch(search: Record<string, unknown>): LimitsSearch {
-  const [person, group] = [text(search.person), text(search.group)];
-  if (person !== '') return { person };
+  const [user, group] = [text(search.user ?? search.person), text(search.group)];
+  if (user !== '') return { user };
   if (group !== '') return { group };
   return search.default === true ? { default: true } : {};
 }

@@ -13,7 +13,7 @@ export const LISTS = ['partitions', 'accounts', 'qos'] as const;
 export type NumberField = (typeof NUMBERS)[number];
 export type ListField = (typeof LISTS)[number];
 export type Field = NumberField | ListField | 'gpus_by_type';
-export type Scope = 'default' | 'member' | 'group' | 'person';
+export type Scope = 'default' | 'member' | 'group' | 'user';
 
 /** null: says nothing about it */
 export type Values = Record<NumberField, number | null> &

@@ -75,7 +75,7 @@ function subscribe(listener: () => void): () => void {
   };
 }
 
-/** How it is for this person in this browser, in every tab at once. */
+/** How it is for this user in this browser, in every tab at once. */
 export function useNotifyState(username: string): NotifyState {
   const now = (): NotifyState => notifyState(username);
   return useSyncExternalStore(subscribe, now, now);

@@ -5,7 +5,7 @@ import { useDebouncedValue } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { type KeyboardEvent, useId, useMemo, useState } from 'react';
 import { logOut } from '@/features/account/logOut';
-import { peopleFoundQuery } from '@/features/directory/queries';
+import { userSearchQuery } from '@/features/directory/queries';
 import { navigation } from '@/lib/navigation';
 import { seesAdmin } from '@/lib/roles';
 import { useMe } from '@/lib/useMe';
@@ -49,16 +49,16 @@ function useFound(text: string): Command[] {
   const jobs = useLive((s) => s.jobs);
   const all = useMemo(() => allCommands({ me, sessions, jobs }), [me, sessions, jobs]);
   const [typed] = useDebouncedValue(text.trim(), TYPED_MS);
-  const asksPeople = seesAdmin(me) && typed.length >= ENOUGH_TYPED;
+  const asksUsers = seesAdmin(me) && typed.length >= ENOUGH_TYPED;
   // A slow search is no problem: the page of users finds the rest.
-  const { data: people } = useQuery({ ...peopleFoundQuery(typed), enabled: asksPeople });
+  const { data: users } = useQuery({ ...userSearchQuery(typed), enabled: asksUsers });
   return useMemo(
     () => [
       ...matching(all, text),
-      ...(asksPeople && typed === text.trim() ? (people ?? []).map(userCommand) : []),
+      ...(asksUsers && typed === text.trim() ? (users ?? []).map(userCommand) : []),
       ...searches(me, text),
     ],
-    [all, text, asksPeople, typed, people, me],
+    [all, text, asksUsers, typed, users, me],
   );
 }
 

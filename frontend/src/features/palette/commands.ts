@@ -23,7 +23,7 @@ export interface Command {
   title: string;
   /** what kind of thing it is, or how it is with it */
   detail: string;
-  /** other words that people may look for it by; in other languages than English, English ones too */
+  /** other words that users may look for it by; in other languages than English, English ones too */
   keywords?: string;
   does: Doing;
 }
@@ -168,7 +168,7 @@ export function searches(me: Me, text: string): Command[] {
     page(`${path}?q=${q}`, title, wanted, t`Search`);
   return [
     among('/jobs', t`Search all your jobs for “${wanted}”`),
-    ...(seesAdmin(me) ? [among('/admin/people', t`Search users for “${wanted}”`)] : []),
+    ...(seesAdmin(me) ? [among('/admin/users', t`Search users for “${wanted}”`)] : []),
   ];
 }
 
@@ -178,4 +178,4 @@ interface Found {
 }
 
 export const userCommand = ({ username, display_name }: Found): Command =>
-  page(`/admin/people/${encodeURIComponent(username)}`, display_name, username, username);
+  page(`/admin/users/${encodeURIComponent(username)}`, display_name, username, username);

@@ -60,7 +60,7 @@ describe('the palette', () => {
     expect(new Set(ids).size).toBe(ids.length);
     expect(searches(alice, ' ')).toEqual([]);
     expect(searches(alice, 'a&b').map((c) => c.id)).toEqual(['/jobs?q=a%26b']);
-    expect(searches(carol, 'x').map((c) => c.id)).toEqual(['/jobs?q=x', '/admin/people?q=x']);
+    expect(searches(carol, 'x').map((c) => c.id)).toEqual(['/jobs?q=x', '/admin/users?q=x']);
   });
 });
 

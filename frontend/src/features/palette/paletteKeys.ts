@@ -1,7 +1,7 @@
-/** The keys that open the palette: what people of this system expect. */
+/** The keys that open the palette: what users of this system expect. */
 const onMac = /^(Mac|iP)/.test(navigator.platform);
 
-/** As people write them. */
+/** As users write them. */
 export const PALETTE_KEYS = onMac ? '⌘ K' : 'Ctrl K';
 
 export const isPaletteKey = (event: KeyboardEvent): boolean =>

@@ -3,7 +3,7 @@
 const USUAL_MINUTES = [60, 120, 240, 480, 1440];
 const MOST_CHOICES = 3;
 
-/** Of what can be added, steps that people think in; all there is where that is less than an hour. */
+/** Of what can be added, steps that users think in; all there is where that is less than an hour. */
 export function extensionChoices(mostMinutes: number): number[] {
   const usual = USUAL_MINUTES.filter((minutes) => minutes <= mostMinutes);
   if (usual.length > 0) return usual.slice(0, MOST_CHOICES);

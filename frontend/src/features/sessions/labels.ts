@@ -1,4 +1,4 @@
-/** States and outcomes in the words people use. Pure. */
+/** States and outcomes in the words users use. Pure. */
 import { t } from '@lingui/core/macro';
 import type { Outcome, Session } from '@/api/types';
 import { translate } from '@/i18n/translate';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { PersonLimits } from '@/api/types';
+import type { UserLimits } from '@/api/types';
 import type { Draft } from './check';
 import { limitProblems, noRoomForSession } from './limits';
 
@@ -18,7 +18,7 @@ const limits = (values: Record<string, unknown>, sessions: number | null = 0) =>
       Object.entries(values).map(([field, value]) => [field, { value, from: null }]),
     ),
     use: { sessions },
-  }) as unknown as PersonLimits;
+  }) as unknown as UserLimits;
 
 describe('limitProblems', () => {
   it('is empty while limits are unknown or unset', () => {

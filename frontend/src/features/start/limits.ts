@@ -2,14 +2,14 @@
  * Checks a request against the user's limits while they type. Pure; the portal decides in the end.
  */
 import { plural, t } from '@lingui/core/macro';
-import type { MyLimits, PersonLimits } from '@/api/types';
+import type { MyLimits, UserLimits } from '@/api/types';
 import { joinWithCommas } from '@/i18n/lists';
 import { translate } from '@/i18n/translate';
 import { cpusText, gpusText, gpuText, memoryText } from '@/lib/resourceLabels';
 import { minutesAsTime } from '@/lib/time';
 import type { Draft, Problems } from './check';
 
-type Limits = Pick<PersonLimits, 'effective' | 'use'>;
+type Limits = Pick<UserLimits, 'effective' | 'use'>;
 
 const most = (limits: Limits, field: string): number | null => {
   const value = limits.effective[field]?.value;

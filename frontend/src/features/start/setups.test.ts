@@ -41,7 +41,7 @@ describe('figureText', () => {
     best: 92_000,
     median: 91_234.5,
     runs: 4,
-    people: 2,
+    users: 2,
     last_at: '2026-01-01T00:00:00Z',
   };
 

@@ -4,10 +4,10 @@ import { fieldMessage } from '@/api/problem';
 import type {
   Cluster,
   Environment,
-  PersonLimits,
   Preset,
   SessionRequest,
   SomeResources,
+  UserLimits,
 } from '@/api/types';
 import { myLimitsQuery } from '@/features/limits/queries';
 import { linkResources, type StartLink } from '@/features/sessions/startLink';
@@ -152,7 +152,7 @@ const numbersOf = ({
 /** The resources: a preset of the site's, or one's own numbers; null until the portal answers. */
 function useNumbers(
   environment: Environment | undefined,
-  limits: PersonLimits | undefined,
+  limits: UserLimits | undefined,
   asked: SomeResources | null,
   last: LastStart,
   kept: FormDraft,

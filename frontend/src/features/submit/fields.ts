@@ -1,6 +1,6 @@
 /**
  * A form from a template's JSON Schema: its fields, what is typed into them, and the parameters
- * that come of it. Pure. The portal checks again; this spares people a refusal they could see coming.
+ * that come of it. Pure. The portal checks again; this spares users a refusal they could see coming.
  */
 
 import { t } from '@lingui/core/macro';

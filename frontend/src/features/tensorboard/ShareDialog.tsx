@@ -65,13 +65,13 @@ function Body({ parent }: { parent: Parent }) {
 
 function Form({ parent }: { parent: Parent }) {
   const { data: groups = [] } = useQuery(myGroupsQuery);
-  const [kind, setKind] = useState<ShareTarget['kind']>('person');
-  const [person, setPerson] = useState('');
+  const [kind, setKind] = useState<ShareTarget['kind']>('user');
+  const [user, setUser] = useState('');
   const [group, setGroup] = useState<string | null>(null);
   const form = useRef<HTMLFormElement>(null);
   const [problem, setProblem] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
-  const name = kind === 'person' ? person.trim() : (group ?? groups[0] ?? '');
+  const name = kind === 'user' ? user.trim() : (group ?? groups[0] ?? '');
   const refuse = (why: string): void => {
     setProblem(why);
     focusFirstProblem(form);
@@ -83,10 +83,10 @@ function Form({ parent }: { parent: Parent }) {
     setBusy(true);
     try {
       await share(parent, { kind, name });
-      setPerson('');
+      setUser('');
     } catch (error) {
       refuse(
-        fieldMessage(error, kind === 'person' ? 'username' : 'group') ??
+        fieldMessage(error, kind === 'user' ? 'username' : 'group') ??
           fieldMessage(error, 'logdir') ??
           sentence(error),
       );
@@ -105,20 +105,20 @@ function Form({ parent }: { parent: Parent }) {
             setKind(value as ShareTarget['kind']);
           }}
           data={[
-            { value: 'person', label: t`A user` },
+            { value: 'user', label: t`A user` },
             { value: 'group', label: t`One of my groups` },
           ]}
         />
       )}
       <div className={classes.row}>
-        {kind === 'person' ? (
+        {kind === 'user' ? (
           <TextInput
             className={classes.grow}
             label={t`User name`}
-            value={person}
+            value={user}
             onChange={(event) => {
               setProblem(null);
-              setPerson(event.currentTarget.value);
+              setUser(event.currentTarget.value);
             }}
             error={problem}
             autoComplete="off"
@@ -150,7 +150,7 @@ function Form({ parent }: { parent: Parent }) {
 function List({ parent, shares }: { parent: Parent; shares: Shares }) {
   const all: ShareTarget[] = [
     ...shares.shared_groups.map((name) => ({ kind: 'group', name }) as const),
-    ...shares.shared_with.map((name) => ({ kind: 'person', name }) as const),
+    ...shares.shared_with.map((name) => ({ kind: 'user', name }) as const),
   ];
   return (
     <section aria-labelledby="shared-list">

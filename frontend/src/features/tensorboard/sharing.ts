@@ -13,7 +13,7 @@ export interface Parent {
 }
 
 export interface ShareTarget {
-  kind: 'person' | 'group';
+  kind: 'user' | 'group';
   name: string;
 }
 
@@ -59,26 +59,23 @@ export const sharedWithMeQuery = queryOptions({
   staleTime: 0,
 });
 
-const sessionPerson = (id: string, username: string) => ({
+const sessionUser = (id: string, username: string) => ({
   params: { path: { session_id: id, username } },
 });
 const sessionGroup = (id: string, group: string) => ({
   params: { path: { session_id: id, group } },
 });
-const jobPerson = (id: string, username: string) => ({
+const jobUser = (id: string, username: string) => ({
   params: { path: { job_id: id, username } },
 });
 const jobGroup = (id: string, group: string) => ({ params: { path: { job_id: id, group } } });
 
 function put({ kind, id }: Parent, target: ShareTarget): Promise<Shares> {
-  const person = target.kind === 'person';
+  const user = target.kind === 'user';
   if (kind === 'sessions')
-    return person
+    return user
       ? unwrap(
-          api.PUT(
-            '/api/v1/sessions/{session_id}/shares/{username}',
-            sessionPerson(id, target.name),
-          ),
+          api.PUT('/api/v1/sessions/{session_id}/shares/{username}', sessionUser(id, target.name)),
         )
       : unwrap(
           api.PUT(
@@ -86,19 +83,19 @@ function put({ kind, id }: Parent, target: ShareTarget): Promise<Shares> {
             sessionGroup(id, target.name),
           ),
         );
-  return person
-    ? unwrap(api.PUT('/api/v1/jobs/{job_id}/shares/{username}', jobPerson(id, target.name)))
+  return user
+    ? unwrap(api.PUT('/api/v1/jobs/{job_id}/shares/{username}', jobUser(id, target.name)))
     : unwrap(api.PUT('/api/v1/jobs/{job_id}/shares/groups/{group}', jobGroup(id, target.name)));
 }
 
 function remove({ kind, id }: Parent, target: ShareTarget): Promise<Shares> {
-  const person = target.kind === 'person';
+  const user = target.kind === 'user';
   if (kind === 'sessions')
-    return person
+    return user
       ? unwrap(
           api.DELETE(
             '/api/v1/sessions/{session_id}/shares/{username}',
-            sessionPerson(id, target.name),
+            sessionUser(id, target.name),
           ),
         )
       : unwrap(
@@ -107,8 +104,8 @@ function remove({ kind, id }: Parent, target: ShareTarget): Promise<Shares> {
             sessionGroup(id, target.name),
           ),
         );
-  return person
-    ? unwrap(api.DELETE('/api/v1/jobs/{job_id}/shares/{username}', jobPerson(id, target.name)))
+  return user
+    ? unwrap(api.DELETE('/api/v1/jobs/{job_id}/shares/{username}', jobUser(id, target.name)))
     : unwrap(api.DELETE('/api/v1/jobs/{job_id}/shares/groups/{group}', jobGroup(id, target.name)));
 }
 
@@ -126,8 +123,8 @@ export async function unshare(parent: Parent, target: ShareTarget): Promise<void
 }
 
 /** "bob, carol, and everyone in physics"; null if it is not shared. */
-export function sharedText({ shared_with: people, shared_groups: groups }: Shares): string | null {
-  const names = [...people, ...groups.map((group) => t`everyone in ${group}`)];
+export function sharedText({ shared_with: users, shared_groups: groups }: Shares): string | null {
+  const names = [...users, ...groups.map((group) => t`everyone in ${group}`)];
   return names.length === 0 ? null : joinWithAnd(names);
 }
 

@@ -16,7 +16,7 @@ import { UsageTable } from './UsageTable';
 /** What the members of a group have used, for its managers. */
 export function GroupUsage({ group }: { group: string }) {
   const [range, setRange] = useState<Range>(() => rangeOf({}, monthOf(clock.now())));
-  const [by, setBy] = useState<GroupBy>('person');
+  const [by, setBy] = useState<GroupBy>('user');
   const { data, error } = useQuery(groupUsageQuery(group, range, by));
   return (
     <section aria-labelledby="group-usage">
@@ -35,7 +35,7 @@ export function GroupUsage({ group }: { group: string }) {
           value={by}
           onChange={(value) => setBy(value as GroupBy)}
           data={[
-            { value: 'person', label: t`By user` },
+            { value: 'user', label: t`By user` },
             { value: 'month', label: t`By month` },
           ]}
         />

@@ -17,11 +17,11 @@ import { Total } from './Total';
 import classes from './Usage.module.css';
 import { UsageTable } from './UsageTable';
 
-/** What was used, by person, group or month, for administrators. */
+/** What was used, by user, group or month, for administrators. */
 export function UsagePage() {
   const search = useSearch({ from: '/member/admin/usage' });
   const range = rangeOf(search, monthOf(clock.now()));
-  const by = search.by ?? 'person';
+  const by = search.by ?? 'user';
   return (
     <AdminFrame
       tab={t`Usage`}
@@ -57,7 +57,7 @@ function Filters({ search, range, by }: FiltersProps) {
         value={by}
         onChange={(value) => show({ by: value as By })}
         data={[
-          { value: 'person', label: t`By user` },
+          { value: 'user', label: t`By user` },
           { value: 'group', label: t`By group` },
           { value: 'month', label: t`By month` },
         ]}
@@ -120,7 +120,7 @@ function Name({ by, row }: { by: By; row: Row }) {
       </Link>
     );
   return (
-    <Link to="/admin/people/$username" params={{ username: row.name }}>
+    <Link to="/admin/users/$username" params={{ username: row.name }}>
       {row.name}
     </Link>
   );

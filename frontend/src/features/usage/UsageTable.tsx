@@ -16,7 +16,7 @@ import {
 import type { By } from './search';
 import classes from './Usage.module.css';
 
-const NAMES: Record<By, string> = { person: t`User`, group: t`Group`, month: t`Month` };
+const NAMES: Record<By, string> = { user: t`User`, group: t`Group`, month: t`Month` };
 
 interface Props {
   by: By;

@@ -3,7 +3,7 @@ import { locale } from '@/i18n';
 import type { By } from './search';
 
 export interface Row {
-  /** a person, a group or a month */
+  /** a user, a group or a month */
   name: string;
   gpu_hours: number;
   cpu_hours: number;

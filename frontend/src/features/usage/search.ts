@@ -1,6 +1,6 @@
 /** What usage is shown, in the page's address. Pure. */
 
-export type By = 'person' | 'group' | 'month';
+export type By = 'user' | 'group' | 'month';
 
 export interface UsageSearch {
   /** months, as 2026-11; both belong to what is shown */
@@ -15,6 +15,7 @@ const MONTH = /^\d{4}-(0[1-9]|1[0-2])$/;
 
 const isMonth = (value: unknown): value is string => typeof value === 'string' && MONTH.test(value);
 
+/** Also reads `person` and `group`, as in addresses of former versions. */
 export function readUsageSearch(search: Record<string, unknown>): UsageSearch {
   const q = search.q ?? search.person ?? search.group;
   return {

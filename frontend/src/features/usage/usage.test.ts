@@ -48,13 +48,13 @@ describe('months', () => {
 
 describe('rows', () => {
   it('begin with those that used most, months with the newest', () => {
-    expect(names(sorted(ROWS, firstSorting('person')))).toBe('alice bob u10 u9');
+    expect(names(sorted(ROWS, firstSorting('user')))).toBe('alice bob u10 u9');
     const months = [row('2026-09', 1), row('2026-11', 0), row('2026-10', 5)];
     expect(names(sorted(months, firstSorting('month')))).toBe('2026-11 2026-10 2026-09');
   });
 
   it('are sorted by the heading that is pressed, the other way at the second press', () => {
-    const first = pressed(firstSorting('person'), 'jobs');
+    const first = pressed(firstSorting('user'), 'jobs');
     expect(names(sorted(ROWS, first))).toBe('u9 bob alice u10');
     expect(pressed(first, 'jobs').descending).toBe(false);
     expect(names(sorted(ROWS, pressed(first, 'name')))).toBe('alice bob u9 u10');

@@ -1,0 +1,40 @@
+/** Addresses of former versions, which bookmarks may still have: redirected to the present ones. */
+import { createRoute, redirect } from '@tanstack/react-router';
+import { readImportSearch, readUsersSearch } from './admin';
+import { memberRoute } from './frame';
+
+const usersRoute = createRoute({
+  getParentRoute: () => memberRoute,
+  path: '/admin/people',
+  validateSearch: readUsersSearch,
+  beforeLoad: ({ search }) => {
+    throw redirect({ to: '/admin/users', search, replace: true });
+  },
+});
+
+const userRoute = createRoute({
+  getParentRoute: () => memberRoute,
+  path: '/admin/people/$username',
+  beforeLoad: ({ params }) => {
+    throw redirect({ to: '/admin/users/$username', params, replace: true });
+  },
+});
+
+const newUserRoute = createRoute({
+  getParentRoute: () => memberRoute,
+  path: '/admin/new/person',
+  beforeLoad: () => {
+    throw redirect({ to: '/admin/new/user', replace: true });
+  },
+});
+
+const newUsersRoute = createRoute({
+  getParentRoute: () => memberRoute,
+  path: '/admin/new/people',
+  validateSearch: readImportSearch,
+  beforeLoad: ({ search }) => {
+    throw redirect({ to: '/admin/new/users', search, replace: true });
+  },
+});
+
+export const formerPages = [usersRoute, userRoute, newUserRoute, newUsersRoute] as const;

@@ -1,0 +1,106 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
+import { Paper, Skeleton, Table, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { sentence } from '@/api/problem';
+import type { UserLimits } from '@/api/types';
+import { mayChange } from '@/lib/roles';
+import { useMe } from '@/lib/useMe';
+import { Notice } from '@/ui/Notice';
+import { Associations } from './Associations';
+import { GroupTotals } from './GroupTotals';
+import { LimitCard } from './LimitCard';
+import classes from './Limits.module.css';
+import { FIELDS, fallbacksOf, LABELS, originText, valueText } from './labels';
+import { limitsQuery, userLimitsQuery } from './queries';
+import { UsageBars } from './UsageBars';
+
+/** One user: what they use of what they may, the limit of their own, and how Slurm has it. */
+export function UserView({ username }: { username: string }) {
+  const { data, error } = useQuery(userLimitsQuery(username));
+  const all = useQuery(limitsQuery);
+  if (error && !data) return <Notice tone="error">{sentence(error)}</Notice>;
+  if (!data || all.isPending) return <Skeleton height={420} radius="lg" aria-label={t`Loading`} />;
+  // The list also says how the limit stands with Slurm.
+  const own = all.data?.find(({ scope, name }) => scope === 'user' && name === username);
+  const before = own ?? data.limits.find(({ scope }) => scope === 'user');
+  return (
+    <>
+      <Links username={username} groups={data.groups} />
+      <Paper component="section" className={classes.card} aria-labelledby="in-use">
+        <Title order={2} size="h4" id="in-use" mb="sm">
+          <Trans>In use now</Trans>
+        </Title>
+        <UsageBars effective={data.effective} use={data.use} user={username} />
+      </Paper>
+      <GroupTotals together={data.together} />
+      <Counts limits={data} />
+      <LimitCard
+        whose={{ scope: 'user', name: username }}
+        title={t`Own limits of ${username}`}
+        limit={before}
+        otherwise={fallbacksOf(data.effective)}
+      />
+      {data.slurm && <Associations associations={data.slurm} />}
+    </>
+  );
+}
+
+function Links({ username, groups }: { username: string; groups: string[] }) {
+  return (
+    <nav className={classes.links} aria-label={t`More about ${username}`}>
+      <Link to="/admin/users/$username" params={{ username }}>
+        <Trans>User</Trans>
+      </Link>
+      <Link to="/admin/usage" search={{ by: 'user', q: username }}>
+        <Trans>Usage</Trans>
+      </Link>
+      <Link to="/admin/audit" search={{ target: username }}>
+        <Trans>Audit</Trans>
+      </Link>
+      {groups.map((group) => (
+        <Link key={group} to="/admin/limits" search={{ group }}>
+          <Trans>Limits of {group}</Trans>
+        </Link>
+      ))}
+    </nav>
+  );
+}
+
+/** What counts of each field; to those who see the form it says the same. */
+function Counts({ limits }: { limits: UserLimits }) {
+  const change = mayChange(useMe());
+  if (change) return null;
+  return (
+    <Paper component="section" className={classes.table} aria-label={t`Effective limits`}>
+      <Table verticalSpacing={8} horizontalSpacing="md">
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>
+              <Trans context="limits">What</Trans>
+            </Table.Th>
+            <Table.Th>
+              <Trans>Limit</Trans>
+            </Table.Th>
+            <Table.Th>
+              <Trans>Where it comes from</Trans>
+            </Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {FIELDS.map((field) => {
+            const counting = limits.effective[field];
+            return (
+              <Table.Tr key={field}>
+                <Table.Td>{LABELS[field]}</Table.Td>
+                <Table.Td>{valueText(field, counting?.value)}</Table.Td>
+                <Table.Td>{originText(counting?.from ?? null, limits.username) || '–'}</Table.Td>
+              </Table.Tr>
+            );
+          })}
+        </Table.Tbody>
+      </Table>
+    </Paper>
+  );
+}

@@ -1,0 +1,102 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
+import { NativeSelect, TextInput } from '@mantine/core';
+import { Numbers } from '@/features/limits/LimitForm';
+import { emptyText } from '@/features/limits/labels';
+import { NUMBERS } from '@/features/limits/types';
+import classes from './NewUser.module.css';
+import { accountOf, limitsOf, loginGroupOf, type NewDraft } from './newUser';
+import type { NewUserDefaults } from './types';
+
+interface Props {
+  draft: NewDraft;
+  set: (change: Partial<NewDraft>) => void;
+  defaults: NewUserDefaults;
+  problem: (field: string) => string | undefined;
+}
+
+/** What lets them log in and start something. */
+export function NewUserAccess(props: Props) {
+  return (
+    <div className={classes.fields}>
+      <LoginGroup {...props} />
+      <SlurmAccount {...props} />
+    </div>
+  );
+}
+
+/** The value of "none". */
+const NONE = '';
+
+function LoginGroup({ draft, set, defaults, problem }: Props) {
+  const chosen = loginGroupOf(draft, defaults);
+  const groups = [...new Set([...defaults.login_groups, ...(chosen ? [chosen] : [])])];
+  if (groups.length === 0) return null;
+  const none = defaults.login_groups.length > 0 ? t`None: they can’t log in` : t`None`;
+  return (
+    <NativeSelect
+      label={t`Login group`}
+      description={t`Its members may log in here.`}
+      inputWrapperOrder={['label', 'input', 'error', 'description']}
+      data={[...groups, { value: NONE, label: none }]}
+      value={chosen}
+      onChange={(event) => set({ login_group: event.currentTarget.value })}
+      error={problem('login_group')}
+    />
+  );
+}
+
+function SlurmAccount({ draft, set, defaults, problem }: Props) {
+  const chosen = accountOf(draft, defaults);
+  const fromGroups = defaults.limits.accounts?.value;
+  const given = Array.isArray(fromGroups) ? fromGroups.join(', ') : '';
+  const field = {
+    label: t`Slurm account`,
+    description: t`Sessions and jobs run under it. The portal updates Slurm immediately.`,
+    inputWrapperOrder: ['label', 'input', 'error', 'description'] as const,
+    value: chosen,
+    error: problem('slurm_account'),
+  };
+  const order = { inputWrapperOrder: [...field.inputWrapperOrder] };
+  if (defaults.accounts === null)
+    return (
+      <TextInput
+        {...field}
+        {...order}
+        description={t`Slurm isn’t responding, so its accounts aren’t known.`}
+        autoComplete="off"
+        autoCapitalize="none"
+        spellCheck={false}
+        onChange={(event) => set({ slurm_account: event.currentTarget.value })}
+      />
+    );
+  const none = given === '' ? t`None: they can’t start anything` : t`From the limits: ${given}`;
+  const accounts = [...new Set([...defaults.accounts, ...(chosen ? [chosen] : [])])];
+  return (
+    <NativeSelect
+      {...field}
+      {...order}
+      data={[...accounts, { value: NONE, label: none }]}
+      onChange={(event) => set({ slurm_account: event.currentTarget.value })}
+    />
+  );
+}
+
+/** Limits of their own, beside those that count for everybody like them. */
+export function NewUserLimits({ draft, set, defaults, problem }: Props) {
+  const wrong = NUMBERS.some((field) => problem(`limits.${field}`) !== undefined);
+  return (
+    <details className={classes.more} open={wrong || undefined}>
+      <summary>
+        <Trans>Limits</Trans>
+      </summary>
+      <Numbers
+        fields={NUMBERS}
+        draft={{ numbers: limitsOf(draft) }}
+        set={({ numbers }) => set({ limits: numbers })}
+        error={(field) => problem(`limits.${field}`)}
+        hint={(field) => emptyText(field, defaults.limits[field] ?? null)}
+      />
+    </details>
+  );
+}

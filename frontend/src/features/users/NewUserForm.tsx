@@ -1,0 +1,152 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
+import { Button, Group, Paper, Skeleton, TextInput } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import type { FormEvent } from 'react';
+import { sentence } from '@/api/problem';
+import { GroupPick } from '@/features/directory/GroupPick';
+import { NUMBERS } from '@/features/limits/types';
+import { Chips } from '@/ui/Chips';
+import { Notice } from '@/ui/Notice';
+import { RestoredNotice } from '@/ui/RestoredForm';
+import classes from './NewUser.module.css';
+import { NewUserAccess, NewUserLimits } from './NewUserAccess';
+import { homeOf, RARE, TEXTS, type TextField, usernameOf } from './newUser';
+import { newUserQuery } from './queries';
+import type { NewUserDefaults } from './types';
+import { type Made, useNewUser } from './useNewUser';
+
+interface Props {
+  onMade: (made: Made) => void;
+  onStartOver: () => void;
+}
+
+const LABELS: Record<TextField, string> = {
+  given_name: t`Given name`,
+  surname: t`Surname`,
+  username: t`User name`,
+  email: t`Email, optional`,
+  display_name: t`Shown as`,
+  uid: t`Number (uid)`,
+  gid: t`Primary group (gid)`,
+  home: t`Home directory`,
+  shell: t`Login shell`,
+};
+
+const HINTS: Partial<Record<TextField, string>> = {
+  username: t`For logging in, for ssh and in Slurm. It can’t be changed later.`,
+  display_name: t`If empty: both names together.`,
+  uid: t`If empty: the next free number.`,
+  gid: t`If empty: a personal group, or the group set for this site.`,
+  shell: t`If empty: the value from the settings.`,
+};
+
+/** A new user, with the settings' defaults filled in. */
+export function NewUserForm(props: Props) {
+  const { data, error } = useQuery(newUserQuery);
+  if (data) return <Form {...props} defaults={data} />;
+  if (error) return <Notice tone="error">{sentence(error)}</Notice>;
+  return <Skeleton height={480} radius="lg" aria-label={t`Loading`} />;
+}
+
+const ACCESS = ['groups', 'login_group', 'slurm_account', ...NUMBERS.map((one) => `limits.${one}`)];
+
+function Form({ onMade, onStartOver, defaults }: Props & { defaults: NewUserDefaults }) {
+  const { draft, set, kept, saving } = useNewUser(defaults, onMade);
+  const { form, busy, error: problem, submit } = saving;
+  const elsewhere = saving.elsewhere([...TEXTS, ...ACCESS]);
+  const values = { ...draft, username: usernameOf(draft), home: homeOf(draft, defaults) };
+  const hints = { ...HINTS, home: homeHint(defaults) };
+  const rare = RARE.some((field) => problem(field) !== undefined);
+  const field = (name: TextField) => (
+    <TextInput
+      key={name}
+      label={LABELS[name]}
+      description={hints[name]}
+      inputWrapperOrder={['label', 'input', 'error', 'description']}
+      value={values[name]}
+      onChange={(event) => set({ [name]: event.currentTarget.value })}
+      error={problem(name)}
+      autoComplete="off"
+      spellCheck={false}
+      {...(name === 'username' ? { autoCapitalize: 'none' } : {})}
+      {...(name === 'uid' || name === 'gid' ? { inputMode: 'numeric' } : {})}
+    />
+  );
+  return (
+    <Paper
+      component="form"
+      ref={form}
+      className={classes.form}
+      noValidate
+      aria-label={t`New user`}
+      onSubmit={(event: FormEvent) => void submit(event)}
+    >
+      <RestoredNotice draft={kept} onStartOver={onStartOver} />
+      {elsewhere !== null && <Notice tone="error">{sentence(elsewhere)}</Notice>}
+      <div className={classes.fields}>
+        {field('given_name')}
+        {field('surname')}
+        {field('username')}
+        {field('email')}
+      </div>
+      <NewUserAccess draft={draft} set={set} defaults={defaults} problem={problem} />
+      <ChosenGroups
+        groups={draft.groups}
+        problem={problem('groups')}
+        onChange={(groups) => set({ groups })}
+      />
+      <div className={classes.fields}>{field('home')}</div>
+      <NewUserLimits draft={draft} set={set} defaults={defaults} problem={problem} />
+      <details className={classes.more} open={rare || undefined}>
+        <summary>
+          <Trans>Numbers and shell</Trans>
+        </summary>
+        <div className={classes.fields}>{RARE.map(field)}</div>
+      </details>
+      <Group justify="flex-end">
+        <Button component={Link} to="/admin/users" variant="default" onClick={kept.drop}>
+          <Trans>Cancel</Trans>
+        </Button>
+        <Button type="submit" loading={busy}>
+          <Trans>Create user</Trans>
+        </Button>
+      </Group>
+    </Paper>
+  );
+}
+
+const homeHint = ({ makes_home: makes }: NewUserDefaults): string =>
+  makes
+    ? t`Created automatically.`
+    : t`Written to the directory; the portal has no command that creates it.`;
+
+interface GroupsProps {
+  groups: string[];
+  problem: string | undefined;
+  onChange: (groups: string[]) => void;
+}
+
+function ChosenGroups({ groups, problem, onChange }: GroupsProps) {
+  return (
+    <div className={classes.groups}>
+      <GroupPick
+        label={t`More groups, optional`}
+        description={t`Limits and file access can follow from these.`}
+        placeholder={t`Type to find one`}
+        without={groups}
+        error={problem}
+        onPick={(name) => onChange([...groups, name])}
+      />
+      {groups.length > 0 && (
+        <Chips
+          label={t`Chosen groups`}
+          names={groups}
+          onRemove={async (name) => onChange(groups.filter((other) => other !== name))}
+          removeLabel={(name) => t`Remove ${name}`}
+        />
+      )}
+    </div>
+  );
+}

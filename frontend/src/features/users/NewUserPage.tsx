@@ -1,0 +1,96 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
+import { Button, Group, Paper, Stack } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import { useEffect, useRef, useState } from 'react';
+import { AdminFrame } from '@/features/admin/AdminFrame';
+import { nameOf } from '@/features/directory/names';
+import { joinWithCommas } from '@/i18n/lists';
+import { mayChange } from '@/lib/roles';
+import { useMe } from '@/lib/useMe';
+import classes from '@/ui/DetailPage.module.css';
+import { Notice } from '@/ui/Notice';
+import { RestartableForm } from '@/ui/RestoredForm';
+import { NewUserForm } from './NewUserForm';
+import { PasswordBox } from './PasswordBox';
+import type { OneTimePassword, User } from './types';
+
+interface Made {
+  user: User;
+  password: OneTimePassword;
+}
+
+/** The page that creates a user. */
+export function NewUserPage() {
+  return (
+    <AdminFrame tab={t`New user`} title={t`New user`}>
+      <Body />
+    </AdminFrame>
+  );
+}
+
+function Body() {
+  const me = useMe();
+  const [made, setMade] = useState<Made | null>(null);
+  if (!mayChange(me))
+    return (
+      <Notice tone="info">
+        <Trans>Only administrators can create users. You have read access.</Trans>
+      </Notice>
+    );
+  return made ? (
+    <Welcome made={made} onAnother={() => setMade(null)} />
+  ) : (
+    <RestartableForm>
+      {(startOver) => <NewUserForm onMade={setMade} onStartOver={startOver} />}
+    </RestartableForm>
+  );
+}
+
+function Welcome({ made, onAnother }: { made: Made; onAnother: () => void }) {
+  const { user, password } = made;
+  const { username } = user;
+  const name = nameOf(user);
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => heading.current?.focus(), []);
+  return (
+    <Paper className={classes.box}>
+      <h2 className={classes.heading} ref={heading} tabIndex={-1}>
+        <Trans>{name} is in the directory</Trans>
+      </h2>
+      <Stack className={classes.wide}>
+        <p className={classes.line}>
+          <MadeText user={user} />
+        </p>
+        <PasswordBox username={username} made={password} />
+        <Group>
+          <Button
+            renderRoot={(props) => (
+              <Link {...props} to="/admin/users/$username" params={{ username }} />
+            )}
+          >
+            <Trans>Go to {username}</Trans>
+          </Button>
+          <Button variant="default" onClick={onAnother}>
+            <Trans>Create another user</Trans>
+          </Button>
+        </Group>
+      </Stack>
+    </Paper>
+  );
+}
+
+function MadeText({ user: { username, uid, groups: all } }: { user: User }) {
+  const number = uid ?? '–';
+  const groups = joinWithCommas(all ?? []);
+  return groups === '' ? (
+    <Trans>
+      The user name is <strong>{username}</strong>, the number {number}. The one-time password:
+    </Trans>
+  ) : (
+    <Trans>
+      The user name is <strong>{username}</strong>, the number {number}, in {groups}. The one-time
+      password:
+    </Trans>
+  );
+}

@@ -1,0 +1,51 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
+import { Button, Paper, Text } from '@mantine/core';
+import { useState } from 'react';
+import { mayChange } from '@/lib/roles';
+import { useMe } from '@/lib/useMe';
+import { ConfirmDialog } from '@/ui/ConfirmDialog';
+import classes from '@/ui/DetailPage.module.css';
+import { resetSecondFactor } from './actions';
+import { isLeaving } from './labels';
+import type { User } from './types';
+
+/** Whether a login needs a code besides, and the way back in for who has lost it. */
+export function SecondFactorBox({ user }: { user: User }) {
+  const me = useMe();
+  const [asking, setAsking] = useState(false);
+  const { username } = user;
+  return (
+    <Paper component="section" className={classes.box} aria-labelledby="factor">
+      <h2 className={classes.heading} id="factor">
+        <Trans>Second factor</Trans>
+      </h2>
+      <p className={user.second_factor ? classes.line : classes.quiet}>
+        {user.second_factor
+          ? t`On: each login asks for a code from their app.`
+          : t`Off: the password alone opens the account.`}
+      </p>
+      {user.second_factor && mayChange(me) && !isLeaving(user) && (
+        <Button variant="default" onClick={() => setAsking(true)}>
+          <Trans>Remove it…</Trans>
+        </Button>
+      )}
+      <ConfirmDialog
+        opened={asking}
+        onClose={() => setAsking(false)}
+        title={t`Remove the second factor of ${username}?`}
+        act={() => resetSecondFactor(username)}
+        button={t`Remove it`}
+        danger
+      >
+        <Text size="sm">
+          <Trans>
+            For users who have lost their phone and their recovery codes: verify that the request
+            comes from them. Until they set up a new second factor, the password alone opens the
+            account. At their next login they are notified that you did this.
+          </Trans>
+        </Text>
+      </ConfirmDialog>
+    </Paper>
+  );
+}

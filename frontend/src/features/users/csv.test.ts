@@ -1,0 +1,101 @@
+import { describe, expect, it } from 'vitest';
+import { MOST_BYTES, passwordsFile, reportText, shownRows, TEMPLATE, textProblem } from './csv';
+import { draftErrors, EMPTY, homeOf, requestOf, usernameOf } from './newUser';
+import type { ImportLine, NewUserDefaults } from './types';
+
+const row = (line: number, result: ImportLine['result']): ImportLine => ({
+  line,
+  username: `p${line}`,
+  result,
+  findings: [],
+  login_group: 'users',
+  slurm_account: null,
+  groups: ['users'],
+  role: 'user',
+});
+
+const DEFAULTS: NewUserDefaults = {
+  login_groups: ['users', 'guests'],
+  login_group: 'users',
+  accounts: ['research'],
+  slurm_account: 'research',
+  home_template: '/home/{username}',
+  makes_home: true,
+  limits: {},
+};
+
+describe('a file of users', () => {
+  it('is looked at before it is sent', () => {
+    expect(textProblem(' \n')).toMatch(/Choose a file/);
+    expect(textProblem(TEMPLATE)).toBeNull();
+    expect(textProblem('é'.repeat(MOST_BYTES / 2))).toMatch(/split it/);
+  });
+
+  it('has its mistakes shown first', () => {
+    const rows = [row(2, 'would_create'), row(3, 'exists'), row(5, 'error'), row(4, 'error')];
+    expect(shownRows(rows, 'all').map(({ line }) => line)).toEqual([4, 5, 3, 2]);
+    expect(shownRows(rows, 'fine').map(({ line }) => line)).toEqual([2]);
+    expect(shownRows(rows, 'exists').map(({ line }) => line)).toEqual([3]);
+  });
+
+  it('comes to a sentence', () => {
+    const counts = { total: 5, created: 2, exists: 1, failed: 2, dry_run: true };
+    expect(reportText(counts)).toBe(
+      '2 users would be created, 1 already exists and is unchanged, 2 lines have mistakes.',
+    );
+    expect(reportText({ total: 1, created: 1, exists: 0, failed: 0, dry_run: false })).toBe(
+      '1 user was created.',
+    );
+  });
+
+  it('gives passwords that are what they are', () => {
+    const found = [
+      { username: 'ada', password: 'a,"b', must_change: true },
+      { username: 'bob', password: 'plain', must_change: true },
+    ];
+    expect(passwordsFile(found)).toBe('username,one_time_password\r\nada,"a,""b"\r\nbob,plain\r\n');
+  });
+});
+
+describe('a new user', () => {
+  it('has a user name that follows the names until one is typed', () => {
+    const draft = { ...EMPTY, given_name: 'Ada', surname: 'Lovelace' };
+    expect(usernameOf(draft)).toBe('alovelace');
+    expect(usernameOf({ ...draft, username: '' })).toBe('');
+    expect(usernameOf({ ...draft, username: 'ada' })).toBe('ada');
+  });
+
+  it('leaves to the settings what is left empty', () => {
+    const draft = { ...EMPTY, given_name: ' Ada ', surname: 'Lovelace', uid: ' 20500 ' };
+    expect(requestOf(draft, DEFAULTS)).toEqual({
+      username: 'alovelace',
+      given_name: 'Ada',
+      surname: 'Lovelace',
+      display_name: '',
+      groups: [],
+      login_group: 'users',
+      slurm_account: 'research',
+      limits: {},
+      uid: 20500,
+    });
+    expect(homeOf(draft, DEFAULTS)).toBe('/home/alovelace');
+    expect(draftErrors(draft)).toEqual({});
+    expect(Object.keys(draftErrors({ ...EMPTY, gid: 'x' }))).toEqual([
+      'surname',
+      'username',
+      'gid',
+    ]);
+  });
+
+  it('can have another group, no account, and limits of their own', () => {
+    const limits = { gpus: '2', time_limit_minutes: '1.5', cpus: ' ' };
+    const chosen = { login_group: 'guests', slurm_account: '', home: '/home/x', limits };
+    expect(requestOf({ ...EMPTY, surname: 'X', ...chosen }, DEFAULTS)).toMatchObject({
+      login_group: 'guests',
+      slurm_account: null,
+      home: '/home/x',
+      limits: { gpus: 2, time_limit_minutes: 90 },
+    });
+    expect(draftErrors({ ...EMPTY, limits: { gpus: 'two' } })).toHaveProperty('limits.gpus');
+  });
+});

@@ -1,0 +1,122 @@
+/** Concurrent editing of a user: what was changed, by which user, and what to keep. Pure. */
+import { t } from '@lingui/core/macro';
+import { isLike, isNumber, isRecordOf, isText, orNull } from '@/lib/drafts';
+import type { User } from './types';
+
+export const FIELDS = [
+  'given_name',
+  'surname',
+  'display_name',
+  'email',
+  'gid',
+  'home',
+  'shell',
+] as const;
+
+export type Field = (typeof FIELDS)[number];
+export type Draft = Record<Field, string>;
+export type Base = Pick<User, Field | 'version'>;
+export type Changes = Partial<Record<Exclude<Field, 'gid'>, string>> & { gid?: number };
+
+export const LABELS: Record<Field, string> = {
+  given_name: t`Given name`,
+  surname: t`Surname`,
+  display_name: t`Shown as`,
+  email: t`Email`,
+  gid: t`Group number`,
+  home: t`Home directory`,
+  shell: t`Login shell`,
+};
+
+/** A user's values as the form holds them. */
+export function draftOf(base: Base): Draft {
+  const entries = FIELDS.map((field) => [field, String(base[field] ?? '')]);
+  return Object.fromEntries(entries) as Draft;
+}
+
+const changedFields = (from: Draft, to: Draft): Field[] =>
+  FIELDS.filter((field) => from[field].trim() !== to[field].trim());
+
+/** What a save would change; an emptied mail is removed, another emptied field is the portal's to refuse. */
+export function changes(base: Base, draft: Draft): Changes {
+  const found: Changes = {};
+  for (const field of changedFields(draftOf(base), draft)) {
+    if (field === 'gid') found.gid = Number(draft.gid.trim());
+    else found[field] = draft[field].trim();
+  }
+  return found;
+}
+
+/** What only the form itself can see: a number that is none. */
+export function formErrors(draft: Draft): Partial<Record<Field, string>> {
+  return /^\d*$/.test(draft.gid.trim()) ? {} : { gid: t`Enter a number.` };
+}
+
+/** What the form holds. */
+export interface Editing {
+  /** the values at the start; the page behind it may refresh since */
+  base: Base;
+  draft: Draft;
+  /** fields that another user changed too, with their values */
+  conflicts: Partial<Draft>;
+}
+
+const orNoText = orNull(isText);
+
+export const isEditing = isLike<Editing>({
+  base: isLike<Base>({
+    given_name: orNoText,
+    surname: orNoText,
+    display_name: isText,
+    email: orNoText,
+    gid: orNull(isNumber),
+    home: orNoText,
+    shell: orNoText,
+    version: isText,
+  }),
+  draft: isLike<Draft>({
+    given_name: isText,
+    surname: isText,
+    display_name: isText,
+    email: isText,
+    gid: isText,
+    home: isText,
+    shell: isText,
+  }),
+  conflicts: isRecordOf(isText),
+});
+
+/** Of a user, what the form begins with. */
+export const baseOf = (user: Base): Base => ({
+  given_name: user.given_name,
+  surname: user.surname,
+  display_name: user.display_name,
+  email: user.email,
+  gid: user.gid,
+  home: user.home,
+  shell: user.shell,
+  version: user.version,
+});
+
+export interface Merged {
+  /** what was typed, with the other's values where nothing was typed */
+  draft: Draft;
+  /** both changed it, differently: the other's value */
+  conflicts: Partial<Draft>;
+  /** only the other changed it */
+  taken: Field[];
+}
+
+/** Merge after another user saved: keep what was typed, and undo none of their changes unasked. */
+export function merge(base: Base, draft: Draft, theirs: Base): Merged {
+  const [before, now] = [draftOf(base), draftOf(theirs)];
+  const mine = new Set(changedFields(before, draft));
+  const merged: Merged = { draft: { ...draft }, conflicts: {}, taken: [] };
+  for (const field of changedFields(before, now)) {
+    if (!mine.has(field)) {
+      merged.draft[field] = now[field];
+      merged.taken.push(field);
+    } else if (draft[field].trim() !== now[field]) merged.conflicts[field] = now[field];
+  }
+  return merged;
+}

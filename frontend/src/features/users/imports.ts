@@ -1,0 +1,39 @@
+/** Imports of users: started, followed, their passwords fetched. */
+import { queryOptions } from '@tanstack/react-query';
+import { api, unwrap } from '@/api/client';
+import { USERS_KEY } from '@/features/directory/queries';
+import { queryClient } from '@/lib/queries';
+import type { FirstPassword, UserImport } from './types';
+
+const FOLLOW_MS = 1000;
+
+export const importQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['admin', 'user-import', id],
+    queryFn: () =>
+      unwrap(
+        api.GET('/api/v1/admin/users/imports/{import_id}', { params: { path: { import_id: id } } }),
+      ),
+    refetchInterval: ({ state }) =>
+      state.status !== 'error' && state.data?.state === 'running' ? FOLLOW_MS : false,
+    staleTime: FOLLOW_MS,
+  });
+
+/** A dry run says what would come of a file; the other one creates users. */
+export async function startImport(csv: string, dryRun: boolean): Promise<UserImport> {
+  const body = { csv, dry_run: dryRun };
+  const started = await unwrap(api.POST('/api/v1/admin/users/import', { body }));
+  queryClient.setQueryData(importQuery(started.id).queryKey, started);
+  if (!dryRun) void queryClient.invalidateQueries({ queryKey: USERS_KEY });
+  return started;
+}
+
+/** The portal hands them over once. */
+export async function takePasswords(id: string): Promise<FirstPassword[]> {
+  const params = { path: { import_id: id } };
+  const taken = await unwrap(
+    api.POST('/api/v1/admin/users/imports/{import_id}/passwords', { params }),
+  );
+  void queryClient.invalidateQueries(importQuery(id));
+  return taken.items;
+}

@@ -1,0 +1,190 @@
+/** Users in words: what state they are in, what they may, what goes on with them. Pure. */
+import { plural, t } from '@lingui/core/macro';
+import type { Ability, Capabilities } from '@/features/directory/capabilities';
+import { can } from '@/features/directory/capabilities';
+import { joinWithOr } from '@/i18n/lists';
+import { translate } from '@/i18n/translate';
+import { ROLE_LABELS } from '@/lib/roles';
+import type { StateLabel } from '@/ui/StateChip';
+import type { Filter } from './filters';
+import type { Check, HomeRun, Role, User, UserRow } from './types';
+
+/** The text for a filter without matches. */
+export function noMatchText(filter: Filter): string {
+  switch (filter) {
+    case 'disabled':
+      return t`No users are disabled.`;
+    case 'admins':
+      return t`No administrator has logged in yet.`;
+    case 'viewers':
+      return t`There are no viewers. A viewer sees all these pages but can't change anything.`;
+    case 'missing':
+      return t`All users of the portal are in the directory.`;
+    case 'deleted':
+      return t`No users have been deleted.`;
+    default:
+      return t`There are no users in the directory yet.`;
+  }
+}
+
+export const usersText = (n: number): string => plural(n, { one: '# user', other: '# users' });
+
+/** The one state that matters most of all that hold. */
+export function userStateLabel(row: UserRow): StateLabel {
+  if (row.deleted_at) return { label: t`Deleted`, tone: 'quiet' };
+  if (row.disabled) return { label: t`Disabled`, tone: 'bad' };
+  if (!row.in_directory) return { label: t`Gone from the directory`, tone: 'waiting' };
+  if (row.unmanaged) return { label: t`Not managed`, tone: 'quiet' };
+  if (row.locked) return { label: t`Locked`, tone: 'waiting' };
+  if (row.admitted === false) return { label: t`Can’t log in`, tone: 'bad' };
+  if (row.must_change_password) return { label: t`One-time password`, tone: 'quiet' };
+  return { label: t`Active`, tone: 'good' };
+}
+
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** The role is unknown before the first login of a user without a row. */
+export const roleText = (role: Role | null, admitted: boolean | null): string =>
+  admitted === false ? t`None` : capital(ROLE_LABELS[role ?? 'user']);
+
+/** Where a role comes from, for those who wonder why it can't be taken away here. */
+export function roleReason(
+  user: Pick<User, 'role' | 'directory_role' | 'granted_role' | 'granted_by' | 'admitted'>,
+): string {
+  if (user.admitted === false)
+    return t`They can’t log in: they are not in any group that may use the portal.`;
+  if (user.role === null) return t`The directory groups determine this at the first login.`;
+  if (user.role === 'user') return t`Everyone who can log in has this role.`;
+  const directory = user.directory_role === user.role;
+  const granted = user.granted_role === user.role;
+  const by = user.granted_by;
+  if (directory && granted)
+    return by
+      ? t`From a directory group, and also granted here by ${by}.`
+      : t`From a directory group, and also granted here.`;
+  if (granted) return by ? t`Granted here by ${by}.` : t`Granted here.`;
+  return t`From a directory group; it ends when they leave that group.`;
+}
+
+const ABILITIES: Record<Ability, string> = {
+  create: t`create users`,
+  edit: t`edit users`,
+  delete: t`delete users`,
+  groups: t`change groups`,
+  password: t`reset passwords`,
+  lock: t`lock users`,
+  disable: t`disable accounts in the directory`,
+};
+
+/** What can't be done here, and why: one line for each reason. */
+export function missingCapabilities({ missing }: Pick<Capabilities, 'missing'>): {
+  what: string;
+  why: string;
+}[] {
+  const reasons = new Map<string, string[]>();
+  for (const [ability, why] of Object.entries(missing)) {
+    if (!why) continue;
+    const word = ABILITIES[ability as Ability] ?? ability;
+    reasons.set(why, [...(reasons.get(why) ?? []), word]);
+  }
+  return [...reasons].map(([why, actions]) => ({ what: joinWithOr(actions), why: translate(why) }));
+}
+
+/** Whether something decided about this user is still being made so. */
+export const isDeprovisioning = (user: Pick<User, 'closing'>): boolean => user.closing.length > 0;
+
+/** Whether the directory gives the name to another number than the portal knows. */
+export const hasChangedUid = (
+  user: Pick<User, 'in_directory' | 'directory_problem' | 'uid' | 'known_uid'>,
+): boolean =>
+  user.in_directory &&
+  !user.directory_problem &&
+  user.uid !== null &&
+  user.known_uid !== null &&
+  user.uid !== user.known_uid;
+
+const HOME_TASKS: Record<HomeRun['task'], string> = {
+  create: t`Make the home directory`,
+  archive: t`Pack the files away`,
+  delete: t`Delete the files`,
+};
+
+export const homeTask = (run: Pick<HomeRun, 'task'>): string => HOME_TASKS[run.task];
+
+export function homeRunLabel(run: Pick<HomeRun, 'state'>): StateLabel {
+  switch (run.state) {
+    case 'queued':
+      return { label: t`Waiting`, tone: 'waiting' };
+    case 'running':
+      return { label: t`Running`, tone: 'busy' };
+    case 'done':
+      return { label: t`Done`, tone: 'good' };
+    case 'failed':
+      return { label: t`Failed`, tone: 'bad' };
+  }
+}
+
+export const isLiveRun = ({ state }: Pick<HomeRun, 'state'>): boolean =>
+  state === 'queued' || state === 'running';
+
+/** Whether they are gone, or on their way: then nothing of them can be changed any more. */
+export const isLeaving = (user: Pick<User, 'deleted_at' | 'directory_wants'>): boolean =>
+  user.deleted_at !== null || user.directory_wants === 'deleted';
+
+/** Whether there is an entry of the directory that the portal may change. */
+export const isManaged = (
+  user: Pick<
+    User,
+    'in_directory' | 'unmanaged' | 'directory_problem' | 'deleted_at' | 'directory_wants'
+  >,
+): boolean => user.in_directory && !user.unmanaged && !user.directory_problem && !isLeaving(user);
+
+export type Act = 'edit' | 'password' | 'lock' | 'unlock' | 'disable' | 'enable' | 'delete';
+
+/** What can be done about someone just now, in the order of how often it is. `by` does it. */
+export function actsFor(user: User, by: string): Act[] {
+  if (isLeaving(user) || user.unmanaged) return [];
+  const able = (ability: Ability): boolean => isManaged(user) && can(user.capabilities, ability);
+  const oneself = user.username === by;
+  const { disabled } = user;
+  const acts: [Act, boolean][] = [
+    ['edit', able('edit')],
+    ['password', able('password') && !disabled],
+    ['unlock', able('lock') && user.locked === true && !disabled],
+    ['lock', able('lock') && !user.locked && !disabled && !oneself],
+    // The portal's own account is switched off and on whatever the directory can.
+    ['enable', disabled && user.in_directory],
+    ['disable', !disabled && !oneself],
+    ['delete', !oneself],
+  ];
+  return acts.filter(([, possible]) => possible).map(([act]) => act);
+}
+
+/** What a login with the password comes to. */
+export function passwordText(
+  user: Pick<User, 'locked' | 'disabled' | 'must_change_password'>,
+): string {
+  if (user.disabled) return t`refused: the account is disabled`;
+  if (user.locked) return t`refused: locked, by an administrator or after too many wrong ones`;
+  if (user.must_change_password) return t`one-time: a new one is asked for at the next login`;
+  return t`their own`;
+}
+
+export type Question = 'login' | 'session' | 'home';
+
+export const QUESTIONS: Record<Question, string> = {
+  login: t`Can log in`,
+  session: t`Can start a session`,
+  home: t`Has a home directory`,
+};
+
+export function answerLabel({ answer }: Pick<Check, 'answer'>): StateLabel {
+  switch (answer) {
+    case 'yes':
+      return { label: t`Yes`, tone: 'good' };
+    case 'no':
+      return { label: t`No`, tone: 'bad' };
+    case 'unknown':
+      return { label: t`Unknown`, tone: 'waiting' };
+  }
+}

@@ -1,0 +1,130 @@
+/** The form for a new user: its draft and the resulting request. Pure. */
+import { t } from '@lingui/core/macro';
+import { formErrors, toValues } from '@/features/limits/draft';
+import { NUMBERS, type NumberField } from '@/features/limits/types';
+import { isLike, isRecordOf, isText, isTexts, orNull } from '@/lib/drafts';
+import { suggestedUsername } from './suggest';
+import type { NewUser, NewUserDefaults } from './types';
+
+export interface NewDraft {
+  given_name: string;
+  surname: string;
+  /** null as long as it follows the names */
+  username: string | null;
+  email: string;
+  display_name: string;
+  uid: string;
+  gid: string;
+  /** null as long as it follows the user name */
+  home: string | null;
+  shell: string;
+  groups: string[];
+  /** null as long as they are the portal's defaults; empty for none */
+  login_group: string | null;
+  slurm_account: string | null;
+  limits: Record<string, string>;
+}
+
+export const EMPTY: NewDraft = {
+  given_name: '',
+  surname: '',
+  username: null,
+  email: '',
+  display_name: '',
+  uid: '',
+  gid: '',
+  home: null,
+  shell: '',
+  groups: [],
+  login_group: null,
+  slurm_account: null,
+  limits: {},
+};
+
+export const isNewDraft = isLike<NewDraft>({
+  given_name: isText,
+  surname: isText,
+  username: orNull(isText),
+  email: isText,
+  display_name: isText,
+  uid: isText,
+  gid: isText,
+  home: orNull(isText),
+  shell: isText,
+  groups: isTexts,
+  login_group: orNull(isText),
+  slurm_account: orNull(isText),
+  limits: isRecordOf(isText),
+});
+
+/** What a line of text is in; the rest may be left to the portal's settings. */
+export const RARE = ['display_name', 'uid', 'gid', 'shell'] as const;
+export const TEXTS = ['given_name', 'surname', 'username', 'email', 'home', ...RARE] as const;
+export type TextField = (typeof TEXTS)[number];
+
+export const usernameOf = (draft: NewDraft): string =>
+  draft.username ?? suggestedUsername(draft.given_name, draft.surname);
+
+export const homeOf = (draft: NewDraft, { home_template: template }: NewUserDefaults): string =>
+  draft.home ?? (usernameOf(draft) ? template.replaceAll('{username}', usernameOf(draft)) : '');
+
+export const loginGroupOf = (draft: NewDraft, defaults: NewUserDefaults): string =>
+  draft.login_group ?? defaults.login_group ?? '';
+
+export const accountOf = (draft: NewDraft, defaults: NewUserDefaults): string =>
+  draft.slurm_account ?? defaults.slurm_account ?? '';
+
+export function limitsOf(draft: NewDraft): Record<NumberField, string> {
+  const entries = NUMBERS.map((field) => [field, draft.limits[field] ?? '']);
+  return Object.fromEntries(entries) as Record<NumberField, string>;
+}
+
+const NO_NAMES = { partitions: '', accounts: '', qos: '' };
+
+const limitDraft = (draft: NewDraft) => ({
+  numbers: limitsOf(draft),
+  types: {},
+  lists: NO_NAMES,
+});
+
+/** Problems that the form finds before the request. */
+export function draftErrors(draft: NewDraft): Partial<Record<string, string>> {
+  const number = (text: string): boolean => /^\d{0,10}$/.test(text.trim());
+  return {
+    ...(draft.surname.trim() === '' ? { surname: t`Enter a surname.` } : {}),
+    ...(usernameOf(draft).trim() === '' ? { username: t`Enter a user name.` } : {}),
+    ...(number(draft.uid) ? {} : { uid: t`Enter a number, or nothing.` }),
+    ...(number(draft.gid) ? {} : { gid: t`Enter a number, or nothing.` }),
+    ...Object.fromEntries(
+      Object.entries(formErrors(limitDraft(draft))).map(([name, text]) => [`limits.${name}`, text]),
+    ),
+  };
+}
+
+/** What is left empty is left out: the portal's settings fill it in. */
+export function requestOf(draft: NewDraft, defaults: NewUserDefaults): NewUser {
+  const text = (field: TextField): string => (draft[field] ?? '').trim();
+  const optional = (field: 'email' | 'home' | 'shell') =>
+    text(field) === '' ? {} : { [field]: text(field) };
+  const numbered = (field: 'uid' | 'gid') =>
+    text(field) === '' ? {} : { [field]: Number(text(field)) };
+  const values = toValues(limitDraft(draft), null);
+  const numbers = Object.fromEntries(
+    NUMBERS.flatMap((field) => (values[field] === null ? [] : [[field, values[field]]])),
+  );
+  return {
+    username: usernameOf(draft).trim(),
+    given_name: text('given_name'),
+    surname: text('surname'),
+    display_name: text('display_name'),
+    groups: draft.groups,
+    login_group: loginGroupOf(draft, defaults) || null,
+    slurm_account: accountOf(draft, defaults).trim() || null,
+    limits: numbers,
+    ...optional('email'),
+    ...optional('home'),
+    ...optional('shell'),
+    ...numbered('uid'),
+    ...numbered('gid'),
+  };
+}

@@ -1,0 +1,16 @@
+/** What the API says of users, by the names these pages use. */
+import type { components } from '@/api/schema';
+
+type Schemas = components['schemas'];
+
+export type Role = Schemas['Role'];
+export type UserRow = Schemas['UserRow'];
+export type User = Schemas['UserOut'];
+export type HomeRun = Schemas['HomeRunOut'];
+export type NewUser = Schemas['NewUserIn'];
+export type OneTimePassword = Schemas['PasswordOut'];
+export type UserImport = Schemas['UserImportOut'];
+export type Check = Schemas['CheckOut'];
+export type NewUserDefaults = Schemas['NewUserDefaults'];
+export type ImportLine = Schemas['ImportLine'];
+export type FirstPassword = Schemas['FirstPassword'];

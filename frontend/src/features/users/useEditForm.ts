@@ -1,0 +1,114 @@
+import { t } from '@lingui/core/macro';
+import { notifications } from '@mantine/notifications';
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { ApiError, sentence } from '@/api/problem';
+import { nameOf } from '@/features/directory/names';
+import { joinSentences, joinWithAnd } from '@/i18n/lists';
+import { clock } from '@/lib/clock';
+import { localTime } from '@/lib/time';
+import { useDraft } from '@/lib/useFormDraft';
+import { useSaving } from '@/ui/useSaving';
+import { editUser } from './actions';
+import {
+  baseOf,
+  changes,
+  draftOf,
+  type Editing,
+  type Field,
+  formErrors,
+  isEditing,
+  LABELS,
+  type Merged,
+  merge,
+} from './edit';
+import { userQuery } from './queries';
+import type { User } from './types';
+
+/** The draft, and the directory's values when editing began. */
+function useEditing(user: User) {
+  const queries = useQueryClient();
+  const {
+    draft: editing,
+    setDraft: edit,
+    kept,
+  } = useDraft(
+    `user ${user.username}`,
+    (): Editing => ({ base: baseOf(user), draft: draftOf(user), conflicts: {} }),
+    isEditing,
+  );
+  const { conflicts } = editing;
+  const set = (field: Field, value: string): void =>
+    edit((before) => ({ ...before, draft: { ...before.draft, [field]: value } }));
+  /** Ends the conflict over a field. */
+  const settle = (field: Field, value: string): void => {
+    const { [field]: _, ...others } = conflicts;
+    edit((before) => ({
+      ...before,
+      draft: { ...before.draft, [field]: value },
+      conflicts: others,
+    }));
+  };
+  /** Another user saved first: merge their values with the draft. */
+  const mergeFresh = async (): Promise<Merged> => {
+    const fresh = await queries.fetchQuery({ ...userQuery(user.username), staleTime: 0 });
+    return new Promise((resolve) =>
+      edit((now) => {
+        const merged = merge(now.base, now.draft, fresh);
+        resolve(merged);
+        return { base: baseOf(fresh), draft: merged.draft, conflicts: merged.conflicts };
+      }),
+    );
+  };
+  return { editing, kept, set, settle, mergeFresh };
+}
+
+/** Save the changed fields of a user, and merge with changes saved by others since. */
+export function useEditForm(user: User, onClose: () => void) {
+  const { editing, kept, set, settle, mergeFresh } = useEditing(user);
+  const { base, draft } = editing;
+  const [message, setMessage] = useState<string | null>(null);
+  const done = (): void => {
+    kept.drop();
+    onClose();
+  };
+  const save = async (): Promise<void> => {
+    setMessage(null);
+    const wanted = changes(base, draft);
+    if (Object.keys(wanted).length === 0) return done();
+    await editUser(user.username, wanted, base.version);
+    const name = nameOf(user);
+    notifications.show({ message: t`${name} was changed in the directory.` });
+    done();
+  };
+  const failed = async (refusal: unknown): Promise<void> => {
+    if (isConflict(refusal))
+      setMessage(await mergeFresh().then((merged) => conflictText(refusal, merged), sentence));
+  };
+  const saving = useSaving({ check: () => formErrors(draft), save, failed });
+  return { editing, kept, message, set, settle, saving, done };
+}
+
+const isConflict = (error: unknown): error is ApiError =>
+  error instanceof ApiError &&
+  (error.slug === 'edit-conflict' || error.slug === 'directory-changed');
+
+/** Who it was, what of theirs is in the form now, and what both of them changed. */
+function conflictText(refusal: ApiError, { taken, conflicts }: Merged): string {
+  const names = (fields: Field[]): string => joinWithAnd(fields.map((field) => LABELS[field]));
+  const { changed_by: who, changed_at: at } = refusal.more;
+  const when = typeof at === 'string' ? localTime(at, clock.now()) : null;
+  const lines = [whoText(typeof who === 'string' ? who : null, when)];
+  const left = names(taken);
+  if (left !== '') lines.push(t`Filled in as they left it: ${left}.`);
+  const both = names(Object.keys(conflicts) as Field[]);
+  if (both !== '') lines.push(t`You both changed: ${both}. What you typed is still there.`);
+  return joinSentences([...lines, t`Nothing of yours is saved yet.`]);
+}
+
+function whoText(who: string | null, when: string | null): string {
+  if (who === null) return t`Another user has changed the same user since you started.`;
+  return when === null
+    ? t`${who} has changed the same user since you started.`
+    : t`${who} changed the same user ${when}.`;
+}
