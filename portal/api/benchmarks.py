@@ -141,7 +141,7 @@ def _to_figure_out(context: AppContext, figure: ClusterFigure) -> ClusterFigureO
 def _to_run_out(context: AppContext, run: BenchmarkRun) -> BenchmarkRunOut:
     job = run.job
     return BenchmarkRunOut(
-        id=run.job_id,
+        id=run.batch_job_id,
         name=job.name,
         template=run.template,
         title=_get_title(context, run.template),

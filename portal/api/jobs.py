@@ -60,23 +60,27 @@ async def submit_job(
     )
 
 
-@router.get("/jobs/{job_id}")
-async def get_job(job_id: str, user: CurrentUser, context: ContextDep) -> JobDetail:
+@router.get("/jobs/{batch_job_id}")
+async def get_job(batch_job_id: str, user: CurrentUser, context: ContextDep) -> JobDetail:
     """Return one of the caller's jobs, with its script and, for an array, its tasks."""
-    return await detail(context, await jobs.get(context, user, job_id))
+    return await detail(context, await jobs.get(context, user, batch_job_id))
 
 
-@router.post("/jobs/{job_id}/cancel", status_code=202)
-async def cancel_job(job_id: str, user: JobsUser, context: ContextDep, ip: ClientIp) -> JobDetail:
+@router.post("/jobs/{batch_job_id}/cancel", status_code=202)
+async def cancel_job(
+    batch_job_id: str, user: JobsUser, context: ContextDep, ip: ClientIp
+) -> JobDetail:
     """Cancel a job. An ended job is refused with its outcome (409)."""
-    job = await jobs.cancel(context, await jobs.get(context, user, job_id), by=user, ip=ip)
+    job = await jobs.cancel(context, await jobs.get(context, user, batch_job_id), by=user, ip=ip)
     return await detail(context, job)
 
 
-@router.delete("/jobs/{job_id}", status_code=204)
-async def remove_job(job_id: str, user: JobsUser, context: ContextDep, ip: ClientIp) -> Response:
+@router.delete("/jobs/{batch_job_id}", status_code=204)
+async def remove_job(
+    batch_job_id: str, user: JobsUser, context: ContextDep, ip: ClientIp
+) -> Response:
     """Remove an ended job from the list; its files stay."""
-    await jobs.remove(context, await jobs.get(context, user, job_id), by=user, ip=ip)
+    await jobs.remove(context, await jobs.get(context, user, batch_job_id), by=user, ip=ip)
     return Response(status_code=204)
 
 

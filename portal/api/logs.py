@@ -91,10 +91,11 @@ def _create_router(
     default_offset: int,
 ) -> APIRouter:
     """Return the routes of the logs of sessions or of jobs; `get` returns the caller's own."""
-    router = APIRouter(prefix=f"/{kind}s/{{{kind}_id}}/log", tags=[f"{kind}s"])
+    id_name = "session_id" if kind == "session" else "batch_job_id"
+    router = APIRouter(prefix=f"/{kind}s/{{{id_name}}}/log", tags=[f"{kind}s"])
 
     def to_request(
-        row_id: Annotated[str, Path(alias=f"{kind}_id")],
+        row_id: Annotated[str, Path(alias=id_name)],
         user: CurrentUser,
         context: ContextDep,
         task: Annotated[int | None, Depends(task_of)],

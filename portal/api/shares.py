@@ -37,15 +37,17 @@ class SharesOut(BaseModel):
         return cls(shared_with=shared.users, shared_groups=shared.groups)
 
 
-@router.get("/jobs/{job_id}/shares")
-async def job_shares(job_id: str, user: CurrentUser, context: ContextDep) -> SharesOut:
+@router.get("/jobs/{batch_job_id}/shares")
+async def job_shares(batch_job_id: str, user: CurrentUser, context: ContextDep) -> SharesOut:
     """Return the users and groups with access to this job's TensorBoard."""
-    return SharesOut.of(await shares.load_shares(context, await jobs.get(context, user, job_id)))
+    return SharesOut.of(
+        await shares.load_shares(context, await jobs.get(context, user, batch_job_id))
+    )
 
 
-@router.put("/jobs/{job_id}/shares/{username}")
+@router.put("/jobs/{batch_job_id}/shares/{username}")
 async def share_job(
-    job_id: str,
+    batch_job_id: str,
     username: Username,
     user: JobsUser,
     context: ContextDep,
@@ -53,24 +55,24 @@ async def share_job(
     ip: ClientIp,
 ) -> SharesOut:
     """Share this job's TensorBoard, and nothing else, with a user."""
-    job = await jobs.get(context, user, job_id)
+    job = await jobs.get(context, user, batch_job_id)
     return SharesOut.of(
         await shares.add(context, directory_users, job, ShareTarget(username), by=user, ip=ip)
     )
 
 
-@router.delete("/jobs/{job_id}/shares/{username}")
+@router.delete("/jobs/{batch_job_id}/shares/{username}")
 async def unshare_job(
-    job_id: str, username: Username, user: JobsUser, context: ContextDep, ip: ClientIp
+    batch_job_id: str, username: Username, user: JobsUser, context: ContextDep, ip: ClientIp
 ) -> SharesOut:
     """Stop sharing with a user: their next request is refused."""
-    job = await jobs.get(context, user, job_id)
+    job = await jobs.get(context, user, batch_job_id)
     return SharesOut.of(await shares.remove(context, job, ShareTarget(username), by=user, ip=ip))
 
 
-@router.put("/jobs/{job_id}/shares/groups/{group:path}")
+@router.put("/jobs/{batch_job_id}/shares/groups/{group:path}")
 async def share_job_with_group(
-    job_id: str,
+    batch_job_id: str,
     group: Group,
     user: JobsUser,
     context: ContextDep,
@@ -78,18 +80,18 @@ async def share_job_with_group(
     ip: ClientIp,
 ) -> SharesOut:
     """Share this job's TensorBoard with the members of one of the caller's own groups."""
-    job = await jobs.get(context, user, job_id)
+    job = await jobs.get(context, user, batch_job_id)
     return SharesOut.of(
         await shares.add(context, directory_users, job, ShareTarget(group=group), by=user, ip=ip)
     )
 
 
-@router.delete("/jobs/{job_id}/shares/groups/{group:path}")
+@router.delete("/jobs/{batch_job_id}/shares/groups/{group:path}")
 async def unshare_job_with_group(
-    job_id: str, group: Group, user: JobsUser, context: ContextDep, ip: ClientIp
+    batch_job_id: str, group: Group, user: JobsUser, context: ContextDep, ip: ClientIp
 ) -> SharesOut:
     """Stop sharing with a group."""
-    job = await jobs.get(context, user, job_id)
+    job = await jobs.get(context, user, batch_job_id)
     return SharesOut.of(await shares.remove(context, job, ShareTarget(group=group), by=user, ip=ip))
 
 

@@ -63,10 +63,12 @@ async def size_script(
     return _to_out(await sizing.size_script(context, user, name, environment))
 
 
-@router.get("/jobs/{job_id}/sizing")
-async def size_job(job_id: str, user: CurrentUser, context: ContextDep) -> SizingOut:
+@router.get("/jobs/{batch_job_id}/sizing")
+async def size_job(batch_job_id: str, user: CurrentUser, context: ContextDep) -> SizingOut:
     """Return suggestions for repeating one of the caller's jobs."""
-    return _to_out(await sizing.size_job(context, user, await jobs.get(context, user, job_id)))
+    return _to_out(
+        await sizing.size_job(context, user, await jobs.get(context, user, batch_job_id))
+    )
 
 
 def _to_out(found: Sizing) -> SizingOut:

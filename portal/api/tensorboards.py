@@ -150,8 +150,9 @@ def _create_router(
     """Return the routes of the TensorBoards of sessions or of jobs; `get` returns the caller's own,
     `guard` authorizes changes.
     """
-    router = APIRouter(prefix=f"/{kind}s/{{{kind}_id}}/tensorboard")
-    ParentId = Annotated[str, Path(alias=f"{kind}_id")]  # noqa: N806 - a type
+    id_name = "session_id" if kind == "session" else "batch_job_id"
+    router = APIRouter(prefix=f"/{kind}s/{{{id_name}}}/tensorboard")
+    ParentId = Annotated[str, Path(alias=id_name)]  # noqa: N806 - a type
     Owner = Annotated[User, Depends(guard)]  # noqa: N806
 
     @router.put("", name=f"start_{kind}_tensorboard")

@@ -27,7 +27,9 @@ class BenchmarkRun(Base):
         Index("ix_benchmark_runs_ended_at", "ended_at"),
     )
 
-    job_id: Mapped[str] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True)
+    batch_job_id: Mapped[str] = mapped_column(
+        ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True
+    )
     user_id: Mapped[str] = mapped_column(ForeignKey("users.id"))
     template: Mapped[str] = mapped_column(String(100))
     gpu_type: Mapped[str | None] = mapped_column(String(100))

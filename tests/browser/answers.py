@@ -56,13 +56,13 @@ def questions(things: dict[str, str]) -> Iterator[Question]:
     yield Question("sessions", "/sessions", "/sessions", made)
     yield Question("jobs", "/jobs", "/jobs", made)
     for name in ("failed", "array"):
-        yield Question(f"{name}Job", "/jobs/{job_id}", f"/jobs/{things[name]}")
+        yield Question(f"{name}Job", "/jobs/{batch_job_id}", f"/jobs/{things[name]}")
     session = f"/sessions/{things['session']}"
     yield Question("sessionUse", "/sessions/{session_id}/use", f"{session}/use")
     packages = "/environments/{name}/packages"
     yield Question("packages", packages, packages.format(name=SETUP["environment"]))
     log = f"/jobs/{things['failed']}/log?stream=stderr&offset=-4096"
-    yield Question("failedLog", "/jobs/{job_id}/log", log)
+    yield Question("failedLog", "/jobs/{batch_job_id}/log", log)
     yield Question("jobCount", "/jobs/count", "/jobs/count")
     yield Question("cluster", "/cluster", "/cluster")
     yield Question("environments", "/environments", "/environments", ENVIRONMENTS)

@@ -148,11 +148,11 @@ def refuse_bob(
     expect(page.get_by_text(JOB, exact=True)).to_have_count(0)
     page.goto(job_url)
     page.get_by_role("heading", name="There is nothing at this address").wait_for()
-    job_id = job_url.rstrip("/").rsplit("/", 1)[1]
+    batch_job_id = job_url.rstrip("/").rsplit("/", 1)[1]
     api = f"{portal.base_url}/api/v1/jobs"
     assert JOB not in [job["name"] for job in page.request.get(api).json()["items"]]
     for path in ("", "/log", "/tensorboard"):
-        assert page.request.get(f"{api}/{job_id}{path}").status == 404
+        assert page.request.get(f"{api}/{batch_job_id}{path}").status == 404
     answer = page.goto(board_url)
     assert answer is not None
     assert answer.status == 404

@@ -23,7 +23,9 @@ async def submit(client: Client, script: str = "true", key: str | None = None, *
     return await client.api("POST", "/jobs", body, headers=headers)
 
 
-async def settled(client: Client, job_id: str, *states: str, timeout_s: float = PATIENCE_S) -> Any:
+async def settled(
+    client: Client, batch_job_id: str, *states: str, timeout_s: float = PATIENCE_S
+) -> Any:
     """Return the job once it is in one of these states (by default: ended).
 
     Errors while a service restarts are retried.
@@ -33,7 +35,7 @@ async def settled(client: Client, job_id: str, *states: str, timeout_s: float = 
     job: Any = None
     while time.monotonic() < deadline:
         try:
-            job = await client.api("GET", f"/jobs/{job_id}")
+            job = await client.api("GET", f"/jobs/{batch_job_id}")
         except AWAY as error:
             if isinstance(error, RequestRefused) and error.status < 500:
                 raise
@@ -102,13 +104,13 @@ async def scalars(
 
 
 async def board_of(
-    client: Client, job_id: str, body: Any = None, timeout_s: float = PATIENCE_S
+    client: Client, batch_job_id: str, body: Any = None, timeout_s: float = PATIENCE_S
 ) -> Any:
     """Request a job's TensorBoard and wait until it runs."""
-    await client.api("PUT", f"/jobs/{job_id}/tensorboard", body)
+    await client.api("PUT", f"/jobs/{batch_job_id}/tensorboard", body)
     deadline = time.monotonic() + timeout_s
     while True:
-        board = await client.api("GET", f"/jobs/{job_id}/tensorboard")
+        board = await client.api("GET", f"/jobs/{batch_job_id}/tensorboard")
         if board["state"] in {"running", "failed"}:
             return board
         assert time.monotonic() < deadline, f"still {board['state']} ({board['reason']})"

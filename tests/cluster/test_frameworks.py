@@ -114,11 +114,11 @@ class Trainings:
                 return
             page = await self.client.api("GET", f"{path}&cursor={quote(page['next_cursor'])}")
 
-    async def _end(self, job_id: str) -> None:
+    async def _end(self, batch_job_id: str) -> None:
         """Wait for one job separately, so that a slow one fails only its own test. Raises
         TimeoutError."""
         async with asyncio.timeout(PATIENCE_S):
-            await asyncio.shield(self._ends[job_id])
+            await asyncio.shield(self._ends[batch_job_id])
 
     async def _post(self, key: str, body: Any) -> Any:
         made = await self.client.api("POST", "/jobs", {**body, "name": f"{key} {self.word}"})
@@ -130,20 +130,20 @@ class Trainings:
         made = await self._post(key, body)
         return await self._follow(made["id"], board=False)
 
-    async def _follow(self, job_id: str, board: bool) -> Training:
-        await self._end(job_id)
-        job = await self.client.api("GET", f"/jobs/{job_id}")
+    async def _follow(self, batch_job_id: str, board: bool) -> Training:
+        await self._end(batch_job_id)
+        job = await self.client.api("GET", f"/jobs/{batch_job_id}")
         done = Training(job, await log_of(self.client, job))
         if board and job["outcome"] == "completed":
             async with self.boards:
-                done.loss = await self._shown(job_id)
+                done.loss = await self._shown(batch_job_id)
         return done
 
-    async def _shown(self, job_id: str) -> list[float]:
-        board = await board_of(self.client, job_id, timeout_s=120)
+    async def _shown(self, batch_job_id: str) -> list[float]:
+        board = await board_of(self.client, batch_job_id, timeout_s=120)
         assert board["state"] == "running", board["reason"]
         points = await scalars(self.client, board, timeout_s=120)
-        await self.client.api("DELETE", f"/jobs/{job_id}/tensorboard")
+        await self.client.api("DELETE", f"/jobs/{batch_job_id}/tensorboard")
         return [value for _, _, value in points]
 
 

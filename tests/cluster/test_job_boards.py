@@ -75,10 +75,10 @@ async def made(portal: Live) -> AsyncIterator[Submitted]:
         array = await alice.api("POST", "/jobs", body)
         made = Submitted(portal, alice, word, job["id"], array["id"])
         yield made
-        for which, job_id in (("job", made.job), ("array", made.array)):
+        for which, batch_job_id in (("job", made.job), ("array", made.array)):
             made.let_end(which)
-            await settled(alice, job_id)
-            await alice.api("DELETE", f"/jobs/{job_id}/tensorboard")
+            await settled(alice, batch_job_id)
+            await alice.api("DELETE", f"/jobs/{batch_job_id}/tensorboard")
 
 
 async def _open_status(client: Client, board: Any) -> int:
@@ -116,24 +116,24 @@ async def test_a_board_outlives_its_job_and_keeps_its_address(made: Submitted) -
     assert await alice.open_tensorboard(after) == shown
 
 
-async def _shared(portal: Live, alice: Client, job_id: str, board: Any) -> None:
+async def _shared(portal: Live, alice: Client, batch_job_id: str, board: Any) -> None:
     """Share by name and by group; after revocation, the next request is refused."""
     async with portal.login("bob") as bob:
         assert await _open_status(bob, board) == 404
         (group,) = (await bob.api("GET", "/me/groups"))["items"]
         for recipient in ("bob", f"groups/{group}"):
-            await alice.api("PUT", f"/jobs/{job_id}/shares/{recipient}")
+            await alice.api("PUT", f"/jobs/{batch_job_id}/shares/{recipient}")
             assert len(await scalars(bob, board)) == 5
             seen = (await bob.api("GET", "/tensorboards?shared=true"))["items"]
             assert [(one["owner"], one["url"]) for one in seen] == [("alice", board["url"])]
             with pytest.raises(RequestRefused):
-                await bob.api("GET", f"/jobs/{job_id}")
+                await bob.api("GET", f"/jobs/{batch_job_id}")
             shown = await bob.open_tensorboard(board)
-            await alice.api("DELETE", f"/jobs/{job_id}/shares/{recipient}")
+            await alice.api("DELETE", f"/jobs/{batch_job_id}/shares/{recipient}")
             assert await bob.status_of(shown) == 404
             assert await _open_status(bob, board) == 404
     with pytest.raises(RequestRefused) as refused:
-        await alice.api("PUT", f"/jobs/{job_id}/shares/groups/portal-admins")
+        await alice.api("PUT", f"/jobs/{batch_job_id}/shares/groups/portal-admins")
     assert refused.value.fields.keys() == {"group"}
 
 
@@ -168,11 +168,11 @@ async def _runs(client: Client, board: Any) -> set[str]:
         return set(await answer.json())
 
 
-async def _tasks(client: Client, job_id: str, ready: Any) -> list[Any]:
+async def _tasks(client: Client, batch_job_id: str, ready: Any) -> list[Any]:
     """Return an array's tasks, once all of them meet the condition."""
     async with asyncio.timeout(120):
         while True:
-            tasks = (await client.api("GET", f"/jobs/{job_id}"))["array"]["tasks"]
+            tasks = (await client.api("GET", f"/jobs/{batch_job_id}"))["array"]["tasks"]
             if all(ready(task) for task in tasks):
                 return list(tasks)
             await asyncio.sleep(0.3)

@@ -55,7 +55,9 @@ async def test_many_submissions_at_once(portal: Live) -> None:
             made[n]["id"] for n in range(0, KEYS, 4)
         ]
         comments = portal.exec_as("root", ["squeue", "-h", "-u", "carol", "-n", word, "-o", "%k"])
-        assert sorted(comments.split()) == sorted(f"portal:{job_id}" for job_id in by_id)
+        assert sorted(comments.split()) == sorted(
+            f"portal:{batch_job_id}" for batch_job_id in by_id
+        )
         assert memory_mb(portal) - before < MOST_MB
     finally:
         portal.exec_as("root", ["scancel", "-u", "carol", "-n", word])

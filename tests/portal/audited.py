@@ -39,10 +39,10 @@ RECORDED: dict[tuple[str, str], set[audit.Action]] = {
     ("POST", f"{V1}/environments/{{name}}/packages/reset"): {A.FILE_DELETE},
     ("POST", f"{V1}/environments/{{name}}/packages/remove"): {A.FILE_DELETE},
     ("DELETE", f"{V1}/admin/sessions/{{session_id}}"): {A.SESSION_STOP_BY_ADMIN, A.SESSION_STOP},
-    ("POST", f"{V1}/jobs/{{job_id}}/cancel"): {A.JOB_CANCEL},
-    ("DELETE", f"{V1}/jobs/{{job_id}}"): {A.JOB_REMOVE},
+    ("POST", f"{V1}/jobs/{{batch_job_id}}/cancel"): {A.JOB_CANCEL},
+    ("DELETE", f"{V1}/jobs/{{batch_job_id}}"): {A.JOB_REMOVE},
     ("DELETE", f"{V1}/sessions/{{session_id}}/tensorboard"): {A.TENSORBOARD_STOP},
-    ("DELETE", f"{V1}/jobs/{{job_id}}/tensorboard"): {A.TENSORBOARD_STOP},
+    ("DELETE", f"{V1}/jobs/{{batch_job_id}}/tensorboard"): {A.TENSORBOARD_STOP},
     ("POST", f"{V1}/admin/catalog/images"): {A.IMAGE_IMPORT},
     ("POST", f"{V1}/admin/catalog/images/imports/{{import_id}}/cancel"): {A.IMAGE_CANCEL},
     ("DELETE", f"{V1}/admin/catalog/images/{{file}}"): {A.IMAGE_DELETE},
@@ -76,16 +76,16 @@ RECORDED_IF_CHANGED: dict[tuple[str, str], set[audit.Action]] = {
     ("POST", f"{V1}/setups/{{setup_id}}/start"): {A.SESSION_START},
     **{
         ("PUT", f"{V1}/{kind}/shares/{recipient}"): {A.SHARE_ADD}
-        for kind in ("jobs/{job_id}", "sessions/{session_id}")
+        for kind in ("jobs/{batch_job_id}", "sessions/{session_id}")
         for recipient in ("{username}", "groups/{group:path}")
     },
     **{
         ("DELETE", f"{V1}/{kind}/shares/{recipient}"): {A.SHARE_REMOVE}
-        for kind in ("jobs/{job_id}", "sessions/{session_id}")
+        for kind in ("jobs/{batch_job_id}", "sessions/{session_id}")
         for recipient in ("{username}", "groups/{group:path}")
     },
     ("PUT", f"{V1}/sessions/{{session_id}}/tensorboard"): {A.TENSORBOARD_START},
-    ("PUT", f"{V1}/jobs/{{job_id}}/tensorboard"): {A.TENSORBOARD_START},
+    ("PUT", f"{V1}/jobs/{{batch_job_id}}/tensorboard"): {A.TENSORBOARD_START},
     ("PATCH", f"{V1}/admin/announcements/{{announcement_id}}"): {A.ANNOUNCEMENT_EDIT},
     ("PUT", f"{V1}/admin/users/{{username}}/groups/{{name}}"): {A.GROUP_ADD},
     ("PUT", f"{V1}/admin/users/{{username}}/accounts/{{account}}"): {A.LIMIT_SET},

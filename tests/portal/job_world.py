@@ -265,10 +265,12 @@ class World:
         assert answer.status == 201, answer
         return answer.body
 
-    async def settled(self, job_id: str, *states: str) -> Any:
+    async def settled(self, batch_job_id: str, *states: str) -> Any:
         """Return a job of alice's once it is in one of these states."""
         async with asyncio.timeout(PATIENCE_S):
-            while (found := (await self.ask("GET", f"/jobs/{job_id}")).body)["state"] not in states:
+            while (found := (await self.ask("GET", f"/jobs/{batch_job_id}")).body)[
+                "state"
+            ] not in states:
                 await asyncio.sleep(0.02)
         return found
 

@@ -71,15 +71,15 @@ async def job(portal: Portal, username: str, kind: type[Job] = BatchJob, **colum
     return str(given["id"])
 
 
-async def wanted(portal: Portal, job_id: str) -> Wanted:
+async def wanted(portal: Portal, row_id: str) -> Wanted:
     async with portal.app.state.db.session() as db:
-        return (await db.get_one(Job, job_id)).wanted
+        return (await db.get_one(Job, row_id)).wanted
 
 
 async def end(portal: Portal, *job_ids: str) -> None:
     async with portal.app.state.db.session() as db:
-        for job_id in job_ids:
-            found = await db.get_one(Job, job_id)
+        for row_id in job_ids:
+            found = await db.get_one(Job, row_id)
             found.state = JobState.ENDED
         await db.commit()
 

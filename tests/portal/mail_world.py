@@ -61,9 +61,9 @@ class World:
             await db.commit()
             return row.id
 
-    async def change(self, job_id: str, **columns: Any) -> None:
+    async def change(self, row_id: str, **columns: Any) -> None:
         async with self.portal.app.state.db.session() as db:
-            row = await db.get_one(Job, job_id)
+            row = await db.get_one(Job, row_id)
             for column, value in ({"changed_at": self.now} | columns).items():
                 setattr(row, column, value)
             await db.commit()

@@ -30,10 +30,10 @@ def show(world: World, number: int, **fields: Any) -> None:
     world.slurm.shown[number] = replace(world.slurm.shown[number], **held, **fields)
 
 
-async def with_reason(world: World, job_id: str, reason: str) -> Any:
+async def with_reason(world: World, batch_job_id: str, reason: str) -> Any:
     """Return a job of alice's once it has this reason."""
     async with asyncio.timeout(PATIENCE_S):
-        while (found := (await world.ask("GET", f"/jobs/{job_id}")).body)["reason"] != reason:
+        while (found := (await world.ask("GET", f"/jobs/{batch_job_id}")).body)["reason"] != reason:
             await asyncio.sleep(0.02)
     return found
 

@@ -39,9 +39,9 @@ async def many(world: World, act: str, who: str = "alice", **body: Any) -> Any:
     return answer.body
 
 
-async def row(world: World, job_id: str) -> BatchJob:
+async def row(world: World, batch_job_id: str) -> BatchJob:
     async with world.portal.app.state.db.session() as db:
-        found = await db.get(BatchJob, job_id)
+        found = await db.get(BatchJob, batch_job_id)
     assert isinstance(found, BatchJob)
     return found
 
@@ -267,7 +267,7 @@ async def test_so_many_of_ones_runs_count_and_no_more(
             kept: dict[str, Any] = {"template": "ours", "gpu_type": "a100", "nodes": 1}
             kept["user_id"] = (await db.get_one(BatchJob, job)).user_id
             kept["figures"] = [{**sort, "value": value}]
-            db.add(BenchmarkRun(job_id=job, gpus=gpus, ended_at=utcnow(), **kept))
+            db.add(BenchmarkRun(batch_job_id=job, gpus=gpus, ended_at=utcnow(), **kept))
             await db.commit()
     found = await figures.Benchmarks().figures(database, ["ours"])
     assert [(f.gpus, f.runs, f.users, f.median) for f in found] == [(1, 3, 2, 6.25), (2, 1, 1, 5)]

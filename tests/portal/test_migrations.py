@@ -109,6 +109,29 @@ def test_limits_of_users_survive_both_ways(url: str, tmp_path: Path) -> None:
         assert raw.execute(IS_FORMER).fetchall() == [("alice",)]
 
 
+RUN = (
+    "INSERT INTO benchmark_runs"
+    " (job_id, user_id, template, gpus, nodes, figures, ended_at, read_at)"
+    " VALUES ('j', 'u', 't', 0, 1, '[]', '2026-01-01', '2026-01-01')"
+)
+
+
+def test_benchmark_runs_survive_both_ways(url: str, tmp_path: Path) -> None:
+    upgrade(url, "0023")
+    with sqlite3.connect(tmp_path / "portal.db") as raw:
+        for row in (OWNER, PARENT, RUN):
+            raw.execute(row)
+    upgrade(url, "0024")
+    with sqlite3.connect(tmp_path / "portal.db") as raw:
+        assert raw.execute("SELECT batch_job_id FROM benchmark_runs").fetchall() == [("j",)]
+    command.downgrade(alembic_config(url), "0023")
+    with sqlite3.connect(tmp_path / "portal.db") as raw:
+        assert raw.execute("SELECT job_id FROM benchmark_runs").fetchall() == [("j",)]
+        raw.execute("PRAGMA foreign_keys=ON")
+        raw.execute("DELETE FROM jobs")
+        assert raw.execute("SELECT job_id FROM benchmark_runs").fetchall() == []
+
+
 def test_twice_is_once(url: str) -> None:
     upgrade(url)
     upgrade(url)

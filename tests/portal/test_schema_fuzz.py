@@ -34,7 +34,7 @@ EXAMPLES = 4
 # Streams have no end; the others would end or lock the logins used here.
 NOT_ASKED = {
     "GET /api/v1/events",
-    "GET /api/v1/jobs/{job_id}/log/follow",
+    "GET /api/v1/jobs/{batch_job_id}/log/follow",
     "GET /api/v1/sessions/{session_id}/log/follow",
     "POST /api/v1/login",
     "POST /api/v1/login/password",

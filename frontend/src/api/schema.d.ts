@@ -1885,7 +1885,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/jobs/{job_id}": {
+    "/api/v1/jobs/{batch_job_id}": {
         parameters: {
             query?: never;
             header?: never;
@@ -1909,7 +1909,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/jobs/{job_id}/cancel": {
+    "/api/v1/jobs/{batch_job_id}/cancel": {
         parameters: {
             query?: never;
             header?: never;
@@ -1929,7 +1929,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/jobs/{job_id}/log": {
+    "/api/v1/jobs/{batch_job_id}/log": {
         parameters: {
             query?: never;
             header?: never;
@@ -1950,7 +1950,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/jobs/{job_id}/log/download": {
+    "/api/v1/jobs/{batch_job_id}/log/download": {
         parameters: {
             query?: never;
             header?: never;
@@ -1970,7 +1970,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/jobs/{job_id}/log/follow": {
+    "/api/v1/jobs/{batch_job_id}/log/follow": {
         parameters: {
             query?: never;
             header?: never;
@@ -1992,7 +1992,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/jobs/{job_id}/shares": {
+    "/api/v1/jobs/{batch_job_id}/shares": {
         parameters: {
             query?: never;
             header?: never;
@@ -2012,7 +2012,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/jobs/{job_id}/shares/groups/{group}": {
+    "/api/v1/jobs/{batch_job_id}/shares/groups/{group}": {
         parameters: {
             query?: never;
             header?: never;
@@ -2036,7 +2036,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/jobs/{job_id}/shares/{username}": {
+    "/api/v1/jobs/{batch_job_id}/shares/{username}": {
         parameters: {
             query?: never;
             header?: never;
@@ -2060,7 +2060,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/jobs/{job_id}/sizing": {
+    "/api/v1/jobs/{batch_job_id}/sizing": {
         parameters: {
             query?: never;
             header?: never;
@@ -2080,7 +2080,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/jobs/{job_id}/tensorboard": {
+    "/api/v1/jobs/{batch_job_id}/tensorboard": {
         parameters: {
             query?: never;
             header?: never;
@@ -10811,7 +10811,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                job_id: string;
+                batch_job_id: string;
             };
             cookie?: never;
         };
@@ -10842,7 +10842,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                job_id: string;
+                batch_job_id: string;
             };
             cookie?: never;
         };
@@ -10871,7 +10871,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                job_id: string;
+                batch_job_id: string;
             };
             cookie?: never;
         };
@@ -10908,7 +10908,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                job_id: string;
+                batch_job_id: string;
             };
             cookie?: never;
         };
@@ -10943,7 +10943,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                job_id: string;
+                batch_job_id: string;
             };
             cookie?: never;
         };
@@ -10980,7 +10980,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                job_id: string;
+                batch_job_id: string;
             };
             cookie?: never;
         };
@@ -11009,7 +11009,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                job_id: string;
+                batch_job_id: string;
             };
             cookie?: never;
         };
@@ -11040,7 +11040,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                job_id: string;
+                batch_job_id: string;
                 group: string;
             };
             cookie?: never;
@@ -11072,7 +11072,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                job_id: string;
+                batch_job_id: string;
                 group: string;
             };
             cookie?: never;
@@ -11104,7 +11104,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                job_id: string;
+                batch_job_id: string;
                 username: string;
             };
             cookie?: never;
@@ -11136,7 +11136,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                job_id: string;
+                batch_job_id: string;
                 username: string;
             };
             cookie?: never;
@@ -11168,7 +11168,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                job_id: string;
+                batch_job_id: string;
             };
             cookie?: never;
         };
@@ -11199,7 +11199,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                job_id: string;
+                batch_job_id: string;
             };
             cookie?: never;
         };
@@ -11230,7 +11230,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                job_id: string;
+                batch_job_id: string;
             };
             cookie?: never;
         };
@@ -11265,7 +11265,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                job_id: string;
+                batch_job_id: string;
             };
             cookie?: never;
         };

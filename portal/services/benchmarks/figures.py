@@ -87,10 +87,14 @@ def _build_runs_query(templates: Collection[str], recent: ColumnElement[bool]) -
     )  # fmt: skip
     newest = BenchmarkRun.ended_at.desc()
     nth = func.row_number().over(partition_by=alike, order_by=newest).label("nth")
-    of_one = select(BenchmarkRun.job_id, nth).where(recent, BenchmarkRun.template.in_(templates))
+    of_one = select(BenchmarkRun.batch_job_id, nth).where(
+        recent, BenchmarkRun.template.in_(templates)
+    )
     some = of_one.subquery()
     query = select(*alike, BenchmarkRun.figures, BenchmarkRun.ended_at)
-    query = query.join(some, some.c.job_id == BenchmarkRun.job_id).where(some.c.nth <= MOST_OF_ONE)
+    query = query.join(some, some.c.batch_job_id == BenchmarkRun.batch_job_id).where(
+        some.c.nth <= MOST_OF_ONE
+    )
     return query.order_by(newest).limit(MOST_COUNTED)
 
 

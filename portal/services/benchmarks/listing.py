@@ -26,15 +26,15 @@ async def own(
     Raises InvalidInput for an invalid cursor.
     """
     query = select(BenchmarkRun).where(BenchmarkRun.user_id == user.id)
-    query = query.join(JOBS_TABLE, JOBS_TABLE.c.id == BenchmarkRun.job_id)
+    query = query.join(JOBS_TABLE, JOBS_TABLE.c.id == BenchmarkRun.batch_job_id)
     query = query.where(JOBS_TABLE.c.removed_at.is_(None))
     if template is not None:
         query = query.where(BenchmarkRun.template == template)
     if cursor:
-        ended_at, job_id = paging.read_cursor(cursor)
-        older = and_(BenchmarkRun.ended_at == ended_at, BenchmarkRun.job_id < job_id)
+        ended_at, batch_job_id = paging.read_cursor(cursor)
+        older = and_(BenchmarkRun.ended_at == ended_at, BenchmarkRun.batch_job_id < batch_job_id)
         query = query.where(or_(BenchmarkRun.ended_at < ended_at, older))
-    query = query.order_by(BenchmarkRun.ended_at.desc(), BenchmarkRun.job_id.desc())
+    query = query.order_by(BenchmarkRun.ended_at.desc(), BenchmarkRun.batch_job_id.desc())
     async with context.db.session() as db:
         return list((await db.scalars(query.limit(PAGE + 1))).all())
 
@@ -43,4 +43,4 @@ def cursor_of(found: Sequence[BenchmarkRun]) -> str | None:
     """Return the cursor of the next page, or None if this is the last one."""
     if len(found) <= PAGE:
         return None
-    return paging.cursor(found[PAGE - 1].ended_at, found[PAGE - 1].job_id)
+    return paging.cursor(found[PAGE - 1].ended_at, found[PAGE - 1].batch_job_id)

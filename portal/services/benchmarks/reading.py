@@ -56,7 +56,7 @@ class BenchmarkReading:
 
     async def _load_unread(self) -> list[BatchJob]:
         names = [t.name for t in self.context.catalog.templates.values() if t.benchmark]
-        read = select(BenchmarkRun.job_id).where(BenchmarkRun.job_id == BatchJob.id)
+        read = select(BenchmarkRun.batch_job_id).where(BenchmarkRun.batch_job_id == BatchJob.id)
         query = (
             select(BatchJob)
             .where(
@@ -99,7 +99,7 @@ class BenchmarkReading:
         cluster = self.context.watcher.cluster
         known = {node.name: node for node in cluster.nodes} if cluster else {}
         row = BenchmarkRun(
-            job_id=job.id,
+            batch_job_id=job.id,
             user_id=job.user_id,
             template=job.template,
             gpu_type=gpu_type(job, known) if gpus else None,

@@ -45,12 +45,12 @@ async def create(
     asked = IdempotentRequest.of(asdict(request), key)
 
     async def submit_new() -> BatchJob:
-        job_id = new_id()
-        recipe = await prepare.prepare(context, user, request, job_id)
-        row = _to_row(context, user, request, recipe, job_id, asked)
+        batch_job_id = new_id()
+        recipe = await prepare.prepare(context, user, request, batch_job_id)
+        row = _to_row(context, user, request, recipe, batch_job_id, asked)
         submission = _insert_and_submit(context, user, row, recipe, ip)
         return await idempotency.submit(
-            context, BatchJob, job_id, user, submission, ANSWER_WITHIN_S
+            context, BatchJob, batch_job_id, user, submission, ANSWER_WITHIN_S
         )
 
     return await asked.run_once(context, BatchJob, user, submit_new, ANSWER_WITHIN_S)
@@ -77,7 +77,7 @@ def _to_row(
     user: User,
     request: JobRequest,
     recipe: PreparedJob,
-    job_id: str,
+    batch_job_id: str,
     asked: IdempotentRequest,
 ) -> BatchJob:
     rendered = recipe.rendered
@@ -86,7 +86,7 @@ def _to_row(
         for index, parameters in enumerate(recipe.tasks or [])
     ]
     return BatchJob(
-        id=job_id,
+        id=batch_job_id,
         user_id=user.id,
         owner_id=user.id,
         name=recipe.name,
@@ -138,7 +138,7 @@ async def _insert_and_submit(
     return None
 
 
-async def submit_again(context: AppContext, job_id: str, lost: int | None = None) -> None:
+async def submit_again(context: AppContext, batch_job_id: str, lost: int | None = None) -> None:
     """Submit a row for the reconcile loop: the result of its first submission is uncertain, or
     Slurm has forgotten its job `lost`.
 
@@ -150,9 +150,9 @@ async def submit_again(context: AppContext, job_id: str, lost: int | None = None
             job.state, job.job_id, job.submit_time = JobState.SUBMITTING, None, None
             job.node = job.started_at = job.expires_at = job.estimated_start = None
 
-    await change(context.db, BatchJob, job_id, apply)
+    await change(context.db, BatchJob, batch_job_id, apply)
     async with context.db.session() as db:
-        row = await db.get(BatchJob, job_id, options=_LONG_COLUMNS)
+        row = await db.get(BatchJob, batch_job_id, options=_LONG_COLUMNS)
     if row is None or row.wanted is Wanted.STOP or row.state is not JobState.SUBMITTING:
         return
     context.watcher.forget(row.id, row.user.username)
@@ -169,8 +169,8 @@ async def submit_again(context: AppContext, job_id: str, lost: int | None = None
             job.state, job.outcome, job.ended_at = JobState.ENDED, Outcome.FAILED, utcnow()
             job.reason, job.advice = why.detail, None
 
-        await change(context.db, BatchJob, job_id, refuse)
-        log.warning("a saved job was refused", job=job_id, error=error.message)
+        await change(context.db, BatchJob, batch_job_id, refuse)
+        log.warning("a saved job was refused", job=batch_job_id, error=error.message)
     finally:
         context.notifier.notify(row.user_id, row.id)
 
@@ -196,10 +196,10 @@ async def _delete(context: AppContext, row: BatchJob) -> None:
 _LONG_COLUMNS = (undefer(BatchJob.script), undefer(BatchJob.source), undefer(BatchJob.files))
 
 
-async def get(context: AppContext, user: User, job_id: str) -> BatchJob:
+async def get(context: AppContext, user: User, batch_job_id: str) -> BatchJob:
     """Return a job of this user. Raises NotFound, also for jobs of other users."""
     async with context.db.session() as db:
-        job = await db.get(BatchJob, job_id)
+        job = await db.get(BatchJob, batch_job_id)
     if job is None or job.user_id != user.id or job.removed_at is not None:
         raise NotFound("Job not found.")
     return job

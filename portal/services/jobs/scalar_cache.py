@@ -40,19 +40,19 @@ class ScalarCache:
         self._clock = clock
         self._arrays: OrderedDict[str, CachedScalars] = OrderedDict()
 
-    def of(self, job_id: str) -> CachedScalars:
+    def of(self, batch_job_id: str) -> CachedScalars:
         """Return an array's entry; the least recently viewed entries are evicted."""
-        entry = self._arrays.setdefault(job_id, CachedScalars())
-        self._arrays.move_to_end(job_id)
+        entry = self._arrays.setdefault(batch_job_id, CachedScalars())
+        self._arrays.move_to_end(batch_job_id)
         while len(self._arrays) > MOST_ARRAYS:
             _, evicted = self._arrays.popitem(last=False)
             if evicted.reading is not None:
                 evicted.reading.cancel()
         return entry
 
-    def forget(self, job_id: str) -> None:
+    def forget(self, batch_job_id: str) -> None:
         """Drop the entry of an array that has no running tasks, and cancel its read in progress."""
-        entry = self._arrays.pop(job_id, None)
+        entry = self._arrays.pop(batch_job_id, None)
         if entry is not None and entry.reading is not None:
             entry.reading.cancel()
 
@@ -74,5 +74,5 @@ class ScalarCache:
 
     def close(self) -> None:
         """Cancel all reads in progress when the portal shuts down."""
-        for job_id in list(self._arrays):
-            self.forget(job_id)
+        for batch_job_id in list(self._arrays):
+            self.forget(batch_job_id)

@@ -33,7 +33,7 @@ class Event:
     """An event that its user may want an e-mail about. `key` identifies it within the job."""
 
     user_id: str
-    job_id: str
+    subject_id: str
     kind: MailKind
     key: str
 
@@ -188,12 +188,12 @@ async def _insert_new(database: Database, events: list[Event], now: datetime) ->
     if not events:
         return 0
     async with database.session() as db:
-        existing = await _load_existing(db, {event.job_id for event in events})
-        fresh = {(e.job_id, e.key): e for e in events if (e.job_id, e.key) not in existing}
+        existing = await _load_existing(db, {event.subject_id for event in events})
+        fresh = {(e.subject_id, e.key): e for e in events if (e.subject_id, e.key) not in existing}
         db.add_all(
             Mail(
                 user_id=event.user_id,
-                subject_id=event.job_id,
+                subject_id=event.subject_id,
                 event=event.key,
                 created_at=now,
                 next_try_at=now,

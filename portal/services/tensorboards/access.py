@@ -177,8 +177,8 @@ async def page(
     return [_to_seen(row, grants) for row in rows]
 
 
-def _build_after_condition(created_at: datetime, job_id: str) -> Any:
-    older = and_(_PARENT.c.created_at == created_at, _PARENT.c.id < job_id)
+def _build_after_condition(created_at: datetime, parent_id: str) -> Any:
+    older = and_(_PARENT.c.created_at == created_at, _PARENT.c.id < parent_id)
     return or_(_PARENT.c.created_at < created_at, older)
 
 

@@ -21,17 +21,17 @@ export function submitJob(body: JobRequest): Promise<JobDetail> {
   return sendOnce(['job', body], () => body, sendJob);
 }
 
-const at = (id: string) => ({ params: { path: { job_id: id } } });
+const at = (id: string) => ({ params: { path: { batch_job_id: id } } });
 
 export async function cancelJob(id: string): Promise<void> {
-  answered(await unwrap(api.POST('/api/v1/jobs/{job_id}/cancel', at(id))));
+  answered(await unwrap(api.POST('/api/v1/jobs/{batch_job_id}/cancel', at(id))));
 }
 
 export async function removeJob(id: string): Promise<void> {
-  await unwrap(api.DELETE('/api/v1/jobs/{job_id}', at(id)));
+  await unwrap(api.DELETE('/api/v1/jobs/{batch_job_id}', at(id)));
   live.jobRemoved(id);
 }
 
 export async function stopJobTensorboard(id: string): Promise<void> {
-  await unwrap(api.DELETE('/api/v1/jobs/{job_id}/tensorboard', at(id)));
+  await unwrap(api.DELETE('/api/v1/jobs/{batch_job_id}/tensorboard', at(id)));
 }

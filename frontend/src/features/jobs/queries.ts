@@ -33,7 +33,8 @@ export const jobCountQuery = ({ order: _order, ...search }: JobsSearch) =>
 export const jobQuery = (id: string) =>
   queryOptions({
     queryKey: jobKey(id),
-    queryFn: () => unwrap(api.GET('/api/v1/jobs/{job_id}', { params: { path: { job_id: id } } })),
+    queryFn: () =>
+      unwrap(api.GET('/api/v1/jobs/{batch_job_id}', { params: { path: { batch_job_id: id } } })),
     staleTime: 0,
   });
 

@@ -24,8 +24,8 @@ export function readLog(
       ? api.GET('/api/v1/sessions/{session_id}/log', {
           params: { path: { session_id: id }, query },
         })
-      : api.GET('/api/v1/jobs/{job_id}/log', {
-          params: { path: { job_id: id }, query: { ...query, task: task ?? null } },
+      : api.GET('/api/v1/jobs/{batch_job_id}/log', {
+          params: { path: { batch_job_id: id }, query: { ...query, task: task ?? null } },
         });
   return unwrap<LogPiece>(request);
 }

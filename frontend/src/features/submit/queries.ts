@@ -33,7 +33,7 @@ export type SizedBy =
 function askSizing(by: SizedBy): Promise<Sizing> {
   if ('job' in by)
     return unwrap(
-      api.GET('/api/v1/jobs/{job_id}/sizing', { params: { path: { job_id: by.job } } }),
+      api.GET('/api/v1/jobs/{batch_job_id}/sizing', { params: { path: { batch_job_id: by.job } } }),
     );
   const { environment } = by;
   if ('template' in by) {

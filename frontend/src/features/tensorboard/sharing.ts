@@ -27,7 +27,11 @@ export const sharesQuery = ({ kind, id }: Parent) =>
               params: { path: { session_id: id } },
             }),
           )
-        : unwrap(api.GET('/api/v1/jobs/{job_id}/shares', { params: { path: { job_id: id } } })),
+        : unwrap(
+            api.GET('/api/v1/jobs/{batch_job_id}/shares', {
+              params: { path: { batch_job_id: id } },
+            }),
+          ),
     staleTime: 0,
   });
 
@@ -66,9 +70,9 @@ const sessionGroup = (id: string, group: string) => ({
   params: { path: { session_id: id, group } },
 });
 const jobUser = (id: string, username: string) => ({
-  params: { path: { job_id: id, username } },
+  params: { path: { batch_job_id: id, username } },
 });
-const jobGroup = (id: string, group: string) => ({ params: { path: { job_id: id, group } } });
+const jobGroup = (id: string, group: string) => ({ params: { path: { batch_job_id: id, group } } });
 
 function put({ kind, id }: Parent, target: ShareTarget): Promise<Shares> {
   const user = target.kind === 'user';
@@ -84,8 +88,10 @@ function put({ kind, id }: Parent, target: ShareTarget): Promise<Shares> {
           ),
         );
   return user
-    ? unwrap(api.PUT('/api/v1/jobs/{job_id}/shares/{username}', jobUser(id, target.name)))
-    : unwrap(api.PUT('/api/v1/jobs/{job_id}/shares/groups/{group}', jobGroup(id, target.name)));
+    ? unwrap(api.PUT('/api/v1/jobs/{batch_job_id}/shares/{username}', jobUser(id, target.name)))
+    : unwrap(
+        api.PUT('/api/v1/jobs/{batch_job_id}/shares/groups/{group}', jobGroup(id, target.name)),
+      );
 }
 
 function remove({ kind, id }: Parent, target: ShareTarget): Promise<Shares> {
@@ -105,8 +111,10 @@ function remove({ kind, id }: Parent, target: ShareTarget): Promise<Shares> {
           ),
         );
   return user
-    ? unwrap(api.DELETE('/api/v1/jobs/{job_id}/shares/{username}', jobUser(id, target.name)))
-    : unwrap(api.DELETE('/api/v1/jobs/{job_id}/shares/groups/{group}', jobGroup(id, target.name)));
+    ? unwrap(api.DELETE('/api/v1/jobs/{batch_job_id}/shares/{username}', jobUser(id, target.name)))
+    : unwrap(
+        api.DELETE('/api/v1/jobs/{batch_job_id}/shares/groups/{group}', jobGroup(id, target.name)),
+      );
 }
 
 function answered(parent: Parent, shares: Shares): void {

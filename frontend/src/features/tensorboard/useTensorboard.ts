@@ -43,7 +43,10 @@ function startTensorboard({ kind, id, logdir }: TensorboardSource): Promise<Tens
         }),
       )
     : unwrap(
-        api.PUT('/api/v1/jobs/{job_id}/tensorboard', { params: { path: { job_id: id } }, body }),
+        api.PUT('/api/v1/jobs/{batch_job_id}/tensorboard', {
+          params: { path: { batch_job_id: id } },
+          body,
+        }),
       );
 }
 
@@ -54,7 +57,11 @@ function fetchTensorboard({ kind, id }: TensorboardSource): Promise<Tensorboard>
           params: { path: { session_id: id } },
         }),
       )
-    : unwrap(api.GET('/api/v1/jobs/{job_id}/tensorboard', { params: { path: { job_id: id } } }));
+    : unwrap(
+        api.GET('/api/v1/jobs/{batch_job_id}/tensorboard', {
+          params: { path: { batch_job_id: id } },
+        }),
+      );
 }
 
 /** The address at which this browser may look at a running TensorBoard. */

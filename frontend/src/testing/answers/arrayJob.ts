@@ -131,4 +131,4 @@ export const arrayJob = {
   workdir: '/cluster/home/carol',
   shared_with: [],
   shared_groups: [],
-} satisfies Answer<'/api/v1/jobs/{job_id}'>;
+} satisfies Answer<'/api/v1/jobs/{batch_job_id}'>;

@@ -54,4 +54,4 @@ export const failedJob = {
   workdir: '/cluster/home/carol',
   shared_with: [],
   shared_groups: [],
-} satisfies Answer<'/api/v1/jobs/{job_id}'>;
+} satisfies Answer<'/api/v1/jobs/{batch_job_id}'>;

@@ -8,4 +8,4 @@ export const failedLog = {
   next_offset: 131,
   size: 131,
   end: true,
-} satisfies Answer<'/api/v1/jobs/{job_id}/log'>;
+} satisfies Answer<'/api/v1/jobs/{batch_job_id}/log'>;
