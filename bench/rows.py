@@ -162,7 +162,7 @@ def _queued_rows(scene: Scene, users: list[dict[str, Any]]) -> Iterator[dict[str
     assert why is not None  # noqa: S101  a reason that Slurm gives every day
     for number in range(scene.running, scene.running + scene.queued):
         row = _job_row(users[number % len(users)], f"q{number}", number)
-        yield {**row, "state": JobState.QUEUED, "reason": why.text, "advice": why.advice}
+        yield {**row, "state": JobState.QUEUED, "reason": why.text, "suggestion": why.suggestion}
 
 
 def _ended_rows(scene: Scene, users: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -136,7 +136,7 @@ async def _wait_until_running(transcript: Transcript, client: Client, session_id
         if session["state"] == "running":
             return session
         if session["state"] == "ended":
-            sys.exit(f"the session ended: {session['reason']} {session['advice'] or ''}")
+            sys.exit(f"the session ended: {session['reason']} {session['suggestion'] or ''}")
     raise AssertionError("watch_session ends by an error only")
 
 

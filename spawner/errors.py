@@ -42,14 +42,14 @@ class Unreachable(SlurmError):
 
 
 class Rejected(SlurmError):
-    """Slurm refused. `code` is stable (see reasons.py); `advice`, if any, is what to do."""
+    """Slurm refused. `code` is stable (see reasons.py); `suggestion`, if any, is what to do."""
 
     def __init__(
-        self, code: str, message: str, advice: str | None = None, stderr: str = ""
+        self, code: str, message: str, suggestion: str | None = None, stderr: str = ""
     ) -> None:
         super().__init__(message, stderr)
         self.code = code
-        self.advice = advice
+        self.suggestion = suggestion
 
 
 class JobNotFound(SlurmError):

@@ -21,7 +21,7 @@ class StatusItem(BaseModel):
 
     `name` identifies one server of the directory, and is empty for other parts. `answered_at` is
     the last successful answer since the portal started, `checked_at` the last check, `latency_ms`
-    the duration of that successful answer. `message` describes the state, `advice` the remedy.
+    the duration of that successful answer. `message` describes the state, `suggestion` the remedy.
     """
 
     part: Component
@@ -31,7 +31,7 @@ class StatusItem(BaseModel):
     checked_at: datetime | None
     latency_ms: int | None
     message: str
-    advice: str
+    suggestion: str
 
 
 class StatusOut(BaseModel):

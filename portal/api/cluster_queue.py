@@ -35,7 +35,7 @@ class MyWaiting(MyJob):
     place: int | None
     tasks: int
     reason: str | None
-    advice: str | None
+    suggestion: str | None
 
 
 class PartitionQueue(BaseModel):
@@ -156,7 +156,7 @@ def _to_waiting(context: AppContext, one: Waiting) -> MyWaiting:
         place=None if one.ahead is None else one.ahead + 1,
         tasks=max(1, len(one.job.tasks)),
         reason=why.text if why and not explained_by_place else None,
-        advice=why.advice if why else None,
+        suggestion=why.suggestion if why else None,
     )
 
 

@@ -198,7 +198,7 @@ def explain(session: Session | None) -> tuple[str, list[str], int | None]:
     """Return the title, the sentences, and the seconds until a reload, if one may help."""
     if session is None:
         return "There is no session with this name", ["You can start one in the portal."], None
-    details = [text for text in (session.reason, session.advice) if text]
+    details = [text for text in (session.reason, session.suggestion) if text]
     if session.state in _LIVE:
         title, refresh_s = _LIVE[session.state]
         opens = (

@@ -22,9 +22,9 @@ class TaskOut(BaseModel):
 
     `parameters` are those that differ between tasks; `metrics` are the last value of each scalar in
     its event files, null until they have been read; a value that is no longer a number (NaN,
-    infinite) is null. `reason` and `advice` explain a failure; logs are read for the first tasks
-    that fail. `so_far`: the metrics may still change, because the task is running or has only just
-    ended; refreshed every 15 seconds while the job is requested.
+    infinite) is null. `reason` and `suggestion` explain a failure; logs are read for the first
+    tasks that fail. `so_far`: the metrics may still change, because the task is running or has only
+    just ended; refreshed every 15 seconds while the job is requested.
     """
 
     index: int
@@ -32,7 +32,7 @@ class TaskOut(BaseModel):
     outcome: Outcome | None = None
     exit_code: int | None = None
     reason: str | None = None
-    advice: str | None = None
+    suggestion: str | None = None
     node: str | None = None
     parameters: dict[str, Any] = {}
     metrics: dict[str, float | None] | None = None
@@ -64,7 +64,7 @@ class JobOut(BaseModel):
     state: JobState
     outcome: Outcome | None
     reason: str | None
-    advice: str | None
+    suggestion: str | None
     stale_since: datetime | None
     job_id: int | None
     node: str | None
@@ -107,7 +107,7 @@ def job_fields(
         name: getattr(job, name)
         for name in (
             "id", "name", "template", "environment", "parameters", "state", "outcome", "reason",
-            "advice", "stale_since", "job_id", "node", "nodes", "started_at", "ended_at",
+            "suggestion", "stale_since", "job_id", "node", "nodes", "started_at", "ended_at",
             "expires_at", "estimated_start", "exit_code", "logdir", "external",
         )
     }  # fmt: skip

@@ -52,7 +52,7 @@ class SessionOut(BaseModel):
     state: JobState
     outcome: Outcome | None
     reason: str | None
-    advice: str | None
+    suggestion: str | None
     stale_since: datetime | None
     job_id: int | None
     node: str | None
@@ -79,8 +79,8 @@ def session_out(
     own: dict[str, Any] = {
         name: getattr(session, name)
         for name in (
-            "id", "name", "state", "outcome", "reason", "advice", "stale_since", "job_id", "node",
-            "started_at", "ready_at", "ended_at", "expires_at", "estimated_start", "logdir",
+            "id", "name", "state", "outcome", "reason", "suggestion", "stale_since", "job_id",
+            "node", "started_at", "ready_at", "ended_at", "expires_at", "estimated_start", "logdir",
             "opens",
         )
     }  # fmt: skip

@@ -204,8 +204,8 @@ def _respond_not_running(
     again = (
         "You can start it again in the portal." if board.own else f"Ask {board.owner} to start it."
     )
-    advice = "This page opens it." if coming else again
-    sentences = [text for text in (board.reason, advice) if text]
+    suggestion = "This page opens it." if coming else again
+    sentences = [text for text in (board.reason, suggestion) if text]
     if wants_page(request):
         again_s = 1 if coming else None
         return page(

@@ -62,7 +62,7 @@ DIED = (
 def _mark_waiting_for_hub(session: Session) -> None:
     if session.ready_at is None:
         session.reason = "JupyterHub is not responding."
-        session.advice = "The start continues automatically when it is back."
+        session.suggestion = "The start continues automatically when it is back."
 
 
 class Reconcile:

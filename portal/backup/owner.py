@@ -43,7 +43,7 @@ def as_root() -> Iterator[None]:
         yield
 
 
-def refuse_others_word(file: Path, kind: str, advice: str) -> None:
+def refuse_others_word(file: Path, kind: str, suggestion: str) -> None:
     """Raise BackupError for a file that an account other than root may have written or placed
     there.
     """
@@ -55,7 +55,7 @@ def refuse_others_word(file: Path, kind: str, advice: str) -> None:
             writer = "users other than root"
         if writer is not None:
             raise BackupError(
-                f"{step} can be written by {writer}, so root can't trust {kind}: {advice}"
+                f"{step} can be written by {writer}, so root can't trust {kind}: {suggestion}"
             )
 
 

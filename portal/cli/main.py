@@ -120,7 +120,11 @@ def _format_result(result: CheckResult) -> str:
         return f"ok      {name}"
     details = [f"        {_to_printable(detail)}" for detail in result.details]
     return "\n".join(
-        [f"FAILED  {name}: {_to_printable(result.text)}", f"        → {result.advice}", *details]
+        [
+            f"FAILED  {name}: {_to_printable(result.text)}",
+            f"        → {result.suggestion}",
+            *details,
+        ]
     )
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from portal.config.settings import Settings
 
-ADVICE = (
+SUGGESTION = (
     "Set notebook_url and tensorboard_url to other ports of public_url's host or, better, "
     "to separate host names. Then run `portal system-files --install` and restart the "
     "portal, JupyterHub and nginx."
@@ -16,7 +16,7 @@ class OriginProblem:
     """The reason why user content is not confined by origins, and the remedy."""
 
     text: str
-    advice: str = ADVICE
+    suggestion: str = SUGGESTION
 
 
 def check_content_origins(settings: Settings) -> OriginProblem | None:

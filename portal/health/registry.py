@@ -67,10 +67,10 @@ class HealthCheck:
     """One check.
 
     `run` blocks unless it is a coroutine function, and may raise any exception: the check has then
-    failed, with `advice`; so it has after `timeout_s` on Admin > Status. `part` is its row there,
-    None if only the command line runs it; `cli` is whether the command line runs it. It is skipped
-    unless the checks in `requires` pass, as far as they run in the same place. `names` are the rows
-    of a part with several instances.
+    failed, with `suggestion`; so it has after `timeout_s` on Admin > Status. `part` is its row
+    there, None if only the command line runs it; `cli` is whether the command line runs it. It is
+    skipped unless the checks in `requires` pass, as far as they run in the same place. `names` are
+    the rows of a part with several instances.
     """
 
     name: str
@@ -79,14 +79,14 @@ class HealthCheck:
     cli: bool = True
     every_s: float = 15.0
     timeout_s: float = TIMEOUT_S
-    advice: str = ""
+    suggestion: str = ""
     requires: tuple[str, ...] = ()
     applies: Callable[[Settings], bool] = lambda _: True
     names: Callable[[Settings], Sequence[str]] = lambda _: [""]
 
     def fail(self, text: str, settings: Settings) -> list[CheckResult]:
         """Return the results of a check that was aborted."""
-        return [failing(text, self.advice, name=name) for name in self.names(settings)]
+        return [failing(text, self.suggestion, name=name) for name in self.names(settings)]
 
 
 async def run_check(check: HealthCheck, health: HealthContext) -> list[CheckResult]:
@@ -115,7 +115,7 @@ CHECKS = (
         database.check_database,
         Component.DATABASE,
         cli=False,
-        advice=database.ADVICE,
+        suggestion=database.SUGGESTION,
     ),
     HealthCheck(
         "clock of the database",
@@ -124,14 +124,18 @@ CHECKS = (
         requires=("database", "database answers"),
     ),
     HealthCheck(
-        "disk", database.check_disk, Component.DISK, every_s=60.0, advice=database.DISK_ADVICE
+        "disk",
+        database.check_disk,
+        Component.DISK,
+        every_s=60.0,
+        suggestion=database.DISK_SUGGESTION,
     ),
     HealthCheck(
         "directory",
         directory.check_directory,
         Component.DIRECTORY,
         every_s=30.0,
-        advice=directory.ADVICE,
+        suggestion=directory.SUGGESTION,
         names=lambda settings: settings.ldap_urls,
     ),
     HealthCheck("lockout", logins.check_lockout),
@@ -150,14 +154,14 @@ CHECKS = (
         slurm.check_accounting,
         Component.SLURMDBD,
         every_s=60.0,
-        advice=slurm.ACCOUNTING_ADVICE,
+        suggestion=slurm.ACCOUNTING_SUGGESTION,
     ),
     HealthCheck(
         "slurm operator",
         slurm.check_operator,
         Component.SLURMDBD,
         every_s=60.0,
-        advice=slurm.ACCOUNTING_ADVICE,
+        suggestion=slurm.ACCOUNTING_SUGGESTION,
         requires=("slurm accounting",),
     ),
     HealthCheck("comments in accounting", installation.check_comments, requires=("slurm",)),
@@ -201,7 +205,7 @@ CHECKS = (
         mail.check_mail,
         Component.MAIL,
         every_s=300.0,
-        advice=mail.ADVICE,
+        suggestion=mail.SUGGESTION,
         applies=lambda settings: settings.smtp_host is not None,
     ),
 )

@@ -17,15 +17,16 @@ class CheckResult:
     """The result of one check.
 
     `name` distinguishes several results of one check. `text` describes the state or the cause of a
-    failure, `advice` is the remedy. `details` may be confidential, and are only for `portal check`.
-    `answered_at` is the time of the last good answer, if not now; `latency_ms` is the answer's
-    duration, if it differs from the check's. A result that is not `timed` has no duration.
+    failure, `suggestion` is the remedy. `details` may be confidential, and are only for
+    `portal check`. `answered_at` is the time of the last good answer, if not now; `latency_ms` is
+    the answer's duration, if it differs from the check's. A result that is not `timed` has no
+    duration.
     """
 
     name: str = ""
     state: ComponentState = ComponentState.OK
     text: str = ""
-    advice: str = ""
+    suggestion: str = ""
     details: tuple[str, ...] = ()
     answered_at: datetime | None = None
     latency_ms: int | None = None
@@ -40,21 +41,21 @@ class CheckResult:
 
 def failing(
     text: str,
-    advice: str = "",
+    suggestion: str = "",
     *,
     name: str = "",
     details: tuple[str, ...] = (),
     answered_at: datetime | None = None,
 ) -> CheckResult:
     """Return the result of a check that failed."""
-    return CheckResult(name, ComponentState.FAILING, text, advice, details, answered_at)
+    return CheckResult(name, ComponentState.FAILING, text, suggestion, details, answered_at)
 
 
 def unknown(
-    text: str, advice: str = "", *, name: str = "", answered_at: datetime | None = None
+    text: str, suggestion: str = "", *, name: str = "", answered_at: datetime | None = None
 ) -> CheckResult:
     """Return the result of a check that isn't possible."""
-    return CheckResult(name, ComponentState.UNKNOWN, text, advice, answered_at=answered_at)
+    return CheckResult(name, ComponentState.UNKNOWN, text, suggestion, answered_at=answered_at)
 
 
 def ago(moment: datetime, now: datetime) -> str:

@@ -40,7 +40,7 @@ class ComponentStatus:
     name: str
     state: ComponentState = ComponentState.UNKNOWN
     message: str = "Not checked yet."
-    advice: str = ""
+    suggestion: str = ""
     answered_at: datetime | None = None
     checked_at: datetime | None = None
     latency_ms: int | None = None
@@ -160,7 +160,7 @@ class SystemStatus:
                     name=name,
                     state=result.state,
                     message=result.text,
-                    advice=result.advice,
+                    suggestion=result.suggestion,
                     answered_at=result.answered_at or (now if is_ok else last.answered_at),
                     checked_at=now,
                     latency_ms=result.latency_ms or (took_ms if is_ok and result.timed else None),

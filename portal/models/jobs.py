@@ -58,7 +58,7 @@ class Job(Base):
     state: Mapped[JobState] = mapped_column(default=JobState.SUBMITTING)
     outcome: Mapped[Outcome | None]
     reason: Mapped[str | None] = mapped_column(Text)
-    advice: Mapped[str | None] = mapped_column(Text)
+    suggestion: Mapped[str | None] = mapped_column(Text)
     wanted: Mapped[Wanted] = mapped_column(default=Wanted.RUN)
     stale_since: Mapped[datetime | None]
     cluster: Mapped[str] = mapped_column(String(100), default="")

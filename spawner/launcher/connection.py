@@ -268,7 +268,7 @@ def _parse_result(answer: Mapping[str, Any]) -> dict[str, Any]:
     stderr = str(error.get("stderr") or "")[:8192]
     if kind == "Rejected":
         why = explain_rejection(stderr)
-        raise Rejected(why.code, why.text, why.advice, stderr)
+        raise Rejected(why.code, why.text, why.suggestion, stderr)
     if kind == "File":
         more = error.get("more")
         more = more if isinstance(more, dict) else {}

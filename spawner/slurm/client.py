@@ -368,7 +368,7 @@ def to_error(stderr: str) -> Rejected | Unreachable:
     if is_unreachable(stderr):
         return unreachable(stderr)
     why = explain_rejection(stderr)
-    return Rejected(why.code, why.text, why.advice, stderr)
+    return Rejected(why.code, why.text, why.suggestion, stderr)
 
 
 async def parsed(parser: Callable[[], _T]) -> _T:

@@ -3,7 +3,7 @@
 Pure text, no I/O.
 
 Slurm knows an exit code at most. Most failures of deep-learning programs print one known line with
-the cause; `explain_log` finds the last such line, and returns advice.
+the cause; `explain_log` finds the last such line, and returns a suggestion.
 """
 
 from __future__ import annotations
@@ -164,29 +164,29 @@ def _explain_missing_module(tail: str, facts: LogFacts) -> Explanation:
     if not facts.has_environment:
         text = f"It could not load “{name}”: the node's own Python or R does not have it."
     if offers := facts.offers(package):
-        advice = f"Choose an environment that includes it: {', '.join(offers)}."
-        return Explanation("missing-module", text, advice)
+        suggestion = f"Choose an environment that includes it: {', '.join(offers)}."
+        return Explanation("missing-module", text, suggestion)
     if not facts.has_environment:
-        advice = (
+        suggestion = (
             "Choose an environment for the job: without one, it uses only the software on the node."
         )
-        return Explanation("missing-module", text, advice)
-    advice = (
+        return Explanation("missing-module", text, suggestion)
+    suggestion = (
         f"If “{name}” is a package, install it in a session with that environment. If it is your "
         "own file, start the job in its folder."
     )
-    return Explanation("missing-module", text, advice)
+    return Explanation("missing-module", text, suggestion)
 
 
 def _explain_missing_external(name: str, offers: Sequence[str]) -> Explanation:
     text = f"It could not load “{name}”: the Python or R that ran it does not have it."
-    advice = "Install it there, or submit the job from the portal with an environment."
+    suggestion = "Install it there, or submit the job from the portal with an environment."
     if offers:
-        advice = (
+        suggestion = (
             "Install it there, or submit the job from the portal with an environment that has it:"
             f" {', '.join(offers)}."
         )
-    return Explanation("missing-module", text, advice)
+    return Explanation("missing-module", text, suggestion)
 
 
 def _explain_no_cuda(facts: LogFacts) -> Explanation:

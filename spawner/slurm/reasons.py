@@ -1,4 +1,4 @@
-"""Explanations of Slurm's codes for users, and advice on what to do.
+"""Explanations of Slurm's codes for users, and suggestions of what to do.
 
 Pure text, no I/O.
 
@@ -21,12 +21,12 @@ from spawner.slurm.model import JobInfo, Outcome
 class Explanation:
     """Explanation of a code:
 
-    `text` is the problem, `advice` what to do, None if nothing can be done.
+    `text` is the problem, `suggestion` what to do, None if nothing can be done.
     """
 
     code: str
     text: str
-    advice: str | None = None
+    suggestion: str | None = None
 
 
 _Words = tuple[str, str | None]
@@ -347,7 +347,7 @@ def explain_rejection(stderr: str) -> Explanation:
     if "policy" in stderr:
         limit = _explain_limit(stderr)
         if limit is not None:
-            return Explanation(f"limit:{limit.code}", limit.text, limit.advice)
+            return Explanation(f"limit:{limit.code}", limit.text, limit.suggestion)
         return Explanation("limit", *_OVER_SOME_LIMIT)
     for text, name, words in _REFUSALS:
         if text in stderr:
@@ -443,13 +443,13 @@ def _explain_ambiguous_exit(code: int) -> Explanation:
     full = code + 128
     text = f"It failed with exit code {code} or {full}; Slurm reports both as {code}."
     if code == 9:
-        advice = (
+        suggestion = (
             "137 means that a program in it was killed, often because it used too much memory: "
             "try with more. See the end of its log."
         )
     else:
-        advice = f"{full} means that a program in it crashed. See the end of its log."
-    return Explanation("FAILED", text, advice)
+        suggestion = f"{full} means that a program in it crashed. See the end of its log."
+    return Explanation("FAILED", text, suggestion)
 
 
 def _explain_signal(signal: int) -> Explanation:

@@ -182,7 +182,7 @@ async def test_the_hub_down_is_waited_for(portal: Live, bob: Client) -> None:
                 await asyncio.sleep(0.2)
         waiting = await bob.api("GET", f"/sessions/{made['id']}")
         assert (waiting["state"], "JupyterHub" in waiting["reason"]) == ("starting", True)
-        assert waiting["advice"]
+        assert waiting["suggestion"]
     finally:
         portal.start("hub")
     session = await bob.wait_session(made["id"], "running", "ended")

@@ -33,7 +33,7 @@ async def alice(portal: Live) -> AsyncIterator[Client]:
 
 
 @pytest.mark.parametrize(
-    ("script", "environment", "reason", "advice"),
+    ("script", "environment", "reason", "suggestion"),
     [
         (MISSING, "jax", "could not load “sklearn”", "Python 3.11"),
         (MISSING, None, "the node's own Python", "Choose an environment"),
@@ -45,15 +45,15 @@ async def alice(portal: Live) -> AsyncIterator[Client]:
         ("#!/bin/bash\nexit 5\n", None, "exit code 5", "end of its log"),
     ],
 )
-async def test_failed_job_shows_reason_and_advice(
-    alice: Client, script: str, environment: str | None, reason: str, advice: str
+async def test_failed_job_shows_reason_and_suggestion(
+    alice: Client, script: str, environment: str | None, reason: str, suggestion: str
 ) -> None:
     made = await submit(alice, script, environment=environment)
     job = await settled(alice, made["id"])
     log = await log_of(alice, job, stream="stderr")
     assert job["outcome"] == "failed", log
     assert reason in job["reason"], log
-    assert advice in job["advice"]
+    assert suggestion in job["suggestion"]
 
 
 async def test_plain_script_without_environment_loads_modules(alice: Client) -> None:
@@ -75,7 +75,7 @@ async def test_failed_array_tasks_say_why(portal: Live, alice: Client) -> None:
     assert [task["outcome"] for task in tasks] == ["failed"] * 2
     for failed in [job, *tasks]:
         assert "could not load “nothing_like_that”" in failed["reason"], failed
-        assert "install it in a session" in failed["advice"]
+        assert "install it in a session" in failed["suggestion"]
     assert job["reason"].startswith("2 of 2 tasks failed.")
 
 
@@ -93,4 +93,4 @@ async def test_failed_external_job_shows_reason(
     assert len(shown) == (3 if options else 1)
     for failed in shown:
         assert "could not load “nothing_like_that”" in failed["reason"], failed
-        assert "submit the job from the portal" in failed["advice"]
+        assert "submit the job from the portal" in failed["suggestion"]

@@ -49,7 +49,7 @@ async def test_failed_job_shows_exit_code_and_reason(alice: Client) -> None:
     job = await settled(alice, (await submit(alice, "echo no; exit 3"))["id"])
     assert (job["outcome"], job["exit_code"]) == ("failed", 3)
     assert "exit code 3" in job["reason"]
-    assert job["advice"]
+    assert job["suggestion"]
 
 
 async def test_job_killed_for_memory_is_reported_as_out_of_memory(alice: Client) -> None:

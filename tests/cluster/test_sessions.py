@@ -240,6 +240,6 @@ async def test_queued_session_shows_reason(alice: Client) -> None:
         if session["state"] == "queued" and session["reason"] and "group" in session["reason"]:
             break
         assert session["state"] in {"submitting", "queued"}
-    assert session["advice"]
+    assert session["suggestion"]
     await alice.stop_session(second["id"])
     await alice.stop_session(first["id"])

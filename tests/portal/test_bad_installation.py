@@ -14,7 +14,7 @@ import pytest
 
 from portal.directory import open_directory
 from portal.health.checks.directory import advise
-from portal.health.checks.launcher import HOMES_ADVICE, check_last_use
+from portal.health.checks.launcher import HOMES_SUGGESTION, check_last_use
 from portal.health.registry import Component
 from portal.health.result import ComponentState
 from portal.health.status import SystemStatus
@@ -87,7 +87,7 @@ async def test_a_front_door_whose_certificate_has_expired_is_on_the_page(
             await looks.look(Component.NGINX)
             (found,) = [item for item in looks.items if item.part is Component.NGINX]
             assert (found.state, words in found.message) == (state, True)
-            assert bool(found.advice) == (state is ComponentState.FAILING)
+            assert bool(found.suggestion) == (state is ComponentState.FAILING)
 
 
 @pytest.mark.anyio
@@ -103,7 +103,7 @@ async def test_home_directories_that_are_away_are_on_the_page(run_portal: RunPor
         found = await check_last_use(status.health)
         assert found.state is ComponentState.FAILING
         assert "alice, bob" in found.text
-        assert found.advice == HOMES_ADVICE
+        assert found.suggestion == HOMES_SUGGESTION
         parts = {check.part for check in status.checks if check.run is check_last_use}
         assert parts == {Component.LAUNCHER}
 

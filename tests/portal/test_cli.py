@@ -68,7 +68,7 @@ def test_migrate_makes_the_database(config: Path, tmp_path: Path) -> None:
     assert (tmp_path / "portal.db").stat().st_mode & 0o777 == 0o600
 
 
-def test_check_reports_each_part_with_advice(config: Path, tmp_path: Path) -> None:
+def test_check_reports_each_part_with_suggestion(config: Path, tmp_path: Path) -> None:
     done = run("check", config=config)
     assert done.returncode == 1
     assert not (tmp_path / "portal.db").exists()
@@ -78,10 +78,10 @@ def test_check_reports_each_part_with_advice(config: Path, tmp_path: Path) -> No
     assert any(line.startswith("FAILED  hub: ") for line in lines)
     assert any(line.startswith("FAILED  pages: ") for line in lines)
     assert "Traceback" not in done.stderr
-    for failed, advice in pairwise(lines):
+    for failed, suggestion in pairwise(lines):
         if failed.startswith("FAILED"):
-            assert advice.startswith("        → ")
-            assert len(advice) > 15
+            assert suggestion.startswith("        → ")
+            assert len(suggestion) > 15
 
 
 def test_serve_answers_logs_json_and_ends_on_sigterm(config: Path, tmp_path: Path) -> None:

@@ -146,7 +146,7 @@ def test_other_user_sees_that_the_session_is_not_theirs(real: Real) -> None:
 def test_the_owner_learns_why_it_is_not_running(real: Real) -> None:
     evil = '<img src=x onerror="alert(1)">'
     ended = {"state": JobState.ENDED, "outcome": Outcome.TIMEOUT, "reason": evil}
-    real.add_session(**ended, advice="Ask for more time.")
+    real.add_session(**ended, suggestion="Ask for more time.")
     answer = real.ask(f"{HOME}lab", user="alice", headers=dict(PAGE))
     assert answer.status == 424
     text = answer.body.decode()

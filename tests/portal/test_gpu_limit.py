@@ -47,7 +47,7 @@ async def test_group_gpu_limit_is_the_reason_of_jobs_and_queue(world: World) -> 
     show(world, first["job_id"], state=SlurmState.RUNNING, nodes=nodes, gpus=gpus)
     show(world, second["job_id"], reason="AssocGrpGRES", gpus=gpus)
     found = await with_reason(world, second["id"], ALL_USED)
-    assert found["advice"] == "This starts when one is free. To start sooner, request fewer."
+    assert found["suggestion"] == "This starts when one is free. To start sooner, request fewer."
     listed = {job["id"]: job for job in (await world.ask("GET", "/jobs")).body["items"]}
     assert listed[second["id"]]["reason"] == ALL_USED
     queues = (await world.ask("GET", "/cluster/queue")).body["partitions"]

@@ -194,7 +194,7 @@ def test_portal_check_names_the_command_that_is_missing(make_settings: MakeSetti
     health.settings = make_settings(home_delete_command=["/nowhere/gone"])
     found = check_home_commands(health)
     assert found.problem == "/nowhere/gone can't be run"
-    assert "home_delete_command" in found.advice
+    assert "home_delete_command" in found.suggestion
 
 
 def test_only_known_places_are_filled_in(make_settings: MakeSettings) -> None:

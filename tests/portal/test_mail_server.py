@@ -149,7 +149,7 @@ def checked(make_settings: MakeSettings, port: int, folder: Path, **changes: Any
     return make_settings(**smtp_settings(port, **{**usual, **changes}))
 
 
-async def test_portal_check_connects_to_server_and_gives_advice(
+async def test_portal_check_connects_to_server_and_gives_suggestion(
     make_settings: MakeSettings, certificate: Path
 ) -> None:
     async def check(settings: Settings) -> CheckResult | None:
@@ -165,11 +165,11 @@ async def test_portal_check_connects_to_server_and_gives_advice(
         stranger = checked(make_settings, server.port, certificate, smtp_ca_file=None)
         untrusted = await check(stranger)
         assert untrusted is not None
-        assert "smtp_ca_file" in untrusted.advice
+        assert "smtp_ca_file" in untrusted.suggestion
         server.mood = "rejects logins"
         shut = await check(settings)
         assert shut is not None
-        assert (shut.problem, "smtp_user" in shut.advice) == (
+        assert (shut.problem, "smtp_user" in shut.suggestion) == (
             "The server refused the login: no.",
             True,
         )
@@ -181,7 +181,7 @@ async def test_portal_check_connects_to_server_and_gives_advice(
     gone = await check(make_settings(**smtp_settings(free_port())))
     assert gone is not None
     assert gone.problem is not None
-    assert "smtp_host" in gone.advice
+    assert "smtp_host" in gone.suggestion
 
 
 async def test_a_letter_goes_by_tls_as_the_portals_account(

@@ -1,6 +1,7 @@
 """The migrations: up to the models' schema, and down; on SQLite, and as PostgreSQL's SQL."""
 
 import io
+import json
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -130,6 +131,34 @@ def test_benchmark_runs_survive_both_ways(url: str, tmp_path: Path) -> None:
         raw.execute("PRAGMA foreign_keys=ON")
         raw.execute("DELETE FROM jobs")
         assert raw.execute("SELECT job_id FROM benchmark_runs").fetchall() == []
+
+
+TASKS = [{"index": 1, "cause": {"reason": 'No "advice": here.', "advice": "Wait."}}]
+ARRAY = "INSERT INTO batch_jobs ({columns}) VALUES ({values})"
+
+
+def test_suggestions_survive_both_ways(url: str, tmp_path: Path) -> None:
+    upgrade(url, "0024")
+    with sqlite3.connect(tmp_path / "portal.db") as raw:
+        raw.execute(OWNER)
+        raw.execute(PARENT)
+        raw.execute("UPDATE jobs SET advice = 'Wait.'")
+        columns = raw.execute("SELECT name, type FROM pragma_table_info('batch_jobs')").fetchall()
+        whole = {name: "{}" if kind == "JSON" else 0 for name, kind in columns}
+        whole |= {"id": "j", "owner_id": "u", "tasks": json.dumps(TASKS)}
+        marks = ", ".join("?" * len(whole))
+        raw.execute(ARRAY.format(columns=", ".join(whole), values=marks), tuple(whole.values()))
+    upgrade(url, "0025")
+    with sqlite3.connect(tmp_path / "portal.db") as raw:
+        assert raw.execute("SELECT suggestion FROM jobs").fetchall() == [("Wait.",)]
+        ((tasks,),) = raw.execute("SELECT tasks FROM batch_jobs").fetchall()
+    cause = {"reason": 'No "advice": here.', "suggestion": "Wait."}
+    assert json.loads(tasks) == [{"index": 1, "cause": cause}]
+    command.downgrade(alembic_config(url), "0024")
+    with sqlite3.connect(tmp_path / "portal.db") as raw:
+        assert raw.execute("SELECT advice FROM jobs").fetchall() == [("Wait.",)]
+        ((tasks,),) = raw.execute("SELECT tasks FROM batch_jobs").fetchall()
+    assert json.loads(tasks) == TASKS
 
 
 def test_twice_is_once(url: str) -> None:

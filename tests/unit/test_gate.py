@@ -123,7 +123,9 @@ def test_every_state_has_words(state: JobState) -> None:
 
 
 def test_ended_session_is_explained() -> None:
-    ended = session(state=JobState.ENDED, outcome=Outcome.TIMEOUT, reason="Why.", advice="Do this.")
+    ended = session(
+        state=JobState.ENDED, outcome=Outcome.TIMEOUT, reason="Why.", suggestion="Do this."
+    )
     _, sentences, _ = explain(ended)
     assert sentences == [
         "It reached its time limit.",

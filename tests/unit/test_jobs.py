@@ -100,7 +100,7 @@ class TestArrays:
             return Explanation("AssocGrpGRES", "Full.", "Wait.")
 
         found = arrays.observe(self.row(2), waiting, NOW, explain)
-        assert (found["reason"], found["advice"]) == ("Full.", "Wait.")
+        assert (found["reason"], found["suggestion"]) == ("Full.", "Wait.")
         assert seen == waiting[:1]
 
     def row(self, size: int = 3, **columns: object) -> BatchJob:
@@ -161,7 +161,7 @@ class TestArrays:
         cause = Explanation("port", "The port was taken.", "Use another port.")
         found = arrays.with_causes(columns, {0: cause, 1: cause})
         assert found["reason"] == "2 of 2 tasks failed. The port was taken."
-        assert found["advice"] == "Use another port."
+        assert found["suggestion"] == "Use another port."
         other = Explanation("memory", "Memory ran out.", "Use less.")
         found = arrays.with_causes(columns, {0: cause, 1: other})
         assert found["reason"] == "2 of 2 tasks failed."

@@ -53,7 +53,9 @@ def text_of(found: EmailMessage) -> str:
 
 
 def test_mail_has_what_happened_and_a_link() -> None:
-    failed = job(outcome=Outcome.FAILED, reason="It left with code 1.", advice="Look at its log.")
+    failed = job(
+        outcome=Outcome.FAILED, reason="It left with code 1.", suggestion="Look at its log."
+    )
     found = received(letter(TO, [MailItem(MailKind.JOB_ENDED, failed)]))
     assert (found["Subject"], found["To"]) == ("Job train has failed", "ann@hpc.example")
     assert (found["From"], found["Message-ID"]) == (
@@ -111,7 +113,7 @@ def test_a_letter_is_in_the_readers_language_with_slurms_reasons_too() -> None:
     late = job(
         outcome=Outcome.TIMEOUT,
         reason="It reached its time limit of 2 hours and was stopped.",
-        advice="Start it again with a longer time limit. Files it saved are still there.",
+        suggestion="Start it again with a longer time limit. Files it saved are still there.",
     )
     ends = datetime(2026, 3, 1, 12, 14, tzinfo=UTC)
     events = [

@@ -118,10 +118,10 @@ def test_a_session_given_up_by_us_keeps_our_reason() -> None:
     assert "reason" not in found
 
 
-def test_time_limit_is_reported_with_advice() -> None:
+def test_time_limit_is_reported_with_suggestion() -> None:
     found = lifecycle.observe(session(), info(SlurmState.ENDED, outcome=Outcome.TIMEOUT), NOW)
     assert "time limit of 1 hour" in str(found["reason"])
-    assert "longer" in str(found["advice"])
+    assert "longer" in str(found["suggestion"])
 
 
 def test_the_node_programs_own_words_win_over_the_exit_code() -> None:

@@ -53,7 +53,7 @@ def test_known_line_names_its_cause_and_what_to_do(line: str, code: str) -> None
     why = explain_log(f"step 1\nTraceback (most recent call last):\n{line}\n", FACTS)
     assert why is not None
     assert why.code == code
-    assert why.advice
+    assert why.suggestion
 
 
 @pytest.mark.parametrize("text", ["", "ValueError: x", "Killed time with a memory test\nNCCL 2.29"])
@@ -87,7 +87,7 @@ def test_missing_module_names_environments_that_have_its_package() -> None:
     assert why is not None
     assert asked == ["scikit-learn"]
     assert "sklearn" in why.text
-    assert why.advice == "Choose an environment that includes it: Python 3.11, PyTorch."
+    assert why.suggestion == "Choose an environment that includes it: Python 3.11, PyTorch."
 
 
 def test_missing_module_without_environment_suggests_one() -> None:
@@ -95,7 +95,7 @@ def test_missing_module_without_environment_suggests_one() -> None:
     why = explain_log("ModuleNotFoundError: No module named 'torch'", facts)
     assert why is not None
     assert "the node's own Python" in why.text
-    assert "Choose an environment" in (why.advice or "")
+    assert "Choose an environment" in (why.suggestion or "")
 
 
 @pytest.mark.parametrize(("gpus", "words"), [(0, "Request a GPU"), (1, "built for GPUs")])
@@ -103,20 +103,20 @@ def test_absent_cuda_depends_on_whether_a_gpu_was_asked_for(gpus: int, words: st
     facts = LogFacts(gpus=gpus, has_environment=True, offers=lambda _: [])
     why = explain_log("AssertionError: Torch not compiled with CUDA enabled", facts)
     assert why is not None
-    assert words in (why.advice or "")
+    assert words in (why.suggestion or "")
 
 
 @pytest.mark.parametrize(
-    ("line", "advice"),
+    ("line", "suggestion"),
     [
         ("ModuleNotFoundError: No module named 'torch'", "Install it there, or submit"),
         ("AssertionError: Torch not compiled with CUDA enabled", "Check that it requested a GPU"),
     ],
 )
-def test_outside_job_gets_no_advice_about_its_environment(line: str, advice: str) -> None:
+def test_outside_job_gets_no_suggestion_about_its_environment(line: str, suggestion: str) -> None:
     """The portal has no information about the environment or the GPUs of an external job."""
     facts = LogFacts(gpus=0, has_environment=False, offers=lambda _: ["PyTorch"], external=True)
     why = explain_log(line, facts)
     assert why is not None
-    assert (why.advice or "").startswith(advice)
+    assert (why.suggestion or "").startswith(suggestion)
     assert "node's own" not in why.text

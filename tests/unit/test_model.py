@@ -38,4 +38,4 @@ def test_the_tree() -> None:
     assert issubclass(Rejected, SlurmError)
     assert issubclass(HomeUnavailable, LauncherError)
     assert issubclass(LauncherError, SpawnerError)
-    assert Rejected("code", "No.", "Do this.").advice == "Do this."
+    assert Rejected("code", "No.", "Do this.").suggestion == "Do this."

@@ -63,7 +63,7 @@ def test_a_group_whose_gpus_are_known() -> None:
     why = explain_reason("AssocGrpGRES", GpuLimit(8, 8, own=False))
     assert why is not None
     assert why.text == "Your group already uses all 8 of its GPUs."
-    assert why.advice == "This starts when one is free. To start sooner, request fewer."
+    assert why.suggestion == "This starts when one is free. To start sooner, request fewer."
     some = explain_reason("AssocGrpGRES", GpuLimit(8, 6, own=False))
     assert some is not None
     assert "Your group may use 8 GPUs at once, and 6" in some.text
@@ -174,7 +174,7 @@ def test_outcomes(job: JobInfo, words: str) -> None:
 def test_exit_code_of_a_killed_program_hints_at_memory(code: int) -> None:
     why = explain_outcome(replace(ENDED, exit_code=code, signal=0))
     assert why is not None
-    assert "memory" in f"{why.text} {why.advice}"
+    assert "memory" in f"{why.text} {why.suggestion}"
 
 
 def test_nothing_to_explain() -> None:

@@ -4726,8 +4726,6 @@ export interface components {
          *     to its TensorBoard.
          */
         JobDetail: {
-            /** Advice */
-            advice: string | null;
             array: components["schemas"]["ArrayOut"] | null;
             /** Ended At */
             ended_at: string | null;
@@ -4783,6 +4781,8 @@ export interface components {
              * Format: date-time
              */
             submitted_at: string;
+            /** Suggestion */
+            suggestion: string | null;
             /** Template */
             template: string | null;
             tensorboard: components["schemas"]["TensorboardOut"] | null;
@@ -4853,8 +4853,6 @@ export interface components {
          * @description A job for its owner; times in UTC. `external`: submitted outside the portal.
          */
         JobOut: {
-            /** Advice */
-            advice: string | null;
             array: components["schemas"]["ArrayOut"] | null;
             /** Ended At */
             ended_at: string | null;
@@ -4902,6 +4900,8 @@ export interface components {
              * Format: date-time
              */
             submitted_at: string;
+            /** Suggestion */
+            suggestion: string | null;
             /** Template */
             template: string | null;
             tensorboard: components["schemas"]["TensorboardOut"] | null;
@@ -5396,8 +5396,6 @@ export interface components {
          *     because of `reason`. `tasks` of an array count as one job.
          */
         MyWaiting: {
-            /** Advice */
-            advice: string | null;
             /** Id */
             id: string;
             /** Job Id */
@@ -5408,6 +5406,8 @@ export interface components {
             place: number | null;
             /** Reason */
             reason: string | null;
+            /** Suggestion */
+            suggestion: string | null;
             /** Tasks */
             tasks: number;
         };
@@ -6372,8 +6372,6 @@ export interface components {
          *     followed by `opens` if there is a notebook to open.
          */
         SessionOut: {
-            /** Advice */
-            advice: string | null;
             /** Ended At */
             ended_at: string | null;
             /** Environment */
@@ -6417,6 +6415,8 @@ export interface components {
              * Format: date-time
              */
             submitted_at: string;
+            /** Suggestion */
+            suggestion: string | null;
             tensorboard: components["schemas"]["TensorboardOut"] | null;
             /** Timeline */
             timeline: components["schemas"]["TimelineEntry"][];
@@ -6584,11 +6584,9 @@ export interface components {
          *
          *     `name` identifies one server of the directory, and is empty for other parts. `answered_at` is
          *     the last successful answer since the portal started, `checked_at` the last check, `latency_ms`
-         *     the duration of that successful answer. `message` describes the state, `advice` the remedy.
+         *     the duration of that successful answer. `message` describes the state, `suggestion` the remedy.
          */
         StatusItem: {
-            /** Advice */
-            advice: string;
             /** Answered At */
             answered_at: string | null;
             /** Checked At */
@@ -6601,6 +6599,8 @@ export interface components {
             name: string;
             part: components["schemas"]["Component"];
             state: components["schemas"]["ComponentState"];
+            /** Suggestion */
+            suggestion: string;
         };
         /**
          * StatusOut
@@ -6646,13 +6646,11 @@ export interface components {
          *
          *     `parameters` are those that differ between tasks; `metrics` are the last value of each scalar in
          *     its event files, null until they have been read; a value that is no longer a number (NaN,
-         *     infinite) is null. `reason` and `advice` explain a failure; logs are read for the first tasks
-         *     that fail. `so_far`: the metrics may still change, because the task is running or has only just
-         *     ended; refreshed every 15 seconds while the job is requested.
+         *     infinite) is null. `reason` and `suggestion` explain a failure; logs are read for the first
+         *     tasks that fail. `so_far`: the metrics may still change, because the task is running or has only
+         *     just ended; refreshed every 15 seconds while the job is requested.
          */
         TaskOut: {
-            /** Advice */
-            advice?: string | null;
             /** Exit Code */
             exit_code?: number | null;
             /** Index */
@@ -6679,6 +6677,8 @@ export interface components {
              */
             so_far: boolean;
             state: components["schemas"]["JobState"];
+            /** Suggestion */
+            suggestion?: string | null;
         };
         /**
          * TellIn

@@ -25,7 +25,7 @@ const session = (id: string, over: Partial<Session> = {}): Session => ({
   state: 'queued',
   outcome: null,
   reason: null,
-  advice: null,
+  suggestion: null,
   stale_since: null,
   job_id: 1,
   node: null,

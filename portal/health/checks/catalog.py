@@ -12,8 +12,8 @@ from portal.services.catalog.live_catalog import LiveCatalog, places
 from portal.services.cluster.node_table import TableProblem
 from spawner.catalog.environment import CatalogError
 
-CATALOG_ADVICE = "The Catalog page lists the files and their problems."
-TABLE_ADVICE = (
+CATALOG_SUGGESTION = "The Catalog page lists the files and their problems."
+TABLE_SUGGESTION = (
     "Correct the file in node_table_file; it is reloaded automatically. `portal check` and "
     "the portal's log show the problem in each line."
 )
@@ -29,7 +29,7 @@ async def check_catalog(health: HealthContext) -> CheckResult:
         problems = (str(error),)
     if problems:
         text = f"{format_count(len(problems), 'problem')} in the environment and template files."
-        return failing(text, CATALOG_ADVICE, details=problems)
+        return failing(text, CATALOG_SUGGESTION, details=problems)
     return CheckResult(text="All files are valid.", timed=False)
 
 
@@ -41,7 +41,7 @@ async def check_node_table(health: HealthContext) -> CheckResult:
     if table.problems:
         mistakes = format_count(len(table.problems), "mistake")
         text = f"{mistakes} in {table.file}: {_describe_lines(table.problems)}."
-        return failing(text, TABLE_ADVICE, details=tuple(map(str, table.problems)))
+        return failing(text, TABLE_SUGGESTION, details=tuple(map(str, table.problems)))
     text = f"It has the addresses of {format_count(len(table.nodes), 'node')}."
     cluster = health.portal.watcher.cluster if health.portal else None
     known = {node.name for node in cluster.nodes} if cluster else None

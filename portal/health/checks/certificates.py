@@ -38,16 +38,16 @@ def check_content_host(setting: str, hosts: ContentHosts, cafile: str | None = N
         return failing(problem, f"Point {all_of_them} to this nginx in DNS.", name=result_name)
     answer = nginx_probe.ask(url)
     if answer.status is None:
-        advice = f"Point {all_of_them} to this nginx in DNS, and check that it is running."
-        return failing(f"no response from {url}: {answer.problem}", advice, name=result_name)
+        suggestion = f"Point {all_of_them} to this nginx in DNS, and check that it is running."
+        return failing(f"no response from {url}: {answer.problem}", suggestion, name=result_name)
     distrust = nginx_probe.find_distrust(url, cafile)
     if distrust is None:
         return CheckResult(result_name)
-    advice = advise(distrust)
+    suggestion = advise(distrust)
     if _is_name_mismatch(distrust):
-        advice = f"The certificate must also cover {all_of_them}; or set another one with"
-        advice += " content_certificate_file."
-    return failing(distrust, advice, name=result_name)
+        suggestion = f"The certificate must also cover {all_of_them}; or set another one with"
+        suggestion += " content_certificate_file."
+    return failing(distrust, suggestion, name=result_name)
 
 
 def check_files(health: HealthContext) -> list[CheckResult]:
@@ -62,15 +62,15 @@ def check_files(health: HealthContext) -> list[CheckResult]:
 
 def check_file(setting: str, file: Path) -> CheckResult:
     """Check one file. One that this account cannot read is not a problem."""
-    advice = "Check certificate_file and certificate_key_file."
+    suggestion = "Check certificate_file and certificate_key_file."
     try:
         certificate = x509.load_pem_x509_certificate(file.read_bytes())
     except FileNotFoundError:
-        return failing(f"{file} does not exist", advice, name=setting)
+        return failing(f"{file} does not exist", suggestion, name=setting)
     except PermissionError:
         return CheckResult(setting)
     except (OSError, ValueError) as error:
-        return failing(f"{file} can't be read: {error}", advice, name=setting)
+        return failing(f"{file} can't be read: {error}", suggestion, name=setting)
     expired = judge_expiry(certificate.not_valid_after_utc, f"{setting} {file}")
     return replace(expired or CheckResult(), name=setting)
 

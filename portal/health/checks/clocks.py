@@ -13,7 +13,7 @@ from portal.health.result import CheckResult, failing
 from spawner.errors import SlurmError
 
 MOST_SKEW_S = 30.0
-ADVICE = "Synchronize both clocks with the same time server, using chrony or systemd-timesyncd."
+SUGGESTION = "Synchronize both clocks with the same time server, using chrony or systemd-timesyncd."
 
 
 def check_skew(ahead_s: float, answered_at: datetime | None = None) -> CheckResult:
@@ -24,7 +24,7 @@ def check_skew(ahead_s: float, answered_at: datetime | None = None) -> CheckResu
         f"Its clock is {abs(ahead_s):.0f} s "
         f"{'ahead of' if ahead_s > 0 else 'behind'} this machine's."
     )
-    return failing(text, ADVICE, answered_at=answered_at)
+    return failing(text, SUGGESTION, answered_at=answered_at)
 
 
 async def check_slurm_clock(health: HealthContext) -> CheckResult | None:

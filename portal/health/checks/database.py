@@ -8,8 +8,8 @@ from portal.db import Database, sqlite_file
 from portal.health.context import HealthContext
 from portal.health.result import CheckResult, failing
 
-ADVICE = "Check database_url and state_dir, and that the database server runs."
-DISK_ADVICE = "Free space on the disk of state_dir: when it is full, nothing can be saved."
+SUGGESTION = "Check database_url and state_dir, and that the database server runs."
+DISK_SUGGESTION = "Free space on the disk of state_dir: when it is full, nothing can be saved."
 GIB = 1024**3
 LITTLE_SHARE, LITTLE_BYTES = 0.05, GIB
 
@@ -27,7 +27,7 @@ def check_disk(health: HealthContext) -> CheckResult:
     use = shutil.disk_usage(folder)
     text = f"{use.free / GIB:.1f} of {use.total / GIB:.1f} GiB are free on the disk of {folder}."
     if use.free < LITTLE_BYTES or use.free < use.total * LITTLE_SHARE:
-        return failing(text, DISK_ADVICE)
+        return failing(text, DISK_SUGGESTION)
     return CheckResult(text=text, timed=False)
 
 

@@ -3,7 +3,7 @@
 from portal.health.context import HealthContext
 from portal.health.result import CheckResult, failing, sentence
 
-ADVICE = "Check ldap_urls and ldap_start_tls, and that the server is running."
+SUGGESTION = "Check ldap_urls and ldap_start_tls, and that the server is running."
 
 
 async def check_directory(health: HealthContext) -> list[CheckResult]:
@@ -24,4 +24,4 @@ def advise(cause: str) -> str:
         )
     if "portal's account" in cause:
         return "Check ldap_bind_dn and ldap_bind_password_file."
-    return ADVICE
+    return SUGGESTION

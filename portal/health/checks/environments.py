@@ -25,8 +25,8 @@ def check_environments(health: HealthContext) -> list[CheckResult]:
     results = [_judge(catalog, name, reason) for name, reason in reasons.items()]
     if all(reasons.values()):
         problem = "none can be used: sessions can't be started"
-        advice = "Build one: python -m deploy.images build python3 --out IMAGE_DIR"
-        results.append(failing(problem, advice))
+        suggestion = "Build one: python -m deploy.images build python3 --out IMAGE_DIR"
+        results.append(failing(problem, suggestion))
     return results
 
 
@@ -36,10 +36,10 @@ def _judge(catalog: LiveCatalog, name: str, reason: str | None) -> CheckResult:
     if not catalog.is_of_site(catalog.stock.environments[name].file):
         # Of the shipped environments, a site offers only those it wants.
         return unknown("not offered", name=name)
-    return failing(reason, _environment_advice(catalog.environments[name]), name=name)
+    return failing(reason, _environment_suggestion(catalog.environments[name]), name=name)
 
 
-def _environment_advice(environment: Environment) -> str:
+def _environment_suggestion(environment: Environment) -> str:
     match environment.runtime:
         case Container(image):
             return f"Build or copy it to {image}."

@@ -4,7 +4,7 @@ from portal.health.context import HealthContext
 from portal.health.result import CheckResult, failing, sentence
 from portal.hub.client import HubNotReady, HubRefused
 
-ADVICE = (
+SUGGESTION = (
     "Check that JupyterHub is running, and check hub_url and hub_token_file. Open notebooks "
     "continue; new sessions wait."
 )
@@ -22,8 +22,8 @@ async def check_hub(health: HealthContext) -> CheckResult:
         if health.portal is None:
             await health.hub.server_state(FAKE_NAME, FAKE_NAME)
     except HubRefused as error:
-        return failing(f"JupyterHub refuses the portal: {sentence(str(error))}", ADVICE)
+        return failing(f"JupyterHub refuses the portal: {sentence(str(error))}", SUGGESTION)
     except HubNotReady as error:
         cause = str(error)[:300]
-        return failing(f"No response from {health.settings.hub_url}.", ADVICE, details=(cause,))
+        return failing(f"No response from {health.settings.hub_url}.", SUGGESTION, details=(cause,))
     return CheckResult(text="Responding.", version=version or None)

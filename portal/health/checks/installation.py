@@ -31,8 +31,8 @@ def check_account(health: HealthContext) -> CheckResult:
     try:
         owner = folder.stat().st_uid
     except OSError as error:
-        advice = "Create it, owned by the portal's account."
-        return failing(f"state_dir {folder}: {error.strerror}", advice)
+        suggestion = "Create it, owned by the portal's account."
+        return failing(f"state_dir {folder}: {error.strerror}", suggestion)
     if owner == os.geteuid():
         return CheckResult()
     try:
@@ -49,10 +49,10 @@ def check_pages(health: HealthContext) -> CheckResult:
     if folder is not None and (folder / "index.html").is_file():
         return CheckResult()
     where = f"in {folder}" if folder else "with this installation"
-    advice = (
+    suggestion = (
         "Install the wheel, which includes the pages, or build the frontend and set frontend_dir."
     )
-    return failing(f"there is no index.html {where}", advice)
+    return failing(f"there is no index.html {where}", suggestion)
 
 
 async def check_schema(health: HealthContext) -> CheckResult:
@@ -87,8 +87,10 @@ async def check_comments(health: HealthContext) -> CheckResult:
         "Slurm's accounting does not store comments, so the portal may lose track of jobs "
         "that end during a restart"
     )
-    advice = "Add job_comment to AccountingStoreFlags in slurm.conf, then run: scontrol reconfigure"
-    return failing(problem, advice)
+    suggestion = (
+        "Add job_comment to AccountingStoreFlags in slurm.conf, then run: scontrol reconfigure"
+    )
+    return failing(problem, suggestion)
 
 
 def keeps_comments(config: str) -> bool:
@@ -106,7 +108,7 @@ def check_sudo(health: HealthContext) -> CheckResult:
     Runs nothing as a user.
     """
     settings = health.settings
-    advice = "Run `portal system-files --install`, which writes /etc/sudoers.d/portal."
+    suggestion = "Run `portal system-files --install`, which writes /etc/sudoers.d/portal."
     process = subprocess.Popen(
         [settings.sudo_path, "-n", "-l"],
         stdin=subprocess.DEVNULL,
@@ -125,12 +127,14 @@ def check_sudo(health: HealthContext) -> CheckResult:
         return failing(why, "Check whether sudo queries a directory that is not responding.")
     if process.returncode != 0:
         output = " ".join(err.split())[:300]
-        return failing(f"it permits no commands for this account: {output}", advice)
+        return failing(f"it permits no commands for this account: {output}", suggestion)
     allowed = [line for line in out.splitlines() if "NOPASSWD" in line]
     # sudo does not wrap within a word, and lists a command by its path.
     if any(str(settings.launcher_path) in line.split() for line in allowed):
         return CheckResult()
-    return failing(f"it doesn't permit {getpass.getuser()} to run {settings.launcher_path}", advice)
+    return failing(
+        f"it doesn't permit {getpass.getuser()} to run {settings.launcher_path}", suggestion
+    )
 
 
 def has_home_commands(settings: Settings) -> bool:

@@ -8,15 +8,15 @@ from portal.health.context import HealthContext
 from portal.health.result import CheckResult, ago, failing, format_names, sentence, unknown
 from spawner.launcher.installed import FILES_PROGRAM, files_program, launcher_program
 
-INSTALL_ADVICE = (
+INSTALL_SUGGESTION = (
     "Install the launcher and files.pyz as described in docs/install.md: run `portal system-files "
     "--install` as root."
 )
-ADVICE = (
+SUGGESTION = (
     "Check launcher_path and the portal's line in sudoers. Until this works, users can't "
     "start anything or read logs."
 )
-HOMES_ADVICE = (
+HOMES_SUGGESTION = (
     "Check that the file system with the home directories is mounted and responding on the "
     "portal's host: `ls -ld ~NAME`."
 )
@@ -34,9 +34,9 @@ def check_launcher(health: HealthContext) -> CheckResult:
         path.with_name(FILES_PROGRAM), files_program()
     )
     if problem is not None:
-        return failing(problem, INSTALL_ADVICE)
+        return failing(problem, INSTALL_SUGGESTION)
     if not os.access(path, os.X_OK):
-        return failing(f"{path} must be executable.", INSTALL_ADVICE)
+        return failing(f"{path} must be executable.", INSTALL_SUGGESTION)
     if not os.access(settings.sudo_path, os.X_OK):
         return failing(f"The program {settings.sudo_path} can't be run.", "Check sudo_path.")
     return CheckResult(timed=False)
@@ -62,11 +62,11 @@ async def check_last_use(health: HealthContext) -> CheckResult:
     if pool.trouble is not None and (at is None or at < pool.trouble[0]):
         since = ago(pool.trouble[0], utcnow())
         text = f"{sentence(pool.trouble[1])} It was last used {since} ago."
-        return failing(text, ADVICE, answered_at=at)
+        return failing(text, SUGGESTION, answered_at=at)
     if len(pool.homeless) > MOST_HOMELESS:
         why = next(reversed(pool.homeless.values()))
         text = f"No home directory could be used recently: {format_names(sorted(pool.homeless))}."
-        return failing(f"{text} {why}", HOMES_ADVICE, answered_at=at)
+        return failing(f"{text} {why}", HOMES_SUGGESTION, answered_at=at)
     if at is None:
         return unknown("Installed. It has not been used since the portal started.")
     text = "It worked when it was last used."

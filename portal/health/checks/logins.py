@@ -34,8 +34,11 @@ def lockout_problem(settings: Settings, found: Sequence[Lockout]) -> tuple[str, 
     for policy in sorted(found, key=lambda policy: policy.max_failures):
         if policy.forgets_after_s == 0:
             problem = f"{policy.policy} never resets its count of wrong passwords"
-            advice = "Set pwdFailureCountInterval (AD: lockOutObservationWindow) in the policy."
-            return f"{problem}, so over time anyone can lock an account through the portal", advice
+            suggestion = "Set pwdFailureCountInterval (AD: lockOutObservationWindow) in the policy."
+            return (
+                f"{problem}, so over time anyone can lock an account through the portal",
+                suggestion,
+            )
         windows = math.ceil(policy.forgets_after_s / window_s)
         tries = settings.login_attempts * windows
         if tries >= policy.max_failures:
@@ -62,8 +65,8 @@ def check_host_logins(health: HealthContext, root: Path = Path("/")) -> CheckRes
     if _PAM_ACCESS.search(pam) and ("pam_listfile" in pam or _DENIES.search(access)):
         return CheckResult()
     problem = "ordinary users can log in to this host by ssh and bypass nginx from here"
-    advice = "Allow only administrators: AllowGroups in sshd_config, or pam_access."
-    return failing(problem, advice)
+    suggestion = "Allow only administrators: AllowGroups in sshd_config, or pam_access."
+    return failing(problem, suggestion)
 
 
 def _read_text(file: Path) -> str:

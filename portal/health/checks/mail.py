@@ -5,7 +5,7 @@ from portal.health.context import HealthContext
 from portal.health.result import CheckResult, ago, failing, sentence
 from portal.services.mail.smtp import MailError
 
-ADVICE = (
+SUGGESTION = (
     "Check smtp_host, smtp_port and smtp_tls, and that the server is running. E-mails wait for up "
     "to a day."
 )
@@ -43,4 +43,4 @@ def advise(cause: str) -> str:
         return "Check smtp_user and smtp_password_file."
     if "refused the sender address" in cause:
         return "Check smtp_from: the server must accept it from this machine or account."
-    return ADVICE
+    return SUGGESTION

@@ -17,12 +17,12 @@ from portal.node_ca import NodeCaError, expiry, is_soon
 
 PROBE_USER = "portal-check"
 """A name that no user has, where each user has a host."""
-ADVICE = (
+SUGGESTION = (
     "Check that nginx is running, that public_url is correct and its name resolves to this "
     "machine, and check nginx's error log. Without it, users can't reach the portal."
 )
-CERTIFICATE_ADVICE = "Renew the certificate, then run `systemctl reload portal-nginx`."
-NODE_CA_ADVICE = "Run `portal node-ca --renew`, reload nginx, then restart the portal."
+CERTIFICATE_SUGGESTION = "Renew the certificate, then run `systemctl reload portal-nginx`."
+NODE_CA_SUGGESTION = "Run `portal node-ca --renew`, reload nginx, then restart the portal."
 
 
 def check_nginx(health: HealthContext) -> CheckResult:
@@ -42,7 +42,7 @@ def judge_answer(url: str, answer: nginx_probe.NginxAnswer) -> CheckResult:
     if answer.is_portal:
         return CheckResult(text="Responding, and it reaches the portal.")
     if answer.status is None:
-        return failing(f"No response from {url}: {sentence(answer.problem)}", ADVICE)
+        return failing(f"No response from {url}: {sentence(answer.problem)}", SUGGESTION)
     if answer.status == nginx_probe.AWAY:
         text = f"nginx responds at {url}, but the portal behind it does not."
         return failing(text, "Start the portal: `systemctl start portal`.")
@@ -77,7 +77,7 @@ def judge_expiry(until: datetime, whose: str) -> CheckResult | None:
     text = (
         f"The certificate of {whose} {'expires' if until > now else 'expired'} on {until:%Y-%m-%d}."
     )
-    return failing(text, CERTIFICATE_ADVICE)
+    return failing(text, CERTIFICATE_SUGGESTION)
 
 
 def _iter_hosts(settings: Settings) -> Iterator[tuple[str, str]]:
@@ -104,12 +104,12 @@ def check_node_ca(health: HealthContext) -> CheckResult:
     if end is None or not is_soon(end, utcnow()):
         return CheckResult(timed=False)
     text = f"The portal's certificate authority for nodes expires on {end:%Y-%m-%d}."
-    return failing(text, NODE_CA_ADVICE)
+    return failing(text, NODE_CA_SUGGESTION)
 
 
 def check_origins(health: HealthContext) -> CheckResult:
     """Check in the settings whether user content is on origins separate from the portal's."""
     problem = check_content_origins(health.settings)
     if problem is not None:
-        return failing(problem.text, problem.advice)
+        return failing(problem.text, problem.suggestion)
     return CheckResult(text="Notebooks and TensorBoards use separate origins.", timed=False)

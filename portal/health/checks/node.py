@@ -28,15 +28,15 @@ MARK = "portal-check: "
 JOB_S = 120.0
 POLL_S = 0.5
 MOST_BYTES = 256 * 1024
-NODE_URL_ADVICE = (
+NODE_URL_SUGGESTION = (
     "Check that nginx is running, that the nodes can resolve and reach the host in node_url, and "
     "that no firewall blocks them."
 )
-RUNTIME_ADVICE = (
+RUNTIME_SUGGESTION = (
     "Run `portal runtime`, with runtime_dir on a file system that all nodes mount, and with the "
     "same version of /usr/bin/python3 on the nodes as here."
 )
-LAUNCHER_ADVICE = (
+LAUNCHER_SUGGESTION = (
     "Run `portal system-files --install`, and check that the account is in one of "
     "ldap_user_groups, and has a uid of at least min_uid and a home directory."
 )
@@ -48,7 +48,7 @@ class NodeReport:
 
     text: str = ""
     problem: str | None = None
-    advice: str = ""
+    suggestion: str = ""
 
 
 async def check_as_user(health: HealthContext, name: str) -> list[CheckResult]:
@@ -62,7 +62,7 @@ async def check_as_user(health: HealthContext, name: str) -> list[CheckResult]:
             user = await agents.info(name)
         except SpawnerError as error:
             message = " ".join(f"{error.message} {error.stderr[:300]}".split())
-            return [failing(message, LAUNCHER_ADVICE, name=f"launcher as {name}")]
+            return [failing(message, LAUNCHER_SUGGESTION, name=f"launcher as {name}")]
         report = await _run_job(settings, health.slurm, agents, name, user.home)
     finally:
         await agents.close()
@@ -86,11 +86,13 @@ async def _run_job(
     try:
         job_id = await agents.submit(name, spec, files)
     except HomeUnavailable as error:
-        advice = "Mount the home directories on this machine as on the nodes."
-        return NodeReport(problem=f"{home}: {error.message}", advice=advice)
+        suggestion = "Mount the home directories on this machine as on the nodes."
+        return NodeReport(problem=f"{home}: {error.message}", suggestion=suggestion)
     except SpawnerError as error:
         message = " ".join(f"{error.message} {error.stderr[:300]}".split())
-        return NodeReport(problem=f"job submission failed: {message}", advice=_submit_advice(name))
+        return NodeReport(
+            problem=f"job submission failed: {message}", suggestion=_submit_suggestion(name)
+        )
     try:
         try:
             return await _wait_for_output(slurm, agents, name, job_uuid, job_id)
@@ -98,7 +100,7 @@ async def _run_job(
             await agents.forget(name, job_uuid)
     except SpawnerError as error:
         return NodeReport(
-            problem=f"lost track of job {job_id}: {error.message}", advice="Try again."
+            problem=f"lost track of job {job_id}: {error.message}", suggestion="Try again."
         )
 
 
@@ -117,7 +119,7 @@ def _build_config(settings: Settings) -> dict[str, Any]:
     }
 
 
-def _submit_advice(name: str) -> str:
+def _submit_suggestion(name: str) -> str:
     return (
         f"As {name}, try: sbatch --wrap hostname. The user needs a Slurm account (sacctmgr add "
         "user), and must be allowed to use default_partition, default_account and default_qos."
@@ -139,8 +141,10 @@ async def _wait_for_output(
         if time.monotonic() > until:
             await _cancel(slurm, job)
             why = f"still {job.slurm_state}" + (f" ({job.reason})" if job.reason else "")
-            advice = "Check `sinfo` and `squeue`, and try again when resources are free."
-            return NodeReport(problem=f"job {job_id} is {why} after {JOB_S:g} s", advice=advice)
+            suggestion = "Check `sinfo` and `squeue`, and try again when resources are free."
+            return NodeReport(
+                problem=f"job {job_id} is {why} after {JOB_S:g} s", suggestion=suggestion
+            )
         await asyncio.sleep(POLL_S)
     out, *_ = await agents.read(name, f"{job_uuid}/stdout.log", 0, MOST_BYTES)
     text = out.decode(errors="replace")
@@ -152,13 +156,13 @@ async def _wait_for_output(
     where = ",".join(job.nodes) if job and job.nodes else "its node"
     if message or failed:
         problem = f"the job failed on {where}: {message or 'it printed no error'}"
-        return NodeReport(problem=problem, advice=RUNTIME_ADVICE)
+        return NodeReport(problem=problem, suggestion=RUNTIME_SUGGESTION)
     problem = (
         f"the job ran on {where}, but the files it wrote to {name}'s home directory are not "
         "visible here"
     )
-    advice = "This machine and the nodes must mount the same home directories."
-    return NodeReport(problem=problem, advice=advice)
+    suggestion = "This machine and the nodes must mount the same home directories."
+    return NodeReport(problem=problem, suggestion=suggestion)
 
 
 async def _cancel(slurm: Slurm, job: JobInfo) -> None:
@@ -172,12 +176,12 @@ def judge_report(settings: Settings, name: str, report: NodeReport) -> list[Chec
     """Interpret the job's output. Pure."""
     what = f"job as {name}"
     if report.problem is not None:
-        return [failing(report.problem, report.advice, name=what)]
+        return [failing(report.problem, report.suggestion, name=what)]
     try:
         seen = json.loads(report.text.partition(MARK)[2].partition("\n")[0])
         return [CheckResult(what), *_interpret(settings, seen)]
     except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError):
-        return [failing("the job's output can't be parsed", RUNTIME_ADVICE, name=what)]
+        return [failing("the job's output can't be parsed", RUNTIME_SUGGESTION, name=what)]
 
 
 def _interpret(settings: Settings, seen: Mapping[str, Any]) -> Iterator[CheckResult]:
@@ -188,15 +192,15 @@ def _interpret(settings: Settings, seen: Mapping[str, Any]) -> Iterator[CheckRes
             f"{node} has a different version of the node programs in {settings.runtime_dir} "
             "than this portal"
         )
-    yield _judge("runtime on the nodes", old, RUNTIME_ADVICE)
+    yield _judge("runtime on the nodes", old, RUNTIME_SUGGESTION)
     missing = [path for path, there in seen["folders"].items() if not there]
     problem = f"{node} can't read {', '.join(missing)}" if missing else None
-    advice = "Share them with every node at the same path, readable by all users."
-    yield _judge("shared folders on the nodes", problem, advice)
+    suggestion = "Share them with every node at the same path, readable by all users."
+    yield _judge("shared folders on the nodes", problem, suggestion)
     gone = [program for program, version in seen["programs"].items() if version is None]
     problem = f"{node} can't run {', '.join(gone)}" if gone else None
-    advice = "Install Apptainer on every node, or correct apptainer_path."
-    yield _judge("Apptainer on the nodes", problem, advice)
+    suggestion = "Install Apptainer on every node, or correct apptainer_path."
+    yield _judge("Apptainer on the nodes", problem, suggestion)
     yield _check_answer(settings, node, "portal", seen["portal"])
     yield _check_answer(settings, node, "hub", seen["hub"])
     for answer in (seen["portal"], seen["hub"]):
@@ -206,8 +210,8 @@ def _interpret(settings: Settings, seen: Mapping[str, Any]) -> Iterator[CheckRes
             return
 
 
-def _judge(what: str, problem: str | None, advice: str) -> CheckResult:
-    return failing(problem, advice, name=what) if problem else CheckResult(what)
+def _judge(what: str, problem: str | None, suggestion: str) -> CheckResult:
+    return failing(problem, suggestion, name=what) if problem else CheckResult(what)
 
 
 def _check_answer(
@@ -220,12 +224,12 @@ def _check_answer(
     what = f"{part} from the nodes"
     if "error" in answer:
         problem = f"{node} gets no response from {settings.node_url}: {answer['error']}"
-        advice = NODE_URL_ADVICE
+        suggestion = NODE_URL_SUGGESTION
         if "certificate" in problem.lower():
-            advice = (
+            suggestion = (
                 "Set node_url_ca_file to the CA, and use the name in the certificate in node_url."
             )
-        return failing(problem, advice, name=what)
+        return failing(problem, suggestion, name=what)
     status, kind = answer["status"], answer["type"]
     known = {"portal": status in {401, 403, 404} and "problem" in kind, "hub": status == 200}
     if known[part]:
@@ -233,5 +237,5 @@ def _check_answer(
     problem = (
         f"requests from {node} to {settings.node_url} do not reach the {part}: status {status}"
     )
-    advice = f"Check that the {part} is running, and that node_url has the right port."
-    return failing(problem, advice, name=what)
+    suggestion = f"Check that the {part} is running, and that node_url has the right port."
+    return failing(problem, suggestion, name=what)

@@ -20,23 +20,23 @@ from spawner.slurm.model import NodeInfo
 
 OPERATORS = {"Operator", "Administrator"}
 DOWN = ("DOWN", "FAIL", "ERROR", "UNKNOWN")
-ADVICE = (
+SUGGESTION = (
     "Check slurm_bin_dir and slurm_conf, that slurmctld is running (`scontrol ping`), that munged "
     "is running on this machine with the cluster's munge.key, and that the clocks are "
     "synchronized. Jobs continue, and the portal shows the last known state until Slurm responds "
     "again."
 )
-ACCOUNTING_ADVICE = (
+ACCOUNTING_SUGGESTION = (
     "Check that slurmdbd and its database are running (`sacctmgr show cluster`). Until then, "
     "the portal can't see how jobs ended, and limits aren't applied in Slurm."
 )
-NO_ACCOUNTING_ADVICE = "The portal needs slurmdbd: set AccountingStorageType in slurm.conf."
-OPERATOR_ADVICE = "Run: sacctmgr modify user {account} set AdminLevel=Operator"
-DENIED_ADVICE = (
+NO_ACCOUNTING_SUGGESTION = "The portal needs slurmdbd: set AccountingStorageType in slurm.conf."
+OPERATOR_SUGGESTION = "Run: sacctmgr modify user {account} set AdminLevel=Operator"
+DENIED_SUGGESTION = (
     "Check slurmdbd's log, and check that the account exists on its machine (`id {account}`); "
     "then restart slurmdbd. The portal retries every minute."
 )
-NODES_ADVICE = (
+NODES_SUGGESTION = (
     "`sinfo -R` shows the reasons; `scontrol update NodeName=… State=RESUME` resumes a node. "
     "If a node does not respond, slurmd or munged may not be running on it, or its clock or "
     "munge.key may differ: check with `munge -n | ssh NODE unmunge`."
@@ -49,7 +49,7 @@ async def check_slurm(health: HealthContext) -> CheckResult:
         try:
             await health.slurm.jobs()
         except SlurmError as error:
-            return _refuse(error, ADVICE)
+            return _refuse(error, SUGGESTION)
         return CheckResult()
     watcher = health.portal.watcher
     if watcher.stale_since is None:
@@ -60,7 +60,7 @@ async def check_slurm(health: HealthContext) -> CheckResult:
         return unknown("Not checked yet.")
     for_long = ago(watcher.stale_since, utcnow())
     text = f"No response for {for_long}: {sentence(watcher.trouble)}"
-    return failing(text, ADVICE, answered_at=watcher.at)
+    return failing(text, SUGGESTION, answered_at=watcher.at)
 
 
 async def check_version(health: HealthContext) -> CheckResult | None:
@@ -76,7 +76,7 @@ async def check_accounting(health: HealthContext) -> CheckResult:
         await health.slurm.accounting_answers()
     except SlurmError as error:
         is_off = "accounting_storage/none" in await _read_config(health)
-        return _refuse(error, NO_ACCOUNTING_ADVICE if is_off else ACCOUNTING_ADVICE)
+        return _refuse(error, NO_ACCOUNTING_SUGGESTION if is_off else ACCOUNTING_SUGGESTION)
     return CheckResult(text="Responding.")
 
 
@@ -88,7 +88,7 @@ async def check_operator(health: HealthContext) -> CheckResult:
         return refuse_operator(account, await _read_config(health))
     if health.portal is not None and health.portal.accounting.denied:
         text = f"{account} is a Slurm operator, but slurmdbd refuses the portal's changes."
-        return failing(text, DENIED_ADVICE.format(account=account))
+        return failing(text, DENIED_SUGGESTION.format(account=account))
     return CheckResult()
 
 
@@ -104,7 +104,7 @@ def refuse_operator(account: str, config: str) -> CheckResult:
             f"The portal's account {account} is not a Slurm operator: Slurm shows it all jobs, "
             "but the portal can't end them or apply limits."
         )
-    return failing(text, OPERATOR_ADVICE.format(account=account))
+    return failing(text, OPERATOR_SUGGESTION.format(account=account))
 
 
 def private_data(config: str) -> set[str]:
@@ -127,7 +127,7 @@ async def check_nodes(health: HealthContext) -> CheckResult:
         text = (
             f"{len(down)} of {format_count(len(nodes), 'node')} down: {format_names(sorted(down))}."
         )
-        return failing(text, NODES_ADVICE)
+        return failing(text, NODES_SUGGESTION)
     drained = sum("DRAIN" in node.state.upper() for node in nodes)
     more = f", {drained} of them drained by an administrator" if drained else ""
     text = f"{format_count(len(nodes), 'node')}, none down{more}."
@@ -147,8 +147,8 @@ async def _read_config(health: HealthContext) -> str:
     return ""
 
 
-def _refuse(error: SlurmError, advice: str) -> CheckResult:
+def _refuse(error: SlurmError, suggestion: str) -> CheckResult:
     reply = error.stderr.strip().partition("\n")[0][:300]
     if not isinstance(error, Unreachable):
-        return failing(error.message, advice, details=(reply,) if reply else ())
-    return failing(f"No response: {sentence(f'{error.message} {reply}')}", advice)
+        return failing(error.message, suggestion, details=(reply,) if reply else ())
+    return failing(f"No response: {sentence(f'{error.message} {reply}')}", suggestion)

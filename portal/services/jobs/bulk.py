@@ -65,7 +65,7 @@ class _BulkOperation:
 def _build_cancel_values() -> Mapping[str, Any]:
     asked = func.coalesce(JOBS_TABLE.c.stop_requested_at, utcnow())
     return {
-        "wanted": Wanted.STOP, "state": JobState.STOPPING, "reason": None, "advice": None,
+        "wanted": Wanted.STOP, "state": JobState.STOPPING, "reason": None, "suggestion": None,
         "stop_requested_at": asked,
     }  # fmt: skip
 

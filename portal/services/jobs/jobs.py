@@ -167,7 +167,7 @@ async def submit_again(context: AppContext, batch_job_id: str, lost: int | None 
 
         def refuse(job: BatchJob) -> None:
             job.state, job.outcome, job.ended_at = JobState.ENDED, Outcome.FAILED, utcnow()
-            job.reason, job.advice = why.detail, None
+            job.reason, job.suggestion = why.detail, None
 
         await change(context.db, BatchJob, batch_job_id, refuse)
         log.warning("a saved job was refused", job=batch_job_id, error=error.message)
@@ -253,7 +253,7 @@ async def cancel(context: AppContext, job: BatchJob, *, by: User, ip: str = "") 
             raise Conflict(has_ended(row.outcome))
         row.wanted = Wanted.STOP
         row.state = JobState.STOPPING
-        row.reason = row.advice = None  # the reason why it was waiting no longer matters
+        row.reason = row.suggestion = None  # the reason why it was waiting no longer matters
         row.stop_requested_at = row.stop_requested_at or utcnow()
 
     event = audit.job_event(audit.Action.JOB_CANCEL, job, by, ip)

@@ -144,7 +144,7 @@ def _render_details(notice: MailItem, language: Language) -> list[str]:
         case MailKind.JOB_ENDED:
             ran = job.started_at and job.ended_at
             time = [words.RAN_FOR.to(language, time=_format_runtime(job, language))] if ran else []
-            why = [translate(text, language) for text in (job.reason, job.advice) if text]
+            why = [translate(text, language) for text in (job.reason, job.suggestion) if text]
             return [*time, *map(_to_line, why)]
         case MailKind.TIME_SHORT:
             end = [words.THAT_IS.to(language, moment=ends)] if ends else []

@@ -117,7 +117,7 @@ async def _raise_slurm_limit(
     except JobNotFound as error:
         raise Conflict(ENDED) from error
     except Rejected as error:
-        raise SlurmRejected(f"{error.message} {error.advice or ''}".strip()) from error
+        raise SlurmRejected(f"{error.message} {error.suggestion or ''}".strip()) from error
     except SlurmError as error:
         raise SlurmUnreachable(NO_ANSWER) from error
 

@@ -152,7 +152,7 @@ async def _mark_ready(context: AppContext, session: Session) -> None:
     def apply(row: Session) -> None:
         row.ready_at = utcnow()
         row.first_ready_at = row.first_ready_at or row.ready_at
-        row.reason = row.advice = None
+        row.reason = row.suggestion = None
         if row.state is JobState.STARTING:
             row.state = JobState.RUNNING
 

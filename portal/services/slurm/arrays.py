@@ -1,8 +1,8 @@
 """Merging of Slurm's reports on an array's tasks into one job. Pure.
 
 A task is a row's JSON: index, state, outcome, exit_code, reason, job_id, node, parameters, metrics,
-and cause (null, or reason and advice) once its log has been read after a failure. A task's fields
-are kept until Slurm reports newer ones: ended tasks leave squeue one by one.
+and cause (null, or reason and suggestion) once its log has been read after a failure. A task's
+fields are kept until Slurm reports newer ones: ended tasks leave squeue one by one.
 """
 
 from collections import Counter
@@ -82,7 +82,7 @@ def _to_task_fields(info: JobInfo, now: datetime) -> Task:
 
 def with_causes(columns: Update, causes: Mapping[int | None, Explanation | None]) -> Update:
     """Return the tasks with the causes found in their logs, and the array's resulting reason and
-    advice.
+    suggestion.
     """
     tasks = [
         {**task, "cause": _to_cause(causes[task["index"]])} if task["index"] in causes else task
@@ -93,7 +93,7 @@ def with_causes(columns: Update, causes: Mapping[int | None, Explanation | None]
 
 
 def _to_cause(why: Explanation | None) -> dict[str, str | None] | None:
-    return {"reason": why.text, "advice": why.advice} if why else None
+    return {"reason": why.text, "suggestion": why.suggestion} if why else None
 
 
 def incomplete(tasks: Sequence[Mapping[str, Any]], infos: Iterable[JobInfo]) -> bool:
@@ -127,7 +127,7 @@ def observe(
         "node": running[0].nodes[0] if running and running[0].nodes else job.node,
         "nodes": sorted({node for info in running for node in info.nodes}) or job.nodes,
         "reason": None,
-        "advice": None,
+        "suggestion": None,
         "estimated_start": None,
         "expires_at": None,
     }
@@ -138,7 +138,7 @@ def observe(
     if state is JobState.QUEUED and queued and (why := explain(queued[0])):
         found |= {
             "reason": why.text,
-            "advice": why.advice,
+            "suggestion": why.suggestion,
             "estimated_start": queued[0].estimated_start,
         }
     if incomplete(tasks, infos):
@@ -183,13 +183,13 @@ def _explain_outcomes(tasks: Sequence[Mapping[str, Any]]) -> dict[str, str | Non
         if counts[o]
     ]
     if not parts:
-        return {"reason": None, "advice": None}
+        return {"reason": None, "suggestion": None}
     reason = f"{'; '.join(parts)}."
     failed = [task["cause"] for task in tasks if "cause" in task]
     cause = failed[0] if failed and failed.count(failed[0]) == len(failed) else None
     if cause is not None:
-        return {"reason": f"{reason} {cause['reason']}", "advice": cause["advice"]}
+        return {"reason": f"{reason} {cause['reason']}", "suggestion": cause["suggestion"]}
     return {
         "reason": reason,
-        "advice": "See the table of tasks: each task has its own log.",
+        "suggestion": "See the table of tasks: each task has its own log.",
     }

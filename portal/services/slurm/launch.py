@@ -215,7 +215,7 @@ def explained(error: SpawnerError, resources: Resources | None = None) -> Portal
     """Convert a launch failure to the error for the request for `resources`."""
     match error:
         case Rejected():
-            text = f"{error.message} {error.advice or ''}".strip()
+            text = f"{error.message} {error.suggestion or ''}".strip()
             field = REJECTED_FIELDS.get(error.code)
             if field == "gpus" and resources is not None and resources.gpus == 0:
                 field = None  # the script's own options, or a combination of fields

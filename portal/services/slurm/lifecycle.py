@@ -21,7 +21,7 @@ accounting has: a client that waits for the end finds the exit code there.
 """
 
 TWICE = "Slurm lost track of this job while it ran and would have run it again."
-TWICE_ADVICE = "Its log and files show how far it got. Run it again if it did not finish."
+TWICE_SUGGESTION = "Its log and files show how far it got. Run it again if it did not finish."
 NEVER = datetime.max.replace(tzinfo=UTC)
 Update = Mapping[str, Any]
 Explain = Callable[[JobInfo], Explanation | None]
@@ -98,7 +98,12 @@ def observe(job: Job, info: JobInfo, now: datetime, explain: Explain = explain_q
     if info.nodes:
         columns["nodes"] = list(info.nodes)
     if awaits_accounting(info, now):
-        stopping = {"state": JobState.STOPPING, "stale_since": None, "reason": None, "advice": None}
+        stopping = {
+            "state": JobState.STOPPING,
+            "stale_since": None,
+            "reason": None,
+            "suggestion": None,
+        }
         return {key: columns[key] for key in ("job_id", "usage_due")} | stopping
     return columns
 
@@ -128,7 +133,7 @@ def _build_queued_columns(job: Job, info: JobInfo, why: Explanation | None) -> U
     return {
         "state": JobState.STOPPING if job.wanted is Wanted.STOP else JobState.QUEUED,
         "reason": why.text if why else None,
-        "advice": why.advice if why else None,
+        "suggestion": why.suggestion if why else None,
         "estimated_start": info.estimated_start,
         "node": None,
         "started_at": None,
@@ -142,7 +147,7 @@ def _build_running_columns(job: Job, info: JobInfo) -> Update:
     return {
         "state": _find_running_state(job),
         "reason": job.reason if _has_own_reason(job) else None,
-        "advice": job.advice if _has_own_reason(job) else None,
+        "suggestion": job.suggestion if _has_own_reason(job) else None,
         "estimated_start": None,
         "node": info.nodes[0] if info.nodes else None,
         "started_at": started,
@@ -182,15 +187,15 @@ def _build_ended_columns(job: Job, info: JobInfo, now: datetime) -> Update:
         if job.outcome is Outcome.FAILED:
             # Keep the reason why the portal stopped it.
             return ended | {"outcome": Outcome.FAILED}
-        return ended | {"outcome": Outcome.CANCELLED, "reason": None, "advice": None}
+        return ended | {"outcome": Outcome.CANCELLED, "reason": None, "suggestion": None}
     if isinstance(job, BatchJob) and info.exit_code == EXIT_CLAIMED:
-        return ended | {"outcome": Outcome.FAILED, "reason": TWICE, "advice": TWICE_ADVICE}
+        return ended | {"outcome": Outcome.FAILED, "reason": TWICE, "suggestion": TWICE_SUGGESTION}
     why = explain_outcome(info)
     reported = job.reason if job.outcome is Outcome.FAILED else None
     return ended | {
         "outcome": info.outcome or Outcome.FAILED,
         "reason": reported or (why.text if why else None),
-        "advice": job.advice if reported else (why.advice if why else None),
+        "suggestion": job.suggestion if reported else (why.suggestion if why else None),
     }
 
 
@@ -235,13 +240,13 @@ def give_up(job: Job, now: datetime, patience: Patience, since: datetime) -> Upd
     return None
 
 
-def _build_failed_columns(reason: str, advice: str, now: datetime) -> Update:
+def _build_failed_columns(reason: str, suggestion: str, now: datetime) -> Update:
     return {
         "wanted": Wanted.STOP,
         "stop_requested_at": now,
         "outcome": Outcome.FAILED,
         "reason": reason,
-        "advice": advice,
+        "suggestion": suggestion,
     }
 
 
@@ -256,5 +261,7 @@ def lost(job: Job, now: datetime) -> Update:
         "stale_since": None,
         "outcome": job.outcome or (Outcome.CANCELLED if stopped else Outcome.FAILED),
         "reason": job.reason if stopped else "Slurm no longer knows this job.",
-        "advice": job.advice if stopped else "Slurm was probably restarted. Start the job again.",
+        "suggestion": job.suggestion
+        if stopped
+        else "Slurm was probably restarted. Start the job again.",
     }

@@ -99,7 +99,7 @@ async def _write_row(
         ours = [usage for usage in found if lifecycle.is_ours(row, usage.info)]
         columns = usage_columns(row, ours, now) if ours else {}
         if cause and columns.get("reason") and columns["reason"] == _get_slurm_reason(ours):
-            columns |= {"reason": cause.text, "advice": cause.advice}
+            columns |= {"reason": cause.text, "suggestion": cause.suggestion}
         if columns.get("tasks"):
             columns |= arrays.with_causes(columns, causes)
         for column, value in columns.items():

@@ -38,7 +38,7 @@ def test_expired_certificate_is_reported_beside_the_answer(make: Make, serve: Se
     expired = judge_expiry(until, "public_url localhost")
     assert expired is not None
     assert "expired" in expired.text
-    assert "reload portal-nginx" in expired.advice
+    assert "reload portal-nginx" in expired.suggestion
 
 
 def test_one_that_ends_soon(make: Make, serve: Serve) -> None:
@@ -109,17 +109,17 @@ def test_a_host_for_content_of_which_its_certificate_knows_nothing(
     pair = make("portal.example.org")
     found = check_content_host("notebook_url", ContentHosts.of(serve(pair)), cafile=str(pair))
     assert "localhost" in str(found.problem)
-    assert found.advice.startswith("The certificate must also cover localhost")
+    assert found.suggestion.startswith("The certificate must also cover localhost")
 
 
 def test_a_host_for_each_user(make: Make, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Any label is resolved; the advice asks for the wildcard record."""
+    """Any label is resolved; the suggestion asks for the wildcard record."""
     hosts = ContentHosts.of("https://{user}.jupyter.invalid")
     found = check_content_host("notebook_url", hosts)
     assert "the name portal-check.jupyter.invalid of notebook_url does not resolve" in str(
         found.problem
     )
-    assert found.advice == "Point *.jupyter.invalid to this nginx in DNS."
+    assert found.suggestion == "Point *.jupyter.invalid to this nginx in DNS."
     look_up = socket.getaddrinfo
     monkeypatch.setattr(
         socket,
@@ -132,7 +132,7 @@ def test_a_host_for_each_user(make: Make, serve: Serve, monkeypatch: pytest.Monk
         hosts = ContentHosts.of(f"https://{{user}}.jupyter.invalid:{port}")
         found = check_content_host("notebook_url", hosts, cafile=str(pair))
         assert (found.problem is None) == good
-    assert found.advice.startswith("The certificate must also cover *.jupyter.invalid")
+    assert found.suggestion.startswith("The certificate must also cover *.jupyter.invalid")
 
 
 def test_content_host_without_server_is_reported() -> None:

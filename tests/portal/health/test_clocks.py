@@ -11,7 +11,12 @@ from typing import Any
 import pytest
 
 from portal.db import utcnow
-from portal.health.checks.clocks import ADVICE, check_database_clock, check_skew, check_slurm_clock
+from portal.health.checks.clocks import (
+    SUGGESTION,
+    check_database_clock,
+    check_skew,
+    check_slurm_clock,
+)
 from portal.health.checks.slurm import check_slurm
 from portal.health.registry import CHECKS, Component
 from portal.health.result import ComponentState
@@ -62,9 +67,9 @@ async def test_slurms_clock_that_differs(tmp_path: Path, watcher: Any) -> None:
     for _ in range(3):
         await status._run_once(slurm)
         (found,) = status.items
-        assert (found.state, found.advice, found.answered_at) == (
+        assert (found.state, found.suggestion, found.answered_at) == (
             ComponentState.FAILING,
-            ADVICE,
+            SUGGESTION,
             watcher.at,
         )
         assert AHEAD.fullmatch(found.message)
@@ -97,7 +102,7 @@ async def test_the_databases_clock() -> None:
     health: Any = SimpleNamespace(db=SimpleNamespace(now=now))
     found = await check_database_clock(health)
     assert found is not None
-    assert (found.state, found.advice) == (ComponentState.FAILING, ADVICE)
+    assert (found.state, found.suggestion) == (ComponentState.FAILING, SUGGESTION)
     assert AHEAD.fullmatch(found.text)
 
 
@@ -106,4 +111,4 @@ def test_clock_difference_is_reported_above_the_limit() -> None:
     found = check_skew(-400.0)
     assert found.problem == "Its clock is 400 s behind this machine's."
     assert translate(found.text, "zh") == "其时钟比本机慢 400 秒。"
-    assert translate(found.advice, "zh") != found.advice
+    assert translate(found.suggestion, "zh") != found.suggestion

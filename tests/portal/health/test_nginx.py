@@ -47,7 +47,7 @@ async def test_a_certificate_beside_the_portals_own_ends(
     assert check.message == (
         f"The certificate of {which} localhost {verb} on {NOW + left:%Y-%m-%d}."
     )
-    assert check.advice == nginx.CERTIFICATE_ADVICE
+    assert check.suggestion == nginx.CERTIFICATE_SUGGESTION
 
 
 async def test_valid_certificate_is_not_reported(

@@ -78,7 +78,7 @@ async def test_states_of_parts_are_independent_without_slurm_and_hub(run_portal:
         assert item["message"]
         assert item["checked_at"]
         if item["state"] == "failing":
-            assert item["advice"], item
+            assert item["suggestion"], item
             assert item["answered_at"] is None
     assert (body["version"], body["hub_version"]) == (portal_package.__version__, None)
 
@@ -104,7 +104,7 @@ async def test_each_directory_server_has_its_own_state(run_portal: RunPortal, sl
     async with run_portal(ldap_urls=[gone, slapd.ldap_url]) as portal:
         first, second = await look(portal, Component.DIRECTORY)
         assert (first.name, first.state, first.latency_ms) == (gone, ComponentState.FAILING, None)
-        assert "ldap_urls" in first.advice
+        assert "ldap_urls" in first.suggestion
         assert (second.name, second.state) == (slapd.ldap_url, ComponentState.OK)
         assert second.answered_at == second.checked_at
 
@@ -218,7 +218,7 @@ async def test_slurmdbd_that_is_away(played: Any) -> None:
 async def test_slurmdbd_that_lets_the_portal_write_nothing(played: Any) -> None:
     played.running.accounting.denied = True
     found = await check_operator(played)
-    assert (found.state, "restart slurmdbd" in found.advice) == (ComponentState.FAILING, True)
+    assert (found.state, "restart slurmdbd" in found.suggestion) == (ComponentState.FAILING, True)
 
     async def no_level(account: str) -> str:
         return "None"
@@ -227,7 +227,7 @@ async def test_slurmdbd_that_lets_the_portal_write_nothing(played: Any) -> None:
     found = await check_operator(played)
     assert found.state is ComponentState.FAILING
     assert "not a Slurm operator" in found.text
-    assert "AdminLevel=Operator" in found.advice
+    assert "AdminLevel=Operator" in found.suggestion
 
 
 async def test_nodes_that_are_down(played: Any) -> None:
@@ -314,12 +314,12 @@ async def test_what_hangs_is_failing_and_hangs_once() -> None:
         return CheckResult(text="back")
 
     status = status_of(
-        HealthCheck("hub", hangs, Component.HUB, timeout_s=0.01, advice="Look at it.")
+        HealthCheck("hub", hangs, Component.HUB, timeout_s=0.01, suggestion="Look at it.")
     )
     for _ in range(3):
         await status.look(Component.HUB)
     (item,) = status.items
-    assert (item.state, item.advice, asked) == (ComponentState.FAILING, "Look at it.", 1)
+    assert (item.state, item.suggestion, asked) == (ComponentState.FAILING, "Look at it.", 1)
     go_on.set()
     await asyncio.sleep(0)
     await status.look(Component.HUB)

@@ -45,7 +45,7 @@ async def test_what_it_permits(tmp_path: Path, script: str, problem: str | None)
     found = await check_sudo(tmp_path, script)
     assert (found.problem is None) is (problem is None)
     assert problem is None or problem in str(found.problem)
-    assert bool(found.advice) is (problem is not None)
+    assert bool(found.suggestion) is (problem is not None)
 
 
 @pytest.mark.parametrize("may_end_it", [True, False])

@@ -49,7 +49,7 @@ def seen(**changes: Any) -> dict[str, Any]:
 
 def problems(settings: Settings, text: str) -> dict[str, str]:
     found = judge_report(settings, "alice", NodeReport(text))
-    assert all(result.advice for result in found if result.problem)
+    assert all(result.suggestion for result in found if result.problem)
     return {result.name: result.problem for result in found if result.problem}
 
 
@@ -95,7 +95,7 @@ def test_a_certificate_that_nodes_do_not_know(settings: Settings) -> None:
         for one in judge_report(settings, "alice", NodeReport(make_report(portal=refused)))
         if one.name == "portal from the nodes"
     ]
-    assert "node_url_ca_file" in result.advice
+    assert "node_url_ca_file" in result.suggestion
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_a_job_that_came_to_nothing(settings: Settings) -> None:
     found = judge_report(
         settings,
         "alice",
-        NodeReport(problem="the job failed on node01: x", advice="y"),
+        NodeReport(problem="the job failed on node01: x", suggestion="y"),
     )
     assert [(one.name, one.problem) for one in found] == [
         ("job as alice", "the job failed on node01: x")
@@ -169,7 +169,7 @@ async def test_failure_is_reported_and_the_folder_removed(
 def test_clocks() -> None:
     assert check_skew(29.0).problem is None
     assert check_skew(-31.0).problem == "Its clock is 31 s behind this machine's."
-    assert "chrony" in check_skew(31.0).advice
+    assert "chrony" in check_skew(31.0).suggestion
 
 
 @pytest.mark.parametrize(

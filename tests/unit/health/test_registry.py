@@ -46,7 +46,7 @@ def test_each_check_runs_somewhere_and_each_row_has_one() -> None:
 
 
 async def test_a_check_that_breaks_has_failed() -> None:
-    check = HealthCheck("hub", breaking, advice="Look at it.")
+    check = HealthCheck("hub", breaking, suggestion="Look at it.")
     assert await run_check(check, HEALTH) == [failing("ValueError: oh.", "Look at it.")]
 
 

@@ -40,7 +40,7 @@ async def test_comments_are_kept_where_the_recorded_slurm_keeps_them(config: str
     without = config.replace("job_comment", "(null)").replace("JobComment = Yes", "JobComment = No")
     assert not keeps_comments(without)
     assert (await check_comments(with_slurm(config))).problem is None
-    assert "job_comment" in (await check_comments(with_slurm(without))).advice
+    assert "job_comment" in (await check_comments(with_slurm(without))).suggestion
 
 
 def test_four_versions_are_recorded() -> None:
@@ -52,11 +52,11 @@ async def test_an_operator_sees_everything(level: str) -> None:
     assert (await check_operator(with_slurm(HIDDEN, level))).problem is None
 
 
-async def test_account_without_rights_gets_problem_and_advice() -> None:
+async def test_account_without_rights_gets_problem_and_suggestion() -> None:
     hidden = await check_operator(with_slurm(HIDDEN))
     assert hidden.problem is not None
     assert "hides other users' jobs" in hidden.problem
-    assert f"modify user {getpass.getuser()}" in hidden.advice
+    assert f"modify user {getpass.getuser()}" in hidden.suggestion
     seen = await check_operator(with_slurm("PrivateData             = none\n"))
     assert seen.problem is not None
     assert "shows it all jobs" in seen.problem

@@ -169,7 +169,7 @@ function MineRow({ job, places }: Waits) {
         <div key={place}>{place}</div>
       ))}
       {job.reason && <div className={classes.quiet}>{translate(job.reason)}</div>}
-      {job.advice && <div className={classes.quiet}>{translate(job.advice)}</div>}
+      {job.suggestion && <div className={classes.quiet}>{translate(job.suggestion)}</div>}
     </li>
   );
 }

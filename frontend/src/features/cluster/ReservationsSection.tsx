@@ -9,7 +9,7 @@ import { useNow } from '@/lib/useNow';
 import { Notice } from '@/ui/Notice';
 import { Time } from '@/ui/Time';
 import classes from './Cluster.module.css';
-import { reservationAdvice, reservationTitle, whichNodes } from './labels';
+import { reservationSuggestion, reservationTitle, whichNodes } from './labels';
 import { DAY, reach, spanOf, ticks } from './nodeMap';
 import type { Reservation, Reservations } from './types';
 
@@ -109,7 +109,7 @@ function Plan({ one, now, far }: { one: Reservation; now: number; far: number })
           />
         )}
       </div>
-      <p className={classes.quiet}>{reservationAdvice(one, begun)}</p>
+      <p className={classes.quiet}>{reservationSuggestion(one, begun)}</p>
     </li>
   );
 }

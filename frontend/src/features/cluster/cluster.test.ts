@@ -5,7 +5,7 @@ import {
   hardwareText,
   memoryCell,
   nodeSentence,
-  reservationAdvice,
+  reservationSuggestion,
   reservationTitle,
   waitingText,
   whereMineWait,
@@ -175,7 +175,7 @@ const waits = (over: Partial<MyWaiting> = {}): MyWaiting => ({
   place: 3,
   tasks: 1,
   reason: null,
-  advice: null,
+  suggestion: null,
   ...over,
 });
 
@@ -232,10 +232,10 @@ describe('reservations', () => {
     expect(reservationTitle(plan(1, 1, { name: 'works', maintenance: true }))).toBe(
       'Maintenance works',
     );
-    expect(reservationAdvice(plan(1, 1, { name: 'course', mine: true }), false)).toContain(
+    expect(reservationSuggestion(plan(1, 1, { name: 'course', mine: true }), false)).toContain(
       '--reservation=course',
     );
-    expect(reservationAdvice(plan(-1, 2), true)).toContain('until it ends');
+    expect(reservationSuggestion(plan(-1, 2), true)).toContain('until it ends');
   });
 
   it('names a few nodes', () => {

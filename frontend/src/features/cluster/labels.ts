@@ -163,7 +163,7 @@ export function reservationTitle(one: Reservation): string {
 }
 
 /** What it means for who looks. */
-export function reservationAdvice(one: Reservation, begun: boolean): string {
+export function reservationSuggestion(one: Reservation, begun: boolean): string {
   if (one.mine) return t`A job runs in it with “--reservation=${{ name: one.name ?? '' }}”.`;
   if (begun) return t`No other jobs start on these nodes until it ends.`;
   return t`Jobs that would still be running when it begins don’t start on these nodes before it; a shorter time limit may help.`;

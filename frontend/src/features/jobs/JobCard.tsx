@@ -75,7 +75,8 @@ export const JobCard = memo(function JobCard(props: Props) {
       {job.array && <p className={classes.line}>{arrayText(job.array)}</p>}
       {reason && (
         <p className={classes.line}>
-          {reason} {job.advice && <span className={classes.quiet}>{translate(job.advice)}</span>}
+          {reason}{' '}
+          {job.suggestion && <span className={classes.quiet}>{translate(job.suggestion)}</span>}
         </p>
       )}
       {opened && <ErrorLine source={{ kind: 'jobs', id: job.id }} endedAt={job.ended_at} />}

@@ -47,7 +47,7 @@ describe('a job’s page', () => {
       ...first,
       outcome: 'failed',
       reason: 'A disk was full.',
-      advice: 'Free some.',
+      suggestion: 'Free some.',
     };
     const job = { ...arrayJob, array: { ...arrayJob.array, tasks: [failed, ...others] } };
     const url = `/jobs/${arrayJob.id}`;

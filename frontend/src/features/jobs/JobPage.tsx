@@ -83,7 +83,7 @@ function Now({ job, onShow }: { job: JobDetail; onShow: (place: LinePlace) => vo
           </Trans>
         </Notice>
       )}
-      {reason && <Reason reason={reason} advice={job.advice} />}
+      {reason && <Reason reason={reason} suggestion={job.suggestion} />}
       <SoonerOptions job={job} />
       <WentWrong job={job} onShow={onShow} />
       <JobActions

@@ -2,12 +2,12 @@ import { Trans } from '@lingui/react/macro';
 import type { JobDetail } from '@/api/types';
 import pageClasses from './JobPage.module.css';
 import classes from './JobUsage.module.css';
-import { adviceTexts, shareText, type UsageRow, unknownText, usageRows } from './usageRows';
+import { shareText, suggestionTexts, type UsageRow, unknownText, usageRows } from './usageRows';
 
 /** The usage of the requested resources. */
 export function JobUsage({ job }: { job: JobDetail }) {
   const rows = usageRows(job);
-  const advice = adviceTexts(job);
+  const suggestion = suggestionTexts(job);
   const unknown = unknownText(job);
   if (rows.length === 0 && unknown === null) return null;
   return (
@@ -22,8 +22,8 @@ export function JobUsage({ job }: { job: JobDetail }) {
           ))}
         </ul>
       )}
-      {advice.map((text) => (
-        <p key={text} className={classes.advice}>
+      {suggestion.map((text) => (
+        <p key={text} className={classes.suggestion}>
           {text}
         </p>
       ))}

@@ -92,7 +92,7 @@ function TaskRow({ id, task, columns }: RowProps) {
         <StateChip {...jobStateLabel({ state, outcome })} />
         {task.reason && (
           <p className={classes.taskReason}>
-            {translate(task.reason)} {translate(task.advice)}
+            {translate(task.reason)} {translate(task.suggestion)}
           </p>
         )}
       </Table.Td>

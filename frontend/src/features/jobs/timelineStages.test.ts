@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { JobDetail } from '@/api/types';
 import { stages, timelineEvents } from './timelineStages';
-import { adviceTexts, cpusInUse, unknownText, usageRows } from './usageRows';
+import { cpusInUse, suggestionTexts, unknownText, usageRows } from './usageRows';
 
 const at = (minute: number): string => new Date(Date.UTC(2026, 0, 1, 10, minute)).toISOString();
 const now = Date.parse(at(30));
@@ -121,27 +121,27 @@ describe('what was used', () => {
     ]);
   });
 
-  const advice = (over: object, more: Partial<JobDetail> = {}) =>
-    adviceTexts(job({ ...more, usage: { ...job().usage, ...over } as JobDetail['usage'] }));
+  const suggestion = (over: object, more: Partial<JobDetail> = {}) =>
+    suggestionTexts(job({ ...more, usage: { ...job().usage, ...over } as JobDetail['usage'] }));
 
   it('suggests better resources', () => {
-    expect(advice({ max_rss_gb: 3 })).toEqual([
+    expect(suggestion({ max_rss_gb: 3 })).toEqual([
       'It used less than half of its memory. With less, the next job may start sooner.',
       'More than half of its CPUs were idle. With fewer, the next job may start sooner.',
       'It used less than a quarter of its time limit. With a shorter limit, the next job may start sooner.',
     ]);
-    expect(advice({ max_rss_gb: 15.5, cpu_s: 2400, longest_s: 1800 })).toEqual([
+    expect(suggestion({ max_rss_gb: 15.5, cpu_s: 2400, longest_s: 1800 })).toEqual([
       'It used almost all of its memory. Request a little more next time.',
     ]);
-    expect(advice({ cpu_s: 2400, longest_s: 1800 })).toEqual([]);
-    expect(advice({ cpu_s: 2400 }, { outcome: 'out_of_memory' })[0]).toContain('more memory');
-    expect(advice({ cpu_s: 2400 }, { outcome: 'timeout' })[0]).toContain('longer time limit');
+    expect(suggestion({ cpu_s: 2400, longest_s: 1800 })).toEqual([]);
+    expect(suggestion({ cpu_s: 2400 }, { outcome: 'out_of_memory' })[0]).toContain('more memory');
+    expect(suggestion({ cpu_s: 2400 }, { outcome: 'timeout' })[0]).toContain('longer time limit');
   });
 
   it('draws no conclusion from what ended at once, or hasn’t ended', () => {
     const short = { elapsed_s: 5, longest_s: 5, cpu_s: 1, max_rss_gb: 0.01 };
-    expect(advice(short, { outcome: 'failed' })).toEqual([]);
-    expect(advice({ max_rss_gb: 3 }, { state: 'running' })).toEqual([]);
+    expect(suggestion(short, { outcome: 'failed' })).toEqual([]);
+    expect(suggestion({ max_rss_gb: 3 }, { state: 'running' })).toEqual([]);
   });
 
   it('marks unknown values', () => {

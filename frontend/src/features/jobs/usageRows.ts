@@ -73,7 +73,7 @@ function memoryRows(usage: Usage, asked: number | null): UsageRow[] {
 }
 
 /** What one would do better next time, worst first; nothing where it was well sized. */
-export function adviceTexts(job: MeasuredJob): string[] {
+export function suggestionTexts(job: MeasuredJob): string[] {
   const { usage, resources, outcome } = job;
   if (usage === null || job.state !== 'ended') return [];
   const texts: string[] = [];

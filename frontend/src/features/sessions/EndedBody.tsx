@@ -20,7 +20,7 @@ export function EndedBody({ session }: { session: Session }) {
   const ran = ranFor(session);
   return (
     <>
-      <Reason reason={endReason(session)} advice={session.advice} />
+      <Reason reason={endReason(session)} suggestion={session.suggestion} />
       {wentWrong(session) && (
         <LogTail source={{ kind: 'sessions', id: session.id }} endedAt={session.ended_at} />
       )}

@@ -23,7 +23,7 @@ export function QueuedBody({ session, facts = true }: Props) {
     <>
       <Reason
         reason={session.reason ?? t`It is waiting for Slurm to allocate its resources.`}
-        advice={session.advice}
+        suggestion={session.suggestion}
       />
       {facts && <Facts session={session} />}
       <div className={classes.actions}>

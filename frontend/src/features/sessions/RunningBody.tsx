@@ -26,7 +26,7 @@ export function RunningBody({ session }: { session: Session }) {
   const started = startTimes(session);
   return (
     <>
-      {session.reason && <Reason reason={session.reason} advice={session.advice} />}
+      {session.reason && <Reason reason={session.reason} suggestion={session.suggestion} />}
       <Facts session={session} />
       <TimeLeft session={session} />
       <IdleLine session={session} />

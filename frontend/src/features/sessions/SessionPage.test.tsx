@@ -48,7 +48,7 @@ describe('a session’s page', () => {
       ...nothing,
       state: 'queued',
       reason: 'All GPUs are taken.',
-      advice: 'Ask for fewer.',
+      suggestion: 'Ask for fewer.',
     });
     expect(textOf(markup)).toContain('All GPUs are taken.');
     expect(textOf(markup)).toContain('Ask for fewer.');

@@ -46,7 +46,7 @@ function Starting({ session }: { session: Session }) {
   return (
     <>
       <StartSteps session={session} />
-      {session.reason && <Reason reason={session.reason} advice={session.advice} />}
+      {session.reason && <Reason reason={session.reason} suggestion={session.suggestion} />}
       <Group>
         <StopButton session={session} />
       </Group>
@@ -57,7 +57,7 @@ function Starting({ session }: { session: Session }) {
 function Running({ session }: { session: Session }) {
   return (
     <>
-      {session.reason && <Reason reason={session.reason} advice={session.advice} />}
+      {session.reason && <Reason reason={session.reason} suggestion={session.suggestion} />}
       <div className={classes.actions}>
         <OpenLab session={session} />
         {session.url && <TerminalMenu session={session} url={session.url} />}
@@ -77,7 +77,7 @@ function Ended({ session }: { session: Session }) {
   const navigate = useNavigate();
   return (
     <>
-      <Reason reason={endReason(session)} advice={session.advice} />
+      <Reason reason={endReason(session)} suggestion={session.suggestion} />
       {wentWrong(session) && session.started_at && (
         <ErrorLine source={{ kind: 'sessions', id: session.id }} endedAt={session.ended_at} />
       )}

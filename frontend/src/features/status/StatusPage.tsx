@@ -112,7 +112,7 @@ function Part({ item }: { item: SystemStatus['items'][number] }) {
           {translate(item.message)}
         </p>
       )}
-      {item.advice && <p className={classes.message}>{translate(item.advice)}</p>}
+      {item.suggestion && <p className={classes.message}>{translate(item.suggestion)}</p>}
     </Paper>
   );
 }

@@ -14,7 +14,7 @@ export interface PartStatus {
   answered_at: string | null;
   latency_ms: number | null;
   message: string;
-  advice: string;
+  suggestion: string;
 }
 
 /** Each part's name, and what it is there for. */

@@ -30,7 +30,7 @@ export const arrayJob = {
   state: 'ended',
   outcome: 'completed',
   reason: null,
-  advice: null,
+  suggestion: null,
   stale_since: null,
   job_id: 32,
   node: 'node03',

@@ -24,7 +24,7 @@ export const failedJob = {
   state: 'ended',
   outcome: 'failed',
   reason: 'It ended with exit code 3.',
-  advice: 'The end of its log usually says why.',
+  suggestion: 'The end of its log usually says why.',
   stale_since: null,
   job_id: 31,
   node: 'node03',
