@@ -176,7 +176,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.settings = settings
     app.state.metrics = Metrics()
     app.state.checks = Checks()
-    app.state.turns = LeaderElection(settings, app.state.metrics)
+    app.state.leader = LeaderElection(settings, app.state.metrics)
     app.state.pages = spa.find_files(settings.pages_dir)
     # The middleware added last sees a request first.
     app.add_middleware(OriginCheck, settings=settings)
@@ -190,8 +190,8 @@ def create_app(settings: Settings) -> FastAPI:
     app.add_middleware(SecurityHeaders, settings=settings)
     app.add_middleware(CountRequests, metrics=app.state.metrics, prefix=API)
     app.add_middleware(RequestIds)
-    if app.state.turns.shared:
-        app.add_middleware(LeaderForwardMiddleware, turns=app.state.turns, settings=settings)
+    if app.state.leader.shared:
+        app.add_middleware(LeaderForwardMiddleware, election=app.state.leader, settings=settings)
     return app
 
 
@@ -237,8 +237,8 @@ def _record_error(app: FastAPI, error: PortalError) -> None:
 @asynccontextmanager
 async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     """Run the portal's work while it is the leader."""
-    turns: LeaderElection = app.state.turns
-    async with turns.taken(partial(run_work, app)):
+    election: LeaderElection = app.state.leader
+    async with election.taken(partial(run_work, app)):
         yield
 
 
@@ -283,14 +283,14 @@ async def run_work(app: FastAPI) -> AsyncIterator[None]:
 async def _open_context(app: FastAPI, stack: AsyncExitStack) -> AppContext:
     settings: Settings = app.state.settings
     metrics: Metrics = app.state.metrics
-    turns: LeaderElection = app.state.turns
-    db = Database(settings.database, turns.name)
+    election: LeaderElection = app.state.leader
+    db = Database(settings.database, election.name)
     stack.push_async_callback(db.close)
     patience = timedelta(minutes=settings.hub_give_up_minutes)
     db.after_flush(Counting(metrics, patience).after_flush)
     if settings.migrates_at_start:
         await db.migrate()
-    return replace(await open_context(settings, db, stack, metrics), fence=turns.fence)
+    return replace(await open_context(settings, db, stack, metrics), fence=election.fence)
 
 
 async def open_context(

@@ -17,7 +17,7 @@ from portal.node_ca import NodeCa
 from portal.services.announcements.cache import AnnouncementCache
 from portal.services.benchmarks.figures import Benchmarks
 from portal.services.catalog.live_catalog import LiveCatalog
-from portal.services.cluster.identity_cache import Remembered
+from portal.services.cluster.identity_cache import IdentityCache
 from portal.services.cluster.node_table_file import NodeTable
 from portal.services.cluster.snapshot import ClusterSnapshot
 from portal.services.concurrency import (
@@ -71,10 +71,10 @@ class AppContext:
     log_followers: ConcurrencyLimit = field(default_factory=log_follower_limit)
     tensorboard_queue: TensorboardQueue = field(default_factory=TensorboardQueue)
     # API data derived from the watcher's last data, shared by all requests.
-    cluster_snapshot: Remembered[ClusterSnapshot] = field(default_factory=Remembered)
-    running_gpus: Remembered[Any] = field(default_factory=Remembered)
-    cluster_response: Remembered[Any] = field(default_factory=Remembered)
-    node_responses: dict[tuple[bool, bool], Remembered[Any]] = field(default_factory=dict)
+    cluster_snapshot: IdentityCache[ClusterSnapshot] = field(default_factory=IdentityCache)
+    running_gpus: IdentityCache[Any] = field(default_factory=IdentityCache)
+    cluster_response: IdentityCache[Any] = field(default_factory=IdentityCache)
+    node_responses: dict[tuple[bool, bool], IdentityCache[Any]] = field(default_factory=dict)
     node_table: NodeTable = field(default_factory=NodeTable)
     fence: Callable[[], Awaitable[None]] = allow_always
     """Return if this portal is the leader: called directly before operations that must not run

@@ -48,7 +48,7 @@ class PortalServer(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         state = self.config.app.state  # type: ignore[union-attr]
-        state.turns.ending.set()
+        state.leader.ending.set()
         context = getattr(state, "context", None)
         if context is not None:
             context.notifier.close()

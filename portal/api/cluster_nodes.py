@@ -18,7 +18,7 @@ from portal.services.auth.tokens import Scope
 from portal.services.catalog.feasible import MB_PER_GB
 from portal.services.cluster.conditions import Condition, condition, takes_work
 from portal.services.cluster.gpus import gpu_use, shares_by_user
-from portal.services.cluster.identity_cache import Remembered
+from portal.services.cluster.identity_cache import IdentityCache
 from portal.services.cluster.node_table import TableAddresses
 from portal.services.cluster.snapshot import ClusterSnapshot, build_snapshot
 from portal.services.jobs.external_jobs import printable, row_id
@@ -122,14 +122,14 @@ class Viewer:
 @router.get("", response_model=ClusterNodes)
 def cluster_nodes(_user: CurrentUser, who: CurrentIdentity, context: ContextDep) -> Response:
     """Return every node, with the caller's part of it."""
-    eyes = to_viewer(who, context.settings)
+    viewer = to_viewer(who, context.settings)
     cluster = context.watcher.cluster
     answer = ClusterNodes(
         at=cluster.at if cluster else None,
         stale_since=context.watcher.stale_since,
-        sees_users=eyes.users,
-        sees_addresses=eyes.addresses,
-        nodes=_list_nodes(context, cluster, eyes) if cluster else [],
+        sees_users=viewer.users,
+        sees_addresses=viewer.addresses,
+        nodes=_list_nodes(context, cluster, viewer) if cluster else [],
     )
     # Serialize directly: FastAPI would validate up to 5,000 nodes a second time.
     return Response(answer.model_dump_json(), media_type="application/json")
@@ -141,7 +141,7 @@ def looked(context: AppContext) -> ClusterSnapshot:
     return context.cluster_snapshot.of(jobs, make=lambda: build_snapshot(jobs))
 
 
-def _list_nodes(context: AppContext, cluster: ClusterInfo, eyes: Viewer) -> list[ClusterNode]:
+def _list_nodes(context: AppContext, cluster: ClusterInfo, viewer: Viewer) -> list[ClusterNode]:
     """Return all nodes for this caller.
 
     The view of a user without jobs is the same for all and is cached, so only the nodes with jobs
@@ -150,17 +150,17 @@ def _list_nodes(context: AppContext, cluster: ClusterInfo, eyes: Viewer) -> list
     found, addresses = looked(context), context.node_table.nodes
 
     def strangers() -> list[ClusterNode]:
-        stranger = replace(eyes, username=HIDDEN_USER)
+        stranger = replace(viewer, username=HIDDEN_USER)
         jobs = found.on_node
         return [
             _to_node(context, node, jobs.get(node.name, ()), stranger) for node in cluster.nodes
         ]
 
-    kept = context.node_responses.setdefault((eyes.users, eyes.addresses), Remembered())
+    kept = context.node_responses.setdefault((viewer.users, viewer.addresses), IdentityCache())
     shown: list[ClusterNode] = kept.of(cluster, found, addresses, make=strangers)
-    mine = found.nodes_of.get(eyes.username, frozenset())
+    mine = found.nodes_of.get(viewer.username, frozenset())
     return [
-        _to_node(context, node, found.on_node[node.name], eyes) if node.name in mine else stranger
+        _to_node(context, node, found.on_node[node.name], viewer) if node.name in mine else stranger
         for node, stranger in zip(cluster.nodes, shown, strict=True)
     ]
 
@@ -186,7 +186,7 @@ def my_job(context: AppContext, info: JobInfo) -> MyJob:
 
 
 def _to_node(
-    context: AppContext, node: NodeInfo, jobs: tuple[JobInfo, ...], eyes: Viewer
+    context: AppContext, node: NodeInfo, jobs: tuple[JobInfo, ...], viewer: Viewer
 ) -> ClusterNode:
     usable = takes_work(node.state)
     free_mb = max(0, node.memory_mb - node.memory_allocated_mb) if usable else 0
@@ -202,11 +202,11 @@ def _to_node(
         cpus_free=max(0, node.cpus - node.cpus_allocated) if usable else 0,
         memory_gb=round(node.memory_mb / MB_PER_GB, 1),
         memory_free_gb=round(free_mb / MB_PER_GB, 1),
-        gpus=[NodeGpus(**vars(use)) for use in gpu_use(node, jobs, eyes.username)],
-        mine=[my_job(context, job) for job in jobs if job.user == eyes.username],
+        gpus=[NodeGpus(**vars(use)) for use in gpu_use(node, jobs, viewer.username)],
+        mine=[my_job(context, job) for job in jobs if job.user == viewer.username],
         jobs=len(jobs),
-        users=_list_users(node, jobs) if eyes.users else None,
-        addresses=_find_addresses(context, node) if eyes.addresses else None,
+        users=_list_users(node, jobs) if viewer.users else None,
+        addresses=_find_addresses(context, node) if viewer.addresses else None,
     )
 
 

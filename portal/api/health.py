@@ -81,7 +81,7 @@ async def healthz() -> Health:
 async def readyz(request: Request, response: Response) -> Readiness:
     """Return whether the portal's dependencies work: 503 only when it cannot serve at all."""
     response.headers["Cache-Control"] = "no-store"
-    if not request.app.state.turns.leads.is_set():
+    if not request.app.state.leader.leads.is_set():
         return Readiness(status="standby", checks={})
     checks: Checks = request.app.state.checks
     results = await checks.results()
@@ -100,7 +100,7 @@ async def metrics(request: Request) -> Response:
     leader's.
     """
     numbers: Metrics = request.app.state.metrics
-    if not request.app.state.turns.leads.is_set():
+    if not request.app.state.leader.leads.is_set():
         return Response(numbers.render([]), media_type=CONTENT_TYPE)
     context: AppContext = request.app.state.context
     counted = select(Job.kind, Job.state, func.count()).where(Job.state != JobState.ENDED)

@@ -38,7 +38,7 @@ from portal.web.dependencies import (
 router = APIRouter(tags=["login"])
 
 
-class User(BaseModel):
+class CurrentUserOut(BaseModel):
     """A user of the portal."""
 
     model_config = ConfigDict(from_attributes=True)
@@ -51,7 +51,7 @@ class User(BaseModel):
     last_login_at: datetime | None
 
 
-class Me(User):
+class Me(CurrentUserOut):
     """The caller.
 
     `login_id`: of the browser's login, null for a token. `password_fresh`: sensitive operations
@@ -63,7 +63,7 @@ class Me(User):
     manages: list[str]
 
 
-class LoginOut(User):
+class LoginOut(CurrentUserOut):
     """The result of a login.
 
     `password_change_required`: the password was correct and is valid for one change only, which
@@ -189,7 +189,7 @@ def _respond(response: Response, settings: Settings, found: LoggedIn, caller: Ca
         device_s = int(devices.LIFETIME.total_seconds())
         keep(response, settings, settings.device_cookie, device, device_s)
     response.headers["Cache-Control"] = "no-store"
-    user = User.model_validate(found.user).model_dump()
+    user = CurrentUserOut.model_validate(found.user).model_dump()
     changes = found.next is accounts.Next.PASSWORD
     return LoginOut(
         **user,
@@ -230,7 +230,7 @@ async def me(
 ) -> Me:
     """Return the logged-in user, or the owner of the access token."""
     fresh = who.session is not None and web_sessions.password_is_fresh(who.session, settings)
-    shown = User.model_validate(user).model_dump()
+    shown = CurrentUserOut.model_validate(user).model_dump()
     login = web_sessions.login_id(who.session.token_hash) if who.session else None
     manages = await managed_by(database, user.id)
     return Me(**shown, login_id=login, password_fresh=fresh, manages=manages)

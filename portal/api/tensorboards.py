@@ -189,7 +189,7 @@ def _create_router(
         parent = await get(context, user, parent_id)
         board = await tensorboards.load_tensorboard(context, parent)
         if board is not None:
-            await tensorboards.unwant(context, board, user, ip)
+            await tensorboards.request_stop(context, board, user, ip)
         return Response(status_code=204)
 
     return router

@@ -35,11 +35,11 @@ def open_loops(
     """Return the loops; the stack ends the tasks that their steps have started."""
     settings = context.settings
     reconcile = Reconcile(context)
-    closing = deprovision.Closing(context, accounts, launchers)
+    deprovisioning = deprovision.Deprovisioning(context, accounts, launchers)
     homes = home_commands.HomeRuns(context)
-    for service in (reconcile, closing, homes):
+    for service in (reconcile, deprovisioning, homes):
         stack.push_async_callback(service.close)
-    sync = directory_sync.Presence(context, accounts)
+    sync = directory_sync.DirectorySync(context, accounts)
     audit = retention.AuditKeeping(context.db, settings)
     sync_s = settings.directory_sweep_minutes * 60
     loops = [
@@ -49,7 +49,7 @@ def open_loops(
         BackgroundLoop("catalog", context.catalog.refresh, live_catalog.LOOK_EVERY_S),
         BackgroundLoop("reconcile", reconcile.step, ROUND_S, (RECONCILE,)),
         BackgroundLoop(
-            "deprovisioning", lambda: closing.look(utcnow()), deprovision.EVERY_S, (CLOSING,)
+            "deprovisioning", lambda: deprovisioning.look(utcnow()), deprovision.EVERY_S, (CLOSING,)
         ),
         # Two polls are never close together: a user who is missing in both is disabled.
         BackgroundLoop("directory sync", sync.look, sync_s, retry_s=sync_s, waits_first=True),

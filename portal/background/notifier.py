@@ -53,14 +53,14 @@ class Notifier:
 class Subscription:
     """One subscriber's view of its topics."""
 
-    def __init__(self, changes: Notifier, event: asyncio.Event) -> None:
-        self._changes = changes
+    def __init__(self, notifier: Notifier, event: asyncio.Event) -> None:
+        self._notifier = notifier
         self._event = event
 
     async def wait(self, timeout_s: float) -> bool:
         """Wait for a signal. Return False on timeout, or when the portal shuts down."""
-        signalled = not self._changes.closed and await self.sleep(timeout_s)
-        return signalled and not self._changes.closed
+        signalled = not self._notifier.closed and await self.sleep(timeout_s)
+        return signalled and not self._notifier.closed
 
     async def sleep(self, timeout_s: float) -> bool:
         """Wait for a signal, also while the portal shuts down. Return False on timeout."""

@@ -347,8 +347,8 @@ class Reconcile:
             self._acts.start(f"board {board.run_id}", now, lambda: self._start_board(board))
             return
         host = await tensorboards.host_job(self.context, board)
-        if tensorboards.is_homeless(board, host):
-            await tensorboards.outlive(self.context, board, now)
+        if tensorboards.host_job_ended(board, host):
+            await tensorboards.migrate_to_service_job(self.context, board, now)
         elif board.state is not TensorboardState.RUNNING:
             if board.started_at and now - board.started_at > tensorboards.START_PATIENCE:
                 await tensorboards.failed(self.context, board, "TensorBoard did not start in time.")

@@ -46,8 +46,8 @@ def disable(
     """Disable a user, here and in the directory."""
 
     async def execute(desk: CliContext) -> None:
-        changes = desk.accounts.changes
-        await offboarding.disable(desk.accounts, changes, username, jobs, why, desk.by)
+        notifier = desk.accounts.notifier
+        await offboarding.disable(desk.accounts, notifier, username, jobs, why, desk.by)
 
     run(execute)
     typer.echo(f"{username} is disabled. {CLOSING.format(username=username)}")
@@ -56,7 +56,7 @@ def disable(
 @app.command()
 def enable(username: Username) -> None:
     """Enable a user again, in the directory too. What was ended is not restarted."""
-    run(lambda desk: offboarding.enable(desk.accounts, desk.accounts.changes, username, desk.by))
+    run(lambda desk: offboarding.enable(desk.accounts, desk.accounts.notifier, username, desk.by))
     typer.echo(f"{username} is enabled.")
 
 
@@ -75,7 +75,7 @@ def delete(
     leaving = Leaving(None if files is HomePolicy.KEEP else HomeTask(files.value), jobs)
 
     async def execute(desk: CliContext) -> None:
-        await offboarding.delete(desk.accounts, desk.accounts.changes, username, leaving, desk.by)
+        await offboarding.delete(desk.accounts, desk.accounts.notifier, username, leaving, desk.by)
 
     run(execute)
     typer.echo(f"{username} is being deleted. {CLOSING.format(username=username)}")
@@ -89,8 +89,8 @@ def grant(
     """Grant a user a role in addition to the directory's."""
 
     async def execute(desk: CliContext) -> None:
-        changes = desk.accounts.changes
-        await role_changes.grant(desk.accounts, changes, username, Role(role.value), desk.by)
+        notifier = desk.accounts.notifier
+        await role_changes.grant(desk.accounts, notifier, username, Role(role.value), desk.by)
 
     run(execute)
     typer.echo(f"{username} has been granted the role {role.value}.")
@@ -101,7 +101,7 @@ def revoke(username: Username) -> None:
     """Revoke a granted role; the directory's role stays."""
     run(
         lambda desk: role_changes.grant(
-            desk.accounts, desk.accounts.changes, username, None, desk.by
+            desk.accounts, desk.accounts.notifier, username, None, desk.by
         )
     )
     typer.echo(f"{username} has no granted role.")
@@ -115,8 +115,8 @@ def number(
     """Confirm that a user whose UID in the directory has changed is still the same user."""
 
     async def execute(desk: CliContext) -> None:
-        changes = desk.accounts.changes
-        await offboarding.confirm_number(desk.accounts, changes, username, uid, desk.by)
+        notifier = desk.accounts.notifier
+        await offboarding.confirm_number(desk.accounts, notifier, username, uid, desk.by)
 
     run(execute)
     typer.echo(f"{username} now has the UID {uid}.")

@@ -59,7 +59,9 @@ class LeaderElection:
             return
         async with LeaderLock(self._settings.database, self._settings.address) as self._lock:
             begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            task = asyncio.create_task(self._run_election(self._lock, work, begun), name="turns")
+            task = asyncio.create_task(
+                self._run_election(self._lock, work, begun), name="leader election"
+            )
             try:
                 either: set[asyncio.Future[Any]] = {task, begun}
                 await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)

@@ -45,9 +45,9 @@ NO_LEADER = "The portal is switching to another server. Try again in a moment."
 class LeaderForwardMiddleware:
     """The outermost middleware, for portals on PostgreSQL."""
 
-    def __init__(self, app: ASGIApp, turns: LeaderElection, settings: Settings) -> None:
+    def __init__(self, app: ASGIApp, election: LeaderElection, settings: Settings) -> None:
         self.app = app
-        self.turns = turns
+        self.election = election
         secret = settings.internal_secret.encode()
         self._token = hmac.digest(secret, b"passed on by another portal", hashlib.sha256).hex()
 
@@ -65,15 +65,15 @@ class LeaderForwardMiddleware:
             return
         body = _Body(receive, scope["headers"])
         until = time.monotonic() + WAIT_S
-        while not self.turns.leads.is_set():
-            leader = await self.turns.leader() if hops < MOST_HOPS else None
+        while not self.election.leads.is_set():
+            leader = await self.election.leader() if hops < MOST_HOPS else None
             if leader is not None and await self._forward(leader, hops, scope, body, send):
                 return
             left = until - time.monotonic()
             if left <= 0:
                 await _refuse(scope, receive, send)
                 return
-            await _wait_within(min(AGAIN_S, left), self.turns.leads.wait())
+            await _wait_within(min(AGAIN_S, left), self.election.leads.wait())
         await self._answer_here(scope, body.again, send)
 
     def _restore_request(self, scope: Scope) -> tuple[Scope, int]:
@@ -107,16 +107,16 @@ class LeaderForwardMiddleware:
 
         if task is None:
             raise RuntimeError("a request is always a task's")
-        self.turns.requests.add(task)
+        self.election.requests.add(task)
         try:
             await self.app(scope, receive, watch)
         except asyncio.CancelledError:
-            if self.turns.leads.is_set() or begun:
+            if self.election.leads.is_set() or begun:
                 raise
             task.uncancel()
             await _refuse(scope, receive, send)
         finally:
-            self.turns.requests.discard(task)
+            self.election.requests.discard(task)
 
     # --- to the leader --------------------------------------------------------------------------
 
@@ -189,7 +189,7 @@ class LeaderForwardMiddleware:
             async for piece in answer.content.iter_any():
                 yield piece
             return
-        ending = asyncio.create_task(self.turns.ending.wait())
+        ending = asyncio.create_task(self.election.ending.wait())
         under_way: set[asyncio.Task[Any]] = {ending}
         try:
             while not ending.done():

@@ -68,7 +68,7 @@ class RequestQueue:
     def __init__(self, running: int, limit: ConcurrencyLimit) -> None:
         self._running = running
         self._limit = limit
-        self._turns: dict[tuple[str, str], asyncio.Semaphore] = {}
+        self._semaphores: dict[tuple[str, str], asyncio.Semaphore] = {}
         self._users: Counter[tuple[str, str]] = Counter()
 
     @asynccontextmanager
@@ -84,11 +84,11 @@ class RequestQueue:
         """Yield the key's semaphore. Drop it with the last request that uses it."""
         self._users[key] += 1
         try:
-            yield self._turns.setdefault(key, asyncio.Semaphore(self._running))
+            yield self._semaphores.setdefault(key, asyncio.Semaphore(self._running))
         finally:
             _release(self._users, key)
             if key not in self._users:
-                del self._turns[key]
+                del self._semaphores[key]
 
 
 class TensorboardQueue(RequestQueue):

@@ -111,7 +111,7 @@ class JobTracker:
         """Discard the lookups of this job so far."""
         self._absent.pop(key, None)
 
-    def disown(self, keys: Iterable[Key]) -> None:
+    def mark_foreign(self, keys: Iterable[Key]) -> None:
         """Mark (UUID, user) pairs without a portal job as foreign.
 
         From the next answer on, jobs whose comment contains such a UUID count as external jobs
@@ -124,7 +124,9 @@ class JobTracker:
     def _strip_foreign_uuid(self, job: JobInfo) -> JobInfo:
         return replace(job, uuid=None) if _key(job) in self._foreign else job
 
-    def wonder(self, key: Key, job_id: int | None, since: datetime | None, now: datetime) -> None:
+    def request_lookup(
+        self, key: Key, job_id: int | None, since: datetime | None, now: datetime
+    ) -> None:
         """Request a lookup in accounting of a job that squeue does not show."""
         absent = self._absent.get(key)
         if absent is None:

@@ -155,7 +155,7 @@ class Watcher:
         """
         found = self._ledger.find((uuid, user), job_id, outside)
         if found is None:
-            self._ledger.wonder((uuid, user), job_id, since, self._now())
+            self._ledger.request_lookup((uuid, user), job_id, since, self._now())
         return found
 
     def unknown_since(self, uuid: str, user: str) -> datetime | None:
@@ -184,9 +184,9 @@ class Watcher:
         """
         return self._ledger.take_changed()
 
-    def disown(self, keys: Iterable[Key]) -> None:
+    def mark_foreign(self, keys: Iterable[Key]) -> None:
         """Mark (UUID, user) pairs as foreign: from the next poll on, their jobs have no UUID."""
-        self._ledger.disown(keys)
+        self._ledger.mark_foreign(keys)
 
     def forget(self, uuid: str, user: str) -> None:
         """Discard the lookups of a job so far, because it is submitted again."""

@@ -43,15 +43,15 @@ class Fitting:
 
 
 def test_the_main_journeys_by_touch(portal: Live, page: Page) -> None:
-    eyes = Fitting(page)
+    fitting = Fitting(page)
     log_in(portal, page)
-    eyes.look("home")
-    start_a_session(eyes)
-    submit_a_job(eyes)
-    look_around(eyes)
-    stop_the_session(eyes)
-    log_out(eyes)
-    assert not eyes.wrong, "\n\n".join(eyes.wrong)
+    fitting.look("home")
+    start_a_session(fitting)
+    submit_a_job(fitting)
+    look_around(fitting)
+    stop_the_session(fitting)
+    log_out(fitting)
+    assert not fitting.wrong, "\n\n".join(fitting.wrong)
 
 
 def go(page: Page, name: str) -> None:
@@ -67,14 +67,14 @@ def log_in(portal: Live, page: Page) -> None:
     expect(page.get_by_role("heading", name="Your sessions")).to_be_visible()
 
 
-def start_a_session(eyes: Fitting) -> None:
+def start_a_session(fitting: Fitting) -> None:
     """From Home, with the button at the foot of the screen, to the session's page."""
-    page = eyes.page
+    page = fitting.page
     page.get_by_role("link", name="Start a session").first.tap()
     page.get_by_label("Name (optional)").fill(SESSION)
     page.get_by_role("radio", name=re.compile("own numbers")).check()
     page.get_by_label("GPUs", exact=True).fill("0")
-    eyes.look("start, with numbers of one's own")
+    fitting.look("start, with numbers of one's own")
     home = page.url.partition("/start")[0]
     page.get_by_role("button", name="Start session").tap()
     # In a narrow window the notebook gets the full width: the file browser is closed.
@@ -86,12 +86,12 @@ def start_a_session(eyes: Fitting) -> None:
     expect(page.get_by_role("link", name="Open JupyterLab")).to_be_visible()
     page.get_by_text("Log", exact=True).tap()
     expect(page.get_by_text("listening after")).to_be_visible()
-    eyes.look("a session that runs, with its log")
+    fitting.look("a session that runs, with its log")
 
 
-def submit_a_job(eyes: Fitting) -> None:
+def submit_a_job(fitting: Fitting) -> None:
     """From the list of jobs by a template to its log."""
-    page = eyes.page
+    page = fitting.page
     go(page, "Jobs")
     page.get_by_role("link", name="Submit a job").tap()
     page.get_by_role("link", name="Training with NumPy", exact=True).tap()
@@ -99,61 +99,61 @@ def submit_a_job(eyes: Fitting) -> None:
     page.get_by_label("Name, optional").fill(JOB)
     page.get_by_text("The exact script").tap()
     expect(page.get_by_label("The script", exact=True)).to_contain_text("epochs=2")
-    eyes.look("a template, with its script")
+    fitting.look("a template, with its script")
     page.get_by_role("button", name="Submit job").tap()
     expect(page.get_by_role("heading", name=JOB, level=1)).to_be_visible()
     expect(page.get_by_text("Completed", exact=True)).to_be_visible()
     expect(page.get_by_text("This is all of it.")).to_be_visible()
-    eyes.look("a job that is done")
+    fitting.look("a job that is done")
     go(page, "Jobs")
     card = page.get_by_role("article").filter(has_text=JOB)
     card.get_by_role("link", name="Log").tap()
     expect(page.get_by_role("region", name="Output")).to_contain_text("loss")
-    eyes.look("a log")
+    fitting.look("a log")
     go(page, "Jobs")
     card.get_by_role("checkbox").tap()
     expect(page.get_by_role("button", name="Remove 1")).to_be_in_viewport()
-    eyes.look("jobs, one of them chosen")
+    fitting.look("jobs, one of them chosen")
 
 
-def look_around(eyes: Fitting) -> None:
-    page = eyes.page
+def look_around(fitting: Fitting) -> None:
+    page = fitting.page
     go(page, "Files")
-    eyes.look("files")
+    fitting.look("files")
     go(page, "Cluster")
     page.get_by_role("button", name=re.compile("^node01: ")).tap()
     expect(page.get_by_role("complementary", name="Node node01")).to_be_in_viewport()
-    eyes.look("a node")
+    fitting.look("a node")
     page.get_by_text("Table", exact=True).tap()
     expect(page.get_by_role("region", name="Table of nodes")).to_be_visible()
-    eyes.look("the table of nodes")
+    fitting.look("the table of nodes")
     page.get_by_role("button", name=re.compile("^Find anything")).tap()
     page.get_by_role("combobox", name=re.compile("^Find a page")).fill("words")
-    eyes.look("the palette")
+    fitting.look("the palette")
     page.get_by_role("option", name=re.compile("^Words explained")).tap()
     expect(page.get_by_role("heading", name="Words explained")).to_be_visible()
 
 
-def stop_the_session(eyes: Fitting) -> None:
-    page = eyes.page
+def stop_the_session(fitting: Fitting) -> None:
+    page = fitting.page
     go(page, "Home")
     card = page.get_by_role("article").filter(has_text=SESSION)
     card.get_by_role("button", name="Stop", exact=True).tap()
     dialog = page.get_by_role("dialog")
     expect(dialog).to_be_in_viewport()
-    eyes.look("a question before an act")
+    fitting.look("a question before an act")
     dialog.get_by_role("button", name=re.compile("Stop")).tap()
     expect(card.first).to_contain_text("Stopped")
 
 
-def log_out(eyes: Fitting) -> None:
-    page = eyes.page
+def log_out(fitting: Fitting) -> None:
+    page = fitting.page
     page.get_by_role("button", name=re.compile("^Account of Alice")).tap()
     expect(page.get_by_role("menu")).to_be_in_viewport()
-    eyes.look("the menu of one's own")
+    fitting.look("the menu of one's own")
     page.get_by_role("menuitem", name="Log out").tap()
     expect(page.get_by_label("User name")).to_be_visible()
-    eyes.look("the login page")
+    fitting.look("the login page")
 
 
 def test_start_without_an_account_brings_the_reason_into_view(portal: Live, page: Page) -> None:

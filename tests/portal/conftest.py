@@ -200,7 +200,7 @@ async def running_portal(settings: Settings) -> AsyncIterator[Portal]:
         try:
             async with asyncio.timeout(PATIENCE_S):
                 # on PostgreSQL it may have to wait until the previous portal has ended
-                while not (server.started and app.state.turns.leads.is_set()):
+                while not (server.started and app.state.leader.leads.is_set()):
                     assert not task.done(), "the portal didn't start"
                     await asyncio.sleep(0.01)
             yield Portal(app, url, settings)

@@ -8,7 +8,7 @@ from sqlalchemy import select
 
 from portal.errors import DirectoryUnavailable
 from portal.models import BatchJob, Job, JobState, User, Wanted, new_id
-from portal.services.deprovision.directory_sync import Presence
+from portal.services.deprovision.directory_sync import DirectorySync
 from tests.portal.conftest import Answer, Browser, Portal
 from tests.portal.users_world import USERS
 
@@ -84,8 +84,8 @@ async def end(portal: Portal, *job_ids: str) -> None:
         await db.commit()
 
 
-def presence(portal: Portal) -> Presence:
-    return Presence(portal.app.state.context, portal.app.state.accounts)
+def directory_sync(portal: Portal) -> DirectorySync:
+    return DirectorySync(portal.app.state.context, portal.app.state.accounts)
 
 
 def _silent(*_: Any, **__: Any) -> Any:

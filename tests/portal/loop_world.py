@@ -83,7 +83,7 @@ class World:
     def __init__(self, db: Database) -> None:
         self.db, self.slurm, self.agents = db, Slurm(), Agents()
         self.watcher = Watcher(self.slurm)  # type: ignore[arg-type]  only the methods used here
-        self.changes = Notifier()
+        self.notifier = Notifier()
         self.reads: list[str] = []
         settings = SimpleNamespace(
             cluster_name="c",
@@ -93,7 +93,7 @@ class World:
         )
         self.context: Any = SimpleNamespace(
             db=db, slurm=self.slurm, launchers=self.agents, watcher=self.watcher,
-            notifier=self.changes, settings=settings, submitting={}, tensorboard_heartbeats={},
+            notifier=self.notifier, settings=settings, submitting={}, tensorboard_heartbeats={},
             metrics=Metrics(), fence=allow_always,
         )  # fmt: skip
         self.loop = Reconcile(self.context)

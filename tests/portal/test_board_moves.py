@@ -97,7 +97,7 @@ async def again(database: Database, board: Tensorboard) -> Tensorboard:
 
 async def over(context: AppContext, board: Tensorboard) -> bool:
     host: Job = await tensorboards.host_job(context, board)
-    return tensorboards.is_homeless(board, host)
+    return tensorboards.host_job_ended(board, host)
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ async def test_board_in_use_moves_to_a_service_job(
     context = make_context(service_partition="cpu")
     before = await board_in(database, JobState.ENDED)
     context.tensorboard_heartbeats[before.run_id] = utcnow()
-    await tensorboards.outlive(context, before, utcnow())
+    await tensorboards.migrate_to_service_job(context, before, utcnow())
     after = await again(database, before)
     assert (after.id, after.state, after.wanted) == (before.id, TensorboardState.STARTING, True)
     assert (after.host, after.port, after.started_at) == (None, None, None)
@@ -166,9 +166,9 @@ async def test_board_in_use_moves_to_a_service_job(
 async def test_asked_twice_it_moves_once(database: Database, make_context: MakeParts) -> None:
     context = make_context(service_partition="cpu")
     before = await board_in(database, JobState.ENDED)
-    await tensorboards.outlive(context, before, utcnow())
+    await tensorboards.migrate_to_service_job(context, before, utcnow())
     first = await again(database, before)
-    await tensorboards.outlive(context, before, utcnow())
+    await tensorboards.migrate_to_service_job(context, before, utcnow())
     assert (await again(database, before)).run_id == first.run_id
 
 
@@ -177,8 +177,8 @@ async def test_one_that_its_owner_has_ended_stays_ended(
 ) -> None:
     context = make_context(service_partition="cpu")
     before = await board_in(database, JobState.ENDED)
-    await tensorboards.unwant(context, before, before.user)
-    await tensorboards.outlive(context, before, utcnow())
+    await tensorboards.request_stop(context, before, before.user)
+    await tensorboards.migrate_to_service_job(context, before, utcnow())
     assert (await again(database, before)).state is TensorboardState.STOPPED
 
 
@@ -201,7 +201,7 @@ async def test_board_that_cannot_move_ends_with_a_reason(
     now: datetime = utcnow()
     context = make_context(service_partition=partition)
     board = await board_in(database, JobState.ENDED, own_job=own_job, last_request_at=now - seen)
-    await tensorboards.outlive(context, board, now)
+    await tensorboards.migrate_to_service_job(context, board, now)
     after = await again(database, board)
     assert (after.state, after.wanted) == (TensorboardState.STOPPED, False)
     assert after.reason == reason

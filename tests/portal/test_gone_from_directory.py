@@ -10,7 +10,16 @@ from portal.directory.contract import NewDirectoryUser
 from portal.models import User
 from tests.portal.conftest import Browser, Portal
 from tests.portal.hub_played import PlayedHub, played_hub
-from tests.portal.leaving_world import WAIT_S, closed, delete, disable, enable, made, presence, row
+from tests.portal.leaving_world import (
+    WAIT_S,
+    closed,
+    delete,
+    directory_sync,
+    disable,
+    enable,
+    made,
+    row,
+)
 from tests.portal.slapd import PASSWORD
 from tests.portal.users_world import USERS, RunHere, audited, fields, logged_in
 
@@ -40,10 +49,10 @@ async def test_who_has_gone_is_shut_out_at_the_second_look_and_let_in_again(
     password = await made(carol, "roamer")
     before = await directory.find("roamer")
     await directory.delete("roamer")
-    await presence(here).look()
+    await directory_sync(here).look()
     first = await row(here, "roamer")
     assert first.missing_since and first.disabled_at is None
-    await presence(here).look()
+    await directory_sync(here).look()
     user = await closed(carol, "roamer")
     assert (user["disabled_by"], user["disabled_jobs"]) == ("the directory", "leave")
     assert (await enable(carol, "roamer")).status == 404, "they couldn't log in"
@@ -57,7 +66,7 @@ async def test_who_has_gone_is_shut_out_at_the_second_look_and_let_in_again(
     await directory.create(
         NewDirectoryUser("roamer", "A", "Test", uid=before.uid, password=password)
     )
-    await presence(here).look()
+    await directory_sync(here).look()
     assert (await row(here, "roamer")).disabled_at is None
     assert [details["actor"] for details in await audited(here, "user.enable", "roamer")] == [
         "the directory"
@@ -70,10 +79,10 @@ async def test_who_is_switched_off_in_the_directory_is_shut_out(
     directory = here.app.state.directory
     await made(carol, "sleeper")
     await directory.disable("sleeper")
-    await presence(here).look()
+    await directory_sync(here).look()
     assert (await closed(carol, "sleeper"))["disabled_why"] == "Disabled in the directory."
     await directory.enable("sleeper")
-    await presence(here).look()
+    await directory_sync(here).look()
     assert (await row(here, "sleeper")).disabled_at is None
 
 
@@ -81,7 +90,7 @@ async def test_an_administrators_decision_is_not_undone(here: Portal, carol: Bro
     await disable(carol, "p1903")
     await closed(carol, "p1903")
     await here.app.state.directory.enable("p1903")
-    await presence(here).look()
+    await directory_sync(here).look()
     assert (await row(here, "p1903")).disabled_by == "carol"
 
 
@@ -92,7 +101,7 @@ async def test_a_directory_that_has_lost_many_is_not_believed(here: Portal, caro
         names = User.username.like("p190%")
         await db.execute(update(User).where(names).values(username=User.username + "x"))
         await db.commit()
-    await presence(here).look()
+    await directory_sync(here).look()
     async with here.app.state.db.session() as db:
         assert not (await db.scalars(select(User).where(User.missing_since.is_not(None)))).all()
 

@@ -33,12 +33,12 @@ from tests.portal.leaving_world import (
     _silent,
     closed,
     delete,
+    directory_sync,
     disable,
     enable,
     end,
     job,
     made,
-    presence,
     row,
     until,
     wanted,
@@ -241,7 +241,7 @@ async def test_the_name_stays_while_a_job_of_theirs_runs(here: Portal, carol: Br
     assert "busy" in fields(again)["username"]
     assert (await enable(carol, "busy")).status == 409
     await end(here, left)
-    await presence(here).look()
+    await directory_sync(here).look()
     assert (await carol.get(f"{USERS}/busy")).status == 404
     await made(carol, "busy")
 

@@ -11,7 +11,7 @@ from sqlalchemy import select, update
 from portal.db import utcnow
 from portal.errors import LastAdmin
 from portal.models import Role, User
-from portal.services.deprovision.directory_sync import Presence
+from portal.services.deprovision.directory_sync import DirectorySync
 from portal.services.identity import roles
 from portal.services.users import role_changes
 from portal.web.request_origin import SAFE_METHODS
@@ -240,7 +240,7 @@ async def test_who_is_taken_out_of_every_group_is_refused_at_the_next_request(
     access."""
     async with run_here(ldap_user_groups=["scientists"]) as portal:
         directory, accounts = portal.app.state.directory, portal.app.state.accounts
-        look = Presence(portal.app.state.context, accounts).look
+        look = DirectorySync(portal.app.state.context, accounts).look
         await directory.add_member("scientists", "bob")
         async with logged_in(portal, "bob") as bob, logged_in(portal, "carol") as carol:
             payload = {"name": "t", "scopes": ["read"], "expires_in_days": 1}

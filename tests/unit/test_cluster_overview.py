@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from portal.services.cluster.conditions import Condition, condition
 from portal.services.cluster.gpus import GpuAllocation, NodeShare, gpu_use, shares_by_user
-from portal.services.cluster.identity_cache import Remembered
+from portal.services.cluster.identity_cache import IdentityCache
 from portal.services.cluster.reservations import ahead, is_for
 from portal.services.cluster.snapshot import Queue, build_snapshot
 from spawner.slurm.model import JobInfo, NodeInfo, ReservationInfo, SlurmState
@@ -191,7 +191,7 @@ class TestQueue:
 
 
 def test_what_many_ask_of_one_look_is_made_once() -> None:
-    kept: Remembered[list[str]] = Remembered()
+    kept: IdentityCache[list[str]] = IdentityCache()
     jobs, nodes = of(waits(1)), ("n1",)
     first = kept.of(jobs, nodes, make=lambda: ["made"])
     assert kept.of(jobs, nodes, make=lambda: ["again"]) is first

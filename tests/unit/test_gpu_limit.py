@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from portal.services.cluster.identity_cache import Remembered
+from portal.services.cluster.identity_cache import IdentityCache
 from portal.services.limits.gpu_limit import find_gpu_limit
 from spawner.slurm.model import JobInfo, SlurmState
 from spawner.slurm.reasons import GpuLimit
@@ -30,7 +30,7 @@ def find(found: Any, *jobs: JobInfo, **fields: Any) -> GpuLimit | None:
     context: Any = SimpleNamespace(
         accounting=SimpleNamespace(found=found),
         watcher=SimpleNamespace(jobs={job.job_id: job for job in jobs}),
-        running_gpus=Remembered(),
+        running_gpus=IdentityCache(),
     )
     return find_gpu_limit(context, replace(PENDING, **fields))
 

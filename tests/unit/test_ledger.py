@@ -62,7 +62,7 @@ class TestLedger:
         ledger = JobTracker()
         ledger.squeue([job(8), job(9, user="bob")], NOW)
         ledger.take_changed()
-        ledger.disown([KEY])
+        ledger.mark_foreign([KEY])
         ledger.squeue([job(8), job(9, user="bob")], NOW)
         assert ledger.take_changed() == {KEY, 8}
         row = ("87654321-4321-5321-4321-cba987654321", "alice")
@@ -70,7 +70,7 @@ class TestLedger:
         assert ledger.find((UUID, "bob"), None) == job(9, user="bob")
         assert not ledger.due(NOW + SECOND), "no lookup of the other was requested"
         ledger.squeue([], NOW)
-        ledger.wonder(row, 8, NOW, NOW)
+        ledger.request_lookup(row, 8, NOW, NOW)
         ledger.accounting(ledger.due(NOW), [job(8, state=SlurmState.ENDED)], NOW, current=True)
         found = ledger.find(row, 8, True)
         assert found is not None
@@ -149,10 +149,10 @@ class TestLedger:
     def test_lagging_accounting_does_not_make_a_job_missing(self, state: SlurmState) -> None:
         ledger = JobTracker()
         ledger.squeue([], NOW)
-        ledger.wonder(KEY, 1, NOW, NOW)
+        ledger.request_lookup(KEY, 1, NOW, NOW)
         for minutes in range(60):
             now = NOW + timedelta(minutes=minutes)
-            ledger.wonder(KEY, 1, NOW, now)
+            ledger.request_lookup(KEY, 1, NOW, now)
             ledger.accounting(ledger.due(now), [job(state=state, uuid=None)], now, current=False)
             assert ledger.missing_since(KEY) is None
             assert ledger.unknown_since(KEY) is None
@@ -166,7 +166,7 @@ class TestLedger:
     def test_accounting_that_lags_does_not_make_a_job_unknown(self) -> None:
         ledger = JobTracker()
         ledger.squeue([], NOW)
-        ledger.wonder(KEY, 1, NOW, NOW)
+        ledger.request_lookup(KEY, 1, NOW, NOW)
         ledger.accounting(ledger.due(NOW), [], NOW, current=False)
         assert ledger.missing_since(KEY) is None
         later = NOW + 10 * SECOND
@@ -209,7 +209,7 @@ class TestLedger:
     def test_a_job_never_seen_is_looked_up_by_its_id_at_once(self) -> None:
         ledger = JobTracker()
         ledger.squeue([], NOW)
-        ledger.wonder(KEY, 5, NOW, NOW)
+        ledger.request_lookup(KEY, 5, NOW, NOW)
         ledger.accounting(ledger.due(NOW), [job(5, state=SlurmState.ENDED)], NOW, current=True)
         found = ledger.find(KEY, 5)
         assert found is not None
@@ -217,13 +217,13 @@ class TestLedger:
 
     def test_a_job_just_submitted_is_not_looked_up_yet(self) -> None:
         ledger = JobTracker()
-        ledger.wonder(KEY, None, NOW, NOW)
+        ledger.request_lookup(KEY, None, NOW, NOW)
         assert not ledger.due(NOW + 10 * SECOND)
         assert ledger.due(NOW + 25 * SECOND)
 
     def test_unrepeated_lookups_are_dropped(self) -> None:
         ledger = JobTracker()
-        ledger.wonder(KEY, 5, NOW, NOW)
+        ledger.request_lookup(KEY, 5, NOW, NOW)
         assert not ledger.due(NOW + timedelta(hours=1))
 
     def test_a_fifth_gone_at_once_is_not_believed_until_repeated(self) -> None:

@@ -48,7 +48,7 @@ async def refuse_to_answer(*_: Any) -> None:
 
 @pytest.mark.parametrize("target", [b"*@elsewhere.example/x", b"*", b""])
 async def test_a_target_that_could_name_another_host_goes_nowhere(target: bytes) -> None:
-    turns = Asked()
+    election = Asked()
     answers: list[Any] = []
 
     async def send(message: Any) -> None:
@@ -63,11 +63,11 @@ async def test_a_target_that_could_name_another_host_goes_nowhere(target: bytes)
         "headers": [],
         "client": ("192.0.2.1", 5),
     }
-    await LeaderForwardMiddleware(refuse_to_answer, cast("LeaderElection", turns), SETTINGS)(
+    await LeaderForwardMiddleware(refuse_to_answer, cast("LeaderElection", election), SETTINGS)(
         scope, refuse_to_answer, send
     )
     assert answers[0]["status"] == 404
-    assert turns.wanted == 0
+    assert election.wanted == 0
 
 
 # --- requests without a leader, and clients that disconnect
@@ -106,20 +106,20 @@ async def test_who_comes_to_lead_while_the_leader_can_not_be_reached_gets_the_wh
 ):
     """Waiting for the client's end consumes the message that there is no body, which the
     response needs too."""
-    turns, client, got = Next(), Client(), list[Any]()
+    election, client, got = Next(), Client(), list[Any]()
 
     async def app(_scope: Any, receive: Any, _send: Any) -> None:
         got.append(await receive())
 
-    asking = LeaderForwardMiddleware(app, cast("LeaderElection", turns), SETTINGS)
+    asking = LeaderForwardMiddleware(app, cast("LeaderElection", election), SETTINGS)
     async with asyncio.timeout(PATIENCE_S):
         await asking(_asked("PUT"), client.receive, _nowhere)
     assert [message["type"] for message in got] == ["http.request"]
-    assert turns.wanted == 2
+    assert election.wanted == 2
 
 
 async def test_a_stream_whose_client_goes_leaves_nothing_running() -> None:
-    turns = SimpleNamespace(ending=asyncio.Event())
+    election = SimpleNamespace(ending=asyncio.Event())
     reads = asyncio.Event()
 
     class Silent:
@@ -133,7 +133,9 @@ async def test_a_stream_whose_client_goes_leaves_nothing_running() -> None:
                 return b""
 
     async def read() -> None:
-        passing = LeaderForwardMiddleware(refuse_to_answer, cast("LeaderElection", turns), SETTINGS)
+        passing = LeaderForwardMiddleware(
+            refuse_to_answer, cast("LeaderElection", election), SETTINGS
+        )
         async for _ in passing._iterate_until_shutdown(cast(Any, Silent()), stream=True):
             raise AssertionError("nothing comes")
 

@@ -58,7 +58,7 @@ class Accounts:
     settings: Settings
     database: Database
     directory: Directory
-    changes: Notifier = field(default_factory=Notifier, repr=False, compare=False)
+    notifier: Notifier = field(default_factory=Notifier, repr=False, compare=False)
     admins: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False, compare=False)
     slurm: SlurmLimits | None = field(default=None, repr=False, compare=False)
 
@@ -145,7 +145,7 @@ async def _accept_password(accounts: Accounts, entry: DirectoryUser, caller: Cal
             await db.execute(delete(table).where(table.expires_at < utcnow()))
         found = await _open_session(db, settings, user, entry, caller)
     if home:
-        accounts.changes.notify(HOMES)
+        accounts.notifier.notify(HOMES)
     return found
 
 

@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
-class Remembered(Generic[T]):
+class IdentityCache(Generic[T]):
     """The last value, and the very objects that it was computed from. For values that many requests
     derive from the same state of the cluster: they are computed once, not per request.
     """

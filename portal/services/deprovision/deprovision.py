@@ -114,7 +114,7 @@ async def end_row(context: AppContext, job: Job) -> None:
     context.notifier.notify(job.user_id, job.id, RECONCILE)
 
 
-class Closing:
+class Deprovisioning:
     """The deprovisioning loop: `look` is one step."""
 
     def __init__(

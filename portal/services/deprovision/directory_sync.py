@@ -68,7 +68,7 @@ def findings(users: Collection[User], found: dict[str, DirectoryUser]) -> Findin
     return result
 
 
-class Presence:
+class DirectorySync:
     """The directory poll: `look` is one step."""
 
     def __init__(self, context: AppContext, accounts: Accounts) -> None:

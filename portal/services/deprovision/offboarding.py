@@ -37,7 +37,7 @@ class Leaving:
 
 
 async def disable(
-    accounts: Accounts, changes: Notifier, username: str, jobs: JobsPolicy, why: str, by: By
+    accounts: Accounts, notifier: Notifier, username: str, jobs: JobsPolicy, why: str, by: By
 ) -> None:
     """Disable a user everywhere at once, also one that is gone from the directory.
 
@@ -59,7 +59,7 @@ async def disable(
         detail = {"jobs": jobs.value, "why": why}
         record(db, Action.USER_DISABLE, actor=by.actor, target=username, detail=detail, ip=by.ip)
         await db.commit()
-    _notify(changes, user)
+    _notify(notifier, user)
 
 
 async def shut_out(db: AsyncSession, user: User, jobs: JobsPolicy, why: str, by_name: str) -> None:
@@ -70,7 +70,7 @@ async def shut_out(db: AsyncSession, user: User, jobs: JobsPolicy, why: str, by_
     await web_sessions.end_all(db, user.id)
 
 
-async def enable(accounts: Accounts, changes: Notifier, username: str, by: By) -> None:
+async def enable(accounts: Accounts, notifier: Notifier, username: str, by: By) -> None:
     """Undo `disable`, also in the directory. Ended logins, tokens and jobs stay ended.
 
     Raises NotFound, Conflict for deleted users and those unknown to the directory.
@@ -87,7 +87,7 @@ async def enable(accounts: Accounts, changes: Notifier, username: str, by: By) -
         user.directory_wants = AccountState.ENABLED
         record(db, Action.USER_ENABLE, actor=by.actor, target=username, ip=by.ip)
         await db.commit()
-    _notify(changes, user)
+    _notify(notifier, user)
 
 
 async def let_in(db: AsyncSession, user: User) -> None:
@@ -99,7 +99,7 @@ async def let_in(db: AsyncSession, user: User) -> None:
 
 
 async def delete(
-    accounts: Accounts, changes: Notifier, username: str, leaving: Leaving, by: By
+    accounts: Accounts, notifier: Notifier, username: str, leaving: Leaving, by: By
 ) -> None:
     """Disable a user; then have their files processed and their directory entry deleted.
 
@@ -124,7 +124,7 @@ async def delete(
         detail = {"jobs": leaving.jobs.value, "files": files}
         record(db, Action.USER_DELETE, actor=by.actor, target=username, detail=detail, ip=by.ip)
         await db.commit()
-    _notify(changes, user)
+    _notify(notifier, user)
 
 
 def _check_files(
@@ -146,7 +146,7 @@ def _check_files(
 
 
 async def confirm_number(
-    accounts: Accounts, changes: Notifier, username: str, uid: int, by: By
+    accounts: Accounts, notifier: Notifier, username: str, uid: int, by: By
 ) -> None:
     """Confirm that the user with the directory's new uid is the one who had the name before.
 
@@ -162,7 +162,7 @@ async def confirm_number(
         user.uid = uid
         record(db, Action.USER_NUMBER, actor=by.actor, target=username, detail=detail, ip=by.ip)
         await db.commit()
-    _notify(changes, user)
+    _notify(notifier, user)
 
 
 # --- internals ------------------------------------------------------------------------------------
@@ -208,6 +208,6 @@ def _refuse_during_deletion(user: User) -> None:
         raise Conflict(f"{user.username} is being deleted.")
 
 
-def _notify(changes: Notifier, user: User) -> None:
+def _notify(notifier: Notifier, user: User) -> None:
     """Wake the loops that apply the change, and the user's event streams, which then end."""
-    changes.notify(CLOSING, user.id, RECONCILE)
+    notifier.notify(CLOSING, user.id, RECONCILE)

@@ -71,7 +71,7 @@ class Outside:
         if not new:
             return
         foreign = await self._find_foreign(new.values())
-        watcher.disown(foreign)
+        watcher.mark_foreign(foreign)
         others = [info for info in new.values() if info.uuid is None]
         waiting = await self._import(others, now, MOST_AT_ONCE)
         users = await self._load_users({info.user for info in others})
@@ -102,7 +102,7 @@ class Outside:
             return
         identified = [info for info in found if _to_key(info) is not None]
         foreign = await self._find_foreign(identified)
-        self._context.watcher.disown(foreign)
+        self._context.watcher.mark_foreign(foreign)
         others = [replace(i, uuid=None) if _to_name(i) in foreign else i for i in identified]
         if await self._import([info for info in others if info.uuid is None], now):
             return  # not all could be written: they are read again

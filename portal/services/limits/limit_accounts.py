@@ -13,22 +13,22 @@ async def create(context: AppContext, group: str) -> str:
     Raises SlurmRejected with sacctmgr's message, SlurmUnreachable.
     """
     account = account_of(context.settings, group)
-    books = context.accounting
+    accounting_cache = context.accounting
     if not words.is_name(account):
         raise SlurmRejected(f"{account} can't be the name of an account in Slurm.")
     try:
-        await books.look()
-        facts = books.facts
-        if account in books.accounts or facts is None:
+        await accounting_cache.look()
+        facts = accounting_cache.facts
+        if account in accounting_cache.accounts or facts is None:
             return account
-        complaint = await books.accounting.update(
+        complaint = await accounting_cache.accounting.update(
             [words.add_account(facts.cluster, account, group)]
         )
-        await books.look()
+        await accounting_cache.look()
     except SlurmError as error:
         text = "Slurm's accounting doesn't answer, so the account wasn't created. Try again."
         raise SlurmUnreachable(text) from error
-    if account not in books.accounts:
+    if account not in accounting_cache.accounts:
         raise SlurmRejected(
             f"Slurm didn't create the account {account}: {complaint or 'no reason'}"
         )

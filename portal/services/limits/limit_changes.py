@@ -228,19 +228,19 @@ async def _list_existing(context: AppContext, given: Figures) -> list[tuple[str,
     if cluster is not None and cluster.nodes:
         types = {kind for node in cluster.nodes for kind in node.gpus}
         found.append((BY_TYPE, types, "GPU of type"))
-    books = context.accounting
-    if not (given.accounts or given.qos) or not await books.known():
+    accounting_cache = context.accounting
+    if not (given.accounts or given.qos) or not await accounting_cache.known():
         return found
-    facts = books.facts
-    if set(given.accounts or ()) - set(books.accounts) or set(given.qos or ()) - (
+    facts = accounting_cache.facts
+    if set(given.accounts or ()) - set(accounting_cache.accounts) or set(given.qos or ()) - (
         facts.qos if facts else set()
     ):
-        books.forget_facts()  # the name may be new
-        await books.look_again()
-    accounts = set(books.accounts) - {ROOT}
+        accounting_cache.forget_facts()  # the name may be new
+        await accounting_cache.look_again()
+    accounts = set(accounting_cache.accounts) - {ROOT}
     found.append(("accounts", accounts, "account"))
-    if books.facts is not None:
-        found.append(("qos", set(books.facts.qos), "QOS"))
+    if accounting_cache.facts is not None:
+        found.append(("qos", set(accounting_cache.facts.qos), "QOS"))
     return found
 
 

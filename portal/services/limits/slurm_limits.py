@@ -160,17 +160,17 @@ class SlurmLimits:
         if not standings and limits == AllLimits(None, {}, {}, {}):
             self._publish({})
             return
-        books = self.context.accounting
-        await books.look(patient=not asked)
-        in_slurm = {user for _, user, _ in books.found or () if user}
+        accounting_cache = self.context.accounting
+        await accounting_cache.look(patient=not asked)
+        in_slurm = {user for _, user, _ in accounting_cache.found or () if user}
         concerned = await self.limited_users.look(limits, in_slurm, news=news)
         self._limits = limits
         now = utcnow()
         fresh = await asyncio.to_thread(self._compare, standings, concerned, limits, now)
         await self._save(standings, fresh)
         due = [s for s in fresh.values() if s.pending and (asked or _may_retry(s, now))]
-        if due and books.facts is not None:
-            await self._apply(due, books.facts)
+        if due and accounting_cache.facts is not None:
+            await self._apply(due, accounting_cache.facts)
             standings = fresh
             fresh = await asyncio.to_thread(self._compare, standings, concerned, limits, utcnow())
             await self._save(standings, fresh)
@@ -196,10 +196,10 @@ class SlurmLimits:
 
         Associations of users whose effective limits are unknown stay as they were.
         """
-        books = self.context.accounting
-        found = books.found or {}
+        accounting_cache = self.context.accounting
+        found = accounting_cache.found or {}
         cluster = self.context.watcher.cluster
-        if books.facts is None:
+        if accounting_cache.facts is None:
             return dict(before)
         should = rules.desired_values(
             DesiredAssociations(
@@ -208,7 +208,7 @@ class SlurmLimits:
                 found=found,
                 seen={place: standing.applied for place, standing in before.items()},
                 partitions=frozenset(p.name for p in cluster.partitions) if cluster else NOWHERE,
-                facts=books.facts,
+                facts=accounting_cache.facts,
             )
         )
         named = {place[1] for place, standing in before.items() if EXISTS in standing.applied}

@@ -94,7 +94,7 @@ async def _prepare(
     check_gpus(resources, chosen)
     resources, allowed = await allowances.fit(context, user, resources, named(wanted))
     home = await _find_home(context, user)
-    opens = await starters.lay_out(context, user, chosen.name, starter) if starter else None
+    opens = await starters.copy_starter(context, user, chosen.name, starter) if starter else None
     return PreparedSession(new_id(), chosen.name, resources, allowed, home, opens)
 
 

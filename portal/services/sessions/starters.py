@@ -35,7 +35,7 @@ def check(context: AppContext, environment: str, starter: str) -> None:
     raise invalid_input([FieldError("starter", message)])
 
 
-async def lay_out(context: AppContext, user: User, environment: str, starter: str) -> str:
+async def copy_starter(context: AppContext, user: User, environment: str, starter: str) -> str:
     """Copy a starter notebook into a user's home, unless a file of that name exists.
 
     Returns the path for JupyterLab to open, relative to the session's address. Raises InvalidInput

@@ -124,7 +124,7 @@ async def ensure(context: AppContext, parent: Job, user: User) -> Tensorboard:
     return await load_tensorboard(context, parent) or await _insert(context, parent, user, None)
 
 
-async def unwant(context: AppContext, board: Tensorboard, user: User, ip: str = "") -> None:
+async def request_stop(context: AppContext, board: Tensorboard, user: User, ip: str = "") -> None:
     """Request the end of a TensorBoard."""
     event = audit.job_event(audit.Action.TENSORBOARD_STOP, board.parent, user, ip)
     await _stop(context, board, None, also=event)
@@ -352,14 +352,14 @@ def _request_stop(job: TensorboardJob) -> None:
         job.wanted, job.stop_requested_at = Wanted.STOP, utcnow()
 
 
-def is_homeless(board: Tensorboard, host: Job) -> bool:
+def host_job_ended(board: Tensorboard, host: Job) -> bool:
     """Return whether the allocation that this run lives in has ended; `host` is its job."""
     if board.slurm_job is None:
         return host.state in NO_HOME
     return host.state is JobState.ENDED and board.state is TensorboardState.RUNNING
 
 
-async def outlive(context: AppContext, board: Tensorboard, now: datetime) -> None:
+async def migrate_to_service_job(context: AppContext, board: Tensorboard, now: datetime) -> None:
     """Handle a run whose allocation has ended.
 
     A run in the allocation of its session or job moves to the service partition if a user is

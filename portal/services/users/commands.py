@@ -62,7 +62,7 @@ async def create(accounts: Accounts, new: NewDirectoryUser, by: By) -> CreatedUs
         record(db, Action.USER_CREATE, actor=by.actor, target=new.username, detail=detail, ip=by.ip)
         await home_directories.request_once(db, accounts.settings, user, made.entry, by=by.name)
         await db.commit()
-    accounts.changes.notify(LIMITS)
+    accounts.notifier.notify(LIMITS)
     return made
 
 

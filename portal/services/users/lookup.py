@@ -153,7 +153,7 @@ async def note_groups(accounts: Accounts, username: str) -> None:
             if user is not None and memberships.is_same(user, entry):
                 await memberships.learn(db, accounts.settings, user, entry.groups)
                 await db.commit()
-    accounts.changes.notify(LIMITS)
+    accounts.notifier.notify(LIMITS)
 
 
 async def capabilities(accounts: Accounts) -> Capabilities:

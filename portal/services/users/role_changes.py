@@ -131,7 +131,7 @@ def not_oneself(by: By, username: str, words: str) -> None:
 
 
 async def grant(
-    accounts: Accounts, changes: Notifier, username: str, role: Role | None, by: By
+    accounts: Accounts, notifier: Notifier, username: str, role: Role | None, by: By
 ) -> None:
     """Grant a role beside the directory's, or revoke it (None). Effective with the next request.
 
@@ -159,7 +159,7 @@ async def grant(
         action = Action.ROLE_GRANT if role is not None else Action.ROLE_REVOKE
         record(db, action, actor=by.actor, target=username, detail=detail, ip=by.ip)
         await db.commit()
-    changes.notify(user.id)
+    notifier.notify(user.id)
 
 
 async def _refresh_if_not_admitted(accounts: Accounts, username: str) -> None:

@@ -171,9 +171,9 @@ def played() -> Any:
         stale_since=None, trouble=None, took_s=0.02, at=utcnow(), jobs={1: None}, cluster=None
     )
     slurm = SimpleNamespace(accounting_answers=_nothing, admin_level=_operator, config=_config)
-    books = SimpleNamespace(denied=False)
+    accounting_cache = SimpleNamespace(denied=False)
     agents = SimpleNamespace(answered_at=None, trouble=None, homeless={})
-    running = SimpleNamespace(watcher=watcher, launchers=agents, accounting=books)
+    running = SimpleNamespace(watcher=watcher, launchers=agents, accounting=accounting_cache)
     return SimpleNamespace(
         slurm=slurm, node_table=NodeTable(), settings=None, portal=running, running=running
     )
