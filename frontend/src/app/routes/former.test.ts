@@ -1,0 +1,28 @@
+import { isRedirect } from '@tanstack/react-router';
+import { expect, it } from 'vitest';
+import { formerPages } from './former';
+
+interface Redirecting {
+  path?: string;
+  beforeLoad?: (given: object) => void;
+}
+
+/** Where a former address leads to. */
+function targetOf(path: string, given: object): unknown {
+  const pages: Redirecting[] = formerPages.map(({ options }) => options as Redirecting);
+  try {
+    pages.find((page) => page.path === path)?.beforeLoad?.(given);
+  } catch (error) {
+    if (isRedirect(error)) return error.options;
+  }
+  return undefined;
+}
+
+it.each([
+  ['/admin/people', { search: { q: 'ada' } }, '/admin/users'],
+  ['/admin/people/$username', { params: { username: 'ada' } }, '/admin/users/$username'],
+  ['/admin/new/person', {}, '/admin/new/user'],
+  ['/admin/new/people', { search: { import: 'i1' } }, '/admin/new/users'],
+])('leads from %s to the present address', (path, given, to) => {
+  expect(targetOf(path, given)).toMatchObject({ to, ...given, replace: true });
+});
