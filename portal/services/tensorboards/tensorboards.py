@@ -343,11 +343,11 @@ async def _stop(
     context.tensorboard_heartbeats.pop(board.run_id, None)
     await change(context.db, Tensorboard, board.id, apply, also)
     if board.slurm_job is not None:
-        await change(context.db, TensorboardJob, board.slurm_job, _request_stop)
+        await change(context.db, TensorboardJob, board.slurm_job, _mark_stopping)
     context.notifier.notify(board.user_id, board.id, RECONCILE)
 
 
-def _request_stop(job: TensorboardJob) -> None:
+def _mark_stopping(job: TensorboardJob) -> None:
     if job.state is not JobState.ENDED:
         job.wanted, job.stop_requested_at = Wanted.STOP, utcnow()
 
