@@ -56,7 +56,7 @@ async def shown(browser: Browser, username: str) -> dict[str, Any]:
 async def limits_of(browser: Browser, username: str) -> list[dict[str, Any]]:
     """Return the user's own limit, in a list; empty where none is set."""
     found = (await browser.get("/api/v1/admin/limits")).body["items"]
-    return [one for one in found if (one["scope"], one["name"]) == ("person", username)]
+    return [one for one in found if (one["scope"], one["name"]) == ("user", username)]
 
 
 async def guests(browser: Browser) -> None:
