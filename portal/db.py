@@ -4,18 +4,22 @@ Only services and the reconcile loop write; a session is short and never open du
 Slurm, LDAP, the hub or a node.
 """
 
+import asyncio
 import os
+import sqlite3
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import anyio
+import anyio.lowlevel
 import anyio.to_thread
 import psycopg
 from alembic import command
 from alembic.config import Config
-from sqlalchemy import DateTime, Dialect, TypeDecorator, event, func, select, text
+from sqlalchemy import Connection, DateTime, Dialect, TypeDecorator, event, exc, func, select, text
 from sqlalchemy.engine import ExceptionContext, make_url
 from sqlalchemy.ext.asyncio import (
     AsyncEngine,
@@ -24,11 +28,16 @@ from sqlalchemy.ext.asyncio import (
     create_async_engine,
 )
 from sqlalchemy.orm import Session
+from sqlalchemy.util import await_
 
-from portal.errors import InvalidInput
+from portal.errors import DatabaseBusy, InvalidInput
 
 MIGRATIONS = Path(__file__).resolve().parent.parent / "migrations"
-SQLITE_BUSY_TIMEOUT_MS = 30_000  # waiting writers poll, so that one may starve for long
+SQLITE_BUSY_TIMEOUT_MS = 30_000  # for the writes of other processes
+WRITER_TIMEOUT_S = 30.0  # for the writes of this process
+SQLITE_CONNECTIONS = 10
+# Writers that wait hold a connection, and reads need one nevertheless.
+SQLITE_MORE_CONNECTIONS = 50
 NO_NUL = "cannot contain NUL"  # psycopg's message, before the server is reached
 # PostgreSQL's advisory locks of the portal; the second number selects the lock
 OWN_LOCKS = 0x706F7275
@@ -75,9 +84,21 @@ class Database:
 
     @asynccontextmanager
     async def session(self) -> AsyncIterator[AsyncSession]:
-        """Open a session that rolls back unless the block commits."""
-        async with self._sessions() as session:
-            yield session
+        """Open a session that rolls back unless the block commits. Raises DatabaseBusy.
+
+        When a client breaks off a stream, its task is cancelled, repeatedly until it ends. A block
+        that has begun is completed first, because a query that is cut off costs its connection, and
+        the driver leaves a task behind that never ends.
+        """
+        await anyio.lowlevel.checkpoint_if_cancelled()
+        with anyio.CancelScope(shield=True):
+            async with self._sessions() as session:
+                try:
+                    yield session
+                except (exc.TimeoutError, exc.OperationalError) as error:
+                    if _is_busy(error):
+                        raise DatabaseBusy from error
+                    raise
 
     def after_flush(self, listener: Callable[[Session, object], None]) -> None:
         """Call the listener whenever rows were flushed, before they are committed."""
@@ -126,9 +147,50 @@ def create_engine(url: str, name: str | None = None) -> AsyncEngine:
         event.listen(engine.sync_engine, "handle_error", _explain_error)
         return engine
     _make_private(url)
-    engine = create_async_engine(url)
+    engine = create_async_engine(
+        url, pool_size=SQLITE_CONNECTIONS, max_overflow=SQLITE_MORE_CONNECTIONS
+    )
     event.listen(engine.sync_engine, "connect", _set_sqlite_pragmas)
+    _WriterLock(engine)
     return engine
+
+
+class _WriterLock:
+    """Lets one transaction of this process write at a time, in the order of their first changes.
+
+    SQLite has one writer anyway. Without the lock the others poll, and under load some of them poll
+    until their timeout is over. A transaction waits with its connection in hand, so that the
+    holder of the lock never waits for a connection. Reads never wait. A session that writes while
+    its own task has another one with uncommitted changes gets DatabaseBusy.
+    """
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        self._lock = asyncio.Lock()
+        event.listen(engine.sync_engine, "before_cursor_execute", self._before_statement)
+        # a connection is returned when its transaction is over, or detached if it was abandoned
+        for returned in ("checkin", "detach"):
+            event.listen(engine.sync_engine, returned, self._after_transaction)
+
+    def _before_statement(self, connection: Connection, *rest: Any) -> None:
+        """Wait for the lock before the first change of a transaction."""
+        _cursor, _statement, _parameters, context, _many = rest
+        info = connection.connection.record_info
+        if info is None or self in info:
+            return
+        if context.isinsert or context.isupdate or context.isdelete:
+            await_(self._acquire())
+            info[self] = True
+
+    def _after_transaction(self, _connection: Any, record: Any) -> None:
+        if record.record_info.pop(self, False):
+            self._lock.release()
+
+    async def _acquire(self) -> None:
+        try:
+            async with asyncio.timeout(WRITER_TIMEOUT_S):
+                await self._lock.acquire()
+        except TimeoutError as error:
+            raise DatabaseBusy from error
 
 
 def alembic_config(url: str) -> Config:
@@ -170,6 +232,14 @@ def _explain_error(failed: ExceptionContext) -> BaseException | None:
     ):
         return InvalidInput("The request can't be read.")
     return None
+
+
+def _is_busy(error: exc.TimeoutError | exc.OperationalError) -> bool:
+    """Return whether SQLite stayed locked by another process, or no connection became free."""
+    if isinstance(error, exc.TimeoutError):
+        return True
+    code = getattr(error.orig, "sqlite_errorcode", 0)  # with further bits for the kind of lock
+    return bool(code & 0xFF == sqlite3.SQLITE_BUSY)
 
 
 def _set_sqlite_pragmas(connection: Any, _record: Any) -> None:

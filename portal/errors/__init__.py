@@ -33,6 +33,7 @@
       TooManyRequests          429 too-many-requests, open at the same time
       Internal                 500 internal
       Unavailable              503
+        DatabaseBusy           503 database-busy
         DirectoryUnavailable   503 directory-unavailable
         DirectoryUnfinished    503 directory-unfinished
         SlurmUnreachable       503 slurm-unreachable
@@ -52,6 +53,7 @@ from portal.errors.answers import (
 )
 from portal.errors.base import (
     Conflict,
+    DatabaseBusy,
     FieldError,
     Forbidden,
     Gone,
@@ -109,6 +111,7 @@ __all__ = [
     "AccountDisabled",
     "AccountLocked",
     "Conflict",
+    "DatabaseBusy",
     "DirectoryChanged",
     "DirectoryReadOnly",
     "DirectoryUnavailable",

@@ -107,6 +107,16 @@ class Unavailable(PortalError):
     title = "Temporarily unavailable"
 
 
+class DatabaseBusy(Unavailable):
+    slug = "database-busy"
+    title = "The database is busy"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The database is busy. Try again in a few seconds.", headers={"Retry-After": "5"}
+        )
+
+
 def invalid_input(errors: Sequence[FieldError]) -> InvalidInput:
     """Return an InvalidInput with the message of a single error, or else the number of invalid
     fields.
