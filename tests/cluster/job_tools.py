@@ -15,6 +15,19 @@ from tests.patience import PATIENCE_S
 
 SMALL = {"cpus": 1, "memory_gb": 0.25, "time_limit_minutes": 10}
 AWAY = (aiohttp.ClientError, ConnectionError, TimeoutError, RequestRefused)
+AWAY_STATUSES = frozenset({502, 503, 504})
+
+
+def is_away(error: BaseException, *more: int) -> bool:
+    """Return whether one of the errors in AWAY comes from a service that restarts.
+
+    `more`: further statuses to retry. The portal's own 500 is a bug and never retried.
+    """
+    if not isinstance(error, RequestRefused):
+        return True
+    if error.problem.get("type") == "urn:portal:internal":
+        return False
+    return error.status in AWAY_STATUSES.union(more)
 
 
 async def submit(client: Client, script: str = "true", key: str | None = None, **body: Any) -> Any:
@@ -37,7 +50,7 @@ async def settled(
         try:
             job = await client.api("GET", f"/jobs/{batch_job_id}")
         except AWAY as error:
-            if isinstance(error, RequestRefused) and error.status < 500:
+            if not is_away(error):
                 raise
         else:
             if job["state"] in wanted:

@@ -10,14 +10,13 @@ import os
 from collections.abc import AsyncIterator
 from typing import Any
 
-import aiohttp
 import pytest
 
 from cluster.client import Client, RequestRefused
+from tests.cluster.job_tools import AWAY, AWAY_STATUSES, is_away
 from tests.live import Live
 
 pytestmark = pytest.mark.anyio
-AWAY = (aiohttp.ClientError, ConnectionError)
 MANY = 100_000
 SIZE = 64 << 20
 
@@ -46,7 +45,7 @@ async def put(client: Client, upload: str, offset: int, chunk: bytes) -> int | N
         headers = {"Origin": client.base_url}
         async with client.http.put(url, data=io.BytesIO(chunk), headers=headers) as answer:
             text = await answer.text()
-            if answer.status >= 500:
+            if answer.status in AWAY_STATUSES:
                 return None
             assert answer.status in {200, 409}, text
             return int(json.loads(text)["offset"])
@@ -60,10 +59,8 @@ async def where(client: Client, upload: str) -> int:
         while True:
             try:
                 return int((await client.api("GET", f"/files/uploads/{upload}"))["offset"])
-            except AWAY:
-                pass
-            except RequestRefused as refused:
-                if refused.status < 500:
+            except AWAY as error:
+                if not is_away(error):
                     raise
             await asyncio.sleep(0.1)
 

@@ -11,11 +11,11 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
-import aiohttp
 import pytest
 
 from cluster.client import Client, RequestRefused
 from tests import registry as registries
+from tests.cluster.job_tools import AWAY, is_away
 from tests.live import Live
 from tests.registry import Registry, Relay
 
@@ -24,7 +24,6 @@ pytestmark = pytest.mark.anyio
 PATIENCE_S = 120
 BALLAST_BYTES = 4_000_000
 IMAGES = "/admin/catalog/images"
-AWAY = (aiohttp.ClientError, ConnectionError)
 
 
 @pytest.fixture(scope="module")
@@ -81,15 +80,14 @@ async def ended(client: Client, import_id: str) -> Any:
     """Return the import once it has ended; errors while a service restarts are retried."""
     async with asyncio.timeout(PATIENCE_S):
         while True:
-            with contextlib.suppress(*AWAY):
-                try:
-                    found = await find_import(client, import_id)
-                except RequestRefused as error:
-                    if error.status < 500:
-                        raise
-                else:
-                    if found["state"] not in {"queued", "running"}:
-                        return found
+            try:
+                found = await find_import(client, import_id)
+            except AWAY as error:
+                if not is_away(error):
+                    raise
+            else:
+                if found["state"] not in {"queued", "running"}:
+                    return found
             await asyncio.sleep(0.1)
 
 

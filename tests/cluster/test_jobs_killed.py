@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from cluster.client import Client, RequestRefused
-from tests.cluster.job_tools import AWAY, lines, settled, submit
+from cluster.client import Client
+from tests.cluster.job_tools import AWAY, is_away, lines, settled, submit
 from tests.cluster.slurm_tools import until
 from tests.live import Live
 
@@ -36,8 +36,7 @@ async def stubbornly(client: Client, script: str, key: str, **body: Any) -> Any:
         try:
             return await submit(client, script, key=key, **body)
         except AWAY as error:
-            final = isinstance(error, RequestRefused) and error.status < 500
-            if final or time.monotonic() > deadline:
+            if not is_away(error) or time.monotonic() > deadline:
                 raise
         await asyncio.sleep(0.2)
 
