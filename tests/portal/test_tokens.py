@@ -13,7 +13,7 @@ from sqlalchemy import select, update
 
 from portal.app import bare_app
 from portal.db import utcnow
-from portal.models import AccessToken, AuditEvent, SecondFactor, User, WebSession
+from portal.models import AccessToken, AuditEvent, Role, SecondFactor, User, WebSession
 from portal.services.audit.audit import Action
 from portal.services.auth import web_sessions
 from portal.services.auth.tokens import MAX_TOKENS, Scope, new_text, well_formed
@@ -221,6 +221,26 @@ class TestEnding:
             portal.app.state.context.notifier.notify(user.id)
             async with asyncio.timeout(PATIENCE_S):
                 await stream.content.read()
+
+    async def test_a_stream_ends_when_its_user_comes_to_need_a_second_factor(
+        self, run_portal: RunPortal
+    ) -> None:
+        async with (
+            run_portal(second_factor_required_for=[Role.ADMIN]) as portal,
+            portal.browser() as alice,
+            portal.browser() as program,
+        ):
+            await alice.login("alice")
+            await alice.confirm()
+            headers = showing((await make(alice, "read")).body["token"])
+            async with program.http.get("/api/v1/events", headers=headers) as stream:
+                assert (await stream.content.readline()).startswith(b"event: snapshot")
+                (user,) = await rows(portal, User)
+                await change(portal, User, role=Role.ADMIN)
+                portal.app.state.context.notifier.notify(user.id)
+                async with asyncio.timeout(PATIENCE_S):
+                    await stream.content.read()
+            assert (await program.get("/api/v1/me", headers=headers)).status in {401, 403}
 
 
 class TestCookiesBeside:
