@@ -12,10 +12,11 @@ import zipfile
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
+from unittest.mock import patch
 
 import pytest
 
-from spawner.files import disk, download
+from spawner.files import disk, download, paths
 from spawner.files.main import MAX_CPU_S
 from tests.unit.filer_place import LISTING, ODD, Filer, Problem, deepen
 from tests.unit.launcher_place import AS_ROOT, GID, UID
@@ -132,6 +133,20 @@ class TestListing:
         with pytest.raises(Problem) as caught:
             filer.ask("peek", "status", offset=0, limit=10)
         assert caught.value.code == "no-file"
+
+    def test_a_folder_whose_name_begins_like_the_kernels_is_listed(self) -> None:
+        """It lies at the top, where only root creates folders, so that its path stands for it."""
+        for path, own in {
+            "/proc": True,
+            "/proc/1/fd": True,
+            "/sys/kernel": True,
+            "/procurement": False,
+            "/procurement/2026": False,
+            "/system": False,
+            "/home/proc": False,
+        }.items():
+            with patch.object(paths, "path_of", return_value=path):
+                assert paths.is_kernels_own(0) is own, path
 
     def test_nonsense_is_answered(self, filer: Filer) -> None:
         for wrong in ({"limit": 0}, {"limit": 10**6}, {"sort": "x"}, {"after": [1, 2]}):
