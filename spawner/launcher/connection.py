@@ -234,6 +234,16 @@ class Channel:
             left = MAX_DISCARDED
             while left > 0 and (chunk := await self._stdout.read(1 << 16)):
                 left -= len(chunk)
+        if left <= 0:
+            self.release()
+
+    def release(self) -> None:
+        """Close its pipes, for a launcher that does not end although its input is closed: its next
+        output fails.
+        """
+        # asyncio also tries to kill the process, which sudo runs as root
+        with contextlib.suppress(PermissionError):
+            self._process._transport.close()  # type: ignore[attr-defined]  # no public method
 
     async def wait(self) -> None:
         """Wait until the launcher has ended."""

@@ -27,6 +27,7 @@ from spawner.timing import Measure, measured, unmeasured
 
 IDLE_S = 90.0
 GRACE_S = 5.0  # time that a launcher gets beyond its own deadline
+CLOSE_S = 2.0
 MAX_ABANDONED = 3
 
 
@@ -186,13 +187,17 @@ class LauncherPool:
             self._retire(username, channel)
 
     async def close(self) -> None:
-        """Close every launcher's input, and wait briefly for them to end."""
+        """Close every launcher's input, wait briefly for them to end, and close the pipes of those
+        that don't.
+        """
         for username, channel in list(self._channels.items()):
             self._retire(username, channel)
         waits = [channel.wait() for channel in self._left]
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(2):
+            async with asyncio.timeout(CLOSE_S):
                 await asyncio.gather(*waits)
+        for channel in self._left:
+            channel.release()
 
     def close_idle(self) -> None:
         """Close launchers that were not used for a while; called every few seconds."""

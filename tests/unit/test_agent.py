@@ -11,6 +11,7 @@ import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -226,8 +227,9 @@ async def test_those_that_never_answer_are_left_but_not_without_end(
     sudo: Sudo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(agent, "GRACE_S", 0.1)
-    agents = sudo.agents("say(hello)\nwhile True: time.sleep(1)")
+    agents = sudo.agents(IGNORES_ITS_END)
     for _ in range(agent.MAX_ABANDONED):
+        await agents.info("alice")  # it has started, however long that takes
         with pytest.raises(LauncherUnavailable, match="is not responding"):
             await agents.call("alice", "ping", timeout_s=0.1)
     with pytest.raises(LauncherUnavailable, match="neither are programs"):
@@ -235,6 +237,61 @@ async def test_those_that_never_answer_are_left_but_not_without_end(
     assert len(sudo.starts()) == agent.MAX_ABANDONED
     for left in agents._left:
         left._process.kill()
+
+
+FLOODS = """
+say(hello)
+sys.stdin.readline()
+while True: sys.stdout.write("x" * 65536)
+"""
+IGNORES_ITS_END = "say(hello)\nwhile True: time.sleep(1)"
+
+
+def pipes_of(channel: connection.Channel) -> list[bool]:
+    """Return for each pipe of a launcher whether it is closed."""
+    transport = channel._process._transport  # type: ignore[attr-defined]
+    return [transport.get_pipe_transport(fd).is_closing() for fd in (0, 1, 2)]
+
+
+async def test_a_launcher_that_never_stops_talking_loses_its_output(
+    sudo: Sudo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "MAX_DISCARDED", 1 << 20)
+    agents = sudo.agents(FLOODS)
+    with pytest.raises(LauncherUnavailable, match="invalid"):
+        await agents.call("alice", "ping")
+    agents.close_idle()
+    (channel,) = {*agents._left, *agents._channels.values()}
+    await until(lambda: pipes_of(channel) == [True] * 3, "its pipes are closed")
+    await until(lambda: channel.gone, "it has ended")
+
+
+async def test_closing_leaves_no_pipe_of_a_launcher_that_does_not_end(
+    sudo: Sudo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agent, "CLOSE_S", 0.1)
+    agents = sudo.agents(IGNORES_ITS_END)
+    await agents.info("alice")
+    (channel,) = agents._channels.values()
+    await agents.close()
+    assert pipes_of(channel) == [True] * 3
+
+
+async def test_a_launcher_of_root_loses_its_pipes_too(
+    sudo: Sudo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The portal's account may not kill it."""
+    monkeypatch.setattr(agent, "CLOSE_S", 0.1)
+    agents = sudo.agents(IGNORES_ITS_END)
+    await agents.info("alice")
+    (channel,) = agents._channels.values()
+    process = channel._process._transport._proc  # type: ignore[attr-defined]
+    with monkeypatch.context() as patched:
+        patched.setattr(process, "kill", Mock(side_effect=PermissionError))
+        await agents.close()
+        process.kill.assert_called_once()
+    assert pipes_of(channel) == [True] * 3
+    process.kill()
 
 
 @pytest.mark.parametrize(
