@@ -9,7 +9,6 @@ tests.
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 import uuid
 from collections.abc import AsyncIterator
@@ -25,11 +24,11 @@ from spawner.catalog.environment import Catalog
 from spawner.catalog.template import load_templates
 from spawner.containers.runtimes import Container
 from tests.cluster.job_tools import board_of, log_of, scalars, without_labels
+from tests.images import WANTED, needs
 from tests.live import Live
 
 pytestmark = pytest.mark.anyio
 
-WANTED = os.environ.get("PORTAL_IMAGES")
 EPOCHS = 20
 # cross-entropy of two classes: 0.69 is guessing
 LOSS_IN_THE_END = 0.35
@@ -52,15 +51,15 @@ YIELD = "mkdir -p ~/.openmpi && echo mpi_yield_when_idle=1 > ~/.openmpi/mca-para
 LINE = re.compile(r"^ *(\d+) +(\d\.\d{4}) +\d\.\d{3}$", re.MULTILINE)
 
 
-def expected() -> list[str]:
-    """Return the expected environments whose images are built here."""
+def built() -> dict[str, str]:
+    """Return the image of each environment whose image is built here."""
     found = Catalog.load(image_dir=Path("images")).environments
     images = {name: e.runtime for name, e in found.items() if isinstance(e.runtime, Container)}
-    ours = {name: image for name, image in images.items() if image.public_image is None}
-    return [n for n, image in ours.items() if WANTED is None or image.image.stem in WANTED.split()]
+    return {name: r.image.stem for name, r in images.items() if r.public_image is None}
 
 
-EXPECTED = expected()
+BUILT = built()
+EXPECTED = [n for n, image in BUILT.items() if WANTED is None or image in WANTED.split()]
 
 
 def template_of(environment: str) -> str:
@@ -192,7 +191,9 @@ async def _submit_launches(running: Trainings) -> None:
         )
 
 
-@pytest.mark.parametrize("environment", EXPECTED)
+@pytest.mark.parametrize(
+    "environment", [pytest.param(name, marks=needs(image)) for name, image in BUILT.items()]
+)
 async def test_it_trains_and_its_tensorboard_shows_it(
     trainings: Trainings, environment: str
 ) -> None:

@@ -14,7 +14,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -26,12 +26,22 @@ from spawner.catalog.launch_files import node_dir
 from spawner.containers.kernels import KernelPlace, kernelspec
 from spawner.containers.runtimes import Container
 from tests.cluster.test_image import STATE, UID, _virtualenv
+from tests.images import WANTED, needs
 
 CATALOG = Catalog.load(image_dir=STATE / "images").environments
 IMAGES = {e.name: e.runtime for e in CATALOG.values() if isinstance(e.runtime, Container)}
 WITH_KERNEL = [e for e in CATALOG.values() if e.kernel and IMAGES[e.name].public_image is None]
-WANTED = os.environ.get("PORTAL_IMAGES")
 EXPECTED = [e for e in WITH_KERNEL if WANTED is None or IMAGES[e.name].image.stem in WANTED.split()]
+
+
+def cases(environments: Iterable[Environment]) -> list[Any]:
+    """Return the parameters of a test; those that PORTAL_IMAGES leaves out are skipped."""
+    return [
+        pytest.param(each, marks=needs(IMAGES[each.name].image.stem), id=each.name)
+        for each in environments
+    ]
+
+
 # The mean square of a sine is about 0.5; a fitted line leaves 0.2.
 LOSS_AT_FIRST = 0.3
 LOSS_IN_THE_END = 0.15
@@ -44,8 +54,8 @@ ENDLESS = {
     "R": "cat('on'); flush(stdout()); repeat Sys.sleep(0.01)",
 }
 SUM = {"python": "print(20 + 22)", "R": "cat(20 + 22)"}
-# one environment of each version of each language
-LANGUAGES = list({(e.language, e.version): e for e in reversed(EXPECTED)}.values())
+# one environment of each version of each language, an expected one if there is any
+LANGUAGES = {(e.language, e.version): e for e in [*WITH_KERNEL, *reversed(EXPECTED)]}.values()
 # Two processes add 1 and 2, with MPI and with Gloo. The launcher is imported as described in
 # docs/environments.md, together with modules that its threads would otherwise import concurrently.
 ADDING = """
@@ -151,7 +161,7 @@ def act(setup: dict[str, Any], place: Path) -> Act:
     return run
 
 
-@pytest.mark.parametrize("environment", EXPECTED, ids=lambda environment: environment.name)
+@pytest.mark.parametrize("environment", cases(WITH_KERNEL))
 def test_it_trains_and_logs(environment: Environment, act: Act) -> None:
     there, reason = availability(environment)
     assert there, reason
@@ -169,7 +179,7 @@ def test_it_trains_and_logs(environment: Environment, act: Act) -> None:
         assert logged[-1] == pytest.approx(printed[-1], abs=1e-3)
 
 
-@pytest.mark.parametrize("environment", LANGUAGES, ids=lambda environment: environment.name)
+@pytest.mark.parametrize("environment", cases(LANGUAGES))
 def test_an_interrupt_ends_the_cell_and_not_the_kernel(environment: Environment, act: Act) -> None:
     seen = act("interrupt", environment.name)
     assert seen["after"] == "42"
@@ -177,7 +187,7 @@ def test_an_interrupt_ends_the_cell_and_not_the_kernel(environment: Environment,
     assert seen["error"] == (None if environment.language == "R" else "KeyboardInterrupt")
 
 
-@pytest.mark.parametrize("environment", [e for e in EXPECTED if e.name == "horovod"])
+@pytest.mark.parametrize("environment", cases(e for e in WITH_KERNEL if e.name == "horovod"))
 def test_horovod_adds_over_mpi_and_gloo(environment: Environment, act: Act) -> None:
     seen = act("cell", environment.name)
     assert seen["error"] is None
