@@ -4,6 +4,8 @@
   sources, and in the documents. docs/vocabulary.md has the terms to use instead.
 - A public class name exists once, but for the names in SHARED_NAMES.
 - A package root holds at most MAX_MODULES modules.
+- A test in tests/unit or tests/portal is in the folder that has the path of its source: the tests
+  of portal/services/jobs are in tests/unit/portal/services/jobs and tests/portal/services/jobs.
 - Commit subjects since FIRST_COMMIT read `area: imperative summary` and have at most MAX_SUBJECT
   characters. A clone without that commit (a shallow one) skips this rule and says so.
 """
@@ -20,13 +22,14 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-CHECKOUT = Path(__file__).resolve().parents[1]
+from tests.paths import CHECKOUT
+
 PRODUCT = ("portal", "spawner", "cluster", "deploy", "bench")
 # programs that run in containers and jobs, and are read by their users
 PROGRAMS = re.compile(r"spawner/catalog/(images|jobs|kernel)/")
 PAGES = re.compile(r"frontend/(src|lab/src)/.*\.tsx?$")
 # the rule itself, and its examples
-RULE_FILES = frozenset({"tests/readability.py", "tests/unit/test_readability.py"})
+RULE_FILES = frozenset({"tests/readability.py", "tests/unit/checkout/test_readability.py"})
 GENERATED = frozenset({"frontend/src/api/schema.d.ts"})
 DIALECT = re.compile(
     r"(?<![A-Za-z])(told|tells|said|whom|whoever|(no|some|any)bodys?|wish|wishes|anew|meanwhile"
@@ -46,6 +49,8 @@ DOCUMENTS = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "docs")
 SHARED_NAMES = frozenset({"Progress", "Report", "Unreachable", "User", "HubUnavailable"})
 ROOTS = re.compile(r"(portal|spawner|cluster|spawner/[a-z_]+)/[a-z_]+\.py")
 MAX_MODULES = 15
+TEST = re.compile(r"tests/(?P<level>unit|portal)/(?P<folder>.+)/test_\w+\.py")
+OF_THE_CHECKOUT = "checkout"
 FIRST_COMMIT = "6e4e5c5"
 SUBJECT = re.compile(r"[a-z0-9][a-z0-9/_.,-]*: [a-z]")
 MAX_SUBJECT = 72
@@ -65,6 +70,7 @@ def main() -> int:
         *(problem for name in texts for problem in document_words(name, _read(name))),
         *class_names({name: _read(name) for name in sources if not PROGRAMS.match(name)}),
         *package_roots(files),
+        *misplaced_tests(files),
         *_subjects(),
     ]
     print(*problems, sep="\n" if problems else "")
@@ -118,6 +124,20 @@ def package_roots(files: list[str]) -> Iterator[str]:
     for root, number in roots.items():
         if number > MAX_MODULES:
             yield f"{root} holds {number} modules; {MAX_MODULES} are allowed: make a subpackage"
+
+
+def misplaced_tests(files: list[str]) -> Iterator[str]:
+    """Yield the folders of tests that no folder of sources corresponds to.
+
+    tests/portal is about the package portal; parts of other packages that it starts are in folders
+    of their own. tests/unit/checkout is about the files of the checkout itself.
+    """
+    sources = {str(parent) for name in files for parent in Path(name).parents}
+    found = {(match["level"], match["folder"]) for match in map(TEST.fullmatch, files) if match}
+    for level, folder in sorted(found):
+        packages = [folder, *([f"portal/{folder}"] if level == "portal" else [])]
+        if not sources.intersection(packages) and folder != OF_THE_CHECKOUT:
+            yield f"tests/{level}/{folder}: there is no folder {' or '.join(packages)}"
 
 
 def _subjects() -> Iterator[str]:

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.portal.slapd import free_port
+from tests.servers.slapd import free_port
 
 PROGRAM = "docker-registry"
 BUSYBOX = Path("/bin/busybox")

@@ -2,8 +2,8 @@
 
 Add a new module to MODULES if its sentences reach a page. Add a text of those modules that is never
 shown there to NOT_DISPLAYED. A text that is combined from parts by anything but an f-string's own
-alternatives must be spelled out in SPELT_OUT (sentence_spelt.py). tests/unit/test_sentences.py
-reports missing and obsolete entries.
+alternatives must be spelled out in SPELT_OUT (sentence_spelt.py).
+tests/unit/portal/i18n/test_sentences.py reports missing and obsolete entries.
 """
 
 import re

@@ -1,7 +1,7 @@
 """Texts combined from parts in the sources, as whole sentences: lists of `tests.sentences`.
 
 Texts with an f-string's own alternatives need no entry. Texts that begin with a placeholder are
-also spelled out, where they would contain too few words (tests/unit/test_sentences.py).
+also spelled out, where they would contain too few words (tests/unit/portal/i18n/test_sentences.py).
 """
 
 # parts of the texts that SPELT_OUT contains as a whole

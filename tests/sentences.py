@@ -2,9 +2,9 @@
 
 The pages translate them where they display them (docs/decisions/0013), with the catalog
 portal/i18n/zh.json. This module extracts them from the sources, so that none is missing:
-tests/unit/test_sentences.py compares the two, and `python -m tests.sentences` prints those without
-a translation. `tests/sentence_lists.py` and `tests/sentence_spelt.py` define which texts are
-sentences.
+tests/unit/portal/i18n/test_sentences.py compares the two, and `python -m tests.sentences` prints
+those without a translation. `tests/sentence_lists.py` and `tests/sentence_spelt.py` define which
+texts are sentences.
 """
 
 import ast

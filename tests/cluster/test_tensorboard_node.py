@@ -23,10 +23,11 @@ import pytest
 from aiohttp import web
 
 from spawner import guard
+from tests.fakes.portal import until
+from tests.paths import CHECKOUT
 from tests.patience import PATIENCE_S
-from tests.portal.hub_portal import until
-from tests.portal.hub_stand import ROOT, RUNTIME, account, give, write_private
-from tests.portal.slapd import free_port
+from tests.servers.jupyterhub import RUNTIME, account, give, write_private
+from tests.servers.slapd import free_port
 
 pytestmark = pytest.mark.anyio
 
@@ -163,7 +164,7 @@ def lay_out(folder: Path, url: str) -> dict[str, Any]:
     folder.chmod(0o755)
     give(folder)
     shutil.copytree(
-        ROOT / "spawner", folder / "code" / "spawner", ignore=shutil.ignore_patterns("*.pyc")
+        CHECKOUT / "spawner", folder / "code" / "spawner", ignore=shutil.ignore_patterns("*.pyc")
     )
     runs = folder / "runs"
     runs.mkdir()

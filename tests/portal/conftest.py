@@ -20,10 +20,10 @@ from portal.server import server_config
 from portal.services.catalog.live_catalog import CatalogSnapshot, LiveCatalog
 from spawner.catalog.environment import Places
 from tests.patience import PATIENCE_S
-from tests.portal import databases
-from tests.portal import slapd as slapd_module
 from tests.portal.audited import check_recorded
-from tests.portal.slapd import (
+from tests.servers import databases
+from tests.servers import slapd as slapd_module
+from tests.servers.slapd import (
     PASSWORD,
     SERVICE_DN,
     SERVICE_PASSWORD,

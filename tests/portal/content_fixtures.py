@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.portal.content_visitor import ALICES, ONE
-from tests.portal.gate_portal import Real, real_portal
+from tests.servers.gate_portal import Real, real_portal
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from http.cookies import SimpleCookie
 from typing import Any
 from urllib.parse import urlsplit
 
-from tests.portal.gate_portal import Real
-from tests.portal.gate_world import HOME, PAGE, Answer, World
+from tests.servers.gate_portal import Real
+from tests.servers.nginx import HOME, PAGE, Answer, World
 
 PORTAL = "portal.test"
 ONE = "http://jupyter.test"

@@ -10,8 +10,8 @@ import pytest
 from portal.directory import open_directory
 from portal.directory.service import LdapDirectory
 from tests.portal.conftest import MakeSettings
-from tests.portal.directory_server import WRITER_DN, WRITER_PASSWORD, OpenHere, content
-from tests.portal.slapd import Slapd, running
+from tests.servers.directory import WRITER_DN, WRITER_PASSWORD, OpenHere, content
+from tests.servers.slapd import Slapd, running
 
 
 @pytest.fixture(scope="session")

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.portal.gate_portal import Real, real_portal
-from tests.portal.gate_world import World, reply, world
+from tests.servers.gate_portal import Real, real_portal
+from tests.servers.nginx import World, reply, world
 
 
 @pytest.fixture(scope="module", params=["http", "https"])

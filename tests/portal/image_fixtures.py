@@ -9,7 +9,7 @@ import pytest
 
 from tests import registry as registries
 from tests.portal.conftest import Portal, RunPortal
-from tests.portal.image_world import ENVIRONMENT
+from tests.portal.image_imports import ENVIRONMENT
 from tests.registry import Registry, Relay
 
 

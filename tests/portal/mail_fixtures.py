@@ -8,9 +8,9 @@ import pytest
 from portal.db import utcnow
 from portal.services.mail.sender import MailSender
 from portal.services.mail.smtp import Smtp
+from tests.fakes.smtp import mail_server
 from tests.portal.conftest import RunPortal
-from tests.portal.mail_world import World, smtp_settings
-from tests.portal.smtp_stand import mail_server
+from tests.portal.mail_portal import World, smtp_settings
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from portal.metrics import Metrics
+from tests.fakes.portal import until
 from tests.portal.conftest import Browser, Portal, RunPortal
-from tests.portal.hub_portal import until
-from tests.portal.slapd import PASSWORD
+from tests.servers.slapd import PASSWORD
 
 pytestmark = pytest.mark.anyio
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from tests.portal.conftest import Browser, MakeSettings, Portal, running_portal
-from tests.portal.directory_server import WRITER_DN, WRITER_PASSWORD
-from tests.portal.job_world import FakeSlurm
-from tests.portal.slapd import Slapd, running
-from tests.portal.users_world import RunHere, content, logged_in
+from tests.portal.job_portal import FakeSlurm
+from tests.portal.users_portal import RunHere, content, logged_in
+from tests.servers.directory import WRITER_DN, WRITER_PASSWORD
+from tests.servers.slapd import Slapd, running
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ import { type Catalog, setCatalog, translate } from './translate';
 describe('the Chinese catalogue', () => {
   beforeAll(() => setCatalog(chinese));
 
-  // the portal's own reader, of e-mails, is held to the same: tests/unit/test_translation.py
+  // the portal's own reader, of e-mails, is held to the same: tests/unit/portal/i18n/test_translation.py
   it.each(Object.entries(examples))('translates %s', (english, translated) => {
     expect(translate(english)).toBe(translated);
   });

@@ -18,7 +18,7 @@ NO_DEVICES = (
     "slurmctld's cgroup.conf doesn't set ConstrainDevices=yes. A job can use every GPU of its "
     "nodes, including those of other jobs."
 )
-ADVICE = (
+SUGGESTION = (
     "Add task/cgroup to TaskPlugin in slurm.conf, and set ConstrainDevices=yes in cgroup.conf, on "
     "slurmctld's machine and on all nodes. Then restart slurmctld and the slurmd daemons."
 )
@@ -40,7 +40,7 @@ def judge_config(config: str) -> CheckResult:
         return CheckResult(text="Slurm allocates no GPUs.")
     plugins = {name.removeprefix("task/") for name in values.get("TaskPlugin", "").split(",")}
     if "cgroup" not in plugins:
-        return failing(NO_PLUGIN, ADVICE)
+        return failing(NO_PLUGIN, SUGGESTION)
     if values.get("ConstrainDevices", "").lower() != "yes":
-        return failing(NO_DEVICES, ADVICE)
+        return failing(NO_DEVICES, SUGGESTION)
     return CheckResult(text="Slurm confines jobs to their GPUs.")

@@ -11,8 +11,8 @@ from portal.config.origins import ContentHosts
 from portal.health import nginx_probe
 from portal.health.checks.certificates import advise, check_content_host, check_file
 from portal.health.checks.nginx import judge_answer, judge_expiry
-from tests.portal.certificate_stand import DAY, NOW, Make, Serve, make, serve
-from tests.portal.slapd import free_port
+from tests.servers.slapd import free_port
+from tests.servers.tls import DAY, NOW, Make, Serve, make, serve
 
 __all__ = ["make", "serve"]  # fixtures
 

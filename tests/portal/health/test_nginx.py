@@ -13,8 +13,8 @@ from portal.health.checks import nginx
 from portal.health.registry import Component
 from portal.health.result import ComponentState
 from portal.health.status import ComponentStatus
-from tests.portal.certificate_stand import DAY, NOW, Make, Serve, make, serve
 from tests.portal.conftest import RunPortal
+from tests.servers.tls import DAY, NOW, Make, Serve, make, serve
 
 __all__ = ["make", "serve"]  # fixtures
 

@@ -32,7 +32,7 @@ from spawner.errors import Unreachable
 from spawner.slurm.model import NodeInfo
 from tests.patience import PATIENCE_S
 from tests.portal.conftest import Browser, Portal, RunPortal
-from tests.portal.slapd import Slapd, free_port
+from tests.servers.slapd import Slapd, free_port
 
 pytestmark = pytest.mark.anyio
 

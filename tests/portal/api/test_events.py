@@ -1,0 +1,139 @@
+"""Event streams and followed logs: their limits, and the cost of many of them."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+import pytest
+from sqlalchemy import event
+
+from portal.background.notifier import EVERYONE
+from portal.errors import TooManyRequests
+from portal.services.concurrency import STREAMS_PER_LOGIN, ConcurrencyLimit
+from tests.patience import PATIENCE_S
+from tests.portal.conftest import Browser
+from tests.portal.job_portal import World, job_world
+from tests.servers.slapd import Slapd
+
+pytestmark = pytest.mark.anyio
+EVENTS = "/api/v1/events"
+
+
+@pytest.fixture(scope="module")
+async def world(slapd: Slapd, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
+    async with job_world(slapd, tmp_path_factory.mktemp("streams")) as made:
+        yield made
+
+
+@asynccontextmanager
+async def opened(browser: Browser, path: str, count: int) -> AsyncIterator[list[Any]]:
+    """Open this many streams and yield their responses, each with its status."""
+    async with AsyncExitStack() as stack, asyncio.timeout(PATIENCE_S):
+        yield [await stack.enter_async_context(browser.http.get(path)) for _ in range(count)]
+
+
+async def free_again(browser: Browser, path: str) -> None:
+    """Wait until another stream is accepted."""
+    async with asyncio.timeout(PATIENCE_S):
+        while True:
+            async with browser.http.get(path) as answer:
+                if answer.status == 200:
+                    return
+
+
+async def test_streams_of_a_login_are_bounded(world: World) -> None:
+    alice, bob = world.users["alice"], world.users["bob"]
+    async with opened(alice, EVENTS, STREAMS_PER_LOGIN + 3) as answers:
+        statuses = [answer.status for answer in answers]
+        assert statuses == [200] * STREAMS_PER_LOGIN + [429] * 3
+        refused = await answers[-1].json(content_type=None)
+        assert refused["type"] == "urn:portal:too-many-requests"
+        assert "Close tabs" in refused["detail"]
+        assert answers[-1].headers["Retry-After"]
+        async with opened(bob, EVENTS, 1) as others:
+            assert others[0].status == 200
+    await free_again(alice, EVENTS)
+
+
+async def test_followed_logs_of_a_login_are_bounded(world: World) -> None:
+    alice, bob = world.users["alice"], world.users["bob"]
+    path = f"/api/v1/jobs/{(await world.job())['id']}/log/follow"
+    async with opened(alice, path, STREAMS_PER_LOGIN + 1) as answers:
+        assert [answer.status for answer in answers][-2:] == [200, 429]
+        assert (await alice.get("/api/v1/me")).status == 200
+        for _ in range(20):
+            assert (await bob.get("/api/v1/me")).status == 200
+            assert (await bob.get("/api/v1/jobs")).status == 200
+    await free_again(alice, path)
+
+
+def test_a_user_with_many_logins_is_bounded_too() -> None:
+    limit = ConcurrencyLimit(per_key=2, per_user=3, detail="Too many.")
+    with limit.hold("alice", "a"), limit.hold("alice", "a"):
+        with pytest.raises(TooManyRequests), limit.hold("alice", "a"):
+            pass
+        with limit.hold("alice", "b"):
+            with pytest.raises(TooManyRequests), limit.hold("alice", "c"):
+                pass
+            with limit.hold("bob", "a"):
+                pass
+        with limit.hold("alice", "c"):
+            pass
+
+
+async def queries_of_a_change(world: World, count: int) -> int:
+    """Count the queries until this many streams of alice have shown a change."""
+    alice, seen = world.users["alice"], 0
+
+    def counted(*_: Any) -> None:
+        nonlocal seen
+        seen += 1
+
+    async with opened(alice, EVENTS, count) as answers:
+        for answer in answers:
+            assert (await answer.content.readline()).startswith(b"event: snapshot")
+        engine = world.context.db.engine.sync_engine
+        event.listen(engine, "before_cursor_execute", counted)
+        try:
+            (job_id,) = await world.rows(1, who="alice")
+            world.context.notifier.notify(EVERYONE)
+            for answer in answers:
+                while job_id.encode() not in await answer.content.readline():
+                    pass
+        finally:
+            event.remove(engine, "before_cursor_execute", counted)
+    return seen
+
+
+async def test_many_streams_cost_what_one_does(world: World) -> None:
+    """The user's state is read once for all of their streams. Other concurrent queries are in
+    both counts."""
+    one = await queries_of_a_change(world, 1)
+    many = await queries_of_a_change(world, STREAMS_PER_LOGIN)
+    assert many < 3 * one
+
+
+async def test_others_are_answered_while_streams_are_hammered(world: World) -> None:
+    """One user opens streams repeatedly while the cluster changes constantly."""
+    alice, bob = world.users["alice"], world.users["bob"]
+    over = asyncio.Event()
+
+    async def hammer() -> None:
+        while not over.is_set():
+            async with alice.http.get(EVENTS) as answer:
+                await answer.content.readline()
+
+    async def change() -> None:
+        while not over.is_set():
+            world.context.notifier.notify(EVERYONE)
+            await asyncio.sleep(0.01)
+
+    async with opened(alice, EVENTS, STREAMS_PER_LOGIN), asyncio.TaskGroup() as tasks:
+        attack = [tasks.create_task(hammer()) for _ in range(50)]
+        attack.append(tasks.create_task(change()))
+        for _ in range(20):
+            async with asyncio.timeout(PATIENCE_S):
+                assert (await bob.get("/api/v1/me")).status == 200
+                assert not any(task.done() for task in attack)
+        over.set()

@@ -1,0 +1,291 @@
+"""nginx before login, toward the cluster, with built assets and with TLS."""
+
+import contextlib
+import functools
+import gzip
+import shutil
+import socket
+import ssl
+import tempfile
+import threading
+from pathlib import Path
+
+import pytest
+
+from tests.servers.gate_portal import problem
+from tests.servers.nginx import HOME, Seen, World, read_answer, reply, wait_until, world
+
+pytest_plugins = ["tests.portal.gate_fixtures"]
+
+
+# --- before login ---------------------------------------------------------------------------------
+
+
+def test_logins_from_one_address_are_slowed(own_door: World) -> None:
+    statuses = [own_door.ask("/api/v1/login", method="POST", body=b"{}").status for _ in range(70)]
+    assert statuses[:40] == [200] * 40
+    assert 429 in statuses
+    slowed = [own_door.ask("/api/v1/login", method="POST", body=b"{}") for _ in range(5)]
+    answer = next(answer for answer in slowed if answer.status == 429)
+    assert answer.one("content-type").startswith("application/problem+json")
+    assert answer.one("retry-after") == "3"
+    assert own_door.ask("/api/v1/me").status == 200
+
+
+def test_bodies_are_small_outside_sessions(door: World) -> None:
+    for path, length in (
+        ("/api/v1/x", 66_000),
+        ("/api/v1/tokens", 66_000),
+        ("/api/v1/jobs", 2 << 20),
+        ("/api/v1/files/text", 2 << 20),
+        ("/api/v1/login", 20_000),
+        ("/tensorboard/x/", 2 << 20),
+        ("/hub/x", 66_000),
+    ):
+        head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n"
+        with door.connect() as connection:
+            connection.sendall(head.encode())
+            answer = read_answer(connection)
+        assert answer.status == 413
+        if path.startswith("/api/"):
+            assert problem(answer)["type"] == "urn:portal:too-large"
+            assert "64 KiB" in problem(answer)["detail"]
+            assert answer.all("retry-after") == []
+    assert door.portal.seen == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api/v1/jobs",
+        "/api/v1/jobs/cancel-many",
+        "/api/v1/files/text",
+        "/api/v1/templates/one/render",
+        "/api/v1/admin/users/import",
+        "/tensorboard/x/",
+    ],
+)
+def test_scripts_texts_and_lists_may_be_larger(door: World, path: str) -> None:
+    assert door.ask(path, method="POST", body=b"x" * 66_000).status == 200
+
+
+def test_requests_without_a_login_are_slowed(own_door: World) -> None:
+    statuses = [own_door.ask("/api/v1/x").status for _ in range(300)]
+    assert statuses[:200] == [200] * 200
+    assert 429 in statuses
+    assert own_door.ask("/api/v1/x", user="alice").status == 200
+    assert own_door.ask("/api/v1/x", headers={"Authorization": "Bearer x"}).status == 200
+    # on a slow machine some requests are allowed again in between
+    other = {"Cookie": f"x{own_door.cookie}=1"}
+    assert 429 in {own_door.ask("/api/v1/x", headers=other).status for _ in range(300)}
+
+
+def logins(door: World, address: str, count: int) -> list[int]:
+    headers = {"X-Forwarded-For": f"192.0.2.1, {address}"}
+    ask = functools.partial(door.ask, method="POST", headers=headers)
+    return [ask("/api/v1/login", body=b"{}").status for _ in range(count)]
+
+
+def test_behind_a_trusted_proxy_each_client_has_its_own_limits() -> None:
+    with world(trusted_proxies=("127.0.0.0/8",)) as made:
+        assert 429 in logins(made, "203.0.113.9", 75)
+        assert logins(made, "203.0.113.10", 1) == [200]
+        assert made.portal.seen[-1].one("x-forwarded-for") == "203.0.113.10"
+        assert made.portal.seen[-1].one("x-real-ip") == "203.0.113.10"
+
+
+def test_an_ipv6_client_is_its_network() -> None:
+    """The same /64 can be written in several ways; another one has its own limit."""
+    with world(trusted_proxies=("127.0.0.1",)) as made:
+        assert 429 in logins(made, "2001:db8::1:2:3:4", 75)
+        assert 429 in logins(made, "2001:db8:0:0:a::", 5)
+        assert logins(made, "2001:db8:0:1:a::", 1) == [200]
+
+
+def test_other_proxies_are_not_believed(own_door: World) -> None:
+    assert 429 in logins(own_door, "203.0.113.9", 75)
+    assert 429 in logins(own_door, "203.0.113.10", 5)
+    assert own_door.portal.seen[-1].one("x-forwarded-for") == "127.0.0.1"
+
+
+def test_unreadable_request_gets_problem_response(door: World) -> None:
+    for request in (b"GET /api/v1/x%00 HTTP/1.1\r\nHost: x\r\n\r\n", b"GET / HTTP/1.1\r\n\r\n"):
+        with door.connect() as connection:
+            connection.sendall(request)
+            answer = read_answer(connection)
+        assert answer.status == 400
+        assert problem(answer)["type"] == "urn:portal:invalid-input"
+        assert answer.all("retry-after") == []
+    assert door.portal.seen == []
+
+
+LONG = b"x" * 20_000
+OWN_ANSWERS = {
+    b"GET /internal/gate HTTP/1.1": (404, "not-found"),
+    b"GET /user/alice/s1/..%2f..%2fx HTTP/1.1": (404, "not-found"),
+    b"TRACE / HTTP/1.1": (405, "method-not-allowed"),
+    b"GET /tensorboard/x/?" + LONG + b" HTTP/1.1": (414, "address-too-long"),
+    b"GET /tensorboard/x/ HTTP/1.1\r\nCookie: a=" + LONG: (431, "headers-too-large"),
+    b"POST /api/v1/x HTTP/1.1\r\nTransfer-Encoding: xchunked": (501, "not-implemented"),
+}
+
+
+@pytest.mark.parametrize("begin", OWN_ANSWERS, ids=lambda begin: begin[:30].decode())
+def test_what_nginx_answers_itself_is_a_problem(door: World, begin: bytes) -> None:
+    status, slug = OWN_ANSWERS[begin]
+    with door.connect() as connection:
+        connection.sendall(begin + b"\r\nHost: x\r\n\r\n")
+        answer = read_answer(connection)
+    assert answer.status == status
+    found = problem(answer)
+    assert (found["type"], found["status"]) == (f"urn:portal:{slug}", status)
+    assert {"title", "detail", "errors"} <= found.keys()
+    assert answer.one("x-content-type-options") == "nosniff"
+    assert answer.one("content-security-policy").startswith("default-src 'none'")
+    assert answer.one("x-request-id")
+
+
+@pytest.mark.parametrize("path", ["/", "/api/v1/me", "/hub/login", HOME])
+def test_what_nodes_do_not_reach_is_a_problem(door: World, path: str) -> None:
+    answer = door.ask(path, cluster=True)
+    assert (answer.status, problem(answer)["type"]) == (404, "urn:portal:not-found")
+
+
+def test_connections_from_one_address_are_bounded() -> None:
+    """One address exhausts its own share with long-lived streams; another is still served."""
+    over = threading.Event()
+
+    def answer(_seen: Seen, connection: socket.socket) -> bytes:
+        connection.sendall(b"HTTP/1.1 200 X\r\nContent-Type: text/event-stream\r\n\r\n: ping\n\n")
+        over.wait()
+        return b""
+
+    request = b"GET /api/v1/events HTTP/1.1\r\nHost: x\r\n\r\n"
+    with world(connections=20) as made, contextlib.ExitStack() as stack:
+        stack.callback(over.set)
+        made.portal.answer = answer
+        held = [stack.enter_context(made.connect()) for _ in range(20)]
+        for connection in held:
+            connection.sendall(request)
+            assert connection.recv(12) == b"HTTP/1.1 200"
+        refused = made.ask("/api/v1/me")
+        assert (refused.status, refused.one("retry-after")) == (429, "3")
+        assert problem(refused)["type"] == "urn:portal:too-many-requests"
+        assert made.ask("/tensorboard/x/").status == 429
+        made.portal.answer = lambda *_: reply()
+        with made.connect("127.0.0.2") as connection:
+            connection.sendall(b"GET /api/v1/me HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert read_answer(connection).body == b"ok"
+        held[0].close()
+        wait_until(lambda: made.ask("/api/v1/me").status == 200, "the place is free again")
+
+
+def test_built_files_come_from_nginx_itself() -> None:
+    dist = Path(tempfile.mkdtemp(prefix="gate-dist-", dir="/tmp"))
+    dist.chmod(0o755)
+    (dist / "assets").mkdir(mode=0o755)
+    (dist / "assets" / "app-1a2b.js").write_text("x" * 5000)
+    (dist / "assets" / "big-3c4d.js").write_text("y" * 5000)
+    (dist / "assets" / "big-3c4d.js.gz").write_bytes(gzip.compress(b"compressed beforehand"))
+    (dist / "secret.txt").write_text("not below assets")
+    try:
+        with world(assets=dist) as made:
+            answer = made.ask("/assets/app-1a2b.js", headers={"Accept-Encoding": "gzip"})
+            assert answer.status == 200
+            assert answer.one("content-encoding") == "gzip"
+            assert answer.one("content-type").startswith("text/javascript")
+            assert answer.one("cache-control") == "public, max-age=31536000, immutable"
+            built = made.ask("/assets/big-3c4d.js", headers={"Accept-Encoding": "gzip"})
+            assert gzip.decompress(built.body) == b"compressed beforehand"
+            assert built.one("content-type").startswith("text/javascript")
+            assert built.one("cache-control") == "public, max-age=31536000, immutable"
+            assert made.ask("/assets/big-3c4d.js").body == b"y" * 5000
+            for path in ("/assets/", "/assets/none.js"):
+                refused = made.ask(path)
+                assert refused.status == 404
+                (policy,) = refused.all("content-security-policy")
+                assert policy.startswith("default-src 'none';")
+            policy = "default-src 'none'; frame-ancestors 'none'"
+            assert made.ask("/assets/app-1a2b.js").all("content-security-policy") == [policy]
+            ranged = made.ask("/assets/app-1a2b.js", headers={"Range": "bytes=9000-"})
+            assert ranged.status == 416
+            # both the file's policy and the problem document's: a browser enforces each
+            assert policy in ranged.all("content-security-policy")
+            for each in ranged.all("content-security-policy"):
+                assert each.startswith("default-src 'none'; ")
+            assert problem(ranged)["type"] == "urn:portal:range-not-satisfiable"
+            unlike = made.ask("/assets/app-1a2b.js", headers={"If-Match": '"another"'})
+            assert (unlike.status, problem(unlike)["type"]) == (
+                412,
+                "urn:portal:precondition-failed",
+            )
+            for path in ("/assets/none.js", "/assets/%2e%2e%2f%2e%2e/etc/passwd"):
+                assert made.ask(path).body != b"x" * 5000
+                assert b"root:" not in made.ask(path).body
+            assert made.ask("/assets/../secret.txt").status == 400
+            made.portal.stop()
+            assert made.ask("/assets/app-1a2b.js").status == 200
+    finally:
+        shutil.rmtree(dist)
+
+
+# --- the cluster-facing listener ------------------------------------------------------------------
+
+
+def test_programs_on_nodes_reach_hub_api_and_node_paths_only(door: World) -> None:
+    forged = {"Cookie": f"{door.cookie}=token-of-alice", "X-Forwarded-For": "127.0.0.1, 6.6.6.6"}
+    door.ask("/node/sessions/1/hello", method="POST", headers=forged, body=b"{}", cluster=True)
+    door.ask("/hub/api/users/alice", headers=forged, cluster=True)
+    (node,), (hub,) = door.portal.seen, door.hub.seen
+    assert (node.path, hub.path) == ("/node/sessions/1/hello", "/hub/api/users/alice")
+    for seen in (node, hub):
+        assert seen.all("cookie") == []
+        assert seen.one("x-forwarded-for") == "127.0.0.1"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/",
+        "/api/v1/me",
+        "/internal/gate",
+        "/node/../internal/gate",
+        "/node/..%2finternal/gate",
+        "//internal/gate",
+        "/hub/",
+        "/hub/login",
+        "/hub/api/../login",
+        "/hub/api/%2e%2e/admin",
+        HOME,
+        "/tensorboard/1/",
+        "/metrics",
+        "/healthz",
+    ],
+)
+def test_nothing_else_is_there_for_nodes(door: World, path: str) -> None:
+    dotted = ".." in path or "%2e" in path
+    assert door.ask(path, user="alice", cluster=True).status == (400 if dotted else 404)
+    assert door.portal.seen == door.hub.seen == door.node.seen == []
+
+
+# --- TLS ------------------------------------------------------------------------------------------
+
+
+def test_http2_with_tls() -> None:
+    with world(tls=True) as made:
+        assert made.door.front.certificate is not None
+        context = ssl.create_default_context(cafile=str(made.door.front.certificate.chain))
+        context.check_hostname = False
+        context.set_alpn_protocols(["h2", "http/1.1"])
+        plain = socket.create_connection(("127.0.0.1", made.door.front.port), 5)
+        with contextlib.closing(plain), context.wrap_socket(plain) as connection:
+            assert connection.selected_alpn_protocol() == "h2"
+            assert connection.version() in {"TLSv1.2", "TLSv1.3"}
+
+
+def test_plain_http_on_a_port_with_tls_is_a_problem() -> None:
+    with world(tls=True) as made:
+        with socket.create_connection(("127.0.0.1", made.door.front.port), 5) as connection:
+            connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            answer = read_answer(connection)
+        assert (answer.status, problem(answer)["type"]) == (400, "urn:portal:tls-required")

@@ -1,0 +1,325 @@
+"""A real portal, database and slapd, with a fake Slurm and fake launchers of named behaviors."""
+
+from __future__ import annotations
+
+import asyncio
+import textwrap
+import time
+from collections.abc import AsyncIterator, Collection, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from sqlalchemy import insert, select
+
+from portal.models import Job, JobKind, JobState, User, new_id
+from spawner.errors import HomeUnavailable, JobNotFound, Rejected, SpawnerError, Unreachable
+from spawner.launcher.connection import UserInfo
+from spawner.slurm.model import (
+    JobInfo,
+    JobSpec,
+    JobUsage,
+    NodeInfo,
+    PartitionInfo,
+    ReservationInfo,
+    Resources,
+    SlurmState,
+)
+from spawner.slurm.watcher import Pace, Watcher
+from tests.fakes.accounting import FakeAccounting
+from tests.patience import PATIENCE_S
+from tests.portal.conftest import Answer, Browser, Portal, running_portal, settings_in
+from tests.servers.slapd import Slapd
+
+Mood = Literal["takes", "refuses", "silent", "hangs", "no home"]
+USERS = ("alice", "bob", "carol")
+OFTEN = Pace(0.5, 0.2, rest_per_minute=6000, hurried_per_minute=6000, burst=1000)
+
+ENVIRONMENT = """
+title: Plain
+language: python
+version: "3"
+runtime: virtualenv
+prefix: {prefix}
+"""
+
+TEMPLATE = """
+title: Every kind
+description: A parameter of each kind.
+environment: plain
+parameters:
+  text: {type: string, title: Text, default: a}
+  whole: {type: integer, title: Whole, minimum: 1, maximum: 9, default: 1}
+  number: {type: number, title: Number, exclusiveMinimum: 0, maximum: 1, default: 0.5}
+  flag: {type: boolean, title: Flag, default: false}
+  choice: {type: string, title: Choice, enum: [one, two], default: one}
+  words: {type: array, title: Words, items: {type: string}, default: []}
+script: |
+  printf '<%s>' "$text" "${words[@]}"
+"""
+
+
+@dataclass
+class FakeSlurm:
+    """`shown` is squeue's output. `away`: Slurm does not answer."""
+
+    shown: dict[int, JobInfo] = field(default_factory=dict)
+    cancelled: list[int] = field(default_factory=list)
+    reserved: list[ReservationInfo] = field(default_factory=list)
+    away: bool = False
+
+    async def jobs(self) -> list[JobInfo]:
+        self._there()
+        return list(self.shown.values())
+
+    async def accounting(
+        self, since: datetime, job_ids: Collection[int] | None = None
+    ) -> list[JobInfo]:
+        self._there()
+        return []
+
+    async def controller_time(self) -> float | None:
+        self._there()
+        return time.time()
+
+    async def backlog(self) -> int:
+        self._there()
+        return 0
+
+    async def usage(self, job_ids: Collection[int]) -> list[JobUsage]:
+        self._there()
+        return []
+
+    async def nodes(self) -> tuple[NodeInfo, ...]:
+        gpus = {"v100": 4}
+        small = NodeInfo("node03", "127.0.0.3", "IDLE", ("cpu",), 8, 0, 16384)
+        return (NodeInfo("node01", "127.0.0.1", "IDLE", ("gpu",), 32, 0, 65536, 0, gpus), small)
+
+    async def partitions(self) -> tuple[PartitionInfo, ...]:
+        return (
+            PartitionInfo("cpu", True, "UP", 1440, 60, ("node03",)),
+            PartitionInfo("gpu", False, "UP", 2880, 60, ("node01",)),
+        )
+
+    async def reservations(self) -> tuple[ReservationInfo, ...]:
+        self._there()
+        return tuple(self.reserved)
+
+    async def find(self, job_id: int) -> list[JobInfo]:
+        return [info for info in await self.jobs() if info.job_id == job_id]
+
+    async def cancel(self, job_id: int, user: str | None) -> None:
+        found = await self.find(job_id)
+        if not found or user not in {None, *(info.user for info in found)}:
+            raise JobNotFound("gone")
+        self.cancelled.append(job_id)
+
+    async def kill(self, job_id: int, user: str | None) -> None:
+        await self.cancel(job_id, user)
+
+    async def version(self) -> str:
+        return "22.05.8"
+
+    async def accounting_answers(self) -> None:
+        self._there()
+
+    async def admin_level(self, account: str) -> str:
+        self._there()
+        return "Operator"
+
+    def _there(self) -> None:
+        if self.away:
+            raise Unreachable("Slurm did not answer.")
+
+
+@dataclass
+class FakeAgents:
+    """Fake launchers.
+
+    `mood` is the fate of a submission; `hung` are the waiting ones; `submitted` the completed ones.
+    `files` are readable files by path; `logged` is the content of folders; `trouble_reading` is the
+    failure of either. `starts` are forecasts, by GPUs and partition.
+    """
+
+    slurm: FakeSlurm
+    mood: Mood = "takes"
+    hung: list[str] = field(default_factory=list)
+    submitted: list[tuple[str, JobSpec, Mapping[str, str]]] = field(default_factory=list)
+    files: dict[str, bytes] = field(default_factory=dict)
+    logged: dict[str, dict[str, float | None]] = field(default_factory=dict)
+    trouble_reading: SpawnerError | None = None
+    withdrawn: list[str] = field(default_factory=list)
+    dismissed: list[str] = field(default_factory=list)
+    starts: dict[Any, datetime | Rejected | None] = field(default_factory=dict)
+    forecasts: list[Resources] = field(default_factory=list)
+    answered_at: datetime | None = None
+    trouble: tuple[datetime, str] | None = None
+    go_on: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def close_idle(self) -> None:
+        """Close nothing: these launchers have no processes."""
+
+    async def close(self) -> None:
+        self.go_on.set()
+
+    def dismiss(self, username: str) -> None:
+        self.dismissed.append(username)
+
+    async def info(self, username: str) -> UserInfo:
+        if self.mood == "no home":
+            raise HomeUnavailable("Your home directory doesn't exist.")
+        return UserInfo(username, 20001, 20001, f"/home/{username}", "/bin/bash")
+
+    async def look(self, username: str, path: str) -> bool:
+        return True
+
+    async def submit(self, username: str, spec: JobSpec, files: Mapping[str, str]) -> int:
+        if self.mood == "hangs":
+            self.hung.append(spec.uuid)
+            await self.go_on.wait()
+        if self.mood == "silent":
+            raise Unreachable("Slurm did not answer.")
+        if self.mood == "refuses":
+            raise Rejected("invalid-account", "You may not use this account.", "Choose another.")
+        self.submitted.append((username, spec, files))
+        job_id = 100 + len(self.submitted)
+        self.slurm.shown[job_id] = JobInfo(
+            job_id, username, spec.name, SlurmState.QUEUED, "PENDING", uuid=spec.uuid,
+            submit_time=datetime.now(UTC).replace(microsecond=0), reason="Priority",
+            account=spec.resources.account,
+        )  # fmt: skip
+        return job_id
+
+    async def step(self, username: str, **_of: Any) -> None:
+        """A TensorBoard's step, which never calls home."""
+
+    async def cancel(self, username: str, job_id: int) -> None:
+        await self.slurm.cancel(job_id, username)
+
+    async def withdraw(self, username: str, uuid: str) -> bool:
+        self.withdrawn.append(uuid)
+        return True
+
+    async def read(
+        self, username: str, path: str, offset: int, limit: int
+    ) -> tuple[bytes, int, int]:
+        data = self.files.get(path, b"")
+        start = max(0, len(data) + offset) if offset < 0 else min(offset, len(data))
+        piece = data[start : start + limit]
+        return piece, len(data), start + len(piece)
+
+    async def read_file(
+        self, username: str, path: str, offset: int, limit: int
+    ) -> tuple[bytes, int, int]:
+        if self.trouble_reading is not None:
+            raise self.trouble_reading
+        return await self.read(username, path, offset, limit)
+
+    async def scalars(
+        self, username: str, folders: list[str], timeout_s: float | None = None
+    ) -> list[dict[str, float | None]]:
+        if self.trouble_reading is not None:
+            raise self.trouble_reading
+        return [self.logged.get(folder, {}) for folder in folders]
+
+    async def forecast(self, username: str, spec: JobSpec) -> datetime | None:
+        resources = spec.resources
+        self.forecasts.append(resources)
+        found = self.starts.get((resources.partition, resources.gpus, resources.time_limit_minutes))
+        found = found or self.starts.get((resources.partition, resources.gpus))
+        if isinstance(found, Rejected):
+            raise found
+        return found
+
+
+@dataclass(frozen=True)
+class World:
+    """A portal with logged-in users, by name."""
+
+    portal: Portal
+    slurm: FakeSlurm
+    agents: FakeAgents
+    accounting: FakeAccounting
+    users: Mapping[str, Browser]
+
+    @property
+    def context(self) -> Any:
+        return self.portal.app.state.context
+
+    async def ask(
+        self, method: str, path: str, body: Any = None, who: str = "alice", key: str | None = None
+    ) -> Answer:
+        headers = {"Idempotency-Key": key} if key else {}
+        return await self.users[who].send(method, f"/api/v1{path}", json=body, headers=headers)
+
+    async def submit(self, who: str = "alice", key: str | None = None, **body: Any) -> Answer:
+        body = body if "template" in body else {"script": "true", **body}
+        return await self.ask("POST", "/jobs", body, who, key)
+
+    async def job(self, **body: Any) -> Any:
+        """Submit a job that must be accepted."""
+        answer = await self.submit(**body)
+        assert answer.status == 201, answer
+        return answer.body
+
+    async def settled(self, batch_job_id: str, *states: str) -> Any:
+        """Return a job of alice's once it is in one of these states."""
+        async with asyncio.timeout(PATIENCE_S):
+            while (found := (await self.ask("GET", f"/jobs/{batch_job_id}")).body)[
+                "state"
+            ] not in states:
+                await asyncio.sleep(0.02)
+        return found
+
+    async def rows(self, count: int, who: str = "bob", **columns: Any) -> list[str]:
+        """Add jobs to a user's history, newest last; `columns` apply to all of them."""
+        async with self.portal.app.state.db.session() as db:
+            owner = await db.scalar(select(User.id).where(User.username == who))
+            made = [
+                {
+                    "id": new_id(), "kind": JobKind.JOB, "user_id": owner, "owner_id": owner,
+                    "name": f"old {n}", "state": JobState.ENDED, "resources": asdict(Resources()),
+                    "created_at": datetime.fromtimestamp(1e9 + n // 2, UTC), **columns,
+                }
+                for n in range(count)
+            ]  # fmt: skip
+            for table in (Job.metadata.tables["jobs"], Job.metadata.tables["batch_jobs"]):
+                own = made[0].keys() & table.columns.keys()
+                await db.execute(insert(table), [{key: row[key] for key in own} for row in made])
+            await db.commit()
+        return [row["id"] for row in made]
+
+
+@asynccontextmanager
+async def job_world(slapd: Slapd, folder: Path, **changed: Any) -> AsyncIterator[World]:
+    """Run a portal as in production, except for its two connections to the cluster."""
+    slurm = FakeSlurm()
+    agents, accounting = FakeAgents(slurm), FakeAccounting()
+    for name in ("site/environments", "site/templates", "env/bin"):
+        (folder / name).mkdir(parents=True)
+    (folder / "env/bin/python3").touch(mode=0o755)
+    (folder / "site/environments/plain.yaml").write_text(ENVIRONMENT.format(prefix=folder / "env"))
+    (folder / "site/templates/every-kind.yaml").write_text(textwrap.dedent(TEMPLATE))
+    settings = settings_in(
+        folder, slapd, catalog_dir=folder / "site", default_partition="cpu", **changed
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("portal.app.Slurm", lambda *_, **__: slurm)
+        patch.setattr("portal.app.Accounting", lambda *_, **__: accounting)
+        patch.setattr("portal.app.LauncherPool", lambda *_, **__: agents)
+        patch.setattr("portal.app.FileAgents", lambda *_, **__: agents)
+        patch.setattr("portal.app.Watcher", lambda asked: Watcher(asked, OFTEN))
+        async with running_portal(settings) as portal, AsyncExitStack() as stack:
+            users = {}
+            for name in USERS:
+                users[name] = await stack.enter_async_context(portal.browser())
+                assert (await users[name].login(name)).status == 200
+                await users[name].confirm()
+            world = World(portal, slurm, agents, accounting, users)
+            async with asyncio.timeout(PATIENCE_S):
+                while world.context.watcher.cluster is None or world.context.watcher.stale_since:
+                    await asyncio.sleep(0.02)
+            yield world

@@ -1,0 +1,311 @@
+"""Two portals, of which one leads: either accepts requests, and a crash of one loses nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+
+import aiohttp
+import psycopg
+import pytest
+from sqlalchemy.engine import make_url
+
+from portal.leader.lock import AT_WORK, CLASS, LEADS, OBJECT, LeaderLock
+from tests.portal.conftest import Answer, MakeSettings
+from tests.servers import postgresql
+from tests.servers.postgresql import PostgreSql
+from tests.servers.slapd import free_port
+from tests.servers.two_portals import PATIENCE_S, PAUSE_S, One, Two, two_portals
+
+pytestmark = pytest.mark.anyio
+Start = Callable[..., AbstractAsyncContextManager[Two]]
+ONE_LEADS = (["ok", "standby"], ["degraded", "standby"])
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[PostgreSql]:
+    with postgresql.running() as running:
+        yield running
+
+
+@pytest.fixture
+def database(postgres: PostgreSql) -> Iterator[str]:
+    name = f"portal_{free_port()}"
+    yield postgres.make(name)
+    postgres.sql("postgres", f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def start(make_settings: MakeSettings, database: str, tmp_path: Path) -> Start:
+    """`async with start() as two`, with custom settings."""
+    return lambda **changes: two_portals(make_settings(database_url=database, **changes), tmp_path)
+
+
+@pytest.fixture
+async def two(start: Start) -> AsyncIterator[Two]:
+    async with start() as running:
+        assert (await running.login(running.a)).status == 200
+        yield running
+
+
+class Stream:
+    """An open event stream and its received events."""
+
+    def __init__(self, answer: aiohttp.ClientResponse) -> None:
+        self._answer = answer
+
+    async def until(self, event: str, holds: str) -> None:
+        """Read until such an event arrives."""
+        name = ""
+        async with asyncio.timeout(PATIENCE_S):
+            async for line in self._answer.content:
+                text = line.decode().strip()
+                if text.startswith("event:"):
+                    name = text.removeprefix("event:").strip()
+                elif text.startswith("data:") and name == event and holds in text:
+                    return
+        raise AssertionError(f"the stream ended before {event} {holds}")
+
+
+@asynccontextmanager
+async def events(two: Two, one: One) -> AsyncIterator[Stream]:
+    async with two.http.get(f"{one.url}/api/v1/events") as answer:
+        assert answer.status == 200
+        stream = Stream(answer)
+        await stream.until("snapshot", "")
+        yield stream
+
+
+async def metrics(two: Two, one: One) -> str:
+    return str((await two.browser.get(f"{one.url}/metrics")).body)
+
+
+async def test_each_portal_reports_whether_it_leads(two: Two) -> None:
+    for one, leads in ((two.a, 1), (two.b, 0)):
+        assert (await two.browser.get(f"{one.url}/healthz")).body == {"status": "ok"}
+        assert f"portal_leads {leads}.0" in await metrics(two, one)
+    assert (await two.browser.get(f"{two.b.url}/readyz")).body == {
+        "status": "standby",
+        "checks": {},
+    }
+
+
+async def test_whichever_is_asked_it_is_the_same_portal(two: Two) -> None:
+    first = await two.submit(two.b, "k1")
+    assert first.status == 201, first
+    again = await two.submit(two.a, "k1")
+    assert (again.status, again.body["id"]) == (201, first.body["id"])
+    other = await two.browser.post(
+        f"{two.b.url}/api/v1/jobs", {"script": "false"}, headers={"Idempotency-Key": "k1"}
+    )
+    assert other.status == 409
+    assert two.in_slurm() == {first.body["id"]: 1}
+    assert await two.jobs(two.a) == await two.jobs(two.b)
+
+
+async def test_at_the_same_moment_at_both_it_is_one_job(two: Two) -> None:
+    with two.held("hold-before"):
+        both = [asyncio.create_task(two.submit(one, "k1")) for one in (two.a, two.b)]
+        await two.until(1)
+    first, second = await asyncio.gather(*both)
+    assert first.body["id"] == second.body["id"]
+    assert two.in_slurm() == {first.body["id"]: 1}
+
+
+async def test_events_reach_both(two: Two) -> None:
+    async with events(two, two.a) as at_a, events(two, two.b) as at_b:
+        for one in (two.a, two.b):
+            job = (await two.submit(one, f"at {one.name}")).body
+            await asyncio.gather(at_a.until("job", job["id"]), at_b.until("job", job["id"]))
+
+
+async def test_tries_at_a_password_count_at_both(start: Start) -> None:
+    async with start(login_attempts=3) as two:
+        tried = [(await two.login(one, "bob", "wrong")).status for one in (two.a, two.b, two.a)]
+        assert tried == [401, 401, 401]
+        assert [(await two.login(one, "bob")).status for one in (two.b, two.a)] == [429, 429]
+
+
+async def kept_asking(two: Two, key: str, turn: int) -> Answer:
+    """Retry as a browser does without a response, or with Retry-After.
+
+    It repeats the same request with the same key, alternating between the portals.
+    """
+    async with asyncio.timeout(PATIENCE_S):
+        while True:
+            turn += 1
+            try:
+                answer = await two.submit((two.a, two.b)[turn % 2], key)
+            except aiohttp.ClientError:
+                await asyncio.sleep(PAUSE_S)
+                continue
+            if answer.status != 503:
+                return answer
+            await asyncio.sleep(PAUSE_S)
+
+
+@pytest.mark.parametrize("where", ["hold-before", "hold-after"])
+async def test_the_leader_is_killed_in_the_middle_of_submissions(two: Two, where: str) -> None:
+    """Slurm has not received the jobs yet, or has them without the portal's knowledge: none is
+    lost, none is duplicated, and every client gets a response."""
+    with two.held(where):
+        asking = [asyncio.create_task(kept_asking(two, f"k{n}", n)) for n in range(8)]
+        await two.until(8)
+        two.a.end(signal.SIGKILL)
+        await two.leads(two.b)
+    answers = await asyncio.gather(*asking)
+    assert {answer.status for answer in answers} == {201}
+    ids = {answer.body["id"] for answer in answers}
+    assert len(ids) == 8
+    found = await two.all_submitted(two.b, 8)
+    assert {job["id"] for job in found} == ids
+    assert two.in_slurm() == dict.fromkeys(ids, 1)
+    assert not (two.slurm / "cancelled").exists()
+    if where == "hold-after":
+        assert len(two.asked()) == 8  # jobs that Slurm has are not submitted again
+
+
+async def test_it_is_killed_again_and_again_under_a_stream_of_submissions(two: Two) -> None:
+    """Each portal dies in turn and returns as the standby."""
+    asking: list[asyncio.Task[Answer]] = []
+    for leader, other in ((two.a, two.b), (two.b, two.a), (two.a, two.b)):
+        before = len(two.asked())
+        asking += [
+            asyncio.create_task(kept_asking(two, f"k{len(asking)}-{n}", n)) for n in range(6)
+        ]
+        await two.until(before + 2)
+        leader.end(signal.SIGKILL)
+        await two.leads(other)
+        leader.start()
+        await two.wait_for_status(leader, "standby")
+    ids = {answer.body["id"] for answer in await asyncio.gather(*asking)}
+    assert len(ids) == len(asking)
+    await two.all_submitted(two.a, len(ids))
+    assert two.in_slurm() == dict.fromkeys(ids, 1)
+
+
+async def test_a_portal_that_ends_hands_over(two: Two) -> None:
+    async with events(two, two.b) as before:
+        two.a.end()
+        await two.leads(two.b)
+        with pytest.raises((AssertionError, aiohttp.ClientError)):
+            await before.until("job", "never")  # it ended with the portal that sent it
+    job = (await two.submit(two.b, "k1")).body
+    two.a.start()
+    await two.wait_for_status(two.a, "standby")
+    assert (await two.submit(two.a, "k1")).body["id"] == job["id"]
+    assert "this portal leads" in two.b.log.read_text()
+
+
+async def test_one_that_loses_its_connection_leads_no_longer(
+    two: Two, postgres: PostgreSql, database: str
+) -> None:
+    """It continues as the standby; the other one completes its submissions."""
+    name = database.rpartition("/")[2]
+    with two.held("hold-before"):
+        asking = [asyncio.create_task(kept_asking(two, f"k{n}", n)) for n in range(4)]
+        await two.until(4)
+        ended = postgres.sql(
+            name,
+            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
+            " WHERE starts_with(application_name, 'portal leads at ')"
+            " AND pid IN (SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted)",
+        )
+        assert ended == "1"
+        await two.leads(two.b)
+        await two.wait_for_status(two.a, "standby")
+    ids = {answer.body["id"] for answer in await asyncio.gather(*asking)}
+    await two.all_submitted(two.b, 4)
+    assert two.in_slurm() == dict.fromkeys(ids, 1)
+    assert "portal_leads 0.0" in await metrics(two, two.a)
+
+
+async def test_the_database_goes_and_comes_back(
+    two: Two, postgres: PostgreSql, database: str
+) -> None:
+    """Every connection is cut at once: one of the two leads again, and only one."""
+    # All are terminated at once, then awaited: until each is gone the leader may not have noticed.
+    postgres.sql(
+        database.rpartition("/")[2],
+        "WITH ended AS (SELECT array_agg(pid) AS pids, count(pg_terminate_backend(pid))"
+        " FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid())"
+        " SELECT count(pg_terminate_backend(pid, 120000)) FROM ended, unnest(pids) AS pid",
+    )
+    assert (await kept_asking(two, "k1", 0)).status == 201
+    async with asyncio.timeout(PATIENCE_S):
+        while sorted([await one.status() or "" for one in (two.a, two.b)]) not in ONE_LEADS:
+            await asyncio.sleep(PAUSE_S)
+    assert len(two.in_slurm()) == 1
+
+
+class TestLock:
+    """The lock itself."""
+
+    async def test_one_holds_it_and_the_next_one_waits(self, database: str) -> None:
+        async with LeaderLock(database, "a:1") as first, LeaderLock(database, "b:1") as second:
+            assert await first.take(wait=False)
+            assert not await second.take(wait=False)
+            assert await second.leader() == "a:1"
+            assert (await first.held(), await second.held()) == (True, False)
+            waiting = asyncio.create_task(second.take(wait=True))
+            await first.release()
+            assert await waiting
+            assert await first.leader() == "b:1"
+            assert not await first.held()
+
+    async def test_a_successor_ends_what_the_one_before_has_open(
+        self, database: str, postgres: PostgreSql
+    ) -> None:
+        url = database.replace("+psycopg", "")
+        async with LeaderLock(database, "a:1") as first, LeaderLock(database, "b:1") as second:
+            assert await first.take(wait=False)
+            left = await psycopg.AsyncConnection.connect(url, application_name=first.name)
+            own = await psycopg.AsyncConnection.connect(url, application_name=second.name)
+            other = await psycopg.AsyncConnection.connect(url, application_name="psql")
+            await left.execute("CREATE TABLE half_done (id int)")
+            await first.release()
+            assert await second.take(wait=True)
+            with pytest.raises(psycopg.OperationalError):
+                await left.commit()
+            for stays in (own, other):
+                await stays.execute("SELECT 1")
+                await stays.close()
+            assert first.name.startswith(AT_WORK)
+
+    async def test_giving_up_waiting_leaves_no_one_in_the_queue(self, database: str) -> None:
+        async with LeaderLock(database, "a:1") as first:
+            assert await first.take(wait=False)
+            async with LeaderLock(database, "b:1") as second:
+                waiting = asyncio.create_task(second.take(wait=True))
+                await asyncio.sleep(0)
+                waiting.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await waiting
+            await first.release()
+            async with LeaderLock(database, "c:1") as third:
+                assert await third.take(wait=False)
+                assert await third.leader() == "c:1"
+
+    async def test_leader_address_of_another_database_role_is_ignored(
+        self, database: str, postgres: PostgreSql
+    ) -> None:
+        """Any account that may connect to the database may take the lock, under any name."""
+        postgres.sql("postgres", "CREATE ROLE stranger LOGIN PASSWORD 'their-own'")
+        url = make_url(database).set(
+            drivername="postgresql", username="stranger", password="their-own"
+        )
+        stranger = await psycopg.AsyncConnection.connect(
+            url.render_as_string(hide_password=False),
+            application_name=f"{LEADS}elsewhere.example:80",
+            autocommit=True,
+        )
+        await stranger.execute("SELECT pg_advisory_lock(%s, %s)", (CLASS, OBJECT))
+        async with LeaderLock(database, "a:1") as first:
+            assert not await first.take(wait=False)
+            assert await first.leader() is None
+            await stranger.close()
+            assert await first.take(wait=True)
+            assert await first.leader() == "a:1"

@@ -1,0 +1,277 @@
+"""Cookies of content hosts: their scope and their end."""
+
+from datetime import timedelta
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from sqlalchemy import delete, select, update
+
+from portal.db import utcnow
+from portal.models import (
+    ContentCode,
+    ContentLogin,
+    GroupMembership,
+    Share,
+    Tensorboard,
+    User,
+    WebSession,
+)
+from tests.portal.content_visitor import (
+    ALICES,
+    BOBS,
+    LAB,
+    ONE,
+    PORTAL,
+    Visitor,
+    cookie_of,
+    entered,
+    gate,
+    home_of,
+    inside,
+)
+from tests.servers.gate_portal import Real, problem, real_portal
+from tests.servers.nginx import HOME, PAGE, Answer
+
+pytest_plugins = ["tests.portal.content_fixtures"]
+
+
+# --- cookies --------------------------------------------------------------------------------------
+
+
+def test_a_content_cookie_is_worthless_at_the_portal(real: Real) -> None:
+    token = cookie_of(entered(real))
+    for name in ("portal_session", "portal_content"):
+        cookie = {"Cookie": f"{name}={token}"}
+        assert real.ask("/api/v1/me", headers=cookie).status == 401
+        assert real.gate("alice", headers=cookie).status == 403
+        answer = real.ask(HOME, headers={**cookie, **PAGE})
+        assert answer.one("location") == f"{home_of(real)}{HOME}"
+        host = urlsplit(home_of(real)).netloc
+        asked = f"/content/open?host={host}&state={'0' * 64}&next={HOME}"
+        answer = real.ask(asked, headers={**cookie, **PAGE})
+        assert answer.one("location").startswith("/login?")
+
+
+def test_the_portals_cookie_is_worthless_at_a_content_host(real: Real) -> None:
+    real.add_session()
+    at = home_of(real)
+    for name in ("portal_session", "portal_content"):
+        headers = {"Host": urlsplit(at).netloc, "Cookie": f"{name}=token-of-alice"}
+        assert real.ask(HOME, headers=headers).status == 401
+    assert gate(real, "token-of-alice", at).status == 401
+    assert gate(real, "", at, portal_session="token-of-alice").status == 401
+
+
+def test_the_gate_opens_nothing_at_the_portals_own_host(real: Real) -> None:
+    real.add_session()
+    token = cookie_of(inside(real))
+    for host in ("http://portal.test", "http://evil.test", "http://"):
+        assert gate(real, token, host, portal_session="token-of-alice").status == 403
+    assert real.gate("alice", user="alice").status == 403
+
+
+def test_a_cookie_counts_at_its_own_host_alone(each: Real) -> None:
+    each.add_session()
+    token = cookie_of(inside(each))
+    assert gate(each, token, ALICES).status == 204
+    assert gate(each, token, BOBS).status == 403
+    assert gate(each, token, BOBS, owner="bob").status == 401
+    assert gate(each, token, f"{ALICES}:8080").status == 403
+
+
+def test_another_is_refused_before_a_code_is_made(each: Real) -> None:
+    each.add_session()
+    bob = Visitor(each)
+    bob.log_in("bob")
+    url, answer = bob.follow(f"{ALICES}{LAB}")
+    assert (answer.status, url.startswith(f"http://{PORTAL}/content/open?")) == (403, True)
+    assert b"belongs to another user" in answer.body
+    with each.rows() as db:
+        assert db.scalars(select(ContentCode)).all() == []
+
+
+def test_on_one_host_another_is_refused_at_the_gate(one: Real) -> None:
+    one.add_session()
+    bob = entered(one, "bob")
+    assert gate(one, cookie_of(bob, "bob"), ONE).status == 403
+    _, answer = bob.follow(f"{ONE}{LAB}")
+    assert (answer.status, b"belongs to another user" in answer.body) == (403, True)
+
+
+def test_a_page_at_the_wrong_users_host_leads_to_the_right_one(each: Real) -> None:
+    alice = inside(each)
+    answer = alice.ask(f"{BOBS}{LAB}")
+    assert (answer.status, answer.one("location")) == (302, f"{ALICES}{LAB}")
+
+
+@pytest.mark.parametrize("how", ["log out", "disable", "end", "let it run out", "out of the group"])
+def test_what_ends_the_login_ends_it_at_the_content_host(real: Real, how: str) -> None:
+    real.add_session()
+    visitor = inside(real)
+    token, at = cookie_of(visitor), home_of(real)
+    assert gate(real, token, at).status == 204
+    if how == "log out":
+        origin = {"Origin": f"http://{PORTAL}"}
+        done = visitor.ask(f"http://{PORTAL}/api/v1/logout", method="POST", headers=origin)
+        assert done.status == 204
+    else:
+        alice = real.users["alice"].id
+        with real.rows() as db:
+            if how == "end":
+                db.execute(delete(ContentLogin))
+                db.execute(delete(WebSession).where(WebSession.user_id == alice))
+            elif how == "let it run out":
+                db.execute(update(WebSession).values(expires_at=utcnow()))
+            elif how == "disable":
+                db.execute(update(User).values(disabled_at=utcnow()))
+            else:
+                db.execute(update(User).values(groups_at=utcnow(), directory_role=None))
+    assert gate(real, token, at).status == 401
+    headers = {"Host": urlsplit(at).netloc, "Cookie": f"portal_content={token}"}
+    assert real.ask(HOME, headers=headers).status == 401
+    assert whoami(real, token, at).status == 401
+
+
+def test_a_logout_takes_the_rows_along(real: Real) -> None:
+    visitor = inside(real)
+    origin = {"Origin": f"http://{PORTAL}"}
+    visitor.ask(f"http://{PORTAL}/api/v1/logout", method="POST", headers=origin)
+    with real.rows() as db:
+        assert db.scalars(select(ContentLogin)).all() == []
+
+
+def test_work_at_the_content_host_keeps_the_login_alive(real: Real) -> None:
+    real.add_session()
+    token = cookie_of(inside(real))
+    long_ago = utcnow() - timedelta(hours=2)
+    with real.rows() as db:
+        db.execute(update(WebSession).values(last_seen_at=long_ago))
+    assert gate(real, token, home_of(real)).status == 204
+    with real.rows() as db:
+        alice = real.users["alice"].id
+        login = db.scalars(select(WebSession).where(WebSession.user_id == alice)).one()
+        assert login.last_seen_at > long_ago
+
+
+# --- other ----------------------------------------------------------------------------------------
+
+
+def whoami(real: Real, token: str, host: str) -> Answer:
+    headers = {"Cookie": f"portal_content={token}", "X-Content-Host": urlsplit(host).netloc}
+    return real.ask("/internal/whoami", headers=headers)
+
+
+def test_the_hub_asks_by_the_content_cookie_of_the_owners_host(each: Real) -> None:
+    token = cookie_of(inside(each))
+    assert whoami(each, token, ALICES).status == 200
+    assert whoami(each, token, BOBS).status == 401
+    assert whoami(each, token, f"http://{PORTAL}").status == 401
+    assert each.ask("/internal/whoami", user="alice").status == 401
+
+
+def test_hub_rejects_the_login_of_a_viewer(each: Real) -> None:
+    _share(each, each.add_board(each.add_session()), username="bob")
+    bob = Visitor(each)
+    bob.log_in("bob")
+    bob.follow(f"{ALICES}/tensorboard/{_board_of(each)}/{'0' * 32}/")
+    token = bob.jars["alice.jupyter.test"]["portal_content"]
+    assert whoami(each, token, ALICES).status == 401
+    assert gate(each, token, ALICES).status == 403
+    assert gate(each, token, ALICES, owner="bob").status == 403
+
+
+@pytest.mark.parametrize(
+    "path", ["/api/v1/me", "/api/v1/login", "/", "/start", "/login", "/healthz", "/metrics", "/x"]
+)
+def test_nothing_of_the_portals_is_at_a_content_host(real: Real, path: str) -> None:
+    host = urlsplit(home_of(real)).netloc
+    for method in ("GET", "POST"):
+        headers = {"Host": host, "Origin": f"http://{host}"}
+        assert real.ask(path, method=method, headers=headers, user="alice").status == 404
+    if path == "/":
+        answer = real.ask(path, headers={"Host": host, **PAGE})
+        assert (answer.status, answer.one("location")) == (302, f"http://{PORTAL}/")
+
+
+def test_a_page_of_content_changes_nothing_at_the_portal(real: Real) -> None:
+    for origin in (home_of(real), "http://x.jupyter.test"):
+        answer = real.ask("/api/v1/logout", method="POST", user="alice", headers={"Origin": origin})
+        assert (answer.status, problem(answer)["type"]) == (403, "urn:portal:origin-refused")
+    answer = real.ask(
+        "/api/v1/logout", method="POST", user="alice", headers={"Sec-Fetch-Site": "same-site"}
+    )
+    assert answer.status == 403
+
+
+def test_without_the_setting_nothing_of_this_is_there(tmp_path: Path) -> None:
+    with real_portal(tmp_path) as real:
+        for path in ("/content/open", "/content/enter", "/content/begin", "/content/x", "/hub/x"):
+            asked = f"{path}?host=jupyter.test&state={'0' * 64}&next=/user/a/b/&code=x"
+            assert real.ask(asked, user="alice", headers=dict(PAGE)).status == 404
+
+
+# --- TensorBoard ----------------------------------------------------------------------------------
+
+
+def _share(real: Real, board: Tensorboard, **recipient: str) -> None:
+    with real.rows() as db:
+        db.add(Share(parent_id=board.parent_id, **recipient))
+        if "group_name" in recipient:
+            db.add(GroupMembership(user_id=real.users["bob"].id, name=recipient["group_name"]))
+
+
+def _board_of(real: Real) -> str:
+    with real.rows() as db:
+        return db.scalars(select(Tensorboard.id)).one()
+
+
+def test_ones_own_tensorboard_is_at_ones_own_host(real: Real) -> None:
+    board = real.add_board(real.add_session())
+    visitor = Visitor(real)
+    visitor.log_in("alice")
+    at = real.board_at(board)
+    url, answer = visitor.follow(f"http://{PORTAL}{at}?x=1")
+    assert (url, answer.status) == (f"{home_of(real)}{at}?x=1", 200)
+    policy = "; ".join(answer.all("content-security-policy"))
+    assert f"connect-src {home_of(real)}{at};" in policy
+    (seen,) = real.node.seen
+    assert seen.all("cookie") == []
+
+
+def test_a_shared_tensorboard_is_at_its_owners_host(each: Real) -> None:
+    board = each.add_board(each.add_session())
+    at = each.board_at(board, "bob")
+    bob = Visitor(each)
+    bob.log_in("bob")
+    _, answer = bob.follow(f"http://{PORTAL}{at}")
+    assert answer.status == 404
+    _, answer = bob.follow(f"{ALICES}{at}")
+    assert answer.status == 403
+    _share(each, board, username="bob")
+    url, answer = bob.follow(f"http://{PORTAL}{at}")
+    assert (url, answer.status) == (f"{ALICES}{at}", 200)
+    # he was given access to this only
+    url, answer = bob.follow(f"{ALICES}{HOME}lab")
+    assert answer.status == 403
+    with each.rows() as db:
+        db.execute(delete(Share))
+    assert bob.ask(f"{ALICES}{at}").status == 404
+
+
+def test_a_change_there_comes_from_that_hosts_own_pages(each: Real) -> None:
+    board = each.add_board(each.add_session())
+    alice = inside(each)
+    url = f"{ALICES}{each.board_at(board)}data/plugin/timeseries/timeSeries"
+
+    def post(origin: str) -> int:
+        return alice.ask(url, method="POST", body=b"x", headers={"Origin": origin}).status
+
+    assert post(ALICES) == 200
+    for other in (BOBS, f"http://{PORTAL}", f"{ALICES}:8080", "null"):
+        assert post(other) == 403
+
+
+def test_addresses_in_the_api_are_whole(each: Real) -> None:
+    assert each.settings.notebook_address("j.doe", "/x").startswith("http://u-j-doe--")
+    assert each.settings.notebook_address("alice", HOME) == f"{ALICES}{HOME}"

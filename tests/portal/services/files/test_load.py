@@ -1,0 +1,61 @@
+"""One user keeps archives and previews busy while another user's files stay responsive."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.patience import PATIENCE_S, until
+from tests.portal.file_portal import FileWorld, file_world
+from tests.servers.slapd import Slapd
+
+pytestmark = pytest.mark.anyio
+HOLES = 15 << 30  # sparse, but archiving still takes minutes of compression
+HOSTILE = b'{"cells":[' + b"[[[[]]]]," * (900 * 1024) + b"[]]}"
+ARCHIVES = 8
+PREVIEWS = 20
+
+
+@pytest.fixture(scope="module")
+async def world(slapd: Slapd, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[FileWorld]:
+    async with file_world(slapd, tmp_path_factory.mktemp("files")) as made:
+        yield made
+
+
+async def test_others_work_while_one_user_packs_and_previews(world: FileWorld) -> None:
+    with world.write("holes", b"").open("wb") as file:
+        file.truncate(HOLES)
+    world.write("evil.ipynb", HOSTILE)
+    world.write("n.ipynb", b'{"cells": []}', who="bob")
+    alice, statuses = world.users["alice"].http, list[int]()
+
+    async def pack() -> None:
+        path = "/api/v1/files/archive?root=home&name=holes&format=zip"
+        async with alice.get(path) as answer:
+            statuses.append(answer.status)
+            async for _ in answer.content.iter_any():
+                pass
+
+    async def preview() -> None:
+        while True:
+            await world.ask("GET", "/preview?root=home&path=evil.ipynb")
+
+    attack = [asyncio.create_task(pack()) for _ in range(ARCHIVES)]
+    attack += [asyncio.create_task(preview()) for _ in range(PREVIEWS)]
+    try:
+        await until(lambda: len(statuses) == ARCHIVES, "each archive is begun or refused")
+        assert sorted(statuses) == [200] * 6 + [429] * 2
+        async with asyncio.timeout(PATIENCE_S):
+            for _ in range(5):
+                listed = await world.ask("GET", "?root=home&path=", who="bob")
+                assert [one["name"] for one in listed.body["items"]] == ["n.ipynb"]
+                found = await world.ask("GET", "/preview?root=home&path=n.ipynb", who="bob")
+                assert found.body["kind"] == "notebook"
+        assert [one.done() for one in attack[:ARCHIVES]].count(False) == 6
+        assert not any(one.done() for one in attack[ARCHIVES:])
+    finally:
+        for one in attack:
+            one.cancel()
+        await asyncio.wait(attack)

@@ -1,0 +1,191 @@
+"""The list of jobs: filters, sort orders, pages; reads do not grow with the length of the
+history."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from sqlalchemy import event, select
+
+from portal.models import BatchJob, JobState, User
+from portal.services.jobs import listing
+from spawner.slurm.model import Outcome
+from tests.portal.job_portal import World, job_world
+from tests.servers import databases
+from tests.servers.slapd import Slapd
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture(scope="module")
+async def world(slapd: Slapd, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
+    async with job_world(slapd, tmp_path_factory.mktemp("jobs")) as made:
+        yield made
+
+
+async def listed(world: World, query: str = "", who: str = "alice") -> list[Any]:
+    answer = await world.ask("GET", f"/jobs?{query}", who=who)
+    assert answer.status == 200, answer
+    return list(answer.body["items"])
+
+
+async def test_filters(world: World) -> None:
+    live = await world.job(name="One 100%")
+    made = await world.job(template="every-kind", name="two_")
+    (ended,) = await world.rows(1, "alice", name="three", job_id=77, outcome=Outcome.FAILED)
+    (outside,) = await world.rows(1, "alice", name="four", external=True)
+    every = {live["id"], made["id"], ended, outside}
+    for query, found in (
+        ("", every),
+        ("state=live", {live["id"], made["id"]}),
+        ("state=ended", {ended, outside}),
+        ("template=every-kind", {made["id"]}),
+        ("template=none", set()),
+        ("external=true", {outside}),
+        ("external=false", every - {outside}),
+        ("q=ONE", {live["id"]}),
+        ("q=100%25", {live["id"]}),
+        ("q=%25", {live["id"]}),
+        ("q=_", {made["id"]}),
+        ("q=77", {ended}),
+        ("q=7", set()),
+        ("q='%20OR%201=1", set()),
+        ("state=ended&external=true&q=four", {outside}),
+        ("state=waiting", {live["id"], made["id"]}),
+        ("state=running", set()),
+        ("template=", every - {made["id"]}),
+        ("outcome=failed", {ended}),
+        ("outcome=timeout&outcome=failed", {ended}),
+        ("outcome=timeout", set()),
+        ("outcome=failed&state=live", set()),
+        ("since=2020-01-01T00:00:00Z", {live["id"], made["id"]}),
+        ("until=2020-01-01T00:00:00%2B02:00", {ended, outside}),
+    ):
+        assert {job["id"] for job in await listed(world, query)} == found, query
+        counted = await world.ask("GET", f"/jobs/count?{query}")
+        assert counted.body == {"count": len(found)}, query
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ("state=gone", "state"), ("external=perhaps", "external"), ("cursor=nonsense", "cursor"),
+        ("cursor=2026-01-01T00:00:00~x", "cursor"), ("cursor=~", "cursor"),
+        ("order=name&cursor=nothing", "cursor"), ("order=random", "order"),
+        ("outcome=lost", "outcome.0"), ("since=yesterday", "since"),
+        ("until=2026-01-01T00:00:00", "until"), ("from=2026-01-01", "from"),
+        ("q=" + "x" * 201, "q"),
+    ],
+)  # fmt: skip
+async def test_what_can_not_be_asked(world: World, query: str, field: str) -> None:
+    answer = await world.ask("GET", f"/jobs?{query}")
+    assert answer.status == 422
+    assert [error["field"] for error in answer.body["errors"]] == [field]
+
+
+async def test_pages_hold_each_job_once_newest_first(world: World) -> None:
+    """Also with equal creation times, and while jobs are added."""
+    made = await world.rows(2 * listing.PAGE + 3, "carol")
+    seen: list[Any] = []
+    cursor: str | None = ""
+    while cursor is not None:
+        query = f"/jobs?q=old&cursor={cursor.replace('+', '%2B')}" if cursor else "/jobs?q=old"
+        answer = (await world.ask("GET", query, who="carol")).body
+        assert len(answer["items"]) <= listing.PAGE
+        seen += answer["items"]
+        cursor = answer["next_cursor"]
+        await world.job(who="carol", name="newer")
+    assert sorted(job["id"] for job in seen) == sorted(made)
+    times = [job["submitted_at"] for job in seen]
+    assert times == sorted(times, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("order", "key", "down"),
+    [
+        ("newest", "submitted_at", True), ("oldest", "submitted_at", False),
+        ("name", "name", False), ("name_down", "name", True), ("ended", "ended_at", True),
+    ],
+)  # fmt: skip
+async def test_every_order_holds_each_job_once(
+    world: World, order: str, key: str, down: bool
+) -> None:
+    """Also with many equal values."""
+    if not await listed(world, "q=sorted", who="carol"):
+        for name in ("sorted b", "sorted ä", "sorted a", "sorted ~b"):
+            for minute in (1, 2):
+                ended = datetime(2026, 1, 1, 0, minute, tzinfo=UTC)
+                await world.rows(listing.PAGE // 4, "carol", name=name, ended_at=ended)
+    seen: list[Any] = []
+    query: str | None = f"/jobs?q=sorted&order={order}"
+    while query is not None:
+        answer = (await world.ask("GET", query, who="carol")).body
+        seen += answer["items"]
+        cursor = answer["next_cursor"]
+        query = f"/jobs?q=sorted&order={order}&cursor={quote(cursor)}" if cursor else None
+    assert len(seen) == len({job["id"] for job in seen}) == 8 * (listing.PAGE // 4)
+    values = [job[key] for job in seen]
+    assert values == sorted(values, reverse=down)
+
+
+async def test_by_the_end_only_what_has_ended_is_listed(world: World) -> None:
+    live = await world.job(who="carol", name="has not ended")
+    assert live["id"] not in {job["id"] for job in await listed(world, "order=ended", "carol")}
+
+
+@pytest.mark.skipif(databases.kind() != "sqlite", reason="reads SQLite's plans")
+async def test_every_order_of_a_long_history_follows_an_index(world: World) -> None:
+    """In SQLite's query plan, only equal rows are sorted, and no other user's rows are read."""
+    user = await user_of(world, "bob")
+    for order in listing.JobOrder:
+        for wanted in (listing.JobSelection(), listing.JobSelection(template="none")):
+            steps = await plan(world, listing.ordered(listing.query_of(user, wanted), order))
+            assert not [step for step in steps if "SCAN" in step], (order, steps)
+            sorts = [step for step in steps if "TEMP B-TREE" in step]
+            assert all("RIGHT PART" in step or "LAST TERM" in step for step in sorts), steps
+
+
+async def user_of(world: World, name: str) -> User:
+    async with world.portal.app.state.db.session() as db:
+        found: User = (await db.scalars(select(User).where(User.username == name))).one()
+    return found
+
+
+async def plan(world: World, query: Any) -> list[str]:
+    engine = world.portal.app.state.db.engine
+    statement = query.limit(51).compile(
+        dialect=engine.dialect, compile_kwargs={"literal_binds": True}
+    )
+    async with engine.connect() as connection:
+        rows = await connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}")
+        return [row[3] for row in rows]
+
+
+async def test_of_a_long_history_a_page_is_read(world: World) -> None:
+    """20,000 jobs: neither loaded rows nor queries grow with them."""
+    await world.rows(20_000)
+    loaded: list[Any] = []
+    asked: list[str] = []
+    engine = world.portal.app.state.db.engine.sync_engine
+
+    def load(target: Any, _context: Any) -> None:
+        loaded.append(target.id)
+
+    def ask(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        asked.append(statement)
+
+    event.listen(BatchJob, "load", load)
+    event.listen(engine, "before_cursor_execute", ask)
+    try:
+        found = await listed(world, who="bob")
+    finally:
+        event.remove(BatchJob, "load", load)
+        event.remove(engine, "before_cursor_execute", ask)
+    assert len(found) == listing.PAGE
+    assert len(loaded) <= listing.PAGE + 1
+    assert len([statement for statement in asked if "batch_jobs.id" in statement]) <= 3
+    assert {job["state"] for job in found} == {JobState.ENDED}

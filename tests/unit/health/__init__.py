@@ -1,1 +1,0 @@
-"""The health checks that need no portal."""
