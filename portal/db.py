@@ -22,6 +22,7 @@ from alembic.config import Config
 from sqlalchemy import Connection, DateTime, Dialect, TypeDecorator, event, exc, func, select, text
 from sqlalchemy.engine import ExceptionContext, make_url
 from sqlalchemy.ext.asyncio import (
+    AsyncConnection,
     AsyncEngine,
     AsyncSession,
     async_sessionmaker,
@@ -84,21 +85,15 @@ class Database:
 
     @asynccontextmanager
     async def session(self) -> AsyncIterator[AsyncSession]:
-        """Open a session that rolls back unless the block commits. Raises DatabaseBusy.
+        """Open a session that rolls back unless the block commits. Raises DatabaseBusy."""
+        async with _completed(), self._sessions() as session:
+            yield session
 
-        When a client breaks off a stream, its task is cancelled, repeatedly until it ends. A block
-        that has begun is completed first, because a query that is cut off costs its connection, and
-        the driver leaves a task behind that never ends.
-        """
-        await anyio.lowlevel.checkpoint_if_cancelled()
-        with anyio.CancelScope(shield=True):
-            async with self._sessions() as session:
-                try:
-                    yield session
-                except (exc.TimeoutError, exc.OperationalError) as error:
-                    if _is_busy(error):
-                        raise DatabaseBusy from error
-                    raise
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[AsyncConnection]:
+        """Open a connection for queries without a session. Raises DatabaseBusy."""
+        async with _completed(), self.engine.connect() as connection:
+            yield connection
 
     def after_flush(self, listener: Callable[[Session, object], None]) -> None:
         """Call the listener whenever rows were flushed, before they are committed."""
@@ -125,6 +120,23 @@ class Database:
 
     async def close(self) -> None:
         await self.engine.dispose()
+
+
+@asynccontextmanager
+async def _completed() -> AsyncIterator[None]:
+    """Complete the block even if its task is cancelled. Raises DatabaseBusy.
+
+    When a client breaks off a stream, its task is cancelled, repeatedly until it ends. A query that
+    is cut off costs its connection, and the driver leaves a task behind that never ends.
+    """
+    await anyio.lowlevel.checkpoint_if_cancelled()
+    with anyio.CancelScope(shield=True):
+        try:
+            yield
+        except (exc.TimeoutError, exc.OperationalError) as error:
+            if _is_busy(error):
+                raise DatabaseBusy from error
+            raise
 
 
 async def one_by_one(db: AsyncSession, what: int) -> None:

@@ -153,6 +153,7 @@ class Reconcile:
             try:
                 await db.commit()
             except StaleDataError:
+                await db.rollback()  # the rows below are written by sessions of their own
                 found = [await self._write_one(kind, key, now) for key, kind in kinds.items()]
                 return [row for row in found if row is not None]
         for row in news:

@@ -9,12 +9,11 @@ with `sessions`, `JobsUser` with `jobs`, `FilesUser` reads and changes files wit
 
 import hmac
 import ipaddress
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import Depends, Header
-from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.requests import HTTPConnection
 
 from portal import errors
@@ -54,15 +53,6 @@ UserImportsDep = Annotated[Imports, Depends(_from_app_state("user_imports"))]
 SettingsDep = Annotated[Settings, Depends(_from_app_state("settings"))]
 DatabaseDep = Annotated[Database, Depends(_from_app_state("db"))]
 DirectoryUsersDep = Annotated[DirectoryUsers, Depends(_from_app_state("directory_users"))]
-
-
-async def _open_session(database: DatabaseDep) -> AsyncIterator[AsyncSession]:
-    async with database.session() as session:
-        yield session
-
-
-Db = Annotated[AsyncSession, Depends(_open_session, scope="function")]
-"""A session of this request's own; commit changes in it, and make no slow calls with it open."""
 
 
 def client_ip(connection: HTTPConnection) -> str:

@@ -2,7 +2,7 @@
 
 Pure.
 
-A valid value is safe to insert into a script by `scripts.quote`; the script's form is decided
+A valid value is safe to insert into a script by `launch_files.quote`; the script's form is decided
 elsewhere.
 """
 

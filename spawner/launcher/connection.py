@@ -241,9 +241,12 @@ class Channel:
         """Close its pipes, for a launcher that does not end although its input is closed: its next
         output fails.
         """
-        # asyncio also tries to kill the process, which sudo runs as root
+        transport = self._process._transport  # type: ignore[attr-defined]  # no public method
+        for fd in (0, 1, 2):
+            transport.get_pipe_transport(fd).close()
+        # it also tries to kill the process, which sudo runs as root
         with contextlib.suppress(PermissionError):
-            self._process._transport.close()  # type: ignore[attr-defined]  # no public method
+            transport.close()
 
     async def wait(self) -> None:
         """Wait until the launcher has ended."""

@@ -431,7 +431,11 @@ class Launcher:
             raise Refused("NoFilesProgram", NO_FILES_PROGRAM)
         python = sys.executable
         arguments = [python, "-IS", program, number, f"{self.conf.umask:o}"]
-        os.execve(python, arguments, self.environment())  # noqa: S606 - a fixed program
+        write_log(request, 0.0, "")  # that program logs only later requests
+        try:
+            os.execve(python, arguments, self.environment())  # noqa: S606 - a fixed program
+        except OSError as error:
+            raise Refused("NoFilesProgram", NO_FILES_PROGRAM, error.strerror or "") from error
 
     def op_submit(self, request: Request) -> Result:
         uuid, files = want(request, "uuid", str, UUID), want_files(request)

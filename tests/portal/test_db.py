@@ -175,7 +175,26 @@ async def test_a_locked_database_is_503(url: str, run_portal: RunPortal, tmp_pat
         assert (await browser.login("alice")).status == 200
 
 
-async def test_a_cancelled_query_is_completed(database: Database) -> None:
+@pytest.mark.parametrize("kind", ["session", "connection"])
+async def test_no_free_connection_is_busy(
+    url: str, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.setattr("portal.db.SQLITE_CONNECTIONS", 1)
+    monkeypatch.setattr("portal.db.SQLITE_MORE_CONNECTIONS", 0)
+    database = Database(url)
+    monkeypatch.setattr(database.engine.pool, "_timeout", 0.1)
+    try:
+        async with database.connection() as held:
+            await held.execute(text("SELECT 1"))
+            with pytest.raises(DatabaseBusy):
+                async with getattr(database, kind)() as other:
+                    await other.execute(text("SELECT 1"))
+    finally:
+        await database.close()
+
+
+@pytest.mark.parametrize("kind", ["session", "connection"])
+async def test_a_cancelled_query_is_completed(database: Database, kind: str) -> None:
     """A client that breaks off a stream cancels it. Its connection remains usable, and no task is
     left behind.
     """
@@ -190,7 +209,7 @@ async def test_a_cancelled_query_is_completed(database: Database) -> None:
 
     async def read() -> None:
         while True:
-            async with database.session() as db:
+            async with getattr(database, kind)() as db:
                 await db.execute(SLOW_QUERY)
 
     async with asyncio.timeout(PATIENCE_S), anyio.create_task_group() as tasks:

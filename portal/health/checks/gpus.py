@@ -35,7 +35,7 @@ async def check_gpus(health: HealthContext) -> CheckResult:
 
 def judge_config(config: str) -> CheckResult:
     """Interpret the output of `scontrol show config`. Pure."""
-    values = dict(re.findall(r"^(\w+)\s*=\s*(.*?)\s*$", config, re.MULTILINE))
+    values = dict(re.findall(r"^(\w+)[ \t]*=[ \t]*(.*?)[ \t]*$", config, re.MULTILINE))
     if "gpu" not in values.get("GresTypes", "").split(","):
         return CheckResult(text="Slurm allocates no GPUs.")
     plugins = {name.removeprefix("task/") for name in values.get("TaskPlugin", "").split(",")}

@@ -216,7 +216,7 @@ async def load_gate_row(
     """
     parameters = {**login_parameters(settings, token, host), "server": server}
     query = GATE_QUERY if host is None else CONTENT_GATE_QUERY
-    async with database.engine.connect() as connection:
+    async with database.connection() as connection:
         row = (await connection.execute(query, parameters)).one_or_none()
     if row is None:
         return None, None

@@ -125,7 +125,7 @@ async def load_access(
 async def _run_lookup(
     database: Database, query: Select[Any], parameters: dict[str, Any]
 ) -> tuple[GateLogin | None, TensorboardAccess | None]:
-    async with database.engine.connect() as connection:
+    async with database.connection() as connection:
         row = (await connection.execute(query, parameters)).one_or_none()
     if row is None:
         return None, None

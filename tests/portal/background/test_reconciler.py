@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 from sqlalchemy import event
 
+import portal.db as database
+from portal.background import reconciler
 from portal.models import BatchJob, JobState, Session
 from portal.services.slurm.pending_rows import EVERYTHING_EVERY, load
 from spawner.slurm.model import SlurmState
@@ -68,6 +70,29 @@ async def test_a_row_that_is_deleted_while_it_is_read_is_read_whole(world: World
     assert isinstance(row, BatchJob)
     assert (row.id, row.array_size, row.user.username) == (made, None, "alice")
     assert await world.round() == set()
+
+
+async def test_row_changed_by_a_request_during_a_round_is_written_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The round's own transaction ends before the rows are written one by one."""
+    monkeypatch.setattr(database, "WRITER_TIMEOUT_S", 2)  # what a nested writer would wait for
+    ids = await world.queued(3)
+    await world.round()
+    for number, row_id in enumerate(ids, start=1):
+        world.show(number, row_id, SlurmState.RUNNING)
+    await world.look()
+    loaded = reconciler.load
+
+    async def load_then_stop(db: Any, changed: list[str]) -> Any:
+        rows = await loaded(db, changed)
+        await world.write(ids[0], stop)
+        return rows
+
+    monkeypatch.setattr(reconciler, "load", load_then_stop)
+    await world.round()
+    states = [(await world.row(row_id)).state for row_id in ids]
+    assert states == [JobState.STOPPING, JobState.RUNNING, JobState.RUNNING]
 
 
 async def test_what_squeue_shows_differently_is_looked_at(world: World) -> None:

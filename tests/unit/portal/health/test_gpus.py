@@ -64,6 +64,12 @@ async def test_cluster_without_gpus_passes(confined: str) -> None:
     assert judge_config(without).state is OK
 
 
+async def test_empty_value_does_not_take_the_next_line(confined: str) -> None:
+    unset = change(confined, "ConstrainDevices", "no")
+    lines = unset.replace("GresTypes", "Empty = \nGresTypes", 1)
+    assert judge_config(lines).state is FAILING
+
+
 async def test_slurm_that_does_not_answer_leaves_it_unknown() -> None:
     async def away() -> str:
         raise Unreachable("Slurm can't be reached.", "")
