@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 import os
 import stat
 import struct
 import time
+from collections import deque
 from collections.abc import Iterator
 
 from spawner.files.context import FilesContext
@@ -44,7 +46,7 @@ def last_scalars(folder: str, deadline: float) -> dict[str, float | None]:
     """
     found: dict[str, tuple[int, float]] = {}
     left = MAX_EVENT_BYTES
-    for path in event_files(folder):
+    for path in event_files(folder, deadline):
         with contextlib.suppress(OSError):
             for step, tag, value in read_events(path, left, deadline):
                 if (tag in found or len(found) < MAX_TAGS) and step >= found.get(tag, (-1, 0.0))[0]:
@@ -57,18 +59,24 @@ def last_scalars(folder: str, deadline: float) -> dict[str, float | None]:
     return {tag: value if math.isfinite(value) else None for tag, (_, value) in found.items()}
 
 
-def event_files(folder: str) -> list[str]:
-    """Return the newest event files below a folder, sorted from oldest to newest."""
+def event_files(folder: str, deadline: float) -> list[str]:
+    """Return the newest event files below a folder, sorted from oldest to newest.
+
+    At most MAX_ENTRIES entries are read, MAX_DEPTH folders deep, and no folder after the deadline.
+    """
     found: list[tuple[float, str]] = []
-    seen = 0
-    for at, folders, files in os.walk(folder):
-        seen += len(files) + len(folders)
-        if at[len(folder) :].count("/") >= MAX_DEPTH or seen > MAX_ENTRIES:
-            folders.clear()
-        for name in files[:MAX_ENTRIES]:
-            if "tfevents" in name:
-                with contextlib.suppress(OSError):
-                    found.append((os.lstat(f"{at}/{name}").st_mtime, f"{at}/{name}"))
+    left = MAX_ENTRIES
+    folders = deque([(folder, 0)])
+    while folders and left > 0 and time.monotonic() < deadline:
+        at, depth = folders.popleft()
+        with contextlib.suppress(OSError), os.scandir(at) as entries:
+            for entry in itertools.islice(entries, left):
+                left -= 1
+                if entry.is_dir(follow_symlinks=False):
+                    folders.extend([(entry.path, depth + 1)] if depth < MAX_DEPTH else [])
+                elif "tfevents" in entry.name:
+                    with contextlib.suppress(OSError):
+                        found.append((entry.stat(follow_symlinks=False).st_mtime, entry.path))
     return [path for _, path in sorted(found)[-MAX_EVENT_FILES:]]
 
 
