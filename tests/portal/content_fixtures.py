@@ -24,7 +24,7 @@ def each(tmp_path: Path) -> Iterator[Real]:
 
 
 @pytest.fixture(params=[ONE, ALICES])
-def real(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Real]:
+def anywhere(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Real]:
     url = request.param.replace("alice", "{user}")
     with real_portal(tmp_path, content_url=url) as made:
         yield made

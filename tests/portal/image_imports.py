@@ -37,11 +37,17 @@ async def ask(browser: Browser, reference: str, file: str, **more: Any) -> Any:
     return answer.body
 
 
+async def find_import(browser: Browser, import_id: str) -> Any:
+    """Return an import from the first page of the list, which has the newest ones."""
+    imports = (await browser.get(IMPORTS)).body["items"]
+    return next(one for one in imports if one["id"] == import_id)
+
+
 async def until(browser: Browser, import_id: str, *states: str) -> Any:
     """Return the import once it is in one of these states."""
     async with asyncio.timeout(PATIENCE_S):
         while True:
-            found = (await browser.get(f"{IMPORTS}/{import_id}")).body
+            found = await find_import(browser, import_id)
             if found["state"] in states:
                 return found
             assert found["state"] in {"queued", "running"}, found

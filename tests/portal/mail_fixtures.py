@@ -1,4 +1,4 @@
-"""The portal of mail_world.py, for tests that name this among their `pytest_plugins`."""
+"""The portal of mail_portal.py, for tests that name this among their `pytest_plugins`."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace

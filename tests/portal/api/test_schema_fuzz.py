@@ -36,7 +36,7 @@ from tests.servers.gate_portal import serving
 from tests.servers.slapd import PASSWORD, Slapd
 
 EXAMPLES = 4
-# Responses without an end; tests of their own open them (test_event_streams.py).
+# Responses without an end; tests of their own open them (test_events.py).
 STREAMS = {
     "GET /api/v1/events",
     "GET /api/v1/jobs/{batch_job_id}/log/follow",

@@ -53,7 +53,7 @@ class Place:
 def place(make_settings: MakeSettings, tmp_path: Path) -> Place:
     images = tmp_path / "imported"
     images.mkdir()
-    # always SQLite, whatever the other tests use: test_backup_postgresql.py covers PostgreSQL
+    # always SQLite, whatever the other tests use: test_postgresql.py covers PostgreSQL
     settings = make_settings(listen_port=free_port(), image_import_dir=images, database_url="")
     return Place(tmp_path, settings, write_config(settings, tmp_path / "portal.toml"))
 

@@ -1,7 +1,7 @@
 """Faults of an installation, each reported in one sentence.
 
 The sentence comes from the refused start, from `portal check`, or from the Status page.
-docs/operation.md has the table; test_start.py and health/ have the other cases.
+docs/operation.md has the table; test_startup.py and health/ have the other cases.
 """
 
 from __future__ import annotations

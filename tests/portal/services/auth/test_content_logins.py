@@ -39,36 +39,36 @@ pytest_plugins = ["tests.portal.content_fixtures"]
 # --- cookies --------------------------------------------------------------------------------------
 
 
-def test_a_content_cookie_is_worthless_at_the_portal(real: Real) -> None:
-    token = cookie_of(entered(real))
+def test_a_content_cookie_is_worthless_at_the_portal(anywhere: Real) -> None:
+    token = cookie_of(entered(anywhere))
     for name in ("portal_session", "portal_content"):
         cookie = {"Cookie": f"{name}={token}"}
-        assert real.ask("/api/v1/me", headers=cookie).status == 401
-        assert real.gate("alice", headers=cookie).status == 403
-        answer = real.ask(HOME, headers={**cookie, **PAGE})
-        assert answer.one("location") == f"{home_of(real)}{HOME}"
-        host = urlsplit(home_of(real)).netloc
+        assert anywhere.ask("/api/v1/me", headers=cookie).status == 401
+        assert anywhere.gate("alice", headers=cookie).status == 403
+        answer = anywhere.ask(HOME, headers={**cookie, **PAGE})
+        assert answer.one("location") == f"{home_of(anywhere)}{HOME}"
+        host = urlsplit(home_of(anywhere)).netloc
         asked = f"/content/open?host={host}&state={'0' * 64}&next={HOME}"
-        answer = real.ask(asked, headers={**cookie, **PAGE})
+        answer = anywhere.ask(asked, headers={**cookie, **PAGE})
         assert answer.one("location").startswith("/login?")
 
 
-def test_the_portals_cookie_is_worthless_at_a_content_host(real: Real) -> None:
-    real.add_session()
-    at = home_of(real)
+def test_the_portals_cookie_is_worthless_at_a_content_host(anywhere: Real) -> None:
+    anywhere.add_session()
+    at = home_of(anywhere)
     for name in ("portal_session", "portal_content"):
         headers = {"Host": urlsplit(at).netloc, "Cookie": f"{name}=token-of-alice"}
-        assert real.ask(HOME, headers=headers).status == 401
-    assert gate(real, "token-of-alice", at).status == 401
-    assert gate(real, "", at, portal_session="token-of-alice").status == 401
+        assert anywhere.ask(HOME, headers=headers).status == 401
+    assert gate(anywhere, "token-of-alice", at).status == 401
+    assert gate(anywhere, "", at, portal_session="token-of-alice").status == 401
 
 
-def test_the_gate_opens_nothing_at_the_portals_own_host(real: Real) -> None:
-    real.add_session()
-    token = cookie_of(inside(real))
+def test_the_gate_opens_nothing_at_the_portals_own_host(anywhere: Real) -> None:
+    anywhere.add_session()
+    token = cookie_of(inside(anywhere))
     for host in ("http://portal.test", "http://evil.test", "http://"):
-        assert gate(real, token, host, portal_session="token-of-alice").status == 403
-    assert real.gate("alice", user="alice").status == 403
+        assert gate(anywhere, token, host, portal_session="token-of-alice").status == 403
+    assert anywhere.gate("alice", user="alice").status == 403
 
 
 def test_a_cookie_counts_at_its_own_host_alone(each: Real) -> None:
@@ -106,18 +106,18 @@ def test_a_page_at_the_wrong_users_host_leads_to_the_right_one(each: Real) -> No
 
 
 @pytest.mark.parametrize("how", ["log out", "disable", "end", "let it run out", "out of the group"])
-def test_what_ends_the_login_ends_it_at_the_content_host(real: Real, how: str) -> None:
-    real.add_session()
-    visitor = inside(real)
-    token, at = cookie_of(visitor), home_of(real)
-    assert gate(real, token, at).status == 204
+def test_what_ends_the_login_ends_it_at_the_content_host(anywhere: Real, how: str) -> None:
+    anywhere.add_session()
+    visitor = inside(anywhere)
+    token, at = cookie_of(visitor), home_of(anywhere)
+    assert gate(anywhere, token, at).status == 204
     if how == "log out":
         origin = {"Origin": f"http://{PORTAL}"}
         done = visitor.ask(f"http://{PORTAL}/api/v1/logout", method="POST", headers=origin)
         assert done.status == 204
     else:
-        alice = real.users["alice"].id
-        with real.rows() as db:
+        alice = anywhere.users["alice"].id
+        with anywhere.rows() as db:
             if how == "end":
                 db.execute(delete(ContentLogin))
                 db.execute(delete(WebSession).where(WebSession.user_id == alice))
@@ -127,29 +127,29 @@ def test_what_ends_the_login_ends_it_at_the_content_host(real: Real, how: str) -
                 db.execute(update(User).values(disabled_at=utcnow()))
             else:
                 db.execute(update(User).values(groups_at=utcnow(), directory_role=None))
-    assert gate(real, token, at).status == 401
+    assert gate(anywhere, token, at).status == 401
     headers = {"Host": urlsplit(at).netloc, "Cookie": f"portal_content={token}"}
-    assert real.ask(HOME, headers=headers).status == 401
-    assert whoami(real, token, at).status == 401
+    assert anywhere.ask(HOME, headers=headers).status == 401
+    assert whoami(anywhere, token, at).status == 401
 
 
-def test_a_logout_takes_the_rows_along(real: Real) -> None:
-    visitor = inside(real)
+def test_a_logout_takes_the_rows_along(anywhere: Real) -> None:
+    visitor = inside(anywhere)
     origin = {"Origin": f"http://{PORTAL}"}
     visitor.ask(f"http://{PORTAL}/api/v1/logout", method="POST", headers=origin)
-    with real.rows() as db:
+    with anywhere.rows() as db:
         assert db.scalars(select(ContentLogin)).all() == []
 
 
-def test_work_at_the_content_host_keeps_the_login_alive(real: Real) -> None:
-    real.add_session()
-    token = cookie_of(inside(real))
+def test_work_at_the_content_host_keeps_the_login_alive(anywhere: Real) -> None:
+    anywhere.add_session()
+    token = cookie_of(inside(anywhere))
     long_ago = utcnow() - timedelta(hours=2)
-    with real.rows() as db:
+    with anywhere.rows() as db:
         db.execute(update(WebSession).values(last_seen_at=long_ago))
-    assert gate(real, token, home_of(real)).status == 204
-    with real.rows() as db:
-        alice = real.users["alice"].id
+    assert gate(anywhere, token, home_of(anywhere)).status == 204
+    with anywhere.rows() as db:
+        alice = anywhere.users["alice"].id
         login = db.scalars(select(WebSession).where(WebSession.user_id == alice)).one()
         assert login.last_seen_at > long_ago
 
@@ -157,9 +157,9 @@ def test_work_at_the_content_host_keeps_the_login_alive(real: Real) -> None:
 # --- other ----------------------------------------------------------------------------------------
 
 
-def whoami(real: Real, token: str, host: str) -> Answer:
+def whoami(anywhere: Real, token: str, host: str) -> Answer:
     headers = {"Cookie": f"portal_content={token}", "X-Content-Host": urlsplit(host).netloc}
-    return real.ask("/internal/whoami", headers=headers)
+    return anywhere.ask("/internal/whoami", headers=headers)
 
 
 def test_the_hub_asks_by_the_content_cookie_of_the_owners_host(each: Real) -> None:
@@ -184,58 +184,59 @@ def test_hub_rejects_the_login_of_a_viewer(each: Real) -> None:
 @pytest.mark.parametrize(
     "path", ["/api/v1/me", "/api/v1/login", "/", "/start", "/login", "/healthz", "/metrics", "/x"]
 )
-def test_nothing_of_the_portals_is_at_a_content_host(real: Real, path: str) -> None:
-    host = urlsplit(home_of(real)).netloc
+def test_nothing_of_the_portals_is_at_a_content_host(anywhere: Real, path: str) -> None:
+    host = urlsplit(home_of(anywhere)).netloc
     for method in ("GET", "POST"):
         headers = {"Host": host, "Origin": f"http://{host}"}
-        assert real.ask(path, method=method, headers=headers, user="alice").status == 404
+        assert anywhere.ask(path, method=method, headers=headers, user="alice").status == 404
     if path == "/":
-        answer = real.ask(path, headers={"Host": host, **PAGE})
+        answer = anywhere.ask(path, headers={"Host": host, **PAGE})
         assert (answer.status, answer.one("location")) == (302, f"http://{PORTAL}/")
 
 
-def test_a_page_of_content_changes_nothing_at_the_portal(real: Real) -> None:
-    for origin in (home_of(real), "http://x.jupyter.test"):
-        answer = real.ask("/api/v1/logout", method="POST", user="alice", headers={"Origin": origin})
+def test_a_page_of_content_changes_nothing_at_the_portal(anywhere: Real) -> None:
+    for origin in (home_of(anywhere), "http://x.jupyter.test"):
+        headers = {"Origin": origin}
+        answer = anywhere.ask("/api/v1/logout", method="POST", user="alice", headers=headers)
         assert (answer.status, problem(answer)["type"]) == (403, "urn:portal:origin-refused")
-    answer = real.ask(
+    answer = anywhere.ask(
         "/api/v1/logout", method="POST", user="alice", headers={"Sec-Fetch-Site": "same-site"}
     )
     assert answer.status == 403
 
 
 def test_without_the_setting_nothing_of_this_is_there(tmp_path: Path) -> None:
-    with real_portal(tmp_path) as real:
+    with real_portal(tmp_path) as same_origin:
         for path in ("/content/open", "/content/enter", "/content/begin", "/content/x", "/hub/x"):
             asked = f"{path}?host=jupyter.test&state={'0' * 64}&next=/user/a/b/&code=x"
-            assert real.ask(asked, user="alice", headers=dict(PAGE)).status == 404
+            assert same_origin.ask(asked, user="alice", headers=dict(PAGE)).status == 404
 
 
 # --- TensorBoard ----------------------------------------------------------------------------------
 
 
-def _share(real: Real, board: Tensorboard, **recipient: str) -> None:
-    with real.rows() as db:
+def _share(anywhere: Real, board: Tensorboard, **recipient: str) -> None:
+    with anywhere.rows() as db:
         db.add(Share(parent_id=board.parent_id, **recipient))
         if "group_name" in recipient:
-            db.add(GroupMembership(user_id=real.users["bob"].id, name=recipient["group_name"]))
+            db.add(GroupMembership(user_id=anywhere.users["bob"].id, name=recipient["group_name"]))
 
 
-def _board_of(real: Real) -> str:
-    with real.rows() as db:
+def _board_of(anywhere: Real) -> str:
+    with anywhere.rows() as db:
         return db.scalars(select(Tensorboard.id)).one()
 
 
-def test_ones_own_tensorboard_is_at_ones_own_host(real: Real) -> None:
-    board = real.add_board(real.add_session())
-    visitor = Visitor(real)
+def test_ones_own_tensorboard_is_at_ones_own_host(anywhere: Real) -> None:
+    board = anywhere.add_board(anywhere.add_session())
+    visitor = Visitor(anywhere)
     visitor.log_in("alice")
-    at = real.board_at(board)
+    at = anywhere.board_at(board)
     url, answer = visitor.follow(f"http://{PORTAL}{at}?x=1")
-    assert (url, answer.status) == (f"{home_of(real)}{at}?x=1", 200)
+    assert (url, answer.status) == (f"{home_of(anywhere)}{at}?x=1", 200)
     policy = "; ".join(answer.all("content-security-policy"))
-    assert f"connect-src {home_of(real)}{at};" in policy
-    (seen,) = real.node.seen
+    assert f"connect-src {home_of(anywhere)}{at};" in policy
+    (seen,) = anywhere.node.seen
     assert seen.all("cookie") == []
 
 

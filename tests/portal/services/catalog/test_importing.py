@@ -133,7 +133,7 @@ async def test_what_is_asked_for_is_checked_first(
     shadowed = await carol.post(IMAGES, {"reference": reference, "file": "own.sif"})
     assert (shadowed.status, shadowed.body["errors"][0]["field"]) == (422, "file")
     assert (await carol.get(IMPORTS)).body["items"] == []
-    assert (await carol.get(f"{IMPORTS}/none")).status == 404
+    assert (await carol.post(f"{IMPORTS}/none/cancel")).status == 404
     (imported / "theirs.sif").touch()
     assert (await carol.send("DELETE", f"{IMAGES}/theirs.sif")).status == 409
     assert (await carol.send("DELETE", f"{IMAGES}/none.sif")).status == 404

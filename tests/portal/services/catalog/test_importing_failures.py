@@ -22,6 +22,7 @@ from tests.portal.image_imports import (
     admin_of,
     ask,
     fetching,
+    find_import,
     nothing_is_left,
     processes_of,
     until,
@@ -69,7 +70,7 @@ async def test_only_some_run_at_once_and_waiting_ones_can_be_cancelled(
     asked = [(await ask(carol, reference, f"l{number}.sif"))["id"] for number in range(3)]
     for import_id in asked[:2]:
         await until(carol, import_id, "running")
-    assert (await carol.get(f"{IMPORTS}/{asked[2]}")).body["state"] == "queued"
+    assert (await find_import(carol, asked[2]))["state"] == "queued"
     assert (await carol.post(f"{IMPORTS}/{asked[2]}/cancel")).body["state"] == "cancelled"
     relay.release()
     for import_id in asked[:2]:

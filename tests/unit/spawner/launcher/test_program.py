@@ -1,6 +1,6 @@
 """The launcher as a separate process, used over its pipes, with fake Slurm commands.
 
-Its Slurm commands are tested in test_launcher_jobs.py; tests that need sudo and a real Slurm are in
+Its Slurm commands are tested in test_program_jobs.py; tests that need sudo and a real Slurm are in
 tests/cluster.
 """
 
