@@ -4,7 +4,6 @@ import asyncio
 import gc
 import sqlite3
 from collections.abc import AsyncIterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import pytest
 from sqlalchemy import event, func, select, text
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from portal.db import Database, utcnow
+from portal.db import Database, _WriterLock, utcnow
 from portal.errors import DatabaseBusy
 from portal.models import LoginFailure
 from tests.patience import PATIENCE_S, until
@@ -87,11 +86,16 @@ async def test_writers_wait_for_a_slow_one_longer_than_the_timeout(database: Dat
         assert await count_rows(db) == WRITERS + 1
 
 
-async def test_writers_are_served_in_the_order_of_their_first_changes(database: Database) -> None:
+async def test_writers_are_served_in_the_order_of_their_first_changes(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
     served: list[int] = []
+    begun: list[Any] = []  # changes that have reached the queue
+    acquire = _WriterLock._acquire
 
-    def has_connections(count: int) -> bool:
-        return bool(database.engine.pool.checkedout() == count)  # type: ignore[attr-defined]
+    async def counted(lock: _WriterLock) -> None:
+        begun.append(lock)
+        await acquire(lock)
 
     async def write(number: int) -> None:
         async with database.session() as db:
@@ -102,10 +106,11 @@ async def test_writers_are_served_in_the_order_of_their_first_changes(database: 
     async with database.session() as first:
         add_row(first, "first")
         await first.flush()
+        monkeypatch.setattr(_WriterLock, "_acquire", counted)
         async with asyncio.TaskGroup() as tasks:
             for number in range(10):
                 tasks.create_task(write(number))
-                await until(partial(has_connections, number + 2), "it waits for its turn")
+                await until(lambda: len(begun) > number, "it waits for its turn")  # noqa: B023
             await first.commit()
     assert served == list(range(10))
 
