@@ -189,7 +189,8 @@ def test_check_finds_no_fault(site: Site) -> None:
         "slurm accounting", "slurm operator", "comments in accounting", "launcher", "sudo", "hub",
         "nginx", "launcher as alice", "job as alice", "runtime on the nodes",
         "shared folders on the nodes", "Apptainer on the nodes", "portal from the nodes",
-        "hub from the nodes", "origins", "notebook_url", "tensorboard_url",
+        "hub from the nodes", "origins", "certificate for notebook_url",
+        "certificate for tensorboard_url",
     } <= set(found)  # fmt: skip
     problems = {what: problem for what, problem in found.items() if problem}
     if not site.facts["gpus_confined"]:
