@@ -3,11 +3,14 @@
 Only for the owner, which `jobs.get` and `sessions.get` ensure: for other users it does not exist.
 """
 
-from typing import Annotated
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Literal
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Depends, Path
 from pydantic import BaseModel
 
+from portal.context import AppContext
+from portal.models import BatchJob, Session, User
 from portal.services.jobs import jobs
 from portal.services.sessions import sessions
 from portal.services.tensorboards import shares
@@ -17,8 +20,8 @@ from portal.web.dependencies import (
     ContextDep,
     CurrentUser,
     DirectoryUsersDep,
-    JobsUser,
-    SessionsUser,
+    jobs_user,
+    sessions_user,
 )
 
 router = APIRouter(tags=["tensorboards"])
@@ -37,120 +40,77 @@ class SharesOut(BaseModel):
         return cls(shared_with=shared.users, shared_groups=shared.groups)
 
 
-@router.get("/jobs/{batch_job_id}/shares")
-async def job_shares(batch_job_id: str, user: CurrentUser, context: ContextDep) -> SharesOut:
-    """Return the users and groups with access to this job's TensorBoard."""
-    return SharesOut.of(
-        await shares.load_shares(context, await jobs.get(context, user, batch_job_id))
-    )
+def _create_router(
+    kind: Literal["session", "job"],
+    get: Callable[[AppContext, User, str], Awaitable[Session | BatchJob]],
+    guard: Callable[..., User],
+) -> APIRouter:
+    """Return the routes for sharing the TensorBoards of sessions or of jobs; `get` returns the
+    caller's own, `guard` authorizes changes.
+    """
+    id_name = "session_id" if kind == "session" else "batch_job_id"
+    router = APIRouter(prefix=f"/{kind}s/{{{id_name}}}/shares")
+    ParentId = Annotated[str, Path(alias=id_name)]  # noqa: N806 - a type
+    Owner = Annotated[User, Depends(guard)]  # noqa: N806
+
+    @router.get("", name=f"{kind}_shares")
+    async def list_shares(parent_id: ParentId, user: CurrentUser, context: ContextDep) -> SharesOut:
+        """Return the users and groups with access to this TensorBoard."""
+        parent = await get(context, user, parent_id)
+        return SharesOut.of(await shares.load_shares(context, parent))
+
+    @router.put("/{username}", name=f"share_{kind}")
+    async def share(
+        parent_id: ParentId,
+        username: Username,
+        user: Owner,
+        context: ContextDep,
+        directory_users: DirectoryUsersDep,
+        ip: ClientIp,
+    ) -> SharesOut:
+        """Share the TensorBoard, and nothing else of the session or job, with a user."""
+        parent = await get(context, user, parent_id)
+        target = ShareTarget(username)
+        return SharesOut.of(
+            await shares.add(context, directory_users, parent, target, by=user, ip=ip)
+        )
+
+    @router.delete("/{username}", name=f"unshare_{kind}")
+    async def unshare(
+        parent_id: ParentId, username: Username, user: Owner, context: ContextDep, ip: ClientIp
+    ) -> SharesOut:
+        """Stop sharing with a user: their next request is refused."""
+        parent = await get(context, user, parent_id)
+        target = ShareTarget(username)
+        return SharesOut.of(await shares.remove(context, parent, target, by=user, ip=ip))
+
+    @router.put("/groups/{group:path}", name=f"share_{kind}_with_group")
+    async def share_with_group(
+        parent_id: ParentId,
+        group: Group,
+        user: Owner,
+        context: ContextDep,
+        directory_users: DirectoryUsersDep,
+        ip: ClientIp,
+    ) -> SharesOut:
+        """Share the TensorBoard with the members of one of the caller's own groups."""
+        parent = await get(context, user, parent_id)
+        target = ShareTarget(group=group)
+        return SharesOut.of(
+            await shares.add(context, directory_users, parent, target, by=user, ip=ip)
+        )
+
+    @router.delete("/groups/{group:path}", name=f"unshare_{kind}_with_group")
+    async def unshare_with_group(
+        parent_id: ParentId, group: Group, user: Owner, context: ContextDep, ip: ClientIp
+    ) -> SharesOut:
+        """Stop sharing with a group."""
+        parent = await get(context, user, parent_id)
+        target = ShareTarget(group=group)
+        return SharesOut.of(await shares.remove(context, parent, target, by=user, ip=ip))
+
+    return router
 
 
-@router.put("/jobs/{batch_job_id}/shares/{username}")
-async def share_job(
-    batch_job_id: str,
-    username: Username,
-    user: JobsUser,
-    context: ContextDep,
-    directory_users: DirectoryUsersDep,
-    ip: ClientIp,
-) -> SharesOut:
-    """Share this job's TensorBoard, and nothing else, with a user."""
-    job = await jobs.get(context, user, batch_job_id)
-    return SharesOut.of(
-        await shares.add(context, directory_users, job, ShareTarget(username), by=user, ip=ip)
-    )
-
-
-@router.delete("/jobs/{batch_job_id}/shares/{username}")
-async def unshare_job(
-    batch_job_id: str, username: Username, user: JobsUser, context: ContextDep, ip: ClientIp
-) -> SharesOut:
-    """Stop sharing with a user: their next request is refused."""
-    job = await jobs.get(context, user, batch_job_id)
-    return SharesOut.of(await shares.remove(context, job, ShareTarget(username), by=user, ip=ip))
-
-
-@router.put("/jobs/{batch_job_id}/shares/groups/{group:path}")
-async def share_job_with_group(
-    batch_job_id: str,
-    group: Group,
-    user: JobsUser,
-    context: ContextDep,
-    directory_users: DirectoryUsersDep,
-    ip: ClientIp,
-) -> SharesOut:
-    """Share this job's TensorBoard with the members of one of the caller's own groups."""
-    job = await jobs.get(context, user, batch_job_id)
-    return SharesOut.of(
-        await shares.add(context, directory_users, job, ShareTarget(group=group), by=user, ip=ip)
-    )
-
-
-@router.delete("/jobs/{batch_job_id}/shares/groups/{group:path}")
-async def unshare_job_with_group(
-    batch_job_id: str, group: Group, user: JobsUser, context: ContextDep, ip: ClientIp
-) -> SharesOut:
-    """Stop sharing with a group."""
-    job = await jobs.get(context, user, batch_job_id)
-    return SharesOut.of(await shares.remove(context, job, ShareTarget(group=group), by=user, ip=ip))
-
-
-@router.get("/sessions/{session_id}/shares")
-async def session_shares(session_id: str, user: CurrentUser, context: ContextDep) -> SharesOut:
-    """Return the users and groups with access to this session's TensorBoard."""
-    return SharesOut.of(
-        await shares.load_shares(context, await sessions.get(context, user, session_id))
-    )
-
-
-@router.put("/sessions/{session_id}/shares/{username}")
-async def share_session(
-    session_id: str,
-    username: Username,
-    user: SessionsUser,
-    context: ContextDep,
-    directory_users: DirectoryUsersDep,
-    ip: ClientIp,
-) -> SharesOut:
-    """Share this session's TensorBoard, and nothing else of the session, with a user."""
-    session = await sessions.get(context, user, session_id)
-    return SharesOut.of(
-        await shares.add(context, directory_users, session, ShareTarget(username), by=user, ip=ip)
-    )
-
-
-@router.delete("/sessions/{session_id}/shares/{username}")
-async def unshare_session(
-    session_id: str, username: Username, user: SessionsUser, context: ContextDep, ip: ClientIp
-) -> SharesOut:
-    """Stop sharing with a user: their next request is refused."""
-    session = await sessions.get(context, user, session_id)
-    return SharesOut.of(
-        await shares.remove(context, session, ShareTarget(username), by=user, ip=ip)
-    )
-
-
-@router.put("/sessions/{session_id}/shares/groups/{group:path}")
-async def share_session_with_group(
-    session_id: str,
-    group: Group,
-    user: SessionsUser,
-    context: ContextDep,
-    directory_users: DirectoryUsersDep,
-    ip: ClientIp,
-) -> SharesOut:
-    """Share this session's TensorBoard with the members of one of the caller's own groups."""
-    session = await sessions.get(context, user, session_id)
-    target = ShareTarget(group=group)
-    return SharesOut.of(await shares.add(context, directory_users, session, target, by=user, ip=ip))
-
-
-@router.delete("/sessions/{session_id}/shares/groups/{group:path}")
-async def unshare_session_with_group(
-    session_id: str, group: Group, user: SessionsUser, context: ContextDep, ip: ClientIp
-) -> SharesOut:
-    """Stop sharing with a group."""
-    session = await sessions.get(context, user, session_id)
-    return SharesOut.of(
-        await shares.remove(context, session, ShareTarget(group=group), by=user, ip=ip)
-    )
+router.include_router(_create_router("session", sessions.get, sessions_user))
+router.include_router(_create_router("job", jobs.get, jobs_user))

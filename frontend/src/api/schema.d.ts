@@ -2001,7 +2001,7 @@ export interface paths {
         };
         /**
          * Job Shares
-         * @description Return the users and groups with access to this job's TensorBoard.
+         * @description Return the users and groups with access to this TensorBoard.
          */
         get: operations["job_shares"];
         put?: never;
@@ -2022,7 +2022,7 @@ export interface paths {
         get?: never;
         /**
          * Share Job With Group
-         * @description Share this job's TensorBoard with the members of one of the caller's own groups.
+         * @description Share the TensorBoard with the members of one of the caller's own groups.
          */
         put: operations["share_job_with_group"];
         post?: never;
@@ -2046,7 +2046,7 @@ export interface paths {
         get?: never;
         /**
          * Share Job
-         * @description Share this job's TensorBoard, and nothing else, with a user.
+         * @description Share the TensorBoard, and nothing else of the session or job, with a user.
          */
         put: operations["share_job"];
         post?: never;
@@ -2738,7 +2738,7 @@ export interface paths {
         };
         /**
          * Session Shares
-         * @description Return the users and groups with access to this session's TensorBoard.
+         * @description Return the users and groups with access to this TensorBoard.
          */
         get: operations["session_shares"];
         put?: never;
@@ -2759,7 +2759,7 @@ export interface paths {
         get?: never;
         /**
          * Share Session With Group
-         * @description Share this session's TensorBoard with the members of one of the caller's own groups.
+         * @description Share the TensorBoard with the members of one of the caller's own groups.
          */
         put: operations["share_session_with_group"];
         post?: never;
@@ -2783,7 +2783,7 @@ export interface paths {
         get?: never;
         /**
          * Share Session
-         * @description Share this session's TensorBoard, and nothing else of the session, with a user.
+         * @description Share the TensorBoard, and nothing else of the session or job, with a user.
          */
         put: operations["share_session"];
         post?: never;
