@@ -23,9 +23,13 @@ ALLOWED = {
     # in a checkout below /root
     "other accounts can't read the portal's code here": None,
 }
+# reasons that begin like this are permitted to users other than root: tests/needs.py
+UNPRIVILEGED = ("needs root: ", "needs the program ")
 
 
 def is_allowed(reason: str) -> bool:
+    if os.geteuid() != 0 and reason.startswith(UNPRIVILEGED):
+        return True
     return any(
         text in reason and (variable is None or variable in os.environ)
         for text, variable in ALLOWED.items()

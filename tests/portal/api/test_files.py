@@ -21,6 +21,7 @@ from sqlalchemy import select
 
 from portal.api import file_answer
 from portal.models import AuditEvent
+from tests.needs import needs_root
 from tests.portal.file_portal import AS_ROOT, FileWorld, file_world, running_world
 from tests.servers.slapd import Slapd
 
@@ -119,7 +120,7 @@ async def test_paths_that_lead_nowhere(world: FileWorld) -> None:
     assert (await world.ask("GET", "?root=nowhere")).status == 422
 
 
-@pytest.mark.skipif(not AS_ROOT, reason="needs two users")
+@needs_root("it acts as two users")
 async def test_link_to_files_of_another_user_is_refused(world: FileWorld) -> None:
     world.write("secret", b"bob's", who="bob")
     (world.home / "bobs").symlink_to(world.homes / "bob")

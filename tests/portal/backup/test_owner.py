@@ -17,6 +17,7 @@ import pytest
 
 from portal.backup import owner, postgresql, revisions
 from portal.backup.archive import BackupError
+from tests.needs import needs_root
 from tests.portal.backup.test_create import Place, backed_up, fill, run
 from tests.portal.backup.test_postgresql import Databases, databases, postgres
 from tests.portal.command_line import write_config
@@ -27,7 +28,7 @@ __all__ = ["databases", "postgres"]  # fixtures
 
 OTHER = "nobody"
 CODE = Path(__file__).resolve().parent
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can change owners")
+pytestmark = needs_root("it changes owners")
 open_code = pytest.mark.skipif(
     not all(folder.stat().st_mode & 0o001 for folder in CODE.parents),
     reason="other accounts can't read the portal's code here, and it couldn't migrate",

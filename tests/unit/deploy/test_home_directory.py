@@ -13,6 +13,7 @@ import pytest
 
 from deploy import home_directory
 from deploy.home_directory import HomeFolders, HomeRefused, archive, create, delete, home_of
+from tests.needs import needs_root
 
 UID, GID = 20001, 20002
 
@@ -36,6 +37,7 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
+@needs_root("it creates homes of other users")
 def test_made_from_the_skeleton_all_of_it_theirs(site: HomeFolders) -> None:
     home = ada(site)
     assert "was created" in create(home)
@@ -49,6 +51,7 @@ def test_made_from_the_skeleton_all_of_it_theirs(site: HomeFolders) -> None:
     assert (home.path / "work").read_text() == "kept"
 
 
+@needs_root("it creates homes of other users")
 def test_a_kill_in_the_middle_leaves_what_the_next_run_ends(site: HomeFolders) -> None:
     home = ada(site)
     (home.making / "half").mkdir(parents=True)
@@ -61,6 +64,7 @@ def test_a_kill_in_the_middle_leaves_what_the_next_run_ends(site: HomeFolders) -
     assert "no" in delete(home)
 
 
+@needs_root("it creates homes of other users")
 def test_archived_by_name_never_over_another(site: HomeFolders) -> None:
     home = ada(site)
     for expected in ("ada-20001.tar.gz", "ada-20001-2.tar.gz"):
@@ -75,6 +79,7 @@ def test_archived_by_name_never_over_another(site: HomeFolders) -> None:
         assert members["ada/sub/link"].linkname == "/etc/passwd"
 
 
+@needs_root("it creates homes of other users")
 def test_files_of_another_user_are_left_alone(site: HomeFolders) -> None:
     home, outside = ada(site), site.base.parent / "outside"
     (outside / "treasure").mkdir(parents=True)
@@ -113,6 +118,7 @@ def test_unsafe_arguments_are_refused(site: HomeFolders, args: tuple[str, str, s
         home_of(site, username, uid, gid, f"{site.base}/{name}")
 
 
+@needs_root("it creates homes of other users")
 def test_as_it_is_installed(site: HomeFolders, tmp_path: Path) -> None:
     program = tmp_path / "home-directory"
     shutil.copy(home_directory.__file__, program)
@@ -134,6 +140,7 @@ def test_as_it_is_installed(site: HomeFolders, tmp_path: Path) -> None:
     assert run("format").returncode == 2
 
 
+@needs_root("the configuration is root's")
 def test_a_configuration_that_others_could_have_written_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "home-directory.conf"
     fields = {"base": "/home", "archive": "/srv", "skeleton": "/etc/skel", "min_uid": 1000}
@@ -150,6 +157,7 @@ def test_a_configuration_that_others_could_have_written_is_refused(tmp_path: Pat
         home_directory.site_of(file)
 
 
+@needs_root("it creates homes of other users")
 def test_an_archive_takes_nothing_from_the_environment(
     site: HomeFolders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -23,6 +23,7 @@ from deploy.images_definition import (
     read,
 )
 from deploy.images_programs import BuildError, Programs
+from tests.needs import needs_root
 from tests.patience import wait_until
 
 TOML = """
@@ -371,10 +372,7 @@ def test_list_shows_which_images_are_built(
     assert capsys.readouterr().out.startswith("mine\tbuilt\t")
 
 
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="namespaces of its own need root")
-
-
-@needs_root
+@needs_root("it creates namespaces")
 def test_stopping_ends_what_runs_and_all_below_it(tmp_path: Path) -> None:
     """A grandchild that ignores signals, in a session of its own, ends with its namespace."""
     programs = Programs()
@@ -402,7 +400,7 @@ def test_stopping_ends_what_runs_and_all_below_it(tmp_path: Path) -> None:
         programs.run(["true"], log, {}, tmp_path)
 
 
-@needs_root
+@needs_root("it creates namespaces")
 def test_a_failing_program_is_named_with_the_end_of_its_log(tmp_path: Path) -> None:
     words = ["sh", "-c", "echo no such package >&2; exit 3"]
     with pytest.raises(BuildError, match=r"(?s)sh failed \(3\).*no such package"):

@@ -21,6 +21,7 @@ from spawner.launcher.installed import (
     files_program,
     launcher_program,
 )
+from tests.needs import needs_root
 from tests.unit.spawner.files.file_home import Filer, refused
 from tests.unit.spawner.launcher.launcher_home import AS_ROOT, GID, UID, Process, error_of
 
@@ -49,7 +50,7 @@ def test_the_launcher_itself_handles_no_files(launcher: Process) -> None:
         assert error_of(launcher.ask(name)) == ("BadRequest", "no such operation")
 
 
-@pytest.mark.skipif(not AS_ROOT, reason="launcher.conf must be root's")
+@needs_root("launcher.conf is root's")
 class TestInstalled:
     """The installed file, owned by root, beside its configuration."""
 

@@ -18,6 +18,7 @@ from deploy.front_door import (
 from deploy.nginx import PAGES, TEMPLATES, command, main, render, write
 from deploy.nginx_program import program, version_here, version_in
 from portal.config.settings import Settings
+from tests.needs import needs_program
 
 SOME: dict[str, Any] = {
     "public_url": "http://127.0.0.1:8000",
@@ -88,6 +89,7 @@ def test_http_2_is_asked_for_as_this_nginx_takes_it(
     assert "http2" not in clear
 
 
+@needs_program("nginx")
 def test_version_of_local_nginx_is_parsed() -> None:
     assert Path(str(program())).name == "nginx"
     assert len(version_here()) == 3

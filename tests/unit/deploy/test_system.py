@@ -7,7 +7,6 @@ import os
 import pwd
 import re
 import shlex
-import shutil
 import subprocess
 import tomllib
 from pathlib import Path
@@ -23,8 +22,8 @@ from deploy.system import File, Installation, SystemFilesRefused, files, folders
 from portal.cli.context import BAD_SETTINGS
 from portal.config.settings import Settings
 from spawner.launcher.installed import files_program
+from tests.needs import needs_program, needs_root
 
-SECURITY = shutil.which("systemd-analyze")
 # Options that systemd refuses for a service with User= unless it sets no_new_privs, which would
 # disable sudo: systemd.exec(5), "NoNewPrivileges=yes is implied".
 IMPLY_NO_NEW_PRIVILEGES = (
@@ -146,6 +145,7 @@ def test_programs_for_homes_are_in_sudoers_and_may_be_root(tmp_path: Path) -> No
     assert "CAP_CHOWN" in unit(made, "portal.service")["CapabilityBoundingSet"][0]
 
 
+@needs_root("the program is root's")
 def test_root_runs_no_program_that_others_can_replace(tmp_path: Path) -> None:
     folder = tmp_path / "bin"
     folder.mkdir(mode=0o755)
@@ -275,7 +275,7 @@ def test_every_folder_belongs_to_one_of_the_accounts(tmp_path: Path) -> None:
     assert found["/var/lib/portal-nginx/cache"] == ("www-data", 0o700)
 
 
-@pytest.mark.skipif(not shutil.which("visudo"), reason="sudo isn't installed")
+@needs_program("visudo")
 def test_sudo_takes_the_rules_and_refuses_broken_ones(tmp_path: Path) -> None:
     system.check_sudoers(files(site(tmp_path))[system.SUDOERS].text)
     with pytest.raises(SystemFilesRefused, match="sudo rejected"):
@@ -293,12 +293,12 @@ def on_disk(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.skipif(SECURITY is None, reason="systemd isn't installed")
+@needs_program("systemd-analyze")
 class TestBySystemd:
     def test_it_finds_no_fault_in_the_units(self, on_disk: Path) -> None:
         units = [str(on_disk / name) for name in system.UNIT_NAMES]
         done = subprocess.run(
-            [str(SECURITY), "verify", "--man=no", *units],
+            ["systemd-analyze", "verify", "--man=no", *units],
             capture_output=True, text=True, check=False,
         )  # fmt: skip
         ours = [
@@ -314,7 +314,7 @@ class TestBySystemd:
         """In tenths, as systemd-analyze counts; the portal's is high because it may use sudo."""
         argv = ["security", "--offline=yes", f"--threshold={most}", "--no-pager"]
         done = subprocess.run(
-            [str(SECURITY), *argv, str(on_disk / f"{name}.service")],
+            ["systemd-analyze", *argv, str(on_disk / f"{name}.service")],
             capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stdout[-300:] + done.stderr

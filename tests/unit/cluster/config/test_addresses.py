@@ -12,6 +12,7 @@ from cluster.config.paths import CHECKOUT, Paths
 from cluster.errors import ClusterError
 from cluster.host import machine
 from cluster.host.machine import choosing, forget_choice, locked, taken, write
+from tests.needs import needs_program
 
 
 @pytest.fixture(autouse=True)
@@ -37,6 +38,7 @@ def uses(found: Taken, port: int) -> bool:
     return Listener("127.0.0.1", port) in found.listeners
 
 
+@needs_program("ip")
 def test_a_choice_counts_for_other_checkouts_before_anything_listens(tmp_path: Path) -> None:
     here, there = cluster_in(tmp_path / "a"), cluster_in(tmp_path / "b")
     chosen(here, 17)
@@ -49,6 +51,7 @@ def test_a_choice_counts_for_other_checkouts_before_anything_listens(tmp_path: P
     assert not uses(taken(there), 18)
 
 
+@needs_program("ip")
 def test_what_a_removed_folder_chose_is_free(tmp_path: Path) -> None:
     here, there = cluster_in(tmp_path / "a"), cluster_in(tmp_path / "b")
     chosen(here, 17)
@@ -56,6 +59,7 @@ def test_what_a_removed_folder_chose_is_free(tmp_path: Path) -> None:
     assert not uses(taken(there), 17)
 
 
+@needs_program("ip")
 def test_failed_choice_is_not_published(tmp_path: Path) -> None:
     here, there = cluster_in(tmp_path / "a"), cluster_in(tmp_path / "b")
     with pytest.raises(RuntimeError), choosing(here):
@@ -73,6 +77,7 @@ def test_cluster_of_an_older_version_suggests_make_down(tmp_path: Path) -> None:
     paths.description.parent.mkdir(parents=True, exist_ok=True)
     paths.description.write_text((CHECKOUT / "cluster/cluster.toml").read_text())
     ports = {"public": 8000, "portal": 8001, "hub": 8081}
-    write(paths.addresses, dumps(Addresses("loopback", "127.9.0.0/24", ports)))
+    made = Addresses("loopback", "127.9.0.0/24", ports)
+    write(paths.addresses, dumps(made), owner=paths.state.owner())
     with pytest.raises(ClusterError, match=r"no port for notebooks, tensorboards\. .*make down"):
         ground_of(paths)

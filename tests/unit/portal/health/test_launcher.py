@@ -11,9 +11,10 @@ import pytest
 
 from portal.health.checks.launcher import check_launcher
 from spawner.launcher.installed import FILES_PROGRAM, files_program, launcher_program
-from tests.unit.spawner.launcher.launcher_home import AS_ROOT, GID, UID
+from tests.needs import needs_root
+from tests.unit.spawner.launcher.launcher_home import GID, UID
 
-pytestmark = pytest.mark.skipif(not AS_ROOT, reason="the installed programs must be root's")
+pytestmark = needs_root("the installed programs are root's")
 NAMES = ("launcher", FILES_PROGRAM)
 
 

@@ -19,6 +19,7 @@ from spawner.catalog.jobscript import JobPlace, Rendered, ScriptRefused, render_
 from spawner.catalog.launch_files import EXIT_CLAIMED, job_dir
 from spawner.catalog.template import Template, check_parameters, load_templates, parameters_schema
 from spawner.slurm.model import Resources
+from tests.needs import needs_program
 from tests.patience import PATIENCE_S
 
 UUID = "0c4d7a52-8f1e-4a4e-9c63-6f2b7f0a1d11"
@@ -240,6 +241,7 @@ def test_commands_run_in_the_container(tmp_path: Path) -> None:
     assert set(job.files) == {"toy.py", "train_numpy.py"}
 
 
+@needs_program("shellcheck")
 @pytest.mark.parametrize("name", sorted(load_templates()))
 def test_shipped_script_passes_shellcheck(tmp_path: Path, name: str) -> None:
     """With defaults, and with every path set."""

@@ -40,10 +40,14 @@ def test_listing_is_read_by_normal_names() -> None:
     assert normal("data.table") == "data-table"
 
 
-def test_listing_runs_in_any_shell() -> None:
-    done = subprocess.run(["/bin/sh", "-c", LISTING], capture_output=True, text=True, check=True)
+def test_listing_runs_in_any_shell(tmp_path: Path) -> None:
+    (tmp_path / "lib/six-1.16.0.dist-info/licenses").mkdir(parents=True)
+    (tmp_path / "lib/wheel-0.43.0.egg-info").touch()
+    listing = LISTING.replace("find /usr /opt ", f"find {tmp_path} ")
+    done = subprocess.run(["/bin/sh", "-c", listing], capture_output=True, text=True, check=True)
     assert done.stderr == ""
-    assert ".dist-info" in done.stdout or ".egg-info" in done.stdout
+    found = parse_listing(done.stdout)
+    assert (found["six"], found["wheel"]) == ("1.16.0", "0.43.0")
 
 
 def test_versions_lie_beside_what_the_link_leads_to(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from spawner import supervised_process
 from spawner.containers.image_file import NotAnImage, file_architecture, layout_architecture
 from spawner.containers.pull import PullRequest, argv, environment
 from spawner.containers.references import parse_reference
+from tests.needs import needs_root
 
 HEADER = b"#!/usr/bin/env run-singularity\n\0SIF_MAGIC\x0001\0"
 
@@ -87,7 +88,7 @@ class TestCredentialsFile:
         with pytest.raises(ValueError, match=r"auth\.json can't be read: No such file"):
             registry_hosts(tmp_path / "auth.json")
 
-    @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
+    @needs_root("it gives a file away")
     def test_another_account_s_is_refused(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -18,6 +18,7 @@ import pytest
 
 from spawner.files import disk, download, paths
 from spawner.files.main import MAX_CPU_S
+from tests.needs import needs_program
 from tests.unit.spawner.files.file_home import LISTING, ODD, Filer, Problem, deepen
 from tests.unit.spawner.launcher.launcher_home import AS_ROOT, GID, UID
 
@@ -97,11 +98,13 @@ class TestListing:
         assert page["real_path"] == str(filer.home / "folder")
 
     def test_what_may_not_be_seen_is_refused(self, filer: Filer) -> None:
-        filer.folder("closed").chmod(0)
+        closed = filer.folder("closed")
+        closed.chmod(0)
         for path, code in {"closed": "denied", "gone": "not-there"}.items():
             with pytest.raises(Problem) as caught:
                 filer.names(path)
             assert caught.value.code == code
+        closed.chmod(0o700)
         filer.write("file")
         with pytest.raises(Problem) as caught:
             filer.names("file")
@@ -287,6 +290,7 @@ class TestSending:
         assert ("d/closed" in left) == AS_ROOT or not AS_ROOT
         assert ("d/link" in left) == (kind == "zip")
 
+    @needs_program("unzip")
     def test_unzip_takes_it(self, filer: Filer, tmp_path: Path) -> None:
         self.packed(filer)
         data, _ = filer.stream("send_archive", names=["d"], format="zip")

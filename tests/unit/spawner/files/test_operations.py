@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from spawner.files.trash import MOST_SHOWN
+from tests.needs import needs_root
 from tests.unit.spawner.files.file_home import ODD, Filer, Problem, b64, deepen, refused
-from tests.unit.spawner.launcher.launcher_home import AS_ROOT, GID, OTHER, UID, UUID
+from tests.unit.spawner.launcher.launcher_home import GID, OTHER, UID, UUID
 
 pytest_plugins = ["tests.unit.spawner.files.file_fixtures"]
 
@@ -201,9 +202,8 @@ class TestDeleting:
         assert ([item["id"] for item in found["items"]], found["complete"]) == ([UUID], True)
         assert filer.ask("list_trash", of="c") == {"items": [], "complete": True}
 
+    @needs_root("it gives a folder away")
     def test_a_root_of_several_has_a_trash_for_each(self, filer: Filer) -> None:
-        if not AS_ROOT:
-            pytest.skip("needs another user's folder")
         filer.write("a")
         os.chown(filer.home, 0, 0)
         filer.home.chmod(0o777)
@@ -224,9 +224,8 @@ class TestDeleting:
         code = refused(filer, "delete", ".portal-trash", permanent=False, number=OTHER).code
         assert code == "no-trash"
 
+    @needs_root("it gives a folder away")
     def test_without_rights_nothing_goes(self, filer: Filer) -> None:
-        if not AS_ROOT:
-            pytest.skip("needs another user's folder")
         filer.write("d/a")
         os.chown(filer.home / "d", 0, 0)
         for permanent in (False, True):

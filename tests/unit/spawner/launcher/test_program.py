@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from tests.needs import needs_root
 from tests.unit.spawner.launcher.launcher_home import (
     AS_ROOT,
     GID,
@@ -103,12 +104,12 @@ class TestHome:
         assert target.read_text() == "untouched"
         assert not (place.jobs / UUID / "config.json").is_symlink()
 
-    @pytest.mark.skipif(not AS_ROOT, reason="only root can give a folder away")
+    @needs_root("it gives a folder away")
     def test_a_folder_of_someone_else_is_refused(self, launcher: Process, place: Place) -> None:
         (place.home / ".local").mkdir()
         assert error_of(launcher.submit())[0] == "PathRefused"
 
-    @pytest.mark.skipif(not AS_ROOT, reason="only root can give a folder away")
+    @needs_root("it gives a folder away")
     def test_a_home_of_someone_else(self, launcher: Process, place: Place) -> None:
         os.chown(place.home, 0, 0)
         kind, message = error_of(launcher.submit())

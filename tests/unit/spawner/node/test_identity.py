@@ -24,6 +24,7 @@ from portal.node_ca import DOMAIN, NodeCa, open_ca
 from spawner.node.identity import AGAIN_S, EARLY, LOOK_S, NodeIdentity, keep_valid
 from spawner.node.network.tls_relay import serve
 from spawner.node.portal_client import OutOfReach, PortalClient
+from tests.needs import needs_program
 from tests.unit.portal.test_node_ca import settings
 
 pytestmark = pytest.mark.anyio
@@ -163,6 +164,7 @@ def _site(folder: Path) -> tuple[ssl.SSLContext, str]:
     return context, chain.read_text("ascii")
 
 
+@needs_program("openssl")
 def test_a_portal_that_can_not_prove_its_name_hears_no_secret(
     authority: NodeCa, tmp_path: Path
 ) -> None:
