@@ -22,6 +22,7 @@ from tests.patience import PATIENCE_S
 
 WHEEL = b"a wheel" * 1000
 SUM = hashlib.sha256(WHEEL).hexdigest()
+POLL_S = 0.01  # how often a server checks whether it must end
 PASSWORD = "index-password"
 Ask = Callable[[str], tuple[int, str, bytes]]
 
@@ -64,7 +65,7 @@ class Index(BaseHTTPRequestHandler):
 @pytest.fixture
 def index() -> Iterator[int]:
     with ThreadingHTTPServer(("127.0.0.1", 0), Index) as server:
-        threading.Thread(target=server.serve_forever).start()
+        threading.Thread(target=server.serve_forever, args=(POLL_S,)).start()
         yield server.server_address[1]
         server.shutdown()
 
@@ -87,7 +88,7 @@ def ask(index: int, local: Path) -> Iterator[Ask]:
     listener = socket.create_server(("127.0.0.1", 0))
     port = listener.getsockname()[1]
     with ProxyServer(listener, Upstream(settings)) as server:
-        threading.Thread(target=server.serve_forever).start()
+        threading.Thread(target=server.serve_forever, args=(POLL_S,)).start()
 
         def get(path: str) -> tuple[int, str, bytes]:
             connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
