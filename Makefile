@@ -1,9 +1,13 @@
 # The two commands: `make demo` and `make test`. `make help` lists the rest.
 # All generated files and data are in STATE, one folder per checkout; the frontend's are in MADE.
 # Debian's packages are installed on the machine, and remain installed.
+# lint, docs, test-unit and test-frontend also work without root; STATE is then in the user's cache.
 
 CHECKOUT := $(dir $(abspath $(lastword $(MAKEFILE_LIST))))
-STATE ?= /srv/portal-$(shell printf %s "$(CHECKOUT:%/=%)" | sha256sum | cut -c1-8)
+HASH := $(shell printf %s "$(CHECKOUT:%/=%)" | sha256sum | cut -c1-8)
+AS_ROOT := $(filter 0,$(shell id -u))
+CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)
+STATE ?= $(if $(AS_ROOT),/srv/portal-$(HASH),$(CACHE)/data-scientist-portal/$(HASH))
 MADE := frontend/node_modules frontend/dist frontend/lab/dist
 PYTHON := /usr/bin/python3
 DEV := $(STATE)/dev/bin
@@ -13,8 +17,8 @@ CLUSTER := $(PYTHON) -m cluster --state $(STATE)/demo
 export PYTHONDONTWRITEBYTECODE := 1
 export PORTAL_TEST_SKIPS ?= fail
 
-.PHONY: help demo up down status credentials state prepare prepare-checks prepare-parts prepare-tests \
-	images test lint test-unit test-portal test-cluster test-browser test-install test-compose test-vm \
+.PHONY: help demo up down status credentials state prepare prepare-checks prepare-docs prepare-npm \
+	prepare-unit prepare-parts prepare-tests images test lint lint-python lint-pages test-unit test-portal test-cluster test-browser test-install test-compose test-vm \
 	test-more test-all test-frontend bench api lock clean python wheel screenshots pictures docs \
 	dev hooks lint-quick
 
@@ -27,7 +31,7 @@ demo: prepare    ## raise the demo cluster and do the main job before your eyes
 up: prepare      ## raise the demo cluster only
 	@$(CLUSTER) up
 
-dev: prepare-checks up  ## develop on the demo cluster: changes take effect as they are saved
+dev: up          ## develop on the demo cluster: changes take effect as they are saved
 	@$(PYTHON) -m cluster.dev --state-root $(STATE)
 
 hooks:           ## git hooks that check commits: quick lint, and the subject
@@ -48,8 +52,17 @@ state:           ## the state folder's path
 prepare: python  ## packages, virtualenvs, Apptainer, image, pages
 	@$(PREPARE)
 
-prepare-checks: python  # for checks of files only
-	@$(PREPARE) --tests --only dev --only docs --only lab
+prepare-checks: python  # for lint and the git hooks
+	@$(PREPARE) --tests --only dev --only npm
+
+prepare-docs: python    # for the documentation's site
+	@$(PREPARE) --tests --only docs
+
+prepare-npm: python     # for the pages' own tests
+	@$(PREPARE) --only npm
+
+prepare-unit: python    # without root, tests that need Debian's packages are skipped
+	@$(PREPARE) --tests --only dev $(if $(AS_ROOT),--only packages)
 
 prepare-parts: python   # for tests with parts of a cluster, or with the python3 image
 	@$(PREPARE) --tests
@@ -62,14 +75,15 @@ images: prepare  ## the images of every framework
 
 # Minimal Debian installations have no python3; it installs everything else.
 python:
+	@test -x $(PYTHON) || test "$(AS_ROOT)" || { echo "Install python3-venv as root: apt-get install python3-venv"; exit 1; }
 	@test -x $(PYTHON) || { apt-get update -q && apt-get install -q -y --no-install-recommends python3; }
 
 test: prepare-tests lint docs test-frontend  ## lint, then the tests of units, portal, cluster and browser
 	@$(PYTHON) -m cluster.test --state-root $(STATE) --beside tests/unit --beside tests/portal \
 		--second tests/browser -- tests/cluster
 
-test-unit: prepare-checks     ## pure functions; seconds, needs no cluster
-	@$(DEV)/python -m pytest tests/unit
+test-unit: prepare-unit       ## pure functions; a minute, needs neither a cluster nor root
+	@$(DEV)/python -m pytest -rs -n auto --maxprocesses 8 tests/unit
 
 test-portal: prepare-parts   ## the portal with a real slapd, hub and nginx, without Slurm
 	@$(DEV)/python -m pytest tests/portal
@@ -95,15 +109,20 @@ test-more: prepare-tests     ## what takes too long for `make test`, in a cluste
 
 test-all: test test-more test-install test-compose test-vm  ## everything there is to test
 
-test-frontend: prepare-checks ## the pages' own tests
+test-frontend: prepare-npm    ## the pages' own tests
 	@$(NPM) test
 
 lint: prepare-checks          ## ruff, mypy, import-linter, wording, Biome, tsc, generated files
+	@$(MAKE) --no-print-directory -j2 --output-sync=target lint-python lint-pages
+
+lint-python:
 	@$(DEV)/ruff check . && $(DEV)/ruff format --check .
 	@$(DEV)/mypy
 	@$(DEV)/lint-imports --no-cache
 	@$(DEV)/python -m tests.readability
 	@$(DEV)/python -m portal openapi | diff -u openapi.json - || { echo "openapi.json is stale: make api"; exit 1; }
+
+lint-pages:
 	@$(NPM) run lint && $(NPM) run typecheck && $(NPM) run api:check
 
 lint-quick:      # the pre-commit hook: seconds, needs only what prepare-checks made
@@ -111,7 +130,7 @@ lint-quick:      # the pre-commit hook: seconds, needs only what prepare-checks 
 	@$(DEV)/python -m tests.readability
 	@$(NPM) run -s lint:quick
 
-docs: prepare-checks          ## the documentation as a site; a link that leads nowhere is an error
+docs: prepare-docs            ## the documentation as a site; a link that leads nowhere is an error
 	@$(STATE)/docs/bin/sphinx-build --quiet --fail-on-warning --keep-going -d $(STATE)/docs-cache \
 		docs $(STATE)/site
 	@echo "$(STATE)/site/index.html"
@@ -144,5 +163,6 @@ pictures: prepare-parts      ## the documentation's pictures, of the running dem
 bench: prepare-tests         ## speed and memory, beside the alternatives
 	@$(PYTHON) -m cluster.test --state-root $(STATE) --program bench
 
-clean: down      ## also remove the state folder, and what the pages' build made in the checkout
+clean:           ## also remove the state folder, and what the pages' build made in the checkout
+	@test ! -e $(STATE)/demo || $(CLUSTER) down
 	rm -rf $(STATE) $(MADE)

@@ -16,13 +16,16 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+# what creates virtualenvs
+VENV_PACKAGES = ("python3-venv",)
 PACKAGES = (
     # libpmix-dev: Slurm's PMIx plugin looks for libpmix.so, which only that package has
     *("slurm-wlm", "slurmctld", "slurmd", "slurmdbd", "munge", "libpmix-dev"),
     *("slapd", "ldap-utils", "libldap-common", "nslcd", "libnss-ldapd", "openssl"),
     *("mariadb-server", "nginx-light", "chromium", "sudo", "iproute2", "util-linux", "procps"),
-    *("mmdebstrap", "squashfs-tools", "squashfuse", "fuse3", "python3-venv"),
+    *("mmdebstrap", "squashfs-tools", "squashfuse", "fuse3"),
     "lmod",
+    *VENV_PACKAGES,
 )
 # Only for tests: a registry, a shell for minimal images, an independent implementation of zip
 # files, PostgreSQL, wrong clocks, systemd's verification of units, a linter for shell scripts, and
@@ -120,8 +123,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python3 -m cluster.install", description=__doc__)
     parser.add_argument("--tests", action="store_true", help="also what only the tests need")
     parser.add_argument("--vm", action="store_true", help="also what a virtual machine needs")
+    parser.add_argument("--venv", action="store_true", help="only what creates virtualenvs")
     asked = parser.parse_args(arguments)
     packages = PACKAGES + TEST_PACKAGES * asked.tests + VM_PACKAGES * asked.vm
+    if asked.venv:
+        packages = VENV_PACKAGES
     wanted = missing(packages)
     if not wanted:
         print("all packages are there")

@@ -2,8 +2,9 @@
 
 Steps run in parallel as soon as their prerequisites are done. Each writes its log to STATE/log, and
 is skipped when its inputs have the hash of the last success. A virtualenv is created beside the one
-in use and replaces it at the end, so that programs running from it are not disturbed. Standard
-library only, because it runs with the machine's python3 before anything else exists.
+in use and replaces it at the end, so that programs running from it are not disturbed. Virtualenvs
+and the frontend's packages need no root; the other steps do. Standard library only, because it runs
+with the machine's python3 before anything else exists.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import argparse
 import fcntl
 import hashlib
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -25,7 +27,19 @@ from pathlib import Path
 
 from cluster.config.paths import CHECKOUT, PYTHON
 
+NPM_FILES = ("package.json", "package-lock.json")
 SLOWNESS_S = 20  # a step that takes longer prints that it is still running
+NEEDS_ROOT = (
+    "This command needs root: it installs Debian packages.\n"
+    "These need no root: make lint, make docs, make test-unit, make test-frontend."
+)
+NEEDS_VENV = (
+    "Debian's package python3-venv is missing. Install it as root: apt-get install python3-venv"
+)
+
+
+class NeedsRoot(Exception):
+    """A chosen step can run only as root. The message says what to do."""
 
 
 class StepFailed(Exception):
@@ -48,6 +62,7 @@ class PrepareStep:
     output: Path | None = None  # without it the stamp is not valid
     link: tuple[Path, Path] | None = None  # (name, folder): created at the end
     cwd: Path = CHECKOUT
+    needs_root: str = ""  # the message to users other than root
 
 
 def virtualenv(state: Path, name: str, lock: str, title: str) -> PrepareStep:
@@ -63,7 +78,7 @@ def virtualenv(state: Path, name: str, lock: str, title: str) -> PrepareStep:
         name,
         title,
         ((PYTHON, "-m", "venv", "--clear", str(folder)), (*pip, "-r", lock)),
-        needs=("packages",),
+        needs=("python3-venv",),
         inputs=(CHECKOUT / lock,),
         output=folder / "bin/python",
         link=(state / name, folder),
@@ -118,17 +133,35 @@ def steps(state: Path, *, tests: bool, images: bool = False) -> list[PrepareStep
     npm = (PYTHON, "-m", "cluster.prepare", "--state-root", str(state), "npm")
     packages = (*module, "cluster.install", *(["--tests"] if tests else []))
     runtime = virtualenv(state, "runtime", "requirements-runtime.lock", "JupyterLab for the nodes")
+    can_create = importlib.util.find_spec("ensurepip") is not None
     found = [
-        PrepareStep("packages", "Debian packages", (packages,)),
+        PrepareStep(
+            "python3-venv",
+            "python3-venv",
+            () if can_create else ((*module, "cluster.install", "--venv"),),
+            needs_root="" if can_create else NEEDS_VENV,
+        ),
+        # after python3-venv, because apt-get runs only once at a time
+        PrepareStep(
+            "packages", "Debian packages", (packages,), ("python3-venv",), needs_root=NEEDS_ROOT
+        ),
         virtualenv(state, "venv", "requirements.lock", "portal and hub"),
         runtime,
         virtualenv(state, "science", "requirements-science.lock", "Python for the demo's modules"),
         virtualenv(state, "build", "requirements-build.lock", "Node, to build the pages"),
         PrepareStep(
+            "npm",
+            "npm packages",
+            ((*npm, "ci"),),
+            needs=("build",),
+            inputs=tuple(CHECKOUT / "frontend" / name for name in NPM_FILES),
+            output=CHECKOUT / "frontend/node_modules/.package-lock.json",
+        ),
+        PrepareStep(
             "frontend",
             "the pages",
-            ((*npm, "ci"), (*npm, "run", "build")),
-            needs=("build",),
+            ((*npm, "run", "build"),),
+            needs=("npm",),
             inputs=(
                 *frontend_sources("lab"),
                 *(CHECKOUT / name for name in ("docs/glossary.md", "docs/glossary.zh.md")),
@@ -172,6 +205,13 @@ def chosen(found: Sequence[PrepareStep], names: Collection[str]) -> list[Prepare
         wanted.add(name)
         todo += [need for need in by_name[name].needs if need not in wanted]
     return [step for step in found if not names or step.name in wanted]
+
+
+def require_root(todo: Iterable[PrepareStep]) -> None:
+    """Raise NeedsRoot if a step needs root and this process is another user's."""
+    for step in todo:
+        if step.needs_root and os.geteuid() != 0:
+            raise NeedsRoot(step.needs_root)
 
 
 def digest(step: PrepareStep) -> str:
@@ -306,11 +346,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     def report(line: str) -> None:
         print(f"[{time.monotonic() - started:6.1f} s] {line}", flush=True)
 
+    def todo() -> list[PrepareStep]:
+        found = steps(asked.state_root, tests=asked.tests, images=asked.images)
+        return chosen(found, asked.only)
+
     try:
+        require_root(todo())
         preparation = Preparation(asked.state_root, report)
         with preparation.alone():
-            found = steps(asked.state_root, tests=asked.tests, images=asked.images)
-            preparation.run(chosen(found, asked.only))
+            preparation.run(todo())  # not those from before it waited
+    except NeedsRoot as refusal:
+        print(refusal, file=sys.stderr)
+        return 1
+    except PermissionError as error:
+        print(f"{error}\nName a folder of yours with STATE=DIR.", file=sys.stderr)
+        return 1
     except StepFailed as failure:
         sys.stderr.write("".join(failure.log.read_text(errors="replace").splitlines(True)[-25:]))
         print(f"\n{failure}", file=sys.stderr)

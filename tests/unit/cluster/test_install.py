@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from cluster import install
+from tests.needs import needs_program
 
 ANSWER = """slapd install ok installed
 munge deinstall ok config-files
@@ -54,6 +55,8 @@ def test_nothing_is_fetched_when_all_is_there(
     assert capsys.readouterr().out == "all packages are there\n"
     assert install.main(["--tests"]) == 0
     assert asked[1] - asked[0] == set(install.TEST_PACKAGES)
+    assert install.main(["--venv"]) == 0
+    assert asked[2] == {"python3-venv"}
 
 
 UNIT = """[Service]
@@ -81,6 +84,7 @@ def script(root: Path, name: str) -> Path:
     return link
 
 
+@needs_program("systemctl")
 def test_daemons_that_are_installed_do_not_start_at_the_next_boot(tmp_path: Path) -> None:
     unit(tmp_path, "mariadb")
     script(tmp_path, "nslcd")
@@ -93,6 +97,7 @@ def test_daemons_that_are_installed_do_not_start_at_the_next_boot(tmp_path: Path
     assert {path.name for path in wanted.iterdir()} == {"mariadb.service", "cron.service"}
 
 
+@needs_program("systemctl")
 def test_daemons_are_disabled_after_an_installation_that_failed(tmp_path: Path) -> None:
     unit(tmp_path, "cron")
     with pytest.raises(KeyboardInterrupt), install.new_daemons_disabled(tmp_path):

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import errno
+import importlib.util
+import os
 import sys
 from pathlib import Path
 
 import pytest
 
-from cluster.prepare import Preparation, PrepareStep, StepFailed, chosen, put_link, steps
+from cluster.config.paths import CHECKOUT
+from cluster.prepare import (
+    NeedsRoot,
+    Preparation,
+    PrepareStep,
+    StepFailed,
+    chosen,
+    main,
+    put_link,
+    require_root,
+    steps,
+)
 
 
 def writing(
@@ -86,10 +100,74 @@ def test_only_some_steps_come_with_what_they_need() -> None:
     found = steps(Path("/nowhere"), tests=True, images=True)
     assert chosen(found, []) == found
     names = {step.name for step in chosen(found, ["dev", "frontend"])}
-    assert names == {"packages", "build", "frontend", "dev"}
+    assert names == {"python3-venv", "build", "npm", "frontend", "dev"}
     with pytest.raises(ValueError, match="there is no step nonsense"):
         chosen(found, ["nonsense"])
 
 
 def test_images_of_the_frameworks_are_made_where_they_are_asked_for() -> None:
     assert "images" not in {step.name for step in steps(Path("/nowhere"), tests=True)}
+
+
+# the steps of make lint, docs, test-unit and test-frontend
+UNPRIVILEGED = {"dev", "docs", "npm"}
+
+
+def test_checks_need_no_root_where_virtualenvs_can_be_created(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _name: object())
+    found = steps(Path("/nowhere"), tests=True)
+    checks = chosen(found, UNPRIVILEGED)
+    assert {step.name for step in checks} == {"python3-venv", "build", *UNPRIVILEGED}
+    require_root(checks)
+    assert checks[0].commands == ()
+    for name in ("packages", "apptainer", "image"):
+        with pytest.raises(NeedsRoot, match=r"installs Debian packages\.\n.*make test-unit"):
+            require_root(chosen(found, [name]))
+
+
+def test_python3_venv_is_installed_by_root_and_named_to_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
+    found = chosen(steps(Path("/nowhere"), tests=True), ["dev"])
+    assert found[0].commands[0][-2:] == ("cluster.install", "--venv")
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    require_root(found)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(NeedsRoot, match="apt-get install python3-venv"):
+        require_root(found)
+
+
+def test_a_refusal_is_a_sentence_and_creates_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    state = tmp_path / "state"
+    assert main(["--state-root", str(state)]) == 1
+    assert capsys.readouterr().err.startswith("This command needs root")
+    assert not state.exists()
+
+
+def test_a_state_folder_of_another_account_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(path: Path, **_: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    assert main(["--state-root", str(tmp_path / "theirs"), "--tests", "--only", "dev"]) == 1
+    lines = capsys.readouterr().err.splitlines()
+    assert str(tmp_path / "theirs") in lines[0]
+    assert "STATE=DIR" in lines[1]
+
+
+def test_npm_packages_are_installed_again_only_with_their_lock() -> None:
+    found = {step.name: step for step in steps(Path("/nowhere"), tests=False)}
+    frontend = CHECKOUT / "frontend"
+    packages = {frontend / "package.json", frontend / "package-lock.json"}
+    assert set(found["npm"].inputs) == packages
+    assert packages < set(found["frontend"].inputs)
+    assert found["frontend"].needs == ("npm",)
