@@ -18,9 +18,9 @@ export PYTHONDONTWRITEBYTECODE := 1
 export PORTAL_TEST_SKIPS ?= fail
 
 .PHONY: help demo up down status credentials state prepare prepare-checks prepare-docs prepare-npm \
-	prepare-unit prepare-parts prepare-tests images test lint lint-python lint-pages test-unit test-portal test-cluster test-browser test-install test-compose test-vm \
-	test-more test-all test-frontend bench api lock clean python wheel screenshots pictures docs \
-	dev hooks lint-quick
+	prepare-unit prepare-parts prepare-tests images test lint lint-python lint-pages lint-quick \
+	test-unit test-portal test-cluster test-browser test-install test-compose test-vm test-more \
+	test-all test-frontend bench api lock clean python wheel screenshots pictures docs dev hooks
 
 help:            ## what can be made
 	@sed -n 's/^\([a-z-]*\): .*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -75,7 +75,8 @@ images: prepare  ## the images of every framework
 
 # Minimal Debian installations have no python3; it installs everything else.
 python:
-	@test -x $(PYTHON) || test "$(AS_ROOT)" || { echo "Install python3-venv as root: apt-get install python3-venv"; exit 1; }
+	@test -x $(PYTHON) || test "$(AS_ROOT)" || \
+		{ echo "python3 is missing. Install it as root: apt-get install python3-venv"; exit 1; }
 	@test -x $(PYTHON) || { apt-get update -q && apt-get install -q -y --no-install-recommends python3; }
 
 test: prepare-tests lint docs test-frontend  ## lint, then the tests of units, portal, cluster and browser
