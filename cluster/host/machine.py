@@ -54,9 +54,9 @@ def run(
     return done.stdout
 
 
-def succeeds(argv: Sequence[str]) -> bool:
+def succeeds(argv: Sequence[str], env: Mapping[str, str] | None = None) -> bool:
     try:
-        run(argv, timeout_s=10)
+        run(argv, env=env, timeout_s=10)
     except CommandError:
         return False
     return True
