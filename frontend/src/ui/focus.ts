@@ -6,16 +6,25 @@ function afterDrawing(act: () => void): void {
   window.requestAnimationFrame(() => window.requestAnimationFrame(act));
 }
 
+/** The frames for which a problem is awaited: two seconds, more where frames take longer. */
+const MAX_FRAMES = 120;
+
 /** Puts the focus on a form's first invalid field and brings it into view with the sentence below it.
- * Without one it is the problem that is no field's, marked with data-problem. */
+ * Without one it is the problem that is no field's, marked with data-problem. On a busy machine React
+ * draws either some frames later. */
 export function focusFirstProblem(form: RefObject<HTMLElement | null>): void {
-  afterDrawing(() => {
+  const focus = (frames: number): void => {
     const field =
       form.current?.querySelector<HTMLElement>('[aria-invalid="true"]') ??
       form.current?.querySelector<HTMLElement>('[data-problem]');
+    if (!field && frames > 0) {
+      window.requestAnimationFrame(() => focus(frames - 1));
+      return;
+    }
     field?.focus({ preventScroll: true });
     (field?.closest('.mantine-InputWrapper-root') ?? field)?.scrollIntoView({ block: 'center' });
-  });
+  };
+  afterDrawing(() => focus(MAX_FRAMES));
 }
 
 /** Gives the focus to the page's heading if nothing has it: what had it may be gone. */
