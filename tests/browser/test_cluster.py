@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.browser.chromium import window
 from tests.live import Live
+from tests.patience import wait_until
 
 LogIn = Callable[[Page, str], None]
 REASON = "fan 2 <b>broken</b>"
@@ -18,6 +19,11 @@ REASON = "fan 2 <b>broken</b>"
 def submit(portal: Live, user: str, gpus: int, name: str) -> None:
     where = ["--partition=gpu", "--nodelist=node01", f"--gres=gpu:{gpus}", "--time=20", "--mem=1G"]
     portal.exec_as(user, ["sbatch", *where, f"--job-name={name}", "--wrap=sleep 600"])
+
+
+def running(portal: Live) -> set[str]:
+    names = portal.exec_as("root", ["squeue", "-h", "--states=running", "-o", "%j"])
+    return set(names.split())
 
 
 @pytest.fixture
@@ -33,6 +39,8 @@ def busy(portal: Live) -> Iterator[None]:
     try:
         submit(portal, "alice", 1, "small")
         submit(portal, "bob", 2, "bobs-own")
+        # until both run: Slurm would keep their GPUs for a waiting job of higher priority
+        wait_until(lambda: {"small", "bobs-own"} <= running(portal), "both jobs run")
         submit(portal, "alice", 4, "large")
         yield
     finally:
