@@ -20,11 +20,11 @@ def current() -> str:
     return _current.get()
 
 
-def set_request_id(given: str = "") -> str:
+def set_request_id(request_id: str = "") -> str:
     """Set the request id of the current task and the tasks it starts, and return it.
 
     A missing or malformed id is replaced by a new one.
     """
-    name = given if SHAPE.fullmatch(given) else secrets.token_hex(16)
+    name = request_id if SHAPE.fullmatch(request_id) else secrets.token_hex(16)
     _current.set(name)
     return name

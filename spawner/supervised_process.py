@@ -22,16 +22,16 @@ from typing import NoReturn
 
 def main(arguments: list[str]) -> int:
     """Run the command and return its exit status."""
-    kept: tuple[int, ...] = ()
+    descriptors: tuple[int, ...] = ()
     if arguments[:1] == ["--keep"]:
-        kept, arguments = (int(arguments[1]),), arguments[2:]
+        descriptors, arguments = (int(arguments[1]),), arguments[2:]
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # only the end of standard input ends it
     command = subprocess.Popen(
         arguments,
         stdin=subprocess.DEVNULL,
         process_group=0,
-        pass_fds=kept,
+        pass_fds=descriptors,
         restore_signals=True,
         preexec_fn=_reset_signals,  # noqa: PLW1509 - there are no threads here
     )

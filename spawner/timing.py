@@ -16,7 +16,7 @@ def unmeasured(_what: str, _seconds: float, _answered: bool) -> None:
 
 @contextmanager
 def measured(
-    measure: Measure, what: str, no_answer: type[Exception] | tuple[type[Exception], ...]
+    measure: Measure, operation: str, no_answer: type[Exception] | tuple[type[Exception], ...]
 ) -> Iterator[None]:
     """Measure the enclosed operation.
 
@@ -27,9 +27,9 @@ def measured(
     try:
         yield
     except no_answer:
-        measure(what, time.perf_counter() - began, False)
+        measure(operation, time.perf_counter() - began, False)
         raise
     except Exception:
-        measure(what, time.perf_counter() - began, True)
+        measure(operation, time.perf_counter() - began, True)
         raise
-    measure(what, time.perf_counter() - began, True)
+    measure(operation, time.perf_counter() - began, True)

@@ -38,7 +38,7 @@ class Benchmark:
     shared: bool = True
 
     @classmethod
-    def of(cls, fields: Mapping[str, Any]) -> Benchmark:
+    def from_fields(cls, fields: Mapping[str, Any]) -> Benchmark:
         """Build from a template's file, which was validated against its schema before."""
         labels = {heading: tuple(words) for heading, words in fields.get("labels", {}).items()}
         return cls(
@@ -86,12 +86,12 @@ def problems(benchmark: Benchmark, properties: Mapping[str, Any]) -> Iterator[st
 def read_results(data: bytes, benchmark: Benchmark, parameters: Mapping[str, Any]) -> Results:
     """Return the figures in a job's results.json; none if it is not a benchmark's output."""
     try:
-        found = json.loads(data)
+        document = json.loads(data)
     except (ValueError, RecursionError):
         return Results()
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         return Results()
-    headings, rows, about = (found.get(name) for name in ("headings", "rows", "about"))
+    headings, rows, about = (document.get(name) for name in ("headings", "rows", "about"))
     if not isinstance(headings, list) or not isinstance(rows, list):
         return Results()
     fixed = {n: parameters[n] for n in benchmark.parameters if parameters.get(n) is not None}
@@ -139,8 +139,8 @@ def _clean_device(text: object) -> str | None:
     """Return a device's name, cleaned for display to the job's owner."""
     if not isinstance(text, str):
         return None
-    shown = "".join(char if char.isprintable() else "\ufffd" for char in text[:MAX_DEVICE])
-    return shown.strip() or None
+    printable = "".join(char if char.isprintable() else "\ufffd" for char in text[:MAX_DEVICE])
+    return printable.strip() or None
 
 
 def is_processor(device: str | None) -> bool:

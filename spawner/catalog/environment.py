@@ -105,31 +105,31 @@ class Catalog:
 
         Raises CatalogError with every problem of every file, or if the site folder does not exist.
         """
-        places = Places(image_dirs=(image_dir,), site=site, shipped=shipped)
+        folders = Places(image_dirs=(image_dir,), site=site, shipped=shipped)
         problems: list[str] = []
-        found: dict[str, Environment] = {}
-        for name, path in files(places, "environments").items():
+        environments: dict[str, Environment] = {}
+        for name, path in files(folders, "environments").items():
             try:
-                found[name] = load_environment(path, places)
+                environments[name] = load_environment(path, folders)
             except CatalogError as error:
                 problems.extend(error.problems)
         if problems:
             raise CatalogError(problems)
-        return Catalog(MappingProxyType(found))
+        return Catalog(MappingProxyType(environments))
 
 
-def files(places: Places, kind: str) -> dict[str, Path]:
+def files(folders: Places, kind: str) -> dict[str, Path]:
     """Return the files KIND/NAME.yaml by name, sorted; a site's file replaces the shipped one.
 
     Raises CatalogError if the site folder does not exist, OSError if it cannot be read.
     """
-    if places.site is not None and not places.site.is_dir():
-        raise CatalogError([f"{places.site}: there is no such folder"])
-    found: dict[str, Path] = {}
-    for folder in (folder / kind for folder in places.folders()):
+    if folders.site is not None and not folders.site.is_dir():
+        raise CatalogError([f"{folders.site}: there is no such folder"])
+    paths: dict[str, Path] = {}
+    for folder in (folder / kind for folder in folders.folders()):
         if folder.is_dir():  # unlike glob, iterdir raises errors
-            found |= {path.stem: path for path in folder.iterdir() if _is_catalog_file(path.name)}
-    return dict(sorted(found.items()))
+            paths |= {path.stem: path for path in folder.iterdir() if _is_catalog_file(path.name)}
+    return dict(sorted(paths.items()))
 
 
 def _is_catalog_file(name: str) -> bool:
@@ -146,7 +146,7 @@ def availability(environment: Environment) -> tuple[bool, str | None]:
     return reason is None, reason
 
 
-def load_environment(path: Path, places: Places) -> Environment:
+def load_environment(path: Path, folders: Places) -> Environment:
     """Load and validate one file. Raises CatalogError."""
     if not _NAME.fullmatch(path.stem):
         raise CatalogError(
@@ -162,7 +162,7 @@ def load_environment(path: Path, places: Places) -> Environment:
     if problems := sorted(_list_problems(path, fields)):
         raise CatalogError(problems)
     try:
-        return _build_environment(path.stem, fields, places)
+        return _build_environment(path.stem, fields, folders)
     except OSError as error:  # a name that no folder can hold
         raise CatalogError([f"{path}: the image can't be accessed: {error.strerror}"]) from error
 
@@ -189,8 +189,8 @@ class _Loader(_SafeLoader):  # type: ignore[misc]
         return value
 
 
-def _value_error(place: yaml.Node | yaml.Event, why: str) -> yaml.YAMLError:
-    mark: Any = place.start_mark
+def _value_error(node: yaml.Node | yaml.Event, why: str) -> yaml.YAMLError:
+    mark: Any = node.start_mark
     return yaml.constructor.ConstructorError(None, None, why, mark)
 
 
@@ -223,8 +223,8 @@ def _validator() -> jsonschema.Draft202012Validator:
 
 def _list_problems(path: Path, fields: object) -> Iterator[str]:
     for error in _validator().iter_errors(fields):
-        where = ".".join(str(part) for part in error.absolute_path)
-        yield f"{path}: {where + ': ' if where else ''}{_format_error(error)}"
+        location = ".".join(str(part) for part in error.absolute_path)
+        yield f"{path}: {location + ': ' if location else ''}{_format_error(error)}"
 
 
 def _format_error(error: jsonschema.ValidationError) -> str:
@@ -238,16 +238,16 @@ def _format_error(error: jsonschema.ValidationError) -> str:
     return message
 
 
-def _build_runtime(fields: Mapping[str, Any], places: Places) -> Runtime:
+def _build_runtime(fields: Mapping[str, Any], folders: Places) -> Runtime:
     path = fields.get("path", SYSTEM_PATH)
     match fields["runtime"]:
         case "modules":
-            return Modules(tuple(fields["modules"]), places.modules_init)
+            return Modules(tuple(fields["modules"]), folders.modules_init)
         case "virtualenv":
             return Virtualenv(Path(fields["prefix"]), path)
         case _:
             return Container(
-                image=_find_image(fields["image"], places),
+                image=_find_image(fields["image"], folders),
                 path=path,
                 binds=tuple(fields.get("binds", [])),
                 public_image=fields.get("public_image"),
@@ -255,9 +255,9 @@ def _build_runtime(fields: Mapping[str, Any], places: Places) -> Runtime:
             )
 
 
-def _find_image(name: str, places: Places) -> Path:
+def _find_image(name: str, folders: Places) -> Path:
     """Return the path where an image is, or would be; an absolute path stays unchanged."""
-    candidates = [folder / name for folder in places.image_dirs]
+    candidates = [folder / name for folder in folders.image_dirs]
     return next((path for path in candidates if _exists(path)), candidates[0])
 
 
@@ -269,7 +269,7 @@ def _exists(path: Path) -> bool:
         return False  # `availability` reports this until the folder can be searched
 
 
-def _build_environment(name: str, fields: Mapping[str, Any], places: Places) -> Environment:
+def _build_environment(name: str, fields: Mapping[str, Any], folders: Places) -> Environment:
     kernel = fields.get("kernel") or {}
     return Environment(
         name=name,
@@ -278,7 +278,7 @@ def _build_environment(name: str, fields: Mapping[str, Any], places: Places) -> 
         language=fields["language"],
         framework=fields.get("framework"),
         version=fields["version"],
-        runtime=_build_runtime(fields, places),
+        runtime=_build_runtime(fields, folders),
         gpu=fields.get("gpu", "none"),
         cuda=fields.get("cuda"),
         min_driver=fields.get("min_driver"),
@@ -294,5 +294,5 @@ def _build_environment(name: str, fields: Mapping[str, Any], places: Places) -> 
 
 def _user_site(language: str, version: str) -> str:
     """Return where the language's own package tool installs a user's packages."""
-    places = {"python": "lib/python{}/site-packages", "R": "lib/R/{}", "lua": "share/lua/{}"}
-    return places[language].format(version)
+    patterns = {"python": "lib/python{}/site-packages", "R": "lib/R/{}", "lua": "share/lua/{}"}
+    return patterns[language].format(version)

@@ -25,19 +25,21 @@ from spawner.catalog.job_functions import MPI_VARIABLE, NOTEBOOK, functions
 from spawner.catalog.launch_files import EXIT_CLAIMED, job_dir, quote
 from spawner.catalog.parameters import types
 from spawner.catalog.template import Template, array_tasks
-from spawner.containers.kernels import KernelPlace, job_command, kernelspec
+from spawner.containers.kernels import KernelContext, job_command, kernelspec
 from spawner.slurm.model import Resources
 
 MAX_SCRIPT_BYTES = 256 * 1024
 MAX_LINE = 90
 USER_SCRIPT = "job"
+SAMPLER = "spawner.node.usage.sampler"
+SAMPLER_STEP = "portal-usage"
 _MPI = (
     "RANK NAMESPACE VERSION HOSTNAME SERVER_URI SERVER_URI2 SERVER_URI21 SERVER_URI3 SERVER_URI4"
     " SERVER_URI41 SERVER_TMPDIR SYSTEM_TMPDIR SECURITY_MODE PTL_MODULE BFROP_BUFFER_TYPE"
     " GDS_MODULE DSTORE_ESH_BASE_PATH DSTORE_21_BASE_PATH MCA_gds MCA_psec MCA_ptl"
 )
 _MEETING = ("MASTER_ADDR", "MASTER_PORT", "PORTAL_NODES", "PORTAL_RANKS_PER_NODE")
-KEPT = ("PORTAL_JOB_DIR", "PORTAL_TASK", *_MEETING)
+KEPT_VARIABLES = ("PORTAL_JOB_DIR", "PORTAL_TASK", *_MEETING)
 _OPEN_MPI = "OMPI_MCA_btl_vader_single_copy_mechanism"
 KEPT_FOR_MPI = (_OPEN_MPI, *(f"PMIX_{name}" for name in _MPI.split()))
 """Variables that programs in a container get besides the ones in spawner/node/kernel.py: the job's
@@ -49,8 +51,8 @@ ScriptRefused = own_script.ScriptRefused
 
 
 @dataclass(frozen=True)
-class JobPlace:
-    """Absolute paths and other properties of the place where a job runs.
+class JobContext:
+    """Absolute paths and other properties that a job script depends on.
 
     `workdir` is its initial directory, the home if None; `node_dir` is a folder on the node's own
     disk that the job may create; `modules_init` is the file that defines `module` for bash there.
@@ -95,29 +97,30 @@ portal_status=$?
 exit "$portal_status\""""
 
 
-def render_job(template: Template, parameters: Mapping[str, Any], place: JobPlace) -> Rendered:
+def render_job(template: Template, parameters: Mapping[str, Any], context: JobContext) -> Rendered:
     """Return the job for parameters that passed `check_parameters`.
 
     Raises ScriptRefused if the script becomes too long, or if the environment has no kernel for a
     notebook.
     """
-    values = {name: _expand_home(template, name, parameters[name], place) for name in parameters}
+    values = {name: _expand_home(template, name, parameters[name], context) for name in parameters}
     tasks = array_tasks(template, values)
     parts = [
         f"#!/bin/bash\n# A job of the template {template.name}.",
-        _claim_job(place, template.requeue),
-        _enter_directory(place),
+        _claim_job(context, template.requeue),
+        _start_samplers(context),
+        _enter_directory(context),
         *_set_task(template, tasks),
-        _set_job_values(place),
+        _set_job_values(context),
         *(_assign(name, value) for name, value in values.items() if name not in template.array),
     ]
     script = template.script
-    kept = (*KEPT, *KEPT_FOR_MPI) if MPI_VARIABLE in script else KEPT
+    kept_variables = (*KEPT_VARIABLES, *KEPT_FOR_MPI) if MPI_VARIABLE in script else KEPT_VARIABLES
     files = dict(template.programs)
     if NOTEBOOK in script:
-        files["kernel.json"] = _kernel_json(place)
-        parts += [_set_notebook(place)]
-    parts += [_define_in_env(place, kept), *functions(script), script.rstrip("\n")]
+        files["kernel.json"] = _kernel_json(context)
+        parts += [_set_notebook(context)]
+    parts += [_define_in_env(context, kept_variables), *functions(script), script.rstrip("\n")]
     parts += [_FINISH] if template.requeue else []
     return Rendered(
         script=_check_size("\n".join([*parts, ""])),
@@ -125,11 +128,11 @@ def render_job(template: Template, parameters: Mapping[str, Any], place: JobPlac
         array=len(tasks) or None,
         requeue=template.requeue,
         signal=template.signal,
-        logdir=place.logdir,
+        logdir=context.logdir,
     )
 
 
-def render_script(script: str, place: JobPlace, environment: Environment | None) -> Rendered:
+def render_script(script: str, context: JobContext, environment: Environment | None) -> Rendered:
     """Return the job for a user's own script.
 
     The interpreter in its first line runs it, /bin/bash by default, inside the environment if one
@@ -140,20 +143,21 @@ def render_script(script: str, place: JobPlace, environment: Environment | None)
     parts = [
         "#!/bin/bash",
         *read.sbatch_lines,
-        _claim_job(place, requeue=False),
-        _enter_directory(place),
+        _claim_job(context, requeue=False),
+        _start_samplers(context),
+        _enter_directory(context),
     ]
     if environment:
-        parts += [_define_in_env(replace(place, environment=environment)), f"in_env {run}"]
+        parts += [_define_in_env(replace(context, environment=environment)), f"in_env {run}"]
     else:
-        parts += [*_load_modules(place), f"exec {run}"]
+        parts += [*_load_modules(context), f"exec {run}"]
     return Rendered(
         script="\n".join([*parts, ""]),
         files={USER_SCRIPT: script},
         array=None,
         requeue=False,
         signal=None,
-        logdir=place.logdir,
+        logdir=context.logdir,
     )
 
 
@@ -162,27 +166,27 @@ def task_logdir(logdir: str, index: int) -> str:
     return f"{logdir}/task-{index}"
 
 
-def _expand_home(template: Template, name: str, value: Any, place: JobPlace) -> Any:
+def _expand_home(template: Template, name: str, value: Any, context: JobContext) -> Any:
     """Return a value with a path's ~ replaced by the home: the shell does not expand it quoted."""
     rule = template.parameters["properties"][name]
     if rule.get("x-widget") != "path" or "string" not in types(rule) or value is None:
         return value
-    home = place.home.rstrip("/")
+    home = context.home.rstrip("/")
     return home + value[1:] if value == "~" or value.startswith("~/") else value
 
 
-def _load_modules(place: JobPlace) -> list[str]:
+def _load_modules(context: JobContext) -> list[str]:
     """Return the lines that define `module` for scripts that bash runs, as in a login shell.
 
     Both module systems export the function, or set BASH_ENV to their file.
     """
-    if place.modules_init is None:
+    if context.modules_init is None:
         return []
-    init = quote(place.modules_init)
+    init = quote(context.modules_init)
     return [f"# for `module`\n[ -r {init} ] && . {init} >&2"]
 
 
-def _claim_job(place: JobPlace, requeue: bool) -> str:
+def _claim_job(context: JobContext, requeue: bool) -> str:
     finished = (
         """
 # Slurm starts a job again when its node was lost, even if it had just finished.
@@ -191,9 +195,9 @@ def _claim_job(place: JobPlace, requeue: bool) -> str:
         else ""
     )
     return f"""\
-export PORTAL_JOB_DIR={quote(job_dir(place.home, place.uuid))}
+export PORTAL_JOB_DIR={quote(job_dir(context.home, context.uuid))}
 export PORTAL_TASK=${{SLURM_ARRAY_TASK_ID:-0}}
-# Of two jobs that Slurm made of one only the first runs, and each run of it once.
+# If Slurm created two jobs for one submission, only the first runs, and each run of it once.
 portal_id=${{SLURM_ARRAY_JOB_ID:-$SLURM_JOB_ID}}
 ln -sT -- "$portal_id" "$PORTAL_JOB_DIR/claimed" 2>/dev/null
 [ "$(readlink -- "$PORTAL_JOB_DIR/claimed")" = "$portal_id" ] || exit {EXIT_CLAIMED}
@@ -201,11 +205,35 @@ mkdir -- "$PORTAL_JOB_DIR/claimed-$PORTAL_TASK-${{SLURM_RESTART_COUNT:-0}}" || e
 {finished}"""
 
 
-def _enter_directory(place: JobPlace) -> str:
+def _start_samplers(context: JobContext) -> str:
+    """Return the lines that measure the usage on each of the job's nodes.
+
+    Neither the script's first command nor a `wait` in it may wait for them: they are started by a
+    subshell in the background that is not in the shell's table of jobs.
+    """
+    sampler = f"nice -n 19 {quote(context.runtime_dir + '/bin/python')} -I -m {SAMPLER}"
+    others = '"$(( SLURM_JOB_NUM_NODES - 1 ))"'
+    options = [
+        "--overlap", "--relative=1", f"--nodes={others}", f"--ntasks={others}",
+        "--ntasks-per-node=1", "--cpus-per-task=1", "--cpu-bind=none", "--mpi=none",
+        "--input=none", "--export=ALL", "--propagate=NONE", f"--job-name={SAMPLER_STEP}",
+    ]  # fmt: skip
+    on_others = _wrap_words(["srun", *options, f"{sampler} &"])
     return f"""\
-export PORTAL_LOGDIR={quote(place.logdir)}
+# Measures the usage of the job's nodes, for its page in the portal.
+( exec </dev/null >/dev/null 2>&1
+  {sampler} "$$" &
+  [ "${{SLURM_JOB_NUM_NODES:-1}}" -gt 1 ] || exit
+  {on_others}
+) &
+disown 2>/dev/null"""
+
+
+def _enter_directory(context: JobContext) -> str:
+    return f"""\
+export PORTAL_LOGDIR={quote(context.logdir)}
 mkdir -p -- "$PORTAL_LOGDIR" || exit
-cd -- {quote(place.workdir or place.home)} || exit"""
+cd -- {quote(context.workdir or context.home)} || exit"""
 
 
 def _set_task(template: Template, tasks: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -225,15 +253,15 @@ def _set_task(template: Template, tasks: Sequence[Mapping[str, Any]]) -> list[st
     return lines
 
 
-def _set_job_values(place: JobPlace) -> str:
+def _set_job_values(context: JobContext) -> str:
     """Return the command that sets the variables in `PLACE_NAMES`."""
     values = {
-        "home": place.home,
-        "username": place.username,
-        "logdir": place.logdir,
-        "nodes": place.resources.nodes,
-        "gpus": place.resources.gpus,
-        "cpus": place.resources.cpus,
+        "home": context.home,
+        "username": context.username,
+        "logdir": context.logdir,
+        "nodes": context.resources.nodes,
+        "gpus": context.resources.gpus,
+        "cpus": context.resources.cpus,
     }
     words = _wrap_words([_assign(name, value) for name, value in values.items()])
     return f"# shellcheck disable=SC2034  # a template need not use all of them\n{words}"
@@ -252,12 +280,12 @@ def _to_text(value: str | float | bool | None) -> str:
     return "" if value is None else str(value)
 
 
-def _define_in_env(place: JobPlace, kept: Sequence[str] = KEPT) -> str:
+def _define_in_env(context: JobContext, kept_variables: Sequence[str] = KEPT_VARIABLES) -> str:
     """Return the shell function that runs its arguments in the environment, even under srun."""
-    environment = place.environment
+    environment = context.environment
     if environment is None:
         return 'become_in_env() { exec "$@"; }\nin_env() ( become_in_env "$@" )'
-    env, command = job_command(environment, _to_kernel_place(place, _TMP), kept)
+    env, command = job_command(environment, _to_kernel_context(context, _TMP), kept_variables)
     exports = [f"{name}={quote(value)}" for name, value in env.items() if name != "PORTAL_LOGDIR"]
     return f"""\
 # in_env COMMAND… runs it in the environment {environment.name}.
@@ -270,30 +298,30 @@ in_env() ( become_in_env "$@" )
 export -f become_in_env"""
 
 
-def _to_kernel_place(place: JobPlace, node_dir: str) -> KernelPlace:
-    return KernelPlace(
-        runtime_dir=place.runtime_dir,
-        apptainer=place.apptainer,
-        home=place.home,
+def _to_kernel_context(context: JobContext, node_dir: str) -> KernelContext:
+    return KernelContext(
+        runtime_dir=context.runtime_dir,
+        apptainer=context.apptainer,
+        home=context.home,
         node_dir=node_dir,
-        logdir=place.logdir,
-        gpus=place.resources.gpus > 0,
-        pip_index_url=place.pip_index_url,
+        logdir=context.logdir,
+        gpus=context.resources.gpus > 0,
+        pip_index_url=context.pip_index_url,
     )
 
 
-def _kernel_json(place: JobPlace) -> str:
+def _kernel_json(context: JobContext) -> str:
     """Return the kernel.json for a notebook that runs as a job."""
-    environment = place.environment
+    environment = context.environment
     if environment is None or not environment.kernel:
         raise ScriptRefused("environment", "This environment has no kernel to run a notebook with.")
-    return json.dumps(kernelspec(environment, _to_kernel_place(place, place.node_dir)))
+    return json.dumps(kernelspec(environment, _to_kernel_context(context, context.node_dir)))
 
 
-def _set_notebook(place: JobPlace) -> str:
+def _set_notebook(context: JobContext) -> str:
     return f"""\
-PORTAL_PYTHON={quote(place.runtime_dir + "/bin/python")}
-PORTAL_NODE_DIR={quote(place.node_dir)}"""
+PORTAL_PYTHON={quote(context.runtime_dir + "/bin/python")}
+PORTAL_NODE_DIR={quote(context.node_dir)}"""
 
 
 def _wrap_words(parts: Sequence[str]) -> str:

@@ -19,7 +19,7 @@ APP_SETTINGS_FOLDER = "lab"
 
 
 @dataclass(frozen=True)
-class Words:
+class LabTexts:
     """Texts of the portal on the page from its first moment on; the others are in frontend/lab."""
 
     terminal: str
@@ -27,8 +27,8 @@ class Words:
     terminals: str
 
 
-ENGLISH = Words("Terminal in {title}", "Open a shell inside {title}", "Terminal in Environment")
-WORDS = {"zh": Words("{title} 终端", "在 {title} 中打开命令行", "环境中的终端")}
+ENGLISH = LabTexts("Terminal in {title}", "Open a shell inside {title}", "Terminal in Environment")
+TEXTS = {"zh": LabTexts("{title} 终端", "在 {title} 中打开命令行", "环境中的终端")}
 LOCALES = {"zh": "zh_CN"}
 """JupyterLab's locale (as in its language packs) by language in the user's preferences."""
 
@@ -60,7 +60,7 @@ def lab_files(
     environment is the session's own; `language` is the user's in the portal, with which JupyterLab
     starts if it supports it.
     """
-    overrides = _overrides(environments, WORDS.get(language or "", ENGLISH))
+    overrides = _overrides(environments, TEXTS.get(language or "", ENGLISH))
     if locale := LOCALES.get(language or ""):
         overrides["@jupyterlab/translation-extension:plugin"] = {"locale": locale}
     return {"overrides": overrides, "page_config": _page_config()}
@@ -71,31 +71,31 @@ def terminal_name(environment: Environment) -> str:
     return f"{TERMINAL_PREFIX}{environment.name}"
 
 
-def _overrides(environments: Sequence[Environment], words: Words) -> dict[str, Any]:
+def _overrides(environments: Sequence[Environment], texts: LabTexts) -> dict[str, Any]:
     return {
         "@jupyterlab/apputils-extension:notification": {
             "checkForUpdates": False,
             "fetchNews": "false",
         },
-        "@jupyterlab/application-extension:top-bar": {"toolbar": [_button(environments[0], words)]},
-        "@jupyterlab/mainmenu-extension:plugin": {"menus": [_file_menu(environments, words)]},
+        "@jupyterlab/application-extension:top-bar": {"toolbar": [_button(environments[0], texts)]},
+        "@jupyterlab/mainmenu-extension:plugin": {"menus": [_file_menu(environments, texts)]},
     }
 
 
-def _button(environment: Environment, words: Words) -> Mapping[str, Any]:
+def _button(environment: Environment, texts: LabTexts) -> Mapping[str, Any]:
     """Return a button at the top of the window: one click in every view."""
     return {
         "name": "environment-terminal",
         "command": "terminal:create-new",
         "args": {"name": terminal_name(environment)},
         "icon": "ui-components:terminal",
-        "label": words.terminal.format(title=environment.title),
-        "caption": words.open_shell.format(title=environment.title),
+        "label": texts.terminal.format(title=environment.title),
+        "caption": texts.open_shell.format(title=environment.title),
         "rank": 60,
     }
 
 
-def _file_menu(environments: Sequence[Environment], words: Words) -> Mapping[str, Any]:
+def _file_menu(environments: Sequence[Environment], texts: LabTexts) -> Mapping[str, Any]:
     """Return File → Terminal in Environment, with an entry for each.
 
     A menu cannot rename a command, so the entries are a command of frontend/lab.
@@ -107,7 +107,7 @@ def _file_menu(environments: Sequence[Environment], words: Words) -> Mapping[str
         }
         for environment in environments
     ]
-    submenu = {"id": "portal-terminals", "label": words.terminals, "items": entries}
+    submenu = {"id": "portal-terminals", "label": texts.terminals, "items": entries}
     return {
         "id": "jp-mainmenu-file",
         "items": [{"type": "submenu", "rank": 0.5, "submenu": submenu}],

@@ -13,7 +13,7 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_PASSED = {
+PASSED = {
     "constraint": "C", "nodelist": "w", "exclude": "x", "begin": "b", "dependency": "d",
     "licenses": "L", "distribution": "m", "deadline": None, "gpu-bind": None, "gpu-freq": None,
     "cpu-freq": None, "hint": None, "mail-type": None, "mail-user": None, "nice": None,
@@ -27,7 +27,7 @@ _FIELDS = {
     "account": "account", "qos": "qos", "exclusive": "cpus", "ntasks": "cpus",
     "ntasks-per-node": "cpus", "cpus-per-gpu": "cpus",
 }  # fmt: skip
-_SHORT = {letter: name for name, letter in _PASSED.items() if letter} | {
+SHORT = {letter: name for name, letter in PASSED.items() if letter} | {
     "p": "partition", "N": "nodes", "G": "gpus", "c": "cpus-per-task", "t": "time", "n": "ntasks",
     "A": "account", "q": "qos", "J": "job-name", "o": "output", "e": "error", "a": "array",
     "M": "clusters", "D": "chdir", "i": "input",
@@ -44,9 +44,9 @@ _WHY = {
 class ScriptRefused(ValueError):
     """The script cannot be submitted: the field of the request, and a sentence for its user."""
 
-    def __init__(self, where: str, message: str) -> None:
+    def __init__(self, field: str, message: str) -> None:
         super().__init__(message)
-        self.field = where
+        self.field = field
         self.message = message
 
 
@@ -60,6 +60,17 @@ class FreeScript:
 
 def read(script: str, max_bytes: int) -> FreeScript:
     """Parse a script. Raises ScriptRefused if it cannot be run unchanged."""
+    check_text(script, max_bytes)
+    if "\r\n" in script:
+        raise ScriptRefused(
+            "script", "The script has Windows line endings (CR LF): save it with LF."
+        )
+    lines = script.split("\n")
+    return FreeScript(_parse_interpreter(lines[0]), tuple(_sbatch_lines(lines)))
+
+
+def check_text(script: str, max_bytes: int) -> None:
+    """Raise ScriptRefused for text that is no script: empty, binary or too long."""
     try:
         size = len(script.encode())
     except UnicodeEncodeError:
@@ -78,12 +89,6 @@ def read(script: str, max_bytes: int) -> FreeScript:
         raise ScriptRefused(
             "script", "The script contains a NUL character, so it is not a text file."
         )
-    if "\r\n" in script:
-        raise ScriptRefused(
-            "script", "The script has Windows line endings (CR LF): save it with LF."
-        )
-    lines = script.split("\n")
-    return FreeScript(_parse_interpreter(lines[0]), tuple(_sbatch_lines(lines)))
 
 
 def _parse_interpreter(line: str) -> tuple[str, ...]:
@@ -107,8 +112,8 @@ def _sbatch_lines(lines: list[str]) -> Iterator[str]:
             yield line
 
 
-def _parse_options(number: int, line: str) -> Iterator[str]:
-    """Yield the names of the options.
+def parse_words(number: int, line: str) -> list[str]:
+    """Return the words of an #SBATCH line. Raises ScriptRefused if sbatch may read it otherwise.
 
     sbatch splits words in the same way, except at a backslash, which it interprets even between
     single quotes, and at whitespace other than a space or tab.
@@ -120,20 +125,25 @@ def _parse_options(number: int, line: str) -> Iterator[str]:
             f"Line {number}: #SBATCH lines can't have backslashes or control characters.",
         )
     try:
-        words = shlex.split(line[len("#SBATCH") :], comments=True)
+        return shlex.split(line[len("#SBATCH") :], comments=True)
     except ValueError as error:
         raise ScriptRefused("script", f"Line {number}: a quote isn't closed.") from error
-    for at, word in enumerate(words):
+
+
+def _parse_options(number: int, line: str) -> Iterator[str]:
+    """Yield the names of the options."""
+    words = parse_words(number, line)
+    for index, word in enumerate(words):
         if word.startswith("--"):
             yield word[2:].partition("=")[0]
         elif word.startswith("-") and len(word) > 1:
-            yield _SHORT.get(word[1], word[1])
-        elif at == 0 or not words[at - 1].startswith("-"):
+            yield SHORT.get(word[1], word[1])
+        elif index == 0 or not words[index - 1].startswith("-"):
             raise ScriptRefused("script", f"Line {number}: {word[:40]!r} is no option of sbatch.")
 
 
 def _check_option(number: int, name: str) -> None:
-    if name in _PASSED:
+    if name in PASSED:
         return
     if name in _FIELDS:
         why = f"set it in the job's resources instead ({_FIELDS[name]})"

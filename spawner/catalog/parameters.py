@@ -28,26 +28,28 @@ _KINDS = {
 }
 
 
-def check_values(schema: Mapping[str, Any], given: object) -> tuple[dict[str, Any], list[Problem]]:
+def check_values(
+    schema: Mapping[str, Any], submitted: object
+) -> tuple[dict[str, Any], list[Problem]]:
     """Return the values with defaults filled in, and the problems.
 
     If there are problems, the values must not be used. `schema` is a template's: an object whose
     properties are the parameters.
     """
-    if not isinstance(given, Mapping):
+    if not isinstance(submitted, Mapping):
         return {}, [("parameters", "The parameters must be an object of names and values.")]
     properties: Mapping[str, Mapping[str, Any]] = schema["properties"]
     problems = [
         (f"parameters.{_printable(name)}", "This template has no such parameter.")
-        for name in given
+        for name in submitted
         if name not in properties
     ]
     values: dict[str, Any] = {}
     for name, rule in properties.items():
-        if name not in given and "default" not in rule:
+        if name not in submitted and "default" not in rule:
             problems.append((f"parameters.{name}", f"{rule['title']} must be filled in."))
             continue
-        values[name] = plain(given.get(name, rule.get("default")), rule)
+        values[name] = plain(submitted.get(name, rule.get("default")), rule)
         wrong = next(faults(values[name], rule), None)
         if wrong:
             problems.append((f"parameters.{name}", f"{rule['title']} {wrong}."))
@@ -75,8 +77,8 @@ def faults(value: object, rule: Mapping[str, Any]) -> Iterator[str]:
     errors = list(jsonschema.Draft202012Validator(limits).iter_errors(value))
     for error in sorted(errors, key=lambda error: error.validator != "type"):
         path = error.absolute_path
-        place = f"is wrong in element {path[0] + 1}, which " if path else ""
-        yield f"{place}{_format_error(error, rule)}"
+        element = f"is wrong in element {path[0] + 1}, which " if path else ""
+        yield f"{element}{_format_error(error, rule)}"
     if not errors:
         yield from _find_unwritable(value)
 

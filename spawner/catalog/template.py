@@ -25,11 +25,13 @@ from spawner.catalog.benchmarks import Benchmark
 from spawner.catalog.environment import SHIPPED, Places, files, read_yaml
 from spawner.slurm.model import Resources
 
+Category = Literal["train", "scale_out", "sweep", "inference", "benchmark", "other"]
+"""The heading under which users find a template."""
 SCHEMA = SHIPPED / "template.schema.json"
 MAX_TASKS = 1000
 MAX_PROGRAMS_BYTES = 512 * 1024  # all files of a job are sent to the launcher in one frame
 PLACE_NAMES = frozenset({"home", "logdir", "nodes", "gpus", "cpus", "username"})
-"""Variables of a script in addition to its parameters: see jobscript.JobPlace."""
+"""Variables of a script in addition to its parameters: see jobscript.JobContext."""
 USED_NAMES = frozenset(
     {"http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy"}  # may be in the environment
     | {"auto_resume", "histchars", "ignoreeof"}  # bash interprets these
@@ -91,6 +93,7 @@ class Template:
     array: tuple[str, ...] = ()
     requeue: bool = False
     signal: str | None = None
+    category: Category = "other"
     tags: tuple[str, ...] = ()
     starter: str | None = None
     notebook: str | None = field(default=None, repr=False)
@@ -107,23 +110,23 @@ def load_templates(shipped: Path = SHIPPED, site: Path | None = None) -> dict[st
 
     Raises TemplateError with every problem of every file. A site folder need not contain templates.
     """
-    places = Places(image_dirs=(), site=site, shipped=shipped)
-    folders = program_folders(places)
+    catalog_folders = Places(image_dirs=(), site=site, shipped=shipped)
+    folders = program_folders(catalog_folders)
     problems: list[str] = []
-    found: dict[str, Template] = {}
-    for name, path in files(places, "templates").items():
+    templates: dict[str, Template] = {}
+    for name, path in files(catalog_folders, "templates").items():
         try:
-            found[name] = load_template(path, folders)
+            templates[name] = load_template(path, folders)
         except TemplateError as error:
             problems.extend(error.problems)
     if problems:
         raise TemplateError(problems)
-    return found
+    return templates
 
 
-def program_folders(places: Places) -> list[Path]:
+def program_folders(folders: Places) -> list[Path]:
     """Return the folders in which to search for a template's programs and starters, in order."""
-    return list(reversed(places.folders()))
+    return list(reversed(folders.folders()))
 
 
 def load_template(path: Path, folders: list[Path]) -> Template:
@@ -193,10 +196,10 @@ def _validator() -> jsonschema.Draft202012Validator:
 
 def _schema_problems(fields: object) -> Iterator[str]:
     for error in _validator().iter_errors(fields):
-        where = [str(part) for part in error.absolute_path]
+        path = [str(part) for part in error.absolute_path]
         if error.schema is False:  # the only use of `false` in the schema; its path is not reported
-            where.append("items")
-        yield f"{'.'.join(where)}: {_format_error(error)}" if where else _format_error(error)
+            path.append("items")
+        yield f"{'.'.join(path)}: {_format_error(error)}" if path else _format_error(error)
 
 
 def _format_error(error: jsonschema.ValidationError) -> str:
@@ -229,7 +232,7 @@ def _semantic_problems(fields: Mapping[str, Any], folders: list[Path]) -> Iterat
         problems = _file_problems("starters", starter, folders)
         yield from (f"starter: {starter}: {wrong}" for wrong in problems)
     if measures := fields.get("benchmark"):
-        yield from benchmarks.problems(Benchmark.of(measures), properties)
+        yield from benchmarks.problems(Benchmark.from_fields(measures), properties)
     yield from (f"script: {wrong}" for wrong in _script_problems(fields))
 
 
@@ -259,11 +262,11 @@ def _find_jinja(script: str, variables: Mapping[str, str]) -> Iterator[str]:
 
     bash has {{a,b},c} and other programs have {{.ID}}, so braces count only around a variable.
     """
-    for found in _JINJA.finditer(script):
-        line = script.count("\n", 0, found.start()) + 1
-        if found[1] is None:
+    for match in _JINJA.finditer(script):
+        line = script.count("\n", 0, match.start()) + 1
+        if match[1] is None:
             yield f"line {line}: write bash instead of {{% … %}} or {{## … ##}}: if, case, for, #"
-        elif used := [name for name in re.findall(r"\w+", found[1]) if name in variables]:
+        elif used := [name for name in re.findall(r"\w+", match[1]) if name in variables]:
             yield f"line {line}: write the variable {variables[used[0]]} instead of {{{{ … }}}}"
 
 
@@ -288,8 +291,8 @@ def _limit_problems(rule: Mapping[str, Any]) -> Iterator[str]:
     kinds = rules.types(rule)
     if not kinds:
         return
-    own = _LIMITS_OF.get(kinds[0], set())
-    for word in sorted((set().union(*_LIMITS_OF.values()) - own) & rule.keys()):
+    allowed = _LIMITS_OF.get(kinds[0], set())
+    for word in sorted((set().union(*_LIMITS_OF.values()) - allowed) & rule.keys()):
         yield f"{word}: it does not go with the type {kinds[0]}"
     limits = {"maxLength": rules.MAX_TEXT, "maxItems": rules.MAX_ITEMS, **rule}
     for low, high in _PAIRS:
@@ -343,11 +346,12 @@ def _build_template(name: str, fields: Mapping[str, Any], folders: list[Path]) -
         array=_as_names(fields.get("array")),
         requeue=fields.get("requeue", False),
         signal=fields.get("signal"),
+        category=fields.get("category", "other"),
         tags=tuple(fields.get("tags", [])),
         starter=starter,
         notebook=_read_file(folders, "starters", starter) if starter else None,
         programs=MappingProxyType(programs),
-        benchmark=Benchmark.of(fields["benchmark"]) if fields.get("benchmark") else None,
+        benchmark=Benchmark.from_fields(fields["benchmark"]) if fields.get("benchmark") else None,
     )
 
 

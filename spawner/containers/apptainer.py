@@ -38,11 +38,13 @@ def exec_argv(
 
 def outermost(paths: Iterable[str]) -> list[str]:
     """Return the distinct paths that lie in no other of them, in their order."""
-    given = list(dict.fromkeys(str(PurePosixPath(path)) for path in paths))
+    candidates = list(dict.fromkeys(str(PurePosixPath(path)) for path in paths))
     return [
         path
-        for path in given
-        if not any(PurePosixPath(path).is_relative_to(other) for other in given if other != path)
+        for path in candidates
+        if not any(
+            PurePosixPath(path).is_relative_to(other) for other in candidates if other != path
+        )
     ]
 
 

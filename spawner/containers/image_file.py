@@ -58,10 +58,10 @@ def layout_architecture(layout: Path) -> str | None:
     try:
         index = _load_json(layout / "index.json")
         manifest = _load_blob(layout, index["manifests"][-1]["digest"])
-        found = _load_blob(layout, manifest["config"]["digest"]).get("architecture")
+        architecture = _load_blob(layout, manifest["config"]["digest"]).get("architecture")
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return None
-    return str(found) if found else None
+    return str(architecture) if architecture else None
 
 
 def _load_blob(layout: Path, digest: str) -> Any:

@@ -34,17 +34,17 @@ def parse_listing(text: str) -> dict[str, str]:
 
     A package installed in several versions, for different Pythons, is omitted.
     """
-    found: dict[str, set[str]] = {}
+    by_name: dict[str, set[str]] = {}
     package = ""
     for line in text.splitlines():
         kind, _, value = line.partition(" ")
         if kind == "R-package":
             package = value.strip()
         elif kind == "R-version":
-            found.setdefault(normal(package), set()).add(value.strip())
+            by_name.setdefault(normal(package), set()).add(value.strip())
         elif "/_vendor/" not in line and (match := _FOLDER.fullmatch(line)):
-            found.setdefault(normal(match["name"]), set()).add(match["version"])
-    return {name: min(versions) for name, versions in sorted(found.items()) if len(versions) == 1}
+            by_name.setdefault(normal(match["name"]), set()).add(match["version"])
+    return {name: min(versions) for name, versions in sorted(by_name.items()) if len(versions) == 1}
 
 
 def normal(name: str) -> str:
@@ -69,10 +69,10 @@ def beside(image: Path) -> Path:
 @functools.lru_cache(maxsize=256)
 def _load_versions(file: Path, _changed: int) -> Mapping[str, str]:
     with file.open("rb") as opened:
-        found = json.loads(opened.read(MAX_BYTES))
-    if not isinstance(found, dict):
+        document = json.loads(opened.read(MAX_BYTES))
+    if not isinstance(document, dict):
         raise TypeError(f"{file} holds no object")
-    return {str(name): str(version) for name, version in found.items()}
+    return {str(name): str(version) for name, version in document.items()}
 
 
 def is_cpu_build(versions: Mapping[str, str]) -> bool:

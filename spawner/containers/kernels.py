@@ -32,8 +32,8 @@ _PROMPT = ("-u", "PROMPT_COMMAND", "-u", "PS1")
 
 
 @dataclass(frozen=True)
-class KernelPlace:
-    """Absolute paths of the place where kernels run, and whether the job has GPUs.
+class KernelContext:
+    """Absolute paths where kernels run, and whether the job has GPUs.
 
     `runtime_dir` is the virtualenv on the nodes, `node_dir` the session's folder on the node's own
     disk (scripts.node_dir), `logdir` the folder that TensorBoard reads, `pip_index_url` pip's
@@ -54,19 +54,21 @@ def packages_dir(home: str, environment: Environment) -> str:
     return f"{home.rstrip('/')}/{PACKAGES_FOLDER}/{environment.name}"
 
 
-def kernelspec(environment: Environment, place: KernelPlace) -> dict[str, Any]:
+def kernelspec(environment: Environment, context: KernelContext) -> dict[str, Any]:
     """Return an environment's kernel.json (jupyter_client's docs, "Kernel specs").
 
     Raises ValueError if it has no kernel, or if a path cannot be bound into a container.
     """
     if not environment.kernel:
         raise ValueError(f"the environment {environment.name} has no kernel")
-    env = {**_startup_env(environment, place), **kernel_env(environment, place)}
-    terminal_env = kernel_env(environment, place)
-    own = [word.replace(NODE_DIR_FIELD, place.node_dir) for word in environment.kernel_argv]
+    env = {**_startup_env(environment, context), **kernel_env(environment, context)}
+    terminal_env = kernel_env(environment, context)
+    kernel_argv = [
+        word.replace(NODE_DIR_FIELD, context.node_dir) for word in environment.kernel_argv
+    ]
     prompt = [*_PROMPT, f"debian_chroot={environment.name}"]
     return {
-        "argv": _wrap_command(environment, place, env, own, own_group=True),
+        "argv": _wrap_command(environment, context, env, kernel_argv, own_group=True),
         "display_name": environment.kernel_display_name,
         "language": environment.language,
         "interrupt_mode": "signal",
@@ -77,7 +79,7 @@ def kernelspec(environment: Environment, place: KernelPlace) -> dict[str, Any]:
             KERNEL_METADATA: {
                 "environment": environment.name,
                 "terminal": _wrap_command(
-                    environment, place, terminal_env, environment.shell, settings=prompt
+                    environment, context, terminal_env, environment.shell, settings=prompt
                 ),
                 "terminal_env": terminal_env,
             },
@@ -85,20 +87,20 @@ def kernelspec(environment: Environment, place: KernelPlace) -> dict[str, Any]:
     }
 
 
-def _startup_env(environment: Environment, place: KernelPlace) -> dict[str, str]:
+def _startup_env(environment: Environment, context: KernelContext) -> dict[str, str]:
     """Return the variable that makes IPython run the portal's startup file."""
     if environment.language != "python":
         return {}
-    return {"PYTHONSTARTUP": f"{place.node_dir}/{KERNEL_STARTUP}"}
+    return {"PYTHONSTARTUP": f"{context.node_dir}/{KERNEL_STARTUP}"}
 
 
-def kernel_env(environment: Environment, place: KernelPlace) -> dict[str, str]:
+def kernel_env(environment: Environment, context: KernelContext) -> dict[str, str]:
     """Return the variables that the environment sets; those in its file take precedence."""
-    packages = packages_dir(place.home, environment)
+    packages = packages_dir(context.home, environment)
     return {
         "PORTAL_ENVIRONMENT": environment.name,
-        "PORTAL_LOGDIR": place.logdir,
-        **_packages_env(environment, packages, place.pip_index_url),
+        "PORTAL_LOGDIR": context.logdir,
+        **_packages_env(environment, packages, context.pip_index_url),
         **environment.env,
     }
 
@@ -132,20 +134,20 @@ def _pip_index_env(url: str | None) -> dict[str, str]:
 
 
 def job_command(
-    environment: Environment, place: KernelPlace, keep: Sequence[str]
+    environment: Environment, context: KernelContext, keep: Sequence[str]
 ) -> tuple[dict[str, str], list[str]]:
     """Return the variables to set, and the words that precede a batch job's command.
 
     They run the command in the environment; the variables named in `keep` are passed to it too.
     """
-    env = kernel_env(environment, place)
+    env = kernel_env(environment, context)
     passing = {**env, **dict.fromkeys(keep, "")}
-    return env, _wrap_command(environment, place, passing, ())
+    return env, _wrap_command(environment, context, passing, ())
 
 
 def _wrap_command(
     environment: Environment,
-    place: KernelPlace,
+    context: KernelContext,
     env: Mapping[str, str],
     command: Sequence[str],
     *,
@@ -156,22 +158,22 @@ def _wrap_command(
 
     `settings` are arguments of env(1); `own_group` is for a kernel, see _OWN_GROUP.
     """
-    packages = packages_dir(place.home, environment)
-    wrapper = [f"{place.runtime_dir}/bin/python", "-I", "-m", "spawner.node.kernel"]
+    packages = packages_dir(context.home, environment)
+    wrapper = [f"{context.runtime_dir}/bin/python", "-I", "-m", "spawner.node.kernel"]
     wrapper += ["--keep", ",".join(env), "--make", f"{packages}/{environment.user_site}"]
     own_programs = f"{packages}/bin"
     match environment.runtime:
         case Container() as container:
             # Apptainer sets PATH from the image, so it is set again inside
-            wrapper += ["--slurm", place.node_dir]
+            wrapper += ["--slurm", context.node_dir]
             path = f"PATH={own_programs}:{container.path}:{SLURM_FIELD}"
             inside = ["env", *settings, path, *command]
             words = exec_argv(
-                place.apptainer,
+                context.apptainer,
                 container.image,
                 [*_OWN_GROUP, *inside] if own_group else inside,
-                binds=[place.home, place.node_dir, place.logdir, *container.binds],
-                gpus=place.gpus and environment.gpu != "none",
+                binds=[context.home, context.node_dir, context.logdir, *container.binds],
+                gpus=context.gpus and environment.gpu != "none",
             )
             return [*wrapper, "--", *words]
         case Modules(names, init):

@@ -92,8 +92,8 @@ def argv(order: PullRequest) -> list[str]:
 
 def environment(work: Path) -> dict[str, str]:
     """Return a minimal environment: of the portal's own account only the network settings."""
-    kept = {name: value for name, value in os.environ.items() if _PASSED_ON.fullmatch(name)}
-    own = {
+    passed_on = {name: value for name, value in os.environ.items() if _PASSED_ON.fullmatch(name)}
+    settings = {
         "PATH": SYSTEM_PATH,
         "LC_ALL": "C.UTF-8",
         "NO_COLOR": "1",
@@ -102,11 +102,15 @@ def environment(work: Path) -> dict[str, str]:
         "APPTAINER_TMPDIR": str(work),
         "APPTAINER_CACHEDIR": str(work / "cache"),
     }
-    return kept | own
+    return passed_on | settings
 
 
 async def pull(
-    order: PullRequest, tell: ReportProgress, *, stop: asyncio.Event, lock: int | None = None
+    order: PullRequest,
+    report_progress: ReportProgress,
+    *,
+    stop: asyncio.Event,
+    lock: int | None = None,
 ) -> Pulled:
     """Fetch and validate an image.
 
@@ -115,11 +119,11 @@ async def pull(
     Raises PullFailed. After cancellation or failure, no process is left; there may be files at
     `target` and in `work`, which the caller removes.
     """
-    running = _Running(order, tell)
+    running = _Running(order, report_progress)
     try:
         async with asyncio.timeout(order.timeout_s):
             await running.run(stop, lock)
-            await tell(Progress(PullPhase.CHECKING))
+            await report_progress(Progress(PullPhase.CHECKING))
             return await asyncio.to_thread(_validate, order)
     except TimeoutError:
         hours = f"{order.timeout_s / 3600:g}"
@@ -131,10 +135,10 @@ async def pull(
 class _Running:
     """One run of Apptainer, with the progress and output so far."""
 
-    def __init__(self, order: PullRequest, tell: ReportProgress) -> None:
+    def __init__(self, order: PullRequest, report_progress: ReportProgress) -> None:
         self._order = order
-        self._report = tell
-        self._seen = Progress()
+        self._report = report_progress
+        self._progress = Progress()
         self._tail = ""
 
     async def run(self, stop: asyncio.Event, lock: int | None) -> None:
@@ -183,9 +187,11 @@ class _Running:
 
     def _parse_line(self, line: str) -> None:
         if phase := phase_of(line):
-            self._seen = Progress(phase)
-        elif self._seen.phase is PullPhase.PACKING and (percent := percent_of(line)) is not None:
-            self._seen = Progress(PullPhase.PACKING, percent)
+            self._progress = Progress(phase)
+        elif (
+            self._progress.phase is PullPhase.PACKING and (percent := percent_of(line)) is not None
+        ):
+            self._progress = Progress(PullPhase.PACKING, percent)
 
     def _measure(self) -> Progress:
         """Return the current progress.
@@ -193,12 +199,12 @@ class _Running:
         The bytes fetched are the size of the cache. Apptainer does not report the total, so it is
         known only when everything was fetched.
         """
-        seen = self._seen
-        if seen.phase is PullPhase.LOOKING:
-            return seen
+        progress = self._progress
+        if progress.phase is PullPhase.LOOKING:
+            return progress
         fetched = sum(_blob_sizes(self._order.work / "cache"))
-        total = None if seen.phase is PullPhase.FETCHING else fetched
-        return replace(seen, bytes_done=fetched, bytes_total=total)
+        total = None if progress.phase is PullPhase.FETCHING else fetched
+        return replace(progress, bytes_done=fetched, bytes_total=total)
 
     def _message_values(self) -> PullNames:
         reference = self._order.reference
@@ -222,22 +228,22 @@ async def _wait_ended(
 
 def _blob_sizes(folder: Path) -> Iterator[int]:
     """Yield the size of each blob in the cache, without the folder in which Apptainer packs."""
-    for where, folders, names in os.walk(folder):
+    for directory, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if name != "oci-tmp"]
         for name in names:
             with suppress(OSError):  # renamed since it was listed
-                yield (Path(where) / name).stat().st_size
+                yield (Path(directory) / name).stat().st_size
 
 
 def _validate(order: PullRequest) -> Pulled:
     """Validate the file, and make it readable. Raises PullFailed."""
     expected = this_architecture()
     try:
-        found = image_file.file_architecture(order.target)
+        architecture = image_file.file_architecture(order.target)
         if order.reference.scheme == "docker":
-            found = image_file.layout_architecture(order.work / "cache" / "cache" / "blob")
-        if found is not None and found != expected:
-            raise PullFailed(OTHER_MACHINE.format(found=found, wanted=expected))
+            architecture = image_file.layout_architecture(order.work / "cache" / "cache" / "blob")
+        if architecture is not None and architecture != expected:
+            raise PullFailed(OTHER_MACHINE.format(found=architecture, wanted=expected))
         return _digest(order.target)
     except NotAnImage as error:
         raise PullFailed(f"{error}.") from error

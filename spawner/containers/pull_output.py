@@ -51,21 +51,21 @@ def phase_of(line: str) -> PullPhase | None:
 
 def percent_of(line: str) -> int | None:
     """Return how much of the image is packed, 0 to 100, if the line is mksquashfs' progress bar."""
-    found = _BAR.search(line)
-    return min(int(found.group(1)), 100) if found else None
+    match = _BAR.search(line)
+    return min(int(match.group(1)), 100) if match else None
 
 
-def why_failed(output: str, place: PullNames) -> str:
+def why_failed(output: str, names: PullNames) -> str:
     """Return one or two sentences for an administrator, from Apptainer's last output."""
     fatal = _last_error(output)
     # an image's name may contain words such as "denied"
-    judged = fatal.replace(place.repository, "")
+    judged = fatal.replace(names.repository, "")
     for pattern, sentence in _CAUSES:
         if re.search(pattern, judged, re.IGNORECASE):
             return sentence.format(
-                host=place.host,
-                architecture=place.architecture,
-                credentials=_auth_hint(place),
+                host=names.host,
+                architecture=names.architecture,
+                credentials=_auth_hint(names),
             )
     if not fatal:
         return "Apptainer failed without a message. See the portal's log."
@@ -85,13 +85,13 @@ def _last_error(output: str) -> str:
     return text.removeprefix("error fetching image to cache: ")
 
 
-def _auth_hint(place: PullNames) -> str:
-    if place.credentials:
+def _auth_hint(names: PullNames) -> str:
+    if names.credentials:
         return (
-            f"The credentials for {place.host} in the file that image_import_auth_file names are"
+            f"The credentials for {names.host} in the file that image_import_auth_file names are"
             " wrong, or don't reach so far."
         )
-    return f"Put credentials for {place.host} into the file that image_import_auth_file names."
+    return f"Put credentials for {names.host} into the file that image_import_auth_file names."
 
 
 # The first match is the cause; errors that can occur in any phase come first.

@@ -69,11 +69,11 @@ def parse_reference(text: str) -> Reference:
     scheme, mark, rest = text.partition("://")
     if not mark or scheme not in SCHEMES:
         raise ReferenceProblem(_explain_scheme(scheme if mark else ""))
-    place, digest = _split_digest(_reject_credentials(rest))
-    place, tag = _split_tag(place)
+    remainder, digest = _split_digest(_reject_credentials(rest))
+    remainder, tag = _split_tag(remainder)
     if tag is not None and digest is not None:
         raise ReferenceProblem("Give a tag or a digest, not both: the digest alone says which.")
-    host, repository = _split_host(scheme, place)
+    host, repository = _split_host(scheme, remainder)
     if not all(_PART.fullmatch(part) for part in repository.split("/")):
         raise ReferenceProblem(
             "The name of the image isn't one that a registry can have: lowercase letters, digits"
@@ -109,29 +109,29 @@ def _explain_scheme(scheme: str) -> str:
     )
 
 
-def _reject_credentials(rest: str) -> str:
+def _reject_credentials(text: str) -> str:
     """Return what follows the scheme; refuse it if it contains a user name."""
-    _, at, after = rest.partition("@")
-    if at and ("/" in after or "@" in after or not after.startswith("sha256:")):
+    _, separator, after = text.partition("@")
+    if separator and ("/" in after or "@" in after or not after.startswith("sha256:")):
         raise ReferenceProblem(
             "A name or password can't stand in a reference. The registry's credentials belong in"
             " the file that the setting image_import_auth_file names."
         )
-    return rest
+    return text
 
 
-def _split_digest(place: str) -> tuple[str, str | None]:
-    name, at, digest = place.partition("@")
-    if at and not _DIGEST.fullmatch(digest):
+def _split_digest(text: str) -> tuple[str, str | None]:
+    name, separator, digest = text.partition("@")
+    if separator and not _DIGEST.fullmatch(digest):
         raise ReferenceProblem(
             "The digest after @ is sha256: and 64 digits from 0 to 9 and a to f."
         )
-    return name, digest if at else None
+    return name, digest if separator else None
 
 
-def _split_tag(place: str) -> tuple[str, str | None]:
+def _split_tag(text: str) -> tuple[str, str | None]:
     """Split off the tag, which follows the colon of the last part; any other colon is a port's."""
-    head, slash, last = place.rpartition("/")
+    head, slash, last = text.rpartition("/")
     name, colon, tag = last.partition(":")
     if colon and not _TAG.fullmatch(tag):
         raise ReferenceProblem(
@@ -141,21 +141,21 @@ def _split_tag(place: str) -> tuple[str, str | None]:
     return f"{head}{slash}{name}", tag if colon else None
 
 
-def _split_host(scheme: str, place: str) -> tuple[str, str]:
+def _split_host(scheme: str, text: str) -> tuple[str, str]:
     """Split off the host, recognized by a dot, a colon or `localhost`; else it is Docker Hub."""
-    first, slash, rest = place.partition("/")
+    first, slash, remainder = text.partition("/")
     if slash and (first == "localhost" or any(mark in first for mark in ".:")):
         if not _is_host(first):
             raise ReferenceProblem(f"{first[:100]} isn't a registry's host or host:port.")
-        return first.lower(), rest
+        return first.lower(), remainder
     if scheme != "docker":
         raise ReferenceProblem(f"Name the registry: {scheme}://host/name:tag.")
-    return DOCKER_HUB, place if slash else f"library/{place}"
+    return DOCKER_HUB, text if slash else f"library/{text}"
 
 
 def _is_host(text: str) -> bool:
-    found = _REGISTRY.fullmatch(text)
-    if found is None:
+    match = _REGISTRY.fullmatch(text)
+    if match is None:
         return False
-    host, port = found.groups()
+    host, port = match.groups()
     return len(host) <= MAX_HOST_CHARS and (port is None or 0 < int(port) <= MAX_PORT)

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from spawner.files.context import FilesContext
 from spawner.files.paths import (
-    look_into,
+    open_folder,
     path_of,
+    required_path,
     text_of,
     translating_errors,
-    want_place,
 )
 from spawner.launcher.program import Request, Result, opened
 
@@ -26,15 +26,15 @@ OCTAL = re.compile(rb"\\([0-7]{3})")
 
 def space(context: FilesContext, request: Request) -> Result:
     """Return a root's total and free space, and the output of its file system's quota command."""
-    place = want_place(request)
-    with opened(look_into(place)) as fd, translating_errors(place.name):
-        found = os.fstatvfs(fd)
+    location = required_path(request)
+    with opened(open_folder(location)) as fd, translating_errors(location.name):
+        status = os.fstatvfs(fd)
         path = path_of(fd)
         return {
             "real_path": text_of(path),
             "writable": os.access(".", os.W_OK | os.X_OK, dir_fd=fd),
-            "total_bytes": found.f_blocks * found.f_frsize,
-            "free_bytes": found.f_bavail * found.f_frsize,
+            "total_bytes": status.f_blocks * status.f_frsize,
+            "free_bytes": status.f_bavail * status.f_frsize,
             "quota_text": quota_text(context, mount_point(path)),
         }
 

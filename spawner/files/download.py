@@ -18,17 +18,17 @@ from typing import IO, Any, NamedTuple
 
 from spawner.files.context import FilesContext
 from spawner.files.paths import (
-    look_into,
     open_file,
+    open_folder,
     problem,
+    required_path,
     system_name,
     text_of,
     translating_errors,
     version_of,
-    want_place,
     whole_number,
 )
-from spawner.launcher.program import Refused, Request, Result, want
+from spawner.launcher.program import Refused, Request, Result, required_field
 
 PIECE = 256 << 10
 MOST_LEVELS = 200
@@ -51,7 +51,7 @@ UNIX = 3 << 8
 
 def open_file_to_send(context: FilesContext, request: Request) -> Result:
     """Open a file and return its size and version, so that the caller can choose a range."""
-    fd = open_file(want_place(request))
+    fd = open_file(required_path(request))
     if context.opened is not None:
         os.close(context.opened)
     context.opened = fd
@@ -98,8 +98,8 @@ def send_archive(context: FilesContext, request: Request) -> Result:
 
     Entries that cannot be packed are listed in a text file at the archive's end.
     """
-    place, kind = want_place(request), want(request, "format", str)
-    names = want(request, "names", list)
+    path, kind = required_path(request), required_field(request, "format", str)
+    names = required_field(request, "names", list)
     if kind not in ("zip", "tar") or not 0 < len(names) <= MOST_PICKED:
         raise Refused("BadRequest", "format or names is malformed")
     if not all(type(name) is str and "/" not in name and "\0" not in name for name in names):
@@ -107,8 +107,8 @@ def send_archive(context: FilesContext, request: Request) -> Result:
     if {"", ".", ".."} & set(names):
         raise problem("bad-name", "These can't be added to an archive.")
     picked = [system_name(name) for name in names]
-    folder = look_into(place)
-    with translating_errors(place.name):
+    folder = open_folder(path)
+    with translating_errors(path.name):
         for name in picked:
             with translating_errors(name):
                 os.lstat(name, dir_fd=folder)
@@ -147,7 +147,7 @@ class ArchiveWalk:
             yield from self.below(self.folder, name)
 
     def below(self, folder: int, name: str) -> Iterator[ArchiveEntry]:
-        first = self.look(folder, name, name)
+        first = self.inspect_entry(folder, name, name)
         if first is None:
             return
         yield first
@@ -160,7 +160,7 @@ class ArchiveWalk:
                     levels.pop()
                     close_level(fd, entries)
                     continue
-                item = self.look(fd, entry.name, f"{prefix}/{entry.name}")
+                item = self.inspect_entry(fd, entry.name, f"{prefix}/{entry.name}")
                 if item is None:
                     continue
                 yield item
@@ -173,7 +173,7 @@ class ArchiveWalk:
             for fd, entries, _ in levels:
                 close_level(fd, entries)
 
-    def look(self, folder: int, own_name: str, name: str) -> ArchiveEntry | None:
+    def inspect_entry(self, folder: int, own_name: str, name: str) -> ArchiveEntry | None:
         try:
             state = os.lstat(own_name, dir_fd=folder)
         except OSError as error:
@@ -206,8 +206,8 @@ class ArchiveWalk:
 
     def spare(self, entry: ArchiveEntry, state: os.stat_result) -> bool:
         """Return whether the file's holes fit into the archive's allowance for sparse files."""
-        held = state.st_blocks * BLOCK
-        holes = state.st_size - held if held * SPARSE < state.st_size else 0
+        allocated = state.st_blocks * BLOCK
+        holes = state.st_size - allocated if allocated * SPARSE < state.st_size else 0
         if holes > self.holes:
             why = "it is mostly empty (a sparse file): download it by itself"
             self.omitted.add(entry.name, why)
@@ -253,8 +253,8 @@ def read_content(fd: int, most: int) -> Iterator[bytes]:
 
 
 def pack_tar(walk: ArchiveWalk) -> Iterator[bytes]:
-    for found in walk:
-        yield from tar_one(walk, found)
+    for item in walk:
+        yield from tar_one(walk, item)
     if walk.omitted.lines:
         text = walk.omitted.text()
         yield tar_header(LEFT_OUT, stat.S_IFREG | 0o600, time.time(), len(text)) + text
@@ -271,14 +271,14 @@ def tar_one(walk: ArchiveWalk, entry: ArchiveEntry) -> Iterator[bytes]:
         if target is not None:
             yield tar_header(entry.name, mode, changed, 0, target)
     elif (fd := walk.open(entry)) is not None:
-        size, sent = os.fstat(fd).st_size, 0
+        size, sent_bytes = os.fstat(fd).st_size, 0
         yield tar_header(entry.name, mode, changed, size)
         for data in read_content(fd, size):
-            sent += len(data)
+            sent_bytes += len(data)
             yield data
-        if sent < size:
-            walk.omitted.add(entry.name, f"only its first {sent} bytes could be read")
-            yield from zero_bytes(size - sent)
+        if sent_bytes < size:
+            walk.omitted.add(entry.name, f"only its first {sent_bytes} bytes could be read")
+            yield from zero_bytes(size - sent_bytes)
         yield bytes(-size % BLOCK)
 
 
@@ -307,8 +307,8 @@ def pack_zip(walk: ArchiveWalk) -> Iterator[bytes]:
     """
     with tempfile.TemporaryFile() as directory:
         zipped = Zip(directory)
-        for found in walk:
-            yield from zip_one(walk, zipped, found)
+        for item in walk:
+            yield from zip_one(walk, zipped, item)
         if walk.omitted.lines:
             text = walk.omitted.text()
             yield from zipped.add(LEFT_OUT, stat.S_IFREG | 0o600, time.time(), len(text), [text])
@@ -350,17 +350,17 @@ class Zip:
             squeezed = deflate.compress(piece)
             packed += len(squeezed)
             yield self.out(squeezed)
-        rest = deflate.flush()
-        packed += len(rest)
+        remainder = deflate.flush()
+        packed += len(remainder)
         form = "<4sLQQ" if large else "<4sLLL"
-        yield self.out(rest + struct.pack(form, b"PK\7\10", crc, packed, self.added))
+        yield self.out(remainder + struct.pack(form, b"PK\7\10", crc, packed, self.added))
         self.list(raw, fields, mode, (crc, packed, self.added, start))
 
     def list(
-        self, raw: bytes, fields: tuple[int, ...], mode: int, known: tuple[int, int, int, int]
+        self, raw: bytes, fields: tuple[int, ...], mode: int, figures: tuple[int, int, int, int]
     ) -> None:
         """Record a file's entry for the central directory."""
-        crc, packed, size, start = known
+        crc, packed, size, start = figures
         wide = max(packed, size, start) >= ZIP64_FROM
         extra = struct.pack("<HHQQQ", 1, 24, size, packed, start) if wide else b""
         if wide:
@@ -379,8 +379,8 @@ class Zip:
             yield self.out(piece)
         count = (self.count, self.count)
         if self.count >= 0xFFFF or max(start, length) >= ZIP64_FROM:
-            whole = (44, 45, 45, 0, 0, *count, length, start)
-            yield struct.pack("<4sQ2H2L4Q", b"PK\6\6", *whole)
+            record = (44, 45, 45, 0, 0, *count, length, start)
+            yield struct.pack("<4sQ2H2L4Q", b"PK\6\6", *record)
             yield struct.pack("<4sLQL", b"PK\6\7", 0, start + length, 1)
             count, length, start = (0xFFFF, 0xFFFF), 0xFFFFFFFF, 0xFFFFFFFF
         yield struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, *count, length, start, 0)
@@ -401,10 +401,10 @@ def is_text(raw: bytes) -> bool:
 def dos_time(seconds: float) -> tuple[int, int]:
     """Return time and date in UTC in the DOS format: 2 second resolution, years 1980 to 2107."""
     try:
-        at = time.gmtime(min(max(seconds, 315532800.0), 4354819198.0))
+        date = time.gmtime(min(max(seconds, 315532800.0), 4354819198.0))
     except (OverflowError, ValueError):
-        at = time.gmtime(315532800)
+        date = time.gmtime(315532800)
     return (
-        at.tm_hour << 11 | at.tm_min << 5 | at.tm_sec // 2,
-        (at.tm_year - 1980) << 9 | at.tm_mon << 5 | at.tm_mday,
+        date.tm_hour << 11 | date.tm_min << 5 | date.tm_sec // 2,
+        (date.tm_year - 1980) << 9 | date.tm_mon << 5 | date.tm_mday,
     )

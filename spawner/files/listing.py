@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 from spawner.files.context import FilesContext
 from spawner.files.paths import (
     entry_of,
-    look_into,
     open_file,
+    open_folder,
     path_of,
+    required_path,
     text_of,
     translating_errors,
     version_of,
-    want_place,
     whole_number,
 )
 from spawner.launcher.program import (
@@ -30,8 +30,8 @@ from spawner.launcher.program import (
     Request,
     Result,
     opened,
-    want,
-    want_timeout,
+    required_field,
+    required_timeout,
 )
 
 MOST_ENTRIES = 500  # Even with the longest names, this many fit into one frame.
@@ -58,25 +58,25 @@ def list_folder(context: FilesContext, request: Request) -> Result:
 
     Memory is bounded by the page size, however many entries the folder has.
     """
-    place, query = want_place(request), read_query(request)
+    path, query = required_path(request), read_query(request)
     limit = whole_number(request, "limit", MOST_ENTRIES, 1)
-    after = want_key(request)
-    deadline = time.monotonic() + want_timeout(request)
+    after = required_key(request)
+    deadline = time.monotonic() + required_timeout(request)
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
     with (
-        opened(look_into(place)) as walked,
-        translating_errors(place.name),
+        opened(open_folder(path)) as walked,
+        translating_errors(path.name),
         opened(os.open(".", flags, dir_fd=walked)) as fd,
     ):
-        seen = ScanCounts()
-        keys = keys_of(fd, query, deadline, seen)
+        counts = ScanCounts()
+        keys = keys_of(fd, query, deadline, counts)
         page = first_after(keys, after, query.descending, limit + 1)
-        shown = page[:limit]
+        listed = page[:limit]
         return {
-            "entries": [entry for key in shown if (entry := entry_or_none(fd, key[2]))],
-            "next": encode_key(shown[-1]) if len(page) > limit else None,
-            "total": seen.count,
-            "complete": seen.complete,
+            "entries": [entry for key in listed if (entry := entry_or_none(fd, key[2]))],
+            "next": encode_key(listed[-1]) if len(page) > limit else None,
+            "total": counts.count,
+            "complete": counts.complete,
             "writable": os.access(".", os.W_OK | os.X_OK, dir_fd=fd),
             "real_path": text_of(path_of(fd)),
             "modified_at": os.fstat(fd).st_mtime,
@@ -91,20 +91,20 @@ class ScanCounts:
 
 
 def read_query(request: Request) -> ListingQuery:
-    sort = want(request, "sort", str)
+    sort = required_field(request, "sort", str)
     if sort not in ("name", "size", "modified"):
         raise Refused("BadRequest", "sort is malformed")
     return ListingQuery(
         sort,
-        want(request, "descending", bool),
-        want(request, "folders_first", bool),
-        want(request, "hidden", bool),
-        want(request, "filter", str).casefold(),
-        want(request, "prefix", bool),
+        required_field(request, "descending", bool),
+        required_field(request, "folders_first", bool),
+        required_field(request, "hidden", bool),
+        required_field(request, "filter", str).casefold(),
+        required_field(request, "prefix", bool),
     )
 
 
-def want_key(request: Request) -> Key | None:
+def required_key(request: Request) -> Key | None:
     after = request.get("after")
     if after is None:
         return None
@@ -122,12 +122,12 @@ def encode_key(key: Key) -> list[int | str]:
     return [key[0], key[1], text_of(key[2])]
 
 
-def keys_of(folder: int, query: ListingQuery, deadline: float, seen: ScanCounts) -> Iterator[Key]:
+def keys_of(folder: int, query: ListingQuery, deadline: float, counts: ScanCounts) -> Iterator[Key]:
     """Yield the sort keys of a folder's matching entries, in directory order."""
     with os.scandir(folder) as entries:
         for number, entry in enumerate(entries):
             if number % LOOK_AT_CLOCK == 0 and time.monotonic() > deadline:
-                seen.complete = False
+                counts.complete = False
                 return
             name = text_of(entry.name)
             if (name.startswith(".") and not query.hidden) or not matches(name, query):
@@ -137,7 +137,7 @@ def keys_of(folder: int, query: ListingQuery, deadline: float, seen: ScanCounts)
                 group = 0
                 if query.folders_first:
                     group = 0 if is_folder(entry) else 1
-                seen.count += 1
+                counts.count += 1
                 yield (-group if query.descending else group, key, entry.name)
 
 
@@ -192,19 +192,19 @@ def entry_or_none(folder: int, name: str) -> Result | None:
 
 def describe(context: FilesContext, request: Request) -> Result:
     """Return one entry, and the real path of its folder."""
-    place = want_place(request)
-    with opened(look_into(place.parent)) as folder, translating_errors(place.name):
-        name = place.name if place.steps else "."
+    path = required_path(request)
+    with opened(open_folder(path.parent)) as folder, translating_errors(path.name):
+        name = path.name if path.steps else "."
         entry = entry_of(folder, name)
         return {"entry": entry, "real_folder": text_of(path_of(folder))}
 
 
 def peek(context: FilesContext, request: Request) -> Result:
     """Return part of a file, following links."""
-    place = want_place(request)
+    path = required_path(request)
     offset = whole_number(request, "offset", 1 << 62)
     limit = whole_number(request, "limit", MAX_READ, 1)
-    with opened(open_file(place)) as fd, translating_errors(place.name):
+    with opened(open_file(path)) as fd, translating_errors(path.name):
         state = os.fstat(fd)
         data = os.pread(fd, limit, offset)
         return {

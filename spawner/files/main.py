@@ -25,11 +25,12 @@ from spawner.files import (
     operations,
     package_removal,
     packages,
-    scalars,
+    search,
     trash,
     uploads,
 )
 from spawner.files.context import FilesContext
+from spawner.files.jobs import scalars, usage
 from spawner.files.paths import translating_errors
 from spawner.launcher.program import (
     Operation,
@@ -64,7 +65,9 @@ OPERATIONS: dict[str, FileOperation] = {
         operations.save,
         package_removal.remove_package,
         packages.packages,
+        scalars.curves,
         scalars.scalars,
+        search.search,
         trash.delete,
         trash.empty_trash,
         trash.list_trash,
@@ -76,6 +79,7 @@ OPERATIONS: dict[str, FileOperation] = {
         uploads.list_uploads,
         uploads.look_at_upload,
         uploads.write_upload,
+        usage.usage,
     )
 }
 

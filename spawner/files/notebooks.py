@@ -17,7 +17,7 @@ from spawner.launcher.program import (
     open_home,
     opened,
     read_part,
-    want_timeout,
+    required_timeout,
 )
 
 MAX_NOTEBOOKS = 40
@@ -31,16 +31,16 @@ KERNEL = re.compile(rb'"kernelspec"\s*:\s*\{[^{}]*"name"\s*:\s*"([\w.-]{1,64})"'
 
 def notebooks(context: FilesContext, request: Request) -> Result:
     """Return the most recently changed notebooks below the home, and the kernel that each names."""
-    timeout_s, home = want_timeout(request), context.user.home
+    timeout_s, home = required_timeout(request), context.user.home
     deadline = time.monotonic() + timeout_s
     with at_home():
         os.close(open_home(context.user))
-    found, complete = newest_notebooks(home, deadline - timeout_s / 3)
-    shown = [
+    newest, complete = newest_notebooks(home, deadline - timeout_s / 3)
+    items = [
         {"path": path, "changed": changed, "kernel": kernel_of(f"{home}/{path}", deadline)}
-        for changed, path in found
+        for changed, path in newest
     ]
-    return {"notebooks": shown, "complete": complete}
+    return {"notebooks": items, "complete": complete}
 
 
 def newest_notebooks(home: str, deadline: float) -> tuple[list[tuple[float, str]], bool]:
@@ -48,17 +48,17 @@ def newest_notebooks(home: str, deadline: float) -> tuple[list[tuple[float, str]
 
     The scan is breadth first and bounded in entries, depth and time. No link is followed.
     """
-    found: list[tuple[float, str]] = []
-    folders, seen, complete = deque([""]), 0, True
+    candidates: list[tuple[float, str]] = []
+    folders, scanned, complete = deque([""]), 0, True
     while folders and complete:
-        at = folders.popleft()
-        with contextlib.suppress(OSError), os.scandir(f"{home}/{at}") as entries:
+        folder = folders.popleft()
+        with contextlib.suppress(OSError), os.scandir(f"{home}/{folder}") as entries:
             for entry in entries:
-                seen += 1
-                if seen > MAX_WALK or time.monotonic() > deadline:
+                scanned += 1
+                if scanned > MAX_WALK or time.monotonic() > deadline:
                     complete = False
                     break
-                path, hidden = at + entry.name, entry.name.startswith(".")
+                path, hidden = folder + entry.name, entry.name.startswith(".")
                 if entry.is_dir(follow_symlinks=False) and not hidden and path != RUNS:
                     if path.count("/") < MAX_LEVELS:
                         folders.append(f"{path}/")
@@ -66,8 +66,8 @@ def newest_notebooks(home: str, deadline: float) -> tuple[list[tuple[float, str]
                         complete = False
                 elif path.endswith(".ipynb") and entry.is_file(follow_symlinks=False):
                     with contextlib.suppress(OSError):
-                        found.append((entry.stat(follow_symlinks=False).st_mtime, path))
-    return sorted(found, reverse=True)[:MAX_NOTEBOOKS], complete
+                        candidates.append((entry.stat(follow_symlinks=False).st_mtime, path))
+    return sorted(candidates, reverse=True)[:MAX_NOTEBOOKS], complete
 
 
 def kernel_of(path: str, deadline: float) -> str | None:

@@ -21,14 +21,14 @@ from spawner.files.paths import (
     lstat_or_none,
     problem,
     rename_new,
+    required_path_below_root,
     shown_name,
     sites_umask,
     translating_errors,
     version_of,
-    want_below,
     working_folder,
 )
-from spawner.launcher.program import Refused, Request, Result, opened, want
+from spawner.launcher.program import Refused, Request, Result, opened, required_field
 
 MAX_SAVED = 640 << 10
 MOST_AT_ONCE = 100
@@ -38,18 +38,18 @@ ELSEWHERE = "“{}” was changed elsewhere since you opened it."
 
 def make_folder(context: FilesContext, request: Request) -> Result:
     """Create a folder, and with `parents` also its missing parent folders."""
-    place, parents = want_below(request), want(request, "parents", bool)
+    path, parents = required_path_below_root(request), required_field(request, "parents", bool)
     with sites_umask(context):
         if parents:
-            make_missing(place.parent)
-        with opened(working_folder(place.parent)) as folder, translating_errors(place.name):
-            os.mkdir(place.name, dir_fd=folder)
-            return {"entry": entry_of(folder, place.name)}
+            make_missing(path.parent)
+        with opened(working_folder(path.parent)) as folder, translating_errors(path.name):
+            os.mkdir(path.name, dir_fd=folder)
+            return {"entry": entry_of(folder, path.name)}
 
 
-def make_missing(place: RootedPath) -> None:
-    for count in range(1, len(place.steps) + 1):
-        above = RootedPath(place.root, place.steps[:count])
+def make_missing(path: RootedPath) -> None:
+    for count in range(1, len(path.steps) + 1):
+        above = RootedPath(path.root, path.steps[:count])
         with (
             opened(working_folder(above.parent)) as folder,
             translating_errors(above.name),
@@ -63,25 +63,28 @@ def move(context: FilesContext, request: Request) -> Result:
 
     With `overwrite`, a file may replace a file.
     """
-    place, to = want_below(request), want_below(request, "to_path", "to_root")
-    overwrite = want(request, "overwrite", bool)
+    source, to = (
+        required_path_below_root(request),
+        required_path_below_root(request, "to_path", "to_root"),
+    )
+    overwrite = required_field(request, "overwrite", bool)
     with (
-        opened(working_folder(place.parent)) as folder,
+        opened(working_folder(source.parent)) as folder,
         opened(working_folder(to.parent)) as new_folder,
     ):
-        with translating_errors(place.name):
-            state = os.lstat(place.name, dir_fd=folder)
+        with translating_errors(source.name):
+            state = os.lstat(source.name, dir_fd=folder)
         with translating_errors(to.name):
-            there = lstat_or_none(new_folder, to.name)
-            if there and overwrite and both_files(state, there):
-                os.rename(place.name, to.name, src_dir_fd=folder, dst_dir_fd=new_folder)
+            existing = lstat_or_none(new_folder, to.name)
+            if existing and overwrite and both_files(state, existing):
+                os.rename(source.name, to.name, src_dir_fd=folder, dst_dir_fd=new_folder)
             else:
-                rename_new(folder, place.name, new_folder, to.name)
+                rename_new(folder, source.name, new_folder, to.name)
             return {"entry": entry_of(new_folder, to.name)}
 
 
-def both_files(one: os.stat_result, other: os.stat_result) -> bool:
-    return stat.S_ISREG(one.st_mode) and stat.S_ISREG(other.st_mode)
+def both_files(first: os.stat_result, second: os.stat_result) -> bool:
+    return stat.S_ISREG(first.st_mode) and stat.S_ISREG(second.st_mode)
 
 
 def save(context: FilesContext, request: Request) -> Result:
@@ -89,22 +92,22 @@ def save(context: FilesContext, request: Request) -> Result:
 
     With `version` null, create the file, which must not exist yet.
     """
-    place, data = want_below(request), want_data(request, MAX_SAVED)
+    path, data = required_path_below_root(request), required_data(request, MAX_SAVED)
     version = request.get("version")
     if version is not None and type(version) is not str:
         raise Refused("BadRequest", "version is malformed")
-    with opened(working_folder(place.parent)) as folder, translating_errors(place.name):
-        before = unchanged(folder, place.name, version)
+    with opened(working_folder(path.parent)) as folder, translating_errors(path.name):
+        before = unchanged(folder, path.name, version)
         with new_file(context, folder) as (fd, name):
             write_all(fd, data, 0)
             if before:
                 keep_rights(fd, before)
             os.fsync(fd)
-            if unchanged(folder, place.name, version):
-                os.rename(name, place.name, src_dir_fd=folder, dst_dir_fd=folder)
+            if unchanged(folder, path.name, version):
+                os.rename(name, path.name, src_dir_fd=folder, dst_dir_fd=folder)
             else:
-                rename_new(folder, name, folder, place.name)
-        return {"entry": entry_of(folder, place.name)}
+                rename_new(folder, name, folder, path.name)
+        return {"entry": entry_of(folder, path.name)}
 
 
 def unchanged(folder: int, name: str, version: str | None) -> os.stat_result | None:
@@ -151,9 +154,9 @@ def keep_rights(fd: int, before: os.stat_result) -> None:
     os.fchmod(fd, stat.S_IMODE(before.st_mode) & 0o777)
 
 
-def want_data(request: Request, most: int) -> bytes:
+def required_data(request: Request, most: int) -> bytes:
     try:
-        data = base64.b64decode(want(request, "data_b64", str), validate=True)
+        data = base64.b64decode(required_field(request, "data_b64", str), validate=True)
     except binascii.Error as error:
         raise Refused("BadRequest", "data_b64 is malformed") from error
     if len(data) > most:
@@ -164,8 +167,8 @@ def want_data(request: Request, most: int) -> bytes:
 def write_all(fd: int, data: bytes, offset: int) -> None:
     view = memoryview(data)
     while view:
-        written = os.pwrite(fd, view, offset)
-        view, offset = view[written:], offset + written
+        count = os.pwrite(fd, view, offset)
+        view, offset = view[count:], offset + count
 
 
 # --- deleting for good ----------------------------------------------------------------------------
@@ -228,22 +231,22 @@ class Removal:
 
         Return [None] if the deadline passed.
         """
-        found: list[str | None] = []
+        subfolders: list[str | None] = []
         before = self.count
         with os.scandir(folder) as entries:
             for entry in entries:
                 if self.count and time.monotonic() > self.deadline:
                     return [None]
                 if entry.is_dir(follow_symlinks=False):
-                    found.append(entry.name)
-                    if len(found) >= MOST_AT_ONCE:
+                    subfolders.append(entry.name)
+                    if len(subfolders) >= MOST_AT_ONCE:
                         break
                 else:
                     os.unlink(entry.name, dir_fd=folder)
                     self.count += 1
         # Deleting entries while reading a folder may hide others, so trust only a pass without
         # deletions.
-        return found or (self.unlink_files(folder) if self.count > before else found)
+        return subfolders or (self.unlink_files(folder) if self.count > before else subfolders)
 
 
 def enter_to_empty(parent: int, name: str) -> int:

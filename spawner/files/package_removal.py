@@ -16,13 +16,20 @@ from spawner.files.paths import (
     RootedPath,
     lstat_or_none,
     problem,
+    required_path_below_root,
     text_of,
     translating_errors,
-    want_below,
     whole_number,
     working_folder,
 )
-from spawner.launcher.program import Refused, Request, Result, opened, want, want_timeout
+from spawner.launcher.program import (
+    Refused,
+    Request,
+    Result,
+    opened,
+    required_field,
+    required_timeout,
+)
 
 MAX_RECORD_BYTES = 16 << 20
 RECORD_NAME = "RECORD"
@@ -35,27 +42,27 @@ def remove_package(context: FilesContext, request: Request) -> Result:
     the time limit is reached, `done` is false and the request must be repeated; this works because
     RECORD is deleted last.
     """
-    place, name = want_below(request), want(request, "name", str)
-    top = place.steps[: len(place.steps) - whole_number(request, "above", len(place.steps) - 1)]
-    deadline = time.monotonic() + want_timeout(request)
-    own = info_folder(place, name)
-    last = RootedPath(place.root, (*place.steps, own))
+    path, name = required_path_below_root(request), required_field(request, "name", str)
+    top = path.steps[: len(path.steps) - whole_number(request, "above", len(path.steps) - 1)]
+    deadline = time.monotonic() + required_timeout(request)
+    info_name = find_info_folder(path, name)
+    last = RootedPath(path.root, (*path.steps, info_name))
     names: dict[RootedPath, set[str]] = {last: set()}
-    for file in files_of_package(last, place, top):
+    for file in files_of_package(last, path, top):
         names.setdefault(file.parent, set()).add(file.name)
     for folder, of_folder in names.items():
         if time.monotonic() > deadline:
             return {"done": False}
         delete_files(folder, of_folder)
     delete_files(last, {RECORD_NAME})
-    for folder in sorted(names, key=lambda at: -len(at.steps)):
+    for folder in sorted(names, key=lambda folder_path: -len(folder_path.steps)):
         remove_empty(folder, top)
     return {"done": True}
 
 
-def info_folder(place: RootedPath, name: str) -> str:
+def find_info_folder(path: RootedPath, name: str) -> str:
     """Return the name of the package's metadata folder (.dist-info or .egg-info)."""
-    with opened(working_folder(place)) as folder:
+    with opened(working_folder(path)) as folder:
         flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
         with opened(os.open(".", flags, dir_fd=folder)) as listed:
             for entry in os.listdir(listed):  # noqa: PTH208 - an open folder has no path
@@ -66,22 +73,22 @@ def info_folder(place: RootedPath, name: str) -> str:
 
 
 def files_of_package(
-    own: RootedPath, site: RootedPath, top: tuple[str, ...]
+    info_path: RootedPath, site: RootedPath, top: tuple[str, ...]
 ) -> Iterator[RootedPath]:
     """Yield the package's files except RECORD, restricted to those below `top`."""
-    text = record_of(own)
+    text = record_of(info_path)
     for row in csv.reader(text.splitlines()):
         steps = steps_of(row[0], site.steps) if row else None
         inside = steps is not None and steps[: len(top)] == top and len(steps) > len(top)
-        if steps is not None and inside and steps != (*own.steps, RECORD_NAME):
-            yield RootedPath(own.root, steps)
+        if steps is not None and inside and steps != (*info_path.steps, RECORD_NAME):
+            yield RootedPath(info_path.root, steps)
 
 
-def record_of(own: RootedPath) -> str:
+def record_of(info_path: RootedPath) -> str:
     """Return the text of a package's RECORD."""
     sentence = "This package does not list its files: remove all packages instead."
     try:
-        with opened(working_folder(own)) as folder:
+        with opened(working_folder(info_path)) as folder:
             state = os.lstat(RECORD_NAME, dir_fd=folder)
             if not stat.S_ISREG(state.st_mode) or state.st_size > MAX_RECORD_BYTES:
                 raise problem("failed", sentence)
@@ -107,10 +114,10 @@ def steps_of(path: str, base: tuple[str, ...]) -> tuple[str, ...] | None:
     return tuple(steps)
 
 
-def delete_files(place: RootedPath, names: set[str]) -> None:
+def delete_files(path: RootedPath, names: set[str]) -> None:
     """Delete files of one folder, and their compiled versions in `__pycache__`."""
     try:
-        walked = working_folder(place)
+        walked = working_folder(path)
     except Refused as refused:
         if refused.more.get("code") == "not-there":
             return
@@ -135,12 +142,12 @@ def delete_compiled(folder: int, stems: set[str]) -> None:
         os.rmdir("__pycache__", dir_fd=folder)
 
 
-def remove_empty(place: RootedPath, top: tuple[str, ...]) -> None:
+def remove_empty(path: RootedPath, top: tuple[str, ...]) -> None:
     """Remove a folder and its parents below `top`, as far as they are empty."""
-    while len(place.steps) > len(top):
+    while len(path.steps) > len(top):
         try:
-            with opened(working_folder(place.parent)) as folder:
-                os.rmdir(place.name, dir_fd=folder)
+            with opened(working_folder(path.parent)) as folder:
+                os.rmdir(path.name, dir_fd=folder)
         except (OSError, Refused):
             return
-        place = place.parent
+        path = path.parent

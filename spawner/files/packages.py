@@ -13,12 +13,19 @@ from spawner.files.context import FilesContext
 from spawner.files.paths import (
     READ_FLAGS,
     RootedPath,
-    look_into,
+    open_folder,
+    required_path_below_root,
     text_of,
     translating_errors,
-    want_below,
 )
-from spawner.launcher.program import Refused, Request, Result, opened, want, want_timeout
+from spawner.launcher.program import (
+    Refused,
+    Request,
+    Result,
+    opened,
+    required_field,
+    required_timeout,
+)
 
 MOST_PACKAGES = 1000
 MOST_LOOKED_AT = 20_000
@@ -34,22 +41,22 @@ def packages(context: FilesContext, request: Request) -> Result:
     A missing folder counts as empty. `kind` selects what makes a package: `python` (a .dist-info
     folder beside it), `r` (a folder with a DESCRIPTION file) or `other` (any name).
     """
-    place, kind = want_below(request), want(request, "kind", str)
+    path, kind = required_path_below_root(request), required_field(request, "kind", str)
     if kind not in ("python", "r", "other"):
         raise Refused("BadRequest", "kind is malformed")
-    deadline = time.monotonic() + want_timeout(request)
-    walked = walked_or_none(place)
+    deadline = time.monotonic() + required_timeout(request)
+    walked = walked_or_none(path)
     if walked is None:
         return {"packages": [], "complete": True}
-    with opened(walked), translating_errors(place.name):
-        found, complete = found_in(walked, kind, deadline)
-    found.sort(key=lambda one: str(one["name"]).casefold())
-    return {"packages": found, "complete": complete}
+    with opened(walked), translating_errors(path.name):
+        installed, complete = found_in(walked, kind, deadline)
+    installed.sort(key=lambda package: str(package["name"]).casefold())
+    return {"packages": installed, "complete": complete}
 
 
-def walked_or_none(place: RootedPath) -> int | None:
+def walked_or_none(path: RootedPath) -> int | None:
     try:
-        return look_into(place)
+        return open_folder(path)
     except Refused as refused:
         if refused.more.get("code") == "not-there":
             return None
@@ -58,16 +65,16 @@ def walked_or_none(place: RootedPath) -> int | None:
 
 def found_in(walked: int, kind: str, deadline: float) -> tuple[list[Result], bool]:
     """Return the packages in an open folder in directory order, and whether all were read."""
-    found: list[Result] = []
+    installed: list[Result] = []
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
     with opened(os.open(".", flags, dir_fd=walked)) as folder, os.scandir(folder) as entries:
-        for seen, entry in enumerate(entries):
-            late = seen >= MOST_LOOKED_AT or time.monotonic() > deadline
-            if late or len(found) >= MOST_PACKAGES:
-                return found, False
+        for number, entry in enumerate(entries):
+            late = number >= MOST_LOOKED_AT or time.monotonic() > deadline
+            if late or len(installed) >= MOST_PACKAGES:
+                return installed, False
             with contextlib.suppress(OSError):
-                found.extend(package_of(folder, entry, kind))
-    return found, True
+                installed.extend(package_of(folder, entry, kind))
+    return installed, True
 
 
 def package_of(folder: int, entry: os.DirEntry[str], kind: str) -> Iterator[Result]:
@@ -92,9 +99,11 @@ def description_of(folder: int, entry: os.DirEntry[str]) -> dict[str, str]:
     if not entry.is_dir(follow_symlinks=False):
         return {}
     flags = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-    with opened(os.open(entry.name, flags, dir_fd=folder)) as own:
-        if not stat.S_ISREG(os.lstat("DESCRIPTION", dir_fd=own).st_mode):
+    with opened(os.open(entry.name, flags, dir_fd=folder)) as metadata_folder:
+        if not stat.S_ISREG(os.lstat("DESCRIPTION", dir_fd=metadata_folder).st_mode):
             return {}
-        with opened(os.open("DESCRIPTION", READ_FLAGS | os.O_NOFOLLOW, dir_fd=own)) as fd:
+        with opened(
+            os.open("DESCRIPTION", READ_FLAGS | os.O_NOFOLLOW, dir_fd=metadata_folder)
+        ) as fd:
             text = os.read(fd, MAX_DESCRIPTION).decode(errors="replace")
     return {key: value[:100] for key, value in R_FIELD.findall(text)}

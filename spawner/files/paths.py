@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from spawner.files.context import FilesContext
-from spawner.launcher.program import Refused, Request, Result, opened, want
+from spawner.launcher.program import Refused, Request, Result, opened, required_field
 
 MAX_PATH_BYTES = 8192
 MAX_NAME_BYTES = 255
@@ -80,11 +80,11 @@ def translating_errors(name: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        shown = shown_name(name)
+        displayed = shown_name(name)
         if error.errno in ERROR_MESSAGES:
             code, sentence = ERROR_MESSAGES[error.errno]
-            raise problem(code, sentence.format(shown)) from error
-        raise problem("failed", f"This failed for “{shown}”: {error.strerror}.") from error
+            raise problem(code, sentence.format(displayed)) from error
+        raise problem("failed", f"This failed for “{displayed}”: {error.strerror}.") from error
 
 
 def shown_name(name: str) -> str:
@@ -103,9 +103,9 @@ def system_name(text: str) -> str:
     return os.fsdecode(text.encode("utf-8", "surrogateescape"))
 
 
-def want_steps(request: Request, key: str) -> tuple[str, ...]:
+def required_steps(request: Request, key: str) -> tuple[str, ...]:
     """Split and validate a path below a root; "" is the root."""
-    path: str = want(request, key, str)
+    path: str = required_field(request, key, str)
     if not path:
         return ()
     steps = tuple(system_name(step) for step in path.split("/"))
@@ -119,23 +119,25 @@ def want_steps(request: Request, key: str) -> tuple[str, ...]:
     return steps
 
 
-def want_place(request: Request, key: str = "path", root_key: str = "root") -> RootedPath:
-    root: str = want(request, root_key, str)
+def required_path(request: Request, key: str = "path", root_key: str = "root") -> RootedPath:
+    root: str = required_field(request, root_key, str)
     if not root.startswith("/") or "\0" in root:
         raise Refused("BadRequest", f"{root_key} is no whole path")
-    return RootedPath(root, want_steps(request, key))
+    return RootedPath(root, required_steps(request, key))
 
 
-def want_below(request: Request, key: str = "path", root_key: str = "root") -> RootedPath:
+def required_path_below_root(
+    request: Request, key: str = "path", root_key: str = "root"
+) -> RootedPath:
     """Return the requested place; refuse a root itself, which must not be changed."""
-    place = want_place(request, key, root_key)
-    if not place.steps:
+    path = required_path(request, key, root_key)
+    if not path.steps:
         raise problem("bad-name", "This folder itself can't be changed, only its contents.")
-    return place
+    return path
 
 
 def whole_number(request: Request, key: str, most: int, least: int = 0) -> int:
-    number: int = want(request, key, int)
+    number: int = required_field(request, key, int)
     if not least <= number <= most:
         raise Refused("BadRequest", f"{key} is out of range")
     return number
@@ -149,11 +151,11 @@ def open_root(root: str) -> int:
         return os.open(root, WALK)
 
 
-def walk(place: RootedPath, follow: bool) -> int:
+def walk(path: RootedPath, follow: bool) -> int:
     """Open the folder at a place with O_PATH. Without `follow`, no step may be a link."""
-    fd = open_root(place.root)
+    fd = open_root(path.root)
     flags = WALK if follow else WALK | os.O_NOFOLLOW
-    for name in place.steps:
+    for name in path.steps:
         with opened(fd), translating_errors(name):
             try:
                 below = os.open(name, flags, dir_fd=fd)
@@ -165,18 +167,18 @@ def walk(place: RootedPath, follow: bool) -> int:
     return fd
 
 
-def look_into(place: RootedPath) -> int:
+def open_folder(path: RootedPath) -> int:
     """Open the folder at a place for reading: follow links, but refuse /proc and /sys."""
-    fd = walk(place, follow=True)
+    fd = walk(path, follow=True)
     if is_kernels_own(fd):
         os.close(fd)
         raise problem("denied", "This is not a folder with files.")
     return fd
 
 
-def working_folder(place: RootedPath) -> int:
+def working_folder(path: RootedPath) -> int:
     """Open the folder in which something is to be changed, without following links."""
-    return walk(place, follow=False)
+    return walk(path, follow=False)
 
 
 def path_of(fd: int) -> str:
@@ -189,16 +191,16 @@ def is_kernels_own(fd: int) -> bool:
     return path_of(fd).split("/")[1] in KERNELS_OWN
 
 
-def open_file(place: RootedPath) -> int:
+def open_file(path: RootedPath) -> int:
     """Open a regular file for reading, following links. FIFOs and devices are never opened."""
-    with opened(look_into(place.parent)) as folder, translating_errors(place.name):
-        if not place.steps or not stat.S_ISREG(os.stat(place.name, dir_fd=folder).st_mode):
-            raise problem("no-file", f"“{shown_name(place.name)}” is not a readable file.")
-        fd = os.open(place.name, READ_FLAGS, dir_fd=folder)
+    with opened(open_folder(path.parent)) as folder, translating_errors(path.name):
+        if not path.steps or not stat.S_ISREG(os.stat(path.name, dir_fd=folder).st_mode):
+            raise problem("no-file", f"“{shown_name(path.name)}” is not a readable file.")
+        fd = os.open(path.name, READ_FLAGS, dir_fd=folder)
         if stat.S_ISREG(os.fstat(fd).st_mode) and not is_kernels_own(fd):
             return fd
         os.close(fd)
-        raise problem("no-file", f"“{shown_name(place.name)}” is not a readable file.")
+        raise problem("no-file", f"“{shown_name(path.name)}” is not a readable file.")
 
 
 def lstat_or_none(folder: int, name: str) -> os.stat_result | None:
@@ -267,18 +269,18 @@ def entry_of(folder: int, name: str) -> Result:
 
     Raises FileNotFoundError if it is gone.
     """
-    own = target = os.lstat(name, dir_fd=folder)
-    is_link = stat.S_ISLNK(own.st_mode)
+    own_status = target = os.lstat(name, dir_fd=folder)
+    is_link = stat.S_ISLNK(own_status.st_mode)
     target_kind = None
     if is_link:
         try:
             target = os.stat(name, dir_fd=folder)
             target_kind = kind_of(target.st_mode)
         except OSError:  # A broken link, or a target that the user has no access to.
-            target = own
+            target = own_status
     return {
         "name": text_of(name),
-        "kind": kind_of(own.st_mode),
+        "kind": kind_of(own_status.st_mode),
         "is_link": is_link,
         "target_kind": target_kind,
         "size_bytes": target.st_size if stat.S_ISREG(target.st_mode) else None,

@@ -24,11 +24,11 @@ from spawner.files.paths import (
     open_root,
     problem,
     rename_new,
+    required_path,
+    required_path_below_root,
     shown_name,
     text_of,
     translating_errors,
-    want_below,
-    want_place,
     working_folder,
 )
 from spawner.launcher.program import (
@@ -39,8 +39,8 @@ from spawner.launcher.program import (
     User,
     enter,
     opened,
-    want,
-    want_timeout,
+    required_field,
+    required_timeout,
     write_file,
 )
 
@@ -61,13 +61,13 @@ def trash_name(root: int, user: User) -> str:
     return TRASH if os.fstat(root).st_uid == user.uid else f"{TRASH}-{user.uid}"
 
 
-def open_trash(place: RootedPath, user: User, make: bool) -> int:
-    with opened(open_root(place.root)) as root:
+def open_trash(path: RootedPath, user: User, make: bool) -> int:
+    with opened(open_root(path.root)) as root:
         return enter(root, trash_name(root, user), user, make)
 
 
-def in_trash(place: RootedPath) -> bool:
-    return place.steps[0] == TRASH or place.steps[0].startswith(f"{TRASH}-")
+def in_trash(path: RootedPath) -> bool:
+    return path.steps[0] == TRASH or path.steps[0].startswith(f"{TRASH}-")
 
 
 def delete(context: FilesContext, request: Request) -> Result:
@@ -75,35 +75,35 @@ def delete(context: FilesContext, request: Request) -> Result:
 
     Deleting for good may take several requests: `done` is true when it is complete.
     """
-    place, permanent = want_below(request), want(request, "permanent", bool)
-    deadline = time.monotonic() + want_timeout(request)
-    with opened(working_folder(place.parent)) as folder, translating_errors(place.name):
-        state = os.lstat(place.name, dir_fd=folder)
+    path, permanent = required_path_below_root(request), required_field(request, "permanent", bool)
+    deadline = time.monotonic() + required_timeout(request)
+    with opened(working_folder(path.parent)) as folder, translating_errors(path.name):
+        state = os.lstat(path.name, dir_fd=folder)
         if permanent:
             removal = Removal(deadline)
-            done = removal.remove(folder, place.name)
+            done = removal.remove(folder, path.name)
             return {"done": done, "id": None, "removed": removal.count}
-        if in_trash(place):
+        if in_trash(path):
             raise problem("no-trash", "This is already in the trash: empty the trash instead.")
-        number = want(request, "number", str, UUID)
-        to_trash(context.user, place, folder, number, state)
+        number = required_field(request, "number", str, UUID)
+        to_trash(context.user, path, folder, number, state)
         return {"done": True, "id": number, "removed": 0}
 
 
 def to_trash(
-    user: User, place: RootedPath, folder: int, number: str, state: os.stat_result
+    user: User, original: RootedPath, folder: int, number: str, state: os.stat_result
 ) -> None:
-    with reporting_no_trash(), opened(open_trash(place, user, make=True)) as trash:
+    with reporting_no_trash(), opened(open_trash(original, user, make=True)) as trash:
         if os.fstat(trash).st_dev != state.st_dev:
             raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
         os.mkdir(number, 0o700, dir_fd=trash)
         try:
-            with opened(enter(trash, number, user, make=False)) as own:
-                path = "/".join(text_of(step) for step in place.steps)
+            with opened(enter(trash, number, user, make=False)) as item_folder:
+                path = "/".join(text_of(step) for step in original.steps)
                 about = {"path": path, "deleted_at": time.time()}
-                write_file(own, ABOUT, json.dumps(about).encode())
-                with moving(place.name):
-                    rename_new(folder, place.name, own, ITEM)
+                write_file(item_folder, ABOUT, json.dumps(about).encode())
+                with moving(original.name):
+                    rename_new(folder, original.name, item_folder, ITEM)
         except BaseException:
             with contextlib.suppress(OSError):
                 forget_item(trash, number)
@@ -147,10 +147,10 @@ def moving(name: str) -> Iterator[None]:
 def forget_item(trash: int, number: str) -> None:
     """Remove the folder of an item that was moved out of it."""
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-    with opened(os.open(number, flags, dir_fd=trash)) as own:
+    with opened(os.open(number, flags, dir_fd=trash)) as item_folder:
         for name in (ABOUT, f".{ABOUT}.new"):
             with contextlib.suppress(FileNotFoundError):
-                os.unlink(name, dir_fd=own)
+                os.unlink(name, dir_fd=item_folder)
     os.rmdir(number, dir_fd=trash)
 
 
@@ -159,20 +159,20 @@ def list_trash(context: FilesContext, request: Request) -> Result:
 
     `of` restricts the list to entries that had this path.
     """
-    place = want_place(request)
-    of = None if request.get("of") is None else want(request, "of", str)
-    deadline = time.monotonic() + want_timeout(request)
+    path = required_path(request)
+    original_path = None if request.get("of") is None else required_field(request, "of", str)
+    deadline = time.monotonic() + required_timeout(request)
     items: list[Result] = []
     size = 0
     try:
-        trash = open_trash(place, context.user, make=False)
+        trash = open_trash(path, context.user, make=False)
     except FileNotFoundError:
         return {"items": [], "complete": True}
     with opened(trash), translating_errors(TRASH):
         newest = heapq.nlargest(MOST_TRASH_LOOKED_AT + 1, numbers_of(trash))
         for deleted_at, number in newest[:MOST_TRASH_LOOKED_AT]:
             item = item_of(trash, number, context.user)
-            if item is None or of not in (None, item["path"]):
+            if item is None or original_path not in (None, item["path"]):
                 if time.monotonic() > deadline:
                     return {"items": items, "complete": False}
                 continue
@@ -195,35 +195,37 @@ def numbers_of(trash: int) -> Iterator[tuple[float, str]]:
 def item_of(trash: int, number: str, user: User) -> Result | None:
     """Return an item of the trash; None if it was restored, or is not a valid item."""
     try:
-        with opened(enter(trash, number, user, make=False)) as own:
-            state = os.lstat(ITEM, dir_fd=own)
-            path = came_from(own)
+        with opened(enter(trash, number, user, make=False)) as item_folder:
+            state = os.lstat(ITEM, dir_fd=item_folder)
+            path = came_from(item_folder)
     except (OSError, Refused):
         return None
     size = state.st_size if stat.S_ISREG(state.st_mode) else None
     return {"id": number, "path": path, "kind": kind_of(state.st_mode), "size_bytes": size}
 
 
-def came_from(own: int) -> str:
+def came_from(item_folder: int) -> str:
     """Return the original path of an item; raises Refused if it is unknown."""
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    with opened(os.open(ABOUT, flags, dir_fd=own)) as fd:
+    with opened(os.open(ABOUT, flags, dir_fd=item_folder)) as fd:
         try:
             about = json.loads(os.read(fd, MAX_ABOUT))
-            return want(about, "path", str)  # type: ignore[no-any-return]  # `want` checks the type
+            return required_field(about, "path", str)  # type: ignore[no-any-return]  # checked already
         except (ValueError, AttributeError) as error:
             raise problem("not-there", "The original location is no longer known.") from error
 
 
 def restore(context: FilesContext, request: Request) -> Result:
     """Move an item back to its original path, or to `to_path`, without replacing anything."""
-    place, number = want_place(request), want(request, "number", str, UUID)
-    with translating_errors("this"), opened(open_trash(place, context.user, make=False)) as trash:
-        with opened(enter(trash, number, context.user, make=False)) as own:
+    root, number = required_path(request), required_field(request, "number", str, UUID)
+    with translating_errors("this"), opened(open_trash(root, context.user, make=False)) as trash:
+        with opened(enter(trash, number, context.user, make=False)) as item_folder:
             path = request.get("to_path")
-            to = want_below({"root": place.root, "path": came_from(own) if path is None else path})
+            to = required_path_below_root(
+                {"root": root.root, "path": came_from(item_folder) if path is None else path}
+            )
             with opened(working_folder(to.parent)) as folder, translating_errors(to.name):
-                rename_new(own, ITEM, folder, to.name)
+                rename_new(item_folder, ITEM, folder, to.name)
                 entry = entry_of(folder, to.name)
         forget_item(trash, number)
     return {"entry": entry, "path": "/".join(text_of(step) for step in to.steps)}
@@ -235,15 +237,16 @@ def empty_trash(context: FilesContext, request: Request) -> Result:
 
     This may take several requests: `done` is true when it is complete.
     """
-    place, older_s = want_place(request), want(request, "older_s", int)
+    path, older_s = required_path(request), required_field(request, "older_s", int)
     ids = request.get("ids")
     if ids is not None and not (
-        type(ids) is list and all(type(one) is str and UUID.fullmatch(one) for one in ids)
+        type(ids) is list
+        and all(type(item_id) is str and UUID.fullmatch(item_id) for item_id in ids)
     ):
         raise Refused("BadRequest", "ids is malformed")
-    removal = Removal(time.monotonic() + want_timeout(request))
+    removal = Removal(time.monotonic() + required_timeout(request))
     try:
-        trash = open_trash(place, context.user, make=False)
+        trash = open_trash(path, context.user, make=False)
     except FileNotFoundError:
         return {"done": True, "removed": 0}
     with opened(trash), translating_errors(TRASH):

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from spawner.files.paths import RootedPath, problem, text_of, want_below, whole_number
+from spawner.files.paths import RootedPath, problem, required_path_below_root, text_of, whole_number
 from spawner.launcher.folders import UPLOADS
 from spawner.launcher.program import (
     UUID,
@@ -20,20 +20,20 @@ from spawner.launcher.program import (
     at_home,
     descend,
     opened,
-    want,
+    required_field,
     write_file,
 )
 
 MAX_STATE = 64 << 10
 MAX_SIZE = 1 << 50
-GONE = "This upload no longer exists. Start it again."
+UPLOAD_GONE = "This upload no longer exists. Start it again."
 
 
 class Upload(NamedTuple):
-    """Unfinished upload: `place` is the path of the finished file, `size` its size in bytes."""
+    """Unfinished upload: `path` is that of the finished file, `size` its size in bytes."""
 
     id: str
-    place: RootedPath
+    path: RootedPath
     size: int
     overwrite: bool
     created_at: float
@@ -41,15 +41,15 @@ class Upload(NamedTuple):
     @property
     def part(self) -> str:
         """Return the name of the hidden partial file; a long target name is shortened to fit."""
-        own = f".portal-upload-{self.id}"
-        shortened = os.fsencode(self.place.name)[: 254 - len(own)]
-        return f".{os.fsdecode(shortened)}{own}"
+        part_name = f".portal-upload-{self.id}"
+        shortened = os.fsencode(self.path.name)[: 254 - len(part_name)]
+        return f".{os.fsdecode(shortened)}{part_name}"
 
     def to_result(self, offset: int) -> Result:
         return {
             "id": self.id,
-            "root": self.place.root,
-            "path": "/".join(text_of(step) for step in self.place.steps),
+            "root": self.path.root,
+            "path": "/".join(text_of(step) for step in self.path.steps),
             "size_bytes": self.size,
             "overwrite": self.overwrite,
             "created_at": self.created_at,
@@ -74,10 +74,10 @@ def open_records(user: User) -> int:
 
 def read_upload(user: User, number: str) -> Upload:
     with opened(open_records(user)) as records:
-        found = read_record(records, number)
-    if found is None:
-        raise problem("not-there", GONE)
-    return found
+        record = read_record(records, number)
+    if record is None:
+        raise problem("not-there", UPLOAD_GONE)
+    return record
 
 
 def read_record(records: int, number: str) -> Upload | None:
@@ -99,10 +99,10 @@ def read_record(records: int, number: str) -> Upload | None:
         fields: Any = json.loads(data)
         return Upload(
             number,
-            want_below(fields),
+            required_path_below_root(fields),
             whole_number(fields, "size", MAX_SIZE),
-            want(fields, "overwrite", bool),
-            want(fields, "created_at", float),
+            required_field(fields, "overwrite", bool),
+            required_field(fields, "created_at", float),
         )
     except (ValueError, AttributeError, Refused):
         forget_upload(records, number)  # Malformed, and cannot be repaired.
@@ -120,9 +120,9 @@ def readable_record(records: int, number: str) -> Upload | None:
 
 
 def write_record(records: int, upload: Upload) -> None:
-    path = "/".join(text_of(step) for step in upload.place.steps)
+    path = "/".join(text_of(step) for step in upload.path.steps)
     fields = {
-        "root": upload.place.root,
+        "root": upload.path.root,
         "path": path,
         "size": upload.size,
         "overwrite": upload.overwrite,

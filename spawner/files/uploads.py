@@ -16,22 +16,22 @@ import time
 from collections.abc import Iterator
 
 from spawner.files.context import FilesContext
-from spawner.files.operations import NEW_FILE, both_files, keep_rights, want_data, write_all
+from spawner.files.operations import NEW_FILE, both_files, keep_rights, required_data, write_all
 from spawner.files.paths import (
     entry_of,
     lstat_or_none,
     problem,
     rename_new,
+    required_path_below_root,
     shown_name,
     translating_errors,
-    want_below,
     whole_number,
     working_folder,
 )
 from spawner.files.upload_state import (
-    GONE,
     HASHES,
     MAX_SIZE,
+    UPLOAD_GONE,
     Hashed,
     Upload,
     forget_upload,
@@ -49,8 +49,8 @@ from spawner.launcher.program import (
     Result,
     at_home,
     opened,
-    want,
-    want_timeout,
+    required_field,
+    required_timeout,
 )
 
 MAX_PIECE = 640 << 10
@@ -64,15 +64,15 @@ MOST_HASHES = 8
 @contextlib.contextmanager
 def part_of(upload: Upload) -> Iterator[tuple[int, int]]:
     """Yield the folder and the hidden partial file in it, locked against concurrent writers."""
-    with opened(working_folder(upload.place.parent)) as folder:
+    with opened(working_folder(upload.path.parent)) as folder:
         try:
             fd = os.open(upload.part, PART, dir_fd=folder)
         except FileNotFoundError as error:
-            raise problem("not-there", GONE) from error
-        with opened(fd), translating_errors(upload.place.name):
+            raise problem("not-there", UPLOAD_GONE) from error
+        with opened(fd), translating_errors(upload.path.name):
             state = os.fstat(fd)
             if not stat.S_ISREG(state.st_mode) or state.st_uid != os.getuid():
-                raise problem("not-there", GONE)
+                raise problem("not-there", UPLOAD_GONE)
             lock_part(fd)
             yield folder, fd
 
@@ -96,18 +96,18 @@ def begin_upload(context: FilesContext, request: Request) -> Result:
     there is too little space.
     """
     upload = Upload(
-        want(request, "number", str, UUID),
-        want_below(request),
+        required_field(request, "number", str, UUID),
+        required_path_below_root(request),
         whole_number(request, "size", MAX_SIZE),
-        want(request, "overwrite", bool),
+        required_field(request, "overwrite", bool),
         time.time(),
     )
     with opened(open_records(context.user)) as records:
         if sum(1 for _ in records_in(records)) >= MOST_UPLOADS:
             raise problem("too-many", "Too many unfinished uploads: finish or discard some.")
         with (
-            opened(working_folder(upload.place.parent)) as folder,
-            translating_errors(upload.place.name),
+            opened(working_folder(upload.path.parent)) as folder,
+            translating_errors(upload.path.name),
         ):
             check_place(folder, upload)
             room = os.fstatvfs(folder)
@@ -124,21 +124,21 @@ def begin_upload(context: FilesContext, request: Request) -> Result:
 
 
 def check_place(folder: int, upload: Upload) -> None:
-    there = lstat_or_none(folder, upload.place.name)
-    if there is None or (upload.overwrite and stat.S_ISREG(there.st_mode)):
+    existing = lstat_or_none(folder, upload.path.name)
+    if existing is None or (upload.overwrite and stat.S_ISREG(existing.st_mode)):
         return
-    name = shown_name(upload.place.name)
-    if stat.S_ISREG(there.st_mode):
+    name = shown_name(upload.path.name)
+    if stat.S_ISREG(existing.st_mode):
         text = f"A file named “{name}” already exists."
     else:
         text = f"“{name}” already exists and is not a file, so it can't be replaced."
-    raise problem("exists", text, replaceable=stat.S_ISREG(there.st_mode))
+    raise problem("exists", text, replaceable=stat.S_ISREG(existing.st_mode))
 
 
 def write_upload(context: FilesContext, request: Request) -> Result:
     """Append a piece, which must begin where the received part ends."""
-    upload = read_upload(context.user, want(request, "number", str, UUID))
-    offset, data = whole_number(request, "offset", MAX_SIZE), want_data(request, MAX_PIECE)
+    upload = read_upload(context.user, required_field(request, "number", str, UUID))
+    offset, data = whole_number(request, "offset", MAX_SIZE), required_data(request, MAX_PIECE)
     with part_of(upload) as (_, fd):
         size = os.fstat(fd).st_size
         if offset != size:
@@ -170,11 +170,11 @@ def add_to_hash(number: str, data: bytes) -> None:
 
 def look_at_upload(context: FilesContext, request: Request) -> Result:
     """Return an upload's description and how much of it was received."""
-    upload = read_upload(context.user, want(request, "number", str, UUID))
-    with opened(working_folder(upload.place.parent)) as folder:
+    upload = read_upload(context.user, required_field(request, "number", str, UUID))
+    with opened(working_folder(upload.path.parent)) as folder:
         state = lstat_or_none(folder, upload.part)
     if state is None:
-        raise problem("not-there", GONE)
+        raise problem("not-there", UPLOAD_GONE)
     return upload.to_result(state.st_size)
 
 
@@ -183,7 +183,7 @@ def list_uploads(context: FilesContext, request: Request) -> Result:
 
     An upload whose record cannot be read now is omitted, but kept.
     """
-    found: list[Result] = []
+    uploads: list[Result] = []
     size = 0
     with opened(open_records(context.user)) as records:
         for number in records_in(records):
@@ -194,14 +194,14 @@ def list_uploads(context: FilesContext, request: Request) -> Result:
             size += len(json.dumps(result))
             if size > MOST_LISTED_BYTES:
                 break
-            found.append(result)
-    return {"uploads": found}
+            uploads.append(result)
+    return {"uploads": uploads}
 
 
 def offset_of(upload: Upload) -> int | None:
     with (
         contextlib.suppress(OSError, Refused),
-        opened(working_folder(upload.place.parent)) as folder,
+        opened(working_folder(upload.path.parent)) as folder,
     ):
         return os.lstat(upload.part, dir_fd=folder).st_size
     return None
@@ -213,8 +213,8 @@ def finish_upload(context: FilesContext, request: Request) -> Result:
     `sha256` is the expected checksum, or null. While the checksum is still being computed, the
     answer only reports the progress, and the request must be repeated.
     """
-    deadline = time.monotonic() + want_timeout(request)
-    number, wanted = want(request, "number", str, UUID), request.get("sha256")
+    deadline = time.monotonic() + required_timeout(request)
+    number, expected_sha256 = required_field(request, "number", str, UUID), request.get("sha256")
     upload = read_upload(context.user, number)
     with part_of(upload) as (folder, fd):
         size = os.fstat(fd).st_size
@@ -225,12 +225,12 @@ def finish_upload(context: FilesContext, request: Request) -> Result:
         if hashed.position < size:
             return {"done": False, "hashed": hashed.position, "size_bytes": size}
         checksum = hashed.sha256.hexdigest()
-        if wanted is not None and wanted != checksum:
+        if expected_sha256 is not None and expected_sha256 != checksum:
             text = "The checksum of the received file differs from the one sent. Upload it again."
             raise problem("checksum", text, sha256=checksum)
         check_place(folder, upload)
         put_in_place(context, folder, fd, upload)
-        entry = entry_of(folder, upload.place.name)
+        entry = entry_of(folder, upload.path.name)
     with opened(open_records(context.user)) as records:
         forget_upload(records, number)
     return {"done": True, "sha256": checksum, "entry": entry}
@@ -244,7 +244,7 @@ def continue_hash(fd: int, number: str, size: int, deadline: float) -> Hashed:
     while hashed.position < size and time.monotonic() < deadline:
         data = os.pread(fd, HASHED_AT_ONCE, hashed.position)
         if not data:
-            raise problem("not-there", GONE)
+            raise problem("not-there", UPLOAD_GONE)
         add_to_hash(number, data)
     return hashed
 
@@ -252,10 +252,10 @@ def continue_hash(fd: int, number: str, size: int, deadline: float) -> Hashed:
 def put_in_place(context: FilesContext, folder: int, fd: int, upload: Upload) -> None:
     os.fchmod(fd, 0o666 & ~context.umask)
     os.fsync(fd)  # A network file system may report an exceeded quota only here.
-    name = upload.place.name
-    there = lstat_or_none(folder, name)
-    if there and upload.overwrite and both_files(there, os.fstat(fd)):
-        keep_rights(fd, there)
+    name = upload.path.name
+    existing = lstat_or_none(folder, name)
+    if existing and upload.overwrite and both_files(existing, os.fstat(fd)):
+        keep_rights(fd, existing)
         os.rename(upload.part, name, src_dir_fd=folder, dst_dir_fd=folder)
     else:
         rename_new(folder, upload.part, folder, name)
@@ -263,11 +263,11 @@ def put_in_place(context: FilesContext, folder: int, fd: int, upload: Upload) ->
 
 def drop_upload(context: FilesContext, request: Request) -> Result:
     """Delete an upload's record and the part received."""
-    number = want(request, "number", str, UUID)
+    number = required_field(request, "number", str, UUID)
     with opened(open_records(context.user)) as records:
         upload = read_record(records, number)
         if upload is None:
-            raise problem("not-there", GONE)
+            raise problem("not-there", UPLOAD_GONE)
         delete_upload(records, upload)
     return {}
 
@@ -279,8 +279,8 @@ def delete_upload(records: int, upload: Upload) -> None:
     """
     try:
         with (
-            opened(working_folder(upload.place.parent)) as folder,
-            translating_errors(upload.place.name),
+            opened(working_folder(upload.path.parent)) as folder,
+            translating_errors(upload.path.name),
             contextlib.suppress(FileNotFoundError),
         ):
             os.unlink(upload.part, dir_fd=folder)
@@ -307,7 +307,7 @@ def clean_uploads(context: FilesContext, request: Request) -> Result:
 def last_written(upload: Upload) -> float:
     with (
         contextlib.suppress(OSError, Refused),
-        opened(working_folder(upload.place.parent)) as folder,
+        opened(working_folder(upload.path.parent)) as folder,
     ):
         return max(upload.created_at, os.lstat(upload.part, dir_fd=folder).st_mtime)
     return upload.created_at

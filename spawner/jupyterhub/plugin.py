@@ -59,7 +59,7 @@ def take_name(handler: Any) -> None:
 
 
 @dataclass(frozen=True)
-class PortalAnswer:
+class InternalResponse:
     """Status, and the JSON object in the body, if there was one."""
 
     status: int
@@ -83,7 +83,7 @@ class Portal:
     urls: Sequence[str]
     secret: str = field(repr=False)
 
-    async def ask(
+    async def request(
         self,
         method: str,
         path: str,
@@ -92,7 +92,7 @@ class Portal:
         json: Any = None,
         cookie: str | None = None,
         host: str = "",
-    ) -> PortalAnswer:
+    ) -> InternalResponse:
         """Send one request, with the user's cookie as received at `host` or with the shared secret.
 
         Raises PortalAway.
@@ -116,13 +116,13 @@ class Portal:
 
 async def _send(
     method: str, url: str, limits: aiohttp.ClientTimeout, **options: Any
-) -> PortalAnswer:
+) -> InternalResponse:
     """Send one request with its own client: there are only a few a second, and nothing to close."""
     client = aiohttp.ClientSession(timeout=limits, cookie_jar=aiohttp.DummyCookieJar())
     async with client, client.request(method, url, allow_redirects=False, **options) as response:
         if response.status in NOT_NOW:
             raise PortalAway(f"the portal returned status {response.status}")
-        return PortalAnswer(response.status, await _read_object(response))
+        return InternalResponse(response.status, await _read_object(response))
 
 
 async def _read_object(response: aiohttp.ClientResponse) -> Mapping[str, Any]:
@@ -194,11 +194,13 @@ class PortalSpawner(Spawner):  # type: ignore[misc]
         earlier.
         """
         try:
-            answer = await self._ask_until(STARTING_S if self._is_first_check else 0.0)
+            response = await self._ask_until(STARTING_S if self._is_first_check else 0.0)
         except PortalAway as error:
             self.log.warning("Cannot check whether %s runs: %s", self._log_name, error)
             return None
-        if answer.status == 404 or (answer.status == 200 and answer.body.get("alive") is False):
+        if response.status == 404 or (
+            response.status == 200 and response.body.get("alive") is False
+        ):
             return 0
         return None
 
@@ -211,12 +213,12 @@ class PortalSpawner(Spawner):  # type: ignore[misc]
         """
         return bool(getattr(self, "_check_pending", False))
 
-    async def _ask_until(self, patience_s: float) -> PortalAnswer:
+    async def _ask_until(self, patience_s: float) -> InternalResponse:
         """Return the portal's answer about this server; raise PortalAway after `patience_s`."""
         deadline = time.monotonic() + patience_s
         while True:
             try:
-                return await self._portal.ask("GET", self._path, timeout_s=ASK_TIMEOUT_S)
+                return await self._portal.request("GET", self._path, timeout_s=ASK_TIMEOUT_S)
             except PortalAway:
                 if time.monotonic() >= deadline:
                     raise
@@ -245,14 +247,14 @@ class PortalSpawner(Spawner):  # type: ignore[misc]
         logged.
         """
         try:
-            answer = await self._portal.ask("DELETE", self._path, timeout_s=ASK_TIMEOUT_S)
+            response = await self._portal.request("DELETE", self._path, timeout_s=ASK_TIMEOUT_S)
         except PortalAway as error:
             self.log.warning(
                 "Could not report to the portal that %s stops: %s", self._log_name, error
             )
             return
-        if answer.status >= 400 and answer.status != 404:
-            self.log.warning("The portal did not stop %s: %s", self._log_name, answer.detail)
+        if response.status >= 400 and response.status != 404:
+            self.log.warning("The portal did not stop %s: %s", self._log_name, response.detail)
 
     async def _hand_over(self) -> str:
         """Repeat the idempotent PUT until the portal returns the server's address."""
@@ -264,17 +266,17 @@ class PortalSpawner(Spawner):  # type: ignore[misc]
         pauses = _pauses()
         while True:
             try:
-                answer = await self._portal.ask(
+                response = await self._portal.request(
                     "PUT", self._path, json=body, timeout_s=START_TIMEOUT_S
                 )
             except PortalAway as error:
                 self.log.warning("Waiting for the portal to start %s: %s", self._log_name, error)
                 await asyncio.sleep(next(pauses))
             else:
-                url = _server_url(answer, str(self.hub.url))
+                url = _server_url(response, str(self.hub.url))
                 # It already runs, with another token (this hub had given it up, or lost its
                 # database): adopt that token, and the hub registers it after `start`.
-                self.api_token = str(answer.body.get("api_token") or self.api_token)
+                self.api_token = str(response.body.get("api_token") or self.api_token)
                 return url
 
     def _save(self) -> None:
@@ -283,15 +285,15 @@ class PortalSpawner(Spawner):  # type: ignore[misc]
         self.user.db.commit()
 
 
-def _server_url(answer: PortalAnswer, hub_url: str) -> str:
+def _server_url(response: InternalResponse, hub_url: str) -> str:
     """Return the URL at which the hub checks the server.
 
     With TLS this is the hub's own address, because only the portal can verify the server's
     certificate. Raises SpawnException if the portal refused.
     """
-    url = answer.body.get("url")
-    if answer.status != 200 or not isinstance(url, str):
-        raise SpawnException(answer.detail, reason="refused")
+    url = response.body.get("url")
+    if response.status != 200 or not isinstance(url, str):
+        raise SpawnException(response.detail, reason="refused")
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or not parts.port:
         raise SpawnException("the portal returned no usable address", reason="address")
@@ -341,7 +343,7 @@ class PortalAuthenticator(Authenticator):  # type: ignore[misc]
         Users are never admins of the hub: the portal's administrators act through the portal.
         """
         take_name(handler)
-        name = await self.whose(handler)
+        name = await self.find_username(handler)
         return {"name": name, "admin": False} if name else None
 
     async def refresh_user(self, user: Any, handler: BaseHandler | None = None) -> bool:
@@ -352,13 +354,13 @@ class PortalAuthenticator(Authenticator):  # type: ignore[misc]
         take_name(handler)
         try:
             if handler is not None and self._is_from_browser(handler):
-                return bool(await self.whose(handler) == user.name)
+                return bool(await self.find_username(handler) == user.name)
             return await self._is_active(user.name)
         except PortalAway as error:
             self.log.warning("%s stays logged in unchecked: %s", user.name, error)
             return True
 
-    async def whose(self, handler: BaseHandler) -> str | None:
+    async def find_username(self, handler: BaseHandler) -> str | None:
         """Return the user of the portal's cookie, the only one that is passed on.
 
         Raises PortalAway.
@@ -366,28 +368,28 @@ class PortalAuthenticator(Authenticator):  # type: ignore[misc]
         value = handler.get_cookie(self.cookie_name)
         if not value or not re.fullmatch(r"[A-Za-z0-9_.~=+/-]{1,512}", value):
             return None
-        answer = await self._portal.ask(
+        response = await self._portal.request(
             "GET",
             "/internal/whoami",
             timeout_s=ASK_TIMEOUT_S,
             cookie=f"{self.cookie_name}={value}",
             host=handler.request.host,
         )
-        name = answer.body.get("name")
-        if answer.status == 200 and isinstance(name, str) and USERNAME.fullmatch(name):
+        name = response.body.get("name")
+        if response.status == 200 and isinstance(name, str) and USERNAME.fullmatch(name):
             return name
-        if answer.status not in (200, 401, 403):
-            raise PortalAway(f"whoami returned status {answer.status}")
+        if response.status not in (200, 401, 403):
+            raise PortalAway(f"whoami returned status {response.status}")
         return None
 
     async def _is_active(self, username: str) -> bool:
         path = f"/internal/users/{quote(username, safe='')}"
-        answer = await self._portal.ask("GET", path, timeout_s=ASK_TIMEOUT_S)
-        if answer.status == 404:
+        response = await self._portal.request("GET", path, timeout_s=ASK_TIMEOUT_S)
+        if response.status == 404:
             return False
-        if answer.status != 200:
-            raise PortalAway(f"{path} returned status {answer.status}")
-        return answer.body.get("active") is True
+        if response.status != 200:
+            raise PortalAway(f"{path} returned status {response.status}")
+        return response.body.get("active") is True
 
     def _is_from_browser(self, handler: BaseHandler) -> bool:
         return not getattr(handler, "_token_authenticated", False)

@@ -147,12 +147,12 @@ class Channel:
                 self._relay.expect()
                 self._stdin.write(line)
                 await self._stdin.drain()
-            answer = await self._receive(timeout_s)
+            response = await self._receive(timeout_s)
             self.used_s = time.monotonic()
-            if type(answer.get("id")) is not int or answer["id"] != number:
+            if type(response.get("id")) is not int or response["id"] != number:
                 self.close()
                 raise nonsense()
-            return _parse_result(answer)
+            return _parse_result(response)
 
     async def pieces(
         self, frame: Mapping[str, Any], timeout_s: float, piece_s: float
@@ -192,7 +192,7 @@ class Channel:
         try:
             async with asyncio.timeout(timeout_s):
                 line = await self._stdout.readuntil(b"\n")
-            answer = json.loads(line)
+            response = json.loads(line)
         except asyncio.IncompleteReadError as error:
             self.close()
             raise await self._report_death() from error
@@ -204,10 +204,10 @@ class Channel:
         except (asyncio.LimitOverrunError, ValueError, RecursionError) as error:
             self.close()
             raise nonsense() from error
-        if not isinstance(answer, dict):
+        if not isinstance(response, dict):
             self.close()
             raise nonsense()
-        return answer
+        return response
 
     async def _report_death(self) -> LauncherUnavailable:
         with contextlib.suppress(TimeoutError):
@@ -219,8 +219,8 @@ class Channel:
 
     async def _read_stderr(self, stream: asyncio.StreamReader) -> None:
         while chunk := await stream.read(4096):
-            self._stderr = (self._stderr + self._relay.take(chunk))[-_MAX_STDERR:]
-        self._stderr = (self._stderr + self._relay.rest())[-_MAX_STDERR:]
+            self._stderr = (self._stderr + self._relay.filter_reports(chunk))[-_MAX_STDERR:]
+        self._stderr = (self._stderr + self._relay.flush())[-_MAX_STDERR:]
 
     def close(self) -> None:
         """Close its input: the launcher exits once its pending output is read."""
@@ -231,10 +231,10 @@ class Channel:
 
     async def _discard(self) -> None:
         async with self._turn:
-            left = MAX_DISCARDED
-            while left > 0 and (chunk := await self._stdout.read(1 << 16)):
-                left -= len(chunk)
-        if left <= 0:
+            bytes_left = MAX_DISCARDED
+            while bytes_left > 0 and (chunk := await self._stdout.read(1 << 16)):
+                bytes_left -= len(chunk)
+        if bytes_left <= 0:
             self.release()
 
     def release(self) -> None:
@@ -273,10 +273,10 @@ def _parse_user(username: str, hello: Mapping[str, Any]) -> UserInfo:
     return UserInfo(username, typed(hello, "uid", int), typed(hello, "gid", int), home, shell)
 
 
-def _parse_result(answer: Mapping[str, Any]) -> dict[str, Any]:
-    if answer.get("ok") is True:
-        return typed(answer, "result", dict)
-    error = typed(answer, "error", dict)
+def _parse_result(response: Mapping[str, Any]) -> dict[str, Any]:
+    if response.get("ok") is True:
+        return typed(response, "result", dict)
+    error = typed(response, "error", dict)
     kind, message = typed(error, "type", str), typed(error, "message", str)[:500]
     stderr = str(error.get("stderr") or "")[:8192]
     if kind == "Rejected":

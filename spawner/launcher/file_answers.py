@@ -13,16 +13,23 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from itertools import pairwise
+from typing import Any, Literal, get_args
 
 from spawner.launcher.connection import nonsense, typed
 from spawner.launcher.file_names import to_text
+from spawner.usage_file import MOST_POINTS, NodeSeries, parse_header, parse_point
 
 KINDS = frozenset({"file", "folder", "link", "other"})
+StopReason = Literal["time", "entries", "found"]
 MAX_TEXT = 16 << 10
 MAX_ITEMS = 1000
+MAX_FOUND = 50
 MAX_NAME = 200
 MAX_TAGS = 32
+MAX_TAG = 300
+MAX_CURVE_POINTS = 2000
+MOST_SERIES = 32
 _LATEST_S = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
 
 
@@ -61,6 +68,27 @@ class FolderListing:
     complete: bool
     writable: bool
     real_path: str
+
+
+@dataclass(frozen=True)
+class FileMatch:
+    """An entry that a search found; `path` is relative to the searched folder."""
+
+    path: str
+    kind: str
+
+
+@dataclass(frozen=True)
+class FileMatches:
+    """Result of a search by name.
+
+    `stopped` is the limit that ended it, None if all was searched; `unreadable` counts the folders
+    that could not be read.
+    """
+
+    found: list[FileMatch]
+    stopped: StopReason | None
+    unreadable: int
 
 
 @dataclass(frozen=True)
@@ -126,8 +154,35 @@ class UploadInfo:
     created_at: datetime
 
 
-def entry(found: object) -> Entry:
-    fields = _require_object(found)
+@dataclass(frozen=True)
+class CurveColumns:
+    """Values of one tag in one run (a folder with event files), as columns; gaps are None.
+
+    `count` is the number of logged values, of which `not_finite` are no numbers.
+    """
+
+    run: str
+    tag: str
+    count: int
+    not_finite: int
+    steps: list[int]
+    at: list[float]
+    values: list[float | None]
+
+
+@dataclass(frozen=True)
+class FolderCurves:
+    """Curves below a folder; `left_out` is the number of further ones. `complete` is false if the
+    event files are too large to be read in time.
+    """
+
+    curves: list[CurveColumns]
+    left_out: int
+    complete: bool
+
+
+def entry(value: object) -> Entry:
+    fields = _require_object(value)
     target = fields.get("target_kind")
     return Entry(
         name=_parse_text(fields, "name"),
@@ -144,77 +199,93 @@ def entry(found: object) -> Entry:
     )
 
 
-def page(found: Mapping[str, Any]) -> FolderListing:
-    after = found.get("next")
+def page(answer: Mapping[str, Any]) -> FolderListing:
+    after = answer.get("next")
     if after is not None and not (isinstance(after, list) and len(after) == 3):
         raise nonsense()
     return FolderListing(
-        entries=[entry(one) for one in _require_list(found, "entries")],
+        entries=[entry(item) for item in _require_list(answer, "entries")],
         after=after,
-        total=typed(found, "total", int),
-        complete=typed(found, "complete", bool),
-        writable=typed(found, "writable", bool),
-        real_path=_parse_text(found, "real_path"),
+        total=typed(answer, "total", int),
+        complete=typed(answer, "complete", bool),
+        writable=typed(answer, "writable", bool),
+        real_path=_parse_text(answer, "real_path"),
     )
 
 
-def piece(found: Mapping[str, Any], limit: int) -> Piece:
-    opened_ = opened(found)
+def matches(answer: Mapping[str, Any]) -> FileMatches:
+    stopped = answer.get("stopped")
+    if stopped is not None and stopped not in get_args(StopReason):
+        raise nonsense()
+    found = map(_require_object, _require_list(answer, "found")[:MAX_FOUND])
+    return FileMatches(
+        found=[
+            FileMatch(_parse_text(item, "path"), _parse_kind(item.get("kind"))) for item in found
+        ],
+        stopped=stopped,
+        unreadable=max(0, typed(answer, "unreadable", int)),
+    )
+
+
+def piece(answer: Mapping[str, Any], limit: int) -> Piece:
+    opened_ = opened(answer)
     try:
-        data = base64.b64decode(typed(found, "data_b64", str), validate=True)
+        data = base64.b64decode(typed(answer, "data_b64", str), validate=True)
     except binascii.Error as error:
         raise nonsense() from error
     return Piece(data[:limit], opened_.size_bytes, opened_.version, opened_.modified_at)
 
 
-def opened(found: Mapping[str, Any]) -> Opened:
-    size = _parse_size(found.get("size_bytes"))
+def opened(answer: Mapping[str, Any]) -> Opened:
+    size = _parse_size(answer.get("size_bytes"))
     if size is None:
         raise nonsense()
-    return Opened(size, typed(found, "version", str)[:100], _parse_time(found.get("modified_at")))
+    return Opened(size, typed(answer, "version", str)[:100], _parse_time(answer.get("modified_at")))
 
 
-def room(found: Mapping[str, Any]) -> Room:
-    quota = found.get("quota_text")
+def room(answer: Mapping[str, Any]) -> Room:
+    quota = answer.get("quota_text")
     return Room(
-        real_path=_parse_text(found, "real_path"),
-        writable=typed(found, "writable", bool),
-        total_bytes=max(0, typed(found, "total_bytes", int)),
-        free_bytes=max(0, typed(found, "free_bytes", int)),
+        real_path=_parse_text(answer, "real_path"),
+        writable=typed(answer, "writable", bool),
+        total_bytes=max(0, typed(answer, "total_bytes", int)),
+        free_bytes=max(0, typed(answer, "free_bytes", int)),
         quota_text=quota[:MAX_TEXT] if isinstance(quota, str) else None,
     )
 
 
-def trash(found: Mapping[str, Any]) -> tuple[list[Deleted], bool]:
+def trash(answer: Mapping[str, Any]) -> tuple[list[Deleted], bool]:
     """Parse the items in the trash, and whether the list is complete."""
     items = [
         Deleted(
-            id=typed(one, "id", str),
-            path=_parse_text(one, "path"),
-            kind=_parse_kind(one.get("kind")),
-            size_bytes=_parse_size(one.get("size_bytes")),
-            deleted_at=_parse_time(one.get("deleted_at")),
+            id=typed(item, "id", str),
+            path=_parse_text(item, "path"),
+            kind=_parse_kind(item.get("kind")),
+            size_bytes=_parse_size(item.get("size_bytes")),
+            deleted_at=_parse_time(item.get("deleted_at")),
         )
-        for one in map(_require_object, _require_list(found, "items"))
+        for item in map(_require_object, _require_list(answer, "items"))
     ]
-    return items, typed(found, "complete", bool)
+    return items, typed(answer, "complete", bool)
 
 
-def packages(found: Mapping[str, Any]) -> tuple[list[Package], bool]:
+def packages(answer: Mapping[str, Any]) -> tuple[list[Package], bool]:
     """Parse the installed packages, and whether the list is complete."""
     items = [
         Package(
-            name=_parse_text(one, "name")[:MAX_NAME],
-            version=None if one.get("version") is None else _parse_text(one, "version")[:MAX_NAME],
-            changed_at=_parse_time(one.get("changed")),
+            name=_parse_text(item, "name")[:MAX_NAME],
+            version=None
+            if item.get("version") is None
+            else _parse_text(item, "version")[:MAX_NAME],
+            changed_at=_parse_time(item.get("changed")),
         )
-        for one in map(_require_object, _require_list(found, "packages"))
+        for item in map(_require_object, _require_list(answer, "packages"))
     ]
-    return items, typed(found, "complete", bool)
+    return items, typed(answer, "complete", bool)
 
 
-def upload(found: object) -> UploadInfo:
-    fields = _require_object(found)
+def upload(value: object) -> UploadInfo:
+    fields = _require_object(value)
     size = _parse_size(fields.get("size_bytes"))
     if size is None:
         raise nonsense()
@@ -229,24 +300,84 @@ def upload(found: object) -> UploadInfo:
     )
 
 
-def uploads(found: Mapping[str, Any]) -> list[UploadInfo]:
-    return [upload(one) for one in _require_list(found, "uploads")]
+def uploads(answer: Mapping[str, Any]) -> list[UploadInfo]:
+    return [upload(item) for item in _require_list(answer, "uploads")]
 
 
-def scalars(found: object) -> dict[str, float | None]:
+def scalars(answer: object) -> dict[str, float | None]:
     """Return the values by tag; None for one that is not finite."""
     return {
-        str(tag)[:100]: float(value)
-        if type(value) in {int, float} and math.isfinite(value)
-        else None
-        for tag, value in list(_require_object(found).items())[:MAX_TAGS]
+        _storable(str(tag))[:100]: _finite(value)
+        for tag, value in list(_require_object(answer).items())[:MAX_TAGS]
     }
 
 
-def _require_object(found: object) -> Mapping[str, Any]:
-    if not isinstance(found, dict):
+def curves(answer: Mapping[str, Any]) -> FolderCurves:
+    rows = _require_list(answer, "curves")[:MAX_TAGS]
+    return FolderCurves(
+        curves=[_parse_curve(_require_object(row)) for row in rows],
+        left_out=max(0, typed(answer, "left_out", int)),
+        complete=typed(answer, "complete", bool),
+    )
+
+
+def _parse_curve(fields: Mapping[str, Any]) -> CurveColumns:
+    steps, at, values = (
+        typed(fields, name, list)[:MAX_CURVE_POINTS] for name in ("steps", "at", "values")
+    )
+    if not len(steps) == len(at) == len(values) or any(type(step) is not int for step in steps):
         raise nonsense()
-    return found
+    times = [_finite(time) for time in at]
+    if any(time is None for time in times):
+        raise nonsense()
+    return CurveColumns(
+        run=_storable(_parse_text(fields, "run"))[:MAX_TAG],
+        tag=_storable(_parse_text(fields, "tag"))[:MAX_TAG],
+        count=max(0, typed(fields, "count", int)),
+        not_finite=max(0, typed(fields, "not_finite", int)),
+        steps=steps,
+        at=[time or 0.0 for time in times],
+        values=[_finite(value) for value in values],
+    )
+
+
+def _finite(value: object) -> float | None:
+    """Return a number; None for anything else."""
+    if type(value) not in {int, float}:
+        return None
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _storable(text: str) -> str:
+    """Replace what PostgreSQL and JSON cannot hold."""
+    return text.replace("\0", "\ufffd").encode(errors="replace").decode()
+
+
+def usage(answer: Mapping[str, Any]) -> tuple[list[NodeSeries], int]:
+    """Parse the series by node, and the number of nodes that were left out."""
+    series = [_parse_series(_require_object(item)) for item in _require_list(answer, "nodes")]
+    return series[:MOST_SERIES], max(0, typed(answer, "left_out", int))
+
+
+def _parse_series(fields: Mapping[str, Any]) -> NodeSeries:
+    header = parse_header(fields.get("header"))
+    if header is None:
+        raise nonsense()
+    points = [parse_point(row) for row in typed(fields, "points", list)[: 2 * MOST_POINTS]]
+    valid = [point for point in points if point is not None]
+    if len(valid) != len(points) or any(a.start >= b.start for a, b in pairwise(valid)):
+        raise nonsense()
+    return NodeSeries(_parse_text(fields, "node")[:MAX_NAME], header, tuple(valid))
+
+
+def _require_object(value: object) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise nonsense()
+    return value
 
 
 def _require_list(fields: Mapping[str, Any], key: str) -> list[Any]:

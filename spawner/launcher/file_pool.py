@@ -20,6 +20,8 @@ from spawner.launcher.connection import START_S, Channel, typed
 from spawner.launcher.file_answers import (
     Deleted,
     Entry,
+    FileMatches,
+    FolderCurves,
     FolderListing,
     Opened,
     Package,
@@ -30,6 +32,7 @@ from spawner.launcher.file_answers import (
 from spawner.launcher.installed import files_edition
 from spawner.launcher.pool import GRACE_S, LauncherPool
 from spawner.names import USERNAME
+from spawner.usage_file import NodeSeries
 
 MAX_STREAMS = 6
 PIECE_S = 60.0
@@ -41,7 +44,7 @@ OTHER_VERSION = (
 )
 TOO_MANY = "You have too many downloads at once. Wait until one has finished."
 
-Place = Mapping[str, Any]
+FileLocation = Mapping[str, Any]
 """`root`, an absolute path, and `path` below it, both with surrogates for invalid bytes."""
 
 
@@ -53,7 +56,7 @@ class Streams:
     coming: Counter[str] = field(default_factory=Counter)
 
 
-class FileAgents(LauncherPool):
+class FileProcessPool(LauncherPool):
     """Pool for file operations; each method may also raise FileProblem."""
 
     def __init__(self, *arguments: Any, streams: Streams | None = None, **options: Any) -> None:
@@ -67,57 +70,78 @@ class FileAgents(LauncherPool):
         """Have the launcher become the files program, which must be of the portal's version."""
         await super()._prepare(channel)
         try:
-            answer = await channel.request({"op": "files"}, START_S)
+            response = await channel.request({"op": "files"}, START_S)
         except BadRequest as error:  # an older launcher, which does not know the operation
             raise NoFilesProgram(OTHER_VERSION) from error
-        if answer.get("edition") != self._edition:
+        if response.get("edition") != self._edition:
             raise NoFilesProgram(OTHER_VERSION)
 
-    async def list_folder(self, username: str, place: Place, **query: Any) -> FolderListing:
+    async def list_folder(
+        self, username: str, location: FileLocation, **query: Any
+    ) -> FolderListing:
         """Return a page; `query` holds the parameters of spawner/files/listing.py."""
-        return file_answers.page(await self.call(username, "list_folder", LOOK_S, **place, **query))
+        return file_answers.page(
+            await self.call(username, "list_folder", LOOK_S, **location, **query)
+        )
 
-    async def describe(self, username: str, place: Place) -> Entry:
-        return file_answers.entry((await self.call(username, "describe", **place)).get("entry"))
+    async def search(
+        self, username: str, location: FileLocation, text: str, timeout_s: float
+    ) -> FileMatches:
+        """Return entries below a folder whose names contain all words of `text`."""
+        answer = await self.call(username, "search", timeout_s, **location, text=text)
+        return file_answers.matches(answer)
 
-    async def peek(self, username: str, place: Place, offset: int, limit: int) -> Piece:
+    async def describe(self, username: str, location: FileLocation) -> Entry:
+        return file_answers.entry((await self.call(username, "describe", **location)).get("entry"))
+
+    async def peek(self, username: str, location: FileLocation, offset: int, limit: int) -> Piece:
         """Return at most `limit` bytes of a file."""
-        found = await self.call(username, "peek", **place, offset=offset, limit=limit)
-        return file_answers.piece(found, limit)
+        answer = await self.call(username, "peek", **location, offset=offset, limit=limit)
+        return file_answers.piece(answer, limit)
 
     async def room(self, username: str, root: str) -> Room:
         return file_answers.room(await self.call(username, "space", root=root, path=""))
 
-    async def change(self, username: str, op: str, place: Place, **fields: Any) -> Entry:
+    async def change(self, username: str, op: str, location: FileLocation, **fields: Any) -> Entry:
         """Run `make_folder`, `move`, `save` or `restore`, and return the resulting entry."""
-        found = await self.call(username, op, **place, **fields)
-        return file_answers.entry(found.get("entry"))
+        answer = await self.call(username, op, **location, **fields)
+        return file_answers.entry(answer.get("entry"))
 
-    async def save(self, username: str, place: Place, data: bytes, version: str | None) -> Entry:
+    async def save(
+        self, username: str, location: FileLocation, data: bytes, version: str | None
+    ) -> Entry:
         text = base64.b64encode(data).decode()
-        return await self.change(username, "save", place, data_b64=text, version=version)
+        return await self.change(username, "save", location, data_b64=text, version=version)
 
     async def delete(
-        self, username: str, place: Place, *, permanent: bool, trash_id: str, timeout_s: float
+        self,
+        username: str,
+        location: FileLocation,
+        *,
+        permanent: bool,
+        trash_id: str,
+        timeout_s: float,
     ) -> bool:
         """Return whether it is gone; if not, the time ran out and the call must be repeated."""
-        found = await self.call(
-            username, "delete", timeout_s, **place, permanent=permanent, number=trash_id
+        answer = await self.call(
+            username, "delete", timeout_s, **location, permanent=permanent, number=trash_id
         )
-        return typed(found, "done", bool)
+        return typed(answer, "done", bool)
 
-    async def packages(self, username: str, place: Place, kind: str) -> tuple[list[Package], bool]:
+    async def packages(
+        self, username: str, location: FileLocation, kind: str
+    ) -> tuple[list[Package], bool]:
         """Return the packages in a folder by name, and whether the list is complete."""
-        return file_answers.packages(await self.call(username, "packages", **place, kind=kind))
+        return file_answers.packages(await self.call(username, "packages", **location, kind=kind))
 
     async def remove_package(
-        self, username: str, place: Place, name: str, above: int, timeout_s: float
+        self, username: str, location: FileLocation, name: str, above: int, timeout_s: float
     ) -> bool:
         """Return whether a Python package is gone; if not, the call must be repeated."""
-        found = await self.call(
-            username, "remove_package", timeout_s, **place, name=name, above=above
+        answer = await self.call(
+            username, "remove_package", timeout_s, **location, name=name, above=above
         )
-        return typed(found, "done", bool)
+        return typed(answer, "done", bool)
 
     async def scalars(
         self, username: str, folders: list[str], timeout_s: float | None = None
@@ -127,40 +151,57 @@ class FileAgents(LauncherPool):
         The time limit is for all folders together; a value is None if it is not finite.
         """
         answer = await self.call(username, "scalars", timeout_s, folders=folders)
-        found = typed(answer, "scalars", list)[: len(folders)]
-        return [file_answers.scalars(item) for item in found]
+        values = typed(answer, "scalars", list)[: len(folders)]
+        return [file_answers.scalars(item) for item in values]
+
+    async def curves(
+        self, username: str, folder: str, points: int, timeout_s: float
+    ) -> FolderCurves:
+        """Return the curves in a folder's event files, with at most `points` points each."""
+        answer = await self.call(username, "curves", timeout_s, folder=folder, points=points)
+        return file_answers.curves(answer)
+
+    async def usage(
+        self, username: str, uuid: str, task: int, timeout_s: float, since: float | None = None
+    ) -> tuple[list[NodeSeries], int]:
+        """Return by node what a job's samplers measured, and the number of nodes left out.
+
+        `since` is the earliest time of a point, in seconds since 1970.
+        """
+        answer = await self.call(username, "usage", timeout_s, uuid=uuid, task=task, since=since)
+        return file_answers.usage(answer)
 
     async def list_trash(
-        self, username: str, root: str, of: str | None = None
+        self, username: str, root: str, original_path: str | None = None
     ) -> tuple[list[Deleted], bool]:
-        """Return deleted items, all or only the path `of`, and whether the list is complete."""
-        found = await self.call(username, "list_trash", root=root, path="", of=of)
-        return file_answers.trash(found)
+        """Return deleted items (all, or those of one path), and whether the list is complete."""
+        answer = await self.call(username, "list_trash", root=root, path="", of=original_path)
+        return file_answers.trash(answer)
 
     async def empty_trash(
         self, username: str, root: str, ids: list[str] | None, older_s: int, timeout_s: float
     ) -> bool:
         """Return whether all of it is gone; if not, the call must be repeated."""
-        found = await self.call(
+        answer = await self.call(
             username, "empty_trash", timeout_s, root=root, path="", ids=ids, older_s=older_s
         )
-        return typed(found, "done", bool)
+        return typed(answer, "done", bool)
 
     async def begin_upload(
-        self, username: str, place: Place, number: str, size: int, *, overwrite: bool
+        self, username: str, location: FileLocation, number: str, size: int, *, overwrite: bool
     ) -> UploadInfo:
-        found = await self.call(
-            username, "begin_upload", **place, number=number, size=size, overwrite=overwrite
+        answer = await self.call(
+            username, "begin_upload", **location, number=number, size=size, overwrite=overwrite
         )
-        return file_answers.upload(found)
+        return file_answers.upload(answer)
 
     async def write_upload(self, username: str, number: str, offset: int, data: bytes) -> int:
         """Return the offset of the next piece."""
         text = base64.b64encode(data).decode()
-        found = await self.call(
+        answer = await self.call(
             username, "write_upload", LOOK_S, number=number, offset=offset, data_b64=text
         )
-        return typed(found, "offset", int)
+        return typed(answer, "offset", int)
 
     async def upload(self, username: str, number: str) -> UploadInfo:
         return file_answers.upload(await self.call(username, "look_at_upload", number=number))
@@ -172,10 +213,10 @@ class FileAgents(LauncherPool):
         self, username: str, number: str, sha256: str | None, timeout_s: float
     ) -> tuple[str, Entry] | int:
         """Return checksum and entry of the file, or how many bytes the checksum has covered."""
-        found = await self.call(username, "finish_upload", timeout_s, number=number, sha256=sha256)
-        if not typed(found, "done", bool):
-            return typed(found, "hashed", int)
-        return typed(found, "sha256", str)[:64], file_answers.entry(found.get("entry"))
+        answer = await self.call(username, "finish_upload", timeout_s, number=number, sha256=sha256)
+        if not typed(answer, "done", bool):
+            return typed(answer, "hashed", int)
+        return typed(answer, "sha256", str)[:64], file_answers.entry(answer.get("entry"))
 
     async def drop_upload(self, username: str, number: str) -> None:
         await self.call(username, "drop_upload", number=number)
@@ -189,16 +230,16 @@ class FileAgents(LauncherPool):
 
         The number per user is limited, including launchers that hang in a file system.
         """
-        own = self._streams.setdefault(username, set())
+        channels = self._streams.setdefault(username, set())
         if not USERNAME.fullmatch(username):
             raise LauncherUnavailable("This username can't be used on the cluster.")
-        await _remove_ended(own)
-        if len(own) + self._coming[username] >= MAX_STREAMS:
+        await _remove_ended(channels)
+        if len(channels) + self._coming[username] >= MAX_STREAMS:
             raise FileProblem("too-many", TOO_MANY)
         self._coming[username] += 1
         try:
             channel = await self._start(username)
-            own.add(channel)
+            channels.add(channel)
         finally:
             self._coming[username] -= 1
         try:
@@ -206,9 +247,9 @@ class FileAgents(LauncherPool):
         finally:
             channel.close()
 
-    async def open(self, channel: Channel, place: Place) -> Opened:
+    async def open(self, channel: Channel, location: FileLocation) -> Opened:
         """Open a file in a stream's launcher."""
-        frame = {"op": "open_file_to_send", **place}
+        frame = {"op": "open_file_to_send", **location}
         return file_answers.opened(await channel.request(frame, LOOK_S + GRACE_S))
 
     async def close(self) -> None:
@@ -216,7 +257,7 @@ class FileAgents(LauncherPool):
         for channels in self._streams.values():
             for channel in channels:
                 channel.close()
-            self._left |= channels
+            self._abandoned |= channels
         await super().close()
 
 
@@ -238,8 +279,8 @@ def file_pieces(channel: Channel, offset: int, length: int) -> AsyncGenerator[by
 
 
 def archive_pieces(
-    channel: Channel, place: Place, names: list[str], kind: str
+    channel: Channel, location: FileLocation, names: list[str], kind: str
 ) -> AsyncGenerator[bytes]:
     """Yield several names of a folder as one archive; the first piece comes once all were found."""
-    frame = {"op": "send_archive", **place, "names": names, "format": kind}
+    frame = {"op": "send_archive", **location, "names": names, "format": kind}
     return channel.pieces(frame, LOOK_S, PIECE_S)

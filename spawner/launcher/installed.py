@@ -14,7 +14,13 @@ from pathlib import Path
 
 SPAWNER = Path(__file__).resolve().parents[1]
 FILES_PROGRAM = "files.pyz"
-SHARED = ("__init__.py", "launcher/__init__.py", "launcher/folders.py", "launcher/program.py")
+SHARED = (
+    "__init__.py",
+    "launcher/__init__.py",
+    "launcher/folders.py",
+    "launcher/program.py",
+    "usage_file.py",
+)
 START = 'from spawner.files.main import main\n\nmain("{edition}")\n'
 
 
@@ -44,5 +50,5 @@ def files_edition() -> str:
 
 
 def _read_modules() -> dict[str, bytes]:
-    paths = [*(SPAWNER / name for name in SHARED), *sorted(SPAWNER.glob("files/*.py"))]
+    paths = [*(SPAWNER / name for name in SHARED), *sorted(SPAWNER.glob("files/**/*.py"))]
     return {f"spawner/{path.relative_to(SPAWNER)}": path.read_bytes() for path in paths}

@@ -38,19 +38,19 @@ class LogRelay:
         """Allow one more report, because a request is being sent."""
         self._expected += 1
 
-    def take(self, chunk: bytes) -> bytes:
+    def filter_reports(self, chunk: bytes) -> bytes:
         """Return the part of this and of earlier withheld output that is not a report."""
         *lines, last = (self._line + chunk).split(b"\n")
-        kept = b"".join(line + b"\n" for line in lines if not self._log_report(line))
+        passed_on = b"".join(line + b"\n" for line in lines if not self._log_report(line))
         begins = BEGINNING.startswith(last) or last.startswith(BEGINNING)
-        held = begins and len(last) <= MAX_LINE
-        self._line = last if held else b""
-        return kept if held else kept + last
+        is_withheld = begins and len(last) <= MAX_LINE
+        self._line = last if is_withheld else b""
+        return passed_on if is_withheld else passed_on + last
 
-    def rest(self) -> bytes:
+    def flush(self) -> bytes:
         """Return the output still withheld, at the end."""
-        rest, self._line = self._line, b""
-        return b"" if self._log_report(rest) else rest
+        withheld, self._line = self._line, b""
+        return b"" if self._log_report(withheld) else withheld
 
     def _log_report(self, line: bytes) -> bool:
         """Log the line if it is a valid report; return whether it was."""
@@ -85,8 +85,8 @@ def _parse_fields(report: Any) -> tuple[str, float, str, str] | None:
     if not isinstance(report, dict):
         return None
     operation, error, request = report.get("launcher"), report.get("error"), report.get("request")
-    words = ((_WORD, operation), (_NO_WORD, error), (_REQUEST, request))
-    if not all(type(word) is str and shape.fullmatch(word) for shape, word in words):
+    patterns = ((_WORD, operation), (_NO_WORD, error), (_REQUEST, request))
+    if not all(type(word) is str and shape.fullmatch(word) for shape, word in patterns):
         return None
     seconds: Any = report.get("seconds")
     if type(seconds) not in {int, float} or not 0 <= seconds < MAX_SECONDS:

@@ -54,7 +54,7 @@ class LauncherPool:
         self._idle_s, self._slurm_timeout_s = idle_s, slurm_timeout_s
         self._channels: dict[str, Channel] = {}
         self._starting: dict[str, asyncio.Lock] = {}
-        self._left: set[Channel] = set()
+        self._abandoned: set[Channel] = set()
         self.answered_at: datetime | None = None
         self.trouble: tuple[datetime, str] | None = None
         self.homeless: dict[str, str] = {}
@@ -73,9 +73,9 @@ class LauncherPool:
         timeout_s = timeout_s or self._slurm_timeout_s
         frame = {"op": op, "timeout_s": timeout_s, **arguments}
         try:
-            answer = await channel.request(frame, timeout_s + GRACE_S)
+            response = await channel.request(frame, timeout_s + GRACE_S)
             self.answered_at = datetime.now(UTC)
-            return answer
+            return response
         finally:
             if channel.ended:
                 self._retire(username, channel)
@@ -151,18 +151,18 @@ class LauncherPool:
         result = await self.call(username, "read_file", path=path, offset=offset, limit=limit)
         return _parse_part(result, limit)
 
-    async def look(self, username: str, folder: str) -> bool:
+    async def folder_exists(self, username: str, folder: str) -> bool:
         """Return whether a folder exists; raises PathRefused if the user may not read it."""
         return typed(await self.call(username, "look", path=folder), "exists", bool)
 
     async def job_paths(self, username: str, job_id: int) -> JobPaths:
         """Return the working directory and output files of one of the user's own jobs."""
         result = await self.call(username, "paths", job_id=job_id)
-        found = parse_usage.parse_paths(typed(result, "text", str))
-        if typed(result, "live", bool) or not found.workdir:
-            return found
+        paths = parse_usage.parse_paths(typed(result, "text", str))
+        if typed(result, "live", bool) or not paths.workdir:
+            return paths
         # Accounting does not record the output file; assume sbatch's default.
-        return replace(found, stdout=f"{found.workdir.rstrip('/')}/slurm-{job_id}.out")
+        return replace(paths, stdout=f"{paths.workdir.rstrip('/')}/slurm-{job_id}.out")
 
     async def forecast(self, username: str, spec: JobSpec) -> datetime | None:
         """Return when Slurm expects such a job to start, or None if it does not say.
@@ -192,11 +192,11 @@ class LauncherPool:
         """
         for username, channel in list(self._channels.items()):
             self._retire(username, channel)
-        waits = [channel.wait() for channel in self._left]
+        waits = [channel.wait() for channel in self._abandoned]
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(CLOSE_S):
                 await asyncio.gather(*waits)
-        for channel in self._left:
+        for channel in self._abandoned:
             channel.release()
 
     def close_idle(self) -> None:
@@ -205,11 +205,11 @@ class LauncherPool:
         for username, channel in list(self._channels.items()):
             if not channel.busy and now_s - channel.used_s > self._idle_s:
                 self._retire(username, channel)
-        self._left = {channel for channel in self._left if not channel.gone}
+        self._abandoned = {channel for channel in self._abandoned if not channel.gone}
 
     def _retire(self, username: str, channel: Channel) -> None:
         channel.close()
-        self._left.add(channel)
+        self._abandoned.add(channel)
         if self._channels.get(username) is channel:
             del self._channels[username]
 
@@ -222,8 +222,8 @@ class LauncherPool:
                 return channel
             if channel is not None:
                 self._retire(username, channel)
-            self._left = {left for left in self._left if not left.gone}
-            if sum(left.username == username for left in self._left) >= MAX_ABANDONED:
+            self._abandoned = {channel for channel in self._abandoned if not channel.gone}
+            if sum(channel.username == username for channel in self._abandoned) >= MAX_ABANDONED:
                 raise LauncherUnavailable(
                     "Your home directory is not responding, and neither are programs that "
                     "wait for it."

@@ -181,7 +181,9 @@ def harden() -> None:
 # --- validation of requests -----------------------------------------------------------------------
 
 
-def want(request: Request, key: str, kind: type, pattern: re.Pattern[str] | None = None) -> Any:
+def required_field(
+    request: Request, key: str, kind: type, pattern: re.Pattern[str] | None = None
+) -> Any:
     """Return a field of exactly this type (a bool is no int) and, for text, of this pattern."""
     value = request.get(key)
     if type(value) is not kind or (pattern and not pattern.fullmatch(str(value))):
@@ -189,48 +191,48 @@ def want(request: Request, key: str, kind: type, pattern: re.Pattern[str] | None
     return value
 
 
-def want_job_id(request: Request) -> int:
-    job_id: int = want(request, "job_id", int)
+def required_job_id(request: Request) -> int:
+    job_id: int = required_field(request, "job_id", int)
     if not 0 < job_id < 1 << 32:
         raise Refused("BadRequest", "job_id is out of range")
     return job_id
 
 
-def want_files(request: Request) -> dict[str, bytes]:
+def required_files(request: Request) -> dict[str, bytes]:
     """Return the job's files including its script, as bytes."""
-    files = want(request, "files", dict)
+    files = required_field(request, "files", dict)
     for name, text in files.items():
         if not FILE_NAME.fullmatch(name) or type(text) is not str or len(files) > 32:
             raise Refused("BadRequest", "files is malformed")
-    files["script.sh"] = want(request, "script", str)
+    files["script.sh"] = required_field(request, "script", str)
     return {name: text.encode() for name, text in files.items()}
 
 
-def want_options(request: Request) -> list[str]:
-    options: list[str] = want(request, "options", list)
+def required_options(request: Request) -> list[str]:
+    options: list[str] = required_field(request, "options", list)
     if not all(type(option) is str and OPTION.fullmatch(option) for option in options):
         raise Refused("BadRequest", "options is malformed")
     return options
 
 
-def want_timeout(request: Request) -> float:
+def required_timeout(request: Request) -> float:
     value = request.get("timeout_s", 10)
     if type(value) not in (int, float) or not 0 < value <= MAX_TIMEOUT_S:
         raise Refused("BadRequest", "timeout_s is out of range")
     return float(value)
 
 
-def want_absolute(request: Request, key: str) -> str:
+def required_absolute_path(request: Request, key: str) -> str:
     """Return an absolute path; the kernel checks access, because this process runs as the user."""
-    path: str = want(request, key, str)
+    path: str = required_field(request, key, str)
     if not path.startswith("/") or path.endswith("/") or "\0" in path or len(path) > 4096:
         raise Refused("PathRefused", "This is not a full path.")
     return path
 
 
-def want_path(request: Request) -> tuple[str, ...]:
+def required_job_path(request: Request) -> tuple[str, ...]:
     """Return the steps of a relative path, none of which leads up."""
-    path: str = want(request, "path", str)
+    path: str = required_field(request, "path", str)
     steps = tuple(path.split("/"))
     if len(steps) > 16 or any(s in ("", ".", "..") or "\0" in s or len(s) > 255 for s in steps):
         raise Refused("PathRefused", "This path is not one of the portal's.")
@@ -322,12 +324,12 @@ def job_folder(user: User, uuid: str, files: dict[str, bytes]) -> Iterator[int]:
     with at_home():
         jobs = descend(user, JOBS, make=True)
     with opened(jobs):
-        made = False
+        created = False
         try:
             with at_home():
                 with contextlib.suppress(FileExistsError):
                     os.mkdir(uuid, 0o700, dir_fd=jobs)
-                    made = True
+                    created = True
                 folder = enter(jobs, uuid, user, make=False)
             with opened(folder):
                 with at_home():
@@ -335,7 +337,7 @@ def job_folder(user: User, uuid: str, files: dict[str, bytes]) -> Iterator[int]:
                         write_file(folder, name, data)
                 yield folder
         except Refused as error:
-            if made and error.kind != "Unreachable":
+            if created and error.kind != "Unreachable":
                 shutil.rmtree(uuid, ignore_errors=True, dir_fd=jobs)
             raise
 
@@ -422,7 +424,7 @@ class Launcher:
 
         The portal waits for the answer: requests that were already read are lost.
         """
-        number = str(want(request, "id", int))
+        number = str(required_field(request, "id", int))
         program = beside("files.pyz")
         installed = False
         with contextlib.suppress(OSError), opened(os.open(program, os.O_RDONLY)) as fd:
@@ -438,8 +440,8 @@ class Launcher:
             raise Refused("NoFilesProgram", NO_FILES_PROGRAM, error.strerror or "") from error
 
     def op_submit(self, request: Request) -> Result:
-        uuid, files = want(request, "uuid", str, UUID), want_files(request)
-        options, timeout_s = want_options(request), want_timeout(request)
+        uuid, files = required_field(request, "uuid", str, UUID), required_files(request)
+        options, timeout_s = required_options(request), required_timeout(request)
         arguments = ["sbatch", *options, f"--chdir={self.user.home}"]
         with job_folder(self.user, uuid, files):
             out, stderr = self.run(arguments, timeout_s, files["script.sh"], self.user.home)
@@ -454,7 +456,7 @@ class Launcher:
         This covers a job that Slurm may already have accepted, or may yet accept. `withdrawn` is
         false if a copy of the job claimed it first.
         """
-        uuid = want(request, "uuid", str, UUID)
+        uuid = required_field(request, "uuid", str, UUID)
         with at_home(), opened(descend(self.user, (*JOBS, uuid), make=True)) as folder:
             try:
                 os.symlink(WITHDRAWN, "claimed", dir_fd=folder)
@@ -465,12 +467,12 @@ class Launcher:
         return {"withdrawn": True}
 
     def op_cancel(self, request: Request) -> Result:
-        return self.scancel(str(want_job_id(request)), want_timeout(request))
+        return self.scancel(str(required_job_id(request)), required_timeout(request))
 
-    def scancel(self, what: str, timeout_s: float) -> Result:
+    def scancel(self, target: str, timeout_s: float) -> Result:
         """Cancel a job or step. Only with --verbose does scancel report a missing job."""
         try:
-            _, stderr = self.run(["scancel", "--verbose", what], timeout_s)
+            _, stderr = self.run(["scancel", "--verbose", target], timeout_s)
         except Refused as error:
             if error.kind != "Rejected":
                 raise
@@ -483,8 +485,8 @@ class Launcher:
 
     def op_step(self, request: Request) -> Result:
         """Start a program in the job's allocation, beside the job; it outlives this process."""
-        uuid, job_id = want(request, "uuid", str, UUID), want_job_id(request)
-        node, files = want(request, "node", str, NODE), want_files(request)
+        uuid, job_id = required_field(request, "uuid", str, UUID), required_job_id(request)
+        node, files = required_field(request, "node", str, NODE), required_files(request)
         home = self.user.home
         arguments = [
             "srun", "--overlap", f"--jobid={job_id}", f"--nodelist={node}", "--nodes=1",
@@ -507,8 +509,8 @@ class Launcher:
 
     def op_end_step(self, request: Request) -> Result:
         """End the step that op_step started, also if another process of the same user did."""
-        uuid, job_id = want(request, "uuid", str, UUID), want_job_id(request)
-        timeout_s = want_timeout(request) / 2
+        uuid, job_id = required_field(request, "uuid", str, UUID), required_job_id(request)
+        timeout_s = required_timeout(request) / 2
         arguments = ["squeue", "--noheader", "--steps", f"--jobs={job_id}", "--format=%i|%j"]
         steps, _ = self.run(arguments, timeout_s)
         match = re.search(rf"^({job_id}\.\d+)\|{step_name(uuid)}\s*$", steps, re.MULTILINE)
@@ -516,8 +518,11 @@ class Launcher:
 
     def op_read(self, request: Request) -> Result:
         """Return part of a file of a job; a missing file is reported as empty."""
-        *folders, name = want_path(request)
-        offset, limit = want(request, "offset", int), want(request, "limit", int)
+        *folders, name = required_job_path(request)
+        offset, limit = (
+            required_field(request, "offset", int),
+            required_field(request, "limit", int),
+        )
         if not 0 < limit <= MAX_READ:
             raise Refused("BadRequest", "limit is out of range")
         with at_home():
@@ -533,9 +538,12 @@ class Launcher:
 
     def op_read_file(self, request: Request) -> Result:
         """Return part of any file that the user may read, such as output of an external job."""
-        path = want_absolute(request, "path")
+        path = required_absolute_path(request, "path")
         folder_name, _, name = path.rpartition("/")
-        offset, limit = want(request, "offset", int), want(request, "limit", int)
+        offset, limit = (
+            required_field(request, "offset", int),
+            required_field(request, "limit", int),
+        )
         if not 0 < limit <= MAX_READ:
             raise Refused("BadRequest", "limit is out of range")
         try:
@@ -552,7 +560,7 @@ class Launcher:
 
     def op_look(self, request: Request) -> Result:
         """Return whether a folder exists; it is an error if the user may not read it."""
-        path = want_absolute(request, "path")
+        path = required_absolute_path(request, "path")
         try:
             with opened(os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NONBLOCK | os.O_CLOEXEC)):
                 return {"exists": True}
@@ -568,7 +576,7 @@ class Launcher:
 
         When slurmctld has dropped the job, only the working directory is known, from accounting.
         """
-        job_id, timeout_s = want_job_id(request), want_timeout(request) / 2
+        job_id, timeout_s = required_job_id(request), required_timeout(request) / 2
         try:
             out, _ = self.run(["scontrol", "show", "job", str(job_id)], timeout_s)
         except Refused as error:
@@ -581,19 +589,19 @@ class Launcher:
 
     def op_forecast(self, request: Request) -> Result:
         """Return the output of sbatch --test-only: the job's expected start, in UTC."""
-        options, timeout_s = want_options(request), want_timeout(request)
+        options, timeout_s = required_options(request), required_timeout(request)
         arguments = ["sbatch", "--test-only", *options]
         _, stderr = self.run(arguments, timeout_s, b"#!/bin/sh\n", self.user.home, TZ="UTC0")
         return {"stderr": stderr[-MAX_STDERR:]}
 
     def op_mkdir(self, request: Request) -> Result:
-        steps = want_path(request)
+        steps = required_job_path(request)
         with at_home():
             os.close(descend(self.user, steps, make=True))
         return {}
 
     def op_forget(self, request: Request) -> Result:
-        uuid = want(request, "uuid", str, UUID)
+        uuid = required_field(request, "uuid", str, UUID)
         with at_home(), contextlib.suppress(FileNotFoundError):
             jobs = descend(self.user, JOBS, make=False)
             with opened(jobs):
@@ -604,7 +612,7 @@ class Launcher:
 # --- answers ------------------------------------------------------------------------------------
 
 
-def answer(line: bytes, find: Callable[[str], Operation | None]) -> Result:
+def respond(line: bytes, find: Callable[[str], Operation | None]) -> Result:
     """Return the response to one frame; `find` returns the operation of a name.
 
     ValueError stands for malformed JSON or invalid UTF-8.
@@ -721,7 +729,7 @@ def send(fd: int, frame: Result) -> None:
 def serve(find: Callable[[str], Operation | None]) -> Iterator[None]:
     """Answer the requests that arrive, and yield after each."""
     for line in frames(0):
-        send(1, answer(line, find))
+        send(1, respond(line, find))
         yield
 
 

@@ -36,7 +36,7 @@ class Quota:
     limit_files: int | None = None
 
 
-async def ask(command: Sequence[str], timeout_s: float) -> Quota | None:
+async def run_quota_command(command: Sequence[str], timeout_s: float) -> Quota | None:
     """Return the result of an operator's command; None if it fails, which is logged."""
     try:
         process = await subprocesses.start(
@@ -56,11 +56,11 @@ async def ask(command: Sequence[str], timeout_s: float) -> Quota | None:
         return None
     finally:
         await subprocesses.end(process)
-    found = parse_json(out[:MAX_OUTPUT].decode(errors="replace"))
-    if process.returncode != 0 or found is None:
+    quota = parse_json(out[:MAX_OUTPUT].decode(errors="replace"))
+    if process.returncode != 0 or quota is None:
         log.warning("the quota command exited with %s", process.returncode)
         return None
-    return found
+    return quota
 
 
 def parse_json(text: str) -> Quota | None:
@@ -74,10 +74,10 @@ def parse_json(text: str) -> Quota | None:
         return None
     if not isinstance(fields, dict):
         return None
-    used, *others = (fields.get(key) for key in KEYS)
-    if type(used) is not int or not all(n is None or type(n) is int for n in others):
+    used, *counts = (fields.get(key) for key in KEYS)
+    if type(used) is not int or not all(n is None or type(n) is int for n in counts):
         return None
-    return Quota(used, *others)
+    return Quota(used, *counts)
 
 
 def parse_text(text: str) -> Quota | None:
@@ -90,8 +90,8 @@ def parse_text(text: str) -> Quota | None:
     not answer.
     """
     for line in reversed(text.splitlines()):
-        if found := _LINE.search(line):
-            blocks, soft, hard, files, soft_files, hard_files = map(int, found.groups())
+        if match := _LINE.search(line):
+            blocks, soft, hard, files, soft_files, hard_files = map(int, match.groups())
             limit = soft or hard
             return Quota(
                 blocks * BLOCK_BYTES,

@@ -52,10 +52,10 @@ class NodeIdentity:
     def request(self) -> str:
         """Return the certificate request: PKCS #10, as PEM."""
         builder = x509.CertificateSigningRequestBuilder().subject_name(x509.Name([]))
-        made = builder.sign(self._key, hashes.SHA256())
-        return made.public_bytes(serialization.Encoding.PEM).decode()
+        signed = builder.sign(self._key, hashes.SHA256())
+        return signed.public_bytes(serialization.Encoding.PEM).decode()
 
-    def take(self, certificate: str) -> None:
+    def use_certificate(self, certificate: str) -> None:
         """Serve this certificate from now on. Raises BadCertificate."""
         try:
             self._load(certificate.encode())
@@ -88,12 +88,12 @@ def keep_valid(
     """
     pause = wait or threading.Event().wait
     while True:
-        left = (identity.ends_at - EARLY - datetime.now(UTC)).total_seconds()
-        if left > 0:
-            pause(min(left, LOOK_S))
+        seconds_left = (identity.ends_at - EARLY - datetime.now(UTC)).total_seconds()
+        if seconds_left > 0:
+            pause(min(seconds_left, LOOK_S))
             continue
         try:
-            identity.take(home.certificate(identity.request))
+            identity.use_certificate(home.certificate(identity.request))
             log.info("the certificate is valid until %s", identity.ends_at.isoformat())
         except (NotWanted, PortalRefused) as answer:
             log.info("certificate not renewed: %s", answer)

@@ -72,24 +72,24 @@ class UsageError(Exception):
 
 def parse(arguments: Sequence[str]) -> Request:
     """Parse the arguments up to `--`; the command after it is not inspected."""
-    given: dict[str, list[str]] = {option: [] for option in OPTIONS}
-    rest = list(arguments)
-    while rest and rest[0] != "--":
-        if len(rest) < 2 or rest[0] not in OPTIONS:
-            raise UsageError(f"not understood: {rest[0]}")
-        option, value = rest.pop(0), rest.pop(0)
-        given[option].append(value)
-    if len(rest) < 2:
+    options: dict[str, list[str]] = {option: [] for option in OPTIONS}
+    remaining = list(arguments)
+    while remaining and remaining[0] != "--":
+        if len(remaining) < 2 or remaining[0] not in OPTIONS:
+            raise UsageError(f"not understood: {remaining[0]}")
+        option, value = remaining.pop(0), remaining.pop(0)
+        options[option].append(value)
+    if len(remaining) < 2:
         raise UsageError("no command after --")
     return Request(
-        keep=frozenset(name for names in given["--keep"] for name in names.split(",")),
-        make=tuple(map(Path, given["--make"])),
-        command=tuple(rest[1:]),
-        path=[SYSTEM_PATH, *given["--path"]][-1],
-        first=tuple(given["--first"]),
-        modules_init=given["--modules-init"][-1] if given["--modules-init"] else None,
-        modules=tuple(given["--module"]),
-        slurm=Path(given["--slurm"][-1]) if given["--slurm"] else None,
+        keep=frozenset(name for names in options["--keep"] for name in names.split(",")),
+        make=tuple(map(Path, options["--make"])),
+        command=tuple(remaining[1:]),
+        path=[SYSTEM_PATH, *options["--path"]][-1],
+        first=tuple(options["--first"]),
+        modules_init=options["--modules-init"][-1] if options["--modules-init"] else None,
+        modules=tuple(options["--module"]),
+        slurm=Path(options["--slurm"][-1]) if options["--slurm"] else None,
     )
 
 
@@ -113,8 +113,8 @@ def surroundings(request: Request, environ: Mapping[str, str]) -> dict[str, str]
     passing = {**filtered(environ, request.keep), "PATH": request.path}
     if request.modules_init is not None:
         loaded = modules.load(request.modules_init, request.modules, passing)
-        kept = {name: value for name, value in passing.items() if name in request.keep}
-        passing = {**loaded, **kept}
+        passed_on = {name: value for name, value in passing.items() if name in request.keep}
+        passing = {**loaded, **passed_on}
     passing["PATH"] = ":".join([*request.first, *filter(None, [passing.get("PATH")])])
     return in_virtualenv(passing, request.make) if request.first else passing
 
@@ -129,9 +129,9 @@ def in_virtualenv(environ: Mapping[str, str], make: Sequence[Path]) -> dict[str,
     mark = Path(python).parent.parent / "pyvenv.cfg" if python else None
     if "PIP_USER" not in environ or mark is None or not mark.is_file():
         return dict(environ)
-    found = {name: value for name, value in environ.items() if name != "PIP_USER"}
-    places = [*filter(None, [environ.get("PYTHONPATH")]), *map(str, make)]
-    return {**found, "PIP_PREFIX": environ["PYTHONUSERBASE"], "PYTHONPATH": ":".join(places)}
+    env = {name: value for name, value in environ.items() if name != "PIP_USER"}
+    python_path = [*filter(None, [environ.get("PYTHONPATH")]), *map(str, make)]
+    return {**env, "PIP_PREFIX": environ["PYTHONUSERBASE"], "PYTHONPATH": ":".join(python_path)}
 
 
 def resolver(file: Path = Path("/etc/resolv.conf")) -> dict[str, str]:

@@ -50,11 +50,11 @@ def load(init: str, names: Sequence[str], environ: Mapping[str, str]) -> dict[st
     """
     bash = ["/bin/bash", "--noprofile", "--norc", "-c", _SCRIPT, "modules", init, *names]
     done = subprocess.run(bash, env=dict(environ), capture_output=True, check=False)
-    answer = done.stdout.decode(errors="surrogateescape")
+    result = done.stdout.decode(errors="surrogateescape")
     if done.returncode != 0:
         stderr = done.stderr.decode(errors="replace")
-        raise ModuleProblem(_format_problem(done.returncode, init, answer, stderr))
-    pairs = (entry.partition("=") for entry in answer.split("\0") if "=" in entry)
+        raise ModuleProblem(_format_problem(done.returncode, init, result, stderr))
+    pairs = (entry.partition("=") for entry in result.split("\0") if "=" in entry)
     loaded = {name: value for name, _, value in pairs}
     # omit variables that bash itself sets
     return {name: value for name, value in loaded.items() if name not in OF_BASH - environ.keys()}

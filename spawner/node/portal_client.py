@@ -86,11 +86,11 @@ class PortalClient:
 
     def certificate(self, request: str) -> str:
         """Request a replacement for a certificate that ends soon; one attempt. Raises HomeError."""
-        answer = self.ask("POST", "certificate", {"csr": request})
-        found = _get_certificate(answer) if answer.status == 200 else None
-        if found is None:
-            raise OutOfReach(f"no certificate now: {_check_status(answer)}")
-        return found
+        response = self.ask("POST", "certificate", {"csr": request})
+        certificate = _get_certificate(response) if response.status == 200 else None
+        if certificate is None:
+            raise OutOfReach(f"no certificate now: {_check_status(response)}")
+        return certificate
 
     def server(self) -> dict[str, Any]:
         """Wait for the single-user server's `env`, `args` and `base_url`. Raises HomeError."""
@@ -106,30 +106,30 @@ class PortalClient:
         deadline = time.monotonic() + self.give_up_s
         while time.monotonic() < deadline:
             try:
-                asked = self._send(
+                response = self._send(
                     "GET", f"wanted?wait_s={WAIT_S}", None, REQUEST_TIMEOUT_S + WAIT_S
                 )
-                _check_status(asked)
-            except (NotWanted, PortalRefused) as answer:
-                log.info("%s", answer)
+                _check_status(response)
+            except (NotWanted, PortalRefused) as refusal:
+                log.info("%s", refusal)
                 return
             except (OSError, http.client.HTTPException, ValueError):
                 self.sleep(next(pauses))
                 continue
-            if asked.status >= 300:
+            if response.status >= 300:
                 self.sleep(next(pauses))
                 continue
             pauses = _pauses()
             deadline = time.monotonic() + self.give_up_s
         log.warning("the portal has been unreachable for %.0f s", self.give_up_s)
 
-    def ask(self, method: str, act: str, body: dict[str, Any] | None = None) -> PortalResponse:
+    def ask(self, method: str, action: str, body: dict[str, Any] | None = None) -> PortalResponse:
         """Send one request for the session's page; return the answer, including errors.
 
         The body of an error is a problem document. Raises OutOfReach.
         """
         try:
-            return self._send(method, act, body, REQUEST_TIMEOUT_S)
+            return self._send(method, action, body, REQUEST_TIMEOUT_S)
         except (OSError, http.client.HTTPException, ValueError) as error:
             raise OutOfReach(f"the portal could not be reached at {self.portal_url}") from error
 
@@ -145,7 +145,7 @@ class PortalClient:
             return False
 
     def _repeat_until_accepted(
-        self, method: str, act: str, body: dict[str, Any] | None, held_s: float = 0.0
+        self, method: str, action: str, body: dict[str, Any] | None, held_s: float = 0.0
     ) -> PortalResponse:
         """Repeat a request until status 200; retry after 204, 409, 429, 5xx or no answer."""
         deadline = time.monotonic() + self.give_up_s
@@ -153,25 +153,25 @@ class PortalClient:
         trouble = "no response"
         while time.monotonic() < deadline:
             try:
-                answer = self._send(method, act, body, REQUEST_TIMEOUT_S + held_s)
+                response = self._send(method, action, body, REQUEST_TIMEOUT_S + held_s)
             except (OSError, http.client.HTTPException, ValueError) as error:
                 trouble = f"{type(error).__name__}: {error}"
                 self.sleep(next(pauses))
                 continue
-            if answer.status == 200:
-                return answer
-            trouble = _check_status(answer)
-            if answer.status == 204:
+            if response.status == 200:
+                return response
+            trouble = _check_status(response)
+            if response.status == 204:
                 pauses = _pauses()  # The portal held the request, so repeat it at once.
                 continue
             self.sleep(next(pauses))
         raise OutOfReach(f"the portal could not be reached at {self.portal_url} ({trouble})")
 
     def _send(
-        self, method: str, act: str, body: dict[str, Any] | None, timeout_s: float
+        self, method: str, action: str, body: dict[str, Any] | None, timeout_s: float
     ) -> PortalResponse:
         url = urlsplit(self.portal_url)
-        path = f"{url.path.rstrip('/')}/node/{self.kind}/{self.uuid}/{act}"
+        path = f"{url.path.rstrip('/')}/node/{self.kind}/{self.uuid}/{action}"
         headers = {"Authorization": f"Bearer {self.secret}", "Content-Type": "application/json"}
         connection = self._connect(url.scheme, url.netloc, timeout_s)
         try:
@@ -195,18 +195,18 @@ class PortalClient:
         return http.client.HTTPConnection(netloc, timeout=timeout_s)
 
 
-def _check_status(answer: PortalResponse) -> str:
+def _check_status(response: PortalResponse) -> str:
     """Return a description of a status that may change on retry; raise for one that will not."""
-    if answer.status == 410:
+    if response.status == 410:
         raise NotWanted("the portal has stopped this job")
-    if answer.status in (200, 204, 409, 425, 429) or answer.status >= 500:
-        return f"it returned status {answer.status}"
-    raise PortalRefused(f"the portal refused the node program with status {answer.status}")
+    if response.status in (200, 204, 409, 425, 429) or response.status >= 500:
+        return f"it returned status {response.status}"
+    raise PortalRefused(f"the portal refused the node program with status {response.status}")
 
 
-def _get_certificate(answer: PortalResponse) -> str | None:
-    found = answer.body.get("certificate")
-    return found if isinstance(found, str) else None
+def _get_certificate(response: PortalResponse) -> str | None:
+    certificate = response.body.get("certificate")
+    return certificate if isinstance(certificate, str) else None
 
 
 def _parse_object(text: bytes) -> dict[str, Any]:

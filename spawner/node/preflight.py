@@ -41,38 +41,38 @@ def run_checks(config: Mapping[str, Any]) -> dict[str, Any]:
         "python": platform.python_version(),
         "edition": edition(),
         "home": os.access(Path.home(), os.W_OK | os.X_OK),
-        "portal": ask(url, UNKNOWN_SESSION, authority),
-        "hub": ask(url, HUB, authority),
+        "portal": fetch_json(url, UNKNOWN_SESSION, authority),
+        "hub": fetch_json(url, HUB, authority),
         "folders": {name: os.access(name, os.R_OK | os.X_OK) for name in config["folders"]},
         "programs": {name: version(name) for name in config["programs"]},
         "time": time.time(),
     }
 
 
-def ask(url: str, path: str, authority: str | None) -> dict[str, Any]:
+def fetch_json(url: str, path: str, authority: str | None) -> dict[str, Any]:
     """Send a GET; return the answer's status, type and time, or the reason why there is none."""
-    where = urlsplit(url)
-    host = where.hostname or ""
+    address = urlsplit(url)
+    host = address.hostname or ""
     connection: http.client.HTTPConnection
-    if where.scheme == "https":
+    if address.scheme == "https":
         context = ssl.create_default_context(cadata=authority)
         connection = http.client.HTTPSConnection(
-            host, where.port, timeout=REQUEST_S, context=context
+            host, address.port, timeout=REQUEST_S, context=context
         )
     else:
-        connection = http.client.HTTPConnection(host, where.port, timeout=REQUEST_S)
+        connection = http.client.HTTPConnection(host, address.port, timeout=REQUEST_S)
     try:
         connection.request("GET", path)
-        answer = connection.getresponse()
-        answer.read(65536)
+        response = connection.getresponse()
+        response.read(65536)
     except (OSError, http.client.HTTPException) as error:
         return {"error": (str(error) or type(error).__name__)[:TEXT]}
     finally:
         connection.close()
-    date = answer.headers.get("Date")
+    date = response.headers.get("Date")
     return {
-        "status": answer.status,
-        "type": (answer.headers.get_content_type())[:TEXT],
+        "status": response.status,
+        "type": (response.headers.get_content_type())[:TEXT],
         "date": parsedate_to_datetime(date).timestamp() if date else None,
         "here": time.time(),
     }

@@ -81,20 +81,23 @@ def _run_and_report(home: PortalClient, config: dict[str, Any], clock: StartTime
     The port stays bound until the portal knows: otherwise another user's program could take it and
     receive the owner's cookies.
     """
-    with contextlib.ExitStack() as kept:
-        return _run_until_end(home, config, clock, kept)
+    with contextlib.ExitStack() as resources:
+        return _run_until_end(home, config, clock, resources)
 
 
 def _run_until_end(
-    home: PortalClient, config: dict[str, Any], clock: StartTimeline, kept: contextlib.ExitStack
+    home: PortalClient,
+    config: dict[str, Any],
+    clock: StartTimeline,
+    resources: contextlib.ExitStack,
 ) -> int:
     try:
         node_name = os.environ.get("SLURMD_NODENAME")
-        listener = kept.enter_context(workdir.bind(home.portal_url, node_name))
+        listener = resources.enter_context(workdir.bind(home.portal_url, node_name))
         clock.mark("bound")
         _run(home, config, clock, listener)
-    except NotWanted as answer:
-        log.info("%s", answer)
+    except NotWanted as refusal:
+        log.info("%s", refusal)
         return 0
     except (HomeError, workdir.PlaceError, OSError, ImportError, LookupError, ServerError) as error:
         log.exception("this session failed")
@@ -122,11 +125,11 @@ def _run(
         with trusting(config.get("portal_ca"), folder):
             server = _import_server()
         clock.mark("imported")
-        answer, tls = call.result()
-        apply_environment(answer, listener.getsockname(), "http" if tls is None else "https")
+        response, tls = call.result()
+        apply_environment(response, listener.getsockname(), "http" if tls is None else "https")
         with _server_errors():
             settings = server.settings(for_folder(config["server_config"], folder), folder)
-            app = server.prepare(listener.dup(), settings, list(answer["args"]), home, tls)
+            app = server.prepare(listener.dup(), settings, list(response["args"]), home, tls)
             server.forget_secrets(app, SECRETS)
             server.run(app, lambda: clock.mark("listening"))
     finally:
@@ -144,18 +147,18 @@ def _call_portal(
     if wants_tls:
         from spawner.node import identity  # noqa: PLC0415 - takes a while, and few need it
 
-        own = identity.NodeIdentity()
-        certificate = home.hello(port, dict(clock.marks), own.request)
+        node_identity = identity.NodeIdentity()
+        certificate = home.hello(port, dict(clock.marks), node_identity.request)
         if certificate is not None:
-            own.take(certificate)
-            identity.keep_valid_in_background(own, home)
-            tls = own.context
+            node_identity.use_certificate(certificate)
+            identity.keep_valid_in_background(node_identity, home)
+            tls = node_identity.context
     else:
         home.hello(port, dict(clock.marks))
     clock.mark("called home")
-    answer = home.server()
+    response = home.server()
     clock.mark("got the hub's environment")
-    return answer, tls
+    return response, tls
 
 
 def _in_background(work: Callable[[], Answered]) -> Future[Answered]:
@@ -252,14 +255,14 @@ def set_environment(folder: Path, config: Mapping[str, Any]) -> None:
 
 
 def apply_environment(
-    answer: Mapping[str, Any], address: tuple[Any, ...], scheme: str = "http"
+    response: Mapping[str, Any], address: tuple[Any, ...], scheme: str = "http"
 ) -> None:
     """Set the variables supplied by the hub, restricted to its own names, and the server's URL."""
-    for name, value in answer["env"].items():
+    for name, value in response["env"].items():
         if name.startswith(HUB_PREFIX):
             os.environ[name] = str(value)
     host = f"[{address[0]}]" if ":" in address[0] else address[0]
-    os.environ["JUPYTERHUB_SERVICE_URL"] = f"{scheme}://{host}:{address[1]}{answer['base_url']}"
+    os.environ["JUPYTERHUB_SERVICE_URL"] = f"{scheme}://{host}:{address[1]}{response['base_url']}"
 
 
 def for_folder(settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
@@ -295,8 +298,8 @@ def explain(error: BaseException) -> str:
             "incomplete there: contact your administrators."
         )
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-        where = f" ({error.filename})" if error.filename else ""
-        return f"There is no space left{where}. Delete files you don't need, then start again."
+        location = f" ({error.filename})" if error.filename else ""
+        return f"There is no space left{location}. Delete files you don't need, then start again."
     if isinstance(error, ServerError):
         return f"{error}. See the end of the session's log."
     if isinstance(error, LookupError):

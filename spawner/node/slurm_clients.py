@@ -111,16 +111,16 @@ def start(base: Path, environ: Mapping[str, str], hidden: Collection[str] = ()) 
     environment (`hidden`) and of the container. Raises OSError.
     """
     programs = {name: shutil.which(name, path=environ.get("PATH")) for name in PROGRAMS}
-    there = {name: path for name, path in programs.items() if path is not None}
-    if not there:
+    available = {name: path for name, path in programs.items() if path is not None}
+    if not available:
         return None
     folder = base / f"portal-slurm-{os.urandom(6).hex()}"
     folder.mkdir(mode=0o700)
-    _write_commands(folder / "bin", there)
+    _write_commands(folder / "bin", available)
     os.mkfifo(folder / "calls", 0o600)
     container = os.getpid()
     if os.fork() == 0:
-        _become_relay(CommandRelay(folder, there, environ, hidden), container)
+        _become_relay(CommandRelay(folder, available, environ, hidden), container)
     return folder
 
 

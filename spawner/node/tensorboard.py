@@ -139,13 +139,13 @@ def _call_and_relay(home: PortalClient, listener: socket.socket, folder: Path | 
     from spawner.node import identity  # noqa: PLC0415 - takes a while, and few need it
     from spawner.node.network import tls_relay  # noqa: PLC0415 - takes a while, and few need it
 
-    own = identity.NodeIdentity()
+    node_identity = identity.NodeIdentity()
     listener.listen(BACKLOG)  # the portal may connect as soon as it has answered
-    certificate = home.hello(port, request=own.request)
+    certificate = home.hello(port, request=node_identity.request)
     if certificate is not None:
-        own.take(certificate)
-        identity.keep_valid_in_background(own, home)
-    context = own.context if certificate is not None else None
+        node_identity.use_certificate(certificate)
+        identity.keep_valid_in_background(node_identity, home)
+    context = node_identity.context if certificate is not None else None
     tls_relay.serve_in_background(listener, context, folder / INNER)
 
 

@@ -82,17 +82,17 @@ class SessionTerminals(TerminalManager):  # type: ignore[misc]
 
     def new_terminal(self, **kwargs: Any) -> PtyWithClients:
         """Open a terminal. Raises HTTPError 404 if the session lacks the environment."""
-        asked = {name: value for name, value in kwargs.items() if name in FROM_REQUEST}
-        name = str(asked.get("name", ""))
+        requested = {name: value for name, value in kwargs.items() if name in FROM_REQUEST}
+        name = str(requested.get("name", ""))
         if not name.startswith(TERMINAL_PREFIX):
-            return super().new_terminal(**asked, shell_command=login_shell())
+            return super().new_terminal(**requested, shell_command=login_shell())
         command, env = self._get_command(name.removeprefix(TERMINAL_PREFIX))
-        return super().new_terminal(**asked, shell_command=command, extra_env=env)
+        return super().new_terminal(**requested, shell_command=command, extra_env=env)
 
     def make_term_env(self, **kwargs: Any) -> dict[str, str]:
         """Return the variables of a terminal; called by `new_terminal`."""
-        made = super().make_term_env(**kwargs)
-        return {**terminal_environ(made), **kwargs.get("extra_env", {})}
+        env = super().make_term_env(**kwargs)
+        return {**terminal_environ(env), **kwargs.get("extra_env", {})}
 
     async def terminate(self, name: str, force: bool = False) -> None:
         """End a terminal. Raises HTTPError 404 if there is none of that name."""

@@ -148,17 +148,17 @@ def _resolve(name: str | None) -> list[str]:
     if not name:
         return []
     try:
-        found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
+        addresses = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
     except OSError:
         return []
-    return list(dict.fromkeys(str(item[4][0]) for item in found))
+    return list(dict.fromkeys(str(item[4][0]) for item in addresses))
 
 
-def _require_private(found: os.stat_result, what: str, *, folder: bool = False) -> None:
+def _require_private(status: os.stat_result, name: str, *, folder: bool = False) -> None:
     kind = stat.S_ISDIR if folder else stat.S_ISREG
-    if not kind(found.st_mode):
-        raise PlaceError(f"{what} is not a {'folder' if folder else 'regular file'}")
-    if found.st_uid != os.geteuid():
-        raise PlaceError(f"{what} belongs to another user")
-    if stat.S_IMODE(found.st_mode) & 0o077:
-        raise PlaceError(f"{what} can be read or changed by other users")
+    if not kind(status.st_mode):
+        raise PlaceError(f"{name} is not a {'folder' if folder else 'regular file'}")
+    if status.st_uid != os.geteuid():
+        raise PlaceError(f"{name} belongs to another user")
+    if stat.S_IMODE(status.st_mode) & 0o077:
+        raise PlaceError(f"{name} can be read or changed by other users")

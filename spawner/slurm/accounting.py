@@ -18,7 +18,7 @@ from spawner.errors import Unreachable
 from spawner.launcher.program import is_unreachable
 from spawner.slurm import parse_accounting as parse
 from spawner.slurm.client import Slurm, parsed
-from spawner.slurm.parse_accounting import ClusterFacts, Figures, InUse, JobTime, Place
+from spawner.slurm.parse_accounting import AssociationKey, ClusterFacts, Figures, InUse, JobTime
 from spawner.timing import Measure, unmeasured
 
 UPDATE_TIMEOUT_S = 120.0
@@ -41,26 +41,26 @@ class Accounting(Slurm):
     async def facts(self) -> ClusterFacts:
         """Return the cluster's configuration: three commands, one of them to slurmctld."""
         config = await self.config()
-        tres = await self._ask(["sacctmgr", "-nP", "show", "tres", "format=type,name"])
-        qos = await self._ask(["sacctmgr", "-nP", "show", "qos", "format=name"])
+        tres = await self._query(["sacctmgr", "-nP", "show", "tres", "format=type,name"])
+        qos = await self._query(["sacctmgr", "-nP", "show", "qos", "format=name"])
         return await parsed(lambda: parse.parse_facts(config, tres, qos))
 
-    async def associations(self, cluster: str) -> dict[Place, Figures]:
+    async def associations(self, cluster: str) -> dict[AssociationKey, Figures]:
         """Return all associations: 5,000 take a quarter of a second."""
         fields = f"format={parse.ASSOCIATION_FIELDS}"
         command = ["sacctmgr", "-nP", "show", "assoc", f"cluster={cluster}", fields]
-        text = await self._ask(command, timeout_s=READ_S)
+        text = await self._query(command, timeout_s=READ_S)
         return await parsed(lambda: parse.parse_associations(text))
 
     async def default_accounts(self) -> dict[str, str]:
         """Return each user's default account."""
         command = ["sacctmgr", "-nP", "show", "user", "format=user,defaultaccount"]
-        return parse.parse_default_accounts(await self._ask(command, timeout_s=READ_S))
+        return parse.parse_default_accounts(await self._query(command, timeout_s=READ_S))
 
     async def in_use(self) -> Mapping[tuple[str, str], InUse]:
         """Return the current usage of running jobs, as slurmctld counts it against its limits."""
         command = ["scontrol", "show", "assoc_mgr", "flags=assoc"]
-        text = await self._ask(command, timeout_s=READ_S)
+        text = await self._query(command, timeout_s=READ_S)
         return await parsed(lambda: parse.parse_in_use(text))
 
     async def job_times(self, start: datetime, end: datetime) -> list[JobTime]:
@@ -70,7 +70,7 @@ class Accounting(Slurm):
             f"--format={parse.JOB_FIELDS}", f"--starttime={_to_utc(start)}",
             f"--endtime={_to_utc(end)}",
         ]  # fmt: skip
-        text = await self._ask(command, timeout_s=READ_S)
+        text = await self._query(command, timeout_s=READ_S)
         return await parsed(lambda: parse.parse_job_times(text))
 
     async def update(self, lines: Sequence[str]) -> str:
@@ -83,10 +83,10 @@ class Accounting(Slurm):
             file.flush()
             file.seek(0)
             async with self._change_lock:
-                answer = await self._run(["sacctmgr", "-i"], stdin=file, timeout_s=UPDATE_TIMEOUT_S)
-        if is_unreachable(answer.stderr):
-            raise Unreachable("Slurm's accounting (slurmdbd) can't be reached.", answer.stderr)
-        return parse.refusal(answer.stderr)
+                result = await self._run(["sacctmgr", "-i"], stdin=file, timeout_s=UPDATE_TIMEOUT_S)
+        if is_unreachable(result.stderr):
+            raise Unreachable("Slurm's accounting (slurmdbd) can't be reached.", result.stderr)
+        return parse.refusal(result.stderr)
 
 
 def _to_utc(time: datetime) -> str:

@@ -99,7 +99,7 @@ class Slurm:
         mark = secrets.token_urlsafe(9)
         arguments = ["squeue", "--noheader", "--all", "--states=all", "--sort=t,-p"]
         environment = {"SQUEUE_FORMAT": parse.squeue_format(mark)}
-        text = await self._ask(arguments, environment)
+        text = await self._query(arguments, environment)
         return await parsed(lambda: self._squeue.jobs(text, mark))
 
     async def find(self, job_id: int) -> list[JobInfo]:
@@ -108,7 +108,7 @@ class Slurm:
         arguments = ["squeue", "--noheader", "--all", "--states=all", f"--jobs={job_id}"]
         environment = {"SQUEUE_FORMAT": parse.squeue_format(mark)}
         try:
-            text = await self._ask(arguments, environment)
+            text = await self._query(arguments, environment)
         except Rejected as error:
             if "Invalid job id" in error.stderr:
                 return []
@@ -130,45 +130,48 @@ class Slurm:
             if not job_ids:
                 return []
             arguments.append("--jobs=" + ",".join(str(job_id) for job_id in sorted(job_ids)))
-        text = await self._ask(arguments)
+        text = await self._query(arguments)
         return await parsed(lambda: parse.parse_sacct(text, mark))
 
     async def backlog(self) -> int:
         """Return how many messages slurmctld has yet to deliver to slurmdbd."""
-        found = _BACKLOG.search(await self._ask(["sdiag"]))
-        if found is None:
+        match = _BACKLOG.search(await self._query(["sdiag"]))
+        if match is None:
             raise Unreachable("Slurm's response can't be parsed: sdiag reports no slurmdbd queue.")
-        return int(found[1])
+        return int(match[1])
 
     async def controller_time(self) -> float | None:
         """Return slurmctld's time, in seconds; None if sdiag doesn't show it (before 20.11)."""
-        found = _TIME.search(await self._ask(["sdiag"]))
-        return float(found["epoch"]) if found and found["epoch"] else None
+        match = _TIME.search(await self._query(["sdiag"]))
+        return float(match["epoch"]) if match and match["epoch"] else None
 
     async def config(self) -> str:
         """Return slurmctld's configuration, one setting per line."""
-        return await self._ask(["scontrol", "show", "config"])
+        return await self._query(["scontrol", "show", "config"])
 
-    async def usage(self, job_ids: Collection[int]) -> list[JobUsage]:
-        """Return accounting's data on usage of these jobs; an array's id stands for its tasks."""
-        if not job_ids:
+    async def usage(self, since: Mapping[int, datetime]) -> list[JobUsage]:
+        """Return accounting's data on usage of these jobs; an array's id stands for its tasks.
+
+        Runs submitted before the job's time in `since` are omitted: Slurm reuses ids.
+        """
+        if not since:
             return []
         arguments = [
             "sacct", "--noheader", "--allusers", "--duplicates", "--parsable2",
             f"--format={parse_usage.FIELDS}",
-            "--jobs=" + ",".join(str(job_id) for job_id in sorted(job_ids)),
+            "--jobs=" + ",".join(str(job_id) for job_id in sorted(since)),
         ]  # fmt: skip
-        text = await self._ask(arguments)
-        return await parsed(lambda: parse_usage.parse_usage(text))
+        text = await self._query(arguments)
+        return await parsed(lambda: parse_usage.parse_usage(text, since))
 
     async def nodes(self) -> tuple[NodeInfo, ...]:
         """Return every node, with its GPUs by type."""
-        text = await self._ask(["scontrol", "--all", "--details", "--oneliner", "show", "node"])
+        text = await self._query(["scontrol", "--all", "--details", "--oneliner", "show", "node"])
         return await parsed(lambda: parse_nodes.parse_nodes(text))
 
     async def partitions(self) -> tuple[PartitionInfo, ...]:
         """Return every partition, including hidden ones."""
-        text = await self._ask(["scontrol", "--all", "--oneliner", "show", "partition"])
+        text = await self._query(["scontrol", "--all", "--oneliner", "show", "partition"])
         return await parsed(lambda: parse_nodes.parse_partitions(text))
 
     async def cluster(self) -> ClusterInfo:
@@ -178,22 +181,22 @@ class Slurm:
 
     async def version(self) -> str:
         """Return the version of the commands on this host, such as `22.05.8`; no network access."""
-        return (await self._ask(["scontrol", "--version"])).rpartition(" ")[2].strip()
+        return (await self._query(["scontrol", "--version"])).rpartition(" ")[2].strip()
 
     async def accounting_answers(self) -> None:
         """Raise an error unless slurmdbd answers and can access its database."""
-        await self._ask(
+        await self._query(
             ["sacctmgr", "--noheader", "--parsable2", "show", "cluster", "format=Cluster"]
         )
 
     async def admin_level(self, account: str) -> str:
         """Return `None`, `Operator` or `Administrator`, as text."""
         question = ["sacctmgr", "--noheader", "--parsable2", "show", "user", account]
-        return (await self._ask([*question, "format=AdminLevel"])).strip()
+        return (await self._query([*question, "format=AdminLevel"])).strip()
 
     async def reservations(self) -> tuple[ReservationInfo, ...]:
         """Return every reservation, including future ones."""
-        text = await self._ask(["scontrol", "--all", "--oneliner", "show", "reservation"])
+        text = await self._query(["scontrol", "--all", "--oneliner", "show", "reservation"])
         return await parsed(lambda: parse_bounds.parse_reservations(text))
 
     async def walls(self, job: JobInfo) -> tuple[WallLimit, ...]:
@@ -204,7 +207,7 @@ class Slurm:
         flags = ["flags=assoc,qos", f"users={job.user}"]
         flags += [f"accounts={job.account}"] if job.account else []
         flags += [f"qos={job.qos}"] if job.qos else []
-        text = await self._ask(["scontrol", "--oneliner", "show", "assoc_mgr", *flags])
+        text = await self._query(["scontrol", "--oneliner", "show", "assoc_mgr", *flags])
         return await parsed(
             lambda: parse_bounds.parse_walls(
                 text, user=job.user, account=job.account, qos=job.qos, partition=job.partition
@@ -219,9 +222,9 @@ class Slurm:
         The user is needed because the portal's account is a Slurm operator, and another user's job
         may have reused the id.
         """
-        answer = await self._run(["scancel", "--verbose", *_user_option(user), str(job_id)])
-        if "already completing or completed" not in answer.stderr:
-            self._check_change(answer)
+        result = await self._run(["scancel", "--verbose", *_user_option(user), str(job_id)])
+        if "already completing or completed" not in result.stderr:
+            self._check_change(result)
 
     async def kill(self, job_id: int, user: str | None) -> None:
         """Kill a job at once, without the grace period that `cancel` leaves it (KillWait).
@@ -230,9 +233,9 @@ class Slurm:
         separate steps.
         """
         arguments = ["scancel", "--batch", "--signal=KILL", *_user_option(user), str(job_id)]
-        answer = await self._run(arguments)
-        if is_unreachable(answer.stderr):
-            raise to_error(answer.stderr)
+        result = await self._run(arguments)
+        if is_unreachable(result.stderr):
+            raise to_error(result.stderr)
         await self.cancel(job_id, user)  # for a job that has not started, and for steps
 
     async def set_time_limit(self, job_id: int, minutes: int) -> None:
@@ -240,7 +243,7 @@ class Slurm:
         arguments = ["scontrol", "update", f"JobId={job_id}", f"TimeLimit={minutes}"]
         self._check_change(await self._run(arguments))
 
-    async def _ask(
+    async def _query(
         self,
         arguments: list[str],
         extra: Mapping[str, str] | None = None,
@@ -251,18 +254,18 @@ class Slurm:
         Slurm's commands may exit with 0 and still have failed: then only stderr distinguishes an
         empty cluster from one that did not answer.
         """
-        answer = await self._run(arguments, extra, timeout_s=timeout_s)
-        silent = not answer.stdout and "error" in answer.stderr
-        if answer.code != 0 or silent or is_unreachable(answer.stderr):
-            raise to_error(answer.stderr)
-        return answer.stdout
+        result = await self._run(arguments, extra, timeout_s=timeout_s)
+        silent = not result.stdout and "error" in result.stderr
+        if result.code != 0 or silent or is_unreachable(result.stderr):
+            raise to_error(result.stderr)
+        return result.stdout
 
     @staticmethod
-    def _check_change(answer: CommandResult) -> None:
-        if _NO_SUCH_JOB.search(answer.stderr):
-            raise JobNotFound("Slurm no longer has this job.", answer.stderr)
-        if answer.code != 0 or re.search(r"\berror\b", answer.stderr):
-            raise to_error(answer.stderr)
+    def _check_change(result: CommandResult) -> None:
+        if _NO_SUCH_JOB.search(result.stderr):
+            raise JobNotFound("Slurm no longer has this job.", result.stderr)
+        if result.code != 0 or re.search(r"\berror\b", result.stderr):
+            raise to_error(result.stderr)
 
     async def _run(
         self,
@@ -299,14 +302,14 @@ class Slurm:
             ) from error
         try:
             async with asyncio.timeout(timeout_s):
-                answer = await _communicate(process)
+                result = await _communicate(process)
         except TimeoutError as error:
             raise Unreachable(f"Slurm did not respond within {timeout_s:g} s.") from error
         finally:
             await subprocesses.end(process)
-        if answer.code != 0 and is_unreachable(answer.stderr):
-            raise unreachable(answer.stderr)
-        return answer
+        if result.code != 0 and is_unreachable(result.stderr):
+            raise unreachable(result.stderr)
+        return result
 
 
 async def _communicate(process: asyncio.subprocess.Process) -> CommandResult:
@@ -327,10 +330,10 @@ async def _communicate(process: asyncio.subprocess.Process) -> CommandResult:
 async def _read_bounded(stream: asyncio.StreamReader, limit: int) -> bytes:
     """Read to the end, or to one byte more than the limit."""
     chunks: list[bytes] = []
-    left = limit + 1
-    while left > 0 and (chunk := await stream.read(min(left, 1 << 18))):
+    bytes_left = limit + 1
+    while bytes_left > 0 and (chunk := await stream.read(min(bytes_left, 1 << 18))):
         chunks.append(chunk)
-        left -= len(chunk)
+        bytes_left -= len(chunk)
     return b"".join(chunks)
 
 

@@ -87,13 +87,13 @@ class JobTracker:
         return absent.last if absent else None
 
     def _find_external(self, user: str, job_id: int | None) -> JobInfo | None:
-        found = self.by_id.get(job_id) if job_id is not None else None
-        return found if found and found.uuid is None and found.user == user else None
+        job = self.by_id.get(job_id) if job_id is not None else None
+        return job if job and job.uuid is None and job.user == user else None
 
-    def shown(self, key: Key, job_id: int | None, outside: bool) -> tuple[JobInfo, ...]:
+    def records(self, key: Key, job_id: int | None, outside: bool) -> tuple[JobInfo, ...]:
         """Return all records in squeue's last answer for a job: its copies and tasks."""
-        one = self._find_external(key[1], job_id) if outside else None
-        return self.copies(key, job_id) or ((one,) if one else ())
+        external = self._find_external(key[1], job_id) if outside else None
+        return self.copies(key, job_id) or ((external,) if external else ())
 
     def copies(self, key: Key, job_id: int | None) -> tuple[JobInfo, ...]:
         """Return all records in squeue for this UUID and user, or for an external array's id."""
@@ -151,18 +151,18 @@ class JobTracker:
     def squeue(self, jobs: Iterable[JobInfo], now: datetime) -> bool:
         """Apply squeue's answer; return False if it is implausible and was ignored."""
         by_id = {job.job_id: self._strip_foreign_uuid(job) for job in jobs}
-        gone = self.by_id.keys() - by_id.keys()
-        if self._is_implausible(gone) and self._doubts < DOUBTS:
+        vanished = self.by_id.keys() - by_id.keys()
+        if self._is_implausible(vanished) and self._doubts < DOUBTS:
             self._doubts += 1
             return False
         self._doubts = 0
         before = self.by_id
         # Most records are the same objects as before (parse.Squeue), so 20,000 of them are cheap.
         changed = [job for job in by_id.values() if _differs(before.get(job.job_id), job)]
-        left = [before[job_id] for job_id in gone]
-        left += [before[job.job_id] for job in changed if job.job_id in before]
-        last = {key: self.find(key, None) for job in left if (key := _key(job)) is not None}
-        for job in left:
+        outdated = [before[job_id] for job_id in vanished]
+        outdated += [before[job.job_id] for job in changed if job.job_id in before]
+        last = {key: self.find(key, None) for job in outdated if (key := _key(job)) is not None}
+        for job in outdated:
             self._same_name_records(job).pop(job.job_id, None)
         for job in changed:
             self._same_name_records(job)[job.job_id] = job
@@ -171,14 +171,14 @@ class JobTracker:
                 del self._claims[key]
                 if key not in self._foreign:
                     self._record_vanished(key, job_before, now)
-        for job in left:
+        for job in outdated:
             if job.uuid is None and not self._same_name_records(job):
                 self._outside.pop(job.array_job_id or 0, None)
         for job in changed:
-            if (found := _key(job)) is not None:
-                self._absent.pop(found, None)
-        self.version += any(job.uuid is not None for job in (*left, *changed))
-        self._changed.update(name for job in (*left, *changed) for name in _job_names(job))
+            if (known_key := _key(job)) is not None:
+                self._absent.pop(known_key, None)
+        self.version += any(job.uuid is not None for job in (*outdated, *changed))
+        self._changed.update(name for job in (*outdated, *changed) for name in _job_names(job))
         self.by_id = by_id
         return True
 
@@ -191,9 +191,9 @@ class JobTracker:
             return self._outside.setdefault(job.array_job_id, {})
         return {}  # it is identified by its id only: `by_id`
 
-    def _is_implausible(self, gone: Collection[int]) -> bool:
+    def _is_implausible(self, job_ids: Collection[int]) -> bool:
         """Return whether five jobs, and a fifth of those not ended, have vanished at once."""
-        vanished = sum(not _is_ended(self.by_id[job_id]) for job_id in gone)
+        vanished = sum(not _is_ended(self.by_id[job_id]) for job_id in job_ids)
         if vanished < 5:
             return False
         return vanished * 5 >= sum(not _is_ended(job) for job in self.by_id.values())
@@ -209,7 +209,7 @@ class JobTracker:
 
     # --- accounting's answers -------------------------------------------------------------------
 
-    def due(self, now: datetime) -> dict[Key, MissingJob]:
+    def due_lookups(self, now: datetime) -> dict[Key, MissingJob]:
         """Return the jobs to look up in accounting now; drop lookups no longer requested."""
         self._absent = {
             key: absent
@@ -220,30 +220,30 @@ class JobTracker:
 
     def accounting(
         self,
-        asked: Mapping[Key, MissingJob],
+        lookups: Mapping[Key, MissingJob],
         jobs: Iterable[JobInfo] | None,
         now: datetime,
         *,
         current: bool,
     ) -> None:
-        """Apply accounting's answer to `asked`; `jobs` is None if there was no answer.
+        """Apply accounting's answer to `lookups`; `jobs` is None if there was no answer.
 
         `current` means that slurmctld had no undelivered messages for slurmdbd when it was asked.
         """
         by_name = _group_by_name(map(self._strip_foreign_uuid, jobs or ()))
-        for key, absent in asked.items():
+        for key, absent in lookups.items():
             absent.next_ask = now + absent.pause
             absent.pause = min(2 * absent.pause, LONGEST_PAUSE)
             if jobs is None or self._absent.get(key) is not absent:
                 continue
             named = (*by_name.get(key, ()), *by_name.get(absent.job_id or 0, ()))
-            ours = [job for job in named if _matches(key, absent, job)]
-            if ended := list(filter(_is_ended, ours)):
-                found = max(ended, key=lambda job: (job.job_id == absent.job_id, job.job_id))
+            matching = [job for job in named if _matches(key, absent, job)]
+            if ended := list(filter(_is_ended, matching)):
+                last_ended = max(ended, key=lambda job: (job.job_id == absent.job_id, job.job_id))
                 del self._absent[key]
-                self._remember(key, replace(found, uuid=key[0]))
+                self._remember(key, replace(last_ended, uuid=key[0]))
                 self.version += 1
-            elif ours:
+            elif matching:
                 self._handle_unended(absent, now, current=current)
             elif current:
                 self._handle_unknown(absent, now)
@@ -289,12 +289,12 @@ def _is_ended(job: JobInfo) -> bool:
 
 def _group_by_name(jobs: Iterable[JobInfo]) -> dict[Name, list[JobInfo]]:
     """Return jobs by our name and by Slurm's ids."""
-    found: dict[Name, list[JobInfo]] = {}
+    by_name: dict[Name, list[JobInfo]] = {}
     for job in jobs:
         key = _key(job)
         for name in {job.job_id, job.array_job_id or job.job_id, *((key,) if key else ())}:
-            found.setdefault(name, []).append(job)
-    return found
+            by_name.setdefault(name, []).append(job)
+    return by_name
 
 
 def _matches(key: Key, absent: MissingJob, job: JobInfo) -> bool:

@@ -91,10 +91,10 @@ def explain_log(tail: str, facts: LogFacts) -> Explanation | None:
     NCCL errors count only if there is no other cause: they also occur when another rank has failed
     for a different reason.
     """
-    found = {name: _last_match(pattern, tail) for name, pattern in _CAUSES}
-    found["module"] = _last_match(_MODULE, tail)
-    last = max(found, key=lambda name: found[name])
-    if found[last] < 0:
+    matches = {name: _last_match(pattern, tail) for name, pattern in _CAUSES}
+    matches["module"] = _last_match(_MODULE, tail)
+    last = max(matches, key=lambda name: matches[name])
+    if matches[last] < 0:
         last = "nccl" if _NCCL.search(tail) else ""
     match last:
         case "":

@@ -111,6 +111,7 @@ class JobUsage:
 
     `info` is that of its last run; `restarts` counts the earlier runs. `max_rss_bytes` is the
     highest memory use on one node, if measured. `complete` means that no further data is expected.
+    `elapsed_s` is the sum of its runs; `longest_run_s` is None if there was only one.
     """
 
     info: JobInfo
@@ -120,6 +121,7 @@ class JobUsage:
     max_rss_bytes: int | None
     restarts: int
     complete: bool
+    longest_run_s: int | None = None
 
 
 @dataclass(frozen=True)
@@ -139,8 +141,9 @@ def _empty_counts() -> Mapping[str, int]:
 class NodeInfo:
     """One node.
 
-    `gpus` and `gpus_allocated` count by type; a GPU without a type counts as "gpu". `reason` is why
-    it is out of service, as set by an operator or Slurm at `reason_at`.
+    `gpus` and `gpus_allocated` count by type; a GPU without a type counts as "gpu". `cpu_load` is
+    its load average. `reason` is why it is out of service, as set by an operator or Slurm at
+    `reason_at`.
     """
 
     name: str
@@ -155,6 +158,8 @@ class NodeInfo:
     gpus_allocated: Mapping[str, int] = field(default_factory=_empty_counts)
     reason: str | None = None
     reason_at: datetime | None = None
+    # not compared: it always changes, and pages don't show it, so it is no change to report
+    cpu_load: float | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)

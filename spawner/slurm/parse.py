@@ -93,7 +93,7 @@ def squeue_format(mark: str) -> str:
 
 
 def parse_squeue(text: str, mark: str) -> list[JobInfo]:
-    """Parse all jobs in squeue's answer; a job with an unknown state is omitted."""
+    """Parse all jobs in squeue's answer."""
     return Squeue().jobs(text, mark)
 
 
@@ -104,21 +104,20 @@ class Squeue:
     """
 
     def __init__(self) -> None:
-        self._known: dict[_Record, JobInfo | None] = {}
+        self._known: dict[_Record, JobInfo] = {}
 
     def jobs(self, text: str, mark: str) -> list[JobInfo]:
         """Parse one answer, like parse_squeue."""
         records = list(_squeue_records(text, mark))
-        known = {key: self._known[key] for key in records if key in self._known}
-        known |= {key: _squeue_job(key) for key in records if key not in known}
-        self._known = known
-        return [job for key in records if (job := known[key]) is not None]
+        parsed = {key: self._known[key] for key in records if key in self._known}
+        parsed |= {key: _squeue_job(key) for key in records if key not in parsed}
+        self._known = parsed
+        return [parsed[key] for key in records]
 
 
 def parse_sacct(text: str, mark: str) -> list[JobInfo]:
     """Parse all jobs in the output of `sacct -X -P --delimiter=MARK --format=SACCT_FIELDS`."""
-    jobs = (sacct_job(fields) for fields in _sacct_records(text, mark))
-    return [job for job in jobs if job is not None]
+    return [sacct_job(fields) for fields in _sacct_records(text, mark)]
 
 
 def _squeue_records(text: str, mark: str) -> Iterator[_Record]:
@@ -129,8 +128,8 @@ def _squeue_records(text: str, mark: str) -> Iterator[_Record]:
     before, *parts = text.split(mark)
     if before or len(parts) % (1 + len(_SQUEUE_USERS)):
         raise BadOutput("squeue's fields don't come out even")
-    each = iter(parts)
-    return zip(each, each, each, each, strict=True)
+    fields_iterator = iter(parts)
+    return zip(fields_iterator, fields_iterator, fields_iterator, fields_iterator, strict=True)
 
 
 def _sacct_records(text: str, mark: str) -> Iterator[list[str]]:
@@ -157,30 +156,29 @@ def _sacct_records(text: str, mark: str) -> Iterator[list[str]]:
         raise BadOutput("sacct's last record is cut off")
 
 
-def _squeue_job(record: _Record) -> JobInfo | None:
-    own, gres, comment, name = record
-    fields = own.split(_BETWEEN)
+def _squeue_job(record: _Record) -> JobInfo:
+    joined, gres, comment, name = record
+    fields = joined.split(_BETWEEN)
     if len(fields) != len(_SQUEUE_OWN):
         raise BadOutput("squeue's fields don't come out even")
     job_id, array_id, task, user, state, partition, account, qos, nodes, submit = fields[:10]
     start, end, limit, reason = fields[10:]
-    known = _parse_state(state)
-    if known is None:
-        return None
-    queued, names = known[0] is SlurmState.QUEUED, expand_nodes(nodes)
+    names = expand_nodes(nodes)
+    parsed_state = _parse_state(state) or _assume_alive(names)
+    queued = parsed_state[0] is SlurmState.QUEUED
     return JobInfo(
         job_id=_parse_job_id(job_id),
         user=_parse_user(user),
         name=name.rstrip(),
-        state=known[0],
+        state=parsed_state[0],
         slurm_state=state,
-        outcome=known[1],
+        outcome=parsed_state[1],
         reason=word(reason),
         nodes=names,
         uuid=uuid_of(comment),
         submit_time=moment(submit),
         start_time=moment(start) if names and not queued else None,
-        end_time=moment(end) if known[1] else None,
+        end_time=moment(end) if parsed_state[1] else None,
         estimated_start=moment(start) if queued else None,
         time_limit_minutes=duration_minutes(limit),
         partition=word(partition),
@@ -200,39 +198,40 @@ def _parse_requested_gpus(gres: str) -> tuple[tuple[str, int], ...] | None:
     if len(gres.rstrip()) >= _GRES_WIDTH:
         return None
     items = (item.strip().removeprefix("gres") for item in gres.split(","))
-    found = count_gpus(",".join(item.lstrip(":/").replace("=", ":") for item in items))
-    return tuple(found.items())
+    count = count_gpus(",".join(item.lstrip(":/").replace("=", ":") for item in items))
+    return tuple(count.items())
 
 
-def _parse_user(shown: str) -> str:
+def _parse_user(text: str) -> str:
     """Return the job's user.
 
     For a user unknown to this host, squeue prints "nobody", or only the number. Then the number
     stands for the name; see Watcher.names.
     """
-    name, _, uid = shown.rpartition(" ")
+    name, _, uid = text.rpartition(" ")
     if not name or not is_number(uid):
-        return shown
+        return text
     return uid if name == _NOBODY and uid != _NOBODY_UID else name
 
 
-def sacct_job(fields: list[str]) -> JobInfo | None:
-    """Parse one record of SACCT_FIELDS; None for an unknown state."""
+def sacct_job(fields: list[str]) -> JobInfo:
+    """Parse one record of SACCT_FIELDS."""
     job_id, shown_id, user, state, partition, account, qos, nodes, submit, start = fields[:10]
     end, limit, reason, exit_code, name, comment = fields[10:]
-    shown = state.partition(" ")[0]  # such as "CANCELLED by 20001"
-    known = _parse_state(shown)
-    if known is None:
-        return None
+    state_name = state.partition(" ")[0]  # such as "CANCELLED by 20001"
     code, _, signal = exit_code.partition(":")
     names = () if nodes.startswith("None") else expand_nodes(nodes)
+    parsed_state = _parse_state(state_name)
+    if parsed_state is None:
+        has_ended = moment(end) is not None
+        parsed_state = (SlurmState.ENDED, Outcome.FAILED) if has_ended else _assume_alive(names)
     return JobInfo(
         job_id=_parse_job_id(job_id),
         user=user,
         name=name[:MAX_NAME],
-        state=known[0],
-        slurm_state=shown,
-        outcome=known[1],
+        state=parsed_state[0],
+        slurm_state=state_name,
+        outcome=parsed_state[1],
         reason=word(reason),
         nodes=names,
         uuid=uuid_of(comment),
@@ -241,8 +240,8 @@ def sacct_job(fields: list[str]) -> JobInfo | None:
         start_time=moment(start) if names else None,
         end_time=moment(end),
         time_limit_minutes=int(limit) if is_number(limit) else None,
-        exit_code=int(code) if known[1] and is_number(code) else None,
-        signal=int(signal) if known[1] and is_number(signal) else None,
+        exit_code=int(code) if parsed_state[1] and is_number(code) else None,
+        signal=int(signal) if parsed_state[1] and is_number(signal) else None,
         partition=word(partition),
         account=word(account),
         qos=word(qos),
@@ -263,26 +262,34 @@ def expand_tasks(text: str) -> tuple[int, ...]:
 
     Slurm abbreviates a long list with `...`: only the tasks before it are read.
     """
-    found: list[int] = []
+    numbers: list[int] = []
     for item in text.partition("%")[0].split(","):
         bounds, _, step = item.partition(":")
         first, _, last = bounds.partition("-")
         if is_number(first) and is_number(last or first) and is_number(step or "1"):
             tasks = range(int(first), int(last or first) + 1, max(1, int(step or 1)))
-            found.extend(tasks[: _MAX_TASKS - len(found)])
-    return tuple(found)
+            numbers.extend(tasks[: _MAX_TASKS - len(numbers)])
+    return tuple(numbers)
 
 
 def uuid_of(comment: str) -> str | None:
-    """Return the UUID in a portal comment. Any user can write any comment: see Ledger.find."""
+    """Return the UUID in a portal comment. Any user can write any comment: see JobTracker.find."""
     match = _UUID.fullmatch(comment.rstrip(" "))
     return match.group(1) if match else None
 
 
-def _parse_state(shown: str) -> tuple[SlurmState, Outcome | None] | None:
-    if shown in _ENDED:
-        return SlurmState.ENDED, _ENDED[shown]
-    return (_LIVE[shown], None) if shown in _LIVE else None
+def _parse_state(text: str) -> tuple[SlurmState, Outcome | None] | None:
+    if text in _ENDED:
+        return SlurmState.ENDED, _ENDED[text]
+    return (_LIVE[text], None) if text in _LIVE else None
+
+
+def _assume_alive(nodes: tuple[str, ...]) -> tuple[SlurmState, None]:
+    """Return the state of a job with a state word of a newer Slurm: an omitted job would be lost.
+
+    One that has ended after all leaves squeue soon, and accounting reports its end.
+    """
+    return (SlurmState.RUNNING if nodes else SlurmState.QUEUED), None
 
 
 def _parse_job_id(text: str) -> int:
@@ -337,7 +344,7 @@ def expand_nodes(text: str) -> tuple[str, ...]:
 
 def _expand_one(part: str) -> Iterator[str]:
     pieces = re.split(r"\[([^\]]*)\]", part)  # alternating text and range
-    choices = [[p] if at % 2 == 0 else _expand_range(p) for at, p in enumerate(pieces)]
+    choices = [[p] if index % 2 == 0 else _expand_range(p) for index, p in enumerate(pieces)]
     return ("".join(choice) for choice in itertools.product(*choices))
 
 
@@ -361,9 +368,9 @@ def count_gpus(gres: str) -> dict[str, int]:
     """
     counts: dict[str, int] = {}
     for item in re.sub(r"\([^)]*\)", "", gres).split(","):
-        kind, *rest = item.split(":")
-        if kind != "gpu" or not rest or not is_number(rest[-1]):
+        kind, *details = item.split(":")
+        if kind != "gpu" or not details or not is_number(details[-1]):
             continue
-        name = rest[0] if len(rest) > 1 else "gpu"
-        counts[name] = counts.get(name, 0) + int(rest[-1])
+        name = details[0] if len(details) > 1 else "gpu"
+        counts[name] = counts.get(name, 0) + int(details[-1])
     return {name: count for name, count in counts.items() if count}

@@ -25,7 +25,7 @@ TRES = ("gres/", "cpu", "mem")
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+-]{0,99}")
 _UNITS_MB = {"": 1.0, "K": 1 / 1024, "M": 1.0, "G": 1024.0, "T": 1024.0**2, "P": 1024.0**3}
 
-Place = tuple[str, str, str]
+AssociationKey = tuple[str, str, str]
 """An association's account, user ("" for the account's own) and partition ("" for all)."""
 Figures = Mapping[str, Any]
 
@@ -83,17 +83,17 @@ class InUse:
 # --- parsers ------------------------------------------------------------------------------------
 
 
-def parse_associations(text: str) -> dict[Place, Figures]:
+def parse_associations(text: str) -> dict[AssociationKey, Figures]:
     """Parse the output of `sacctmgr -nP show assoc format=ASSOCIATION_FIELDS`."""
     width = ASSOCIATION_FIELDS.count(",") + 1
-    found: dict[Place, Figures] = {}
+    associations: dict[AssociationKey, Figures] = {}
     for line in text.splitlines():
         fields = line.split("|")
         if len(fields) != width:
             raise BadOutput("sacctmgr's fields don't come out even")
-        account, user, partition, *rest = fields
-        found[account, user, partition] = _to_figures(*rest)
-    return found
+        account, user, partition, *figures = fields
+        associations[account, user, partition] = _to_figures(*figures)
+    return associations
 
 
 def _to_figures(
@@ -112,12 +112,17 @@ def _to_figures(
 
 
 def parse_tres(text: str) -> dict[str, int]:
-    """Parse `cpu=8,gres/gpu=1,mem=4G` to numbers by name, memory in MB."""
-    found = {}
+    """Parse `cpu=8,gres/gpu=1,mem=4G` to numbers by name, memory in MB.
+
+    Burst buffers (`bb/datawarp=100G`), which nothing uses, are omitted.
+    """
+    values = {}
     for part in filter(None, text.split(",")):
         name, _, number = part.partition("=")
-        found[name] = _parse_megabytes(number) if name == "mem" else _parse_integer(number)
-    return found
+        if name.startswith("bb/"):
+            continue
+        values[name] = _parse_megabytes(number) if name == "mem" else _parse_integer(number)
+    return values
 
 
 def _parse_integer(number: str) -> int:
@@ -171,7 +176,7 @@ def parse_default_accounts(text: str) -> dict[str, str]:
 
 def parse_job_times(text: str) -> list[JobTime]:
     """Parse `sacct -nP -X --duplicates --format=JOB_FIELDS`, run in UTC; omit unstarted jobs."""
-    width, found = JOB_FIELDS.count(",") + 1, []
+    width, times = JOB_FIELDS.count(",") + 1, []
     for line in text.splitlines():
         fields = line.split("|")
         if len(fields) != width:
@@ -180,8 +185,8 @@ def parse_job_times(text: str) -> list[JobTime]:
         began = _parse_time(start)
         if began is not None and user:
             gpus = parse_tres(tres).get("gres/gpu", 0)
-            found.append(JobTime(user, account, began, _parse_time(end), gpus, int(cpus or 0)))
-    return found
+            times.append(JobTime(user, account, began, _parse_time(end), gpus, int(cpus or 0)))
+    return times
 
 
 def _parse_time(text: str) -> datetime | None:
@@ -202,11 +207,11 @@ def parse_in_use(text: str) -> dict[tuple[str, str], InUse]:
     """
     starts = list(_RECORD.finditer(text))
     ends = [match.start() for match in starts[1:]] + [len(text)]
-    found: dict[tuple[str, str], InUse] = {}
+    usage: dict[tuple[str, str], InUse] = {}
     for match, end in zip(starts, ends, strict=True):
-        where = (match[1], match[2])
-        found[where] = found.get(where, InUse()) + _parse_record_usage(text[match.end() : end])
-    return found
+        owner = (match[1], match[2])
+        usage[owner] = usage.get(owner, InUse()) + _parse_record_usage(text[match.end() : end])
+    return usage
 
 
 def _parse_record_usage(record: str) -> InUse:
@@ -248,32 +253,34 @@ def modify(cluster: str, account: str, users: Sequence[str], partition: str, set
     clause = _format_clause(set_)
     if not users:
         return f"modify account {account} where cluster={cluster} set {clause}"
-    who = ",".join(users)
-    where = f"account={account} cluster={cluster} partition={partition}"
-    return f"modify user {who} where {where} set {clause}"
+    user_list = ",".join(users)
+    condition = f"account={account} cluster={cluster} partition={partition}"
+    return f"modify user {user_list} where {condition} set {clause}"
 
 
 def _format_clause(figures: Figures) -> str:
-    tres, others = [], []
+    tres, assignments = [], []
     for name, value in figures.items():
         if name.startswith(TRES):
             unit = "M" if name == "mem" and value is not None else ""
             tres.append(f"{name}={-1 if value is None else value}{unit}")
         elif name == "QOS":
             _check_names(*(value or ()))
-            others.append(f"QOS={','.join(value or ())}")
+            assignments.append(f"QOS={','.join(value or ())}")
         else:
             _check_names(str(value))
-            others.append(f"{name}={-1 if value is None else value}")
+            assignments.append(f"{name}={-1 if value is None else value}")
     # sacctmgr refuses a QOS list without the default QOS, unless that is changed in the same line
-    return " ".join([*([f"GrpTRES={','.join(tres)}"] if tres else []), *others])
+    return " ".join([*([f"GrpTRES={','.join(tres)}"] if tres else []), *assignments])
 
 
 def add(cluster: str, account: str, users: Sequence[str], partition: str = "") -> str:
     """Return a line that creates associations for users, and the users if Slurm has none."""
     _check_names(cluster, account, partition, *users)
-    where = f"account={account} cluster={cluster}"
-    return f"add user {','.join(users)} {where}" + (f" partition={partition}" if partition else "")
+    condition = f"account={account} cluster={cluster}"
+    return f"add user {','.join(users)} {condition}" + (
+        f" partition={partition}" if partition else ""
+    )
 
 
 def remove(cluster: str, account: str, user: str, partition: str = "") -> str:
@@ -282,8 +289,10 @@ def remove(cluster: str, account: str, user: str, partition: str = "") -> str:
     Slurm refuses while jobs of it run, and for the user's default account.
     """
     _check_names(cluster, account, user, partition)
-    where = f"account={account} cluster={cluster}"
-    return f"remove user {user} where {where}" + (f" partition={partition}" if partition else "")
+    condition = f"account={account} cluster={cluster}"
+    return f"remove user {user} where {condition}" + (
+        f" partition={partition}" if partition else ""
+    )
 
 
 def set_default_account(cluster: str, user: str, account: str) -> str:

@@ -21,12 +21,12 @@ _OWNER = re.compile(r"([^()]+)\(\d+\)")
 
 def parse_reservations(text: str) -> tuple[ReservationInfo, ...]:
     """Parse all reservations in the output of `scontrol -a -o show reservation`, one per line."""
-    found = []
+    reservations = []
     for line in _parse_lines(text, "ReservationName"):
         start, end = moment(line.get("StartTime", "")), moment(line.get("EndTime", ""))
         if start is None or end is None:
             raise BadOutput("scontrol didn't print a reservation's times")
-        found.append(
+        reservations.append(
             ReservationInfo(
                 name=line["ReservationName"],
                 start=start,
@@ -37,7 +37,7 @@ def parse_reservations(text: str) -> tuple[ReservationInfo, ...]:
                 accounts=_split_names(line.get("Accounts", "")),
             )
         )
-    return tuple(found)
+    return tuple(reservations)
 
 
 def _split_names(text: str) -> tuple[str, ...]:
@@ -52,17 +52,17 @@ def parse_walls(
     These are the limit of the user's association, which inherits its account's, and that of the
     QOS.
     """
-    found = []
+    walls = []
     for line in _parse_lines(text, "Account"):
         named = _OWNER.fullmatch(line.get("UserName", ""))
-        theirs = named is not None and named[1] == user and line["Account"] == account
-        if theirs and line.get("Partition", "") in {"", partition} and is_number(_max_wall(line)):
-            found.append(WallLimit(int(_max_wall(line)), "account", line["Account"]))
+        is_own = named is not None and named[1] == user and line["Account"] == account
+        if is_own and line.get("Partition", "") in {"", partition} and is_number(_max_wall(line)):
+            walls.append(WallLimit(int(_max_wall(line)), "account", line["Account"]))
     for line in _parse_lines(text, "QOS"):
         name = line["QOS"].partition("(")[0]
         if name == qos and is_number(_max_wall(line)):
-            found.append(WallLimit(int(_max_wall(line)), "qos", name))
-    return tuple(found)
+            walls.append(WallLimit(int(_max_wall(line)), "qos", name))
+    return tuple(walls)
 
 
 def _parse_lines(text: str, key: str) -> Iterator[Mapping[str, str]]:

@@ -29,8 +29,8 @@ def parse_nodes(text: str) -> tuple[NodeInfo, ...]:
 
 def parse_partitions(text: str) -> tuple[PartitionInfo, ...]:
     """Parse all partitions in the output of `scontrol -a -o show partition`, one per line."""
-    found = (line for line in text.split("\n") if line.startswith("PartitionName="))
-    lines = (_parse_pairs(line) for line in found)
+    records = (line for line in text.split("\n") if line.startswith("PartitionName="))
+    lines = (_parse_pairs(line) for line in records)
     return tuple(
         PartitionInfo(
             name=_require(line, "PartitionName"),
@@ -91,7 +91,13 @@ def _parse_node(pairs: Mapping[str, str]) -> NodeInfo:
         gpus_allocated=count_gpus(pairs.get("GresUsed", "")),
         reason=word(pairs.get("Reason", "")),
         reason_at=_parse_reason_time(pairs.get(_REASON_AT, "")),
+        cpu_load=_parse_load(pairs.get("CPULoad", "")),
     )
+
+
+def _parse_load(text: str) -> float | None:
+    """Parse a load average; Slurm writes N/A while it has none."""
+    return float(text) if re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,6})?", text) else None
 
 
 def _parse_reason_time(text: str) -> datetime | None:

@@ -8,7 +8,7 @@ None of sacct's fields here is user-controlled, so a plain separator is sufficie
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -39,29 +39,47 @@ class _Line:
     memory: Step | None
 
 
-def parse_usage(text: str) -> list[JobUsage]:
+def parse_usage(text: str, since: Mapping[int, datetime] | None = None) -> list[JobUsage]:
     """Parse the jobs in the output of `sacct --duplicates -P --format=FIELDS --jobs=…`.
 
-    Each includes its steps and its runs before a requeue.
+    Each includes its steps and its runs before a requeue. A number that Slurm has used again stands
+    for one job per user, without runs submitted before its time in `since`.
     """
-    by_job: dict[int, list[_Line]] = {}
+    by_job: dict[tuple[int, str], list[_Line]] = {}
+    owner: tuple[int, str] | None = None  # of the steps that follow; None: they are omitted
     for line in text.splitlines():
         fields = line.split("|")
         if len(fields) != _WIDTH:
             raise parse.BadOutput("sacct's fields don't come out even")
         read = _parse_line(fields)
-        by_job.setdefault(read.job_id, []).append(read)
-    return [usage for lines in by_job.values() if (usage := _merge_runs(lines)) is not None]
+        if not read.step:
+            owner = _find_owner(read, since or {})
+        if owner is not None and owner[0] == read.job_id:
+            by_job.setdefault(owner, []).append(read)
+    return [_merge_runs(lines) for lines in by_job.values()]
+
+
+def _find_owner(run: _Line, since: Mapping[int, datetime]) -> tuple[int, str] | None:
+    """Return the job and user of a run, or None if it is omitted."""
+    info = run.info
+    if info is None:
+        return None
+    oldest = since.get(info.array_job_id or info.job_id)
+    if oldest is not None and info.submit_time is not None and info.submit_time < oldest:
+        return None
+    return info.job_id, info.user
 
 
 def _parse_line(fields: list[str]) -> _Line:
-    raw, shown, user, state, submit, start, end, code, elapsed, cpu, cpus, rss, *where = fields
+    raw, shown_id, user, state, submit, start, end, code, elapsed, cpu, cpus, rss, *job_fields = (
+        fields
+    )
     job_id, _, step = raw.partition(".")
     if not parse.is_number(job_id):
         raise parse.BadOutput(f"not a job id: {raw[:40]!r}")
-    nodes, partition, account, limit, reason, tasks, node_count = where
+    nodes, partition, account, limit, reason, tasks, node_count = job_fields
     # As a record of SACCT_FIELDS, so that states and times are parsed in one place.
-    record = [job_id, shown, user, state, partition, account, "", nodes, submit, start, end]
+    record = [job_id, shown_id, user, state, partition, account, "", nodes, submit, start, end]
     return _Line(
         job_id=int(job_id),
         step=step,
@@ -92,10 +110,8 @@ def _parse_memory(
     )
 
 
-def _merge_runs(lines: Iterable[_Line]) -> JobUsage | None:
+def _merge_runs(lines: Sequence[_Line]) -> JobUsage:
     runs = [(line, line.info) for line in lines if line.info is not None]
-    if not runs:
-        return None
     last, info = max(runs, key=lambda run: run[1].submit_time or _LONG_AGO)
     steps = [line for line in lines if line.step]
     ran = info.start_time is not None and last.elapsed_s > 0
@@ -107,6 +123,7 @@ def _merge_runs(lines: Iterable[_Line]) -> JobUsage | None:
         max_rss_bytes=most_on_a_node(line.memory for line in steps if line.memory is not None),
         restarts=len(runs) - 1,
         complete=info.state is SlurmState.ENDED and (not ran or any(step.ended for step in steps)),
+        longest_run_s=max(run.elapsed_s for run, _ in runs) if len(runs) > 1 else None,
     )
 
 
@@ -115,8 +132,8 @@ def seconds(text: str) -> float:
     match = re.fullmatch(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+(?:\.\d+)?)", text, re.ASCII)
     if match is None:
         return 0.0
-    days, hours, minutes, rest = (float(part or 0) for part in match.groups())
-    return days * 86_400 + hours * 3600 + minutes * 60 + rest
+    days, hours, minutes, remainder = (float(part or 0) for part in match.groups())
+    return days * 86_400 + hours * 3600 + minutes * 60 + remainder
 
 
 def size_bytes(text: str) -> int | None:
@@ -137,7 +154,7 @@ def parse_paths(text: str) -> JobPaths:
     A job's name may contain such a line too, but is printed earlier, so the last one counts. If
     both streams go to one file, newer versions leave StdErr empty.
     """
-    found = {"WorkDir": "", "StdOut": "", "StdErr": ""}
+    paths = {"WorkDir": "", "StdOut": "", "StdErr": ""}
     for key, value in re.findall(r"^   (WorkDir|StdOut|StdErr)=(|/[^\n]*)$", text, re.MULTILINE):
-        found[key] = value
-    return JobPaths(found["WorkDir"], found["StdOut"], found["StdErr"] or found["StdOut"])
+        paths[key] = value
+    return JobPaths(paths["WorkDir"], paths["StdOut"], paths["StdErr"] or paths["StdOut"])

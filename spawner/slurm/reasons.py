@@ -321,16 +321,16 @@ def _explain_limit(code: str) -> Explanation | None:
     match = _LIMIT.search(code)
     if match is None:
         return None
-    thing = next((words for name, words in _THINGS if name.match(match["thing"])), None)
-    if thing is None:
+    resource = next((words for name, words in _THINGS if name.match(match["thing"])), None)
+    if resource is None:
         return None
     per, more = match["per"], "less" if match["bound"] == "Min" else "more"
     if per in {"PerJob", "PerNode"} or more == "less":
-        one = "node" if per == "PerNode" else "job"
+        unit = "node" if per == "PerNode" else "job"
         must = "may have" if more == "more" else "must request"
-        text = f"It requests {more} {thing} than one {one} {must} here."
+        text = f"It requests {more} {resource} than one {unit} {must} here."
         return Explanation(match[0], text, f"Ask for {'less' if more == 'more' else 'more'}.")
-    text = f"This would exceed {_describe_owner(match)} on {thing}."
+    text = f"This would exceed {_describe_owner(match)} on {resource}."
     return Explanation(match[0], text, "Wait until some is free, or request less.")
 
 
@@ -354,8 +354,8 @@ def explain_rejection(stderr: str) -> Explanation:
             return Explanation(name, *words)
     option = re.search(r"Invalid --([a-z-]+) specification", stderr)
     if option:
-        what = f"Slurm does not accept the value of “{option.group(1)}”."
-        return Explanation("invalid-option", what)
+        summary = f"Slurm does not accept the value of “{option.group(1)}”."
+        return Explanation("invalid-option", summary)
     return Explanation("rejected", f"Slurm refused it: {_last_line(stderr)}")
 
 

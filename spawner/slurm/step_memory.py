@@ -67,8 +67,8 @@ def _list_changes(step: Step) -> Iterator[tuple[datetime, int]]:
 
 def _find_peak(changes: list[tuple[datetime, int]]) -> int:
     """Return the peak; a step that ends when another starts has released its memory first."""
-    held = highest = 0
+    current = highest = 0
     for _, change in sorted(changes):
-        held += change
-        highest = max(highest, held)
+        current += change
+        highest = max(highest, current)
     return highest

@@ -2,12 +2,12 @@
 
 Independent of the number of sessions and users, Slurm receives at most 30 calls per minute at rest
 and 60 while a change is expected (`hurry`). A caller that cannot wait for the next poll calls
-`look()`: concurrent callers share one poll, and one that began before the call does not count for
-it.
+`refresh()`: concurrent callers share one poll, and one that began before the call does not count
+for it.
 
 While Slurm is unreachable, or its answer is implausible, the last known state stays, and
-`stale_since` is set. The ledger decides what an answer means for a job; its readers decide what
-follows from that. Independent of database and web.
+`stale_since` is set. The job tracker decides what an answer means for a job; its readers decide
+what follows from that. Independent of database and web.
 """
 
 from __future__ import annotations
@@ -16,13 +16,21 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+)
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Protocol
 
 from spawner.errors import SlurmError
-from spawner.slurm.job_tracker import JobTracker, Key, Name
+from spawner.slurm.job_tracker import JobTracker, Key, MissingJob, Name
 from spawner.slurm.model import (
     ClusterInfo,
     JobInfo,
@@ -47,7 +55,7 @@ class AsksSlurm(Protocol):
 
     async def backlog(self) -> int: ...
 
-    async def usage(self, job_ids: Collection[int]) -> list[JobUsage]: ...
+    async def usage(self, since: Mapping[int, datetime]) -> list[JobUsage]: ...
 
     async def nodes(self) -> tuple[NodeInfo, ...]: ...
 
@@ -92,6 +100,18 @@ Names = Callable[[Collection[int]], Awaitable[Mapping[int, str]]]
 """Resolves uids to names, for users unknown to the cluster's hosts by now."""
 
 
+LOOKUPS_AT_ONCE = 1_000  # the length of one argument of a command is limited
+
+
+def _split_lookups(lookups: Mapping[Key, MissingJob]) -> Iterator[dict[Key, MissingJob]]:
+    """Split lookups by id into bounded parts; those without an id come last, by themselves."""
+    known = [item for item in lookups.items() if item[1].job_id is not None]
+    for start in range(0, len(known), LOOKUPS_AT_ONCE):
+        yield dict(known[start : start + LOOKUPS_AT_ONCE])
+    if unknown := {key: absent for key, absent in lookups.items() if absent.job_id is None}:
+        yield unknown
+
+
 async def _no_names(_numbers: Collection[int]) -> Mapping[int, str]:
     return {}
 
@@ -119,7 +139,7 @@ class Watcher:
     ) -> None:
         self._slurm, self._pace = slurm, pace or Pace()
         self._now, self._monotonic = now, monotonic
-        self._ledger = JobTracker()
+        self._tracker = JobTracker()
         self._budget = CallBudget(self._pace.burst, monotonic())
         self._hurry, self._wake = False, asyncio.Event()
         self._poll_lock = asyncio.Lock()
@@ -153,28 +173,28 @@ class Watcher:
         the job's id, and the time `since` which it can exist, that is fast and reliable. A job from
         `outside` the portal has no UUID in Slurm.
         """
-        found = self._ledger.find((uuid, user), job_id, outside)
-        if found is None:
-            self._ledger.request_lookup((uuid, user), job_id, since, self._now())
-        return found
+        job = self._tracker.find((uuid, user), job_id, outside)
+        if job is None:
+            self._tracker.request_lookup((uuid, user), job_id, since, self._now())
+        return job
 
     def unknown_since(self, uuid: str, user: str) -> datetime | None:
         """Return since when both squeue and accounting answer, and neither knows the job.
 
         Only then is a job lost; None while one of them was unreachable.
         """
-        return None if self.stale_since else self._ledger.unknown_since((uuid, user))
+        return None if self.stale_since else self._tracker.unknown_since((uuid, user))
 
     def copies(self, uuid: str, user: str, job_id: int | None) -> tuple[JobInfo, ...]:
         """Return all records in squeue under this id and user.
 
         These are an array's tasks or, after a crash of slurmctld, a job that was submitted twice.
         """
-        return self._ledger.copies((uuid, user), job_id)
+        return self._tracker.copies((uuid, user), job_id)
 
     def shown(self, uuid: str, user: str, job_id: int | None, outside: bool) -> tuple[JobInfo, ...]:
         """Return all records in squeue's last answer for a job: its copies and tasks."""
-        return self._ledger.shown((uuid, user), job_id, outside)
+        return self._tracker.records((uuid, user), job_id, outside)
 
     def take_changed(self) -> set[Name]:
         """Return what changed in squeue since the last call, for a single reader.
@@ -182,23 +202,23 @@ class Watcher:
         These are (UUID, user) of portal jobs and Slurm's ids of external ones. Changes of jobs that
         squeue no longer shows are not reported.
         """
-        return self._ledger.take_changed()
+        return self._tracker.take_changed()
 
     def mark_foreign(self, keys: Iterable[Key]) -> None:
         """Mark (UUID, user) pairs as foreign: from the next poll on, their jobs have no UUID."""
-        self._ledger.mark_foreign(keys)
+        self._tracker.mark_foreign(keys)
 
     def forget(self, uuid: str, user: str) -> None:
         """Discard the lookups of a job so far, because it is submitted again."""
-        self._ledger.forget((uuid, user))
+        self._tracker.forget((uuid, user))
 
-    async def usage(self, job_ids: Collection[int]) -> list[JobUsage]:
+    async def usage(self, since: Mapping[int, datetime]) -> list[JobUsage]:
         """Return accounting's data on these jobs' usage, within the budget.
 
         May raise SlurmError.
         """
         await self.afford()
-        return await self._slurm.usage(job_ids)
+        return await self._slurm.usage(since)
 
     async def named(self, jobs: list[JobInfo]) -> list[JobInfo]:
         """Return jobs with their users' names, even of users that this host does not know now."""
@@ -225,7 +245,7 @@ class Watcher:
         It may have been seen before. None while Slurm was unreachable. Not sufficient to call a job
         lost.
         """
-        return None if self.stale_since else self._ledger.missing_since((uuid, user))
+        return None if self.stale_since else self._tracker.missing_since((uuid, user))
 
     @property
     def jobs(self) -> Mapping[int, JobInfo]:
@@ -233,19 +253,19 @@ class Watcher:
 
         Each poll creates a new mapping.
         """
-        return self._ledger.by_id
+        return self._tracker.by_id
 
     @property
     def version(self) -> tuple[int, int, datetime | None]:
         """Return a value that differs whenever a portal job, the cluster or `stale_since` does."""
-        return self._ledger.version, self._cluster_version, self.stale_since
+        return self._tracker.version, self._cluster_version, self.stale_since
 
     async def subscribe(self) -> AsyncIterator[None]:
         """Yield after every change; changes during the reader's work are combined."""
         while True:
-            seen, changed = self.version, self._changed
+            seen_version, changed = self.version, self._changed
             yield
-            while self.version == seen:
+            while self.version == seen_version:
                 await changed.wait()
                 changed = self._changed
 
@@ -262,7 +282,7 @@ class Watcher:
             self._wake.set()
         self._hurry = hurry
 
-    async def look(self) -> None:
+    async def refresh(self) -> None:
         """Wait for a poll that began after this call, whether or not it succeeds."""
         if self._next_poll is None:
             self._next_poll = asyncio.create_task(self._fetch_jobs())
@@ -283,7 +303,7 @@ class Watcher:
 
     async def _poll(self) -> None:
         while True:
-            await self.look()
+            await self.refresh()
             while (left_s := self._due_s() - self._monotonic()) > 0:
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(left_s):
@@ -323,14 +343,14 @@ class Watcher:
             self._polled.set()
 
     def _apply_jobs(self, jobs: list[JobInfo], began: datetime, took_s: float) -> None:
-        version = self._ledger.version
-        if not self._ledger.squeue(jobs, self._now()):
+        version = self._tracker.version
+        if not self._tracker.squeue(jobs, self._now()):
             self._mark_stale("too many jobs have vanished at once")
             return
         stale, self.at, self.stale_since = self.stale_since, began, None
         self.trouble, self.took_s = None, took_s
         self.answers_since = self.answers_since or self._now()
-        if stale or version != self._ledger.version:
+        if stale or version != self._tracker.version:
             self._notify()
 
     def _mark_stale(self, why: str) -> None:
@@ -351,23 +371,27 @@ class Watcher:
         while True:
             await self._polled.wait()
             self._polled.clear()
-            asked = self._ledger.due(self._now())
-            if not asked or self.stale_since:
+            lookups = self._tracker.due_lookups(self._now())
+            if not lookups or self.stale_since:
                 continue
-            current = await self._is_current()
-            await self.afford()
-            ids = {a.job_id for a in asked.values() if a.job_id is not None}
-            certain = all(a.job_id is not None for a in asked.values())
-            since = min(a.since for a in asked.values())
-            jobs = None
-            try:
-                jobs = await self._slurm.accounting(since, ids if certain else None)
-            except SlurmError as error:
-                log.warning("cannot read accounting: %s %s", error.message, error.stderr[:300])
-            version = self._ledger.version
-            self._ledger.accounting(asked, jobs, self._now(), current=current)
-            if version != self._ledger.version:
-                self._notify()
+            for part in _split_lookups(lookups):
+                await self._look_up(part)
+
+    async def _look_up(self, lookups: Mapping[Key, MissingJob]) -> None:
+        """Look these jobs up in accounting with one command: all by id, or none."""
+        current = await self._is_current()
+        await self.afford()
+        ids = {a.job_id for a in lookups.values() if a.job_id is not None}
+        since = min(a.since for a in lookups.values())
+        jobs = None
+        try:
+            jobs = await self._slurm.accounting(since, ids or None)
+        except SlurmError as error:
+            log.warning("cannot read accounting: %s %s", error.message, error.stderr[:300])
+        version = self._tracker.version
+        self._tracker.accounting(lookups, jobs, self._now(), current=current)
+        if version != self._tracker.version:
+            self._notify()
 
     async def _is_current(self) -> bool:
         """Return whether slurmctld has no undelivered messages for slurmdbd.

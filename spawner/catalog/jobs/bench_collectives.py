@@ -45,7 +45,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes-kb", nargs="+", type=int, default=[4, 64, 1024, 16384, 262144])
     parser.add_argument("--rounds", type=int, default=20)
-    asked = parser.parse_args()
+    args = parser.parse_args()
     device = join()
     check_all_reduce(device)
     size = dist.get_world_size()
@@ -53,9 +53,9 @@ def main():
     headings = ["operation", "KB", "ms", "GB/s", "bus GB/s"]
     report = Report(title, headings, quiet=dist.get_rank() > 0)
     for name, (operation, factor) in OPERATIONS.items():
-        for kb in asked.sizes_kb:
+        for kb in args.sizes_kb:
             length = kb * 1000 // (4 * size) * 4 * size
-            spent = seconds_of(operation, length, device, asked.rounds)
+            spent = seconds_of(operation, length, device, args.rounds)
             speed = length / spent / 1e9
             report.row(name, kb, spent * 1000, speed, speed * factor(size))
     report.close(processes=size, backend=dist.get_backend(), device=name_of(device))

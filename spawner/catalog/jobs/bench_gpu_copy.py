@@ -18,14 +18,14 @@ def speed(source, target, size, rounds):
     data = torch.zeros(
         size, dtype=torch.uint8, device=source, pin_memory=pinned and source == "cpu"
     )
-    place = torch.empty(
+    copy = torch.empty(
         size, dtype=torch.uint8, device=target, pin_memory=pinned and target == "cpu"
     )
     for count in range(rounds + 1):
         if count == 1:
             finish(source, target)
             began = time.perf_counter()
-        place.copy_(data, non_blocking=True)
+        copy.copy_(data, non_blocking=True)
     finish(source, target)
     return size * rounds / (time.perf_counter() - began) / 1e9
 
@@ -40,26 +40,26 @@ def topology():
     """Return the topology of the GPUs as printed by the driver's tool."""
     if not torch.cuda.is_available() or not shutil.which("nvidia-smi"):
         return "no GPUs"
-    asked = ["nvidia-smi", "topo", "-m"]
-    return subprocess.run(asked, capture_output=True, text=True, check=False).stdout
+    command = ["nvidia-smi", "topo", "-m"]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--size-mb", type=int, default=256)
     parser.add_argument("--rounds", type=int, default=20)
-    asked = parser.parse_args()
+    args = parser.parse_args()
     devices = ["cpu", *(f"cuda:{number}" for number in range(torch.cuda.device_count()))]
     print(topology())
     report = Report("Copies in GB/s, from the row to the column", ["from", *devices])
     pairs = []
     for source in devices:
-        figures = [speed(source, to, asked.size_mb * 1000**2, asked.rounds) for to in devices]
+        figures = [speed(source, to, args.size_mb * 1000**2, args.rounds) for to in devices]
         report.row(source, *figures)
         pairs += [(source, target, figure) for target, figure in zip(devices, figures)]
     device = torch.cuda.get_device_name() if torch.cuda.is_available() else "CPU"
-    kept = ["from", "to", "GB/s"], pairs
-    report.close(kept, device=device, size_mb=asked.size_mb, topology=topology())
+    table = ["from", "to", "GB/s"], pairs
+    report.close(table, device=device, size_mb=args.size_mb, topology=topology())
 
 
 if __name__ == "__main__":

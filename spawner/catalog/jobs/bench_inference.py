@@ -68,18 +68,18 @@ def to_int8(module):
     return module
 
 
-def measure(model, precision, device, batch, asked):
-    images = torch.randn(batch, 3, asked.image_size, asked.image_size, device=device)
+def measure(model, precision, device, batch, args):
+    images = torch.randn(batch, 3, args.image_size, args.image_size, device=device)
     computing = "fp32" if precision == "int8" else precision
     with torch.inference_mode(), computing_in(computing, device):
-        for step in range(asked.warmup + asked.steps):
-            if step == asked.warmup:
+        for step in range(args.warmup + args.steps):
+            if step == args.warmup:
                 finish(device)
                 began = time.perf_counter()
             model(images)
         finish(device)
     spent = time.perf_counter() - began
-    return asked.steps * batch / spent, spent / asked.steps * 1000
+    return args.steps * batch / spent, spent / args.steps * 1000
 
 
 def main():
@@ -92,24 +92,24 @@ def main():
     parser.add_argument("--image-size", type=int, default=224)
     parser.add_argument("--steps", type=int, default=30)
     parser.add_argument("--warmup", type=int, default=5)
-    asked = parser.parse_args()
+    args = parser.parse_args()
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    title = f"Inference, {asked.model}, {name_of(device)}, PyTorch {torch.__version__}"
+    title = f"Inference, {args.model}, {name_of(device)}, PyTorch {torch.__version__}"
     report = Report(title, ["precision", "batch", "images/s", "ms"])
     torch.backends.cudnn.benchmark = True
     reasons = []
-    for precision in asked.precisions:
-        model = MODELS[asked.model]().to(device).eval()
+    for precision in args.precisions:
+        model = MODELS[args.model]().to(device).eval()
         model = to_int8(model) if precision == "int8" else model
-        for batch in asked.batch_sizes:
+        for batch in args.batch_sizes:
             try:
-                report.row(precision, batch, *measure(model, precision, device, batch, asked))
+                report.row(precision, batch, *measure(model, precision, device, batch, args))
             except (RuntimeError, NotImplementedError) as error:
                 report.row(precision, batch, None, None)
                 reasons.append(f"{precision}, batch {batch}: {str(error).splitlines()[0][:200]}")
     for reason in reasons:
         print(reason)
-    report.close(device=name_of(device), image_size=asked.image_size, steps=asked.steps)
+    report.close(device=name_of(device), image_size=args.image_size, steps=args.steps)
 
 
 if __name__ == "__main__":

@@ -13,13 +13,13 @@ TYPES = {"fp64": torch.float64, "fp32": torch.float32, "fp16": torch.float16,
 
 def gflops(size, kind, device, seconds):
     """Measure for about `seconds`, after one round that is not counted."""
-    one, other = (torch.randn(size, size, device=device).to(kind) for _ in range(2))
-    torch.mm(one, other)
+    left, right = (torch.randn(size, size, device=device).to(kind) for _ in range(2))
+    torch.mm(left, right)
     finish(device)
     rounds, began = 0, time.perf_counter()
     while (spent := time.perf_counter() - began) < seconds:
         for _ in range(4):
-            torch.mm(one, other)
+            torch.mm(left, right)
         finish(device)
         rounds += 4
     spent = time.perf_counter() - began
@@ -32,15 +32,15 @@ def main():
     parser.add_argument("--precisions", nargs="+", choices=TYPES, default=["fp64", "fp32", "fp16"])
     parser.add_argument("--seconds", type=float, default=2.0, help="for each figure")
     parser.add_argument("--tf32", action="store_true", help="let fp32 be rounded to TF32")
-    asked = parser.parse_args()
+    args = parser.parse_args()
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    torch.backends.cuda.matmul.allow_tf32 = asked.tf32
+    torch.backends.cuda.matmul.allow_tf32 = args.tf32
     title = f"Matrix multiplication, {name_of(device)}, PyTorch {torch.__version__}"
     report = Report(title, ["precision", "size", "GFLOPS"])
-    for precision in asked.precisions:
-        for size in asked.sizes:
-            report.row(precision, size, gflops(size, TYPES[precision], device, asked.seconds))
-    report.close(device=name_of(device), tf32=asked.tf32)
+    for precision in args.precisions:
+        for size in args.sizes:
+            report.row(precision, size, gflops(size, TYPES[precision], device, args.seconds))
+    report.close(device=name_of(device), tf32=args.tf32)
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ class Report:
             self.headings, self.rows = kept
         folder = Path(os.environ.get("PORTAL_LOGDIR", "runs"))
         folder.mkdir(parents=True, exist_ok=True)
-        found = {
+        document = {
             "title": self.title,
             "at": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
             "node": platform.node(),
@@ -49,7 +49,9 @@ class Report:
             "headings": self.headings,
             "rows": self.rows,
         }
-        (folder / "results.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        (folder / "results.json").write_text(
+            json.dumps(document, indent=1) + "\n", encoding="utf-8"
+        )
         self._to_tensorboard(folder)
 
     def _to_tensorboard(self, folder):
@@ -57,10 +59,12 @@ class Report:
 
         with SummaryWriter(str(folder)) as log:
             for step, values in enumerate(self.rows):
-                what = "/".join(_to_tag(value) for value in values if isinstance(value, (str, int)))
+                label = "/".join(
+                    _to_tag(value) for value in values if isinstance(value, (str, int))
+                )
                 for heading, value in zip(self.headings, values):
                     if isinstance(value, float):
-                        log.add_scalar("{}/{}".format(_to_tag(heading), what), value, step)
+                        log.add_scalar("{}/{}".format(_to_tag(heading), label), value, step)
 
     @staticmethod
     def _print(line):
@@ -68,8 +72,8 @@ class Report:
         sys.stdout.write(line + "\n")
         sys.stdout.flush()
 
-    def _join(self, words):
-        return "  ".join(str(word).rjust(width) for word, width in zip(words, self.widths))
+    def _join(self, cells):
+        return "  ".join(str(cell).rjust(width) for cell, width in zip(cells, self.widths))
 
 
 def _to_tag(value):

@@ -43,16 +43,16 @@ def aligned(size):
     return memory
 
 
-def worker(descriptor, places, block, writing, deadline):
+def worker(descriptor, offsets, block, writing, deadline):
     """Return the bytes moved until the places or the time are used up."""
     memory, moved = aligned(block), 0
-    for place in places:
+    for offset in offsets:
         if time.perf_counter() > deadline:
             break
         if writing:
-            moved += os.pwrite(descriptor, memory, place)
+            moved += os.pwrite(descriptor, memory, offset)
         else:
-            moved += os.preadv(descriptor, [memory], place)
+            moved += os.preadv(descriptor, [memory], offset)
     return moved
 
 
@@ -62,13 +62,13 @@ def measure(path, total, pattern, writing, seconds):
     try:
         if not direct and not writing:
             os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-        places = list(range(0, total - block + 1, block))
+        offsets = list(range(0, total - block + 1, block))
         if at_random:
-            random.shuffle(places)
+            random.shuffle(offsets)
         began = time.perf_counter()
         with concurrent.futures.ThreadPoolExecutor(depth) as pool:
             jobs = [
-                pool.submit(worker, descriptor, places[n::depth], block, writing, began + seconds)
+                pool.submit(worker, descriptor, offsets[n::depth], block, writing, began + seconds)
                 for n in range(depth)
             ]
             moved = sum(job.result() for job in jobs)
@@ -93,16 +93,16 @@ def main():
     parser.add_argument("--size-mb", type=int, default=1024, help="of the file that is made")
     parser.add_argument("--seconds", type=float, default=5.0, help="for each figure, at most")
     parser.add_argument("folder")
-    asked = parser.parse_args()
-    total = asked.size_mb * MIB
-    report = Report(f"Storage, {asked.folder}", ["pattern", "access", "read MB/s", "write MB/s"])
-    with tempfile.NamedTemporaryFile(dir=asked.folder, prefix=".portal-bench-") as file:
+    args = parser.parse_args()
+    total = args.size_mb * MIB
+    report = Report(f"Storage, {args.folder}", ["pattern", "access", "read MB/s", "write MB/s"])
+    with tempfile.NamedTemporaryFile(dir=args.folder, prefix=".portal-bench-") as file:
         fill(file.name, total)
         for pattern in PATTERNS:
-            read, direct = measure(file.name, total, pattern, False, asked.seconds)
-            written, _ = measure(file.name, total, pattern, True, asked.seconds)
-            report.row(pattern[0], "direct" if direct else "cached", read, written)
-    report.close(folder=asked.folder, size_mb=asked.size_mb)
+            read_speed, direct = measure(file.name, total, pattern, False, args.seconds)
+            write_speed, _ = measure(file.name, total, pattern, True, args.seconds)
+            report.row(pattern[0], "direct" if direct else "cached", read_speed, write_speed)
+    report.close(folder=args.folder, size_mb=args.size_mb)
 
 
 if __name__ == "__main__":

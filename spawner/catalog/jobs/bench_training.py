@@ -12,16 +12,16 @@ from torch.nn.parallel import DistributedDataParallel
 from train_ddp import check_all_reduce, join
 
 
-def measure(model, device, precision, asked):
+def measure(model, device, precision, args):
     """Return this process's images per second."""
-    size = asked.image_size
-    images = torch.randn(asked.batch_size, 3, size, size, device=device)
-    labels = torch.randint(1000, (asked.batch_size,), device=device)
+    size = args.image_size
+    images = torch.randn(args.batch_size, 3, size, size, device=device)
+    labels = torch.randint(1000, (args.batch_size,), device=device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
     scaler = torch.amp.GradScaler(device.type, enabled=precision == "fp16")
     loss_of = nn.CrossEntropyLoss()
-    for step in range(asked.warmup + asked.steps):
-        if step == asked.warmup:
+    for step in range(args.warmup + args.steps):
+        if step == args.warmup:
             finish(device)
             began = time.perf_counter()
         optimizer.zero_grad()
@@ -31,7 +31,7 @@ def measure(model, device, precision, asked):
         scaler.step(optimizer)
         scaler.update()
     finish(device)
-    return asked.steps * asked.batch_size / (time.perf_counter() - began)
+    return args.steps * args.batch_size / (time.perf_counter() - began)
 
 
 def main():
@@ -42,22 +42,22 @@ def main():
     parser.add_argument("--image-size", type=int, default=224)
     parser.add_argument("--steps", type=int, default=50)
     parser.add_argument("--warmup", type=int, default=10)
-    asked = parser.parse_args()
+    args = parser.parse_args()
     device = join()
     check_all_reduce(device)
     torch.backends.cudnn.benchmark = True
     headings = ["model", "precision", "processes", "batch", "images/s", "each"]
     title = f"Training, {name_of(device)}, PyTorch {torch.__version__}"
     report = Report(title, headings, quiet=dist.get_rank() > 0)
-    for precision in asked.precisions:
-        model = DistributedDataParallel(MODELS[asked.model]().to(device))
-        speed = torch.tensor(measure(model, device, precision, asked), device=device)
-        each = speed.item()
+    for precision in args.precisions:
+        model = DistributedDataParallel(MODELS[args.model]().to(device))
+        speed = torch.tensor(measure(model, device, precision, args), device=device)
+        rank_speed = speed.item()
         dist.all_reduce(speed)
         report.row(
-            asked.model, precision, dist.get_world_size(), asked.batch_size, speed.item(), each
+            args.model, precision, dist.get_world_size(), args.batch_size, speed.item(), rank_speed
         )
-    report.close(device=name_of(device), image_size=asked.image_size, steps=asked.steps)
+    report.close(device=name_of(device), image_size=args.image_size, steps=args.steps)
     dist.destroy_process_group()
 
 

@@ -21,7 +21,7 @@ IMAGES = {".png", ".jpg", ".jpeg", ".bmp", ".webp", ".tif", ".tiff"}
 REPORT_EVERY_S = 5.0
 
 
-class Refused(Exception):
+class InputRefused(Exception):
     """The user's input is unusable; the message is the reason."""
 
 
@@ -68,7 +68,7 @@ class Pictures:
             with Image.open(path) as image:
                 small = image.convert("RGB").resize((self.size, self.size))
         except UnidentifiedImageError as error:
-            raise Refused(f"{path} is no image.") from error
+            raise InputRefused(f"{path} is no image.") from error
         return torch.from_numpy(np.array(small)).permute(2, 0, 1).float() / 255
 
 
@@ -86,7 +86,7 @@ def table(path):
     try:
         values = np.loadtxt(path, dtype="float32", delimiter=",", skiprows=headings, ndmin=2)
     except ValueError as error:
-        raise Refused(f"{path}: {error}") from error
+        raise InputRefused(f"{path}: {error}") from error
     return Table(path.name, values)
 
 
@@ -95,15 +95,15 @@ def inputs_of(path, image_size):
     if path is None:
         return [Table("example", toy.data()[0])]
     if not path.exists():
-        raise Refused(f"{path}: there is no such file or folder.")
+        raise InputRefused(f"{path}: there is no such file or folder.")
     files = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
     tables = [p for p in files if p.suffix.lower() in TABLES]
     images = [p for p in files if p.suffix.lower() in IMAGES]
     if not tables and not images:
-        known = ", ".join(sorted(TABLES | IMAGES))
-        raise Refused(f"{path}: there is nothing that can be read; that is {known}.")
+        suffixes = ", ".join(sorted(TABLES | IMAGES))
+        raise InputRefused(f"{path}: there is nothing that can be read; that is {suffixes}.")
     if tables and images:
-        raise Refused(f"{path}: there are both images and tables; give a folder of one kind.")
+        raise InputRefused(f"{path}: there are both images and tables; give a folder of one kind.")
     folder = path if path.is_dir() else path.parent
     return [table(p) for p in tables] or [Pictures(images, folder, image_size)]
 
@@ -114,32 +114,32 @@ def load(path, device):
     This runs its author's code: load only your own.
     """
     if not path.is_file():
-        raise Refused(f"{path}: there is no such file.")
+        raise InputRefused(f"{path}: there is no such file.")
     try:
         if path.suffix == ".pt2":
             return torch.export.load(path).module().to(device)
         return torch.jit.load(path, map_location=device).eval()
     except (RuntimeError, ValueError) as error:
-        raise Refused(f"{path} is no whole model that can be loaded: {error}") from error
+        raise InputRefused(f"{path} is no whole model that can be loaded: {error}") from error
 
 
-def columns(answers, kind):
+def columns(outputs, kind):
     """Return headings, and a row of values for each input of a batch of answers."""
-    answers = answers.float().flatten(1)
+    outputs = outputs.float().flatten(1)
     if kind == "class":
-        if answers.shape[1] == 1:
-            sure = torch.sigmoid(answers[:, 0])
+        if outputs.shape[1] == 1:
+            sure = torch.sigmoid(outputs[:, 0])
             chosen, sure = (sure > 0.5).int(), torch.maximum(sure, 1 - sure)
         else:
-            sure, chosen = torch.softmax(answers, 1).max(1)
+            sure, chosen = torch.softmax(outputs, 1).max(1)
         return ["class", "probability"], [
             [number, f"{share:.6f}"] for number, share in zip(chosen.tolist(), sure.tolist())
         ]
-    headings = [f"output_{place}" for place in range(answers.shape[1])]
-    return headings, [[f"{value:.6g}" for value in row] for row in answers.tolist()]
+    headings = [f"output_{index}" for index in range(outputs.shape[1])]
+    return headings, [[f"{value:.6g}" for value in row] for row in outputs.tolist()]
 
 
-def written(path):
+def count_written(path):
     """Return how many inputs an earlier run of this job has answered.
 
     An incomplete last line is removed. The file of another job is not changed.
@@ -148,12 +148,12 @@ def written(path):
     if not path.exists():
         return 0
     if os.environ.get("SLURM_RESTART_COUNT", "0") == "0":
-        raise Refused(f"{path} is there already: choose another name, or move it away.")
+        raise InputRefused(f"{path} is there already: choose another name, or move it away.")
     text = path.read_bytes()
-    whole = text[: text.rfind(b"\n") + 1]
-    if len(whole) < len(text):
-        os.truncate(path, len(whole))
-    return max(whole.count(b"\n") - 1, 0)
+    complete = text[: text.rfind(b"\n") + 1]
+    if len(complete) < len(text):
+        os.truncate(path, len(complete))
+    return max(complete.count(b"\n") - 1, 0)
 
 
 def plain(name):
@@ -161,7 +161,7 @@ def plain(name):
     return "".join(letter if letter.isprintable() else "?" for letter in name)
 
 
-class Progress:
+class InferenceProgress:
     """Progress report: lines of output and a scalar with the speed."""
 
     def __init__(self, done, total, unit, logdir):
@@ -180,22 +180,22 @@ class Progress:
             self.writer.flush()
 
 
-def run(asked, device):
+def run(args, device):
     """Answer all inputs that have no answer yet."""
-    model = load(asked.model, device)
-    sources = inputs_of(asked.inputs, asked.image_size)
+    model = load(args.model, device)
+    sources = inputs_of(args.inputs, args.image_size)
     logdir = Path(os.environ.get("PORTAL_LOGDIR", "runs"))
-    path = asked.output or logdir / "predictions.csv"
-    skip = written(path)
-    progress = Progress(skip, sum(map(len, sources)), sources[0].unit, str(logdir))
+    path = args.output or logdir / "predictions.csv"
+    skip = count_written(path)
+    progress = InferenceProgress(skip, sum(map(len, sources)), sources[0].unit, str(logdir))
     toy.say(f"{progress.total} {progress.unit} on {device}" + (f", {skip} done" if skip else ""))
     with path.open("a", encoding="utf-8", newline="") as file:
         lines = csv.writer(file, lineterminator="\n")
         for source in sources:
-            for begin in range(min(skip, len(source)), len(source), asked.batch_size):
-                end = min(begin + asked.batch_size, len(source))
-                answers = model(source.batch(begin, end).to(device))
-                headings, rows = columns(answers, asked.keep)
+            for begin in range(min(skip, len(source)), len(source), args.batch_size):
+                end = min(begin + args.batch_size, len(source))
+                outputs = model(source.batch(begin, end).to(device))
+                headings, rows = columns(outputs, args.keep)
                 if file.tell() == 0:
                     lines.writerow(["input", *headings])
                 names = map(plain, source.names(begin, end))
@@ -215,12 +215,12 @@ def main():
     parser.add_argument("--batch-size", type=int, default=64)
     parser.add_argument("--image-size", type=int, default=224)
     parser.add_argument("--keep", choices=["class", "outputs"], default="class")
-    asked = parser.parse_args()
+    args = parser.parse_args()
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
         with torch.inference_mode():
-            run(asked, device)
-    except Refused as refused:
+            run(args, device)
+    except InputRefused as refused:
         raise SystemExit(str(refused)) from refused
 
 

@@ -17,24 +17,24 @@ LENGTH = 1000
 
 
 @dataclass(frozen=True)
-class Group:
+class RankGroup:
     rank: int
     size: int
     master: tuple
     timeout_s: float
 
 
-class Unreachable(Exception):
+class PeerUnreachable(Exception):
     pass
 
 
 def values(rank):
     """Return a rank's values: integers, so that their sum is exact in any order."""
-    return [(rank + 1) * (place + 1) for place in range(LENGTH)]
+    return [(rank + 1) * (index + 1) for index in range(LENGTH)]
 
 
 def expected(size):
-    return [size * (size + 1) // 2 * (place + 1) for place in range(LENGTH)]
+    return [size * (size + 1) // 2 * (index + 1) for index in range(LENGTH)]
 
 
 def send(connection, message):
@@ -59,15 +59,15 @@ def connect(address, timeout_s):
     """
     end = time.monotonic() + timeout_s
     while True:
-        left = end - time.monotonic()
+        seconds_left = end - time.monotonic()
         try:
-            return socket.create_connection(address, timeout=max(left, 0.1))
+            return socket.create_connection(address, timeout=max(seconds_left, 0.1))
         except ConnectionRefusedError as error:
-            if left <= 0:
-                raise Unreachable("no process is listening there") from error
+            if seconds_left <= 0:
+                raise PeerUnreachable("no process is listening there") from error
             time.sleep(0.05)
         except OSError as error:
-            raise Unreachable(str(error)) from error
+            raise PeerUnreachable(str(error)) from error
 
 
 def say(line, stream=sys.stdout):
@@ -76,18 +76,18 @@ def say(line, stream=sys.stdout):
     stream.flush()
 
 
-def where(rank, host, address):
+def describe_peer(rank, host, address):
     return f"rank {rank} on {host}, address {address[0]}, port {address[1]}"
 
 
-def unreachable(own, peers, timeout_s):
+def unreachable(own_rank, peers, timeout_s):
     """Return a line for each peer (rank, host, [address, port]) that cannot be reached."""
     lines = []
     for rank, host, address in peers:
         try:
             connect(tuple(address), timeout_s).close()
-        except Unreachable as error:
-            lines.append(f"{own} can't reach {where(rank, host, address)}: {error}")
+        except PeerUnreachable as error:
+            lines.append(f"{own_rank} can't reach {describe_peer(rank, host, address)}: {error}")
     return lines
 
 
@@ -114,14 +114,14 @@ def lead(group, door):
     ]
     peers = [peer for _, _, peer, _ in callers.values()]
     for connection, _, peer, _ in callers.values():
-        say(f"preflight: {where(*peer)}, has reached {connection.getsockname()[0]}")
+        say(f"preflight: {describe_peer(*peer)}, has reached {connection.getsockname()[0]}")
         send(connection, peers)
     lines += unreachable("rank 0", peers, group.timeout_s)
     for _, reader, _, _ in callers.values():
         lines += receive(reader)
     total = values(0)
     for _, _, _, brought in callers.values():
-        total = [one + other for one, other in zip(total, brought)]
+        total = [value + other for value, other in zip(total, brought)]
     for connection, _, _, _ in callers.values():
         send(connection, {"total": total, "lines": lines})
     return total, lines
@@ -129,13 +129,13 @@ def lead(group, door):
 
 def follow(group):
     """Run any other rank."""
-    own = f"rank {group.rank} on {socket.gethostname()}"
+    own_rank = f"rank {group.rank} on {socket.gethostname()}"
     with listen() as door:
         try:
             connection = connect(group.master, group.timeout_s)
-        except Unreachable as error:
-            at = f"rank 0 at {group.master[0]}, port {group.master[1]}"
-            return [], [f"{own} can't reach {at}: {error}"]
+        except PeerUnreachable as error:
+            leader = f"rank 0 at {group.master[0]}, port {group.master[1]}"
+            return [], [f"{own_rank} can't reach {leader}: {error}"]
         with connection:
             # Rank 0 may wait for the last rank, and then for each that cannot be reached.
             connection.settimeout(group.timeout_s * (group.size + 1))
@@ -144,9 +144,9 @@ def follow(group):
             send(connection, {**hello, "values": values(group.rank)})
             reader = connection.makefile("r")
             peers = [peer for peer in receive(reader) if peer[0] != group.rank]
-            send(connection, unreachable(own, peers, group.timeout_s))
-            answer = receive(reader)
-    return answer["total"], answer["lines"]
+            send(connection, unreachable(own_rank, peers, group.timeout_s))
+            result = receive(reader)
+    return result["total"], result["lines"]
 
 
 def main():
@@ -155,7 +155,7 @@ def main():
     timeout_s = parser.parse_args().timeout_s
     rank, size = int(os.environ["SLURM_PROCID"]), int(os.environ["SLURM_NTASKS"])
     master = (os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))
-    group = Group(rank, size, master, timeout_s)
+    group = RankGroup(rank, size, master, timeout_s)
     if rank == 0:
         with listen(master[1]) as door:
             total, lines = lead(group, door)

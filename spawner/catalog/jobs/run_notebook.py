@@ -52,26 +52,26 @@ def main():
     parser.add_argument("--output", type=Path)
     parser.add_argument("notebook", type=Path)
     parser.add_argument("parameters", type=parameter, nargs="*", metavar="NAME=VALUE")
-    asked = parser.parse_args()
+    args = parser.parse_args()
     signal.signal(signal.SIGTERM, leave)
-    output = asked.output or Path(os.environ["PORTAL_LOGDIR"], asked.notebook.name)
+    output = args.output or Path(os.environ["PORTAL_LOGDIR"], args.notebook.name)
     if output.is_dir():
-        output /= asked.notebook.name
-    if output.exists() and output.samefile(asked.notebook):
+        output /= args.notebook.name
+    if output.exists() and output.samefile(args.notebook):
         sys.exit(f"{output} is the notebook itself: name another file for the executed copy")
     output.parent.mkdir(parents=True, exist_ok=True)
-    language = install_kernel(asked.node_dir)
+    language = install_kernel(args.node_dir)
     print(f"The executed copy: {output}", flush=True)
     # IPC sockets in a folder that only the user can enter, so other users on the node can't listen.
-    connection = {"transport": "ipc", "connection_file": str(asked.node_dir / "connection.json")}
+    connection = {"transport": "ipc", "connection_file": str(args.node_dir / "connection.json")}
     try:
         papermill.execute_notebook(
-            str(asked.notebook),
+            str(args.notebook),
             str(output),
-            parameters=dict(asked.parameters),
+            parameters=dict(args.parameters),
             kernel_name=KERNEL,
             language=language.lower() if language == "python" else language,
-            cwd=str(asked.notebook.parent),
+            cwd=str(args.notebook.parent),
             log_output=True,
             stdout_file=sys.stdout,
             stderr_file=sys.stderr,

@@ -28,12 +28,12 @@ def data(count=512, seed=0):
     return points, (radius < 0.7).astype("float32")[:, None]
 
 
-def batches(points, wanted, size, seed):
+def batches(points, labels, size, seed):
     """Yield the data in a new order, in batches of `size`; a smaller rest is left out."""
     order = np.random.RandomState(seed).permutation(len(points))
-    for at in range(0, len(order) - size + 1, size):
-        some = order[at : at + size]
-        yield points[some], wanted[some]
+    for start in range(0, len(order) - size + 1, size):
+        batch = order[start : start + size]
+        yield points[batch], labels[batch]
 
 
 def say(line):

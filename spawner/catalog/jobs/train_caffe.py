@@ -34,40 +34,40 @@ def write(folder, name, text):
     return path
 
 
-def fill(net, points, wanted):
+def fill(net, points, labels):
     net.blobs["points"].data[...] = points
-    net.blobs["wanted"].data[...] = wanted
+    net.blobs["wanted"].data[...] = labels
 
 
 def main():
     parser = toy.arguments(__doc__)
     parser.add_argument("--gpu", action="store_true", help="for a build of Caffe with CUDA")
-    asked = parser.parse_args()
-    mode = "GPU" if asked.gpu else "CPU"
+    args = parser.parse_args()
+    mode = "GPU" if args.gpu else "CPU"
     toy.say("training on the {}".format(mode))
-    if asked.gpu:
+    if args.gpu:
         caffe.set_mode_gpu()
     else:
         caffe.set_mode_cpu()
     folder = os.environ.get("PORTAL_LOGDIR", "runs")
-    points, wanted = toy.data(seed=asked.seed)
-    net, whole = (
-        write(folder, name, NET.format(count=count, hidden=asked.hidden))
-        for name, count in (("net.prototxt", asked.batch_size), ("whole.prototxt", len(points)))
+    points, labels = toy.data(seed=args.seed)
+    net, full_net = (
+        write(folder, name, NET.format(count=count, hidden=args.hidden))
+        for name, count in (("net.prototxt", args.batch_size), ("whole.prototxt", len(points)))
     )
-    settings = SOLVER.format(net=net, rate=asked.learning_rate, seed=asked.seed, mode=mode)
+    settings = SOLVER.format(net=net, rate=args.learning_rate, seed=args.seed, mode=mode)
     solver = caffe.get_solver(write(folder, "solver.prototxt", settings))
-    look = caffe.Net(whole, caffe.TEST)  # the same weights, for all data at once
-    look.share_with(solver.net)
-    fill(look, points, wanted)
+    evaluation = caffe.Net(full_net, caffe.TEST)  # the same weights, for all data at once
+    evaluation.share_with(solver.net)
+    fill(evaluation, points, labels)
     report = toy.Report()
-    for epoch in range(asked.epochs):
-        for some, answers in toy.batches(points, wanted, asked.batch_size, epoch):
-            fill(solver.net, some, answers)
+    for epoch in range(args.epochs):
+        for batch, targets in toy.batches(points, labels, args.batch_size, epoch):
+            fill(solver.net, batch, targets)
             solver.step(1)
-        look.forward()
-        right = (look.blobs["guess"].data > 0) == (wanted > 0.5)
-        report.epoch(epoch, look.blobs["loss"].data, np.mean(right))
+        evaluation.forward()
+        right = (evaluation.blobs["guess"].data > 0) == (labels > 0.5)
+        report.epoch(epoch, evaluation.blobs["loss"].data, np.mean(right))
     report.close()
 
 

@@ -14,33 +14,33 @@ def add_network(model, hidden):
     return model.net.AveragedLoss(losses, "loss")
 
 
-def feed(points, wanted):
+def feed(points, labels):
     workspace.FeedBlob("points", points)
-    workspace.FeedBlob("wanted", wanted)
+    workspace.FeedBlob("wanted", labels)
 
 
 def main():
-    asked = toy.arguments(__doc__).parse_args()
+    args = toy.arguments(__doc__).parse_args()
     workspace.GlobalInit(["caffe2", "--caffe2_log_level=2"])
-    points, wanted = toy.data(seed=asked.seed)
-    feed(points, wanted)
+    points, labels = toy.data(seed=args.seed)
+    feed(points, labels)
     model = model_helper.ModelHelper("train")
-    model.param_init_net.Proto().device_option.random_seed = asked.seed + 1  # 0 is any
-    model.AddGradientOperators([add_network(model, asked.hidden)])
-    optimizer.build_sgd(model, asked.learning_rate, policy="fixed", momentum=0.9)
-    look = model_helper.ModelHelper("look", init_params=False)
-    add_network(look, asked.hidden)
+    model.param_init_net.Proto().device_option.random_seed = args.seed + 1  # 0 is any
+    model.AddGradientOperators([add_network(model, args.hidden)])
+    optimizer.build_sgd(model, args.learning_rate, policy="fixed", momentum=0.9)
+    evaluation = model_helper.ModelHelper("look", init_params=False)
+    add_network(evaluation, args.hidden)
     workspace.RunNetOnce(model.param_init_net)
     workspace.CreateNet(model.net)
-    workspace.CreateNet(look.net)
+    workspace.CreateNet(evaluation.net)
     report = toy.Report()
-    for epoch in range(asked.epochs):
-        for some, answers in toy.batches(points, wanted, asked.batch_size, epoch):
-            feed(some, answers)
+    for epoch in range(args.epochs):
+        for batch, targets in toy.batches(points, labels, args.batch_size, epoch):
+            feed(batch, targets)
             workspace.RunNet(model.net)
-        feed(points, wanted)
-        workspace.RunNet(look.net)
-        right = (workspace.FetchBlob("guess") > 0) == (wanted > 0.5)
+        feed(points, labels)
+        workspace.RunNet(evaluation.net)
+        right = (workspace.FetchBlob("guess") > 0) == (labels > 0.5)
         report.epoch(epoch, workspace.FetchBlob("loss"), np.mean(right))
     report.close()
 

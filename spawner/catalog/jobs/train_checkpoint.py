@@ -20,13 +20,13 @@ EXIT_AGAIN = 85
 class Stop:
     """Flag set by USR1, which means that the time limit is near."""
 
-    wanted = False
+    requested = False
 
     def __init__(self):
-        signal.signal(signal.SIGUSR1, self.ask)
+        signal.signal(signal.SIGUSR1, self.request)
 
-    def ask(self, *_):
-        self.wanted = True
+    def request(self, *_):
+        self.requested = True
 
 
 def save(path, epoch, weights):
@@ -55,27 +55,27 @@ def main():
     parser = toy.arguments(__doc__)
     parser.add_argument("--pause-s", type=float, default=0.0, help="pause after each epoch")
     parser.add_argument("--save-every", type=int, default=10, help="epochs between two saves")
-    asked = parser.parse_args()
+    args = parser.parse_args()
     stop = Stop()
     path = Path(os.environ.get("PORTAL_LOGDIR", "runs")) / "checkpoint" / "state.npz"
-    begin, weights = restore(path, asked.hidden, asked.seed)
+    begin, weights = restore(path, args.hidden, args.seed)
     print(f"beginning with epoch {begin}" if begin else "starting from the beginning", flush=True)
-    points, wanted = toy.data(seed=asked.seed)
+    points, labels = toy.data(seed=args.seed)
     report = toy.Report()
-    for epoch in range(begin, asked.epochs):
-        for some, answers in toy.batches(points, wanted, asked.batch_size, epoch):
-            _, slopes = gradients(weights, some, answers)
+    for epoch in range(begin, args.epochs):
+        for batch, targets in toy.batches(points, labels, args.batch_size, epoch):
+            _, slopes = gradients(weights, batch, targets)
             for name in weights:
-                weights[name] = weights[name] - 3 * asked.learning_rate * slopes[name]
-        loss, _ = gradients(weights, points, wanted)
-        report.epoch(epoch, loss, np.mean((forward(weights, points)[1] > 0.5) == wanted))
-        if stop.wanted or (epoch + 1) % asked.save_every == 0 or epoch + 1 == asked.epochs:
+                weights[name] = weights[name] - 3 * args.learning_rate * slopes[name]
+        loss, _ = gradients(weights, points, labels)
+        report.epoch(epoch, loss, np.mean((forward(weights, points)[1] > 0.5) == labels))
+        if stop.requested or (epoch + 1) % args.save_every == 0 or epoch + 1 == args.epochs:
             save(path, epoch + 1, weights)
-        if stop.wanted and epoch + 1 < asked.epochs:
+        if stop.requested and epoch + 1 < args.epochs:
             print(f"saved after epoch {epoch}", flush=True)
             report.close()
             sys.exit(EXIT_AGAIN)
-        time.sleep(asked.pause_s)
+        time.sleep(args.pause_s)
     report.close()
 
 

@@ -16,24 +16,24 @@ def network(points, hidden):
 
 
 def main():
-    asked = toy.arguments(__doc__).parse_args()
+    args = toy.arguments(__doc__).parse_args()
     toy.say("training on {}".format(cntk.use_default_device()))
-    cntk.cntk_py.set_fixed_random_seed(asked.seed + 1)
-    inputs, answers = cntk.input_variable(2), cntk.input_variable(1)
-    model = network(inputs, asked.hidden)
-    loss = cntk.binary_cross_entropy(model, answers)
-    wrong = cntk.not_equal(cntk.greater(model, 0.5), answers)
-    rate = cntk.learning_parameter_schedule(asked.learning_rate, minibatch_size=asked.batch_size)
-    moment = cntk.momentum_schedule(0.9, minibatch_size=asked.batch_size)
+    cntk.cntk_py.set_fixed_random_seed(args.seed + 1)
+    inputs, targets = cntk.input_variable(2), cntk.input_variable(1)
+    model = network(inputs, args.hidden)
+    loss = cntk.binary_cross_entropy(model, targets)
+    wrong = cntk.not_equal(cntk.greater(model, 0.5), targets)
+    rate = cntk.learning_parameter_schedule(args.learning_rate, minibatch_size=args.batch_size)
+    moment = cntk.momentum_schedule(0.9, minibatch_size=args.batch_size)
     learner = cntk.momentum_sgd(model.parameters, rate, moment, unit_gain=False)
     trainer = cntk.Trainer(model, (loss, wrong), [learner])
-    points, wanted = toy.data(seed=asked.seed)
+    points, labels = toy.data(seed=args.seed)
     report = toy.Report()
-    for epoch in range(asked.epochs):
-        for some, right in toy.batches(points, wanted, asked.batch_size, epoch):
-            trainer.train_minibatch({inputs: some, answers: right})
-        everything = {inputs: points, answers: wanted}
-        report.epoch(epoch, loss.eval(everything).mean(), 1 - wrong.eval(everything).mean())
+    for epoch in range(args.epochs):
+        for batch, right in toy.batches(points, labels, args.batch_size, epoch):
+            trainer.train_minibatch({inputs: batch, targets: right})
+        all_data = {inputs: points, targets: labels}
+        report.epoch(epoch, loss.eval(all_data).mean(), 1 - wrong.eval(all_data).mean())
     report.close()
 
 

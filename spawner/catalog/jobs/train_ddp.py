@@ -19,8 +19,8 @@ def check_all_reduce(device):
     size = dist.get_world_size()
     numbers = torch.arange(1.0, 1001.0, device=device) * (dist.get_rank() + 1)
     dist.all_reduce(numbers)
-    wanted = torch.arange(1.0, 1001.0, device=device) * (size * (size + 1) / 2)
-    if not torch.equal(numbers, wanted):
+    expected = torch.arange(1.0, 1001.0, device=device) * (size * (size + 1) / 2)
+    if not torch.equal(numbers, expected):
         raise SystemExit(f"rank {dist.get_rank()}: the all-reduce gave a wrong sum")
 
 
@@ -43,31 +43,31 @@ def average(value, device):
 
 
 def main():
-    asked = toy.arguments(__doc__).parse_args()
+    args = toy.arguments(__doc__).parse_args()
     device = join()
     check_all_reduce(device)
     rank, size = dist.get_rank(), dist.get_world_size()
     toy.say(f"rank {rank} of {size} on {os.uname().nodename}, {device}")
-    points, wanted = (torch.from_numpy(part) for part in toy.data(seed=asked.seed))
-    parts = DistributedSampler(TensorDataset(points, wanted), seed=asked.seed)
-    loader = DataLoader(TensorDataset(points, wanted), asked.batch_size, sampler=parts)
-    points, wanted = points.to(device), wanted.to(device)
-    torch.manual_seed(asked.seed)
-    plain = nn.Sequential(nn.Linear(2, asked.hidden), nn.Tanh(), nn.Linear(asked.hidden, 1))
+    points, labels = (torch.from_numpy(part) for part in toy.data(seed=args.seed))
+    parts = DistributedSampler(TensorDataset(points, labels), seed=args.seed)
+    loader = DataLoader(TensorDataset(points, labels), args.batch_size, sampler=parts)
+    points, labels = points.to(device), labels.to(device)
+    torch.manual_seed(args.seed)
+    plain = nn.Sequential(nn.Linear(2, args.hidden), nn.Tanh(), nn.Linear(args.hidden, 1))
     model = DistributedDataParallel(plain.to(device))
-    optimizer = torch.optim.SGD(model.parameters(), lr=asked.learning_rate, momentum=0.9)
+    optimizer = torch.optim.SGD(model.parameters(), lr=args.learning_rate, momentum=0.9)
     loss_of = nn.BCEWithLogitsLoss()
     report = toy.Report(quiet=rank > 0)
-    for epoch in range(asked.epochs):
+    for epoch in range(args.epochs):
         parts.set_epoch(epoch)
-        for some, answers in loader:
+        for batch, targets in loader:
             optimizer.zero_grad()
-            loss_of(model(some.to(device)), answers.to(device)).backward()
+            loss_of(model(batch.to(device)), targets.to(device)).backward()
             optimizer.step()
         with torch.no_grad():
             guess = plain(points)
-            loss = average(loss_of(guess, wanted), device)
-            accuracy = average(((guess > 0) == (wanted > 0.5)).float().mean(), device)
+            loss = average(loss_of(guess, labels), device)
+            accuracy = average(((guess > 0) == (labels > 0.5)).float().mean(), device)
         report.epoch(epoch, loss, accuracy)
     report.close()
     weight = torch.cat([part.detach().flatten() for part in plain.parameters()])

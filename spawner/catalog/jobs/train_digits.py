@@ -89,8 +89,8 @@ def databases(images, folder, size):
         "--val_file", lists["val"], "--percent_val", "25",
     )  # fmt: skip
     for part, listed in lists.items():
-        where = [listed, os.path.join(folder, part), str(size), str(size)]
-        tool("create_db", *(where + ["--channels", "1", "--shuffle", "--backend", "lmdb"]))
+        options = [listed, os.path.join(folder, part), str(size), str(size)]
+        tool("create_db", *(options + ["--channels", "1", "--shuffle", "--backend", "lmdb"]))
     return lines_of(lists["train"]), lines_of(lists["val"]), lines_of(labels)
 
 
@@ -101,27 +101,27 @@ def main():
     parser.add_argument("--learning-rate", type=float, default=0.01)
     parser.add_argument("--batch-size", type=int, default=32)
     parser.add_argument("--gpu", action="store_true")
-    asked = parser.parse_args()
+    args = parser.parse_args()
     folder = os.path.join(os.environ.get("PORTAL_LOGDIR", "runs"), "digits")
     os.makedirs(folder)
-    images = asked.images or os.path.join(folder, "images")
-    if not asked.images:
+    images = args.images or os.path.join(folder, "images")
+    if not args.images:
         make_images(images)
     train, val, classes = databases(images, folder, 28)
-    batch = min(asked.batch_size, val)
+    batch = min(args.batch_size, val)
     steps = max(train // batch, 1)
     net = NET.format(
         train=folder + "/train", val=folder + "/val", batch=batch, classes=classes
     )  # fmt: skip
     settings = SOLVER.format(
         net=write(os.path.join(folder, "net.prototxt"), net),
-        rate=asked.learning_rate, steps=steps, most=steps * asked.epochs,
-        tests=max(val // batch, 1), folder=folder, mode="GPU" if asked.gpu else "CPU",
+        rate=args.learning_rate, steps=steps, most=steps * args.epochs,
+        tests=max(val // batch, 1), folder=folder, mode="GPU" if args.gpu else "CPU",
     )  # fmt: skip
     solver = write(os.path.join(folder, "solver.prototxt"), settings)
     print("{} images of {} classes; {} to look with".format(train, classes, val))
     sys.stdout.flush()
-    options = ["--gpu=0"] if asked.gpu else []
+    options = ["--gpu=0"] if args.gpu else []
     sys.exit(subprocess.call(["caffe", "train", "--solver=" + solver] + options))
 
 

@@ -23,26 +23,26 @@ class EachEpoch(keras.callbacks.Callback):
 
 
 def main():
-    asked = toy.arguments(__doc__).parse_args()
-    keras.utils.set_random_seed(asked.seed)
-    points, wanted = toy.data(seed=asked.seed)
+    args = toy.arguments(__doc__).parse_args()
+    keras.utils.set_random_seed(args.seed)
+    points, labels = toy.data(seed=args.seed)
     model = keras.Sequential(
         [
             keras.layers.Input((2,)),
-            keras.layers.Dense(asked.hidden, activation="tanh"),
+            keras.layers.Dense(args.hidden, activation="tanh"),
             keras.layers.Dense(1, activation="sigmoid"),
         ]
     )
     model.compile(
-        optimizer=keras.optimizers.SGD(asked.learning_rate, momentum=0.9),
+        optimizer=keras.optimizers.SGD(args.learning_rate, momentum=0.9),
         loss="binary_crossentropy",
         metrics=["binary_accuracy"],
     )
     model.fit(
         points,
-        wanted,
-        batch_size=asked.batch_size,
-        epochs=asked.epochs,
+        labels,
+        batch_size=args.batch_size,
+        epochs=args.epochs,
         callbacks=[EachEpoch()],
         verbose=0,
     )

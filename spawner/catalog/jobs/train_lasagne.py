@@ -8,37 +8,37 @@ import toy
 from lasagne.layers import DenseLayer, InputLayer, get_all_params, get_output
 
 
-def mode_of(asked):
+def mode_of(args):
     """Return the mode: compiled by g++, or interpreted, which starts at once but runs slower."""
-    return theano.Mode("py", "fast_compile") if asked.interpreted else None
+    return theano.Mode("py", "fast_compile") if args.interpreted else None
 
 
 def main():
     parser = toy.arguments(__doc__)
     parser.add_argument("--interpreted", action="store_true", help="don't compile anything")
-    asked = parser.parse_args()
+    args = parser.parse_args()
     toy.say("training on {}".format(theano.config.device))
-    lasagne.random.set_rng(np.random.RandomState(asked.seed))
-    inputs, answers = T.matrix("inputs"), T.matrix("answers")
+    lasagne.random.set_rng(np.random.RandomState(args.seed))
+    inputs, targets = T.matrix("inputs"), T.matrix("answers")
     hidden = DenseLayer(
-        InputLayer((None, 2), inputs), asked.hidden, nonlinearity=lasagne.nonlinearities.tanh
+        InputLayer((None, 2), inputs), args.hidden, nonlinearity=lasagne.nonlinearities.tanh
     )
     model = DenseLayer(hidden, 1, nonlinearity=lasagne.nonlinearities.sigmoid)
     guess = T.clip(get_output(model), 1e-7, 1 - 1e-7)
-    loss = lasagne.objectives.binary_crossentropy(guess, answers).mean()
-    accuracy = T.mean(T.eq(guess > 0.5, answers > 0.5))
+    loss = lasagne.objectives.binary_crossentropy(guess, targets).mean()
+    accuracy = T.mean(T.eq(guess > 0.5, targets > 0.5))
     weights = get_all_params(model, trainable=True)
-    updates = lasagne.updates.momentum(loss, weights, asked.learning_rate, momentum=0.9)
-    both = [inputs, answers]
-    options = {"mode": mode_of(asked), "allow_input_downcast": True}
+    updates = lasagne.updates.momentum(loss, weights, args.learning_rate, momentum=0.9)
+    both = [inputs, targets]
+    options = {"mode": mode_of(args), "allow_input_downcast": True}
     step = theano.function(both, [], updates=updates, **options)
-    look = theano.function(both, [loss, accuracy], **options)
-    points, wanted = toy.data(seed=asked.seed)
+    evaluation = theano.function(both, [loss, accuracy], **options)
+    points, labels = toy.data(seed=args.seed)
     report = toy.Report()
-    for epoch in range(asked.epochs):
-        for some, right in toy.batches(points, wanted, asked.batch_size, epoch):
-            step(some, right)
-        report.epoch(epoch, *look(points, wanted))
+    for epoch in range(args.epochs):
+        for batch, right in toy.batches(points, labels, args.batch_size, epoch):
+            step(batch, right)
+        report.epoch(epoch, *evaluation(points, labels))
     report.close()
 
 

@@ -7,31 +7,31 @@ from mxnet import autograd, gluon, nd
 
 
 def main():
-    asked = toy.arguments(__doc__).parse_args()
+    args = toy.arguments(__doc__).parse_args()
     device = mx.gpu() if mx.context.num_gpus() else mx.cpu()
     toy.say("training on {}".format(device))
-    mx.random.seed(asked.seed)
-    np.random.seed(asked.seed)  # Gluon's initial weights come from NumPy's
-    points, wanted = toy.data(seed=asked.seed)
+    mx.random.seed(args.seed)
+    np.random.seed(args.seed)  # Gluon's initial weights come from NumPy's
+    points, labels = toy.data(seed=args.seed)
     model = gluon.nn.Sequential()
-    model.add(gluon.nn.Dense(asked.hidden, activation="tanh"), gluon.nn.Dense(1))
+    model.add(gluon.nn.Dense(args.hidden, activation="tanh"), gluon.nn.Dense(1))
     model.initialize(mx.init.Normal(1), ctx=device)
     trainer = gluon.Trainer(
-        model.collect_params(), "sgd", {"learning_rate": asked.learning_rate, "momentum": 0.9}
+        model.collect_params(), "sgd", {"learning_rate": args.learning_rate, "momentum": 0.9}
     )
     loss_of = gluon.loss.SigmoidBinaryCrossEntropyLoss()
-    everything = nd.array(points, ctx=device), nd.array(wanted, ctx=device)
+    all_data = nd.array(points, ctx=device), nd.array(labels, ctx=device)
     report = toy.Report()
-    for epoch in range(asked.epochs):
-        for some, answers in toy.batches(points, wanted, asked.batch_size, epoch):
+    for epoch in range(args.epochs):
+        for batch, targets in toy.batches(points, labels, args.batch_size, epoch):
             with autograd.record():
-                guess = model(nd.array(some, ctx=device))
-                loss = loss_of(guess, nd.array(answers, ctx=device))
+                guess = model(nd.array(batch, ctx=device))
+                loss = loss_of(guess, nd.array(targets, ctx=device))
             loss.backward()
-            trainer.step(len(some))
-        guess = model(everything[0])
-        accuracy = ((guess.asnumpy() > 0) == (wanted > 0.5)).mean()
-        report.epoch(epoch, loss_of(guess, everything[1]).mean().asscalar(), accuracy)
+            trainer.step(len(batch))
+        guess = model(all_data[0])
+        accuracy = ((guess.asnumpy() > 0) == (labels > 0.5)).mean()
+        report.epoch(epoch, loss_of(guess, all_data[1]).mean().asscalar(), accuracy)
     report.close()
 
 

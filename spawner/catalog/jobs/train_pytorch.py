@@ -19,28 +19,28 @@ def save(model, example, logdir):
 
 
 def main():
-    asked = toy.arguments(__doc__).parse_args()
-    torch.manual_seed(asked.seed)
+    args = toy.arguments(__doc__).parse_args()
+    torch.manual_seed(args.seed)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     print(f"training on {torch.cuda.get_device_name() if device.type == 'cuda' else 'the CPU'}")
-    points, wanted = (torch.from_numpy(part).to(device) for part in toy.data(seed=asked.seed))
-    loader = DataLoader(TensorDataset(points, wanted), asked.batch_size, shuffle=True)
-    model = nn.Sequential(nn.Linear(2, asked.hidden), nn.Tanh(), nn.Linear(asked.hidden, 1))
+    points, labels = (torch.from_numpy(part).to(device) for part in toy.data(seed=args.seed))
+    loader = DataLoader(TensorDataset(points, labels), args.batch_size, shuffle=True)
+    model = nn.Sequential(nn.Linear(2, args.hidden), nn.Tanh(), nn.Linear(args.hidden, 1))
     model = model.to(device)
-    optimizer = torch.optim.SGD(model.parameters(), lr=asked.learning_rate, momentum=0.9)
+    optimizer = torch.optim.SGD(model.parameters(), lr=args.learning_rate, momentum=0.9)
     loss_of = nn.BCEWithLogitsLoss()
     logdir = os.environ.get("PORTAL_LOGDIR", "runs")
     with SummaryWriter(logdir) as log:
         print("epoch      loss  accuracy")
-        for epoch in range(asked.epochs):
-            for some, answers in loader:
+        for epoch in range(args.epochs):
+            for batch, targets in loader:
                 optimizer.zero_grad()
-                loss_of(model(some), answers).backward()
+                loss_of(model(batch), targets).backward()
                 optimizer.step()
             with torch.no_grad():
                 guess = model(points)
-                loss = loss_of(guess, wanted).item()
-                accuracy = ((guess > 0) == (wanted > 0.5)).float().mean().item()
+                loss = loss_of(guess, labels).item()
+                accuracy = ((guess > 0) == (labels > 0.5)).float().mean().item()
             log.add_scalar("loss", loss, epoch)
             log.add_scalar("accuracy", accuracy, epoch)
             print(f"{epoch:5d}  {loss:8.4f}  {accuracy:8.3f}", flush=True)

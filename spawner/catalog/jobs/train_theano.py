@@ -33,31 +33,31 @@ def descent(loss, weights, rate):
     return updates
 
 
-def mode_of(asked):
+def mode_of(args):
     """Return the mode: compiled by g++, or interpreted, which starts at once but runs slower."""
-    return theano.Mode("py", "fast_compile") if asked.interpreted else None
+    return theano.Mode("py", "fast_compile") if args.interpreted else None
 
 
 def main():
     parser = toy.arguments(__doc__)
     parser.add_argument("--interpreted", action="store_true", help="don't compile anything")
-    asked = parser.parse_args()
+    args = parser.parse_args()
     toy.say("training on {}".format(theano.config.device))
-    weights, inputs, logits = network(asked.hidden, asked.seed)
-    answers = T.matrix("answers")
-    loss = T.mean(T.nnet.softplus(logits) - answers * logits)
-    accuracy = T.mean(T.eq(logits > 0, answers > 0.5))
-    both = [inputs, answers]
-    options = {"mode": mode_of(asked), "allow_input_downcast": True}
-    updates = descent(loss, weights, asked.learning_rate)
+    weights, inputs, logits = network(args.hidden, args.seed)
+    targets = T.matrix("answers")
+    loss = T.mean(T.nnet.softplus(logits) - targets * logits)
+    accuracy = T.mean(T.eq(logits > 0, targets > 0.5))
+    both = [inputs, targets]
+    options = {"mode": mode_of(args), "allow_input_downcast": True}
+    updates = descent(loss, weights, args.learning_rate)
     step = theano.function(both, [], updates=updates, **options)
-    look = theano.function(both, [loss, accuracy], **options)
-    points, wanted = toy.data(seed=asked.seed)
+    evaluation = theano.function(both, [loss, accuracy], **options)
+    points, labels = toy.data(seed=args.seed)
     report = toy.Report()
-    for epoch in range(asked.epochs):
-        for some, right in toy.batches(points, wanted, asked.batch_size, epoch):
-            step(some, right)
-        report.epoch(epoch, *look(points, wanted))
+    for epoch in range(args.epochs):
+        for batch, right in toy.batches(points, labels, args.batch_size, epoch):
+            step(batch, right)
+        report.epoch(epoch, *evaluation(points, labels))
     report.close()
 
 

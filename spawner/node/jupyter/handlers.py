@@ -8,15 +8,20 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 from typing import Any
 
-from spawner.node.jupyter.idle import Rest
+from spawner.node.jupyter.idle import IdleTime
 from spawner.node.portal_client import PortalClient, PortalResponse
-from spawner.node.usage.meter import Meter
+from spawner.node.usage.meter import KEPT_S, Meter
+from spawner.node.usage.time_series import Series
 
 NO_PORTAL = "The portal can't be reached. Your session continues without it."
 ENDING = "This session is ending."
 UNKNOWN = "The portal no longer knows this session."
+NO_JOB = "This job is no longer in your list."
+RECENT_S = 3600
+"""Time before now for which JupyterLab shows the usage."""
 PASSED_ON = frozenset({409, 422, 503})
 """Errors of the portal whose details are meant for users."""
 
@@ -25,12 +30,16 @@ PASSED_ON = frozenset({409, 422, 503})
 class SessionSources:
     """Sources of data about the session: the portal, and the node's own measurements.
 
-    `rest` holds the recorder's result on the session's idleness.
+    `idle` and `recent` hold the recorder's results: the session's idleness and its usage in the
+    last hour.
     """
 
     home: PortalClient
     meter: Meter = field(default_factory=Meter)
-    rest: Rest = field(default_factory=Rest)
+    idle: IdleTime = field(default_factory=IdleTime)
+    recent: Series = field(
+        default_factory=lambda: Series(KEPT_S, most=int(RECENT_S / KEPT_S), recent=True)
+    )
     _logdir_asked_at: float = field(default_factory=time.time)
 
     def accept_logdir(self, asked_at: float) -> bool:
@@ -45,20 +54,35 @@ class SessionSources:
         return True
 
     async def ask(
-        self, method: str, act: str, body: dict[str, Any] | None = None
+        self, method: str, action: str, body: dict[str, Any] | None = None
     ) -> PortalResponse:
         """Return the portal's answer. Raises HomeError."""
-        return await asyncio.to_thread(self.home.ask, method, act, body)
+        return await asyncio.to_thread(self.home.ask, method, action, body)
 
 
-def refusal(answer: PortalResponse) -> tuple[int, str]:
+def to_server_path(path: str | None, root: str) -> str | None:
+    """Return the path relative to the server's root folder, for JupyterLab; None outside it."""
+    if path is None:
+        return None
+    parts, root_parts = PurePosixPath(path).parts, PurePosixPath(root).parts
+    if parts[: len(root_parts)] != root_parts or ".." in parts:
+        return None
+    return "/".join(parts[len(root_parts) :])
+
+
+def job_refusal(response: PortalResponse) -> tuple[int, str]:
+    """Return status and message like `refusal`, for a request about one job."""
+    return (404, NO_JOB) if response.status == 404 else refusal(response)
+
+
+def refusal(response: PortalResponse) -> tuple[int, str]:
     """Return status and message for the page when the portal refuses.
 
     The status is neither 401 nor 403, which to JupyterLab mean that its own login has ended.
     """
-    if answer.status == 410:
+    if response.status == 410:
         return 410, ENDING
-    if answer.status in PASSED_ON:
-        found = answer.body.get("detail")
-        return answer.status, found if isinstance(found, str) and found else NO_PORTAL
-    return 502, UNKNOWN if answer.status in {401, 404} else NO_PORTAL
+    if response.status in PASSED_ON:
+        detail = response.body.get("detail")
+        return response.status, detail if isinstance(detail, str) and detail else NO_PORTAL
+    return 502, UNKNOWN if response.status in {401, 404} else NO_PORTAL

@@ -50,7 +50,7 @@ def nothing_runs(use: Use, kernels: Kernels, before: Kernels) -> bool:
 
 
 @dataclass
-class Rest:
+class IdleTime:
     """Idle time of the session.
 
     `kept` means that the owner wants to keep the session although it is idle, until it was busy
@@ -62,16 +62,19 @@ class Rest:
     _looked_at: float = float("-inf")
     _kernels: Kernels = Kernels()
 
-    def look(self, at: float, use: Use, kernels: Kernels) -> bool:
+    def add_measurement(self, measured_at: float, use: Use, kernels: Kernels) -> bool:
         """Add a measurement; return whether an idle time that was not short has just ended."""
-        quiet = nothing_runs(use, kernels, self._kernels) and at - self._looked_at <= LONGEST_GAP_S
+        quiet = (
+            nothing_runs(use, kernels, self._kernels)
+            and measured_at - self._looked_at <= LONGEST_GAP_S
+        )
         before, last = self._since, self._looked_at
-        self._looked_at, self._kernels = at, kernels
+        self._looked_at, self._kernels = measured_at, kernels
         if quiet:
             self._since = last if before is None else before
             return False
         self._since, self.kept = None, False
-        return before is not None and at - before >= SHORT_S
+        return before is not None and measured_at - before >= SHORT_S
 
     def lasts_s(self, now: float) -> int | None:
         """Return the seconds since the session became idle; None if it is busy or unknown."""

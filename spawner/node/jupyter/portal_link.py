@@ -10,12 +10,19 @@ by the page does not count as activity in the session.
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 from jupyter_server.base.handlers import APIHandler
 from tornado.web import authenticated
 
-from spawner.node.jupyter.handlers import NO_PORTAL, SessionSources, refusal
+from spawner.node.jupyter.handlers import (
+    NO_PORTAL,
+    SessionSources,
+    job_refusal,
+    refusal,
+    to_server_path,
+)
 from spawner.node.portal_client import HomeError
 
 SETTING = "portal_desk"
@@ -23,10 +30,18 @@ FACTS = r"/portal/session"
 KEEP = r"/portal/session/keep"
 EXTEND = r"/portal/session/extend"
 TENSORBOARD = r"/portal/session/tensorboard"
+USAGE = r"/portal/session/usage"
+JOBS = r"/portal/session/jobs"
+JOB_ID = r"([0-9a-f-]{36})"
+JOB_LOG = rf"{JOBS}/{JOB_ID}/log"
+JOB_CANCEL = rf"{JOBS}/{JOB_ID}/cancel"
 
 
 class PortalHandler(APIHandler):  # type: ignore[misc]
     """Base class: access to the session's data, and error handling."""
+
+    describe_refusal = staticmethod(refusal)
+    """Returns status and message for the page."""
 
     @property
     def desk(self) -> SessionSources:
@@ -34,28 +49,35 @@ class PortalHandler(APIHandler):  # type: ignore[misc]
         desk: SessionSources = self.settings[SETTING]
         return desk
 
-    def tell(self, value: dict[str, Any], status: int = 200) -> None:
+    def send_json(self, value: dict[str, Any], status: int = 200) -> None:
         """Send an answer that must not be cached."""
         self.set_status(status)
         self.set_header("Cache-Control", "no-store")
         self.finish(json.dumps(value))
 
-    async def pass_on(self, method: str, act: str, body: dict[str, Any] | None = None) -> None:
+    async def pass_on(self, method: str, action: str, body: dict[str, Any] | None = None) -> None:
         """Forward a request to the portal, and send its answer."""
         try:
-            answer = await self.desk.ask(method, act, body)
+            response = await self.desk.ask(method, action, body)
         except HomeError as error:
             self.log.warning("%s", error)
-            self.tell({"message": NO_PORTAL}, 502)
+            self.send_json({"message": NO_PORTAL}, 502)
             return
-        if answer.status == 200:
-            self.tell(answer.body)
+        if response.status == 200:
+            self.send_json(response.body)
             return
-        status, message = refusal(answer)
-        self.tell({"message": message}, status)
+        status, message = self.describe_refusal(response)
+        self.send_json({"message": message}, status)
 
 
-class SessionFacts(PortalHandler):
+class PollingHandler(PortalHandler):
+    """Base class of requests that an open page repeats."""
+
+    def update_api_activity(self) -> None:
+        """Do nothing, so that an open page does not keep an idle session alive."""
+
+
+class SessionFacts(PollingHandler):
     """GET: the portal's facts and the node's measurements.
 
     The answer is `{"facts": the portal's answer | null, "problem": reason for null | null, "use":
@@ -68,17 +90,14 @@ class SessionFacts(PortalHandler):
         facts, problem = await self._fetch_facts()
         use = await self.desk.meter.use()
         data = {"facts": facts, "problem": problem, "use": use.as_json()}
-        self.tell({**data, "kept": self.desk.rest.kept})
+        self.send_json({**data, "kept": self.desk.idle.kept})
 
     async def _fetch_facts(self) -> tuple[dict[str, Any] | None, str | None]:
         try:
-            answer = await self.desk.ask("GET", "facts")
+            response = await self.desk.ask("GET", "facts")
         except HomeError:
             return None, NO_PORTAL
-        return (answer.body, None) if answer.status == 200 else (None, refusal(answer)[1])
-
-    def update_api_activity(self) -> None:
-        """Do nothing, so that an open page does not keep an idle session alive."""
+        return (response.body, None) if response.status == 200 else (None, refusal(response)[1])
 
 
 class SessionExtend(PortalHandler):
@@ -87,8 +106,8 @@ class SessionExtend(PortalHandler):
     @authenticated
     async def post(self) -> None:
         """Request more time; the portal validates the request and decides."""
-        sent = self.get_json_body()
-        minutes = sent.get("minutes") if isinstance(sent, dict) else None
+        body = self.get_json_body()
+        minutes = body.get("minutes") if isinstance(body, dict) else None
         await self.pass_on("POST", "extend", {"minutes": minutes})
 
 
@@ -98,8 +117,8 @@ class SessionKeep(PortalHandler):
     @authenticated
     async def put(self) -> None:
         """Store this in the server, for every tab and browser with this JupyterLab."""
-        self.desk.rest.kept = True
-        self.tell({"kept": True})
+        self.desk.idle.kept = True
+        self.send_json({"kept": True})
 
 
 class SessionTensorboard(PortalHandler):
@@ -115,13 +134,60 @@ class SessionTensorboard(PortalHandler):
         logdir = self._accept_logdir(self.get_json_body())
         await self.pass_on("PUT", "tensorboard", {"logdir": logdir} if logdir else None)
 
-    def _accept_logdir(self, sent: Any) -> str | None:
+    def _accept_logdir(self, body: Any) -> str | None:
         logdir, asked_at = (
-            (sent.get("logdir"), sent.get("asked")) if isinstance(sent, dict) else (None, None)
+            (body.get("logdir"), body.get("asked")) if isinstance(body, dict) else (None, None)
         )
         if not isinstance(logdir, str) or not isinstance(asked_at, int | float):
             return None
         return logdir if self.desk.accept_logdir(asked_at) else None
+
+
+class SessionUsage(PollingHandler):
+    """GET: the session's usage in the last hour, as measured on this node."""
+
+    @authenticated
+    async def get(self) -> None:
+        """Send the series in the format of the reports to the portal."""
+        self.send_json(self.desk.recent.to_report(time.monotonic()))
+
+
+class SessionJobs(PollingHandler):
+    """GET: the owner's jobs; `path` is that of an executed notebook for JupyterLab."""
+
+    @authenticated
+    async def get(self) -> None:
+        """Send the list, with paths relative to the server's root folder."""
+        await self.pass_on("GET", "jobs")
+
+    def send_json(self, value: dict[str, Any], status: int = 200) -> None:
+        """Add the paths, and send the answer."""
+        root = str(getattr(self.contents_manager, "root_dir", ""))
+        for job in value.get("jobs", []):
+            job["path"] = to_server_path(job["notebook"], root)
+        super().send_json(value, status)
+
+
+class SessionJobLog(PollingHandler):
+    """GET: the end of a job's log."""
+
+    describe_refusal = staticmethod(job_refusal)
+
+    @authenticated
+    async def get(self, batch_job_id: str) -> None:
+        """Send the text, and whether its beginning is left out."""
+        await self.pass_on("GET", f"jobs/{batch_job_id}/log")
+
+
+class SessionJobCancel(PortalHandler):
+    """POST: cancel a job."""
+
+    describe_refusal = staticmethod(job_refusal)
+
+    @authenticated
+    async def post(self, batch_job_id: str) -> None:
+        """Request the end of the job; the page has asked for confirmation."""
+        await self.pass_on("POST", f"jobs/{batch_job_id}/cancel")
 
 
 HANDLERS = [
@@ -129,4 +195,8 @@ HANDLERS = [
     (KEEP, SessionKeep),
     (EXTEND, SessionExtend),
     (TENSORBOARD, SessionTensorboard),
+    (USAGE, SessionUsage),
+    (JOBS, SessionJobs),
+    (JOB_LOG, SessionJobLog),
+    (JOB_CANCEL, SessionJobCancel),
 ]

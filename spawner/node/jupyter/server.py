@@ -162,7 +162,7 @@ def _jupyter_server_extension_points() -> list[dict[str, Any]]:
 
 def settings(config: Mapping[str, Mapping[str, Any]], folder: Path) -> Config:
     """Return Jupyter's configuration: the node program's defaults, then the job's config."""
-    own = Config(
+    session_config = Config(
         {
             "ServerApp": {
                 "cookie_secret": os.urandom(32),  # otherwise it would be stored in a file
@@ -178,8 +178,8 @@ def settings(config: Mapping[str, Mapping[str, Any]], folder: Path) -> Config:
             },
         }
     )
-    own.merge(Config({name: dict(traits) for name, traits in config.items()}))
-    return own
+    session_config.merge(Config({name: dict(traits) for name, traits in config.items()}))
+    return session_config
 
 
 def prepare(

@@ -1,1 +1,1 @@
-"""Measuring what a session uses of its node."""
+"""Measuring what a session or job uses of its node."""

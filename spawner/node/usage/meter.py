@@ -1,4 +1,4 @@
-"""Usage of a session's job on its node: memory, CPU time and GPUs.
+"""Usage of a Slurm job on its node: memory, CPU time and GPUs.
 
 Memory and CPU time come from its cgroup or else its processes, GPUs from nvidia-smi. Values that
 cannot be measured are None, never a guess: GPUs on a node without nvidia-smi, for example. Standard
@@ -84,8 +84,8 @@ def cpu_of_job(
     try:
         for controllers, job in _job_folders(groups):
             if not controllers:
-                found = dict(map(str.split, (root / job / "cpu.stat").read_text().splitlines()))
-                return int(found["usage_usec"]) / 1e6
+                figures = dict(map(str.split, (root / job / "cpu.stat").read_text().splitlines()))
+                return int(figures["usage_usec"]) / 1e6
             if "cpuacct" in controllers:
                 return int((root / "cpuacct" / job / "cpuacct.usage").read_text()) / 1e9
     except (OSError, ValueError, KeyError) as error:
@@ -125,12 +125,12 @@ def _oom_kills(counts: Path) -> int:
 
 
 def _memory_at(folder: Path, used: str, limit: str, cached: str, kills: int) -> Memory:
-    held = int((folder / used).read_text())
+    used_bytes = int((folder / used).read_text())
     most = (folder / limit).read_text().strip()
     pairs = (line.split() for line in (folder / "memory.stat").read_text().splitlines())
     spare = next((int(value) for name, value in pairs if name == cached), 0)
     bounded = most != "max" and int(most) < NO_LIMIT_BYTES
-    return Memory(max(0, held - spare), int(most) if bounded else None, kills)
+    return Memory(max(0, used_bytes - spare), int(most) if bounded else None, kills)
 
 
 def devices(environ: Mapping[str, str]) -> str | None:
@@ -142,18 +142,18 @@ def devices(environ: Mapping[str, str]) -> str | None:
 def parse_gpus(text: str) -> list[Gpu]:
     """Parse nvidia-smi's answer to QUERY in the format `csv,noheader,nounits`; memory in MiB."""
     rows = csv.reader(text.splitlines(), skipinitialspace=True)
-    found = []
+    gpus = []
     for name, use, used, total in rows:
-        held, whole = _parse_number(used), _parse_number(total)
-        found.append(
+        used_mb, total_mb = _parse_number(used), _parse_number(total)
+        gpus.append(
             Gpu(
                 name=name,
                 use_percent=_parse_number(use),
-                memory_used_bytes=None if held is None else held * MB,
-                memory_bytes=None if whole is None else whole * MB,
+                memory_used_bytes=None if used_mb is None else used_mb * MB,
+                memory_bytes=None if total_mb is None else total_mb * MB,
             )
         )
-    return found
+    return gpus
 
 
 def _parse_number(text: str) -> int | None:
@@ -205,13 +205,14 @@ class Use:
 
 @dataclass
 class Meter:
-    """Measures on request, but at most every `KEPT_S` seconds."""
+    """Measures on request, but at most every `kept_s` seconds."""
 
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ), repr=False)
     clock: Callable[[], float] = field(default=time.monotonic, repr=False)
+    kept_s: float = KEPT_S
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
-    _at: float = float("-inf")
-    _found: Use = field(default_factory=lambda: Use(None, None, None))
+    _measured_at: float = float("-inf")
+    _last_use: Use = field(default_factory=lambda: Use(None, None, None))
     _cpu_s: float | None = None
     _no_gpus_until: float = float("-inf")
     _processes: Processes | None = None
@@ -223,35 +224,35 @@ class Meter:
     async def use(self) -> Use:
         """Return the usage now, or a few seconds ago."""
         async with self._lock:
-            if self.clock() - self._at >= KEPT_S:
+            if self.clock() - self._measured_at >= self.kept_s:
                 gpus = await self._measure_gpus()
                 memory, cpu_s = await asyncio.to_thread(self._measure_memory_and_cpu)
                 now = self.clock()
-                self._found = Use(memory, self._count_busy_cpus(cpu_s, now), gpus)
-                self._at, self._cpu_s = now, cpu_s
-            return self._found
+                self._last_use = Use(memory, self._count_busy_cpus(cpu_s, now), gpus)
+                self._measured_at, self._cpu_s = now, cpu_s
+            return self._last_use
 
     def _measure_memory_and_cpu(self) -> tuple[Memory | None, float | None]:
         memory, cpu_s = memory_of_job(), cpu_of_job()
         if self._processes is not None and (memory is None or cpu_s is None):
-            found = self._processes.look()
-            if found is not None:
-                memory = memory or Memory(found.memory_bytes, None)
-                cpu_s = found.cpu_s if cpu_s is None else cpu_s
+            total = self._processes.measure()
+            if total is not None:
+                memory = memory or Memory(total.memory_bytes, None)
+                cpu_s = total.cpu_s if cpu_s is None else cpu_s
         return memory, cpu_s
 
     def _count_busy_cpus(self, cpu_s: float | None, now: float) -> float | None:
         """Return the busy CPUs; None if CPU time decreased, as it does when its source changes."""
         if cpu_s is None or self._cpu_s is None or cpu_s < self._cpu_s:
             return None
-        return (cpu_s - self._cpu_s) / (now - self._at)
+        return (cpu_s - self._cpu_s) / (now - self._measured_at)
 
     async def _measure_gpus(self) -> list[Gpu] | None:
         chosen = devices(self.environ)
         program = shutil.which("nvidia-smi", path=self.environ.get("PATH", os.defpath))
         if chosen is None or program is None or self.clock() < self._no_gpus_until:
             return None
-        found = await gpus_of_job(program, chosen)
-        if found is None:
+        gpus = await gpus_of_job(program, chosen)
+        if gpus is None:
             self._no_gpus_until = self.clock() + AGAIN_S
-        return found
+        return gpus

@@ -24,7 +24,7 @@ Key = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class _Seen:
+class _Process:
     key: Key
     parent: int
     ticks: int
@@ -50,34 +50,34 @@ class Processes:
     _ticks: dict[Key, int] = field(default_factory=dict)
     _ended_ticks: int = 0
 
-    def look(self) -> Sum | None:
+    def measure(self) -> Sum | None:
         """Measure; None if /proc does not show even this process."""
-        seen = list(self._scan())
-        self._belongs = self._classify(seen)
-        mine = [one for one in seen if self._belongs[one.key]]
-        now = {one.key: one.ticks for one in mine}
+        processes = list(self._scan())
+        self._belongs = self._classify(processes)
+        own = [process for process in processes if self._belongs[process.key]]
+        now = {process.key: process.ticks for process in own}
         self._ended_ticks += sum(ticks for key, ticks in self._ticks.items() if key not in now)
         self._ticks = now
-        if not mine:
+        if not own:
             return None
         used = sum(now.values()) + self._ended_ticks
-        return Sum(sum(one.rss_bytes for one in mine), used / TICKS)
+        return Sum(sum(process.rss_bytes for process in own), used / TICKS)
 
-    def _classify(self, seen: list[_Seen]) -> dict[Key, bool]:
+    def _classify(self, processes: list[_Process]) -> dict[Key, bool]:
         """Return which processes belong to the job, by their environment or their parent.
 
         The parent counts because some programs start with an empty environment. The result for a
         process stays the same after its parent has ended.
         """
-        found: dict[Key, bool] = {}
+        result: dict[Key, bool] = {}
         by_pid: dict[int, bool] = {}
-        for one in seen:
-            pid = one.key[0]
-            belongs = self._belongs.get(one.key)
+        for process in processes:
+            pid = process.key[0]
+            belongs = self._belongs.get(process.key)
             if belongs is None:
-                belongs = by_pid.get(one.parent, False) or self._has_job_id(pid)
-            found[one.key] = by_pid[pid] = belongs
-        return found
+                belongs = by_pid.get(process.parent, False) or self._has_job_id(pid)
+            result[process.key] = by_pid[pid] = belongs
+        return result
 
     def _has_job_id(self, pid: int) -> bool:
         try:
@@ -86,7 +86,7 @@ class Processes:
             return False
         return f"SLURM_JOB_ID={self.job_id}".encode() in environ.split(b"\0")
 
-    def _scan(self) -> Iterator[_Seen]:
+    def _scan(self) -> Iterator[_Process]:
         """Yield this user's processes."""
         with os.scandir(self.proc) as entries:
             pids = [int(entry.name) for entry in entries if entry.name.isdigit()]
@@ -99,10 +99,10 @@ class Processes:
                 continue  # it has ended since the scan
 
 
-def _parse_stat(pid: int, text: str) -> _Seen:
+def _parse_stat(pid: int, text: str) -> _Process:
     """Parse /proc/PID/stat; the name may contain parentheses, so fields follow the last one."""
     words = text.rpartition(")")[2].split()
-    return _Seen(
+    return _Process(
         key=(pid, int(words[STAT_START])),
         parent=int(words[STAT_PPID]),
         ticks=int(words[STAT_UTIME]) + int(words[STAT_STIME]),

@@ -49,31 +49,32 @@ class Recorder:
         longer.
         """
         await self.sleep(FIRST_S)
-        series, due = Series(KEPT_S), self.clock() + LEAST_S
+        series, report_due = Series(KEPT_S), self.clock() + LEAST_S
         while True:
             use = await self.desk.meter.use()
             killed = series.add(self.clock(), use)
-            became_busy = self.desk.rest.look(self.clock(), use, self.kernels())
-            if self.clock() >= due or nearly_full(use) or killed or became_busy:
-                wait_s = await self.tell(series)
+            self.desk.recent.add(self.clock(), use)
+            became_busy = self.desk.idle.add_measurement(self.clock(), use, self.kernels())
+            if self.clock() >= report_due or nearly_full(use) or killed or became_busy:
+                wait_s = await self.report(series)
                 if wait_s is None:
                     return
-                due = self.clock() + wait_s - KEPT_S / 2
+                report_due = self.clock() + wait_s - KEPT_S / 2
             await self.sleep(KEPT_S)
 
-    async def tell(self, series: Series) -> float | None:
+    async def report(self, series: Series) -> float | None:
         """Report, and return the seconds until the next report; None to stop."""
         now = self.clock()
-        report = {**series.to_report(now), "idle_s": self.desk.rest.lasts_s(now)}
+        report = {**series.to_report(now), "idle_s": self.desk.idle.lasts_s(now)}
         try:
-            answer = await self.desk.ask("POST", "use", report)
+            response = await self.desk.ask("POST", "use", report)
         except HomeError as error:
             log.debug("could not report the session's usage: %s", error)
             return REPORT_EVERY_S
-        if answer.status in NOT_ANY_MORE:
+        if response.status in NOT_ANY_MORE:
             log.info("the portal no longer accepts usage reports for this session")
             return None
-        again_s = answer.body.get("again_s")
+        again_s = response.body.get("again_s")
         if not isinstance(again_s, int | float) or isinstance(again_s, bool):
             return REPORT_EVERY_S
         return min(MOST_S, max(LEAST_S, float(again_s)))

@@ -1,10 +1,9 @@
-"""Time series of a session's usage since its start, with a bounded number of points.
+"""Time series of the usage of a session or job since its start, with a bounded number of points.
 
 Pure.
 
 Measurements come every few seconds; a point covers a step of time. When there are too many points,
-pairs of them are merged, and the step doubles. Memory is merged by maximum, because exceeding the
-limit ends a job; CPU and GPU use by average.
+pairs of them are merged, and the step doubles.
 """
 
 from __future__ import annotations
@@ -13,42 +12,31 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from spawner.node.usage.meter import Use
+from spawner.usage_file import MOST_GPUS, GpuInfo, Header, Point, merge_groups, merge_points
 
 MOST_POINTS = 240
-MOST_GPUS = 16
 MB = 1 << 20
-
-Values = tuple[float | None, ...]
-
-
-@dataclass(frozen=True)
-class _Point:
-    """Point of the series.
-
-    `at` is its start in seconds. `values` are memory in MB, busy CPUs, and for each GPU its use in
-    percent and its memory in MB; `looks` is the number of measurements merged into it.
-    """
-
-    at: float
-    values: Values
-    looks: int = 1
 
 
 @dataclass
 class Series:
-    """Series of measurements, added every `looks_every_s` seconds."""
+    """Series of measurements, added every `interval_s` seconds.
 
-    looks_every_s: float
+    A `recent` series drops its oldest points instead of merging pairs.
+    """
+
+    interval_s: float
     most: int = MOST_POINTS
-    _points: list[_Point] = field(default_factory=list)
-    _looks_each: int = 1
+    recent: bool = False
+    _points: list[Point] = field(default_factory=list)
+    _samples_per_point: int = 1
     _names: list[str] | None = None
     _limit_bytes: int | None = None
     _totals: list[int | None] = field(default_factory=list)
     _kills: int = 0
     _killed_at: float | None = None
 
-    def add(self, at: float, use: Use) -> bool:
+    def add(self, measured_at: float, use: Use) -> bool:
         """Add a measurement, at a time by any monotonic clock.
 
         Return whether a process was killed for lack of memory since the last measurement.
@@ -56,7 +44,7 @@ class Series:
         gpus = use.gpus[:MOST_GPUS] if use.gpus is not None else None
         if gpus is not None and self._names != [gpu.name for gpu in gpus]:
             self._names = [gpu.name for gpu in gpus]
-            self._points = [_Point(p.at, p.values[:2], p.looks) for p in self._points]
+            self._points = [Point(p.start, p.values[:2], p.samples) for p in self._points]
         if gpus is not None:
             self._totals = [gpu.memory_bytes for gpu in gpus]
         if use.memory is not None:
@@ -64,26 +52,50 @@ class Series:
         kills = use.memory.kills if use.memory is not None else self._kills
         killed, self._kills = kills > self._kills, kills
         if killed:
-            self._killed_at = at
+            self._killed_at = measured_at
         values: list[float | None] = [
             _mb_of(use.memory.used_bytes if use.memory else None),
             use.cpus,
         ]
         for gpu in gpus or ():
             values += [gpu.use_percent, _mb_of(gpu.memory_used_bytes)]
-        self._append(_Point(at, tuple(values)))
+        self._append(Point(measured_at, tuple(values)))
         return killed
 
-    def _append(self, point: _Point) -> None:
+    def _append(self, point: Point) -> None:
         last = self._points[-1] if self._points else None
-        if last is not None and last.looks < self._looks_each:
-            self._points[-1] = _merge(last, point)
+        if last is not None and last.samples < self._samples_per_point:
+            self._points[-1] = merge_points(last, point)
             return
         self._points.append(point)
-        if len(self._points) > self.most:
-            self._looks_each *= 2
-            pairs = range(0, len(self._points), 2)
-            self._points = [_merge_all(self._points[at : at + 2]) for at in pairs]
+        if len(self._points) <= self.most:
+            return
+        if self.recent:
+            del self._points[: -self.most]
+        else:
+            self._samples_per_point *= 2
+            self._points = merge_groups(self._points, 2)
+
+    @property
+    def complete_points(self) -> list[Point]:
+        """Return the points that further measurements leave as they are until pairs are merged."""
+        last = self._points[-1] if self._points else None
+        growing = last is not None and last.samples < self._samples_per_point
+        return self._points[:-1] if growing else list(self._points)
+
+    @property
+    def header(self) -> Header:
+        """Return the properties of the series, in the format of files."""
+        gpus = None
+        if self._names is not None:
+            totals = [_round(_mb_of(total)) for total in self._totals]
+            gpus = tuple(map(GpuInfo, (name[:100] for name in self._names), totals))
+        limit = _round(_mb_of(self._limit_bytes))
+        return Header(self._step_s, limit, self._killed_at, gpus)
+
+    @property
+    def _step_s(self) -> int:
+        return max(1, round(self._samples_per_point * self.interval_s))
 
     def to_report(self, now: float) -> dict[str, Any]:
         """Return the series in the portal's format.
@@ -97,8 +109,8 @@ class Series:
         if self._names is not None:
             gpus = [self._gpu_columns(index, name) for index, name in enumerate(self._names)]
         return {
-            "ages_s": [max(0, round(now - point.at)) for point in self._points],
-            "step_s": max(1, round(self._looks_each * self.looks_every_s)),
+            "ages_s": [max(0, round(now - point.start)) for point in self._points],
+            "step_s": self._step_s,
             **columns,
             "memory_limit_mb": _round(_mb_of(self._limit_bytes)),
             "gpus": gpus,
@@ -115,40 +127,8 @@ class Series:
         }
 
     def _column(self, index: int, digits: int) -> list[float | None]:
-        found = (p.values[index] if index < len(p.values) else None for p in self._points)
-        return [None if value is None else round(value, digits or None) for value in found]
-
-
-def _merge(one: _Point, other: _Point) -> _Point:
-    """Merge two consecutive points."""
-    width = max(len(one.values), len(other.values))
-    values = tuple(_merge_value(index, one, other) for index in range(width))
-    return _Point(one.at, values, one.looks + other.looks)
-
-
-def _merge_value(index: int, one: _Point, other: _Point) -> float | None:
-    pairs = [(p.values[index], p.looks) for p in (one, other) if index < len(p.values)]
-    known = [(value, looks) for value, looks in pairs if value is not None]
-    return (_maximum if _is_memory(index) else _mean)(known) if known else None
-
-
-def _is_memory(index: int) -> bool:
-    return index == 0 or (index > 1 and index % 2 == 1)
-
-
-def _maximum(known: list[tuple[float, int]]) -> float:
-    return max(value for value, _ in known)
-
-
-def _mean(known: list[tuple[float, int]]) -> float:
-    return sum(value * looks for value, looks in known) / sum(looks for _, looks in known)
-
-
-def _merge_all(points: list[_Point]) -> _Point:
-    first, *others = points
-    for other in others:
-        first = _merge(first, other)
-    return first
+        values = (p.values[index] if index < len(p.values) else None for p in self._points)
+        return [None if value is None else round(value, digits or None) for value in values]
 
 
 def _mb_of(size: int | None) -> float | None:
