@@ -27,6 +27,7 @@ from portal.api import (
     benchmarks,
     catalog,
     cluster,
+    cluster_history,
     cluster_nodes,
     cluster_queue,
     content,
@@ -39,35 +40,40 @@ from portal.api import (
     gate,
     health,
     internal,
+    job_curves,
     job_lists,
+    job_usage,
     jobs,
     login,
     logins,
     logs,
     my_limits,
     node,
+    node_jobs,
     packages,
     preferences,
+    recent_usage,
     resources,
+    scripts,
     second_factor,
     session_use,
     sessions,
     setups,
     shares,
+    site,
     sizing,
     templates,
     tensorboard_proxy,
     tensorboards,
     tokens,
+    usage,
 )
 from portal.api.health import Checks
 from portal.api.live import LiveFeeds
 from portal.background.background_loop import BackgroundLoop
 from portal.background.loops import RESTART_S, open_loops
 from portal.config.settings import Settings
-from portal.context import AppContext
-from portal.db import Database
-from portal.directory import open_directory
+from portal.context import AppContext, open_context
 from portal.errors import (
     DirectoryUnavailable,
     DirectoryUnfinished,
@@ -77,25 +83,14 @@ from portal.errors import (
 )
 from portal.health.registry import Component
 from portal.health.status import SystemStatus, open_status
-from portal.hub.client import Hub
 from portal.leader.election import LeaderElection
 from portal.leader.forward import LeaderForwardMiddleware
 from portal.metrics import CountRequests, Metrics
 from portal.node_ca import open_ca
 from portal.services import idempotency
-from portal.services.auth.accounts import Accounts
-from portal.services.catalog.live_catalog import LiveCatalog, places
-from portal.services.cluster.node_table_file import NodeTable
-from portal.services.files.roots import FileAccess
 from portal.services.files.uploads import CHUNK_BYTES
-from portal.services.identity.memberships import DirectoryUsers, names_of_numbers
-from portal.services.limits.accounting_cache import AccountingCache
-from portal.services.limits.limited_users import LimitedUsers
-from portal.services.limits.slurm_limits import SlurmLimits
-from portal.services.mail.smtp import Smtp
+from portal.services.identity.memberships import names_of_numbers
 from portal.services.slurm.job_metrics import Counting
-from portal.services.users.csv_import import Imports
-from portal.streaming.proxy import open_client
 from portal.web import spa
 from portal.web.methods import allowed_methods
 from portal.web.middleware import (
@@ -106,10 +101,6 @@ from portal.web.middleware import (
     SecurityHeaders,
 )
 from portal.web.openapi import api_schema
-from spawner.launcher.file_pool import FileAgents, Streams
-from spawner.launcher.pool import LauncherPool
-from spawner.slurm.accounting import Accounting
-from spawner.slurm.client import Slurm
 from spawner.slurm.watcher import Watcher
 from spawner.tasks import end_all
 
@@ -126,20 +117,25 @@ API_ROUTERS = (
     environments,
     catalog,
     cluster,
+    cluster_history,
     cluster_nodes,
     cluster_queue,
     sessions,
     session_use,
+    recent_usage,
     packages,
     setups,
     templates,
     sizing,
     job_lists,  # before `jobs`, which would match its paths as ids
     jobs,
+    job_curves,
+    job_usage,
     logs,
     benchmarks,
     estimates,
     resources,
+    scripts,
     shares,
     tensorboards,
     events,
@@ -156,12 +152,15 @@ API_ROUTERS = (
     announcements,
     admin_limits,
     my_limits,
+    usage,
     preferences,
+    site,
 )
 ROOT_ROUTERS = (
     health,
     internal,
     node,
+    node_jobs,
     gate,
     tensorboard_proxy,
     content,
@@ -246,128 +245,43 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
 async def run_work(app: FastAPI) -> AsyncIterator[None]:
     """Open everything and start the loops; on exit, stop and close it all in reverse order."""
     settings: Settings = app.state.settings
+    metrics: Metrics = app.state.metrics
+    election: LeaderElection = app.state.leader
     async with AsyncExitStack() as stack:
-        context = await _open_context(app, stack)
-        stack.push_async_callback(idempotency.close, context)
-        directory = open_directory(settings, app.state.metrics.directory)
-        app.state.metrics.directory.known(*settings.ldap_urls)
-        stack.callback(directory.close)
+        opened = await stack.enter_async_context(open_context(settings, metrics, election.name))
+        context = replace(opened, fence=election.fence, node_ca=open_ca(settings), is_serving=True)
+        context.slurm_limits.fence = election.fence
+        await _prepare(context)
         app.state.context = context
         app.state.live_feeds = LiveFeeds(context)
-        app.state.db = context.db
-        app.state.http = context.http
-        app.state.directory = directory
-        app.state.files = _open_files(settings, app.state.metrics, stack)
-        app.state.directory_users = DirectoryUsers(context.db, directory, settings)
-        stack.push_async_callback(app.state.directory_users.close)
-        context.watcher.names = partial(names_of_numbers, context.db)
-        limited_users = LimitedUsers(settings, context.db, directory, app.state.directory_users)
-        slurm = app.state.slurm_limits = SlurmLimits(context, limited_users)
-        app.state.accounts = Accounts(
-            settings, context.db, directory, context.notifier, slurm=slurm
-        )
-        app.state.user_imports = Imports(app.state.accounts, context)
-        stack.push_async_callback(app.state.user_imports.close)
         app.state.checks.by_name.update(
             database=context.db.answers,
-            directory=directory.answers,
+            directory=context.directory.answers,
             slurm=lambda: _check_slurm(context.watcher),
             hub=context.hub.version,
         )
-        stack.callback(context.scalars.close)
-        app.state.status = open_status(context, directory)
-        _start_loops(app, stack)
+        app.state.status = open_status(context)
+        stack.push_async_callback(idempotency.close, context)
+        loops = open_loops(context, stack)
+        loops.append(BackgroundLoop("status", app.state.status.run, RESTART_S))
+        tasks = [
+            asyncio.create_task(loop.run(context.notifier, metrics), name=loop.name)
+            for loop in loops
+        ]
+        stack.push_async_callback(end_all, tasks)
         yield
 
 
-async def _open_context(app: FastAPI, stack: AsyncExitStack) -> AppContext:
-    settings: Settings = app.state.settings
-    metrics: Metrics = app.state.metrics
-    election: LeaderElection = app.state.leader
-    db = Database(settings.database, election.name)
-    stack.push_async_callback(db.close)
+async def _prepare(context: AppContext) -> None:
+    """Prepare what only a running portal uses."""
+    settings, metrics = context.settings, context.metrics
     patience = timedelta(minutes=settings.hub_give_up_minutes)
-    db.after_flush(Counting(metrics, patience).after_flush)
+    context.db.after_flush(Counting(metrics, patience).after_flush)
     if settings.migrates_at_start:
-        await db.migrate()
-    return replace(await open_context(settings, db, stack, metrics), fence=election.fence)
-
-
-async def open_context(
-    settings: Settings, db: Database, stack: AsyncExitStack, metrics: Metrics | None = None
-) -> AppContext:
-    """Open the application's objects on a database, without starting a loop; the stack closes
-    them.
-    """
-    metrics = metrics or Metrics()
-    catalog = LiveCatalog(places(settings))
-    hub = Hub(settings.hub_url, settings.hub_token, measure=metrics.hub)
-    await stack.enter_async_context(hub)
-    http = await stack.enter_async_context(open_client())
-    tensorboard_http = await stack.enter_async_context(open_client())
-    agents = LauncherPool(
-        settings.launcher_path,
-        settings.sudo_path,
-        slurm_timeout_s=settings.slurm_timeout_s,
-        measure=metrics.launcher,
-    )
-    stack.push_async_callback(agents.close)
-    file_pool = _create_file_pool(settings, metrics, Streams())
-    stack.push_async_callback(file_pool.close)
-    commands = (settings.slurm_bin_dir, settings.slurm_conf, settings.slurm_timeout_s)
-    slurm = Slurm(*commands, metrics.slurm)
-    watcher = Watcher(slurm)
-    accounting = Accounting(*commands, metrics.slurm)
-    return AppContext(
-        settings=settings,
-        db=db,
-        launchers=agents,
-        file_pool=file_pool,
-        slurm=slurm,
-        watcher=watcher,
-        catalog=catalog,
-        hub=hub,
-        http=http,
-        tensorboard_http=tensorboard_http,
-        accounting=AccountingCache(accounting, watcher),
-        node_table=NodeTable(settings.node_table_file),
-        smtp=Smtp(settings) if settings.smtp_host else None,
-        node_ca=open_ca(settings),
-        metrics=metrics,
-    )
-
-
-def _open_files(settings: Settings, metrics: Metrics, stack: AsyncExitStack) -> FileAccess:
-    streams = Streams()
-    pools = {
-        root.name: _create_file_pool(settings, metrics, streams) for root in settings.file_roots
-    }
-    files = FileAccess(settings, pools)
-    stack.push_async_callback(files.close)
-    return files
-
-
-def _create_file_pool(settings: Settings, metrics: Metrics, streams: Streams) -> FileAgents:
-    return FileAgents(
-        settings.launcher_path,
-        settings.sudo_path,
-        slurm_timeout_s=settings.slurm_timeout_s,
-        measure=metrics.launcher,
-        streams=streams,
-    )
-
-
-def _start_loops(app: FastAPI, stack: AsyncExitStack) -> None:
-    context: AppContext = app.state.context
-    launchers = [context.launchers, context.file_pool, *app.state.files.pools.values()]
-    limits: SlurmLimits = app.state.slurm_limits
-    loops = open_loops(context, app.state.accounts, limits, launchers, stack)
-    loops.append(BackgroundLoop("status", app.state.status.run, RESTART_S))
-    tasks = [
-        asyncio.create_task(loop.run(context.notifier, context.metrics), name=loop.name)
-        for loop in loops
-    ]
-    stack.push_async_callback(end_all, tasks)
+        await context.db.migrate()
+    metrics.directory.known(*settings.ldap_urls)
+    context.watcher.names = partial(names_of_numbers, context.db)
+    context.catalog.load()
 
 
 async def _check_slurm(watcher: Watcher) -> None:

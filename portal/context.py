@@ -1,7 +1,12 @@
-"""The application's objects of a running portal, opened and closed by the lifespan."""
+"""The objects that services share, for the running portal and the command line alike.
+
+`open_context` connects to nothing, starts no program and reads no catalog, so that each command
+can open it.
+"""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -11,12 +16,13 @@ import aiohttp
 from portal.background.notifier import Notifier
 from portal.config.settings import Settings
 from portal.db import Database
+from portal.directory import Directory, open_directory
 from portal.hub.client import Hub
 from portal.metrics import Metrics
 from portal.node_ca import NodeCa
 from portal.services.announcements.cache import AnnouncementCache
 from portal.services.benchmarks.figures import Benchmarks
-from portal.services.catalog.live_catalog import LiveCatalog
+from portal.services.catalog.live_catalog import LiveCatalog, places
 from portal.services.cluster.identity_cache import IdentityCache
 from portal.services.cluster.node_table_file import NodeTable
 from portal.services.cluster.snapshot import ClusterSnapshot
@@ -26,12 +32,19 @@ from portal.services.concurrency import (
     event_stream_limit,
     log_follower_limit,
 )
+from portal.services.files.roots import FileAccess
+from portal.services.identity.memberships import DirectoryUsers
 from portal.services.jobs.forecasts import Forecasts
 from portal.services.jobs.scalar_cache import ScalarCache
 from portal.services.limits.accounting_cache import AccountingCache
+from portal.services.limits.limited_users import LimitedUsers
+from portal.services.limits.slurm_limits import SlurmLimits
 from portal.services.mail.smtp import Smtp
-from spawner.launcher.file_pool import FileAgents
+from portal.services.users.user_imports import UserImports
+from portal.streaming.proxy import open_client
+from spawner.launcher.file_pool import FileProcessPool, Streams
 from spawner.launcher.pool import LauncherPool
+from spawner.slurm.accounting import Accounting
 from spawner.slurm.client import Slurm
 from spawner.slurm.watcher import Watcher
 
@@ -46,8 +59,12 @@ class AppContext:
 
     settings: Settings
     db: Database
+    directory: Directory
+    directory_users: DirectoryUsers
     launchers: LauncherPool
-    file_pool: FileAgents  # for the portal's own reads and writes: scalars, notebooks, starters
+    # for the portal's own reads and writes: scalars, notebooks, starters
+    file_pool: FileProcessPool
+    files: FileAccess
     slurm: Slurm
     watcher: Watcher
     catalog: LiveCatalog
@@ -55,10 +72,14 @@ class AppContext:
     http: aiohttp.ClientSession  # for the portal's own requests to nodes and nginx
     tensorboard_http: aiohttp.ClientSession  # separate, so that hanging requests do not block those
     accounting: AccountingCache
-    smtp: Smtp | None = None  # set if e-mail is configured
-    node_ca: NodeCa | None = None  # set if servers on the nodes use TLS
+    slurm_limits: SlurmLimits
     metrics: Metrics = field(default_factory=Metrics)
     notifier: Notifier = field(default_factory=Notifier)
+    smtp: Smtp | None = None  # set if e-mail is configured
+    node_ca: NodeCa | None = None  # set in a running portal if servers on the nodes use TLS
+    user_imports: UserImports = field(default_factory=UserImports)
+    admins_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held by changes that may remove an administrator: services/users/role_changes.py."""
     # The time of the last request of a TensorBoard's program whether to continue, by run.
     tensorboard_heartbeats: dict[str, datetime] = field(default_factory=dict)
     # The time of the last request for a session's usage, by session.
@@ -80,5 +101,87 @@ class AppContext:
     """Return if this portal is the leader: called directly before operations that must not run
     twice.
     """
+    is_serving: bool = False
+    """True in a running portal, with its loops; False at the command line."""
     submitting: dict[str, asyncio.Task[Any]] = field(default_factory=dict)
     """Jobs that a request is submitting or about to write, by id: no other code may submit them."""
+
+    @property
+    def launcher_pools(self) -> list[LauncherPool]:
+        """All pools: a user's launchers may be in each of them."""
+        return [self.launchers, self.file_pool, *self.files.pools.values()]
+
+
+@asynccontextmanager
+async def open_context(
+    settings: Settings, metrics: Metrics | None = None, connection_name: str | None = None
+) -> AsyncIterator[AppContext]:
+    """Open the context. `connection_name` is PostgreSQL's name for the database connections."""
+    metrics, notifier = metrics or Metrics(), Notifier()
+    slurm_commands = (settings.slurm_bin_dir, settings.slurm_conf, settings.slurm_timeout_s)
+    slurm = Slurm(*slurm_commands, metrics.slurm)
+    watcher = Watcher(slurm)
+    accounting = AccountingCache(Accounting(*slurm_commands, metrics.slurm), watcher)
+    async with AsyncExitStack() as stack:
+        db = Database(settings.database, connection_name)
+        stack.push_async_callback(db.close)
+        directory = open_directory(settings, metrics.directory)
+        stack.callback(directory.close)
+        directory_users = DirectoryUsers(db, directory, settings)
+        stack.push_async_callback(directory_users.close)
+        limited_users = LimitedUsers(settings, db, directory, directory_users)
+        launchers = LauncherPool(
+            settings.launcher_path,
+            settings.sudo_path,
+            slurm_timeout_s=settings.slurm_timeout_s,
+            measure=metrics.launcher,
+        )
+        stack.push_async_callback(launchers.close)
+        file_pool = _create_file_pool(settings, metrics, Streams())
+        stack.push_async_callback(file_pool.close)
+        files = _create_files(settings, metrics)
+        stack.push_async_callback(files.close)
+        context = AppContext(
+            settings=settings,
+            db=db,
+            directory=directory,
+            directory_users=directory_users,
+            launchers=launchers,
+            file_pool=file_pool,
+            files=files,
+            slurm=slurm,
+            watcher=watcher,
+            catalog=LiveCatalog(places(settings)),
+            hub=await stack.enter_async_context(
+                Hub(settings.hub_url, settings.hub_token, measure=metrics.hub)
+            ),
+            http=await stack.enter_async_context(open_client()),
+            tensorboard_http=await stack.enter_async_context(open_client()),
+            accounting=accounting,
+            slurm_limits=SlurmLimits(db, notifier, accounting, watcher, limited_users),
+            metrics=metrics,
+            notifier=notifier,
+            smtp=Smtp(settings) if settings.smtp_host else None,
+            node_table=NodeTable(settings.node_table_file),
+        )
+        stack.callback(context.scalars.close)
+        stack.push_async_callback(context.user_imports.close)
+        yield context
+
+
+def _create_files(settings: Settings, metrics: Metrics) -> FileAccess:
+    streams = Streams()
+    pools = {
+        root.name: _create_file_pool(settings, metrics, streams) for root in settings.file_roots
+    }
+    return FileAccess(settings, pools)
+
+
+def _create_file_pool(settings: Settings, metrics: Metrics, streams: Streams) -> FileProcessPool:
+    return FileProcessPool(
+        settings.launcher_path,
+        settings.sudo_path,
+        slurm_timeout_s=settings.slurm_timeout_s,
+        measure=metrics.launcher,
+        streams=streams,
+    )

@@ -113,10 +113,10 @@ class Database:
         if self.engine.dialect.name == "sqlite":
             return None
         async with self.engine.connect() as connection:
-            found: datetime = (
+            current: datetime = (
                 await connection.execute(text("SELECT clock_timestamp()"))
             ).scalar_one()
-        return found
+        return current
 
     async def close(self) -> None:
         await self.engine.dispose()
@@ -158,10 +158,10 @@ def create_engine(url: str, name: str | None = None) -> AsyncEngine:
         )
         event.listen(engine.sync_engine, "handle_error", _explain_error)
         return engine
-    _make_private(url)
     engine = create_async_engine(
         url, pool_size=SQLITE_CONNECTIONS, max_overflow=SQLITE_MORE_CONNECTIONS
     )
+    event.listen(engine.sync_engine, "do_connect", lambda *_: _make_private(url))
     event.listen(engine.sync_engine, "connect", _set_sqlite_pragmas)
     _WriterLock(engine)
     return engine

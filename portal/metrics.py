@@ -70,8 +70,8 @@ class Edge:
 
     def __call__(self, what: str, seconds: float, answered: bool) -> None:
         labels = (what,) if self._labelled else ()
-        found = self._seconds.labels(*labels) if labels else self._seconds
-        found.observe(seconds)
+        histogram = self._seconds.labels(*labels) if labels else self._seconds
+        histogram.observe(seconds)
         failures = self._failures.labels(*labels) if labels else self._failures
         failures.inc(0 if answered else 1)  # 0 creates the series before the first failure
 

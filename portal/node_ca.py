@@ -80,7 +80,7 @@ class NodeCa:
             encipher_only=False, decipher_only=False,
         )  # fmt: skip
         issuer = x509.AuthorityKeyIdentifier.from_issuer_public_key(self.key.public_key())
-        made = (
+        signed = (
             x509.CertificateBuilder()
             .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)]))
             .issuer_name(self.certificate.subject)
@@ -95,14 +95,14 @@ class NodeCa:
             .add_extension(issuer, critical=False)
             .sign(self.key, hashes.SHA256())
         )
-        return made.public_bytes(serialization.Encoding.PEM).decode()
+        return signed.public_bytes(serialization.Encoding.PEM).decode()
 
 
 def _parse_public_key(request: str) -> ec.EllipticCurvePublicKey:
     try:
-        found = x509.load_pem_x509_csr(request.encode())
-        is_theirs = found.is_signature_valid
-        key = found.public_key()
+        csr = x509.load_pem_x509_csr(request.encode())
+        is_theirs = csr.is_signature_valid
+        key = csr.public_key()
     except (ValueError, UnsupportedAlgorithm) as error:
         raise NodeCaError("this isn't a certificate request") from error
     if not is_theirs or not isinstance(key, ec.EllipticCurvePublicKey):
@@ -173,8 +173,8 @@ def _publish(certificate: x509.Certificate, bundle: Path) -> None:
     if certificate in known:
         return
     now = datetime.now(UTC)
-    valid = [certificate, *(one for one in known if one.not_valid_after_utc > now)]
-    text = b"".join(one.public_bytes(serialization.Encoding.PEM) for one in valid)
+    valid = [certificate, *(cert for cert in known if cert.not_valid_after_utc > now)]
+    text = b"".join(cert.public_bytes(serialization.Encoding.PEM) for cert in valid)
     _write_file(bundle, text, replace=True, mode=0o644)
 
 

@@ -16,7 +16,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from portal import __version__
 from portal.backup import revisions
-from portal.backup.revisions import VERSION_TABLE, Schema, place
+from portal.backup.revisions import VERSION_TABLE, Schema, database_name
 from portal.config.settings import Settings
 from portal.db import Database, sqlite_file
 from portal.node_ca import NodeCaError, open_ca
@@ -46,7 +46,7 @@ def running(settings: Settings) -> Iterator[None]:
                 f"A portal is already running on {database}, and SQLite supports only one: stop "
                 "that portal, or use PostgreSQL for both, as described in docs/operation.md."
             )
-            no_file = f"The database {place(settings.database)} can't be opened"
+            no_file = f"The database {database_name(settings.database)} can't be opened"
             stack.enter_context(_hold_lock(lock, no_file, fcntl.LOCK_EX, busy))
         yield
 
@@ -131,19 +131,19 @@ def _find_systemd_socket() -> int | None:
 def _open_passed_socket(settings: Settings, fd: int) -> socket.socket:
     """Return the passed socket. Raises StartRefused unless it listens on the portal's port."""
     try:
-        found = socket.socket(fileno=fd)
-        found.set_inheritable(False)
-        address = found.getsockname()
-        listens = found.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
+        passed = socket.socket(fileno=fd)
+        passed.set_inheritable(False)
+        address = passed.getsockname()
+        listens = passed.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
     except OSError as error:
         raise StartRefused(f"No socket was passed as {fd}: {error.strerror}.") from error
     if not listens or not isinstance(address, tuple) or address[1] != settings.listen_port:
-        found.close()
+        passed.close()
         raise StartRefused(
             f"The socket passed as {fd} doesn't listen on port {settings.listen_port}, the "
             "portal's listen_port."
         )
-    return found
+    return passed
 
 
 # --- the authority for nodes ----------------------------------------------------------------------
@@ -165,7 +165,7 @@ def open_database(settings: Settings) -> Database:
     try:
         return Database(settings.database)
     except OSError as error:
-        where = place(settings.database)
+        where = database_name(settings.database)
         raise StartRefused(f"The database {where} can't be opened: {error.strerror}.") from error
 
 
@@ -179,7 +179,7 @@ async def prepare_database(settings: Settings) -> None:
             return
         if not settings.migrates_at_start:
             raise StartRefused(
-                f"The database {place(database.url)} is at revision "
+                f"The database {database_name(database.url)} is at revision "
                 f"{_format_revision(schema.revision)}; this portal needs {revisions.head()}: back "
                 "it up, then run `portal migrate`."
             )
@@ -194,15 +194,16 @@ async def load_schema(database: Database) -> Schema:
         async with database.engine.connect() as connection:
             return await connection.run_sync(revisions.read_schema)
     except (SQLAlchemyError, OSError) as error:
+        name, cause = database_name(database.url), in_short(error).rstrip(".?")
         raise StartRefused(
-            f"The database {place(database.url)} can't be opened: {in_short(error).rstrip('.?')}. "
-            "Check database_url and state_dir, and that the database server runs."
+            f"The database {name} can't be opened: {cause}. Check database_url and state_dir, and "
+            "that the database server runs."
         ) from error
 
 
 def refuse_unusable(url: str, schema: Schema) -> None:
     """Refuse a schema that is newer than this portal, or left by an interrupted migration."""
-    where = f"The database {place(url)}"
+    where = f"The database {database_name(url)}"
     if schema.revision is None and schema.tables - {VERSION_TABLE}:
         raise StartRefused(
             f"{where} has tables but no schema revision: it isn't the portal's, or a migration "
@@ -228,7 +229,7 @@ async def migrate(database: Database, schema: Schema) -> None:
         await database.migrate()
     except (SQLAlchemyError, CommandError, OSError) as error:
         raise StartRefused(
-            f"The database {place(database.url)} can't be migrated from revision "
+            f"The database {database_name(database.url)} can't be migrated from revision "
             f"{_format_revision(schema.revision)} to {revisions.head()}, and was left unchanged: "
             f"{in_short(error)}. {BROKEN_OFF}"
         ) from error

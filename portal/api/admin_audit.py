@@ -34,6 +34,7 @@ from portal.web.dependencies import (
     still_open,
 )
 from portal.web.fields import DateTime
+from portal.web.pages import Page
 
 router = APIRouter(prefix="/admin/audit", tags=["admin"])
 RECHECK_S = 3.0
@@ -68,13 +69,6 @@ class EventOut(BaseModel):
     ip: str
     token: str
     request_id: str
-
-
-class EventPage(BaseModel):
-    """Events, newest first; `next_cursor` is the cursor of the page with older ones."""
-
-    items: list[EventOut]
-    next_cursor: str | None = None
 
 
 class ActionOut(BaseModel):
@@ -132,16 +126,16 @@ FilterDep = Annotated[AuditFilter, Depends(_read_filter)]
 
 @router.get("")
 async def search_audit(
-    _reader: Reader, context: ContextDep, wanted: FilterDep, cursor: str | None = None
-) -> EventPage:
+    _reader: Reader, context: ContextDep, event_filter: FilterDep, cursor: str | None = None
+) -> Page[EventOut]:
     """Return audit events, newest first."""
     before = search.read_cursor(cursor) if cursor else None
-    found = await search.page(context.db, wanted, before)
-    shown = found[: search.PAGE]
-    more = len(found) > len(shown)
-    return EventPage(
+    events = await search.page(context.db, event_filter, before)
+    shown = events[: search.PAGE]
+    has_more = len(events) > len(shown)
+    return Page[EventOut](
         items=[event_out(event) for event in shown],
-        next_cursor=search.cursor(shown[-1]) if more else None,
+        next_cursor=search.cursor(shown[-1]) if has_more else None,
     )
 
 
@@ -157,17 +151,17 @@ async def export_audit(
     who: CurrentIdentity,
     context: ContextDep,
     ip: ClientIp,
-    wanted: FilterDep,
+    event_filter: FilterDep,
     format: Format = Format.CSV,  # noqa: A002 - the name of the query parameter
 ) -> StreamingResponse:
     """Export all matching events as a file:
 
     CSV for a spreadsheet, or JSON Lines. The export is itself an event.
     """
-    await export.record_export(context.db, wanted, format, By(reader, ip))
+    await export.record_export(context.db, event_filter, format, By(reader, ip))
     name = f"audit-{utcnow():%Y-%m-%d}.{format.value}"
     return StreamingResponse(
-        _stream_while_allowed(context, who, export.export(context.db, wanted, format)),
+        _stream_while_allowed(context, who, export.export(context.db, event_filter, format)),
         media_type=MEDIA_TYPES[format],
         headers={
             "Cache-Control": "no-store",
@@ -195,7 +189,7 @@ async def _stream_while_allowed(
 
 async def _may_still_read(context: AppContext, who: Identity) -> bool:
     """Return whether the caller still passes `Reader`."""
-    is_open = await still_open(context.db, context.settings, who)
+    is_open = await still_open(context, who)
     return is_open and await role_of(context.db, who.user.id) in {Role.ADMIN, Role.VIEWER}
 
 

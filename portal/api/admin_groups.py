@@ -8,12 +8,12 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from portal.api.user_schemas import CapabilitiesOut, GroupName, Username
+from portal.context import AppContext
 from portal.directory import contract
 from portal.directory.contract import MAX_QUERY_LENGTH, MAX_USERNAME_LENGTH, NewGroup
 from portal.models import Role
-from portal.services.auth.accounts import Accounts
 from portal.services.users import groups, lookup
-from portal.web.dependencies import AccountsDep, ByDep, FreshAdmin, GroupReader, Reader
+from portal.web.dependencies import ByDep, ContextDep, FreshAdmin, GroupReader, Reader
 
 router = APIRouter(tags=["groups"])
 
@@ -82,75 +82,73 @@ class GroupIn(BaseModel):
 @router.get("/admin/groups")
 async def list_groups(
     _reader: Reader,
-    accounts: AccountsDep,
+    context: ContextDep,
     query: Annotated[str, Query(max_length=MAX_QUERY_LENGTH)] = "",
     cursor: Annotated[str | None, Query(max_length=2000)] = None,
     limit: Annotated[int, Query(ge=1, le=MAX_LIMIT)] = 50,
 ) -> Groups:
     """Return groups whose name or description contain every word of `query`."""
-    found = await groups.page(accounts, query, cursor, limit)
+    result = await groups.page(context, query, cursor, limit)
     return Groups(
-        items=[row_out(accounts, group) for group in found.groups],
-        next_cursor=found.cursor,
-        incomplete=found.incomplete,
-        capabilities=CapabilitiesOut.of(await lookup.capabilities(accounts)),
+        items=[row_out(context, group) for group in result.groups],
+        next_cursor=result.cursor,
+        incomplete=result.incomplete,
+        capabilities=CapabilitiesOut.of(await lookup.capabilities(context)),
     )
 
 
 @router.post("/admin/groups", status_code=201)
-async def create_group(
-    body: GroupIn, _admin: FreshAdmin, accounts: AccountsDep, by: ByDep
-) -> Group:
+async def create_group(body: GroupIn, _admin: FreshAdmin, context: ContextDep, by: ByDep) -> Group:
     members = frozenset(body.members)
     new = NewGroup(body.name, body.gid, body.description or None, members)
-    made = await groups.create(accounts, new, by)
-    return await show(accounts, made.name)
+    group = await groups.create(context, new, by)
+    return await show(context, group.name)
 
 
 @router.get("/admin/groups/{group}")
-async def get_group(group: GroupName, _reader: Reader, accounts: AccountsDep) -> Group:
+async def get_group(group: GroupName, _reader: Reader, context: ContextDep) -> Group:
     """Return a group with its members."""
-    return await show(accounts, group)
+    return await show(context, group)
 
 
 @router.get("/groups/{group}")
-async def get_led_group(group: GroupName, _reader: GroupReader, accounts: AccountsDep) -> Group:
+async def get_led_group(group: GroupName, _reader: GroupReader, context: ContextDep) -> Group:
     """Return a group with its members, for its managers."""
-    return await show(accounts, group)
+    return await show(context, group)
 
 
 @router.delete("/admin/groups/{group}", status_code=204)
 async def delete_group(
-    group: GroupName, _admin: FreshAdmin, accounts: AccountsDep, by: ByDep
+    group: GroupName, _admin: FreshAdmin, context: ContextDep, by: ByDep
 ) -> None:
     """Delete a group, unless it is the primary group of a user or named in the settings."""
-    await groups.delete(accounts, group, by)
+    await groups.delete(context, group, by)
 
 
 @router.put("/admin/groups/{group}/members/{username}")
 async def add_group_member(
-    group: GroupName, username: Username, _admin: FreshAdmin, accounts: AccountsDep, by: ByDep
+    group: GroupName, username: Username, _admin: FreshAdmin, context: ContextDep, by: ByDep
 ) -> Group:
     """Add a user to the group."""
-    await groups.add(accounts, group, username, by)
-    return await show(accounts, group)
+    await groups.add(context, group, username, by)
+    return await show(context, group)
 
 
 @router.delete("/admin/groups/{group}/members/{username}")
 async def remove_group_member(
-    group: GroupName, username: Username, _admin: FreshAdmin, accounts: AccountsDep, by: ByDep
+    group: GroupName, username: Username, _admin: FreshAdmin, context: ContextDep, by: ByDep
 ) -> Group:
     """Remove a user from the group, even if they are no longer in the directory."""
-    await groups.remove(accounts, group, username, by)
-    return await show(accounts, group)
+    await groups.remove(context, group, username, by)
+    return await show(context, group)
 
 
-def row_out(accounts: Accounts, group: contract.DirectoryGroup) -> GroupRow:
-    return GroupRow.model_validate(_row_fields(accounts, group))
+def row_out(context: AppContext, group: contract.DirectoryGroup) -> GroupRow:
+    return GroupRow.model_validate(_row_fields(context, group))
 
 
-def _row_fields(accounts: Accounts, group: contract.DirectoryGroup) -> dict[str, object]:
-    settings = accounts.settings
+def _row_fields(context: AppContext, group: contract.DirectoryGroup) -> dict[str, object]:
+    settings = context.settings
     return {
         "name": group.name,
         "gid": group.gid,
@@ -161,9 +159,9 @@ def _row_fields(accounts: Accounts, group: contract.DirectoryGroup) -> dict[str,
     }
 
 
-async def show(accounts: Accounts, name: str) -> Group:
+async def show(context: AppContext, name: str) -> Group:
     """Return the current state of a group. Raises NotFound."""
-    whole = await groups.one(accounts, name)
+    details = await groups.load_details(context, name)
     members = [
         GroupMember(
             username=member.username,
@@ -172,15 +170,15 @@ async def show(accounts: Accounts, name: str) -> Group:
             role=member.user.role if member.user else None,
             disabled=member.user is not None and member.user.disabled_at is not None,
         )
-        for member in whole.members
+        for member in details.members
     ]
     return Group.model_validate(
         {
-            **_row_fields(accounts, whole.group),
-            "member_count": len(whole.group.members) + len(whole.group.groups),
+            **_row_fields(context, details.group),
+            "member_count": len(details.group.members) + len(details.group.groups),
             "members": members,
-            "groups": sorted(whole.group.groups),
-            "managers": whole.managers,
-            "capabilities": CapabilitiesOut.of(whole.capabilities),
+            "groups": sorted(details.group.groups),
+            "managers": details.managers,
+            "capabilities": CapabilitiesOut.of(details.capabilities),
         }
     )

@@ -11,6 +11,7 @@ from portal.services.catalog import imports
 from portal.services.paging import cursor as cursor_of
 from portal.services.paging import read_cursor
 from portal.web.dependencies import ClientIp, ContextDep, FreshAdmin, Reader
+from portal.web.pages import Page
 
 router = APIRouter(prefix="/admin/catalog/images", tags=["admin"])
 
@@ -49,13 +50,6 @@ class ImportOut(BaseModel):
     ended_at: datetime | None
     size_bytes: int | None
     sha256: str | None
-
-
-class ImportPage(BaseModel):
-    """Imports, newest first; `next_cursor` is the cursor of the page with older ones."""
-
-    items: list[ImportOut]
-    next_cursor: str | None = None
 
 
 class ImageOut(BaseModel):
@@ -103,12 +97,12 @@ async def import_image(
 @router.get("/imports")
 async def list_imports(
     _reader: Reader, context: ContextDep, cursor: str | None = None
-) -> ImportPage:
-    """Return running and ended imports."""
-    found = await imports.page(context, read_cursor(cursor) if cursor else None)
-    shown = found[: imports.PAGE]
-    last = shown[-1] if len(found) > len(shown) else None
-    return ImportPage(
+) -> Page[ImportOut]:
+    """Return running and ended imports, newest first."""
+    rows = await imports.page(context, read_cursor(cursor) if cursor else None)
+    shown = rows[: imports.PAGE]
+    last = shown[-1] if len(rows) > len(shown) else None
+    return Page[ImportOut](
         items=[import_out(row) for row in shown],
         next_cursor=cursor_of(last.created_at, last.id) if last else None,
     )

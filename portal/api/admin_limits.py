@@ -6,7 +6,6 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel
 
-from portal.api.limit_deps import SlurmLimitsDep
 from portal.api.limit_schemas import (
     LimitChoices,
     LimitIn,
@@ -24,7 +23,7 @@ from portal.models import GROUP_NAME_LENGTH, LimitScope
 from portal.services.limits import limit_changes, limit_views, slurm_drift, user_accounts
 from portal.services.limits.associations import label
 from portal.services.limits.slurm_drift import Drift
-from portal.web.dependencies import AccountsDep, ByDep, ContextDep, FreshAdmin, Reader
+from portal.web.dependencies import ByDep, ContextDep, FreshAdmin, Reader
 
 router = APIRouter(prefix="/admin", tags=["limits"])
 
@@ -63,12 +62,12 @@ class DriftOut(BaseModel):
 
 
 @router.get("/limits")
-async def list_limits(_reader: Reader, context: ContextDep, slurm: SlurmLimitsDep) -> Limits:
+async def list_limits(_reader: Reader, context: ContextDep) -> Limits:
     """Return every limit with its state in Slurm."""
     rows = await limit_changes.every(context)
     members = await limit_views.members(context, rows)
     items = [
-        limit_out(row, limit_views.state_of(context, slurm, row, members.get(row.name, ())))
+        limit_out(row, limit_views.state_of(context, row, members.get(row.name, ())))
         for row in rows
     ]
     return Limits(items=items)
@@ -88,15 +87,10 @@ async def list_limit_choices(_reader: Reader, context: ContextDep) -> LimitChoic
 
 @router.put("/limits/default")
 async def put_default_limit(
-    body: LimitIn,
-    _admin: FreshAdmin,
-    context: ContextDep,
-    accounts: AccountsDep,
-    slurm: SlurmLimitsDep,
-    by: ByDep,
+    body: LimitIn, _admin: FreshAdmin, context: ContextDep, by: ByDep
 ) -> LimitSet:
     """Set the default limit."""
-    return await _put(LimitScope.DEFAULT, "", body, context, accounts, slurm, by)
+    return await _put(LimitScope.DEFAULT, "", body, context, by)
 
 
 @router.delete("/limits/default", status_code=204)
@@ -114,12 +108,10 @@ async def put_limit(
     body: LimitIn,
     _admin: FreshAdmin,
     context: ContextDep,
-    accounts: AccountsDep,
-    slurm: SlurmLimitsDep,
     by: ByDep,
 ) -> LimitSet:
     """Set all fields of a limit. The response comes once Slurm has it, or after a short time."""
-    return await _put(scope, name, body, context, accounts, slurm, by)
+    return await _put(scope, name, body, context, by)
 
 
 @router.delete("/limits/{scope}/{name}", status_code=204)
@@ -136,22 +128,16 @@ async def delete_limit(
 
 
 async def _put(
-    scope: LimitScope,
-    name: str,
-    body: LimitIn,
-    context: ContextDep,
-    accounts: AccountsDep,
-    slurm: SlurmLimitsDep,
-    by: ByDep,
+    scope: LimitScope, name: str, body: LimitIn, context: ContextDep, by: ByDep
 ) -> LimitSet:
     name = "" if scope is LimitScope.DEFAULT else name
     change = limit_changes.LimitRequest(
         (scope, name), body.figures(), body.version, body.create_account
     )
-    row = await limit_changes.put(context, accounts.directory, by, change)
-    in_time = await slurm.settle()
+    row = await limit_changes.put(context, by, change)
+    in_time = await context.slurm_limits.settle()
     members = (await limit_views.members(context, [row])).get(name, set())
-    state = limit_views.state_of(context, slurm, row, members)
+    state = limit_views.state_of(context, row, members)
     if not in_time:
         state = limit_views.LimitSyncState("pending", limit_views.SYNC_PENDING)
     return LimitSet(limit=limit_out(row), slurm=slurm_out(state))
@@ -159,63 +145,61 @@ async def _put(
 
 @router.get("/users/{username}/limits")
 async def get_user_limits(
-    username: LimitName, _reader: Reader, context: ContextDep, slurm: SlurmLimitsDep
+    username: LimitName, _reader: Reader, context: ContextDep
 ) -> UserLimitsOut:
     """Return a user's effective limits, their sources, the usage, and the state in Slurm."""
-    found = await limit_views.load_user_limits(context, slurm, username)
-    return user_limits_out(found, await load_group_totals(context, found.limits), slurm=True)
+    limits = await limit_views.load_user_limits(context, username)
+    return user_limits_out(limits, await load_group_totals(context, limits.limits), slurm=True)
 
 
 @router.get("/drift")
-async def get_drift(
-    _reader: Reader, context: ContextDep, slurm: SlurmLimitsDep, fresh: bool = False
-) -> DriftOut:
+async def get_drift(_reader: Reader, context: ContextDep, fresh: bool = False) -> DriftOut:
     """Return drift in Slurm, including accepted differences; at most a minute old, or with `fresh`
     a few seconds.
     """
     at = context.accounting.at
     if fresh and (at is None or utcnow() - at > FRESH):
-        await slurm.settle()
-    return _drift_out(context, slurm)
+        await context.slurm_limits.settle()
+    return _drift_out(context)
 
 
 @router.post("/drift/{drift_id}/mend")
-async def mend_drift(
-    drift_id: str, _admin: FreshAdmin, context: ContextDep, slurm: SlurmLimitsDep, by: ByDep
-) -> DriftOut:
+async def mend_drift(drift_id: str, _admin: FreshAdmin, context: ContextDep, by: ByDep) -> DriftOut:
     """Apply the portal's value to Slurm again, also for an accepted difference."""
-    await slurm_drift.mend(slurm, by, drift_id)
-    await slurm.settle()
-    return _drift_out(context, slurm)
+    await slurm_drift.mend(context, by, drift_id)
+    await context.slurm_limits.settle()
+    return _drift_out(context)
 
 
 @router.post("/drift/{drift_id}/accept")
 async def accept_drift(
-    drift_id: str, _admin: FreshAdmin, context: ContextDep, slurm: SlurmLimitsDep, by: ByDep
+    drift_id: str, _admin: FreshAdmin, context: ContextDep, by: ByDep
 ) -> DriftOut:
     """Accept a value that was set in Slurm outside the portal, until the limit changes."""
-    await slurm_drift.accept(slurm, by, drift_id)
-    await slurm.settle()
-    return _drift_out(context, slurm)
+    await slurm_drift.accept(context, by, drift_id)
+    await context.slurm_limits.settle()
+    return _drift_out(context)
 
 
-def _drift_out(context: ContextDep, slurm: SlurmLimitsDep) -> DriftOut:
-    items = [drift_item(drift) for drift in slurm_drift.every(slurm)]
-    return DriftOut(items=items, checked_at=context.accounting.at, trouble=slurm.trouble)
+def _drift_out(context: ContextDep) -> DriftOut:
+    items = [drift_item(drift) for drift in slurm_drift.every(context)]
+    return DriftOut(
+        items=items, checked_at=context.accounting.at, trouble=context.slurm_limits.trouble
+    )
 
 
 def drift_item(drift: Drift) -> DriftItem:
     """Convert a drift to its form for administrators."""
-    one, name = drift.standing, drift.name
-    account, username, partition = one.place
+    association, name = drift.standing, drift.name
+    account, username, partition = association.key
     return DriftItem(
-        id=one.drift_id(name),
+        id=association.drift_id(name),
         account=account,
         username=username,
         partition=partition,
-        since=one.drift_since if not drift.accepted else None,
+        since=association.drift_since if not drift.accepted else None,
         field=label(name),
-        wanted=drift_words(one, name, drift.wanted),
-        found=drift_words(one, name, drift.found),
+        wanted=drift_words(association, name, drift.wanted),
+        found=drift_words(association, name, drift.found),
         accepted=drift.accepted,
     )

@@ -4,9 +4,9 @@ from fastapi import APIRouter
 from pydantic import BaseModel
 
 from portal.api.limit_schemas import CountedOut, counted_out
-from portal.services.limits import allowances, user_accounts
+from portal.services.limits import all_limits, user_accounts
 from portal.services.users import readiness
-from portal.web.dependencies import ContextDep, Reader, SettingsDep
+from portal.web.dependencies import ContextDep, Reader
 
 router = APIRouter(prefix="/admin", tags=["admin"])
 
@@ -29,13 +29,12 @@ class NewUserDefaults(BaseModel):
 
 
 @router.get("/new-user")
-async def get_new_user_defaults(
-    _reader: Reader, settings: SettingsDep, context: ContextDep
-) -> NewUserDefaults:
+async def get_new_user_defaults(_reader: Reader, context: ContextDep) -> NewUserDefaults:
     """Return the defaults of a form for new users."""
+    settings = context.settings
     group = settings.default_login_group
     async with context.db.session() as db:
-        limits = await allowances.every_limit(db)
+        limits = await all_limits.every_limit(db)
     counted = limits.effective("", {group} if group else set())
     return NewUserDefaults(
         login_groups=list(readiness.login_groups(settings)),
@@ -44,5 +43,5 @@ async def get_new_user_defaults(
         slurm_account=settings.default_slurm_account,
         home_template=settings.ldap_home_template,
         makes_home=bool(settings.home_command),
-        limits={name: counted_out(one) for name, one in counted.items()},
+        limits={name: counted_out(limit) for name, limit in counted.items()},
     )

@@ -49,8 +49,8 @@ class StatusOut(BaseModel):
 
 
 def _get_status(connection: HTTPConnection) -> SystemStatus:
-    found: SystemStatus = connection.app.state.status
-    return found
+    status: SystemStatus = connection.app.state.status
+    return status
 
 
 @router.get("")

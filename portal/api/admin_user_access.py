@@ -14,7 +14,7 @@ from portal.models import HomeTask, JobsPolicy, Role
 from portal.services.deprovision import offboarding
 from portal.services.deprovision.offboarding import MAX_WHY, Leaving
 from portal.services.users import role_changes
-from portal.web.dependencies import AccountsDep, ByDep, ConfirmedAdmin, ContextDep, FreshAdmin
+from portal.web.dependencies import ByDep, ConfirmedAdmin, ContextDep, FreshAdmin
 
 router = APIRouter(prefix="/admin", tags=["admin"])
 
@@ -56,39 +56,29 @@ class NumberIn(BaseModel):
 
 @router.post("/users/{username}/disable")
 async def disable_user(
-    username: Username,
-    body: DisableIn,
-    _admin: FreshAdmin,
-    accounts: AccountsDep,
-    context: ContextDep,
-    by: ByDep,
+    username: Username, body: DisableIn, _admin: FreshAdmin, context: ContextDep, by: ByDep
 ) -> UserOut:
     """Disable a user: their access ends with the next request, here and, if the portal can write
     it, in the directory.
 
     `closing` lists the remaining steps.
     """
-    await offboarding.disable(accounts, context.notifier, username, body.jobs, body.why, by)
-    return await show(accounts, username)
+    await offboarding.disable(context, username, body.jobs, body.why, by)
+    return await show(context, username)
 
 
 @router.post("/users/{username}/enable")
 async def enable_user(
-    username: Username, _admin: FreshAdmin, accounts: AccountsDep, context: ContextDep, by: ByDep
+    username: Username, _admin: FreshAdmin, context: ContextDep, by: ByDep
 ) -> UserOut:
     """Enable a user again, in the directory too. What was ended is not restarted."""
-    await offboarding.enable(accounts, context.notifier, username, by)
-    return await show(accounts, username)
+    await offboarding.enable(context, username, by)
+    return await show(context, username)
 
 
 @router.delete("/users/{username}", status_code=202)
 async def delete_user(
-    username: Username,
-    body: DeleteUserIn,
-    _admin: FreshAdmin,
-    accounts: AccountsDep,
-    context: ContextDep,
-    by: ByDep,
+    username: Username, body: DeleteUserIn, _admin: FreshAdmin, context: ContextDep, by: ByDep
 ) -> UserOut:
     """Disable a user and, once all their sessions and jobs have ended, process their files and
     delete them from the directory.
@@ -100,66 +90,52 @@ async def delete_user(
         raise invalid_input([FieldError("confirm", message)])
     files = None if body.files == "keep" else HomeTask(body.files)
     leaving = Leaving(files, body.jobs)
-    await offboarding.delete(accounts, context.notifier, username, leaving, by)
-    return await show(accounts, username)
+    await offboarding.delete(context, username, leaving, by)
+    return await show(context, username)
 
 
 @router.put("/users/{username}/role")
 async def grant_role(
-    username: Username,
-    body: RoleIn,
-    _admin: ConfirmedAdmin,
-    accounts: AccountsDep,
-    context: ContextDep,
-    by: ByDep,
+    username: Username, body: RoleIn, _admin: ConfirmedAdmin, context: ContextDep, by: ByDep
 ) -> UserOut:
     """Grant a user a role in addition to the directory's."""
-    await role_changes.grant(accounts, context.notifier, username, body.role, by)
-    return await show(accounts, username)
+    await role_changes.grant(context, username, body.role, by)
+    return await show(context, username)
 
 
 @router.delete("/users/{username}/role")
 async def revoke_role(
-    username: Username,
-    _admin: ConfirmedAdmin,
-    accounts: AccountsDep,
-    context: ContextDep,
-    by: ByDep,
+    username: Username, _admin: ConfirmedAdmin, context: ContextDep, by: ByDep
 ) -> UserOut:
     """Revoke a granted role; the directory's role stays."""
-    await role_changes.grant(accounts, context.notifier, username, None, by)
-    return await show(accounts, username)
+    await role_changes.grant(context, username, None, by)
+    return await show(context, username)
 
 
 @router.put("/users/{username}/number")
 async def confirm_number(
-    username: Username,
-    body: NumberIn,
-    _admin: FreshAdmin,
-    accounts: AccountsDep,
-    context: ContextDep,
-    by: ByDep,
+    username: Username, body: NumberIn, _admin: FreshAdmin, context: ContextDep, by: ByDep
 ) -> UserOut:
     """Confirm that a user whose UID in the directory has changed is the same user."""
-    await offboarding.confirm_number(accounts, context.notifier, username, body.uid, by)
-    return await show(accounts, username)
+    await offboarding.confirm_number(context, username, body.uid, by)
+    return await show(context, username)
 
 
 @router.put("/groups/{group}/managers/{username}", status_code=204)
 async def add_manager(
-    group: GroupName, username: Username, _admin: FreshAdmin, accounts: AccountsDep, by: ByDep
+    group: GroupName, username: Username, _admin: FreshAdmin, context: ContextDep, by: ByDep
 ) -> Response:
     """Make a user a manager of a group: they see its members and their usage, and set their
     limits.
     """
-    await role_changes.add_manager(accounts, group, username, by)
+    await role_changes.add_manager(context, group, username, by)
     return Response(status_code=204)
 
 
 @router.delete("/groups/{group}/managers/{username}", status_code=204)
 async def remove_manager(
-    group: GroupName, username: Username, _admin: FreshAdmin, accounts: AccountsDep, by: ByDep
+    group: GroupName, username: Username, _admin: FreshAdmin, context: ContextDep, by: ByDep
 ) -> Response:
     """Remove a manager of a group."""
-    await role_changes.remove_manager(accounts, group, username, by)
+    await role_changes.remove_manager(context, group, username, by)
     return Response(status_code=204)

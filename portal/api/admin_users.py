@@ -9,7 +9,6 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
-from portal.api.limit_deps import SlurmLimitsDep
 from portal.api.limit_schemas import NewLimits
 from portal.api.user_schemas import (
     CapabilitiesOut,
@@ -27,18 +26,10 @@ from portal.errors import EditConflict, Problem
 from portal.models import HomeTask, Role
 from portal.services.limits import user_accounts
 from portal.services.users import commands, csv_import, groups, listing, lookup, new_users
-from portal.services.users.csv_import import ImportResult, UserImportState
 from portal.services.users.listing import UserFilter
 from portal.services.users.new_users import NewUser
-from portal.web.dependencies import (
-    AccountsDep,
-    ByDep,
-    ConfirmedAdmin,
-    ContextDep,
-    FreshAdmin,
-    Reader,
-    UserImportsDep,
-)
+from portal.services.users.user_imports import ImportResult, UserImport, UserImportState
+from portal.web.dependencies import ByDep, ConfirmedAdmin, ContextDep, FreshAdmin, Reader
 
 router = APIRouter(prefix="/admin/users", tags=["admin"])
 
@@ -238,20 +229,20 @@ class FirstPasswords(BaseModel):
 @router.get("")
 async def list_users(
     _reader: Reader,
-    accounts: AccountsDep,
+    context: ContextDep,
     query: Annotated[str, Query(max_length=MAX_QUERY_LENGTH)] = "",
     state: UserFilter = UserFilter.ALL,
     cursor: Annotated[str | None, Query(max_length=2000)] = None,
     limit: Annotated[int, Query(ge=1, le=MAX_LIMIT)] = 50,
 ) -> UserPageOut:
     """Return users whose username, name or mail contain every word of `query`."""
-    found = await listing.page(accounts, query, state, cursor, limit)
+    result = await listing.page(context, query, state, cursor, limit)
     return UserPageOut(
-        items=[row_out(accounts, seen) for seen in found.users],
-        next_cursor=found.cursor,
-        incomplete=found.incomplete,
-        directory_problem=found.problem,
-        capabilities=CapabilitiesOut.of(await lookup.capabilities(accounts)),
+        items=[row_out(context, seen) for seen in result.users],
+        next_cursor=result.cursor,
+        incomplete=result.incomplete,
+        directory_problem=result.problem,
+        capabilities=CapabilitiesOut.of(await lookup.capabilities(context)),
     )
 
 
@@ -260,52 +251,52 @@ async def list_users(
 
 @router.post("/import", status_code=202)
 async def import_users(
-    body: ImportUsersIn, _admin: FreshAdmin, imports: UserImportsDep, by: ByDep
+    body: ImportUsersIn, _admin: FreshAdmin, context: ContextDep, by: ByDep
 ) -> UserImportOut:
     """Create the users of a file, or only preview the result.
 
     Small imports are complete in the response; otherwise `imports/{id}` reports the progress.
     """
-    found = await imports.start(body.csv, dry_run=body.dry_run, by=by, wait_s=IMPORT_WAIT_S)
-    return _import_out(found)
+    user_import = await csv_import.start(
+        context, body.csv, dry_run=body.dry_run, by=by, wait_s=IMPORT_WAIT_S
+    )
+    return _import_out(user_import)
 
 
 @router.get("/imports/{import_id}")
-async def get_user_import(
-    import_id: str, _reader: Reader, imports: UserImportsDep
-) -> UserImportOut:
+async def get_user_import(import_id: str, _reader: Reader, context: ContextDep) -> UserImportOut:
     """Return one import since the portal's last start."""
-    return _import_out(imports.get(import_id))
+    return _import_out(context.user_imports.get(import_id))
 
 
 @router.post("/imports/{import_id}/passwords")
 async def take_user_import_passwords(
-    import_id: str, _admin: FreshAdmin, imports: UserImportsDep, by: ByDep, response: Response
+    import_id: str, _admin: FreshAdmin, context: ContextDep, by: ByDep, response: Response
 ) -> FirstPasswords:
     """Return the one-time passwords of the created users, once, to the administrator who started
     the import.
     """
     response.headers["Cache-Control"] = NO_STORE
-    found = imports.passwords(import_id, by)
-    return FirstPasswords(items=[FirstPassword.model_validate(one) for one in found])
+    passwords = context.user_imports.passwords(import_id, by)
+    return FirstPasswords(items=[FirstPassword.model_validate(password) for password in passwords])
 
 
-def _import_out(found: csv_import.UserImport) -> UserImportOut:
-    ended = found.state is not UserImportState.RUNNING
-    rows = found.rows if ended else []
+def _import_out(user_import: UserImport) -> UserImportOut:
+    ended = user_import.state is not UserImportState.RUNNING
+    rows = user_import.rows if ended else []
     return UserImportOut(
-        id=found.id,
-        state=found.state,
-        dry_run=found.dry_run,
-        total=found.total,
-        done=found.done,
-        created=found.created,
-        exists=found.exists,
-        failed=found.failed,
-        passwords=len(found.secrets) if ended else 0,
-        problem=found.problem,
-        started_at=found.started_at,
-        ended_at=found.ended_at,
+        id=user_import.id,
+        state=user_import.state,
+        dry_run=user_import.dry_run,
+        total=user_import.total,
+        done=user_import.done,
+        created=user_import.created,
+        exists=user_import.exists,
+        failed=user_import.failed,
+        passwords=len(user_import.secrets) if ended else 0,
+        problem=user_import.problem,
+        started_at=user_import.started_at,
+        ended_at=user_import.ended_at,
         rows=[ImportLine.model_validate(row) for row in rows],
     )
 
@@ -315,13 +306,7 @@ def _import_out(found: csv_import.UserImport) -> UserImportOut:
 
 @router.post("", status_code=201)
 async def create_user(
-    body: NewUserIn,
-    _admin: FreshAdmin,
-    accounts: AccountsDep,
-    context: ContextDep,
-    slurm: SlurmLimitsDep,
-    by: ByDep,
-    response: Response,
+    body: NewUserIn, _admin: FreshAdmin, context: ContextDep, by: ByDep, response: Response
 ) -> Created:
     """Create a user who can work at once: in the directory, in a login group, with a Slurm account
     and a home directory.
@@ -329,117 +314,106 @@ async def create_user(
     The password is shown only this once. The response comes once Slurm has the account, or after a
     short time.
     """
-    new = body.new_user(accounts.settings)
-    made = await new_users.create(accounts, context, new, by)
+    new = body.new_user(context.settings)
+    created = await new_users.create(context, new, by)
     context.notifier.notify(HOMES)
     if new.slurm_account or new.limits.set_fields:
-        await slurm.settle()
+        await context.slurm_limits.settle()
     response.headers["Cache-Control"] = NO_STORE
     return Created(
-        user=await show(accounts, made.entry.username),
+        user=await show(context, created.entry.username),
         password=PasswordOut(
-            password=made.password.password, must_change=made.password.must_change
+            password=created.password.password, must_change=created.password.must_change
         ),
     )
 
 
 @router.get("/{username}")
-async def get_user(username: Username, _reader: Reader, accounts: AccountsDep) -> UserOut:
+async def get_user(username: Username, _reader: Reader, context: ContextDep) -> UserOut:
     """Return all details of a user."""
-    return await show(accounts, username)
+    return await show(context, username)
 
 
 @router.patch("/{username}", responses={409: {"model": ChangedProblem | Problem}})
 async def edit_user(
-    username: Username, body: UserEdit, _admin: FreshAdmin, accounts: AccountsDep, by: ByDep
+    username: Username, body: UserEdit, _admin: FreshAdmin, context: ContextDep, by: ByDep
 ) -> UserOut:
     """Edit a user, unless they were changed since `version` was read."""
-    wanted = Edit(**body.model_dump(exclude={"version"}))
+    changes = Edit(**body.model_dump(exclude={"version"}))
     try:
-        await commands.edit(accounts, username, wanted, body.version, by)
+        await commands.edit(context, username, changes, body.version, by)
     except EditConflict as error:
-        error.extension["user"] = (await show(accounts, username)).model_dump(mode="json")
+        error.extension["user"] = (await show(context, username)).model_dump(mode="json")
         raise
-    return await show(accounts, username)
+    return await show(context, username)
 
 
 @router.post("/{username}/lock")
 async def lock_user(
-    username: Username, _admin: FreshAdmin, accounts: AccountsDep, by: ByDep
+    username: Username, _admin: FreshAdmin, context: ContextDep, by: ByDep
 ) -> UserOut:
     """Refuse a user's password until they are unlocked."""
-    await commands.lock(accounts, username, by)
-    return await show(accounts, username)
+    await commands.lock(context, username, by)
+    return await show(context, username)
 
 
 @router.post("/{username}/unlock")
 async def unlock_user(
-    username: Username, _admin: FreshAdmin, accounts: AccountsDep, by: ByDep
+    username: Username, _admin: FreshAdmin, context: ContextDep, by: ByDep
 ) -> UserOut:
     """End a lock, by an administrator or after too many wrong passwords."""
-    await commands.unlock(accounts, username, by)
-    return await show(accounts, username)
+    await commands.unlock(context, username, by)
+    return await show(context, username)
 
 
 @router.post("/{username}/password")
 async def reset_user_password(
-    username: Username, _admin: ConfirmedAdmin, accounts: AccountsDep, by: ByDep, response: Response
+    username: Username, _admin: ConfirmedAdmin, context: ContextDep, by: ByDep, response: Response
 ) -> PasswordOut:
     """Set a one-time password, shown only this once. Every browser of the user is logged out."""
-    made = await commands.reset_password(accounts, username, by)
+    password = await commands.reset_password(context, username, by)
     response.headers["Cache-Control"] = NO_STORE
-    return PasswordOut(password=made.password, must_change=made.must_change)
+    return PasswordOut(password=password.password, must_change=password.must_change)
 
 
 @router.put("/{username}/groups/{name}")
 async def add_user_to_group(
-    username: Username, name: GroupName, _admin: FreshAdmin, accounts: AccountsDep, by: ByDep
+    username: Username, name: GroupName, _admin: FreshAdmin, context: ContextDep, by: ByDep
 ) -> UserOut:
     """Add a user to a group."""
-    await groups.add(accounts, name, username, by)
-    return await show(accounts, username)
+    await groups.add(context, name, username, by)
+    return await show(context, username)
 
 
 @router.put("/{username}/accounts/{account}")
 async def give_user_account(
-    username: Username,
-    account: AccountName,
-    _admin: FreshAdmin,
-    accounts: AccountsDep,
-    context: ContextDep,
-    slurm: SlurmLimitsDep,
-    by: ByDep,
+    username: Username, account: AccountName, _admin: FreshAdmin, context: ContextDep, by: ByDep
 ) -> UserOut:
     """Let a user submit under a Slurm account, by a limit of their own that adds it to their
     present accounts.
 
     The response comes once Slurm has it, or after a short time.
     """
-    await lookup.fetch_entry(accounts, username)
-    if await user_accounts.give(context, accounts.directory, by, username, account):
-        await slurm.settle()
-    return await show(accounts, username)
+    await lookup.fetch_entry(context, username)
+    if await user_accounts.give(context, by, username, account):
+        await context.slurm_limits.settle()
+    return await show(context, username)
 
 
 @router.delete("/{username}/groups/{name}")
 async def remove_user_from_group(
-    username: Username, name: GroupName, _admin: FreshAdmin, accounts: AccountsDep, by: ByDep
+    username: Username, name: GroupName, _admin: FreshAdmin, context: ContextDep, by: ByDep
 ) -> UserOut:
     """Remove a user from a group."""
-    await groups.remove(accounts, name, username, by)
-    return await show(accounts, username)
+    await groups.remove(context, name, username, by)
+    return await show(context, username)
 
 
 @router.post("/{username}/home", status_code=202)
 async def provision_home(
-    username: Username,
-    _body: HomeIn,
-    _admin: FreshAdmin,
-    accounts: AccountsDep,
-    context: ContextDep,
-    by: ByDep,
+    username: Username, _body: HomeIn, _admin: FreshAdmin, context: ContextDep, by: ByDep
 ) -> UserOut:
     """Create the home directory, also if it was created before. `home_runs` has the result."""
-    await commands.provision(accounts, username, by)
+    await commands.provision(context, username, by)
     context.notifier.notify(HOMES)
-    return await show(accounts, username)
+    return await show(context, username)

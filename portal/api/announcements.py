@@ -27,6 +27,7 @@ from portal.web.dependencies import (
     Reader,
 )
 from portal.web.fields import DateTime, Line, Lines
+from portal.web.pages import Page
 
 router = APIRouter(tags=["announcements"])
 
@@ -108,13 +109,6 @@ class ManagedAnnouncement(AnnouncementOut):
     version: int
 
 
-class AnnouncementPage(BaseModel):
-    """All announcements, newest first; `next_cursor` is the cursor of the page with older ones."""
-
-    items: list[ManagedAnnouncement]
-    next_cursor: str | None = None
-
-
 @router.get("/announcements")
 async def list_announcements(_user: CurrentUser, context: ContextDep) -> Announcements:
     """Return the announcements for all users. Open pages get changes by the event stream."""
@@ -131,12 +125,12 @@ async def list_public_announcements(context: ContextDep, response: Response) -> 
 @router.get("/admin/announcements")
 async def list_all_announcements(
     _reader: Reader, context: ContextDep, cursor: str | None = None
-) -> AnnouncementPage:
-    """Return all announcements, including ended ones."""
-    found = await announcements.page(context.db, read_cursor(cursor) if cursor else None)
-    shown = found[: announcements.PAGE]
-    last = shown[-1] if len(found) > len(shown) else None
-    return AnnouncementPage(
+) -> Page[ManagedAnnouncement]:
+    """Return all announcements, including ended ones, newest first."""
+    rows = await announcements.page(context.db, read_cursor(cursor) if cursor else None)
+    shown = rows[: announcements.PAGE]
+    last = shown[-1] if len(rows) > len(shown) else None
+    return Page[ManagedAnnouncement](
         items=[managed(row) for row in shown],
         next_cursor=cursor_of(last.created_at, last.id) if last else None,
     )

@@ -11,6 +11,7 @@ from portal.models import BenchmarkRun
 from portal.services.benchmarks import figures, listing
 from portal.services.benchmarks.figures import ClusterFigure
 from portal.web.dependencies import ContextDep, CurrentUser
+from portal.web.pages import Page
 
 router = APIRouter(tags=["benchmarks"])
 Label = str | int | float | bool
@@ -46,13 +47,6 @@ class BenchmarkRunOut(BaseModel):
     device: str | None
     ended_at: datetime
     figures: list[BenchmarkFigure]
-
-
-class BenchmarkRuns(BaseModel):
-    """The caller's runs, newest first; `next_cursor` is the cursor of the page with older ones."""
-
-    items: list[BenchmarkRunOut]
-    next_cursor: str | None = None
 
 
 class ClusterFigureOut(BaseModel):
@@ -101,28 +95,30 @@ async def list_benchmark_runs(
     context: ContextDep,
     template: Annotated[str | None, Query(max_length=100)] = None,
     cursor: Annotated[str | None, Query(max_length=100)] = None,
-) -> BenchmarkRuns:
-    """Return the caller's finished benchmark jobs with their figures."""
-    found = await listing.own(context, user, template, cursor)
-    shown = [_to_run_out(context, run) for run in found[: listing.PAGE]]
-    return BenchmarkRuns(items=shown, next_cursor=listing.cursor_of(found))
+) -> Page[BenchmarkRunOut]:
+    """Return the caller's finished benchmark jobs with their figures, newest first."""
+    runs = await listing.own(context, user, template, cursor)
+    shown = [_to_run_out(context, run) for run in runs[: listing.PAGE]]
+    return Page[BenchmarkRunOut](items=shown, next_cursor=listing.cursor_of(runs))
 
 
 @router.get("/benchmarks/cluster")
 async def cluster_figures(_user: CurrentUser, context: ContextDep) -> ClusterFigures:
     """Return the results of all users' benchmarks of the last year, without usernames."""
-    found = await listing.cluster(context)
-    return ClusterFigures(items=[_to_figure_out(context, figure) for figure in found])
+    rows = await listing.cluster(context)
+    return ClusterFigures(items=[_to_figure_out(context, figure) for figure in rows])
 
 
 @router.get("/benchmarks/gpu-types")
 async def gpu_type_figures(_user: CurrentUser, context: ContextDep) -> GpuTypes:
     """Return the few figures for comparing GPU types; empty without any measurements."""
-    found = figures.headlines(await listing.cluster(context))
+    by_type = figures.headlines(await listing.cluster(context))
     return GpuTypes(
         items=[
-            GpuTypeFigures(gpu_type=kind, figures=[_to_figure_out(context, one) for one in shown])
-            for kind, shown in found.items()
+            GpuTypeFigures(
+                gpu_type=kind, figures=[_to_figure_out(context, figure) for figure in shown]
+            )
+            for kind, shown in by_type.items()
         ]
     )
 

@@ -147,20 +147,22 @@ def _list_nodes(context: AppContext, cluster: ClusterInfo, viewer: Viewer) -> li
     The view of a user without jobs is the same for all and is cached, so only the nodes with jobs
     of the caller are built for each request.
     """
-    found, addresses = looked(context), context.node_table.nodes
+    snapshot, addresses = looked(context), context.node_table.nodes
 
     def strangers() -> list[ClusterNode]:
         stranger = replace(viewer, username=HIDDEN_USER)
-        jobs = found.on_node
+        jobs = snapshot.on_node
         return [
             _to_node(context, node, jobs.get(node.name, ()), stranger) for node in cluster.nodes
         ]
 
     kept = context.node_responses.setdefault((viewer.users, viewer.addresses), IdentityCache())
-    shown: list[ClusterNode] = kept.of(cluster, found, addresses, make=strangers)
-    mine = found.nodes_of.get(viewer.username, frozenset())
+    shown: list[ClusterNode] = kept.of(cluster, snapshot, addresses, make=strangers)
+    own_nodes = snapshot.nodes_of.get(viewer.username, frozenset())
     return [
-        _to_node(context, node, found.on_node[node.name], viewer) if node.name in mine else stranger
+        _to_node(context, node, snapshot.on_node[node.name], viewer)
+        if node.name in own_nodes
+        else stranger
         for node, stranger in zip(cluster.nodes, shown, strict=True)
     ]
 
@@ -211,10 +213,10 @@ def _to_node(
 
 
 def _list_users(node: NodeInfo, jobs: Iterable[JobInfo]) -> list[NodeUser]:
-    found = shares_by_user(node, jobs)
+    shares = shares_by_user(node, jobs)
     return [
-        NodeUser(username=name, jobs=found[name].jobs, gpus=found[name].gpus)
-        for name in sorted(found)
+        NodeUser(username=name, jobs=shares[name].jobs, gpus=shares[name].gpus)
+        for name in sorted(shares)
     ]
 
 

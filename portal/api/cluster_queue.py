@@ -115,16 +115,16 @@ def cluster_reservations(
     user: CurrentUser, who: CurrentIdentity, context: ContextDep
 ) -> Reservations:
     """Return current and future reservations and maintenance."""
-    found = context.watcher.reservations
+    reservations = context.watcher.reservations
     accounts = {account for account, _, _ in context.accounting.of(user.username)}
     sees_all = to_viewer(who, context.settings).users
-    shown = ahead(found or (), utcnow(), user.username, accounts, sees_all)
+    shown = ahead(reservations or (), utcnow(), user.username, accounts, sees_all)
     cluster = context.watcher.cluster
     every = {node.name for node in cluster.nodes} if cluster else set()
     return Reservations(
-        known=found is not None,
+        known=reservations is not None,
         stale_since=context.watcher.reservations_stale_since,
-        items=[_to_reservation(one, every) for one in shown],
+        items=[_to_reservation(reservation, every) for reservation in shown],
     )
 
 
@@ -132,7 +132,7 @@ def _to_queue(
     context: AppContext, partition: PartitionInfo, look: ClusterSnapshot, username: str
 ) -> PartitionQueue:
     queue = look.queues.get(partition.name, Queue())
-    mine = look.waiting.get(username, {}).get(partition.name, ())
+    own_jobs = look.waiting.get(username, {}).get(partition.name, ())
     return PartitionQueue(
         name=partition.name,
         default=partition.default,
@@ -143,31 +143,31 @@ def _to_queue(
         in_line=queue.in_line,
         aside=queue.aside,
         mine_running=look.running.get(username, {}).get(partition.name, 0),
-        mine_waiting=sum(max(1, len(one.job.tasks)) for one in mine),
-        mine=[_to_waiting(context, one) for one in mine[:MOST_MINE]],
+        mine_waiting=sum(max(1, len(waiting.job.tasks)) for waiting in own_jobs),
+        mine=[_to_waiting(context, waiting) for waiting in own_jobs[:MOST_MINE]],
     )
 
 
-def _to_waiting(context: AppContext, one: Waiting) -> MyWaiting:
-    why = explain_pending(context, one.job)
-    explained_by_place = one.ahead is not None and one.job.reason in PLACE_REASONS
+def _to_waiting(context: AppContext, waiting: Waiting) -> MyWaiting:
+    why = explain_pending(context, waiting.job)
+    explained_by_place = waiting.ahead is not None and waiting.job.reason in PLACE_REASONS
     return MyWaiting(
-        **my_job(context, one.job).model_dump(),
-        place=None if one.ahead is None else one.ahead + 1,
-        tasks=max(1, len(one.job.tasks)),
+        **my_job(context, waiting.job).model_dump(),
+        place=None if waiting.ahead is None else waiting.ahead + 1,
+        tasks=max(1, len(waiting.job.tasks)),
         reason=why.text if why and not explained_by_place else None,
         suggestion=why.suggestion if why else None,
     )
 
 
-def _to_reservation(one: Ahead, every: set[str]) -> Reservation:
+def _to_reservation(reservation: Ahead, every: set[str]) -> Reservation:
     return Reservation(
-        start=one.start,
-        end=one.end,
-        maintenance=one.maintenance,
-        mine=one.mine,
-        name=one.name,
-        kept_for=None if one.kept_for is None else list(one.kept_for),
-        nodes=list(one.nodes),
-        all_nodes=every <= set(one.nodes),
+        start=reservation.start,
+        end=reservation.end,
+        maintenance=reservation.maintenance,
+        mine=reservation.mine,
+        name=reservation.name,
+        kept_for=None if reservation.kept_for is None else list(reservation.kept_for),
+        nodes=list(reservation.nodes),
+        all_nodes=every <= set(reservation.nodes),
     )

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from portal.models import Tensorboard, TensorboardState
 from portal.services.jobs.sizing_rules import MEASURED_S
@@ -15,6 +15,21 @@ Name = Annotated[Line, Field(max_length=64, pattern=r"^[A-Za-z0-9_.+@-]*$")]
 Commas, colons and the like are excluded because they would end the option's value.
 """
 Memory = Annotated[float, Field(strict=True, gt=0, le=65536, allow_inf_nan=False)]
+MAX_MINUTES = 525_600
+
+
+def _check_minutes(minutes: int) -> int:
+    """Refuse a time limit in terms that also fit a form with hours."""
+    if not 1 <= minutes <= MAX_MINUTES:
+        raise ValueError("The time limit must be between 1 minute and 365 days.")
+    return minutes
+
+
+Minutes = Annotated[
+    int,
+    Field(strict=True, json_schema_extra={"minimum": 1, "maximum": MAX_MINUTES}),
+    AfterValidator(_check_minutes),
+]
 
 
 class ResourcesIn(BaseModel):
@@ -30,7 +45,7 @@ class ResourcesIn(BaseModel):
     gpu_type: Name | None = None
     cpus: Annotated[int, Field(strict=True, ge=1, le=4096)] | None = None
     memory_gb: Memory | None = None
-    time_limit_minutes: Annotated[int, Field(strict=True, ge=1, le=525_600)] | None = None
+    time_limit_minutes: Minutes | None = None
     account: Name | None = None
     qos: Name | None = None
 

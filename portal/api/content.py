@@ -30,7 +30,7 @@ from portal.web.content_host import (
     to_login,
     wants_page,
 )
-from portal.web.dependencies import Anyone, DatabaseDep, DirectoryUsersDep, SettingsDep
+from portal.web.dependencies import Anyone, ContextDep, SettingsDep
 from portal.web.language import language_of
 
 router = APIRouter(include_in_schema=False)
@@ -58,39 +58,32 @@ def _require_origins(request: Request, settings: Settings, *, at_content: bool) 
 
 @router.get(OPEN, dependencies=[Anyone])
 async def open_content(
-    request: Request,
-    database: DatabaseDep,
-    settings: SettingsDep,
-    directory_users: DirectoryUsersDep,
-    host: Short,
-    state: Hash,
-    back: Next,
+    request: Request, context: ContextDep, host: Short, state: Hash, back: Next
 ) -> Response:
     """Redirect from the portal to a content host with a code for the session of the portal's
     cookie.
     """
+    database, settings = context.db, context.settings
     origins = _require_origins(request, settings, at_content=False)
-    found = origins.here(host)
-    if found is None or not INSIDE.fullmatch(back) or not wants_page(request):
+    netloc = origins.here(host)
+    if netloc is None or not INSIDE.fullmatch(back) or not wants_page(request):
         raise errors.NotFound
     token, _ = read_cookie(request, settings)
     session = await web_sessions.resume(database, settings, token)
     if session is None:
         return to_login(request, settings)
-    _, board = await access.load_access(
-        database, settings, directory_users, token, _parse_tensorboard_id(back)
-    )
+    _, board = await access.load_access(context, token, _parse_tensorboard_id(back))
     theirs = {session.user.username, *([board.owner] if board else [])}
-    hosts = origins.notebooks if origins.is_notebook(found) else origins.tensorboards
-    if found not in {hosts.host_of(name) for name in theirs}:
+    hosts = origins.notebooks if origins.is_notebook(netloc) else origins.tensorboards
+    if netloc not in {hosts.host_of(name) for name in theirs}:
         language = await language_of(request, database, session.user_id)
         return page("This belongs to another user", [NOT_YOURS], language, status=403)
-    code = await content_logins.issue(database, session, found, state)
+    code = await content_logins.issue(database, session, netloc, state)
     if code is None:
         return to_login(request, settings)
     to = urlencode({"code": code, "next": back})
     return RedirectResponse(
-        f"{hosts.scheme}://{found}{ENTER}?{to}", status_code=302, headers=NOT_KEPT
+        f"{hosts.scheme}://{netloc}{ENTER}?{to}", status_code=302, headers=NOT_KEPT
     )
 
 
@@ -103,26 +96,25 @@ def _parse_tensorboard_id(path: str) -> str:
 
 
 @router.get(ENTER, dependencies=[Anyone])
-async def enter(
-    request: Request, database: DatabaseDep, settings: SettingsDep, code: Short, back: Next = "/"
-) -> Response:
+async def enter(request: Request, context: ContextDep, code: Short, back: Next = "/") -> Response:
     """Exchange a code that this browser was sent for to a cookie of this content host."""
+    settings = context.settings
     _require_origins(request, settings, at_content=True)
     token, host = read_cookie(request, settings)
     if host is None or not INSIDE.fullmatch(back):
         raise errors.NotFound
     state = request.cookies.get(settings.entry_cookie, "")
-    entered = await content_logins.exchange(database, settings, code, host, state)
+    entered = await content_logins.exchange(context.db, settings, code, host, state)
     if entered is not None:
         token, session = entered
         answer = RedirectResponse(back, status_code=303, headers=NOT_KEPT)
         left = int((session.expires_at - utcnow()).total_seconds())
         keep(answer, settings, settings.cookie_at(host), token, left)
         return answer
-    if await web_sessions.resume_at(database, settings, token, host, touch=False) is not None:
+    if await web_sessions.resume_at(context.db, settings, token, host, touch=False) is not None:
         # another tab has already exchanged a code
         return RedirectResponse(back, status_code=303, headers=NOT_KEPT)
-    language = await language_of(request, database, None)
+    language = await language_of(request, context.db, None)
     again = (back, "Try again")
     return page("This page could not be opened", [USED], language, status=403, link=again)
 
@@ -138,13 +130,14 @@ async def begin_content(request: Request, settings: SettingsDep, back: Next = "/
 
 
 @router.api_route("/hub/{path:path}", methods=METHODS, dependencies=[Anyone])
-async def hub_elsewhere(request: Request, database: DatabaseDep, settings: SettingsDep) -> Response:
+async def hub_elsewhere(request: Request, context: ContextDep) -> Response:
     """Redirect an old address of the hub at the portal to the user's content host."""
+    settings = context.settings
     hosts = _require_origins(request, settings, at_content=False).notebooks
     if not hosts.per_user:
         return elsewhere(request, hosts.origin_of(""))
     token, _ = read_cookie(request, settings)
-    session = await web_sessions.resume(database, settings, token, touch=False)
+    session = await web_sessions.resume(context.db, settings, token, touch=False)
     if session is None and wants_page(request):
         return to_login(request, settings)
     if session is None:

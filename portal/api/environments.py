@@ -52,8 +52,8 @@ class Environments(BaseModel):
 @router.get("/environments")
 def environments(_user: CurrentUser, context: ContextDep) -> Environments:
     """Return all environments of this site, sorted by name."""
-    found = context.catalog.environments.values()
-    return Environments(items=[environment_out(context, environment) for environment in found])
+    entries = context.catalog.environments.values()
+    return Environments(items=[environment_out(context, environment) for environment in entries])
 
 
 def environment_out(context: AppContext, environment: Environment) -> EnvironmentOut:

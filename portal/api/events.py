@@ -2,11 +2,11 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Response
 from fastapi.responses import StreamingResponse
 from starlette.requests import HTTPConnection
 
-from portal.api.live import LiveFeeds
+from portal.api.live import LiveFeeds, LiveSnapshot
 from portal.streaming.sse import sse_response
 from portal.web.dependencies import ContextDep, CurrentIdentity, CurrentUser
 
@@ -33,3 +33,11 @@ async def events(
     each login or token.
     """
     return sse_response(live.events(who), context.event_streams.hold(user.id, who.login_id))
+
+
+@router.get("/events/snapshot", response_model=LiveSnapshot)
+async def events_snapshot(user: CurrentUser, live: LiveDep) -> Response:
+    """Return what the first event of the stream contains, so that a page can be complete when it is
+    first shown.
+    """
+    return Response(await live.snapshot(user), media_type="application/json")

@@ -52,13 +52,13 @@ class ByteRange:
 
     @property
     def headers(self) -> dict[str, str]:
-        found = {"Accept-Ranges": "bytes", "Content-Length": str(self.length)}
+        headers = {"Accept-Ranges": "bytes", "Content-Length": str(self.length)}
         if self.status == 206:
             last = self.offset + self.length - 1
-            found["Content-Range"] = f"bytes {self.offset}-{last}/{self.size}"
+            headers["Content-Range"] = f"bytes {self.offset}-{last}/{self.size}"
         elif self.status == 416:
-            found["Content-Range"] = f"bytes */{self.size}"
-        return found
+            headers["Content-Range"] = f"bytes */{self.size}"
+        return headers
 
 
 def parse_range(
@@ -70,10 +70,10 @@ def parse_range(
     """
     if _matches_etag(headers.get("if-none-match", ""), etag):
         return ByteRange(304, 0, 0, size)
-    wanted = _RANGE.fullmatch(headers.get("range", "").strip())
-    if wanted is None or not _is_unchanged(headers.get("if-range"), etag, modified_at):
+    match = _RANGE.fullmatch(headers.get("range", "").strip())
+    if match is None or not _is_unchanged(headers.get("if-range"), etag, modified_at):
         return ByteRange(200, 0, size, size)
-    first, last = (int(text[:20]) if text else None for text in wanted.groups())
+    first, last = (int(text[:20]) if text else None for text in match.groups())
     return _select_range(first, last, size)
 
 
@@ -90,19 +90,19 @@ def _select_range(first: int | None, last: int | None, size: int) -> ByteRange:
     return ByteRange(206, first, last - first + 1, size)
 
 
-def _matches_etag(wanted: str, etag: str) -> bool:
-    tags = {tag.strip().removeprefix("W/") for tag in wanted.split(",")}
-    return etag in tags or wanted.strip() == "*"
+def _matches_etag(condition: str, etag: str) -> bool:
+    tags = {tag.strip().removeprefix("W/") for tag in condition.split(",")}
+    return etag in tags or condition.strip() == "*"
 
 
-def _is_unchanged(wanted: str | None, etag: str, modified_at: datetime) -> bool:
+def _is_unchanged(condition: str | None, etag: str, modified_at: datetime) -> bool:
     """Return whether the file is still the version of which the browser has a part."""
-    if wanted is None:
+    if condition is None:
         return True
-    if wanted.startswith('"'):
-        return wanted == etag
+    if condition.startswith('"'):
+        return condition == etag
     try:
-        return parsedate_to_datetime(wanted) == modified_at.replace(microsecond=0)
+        return parsedate_to_datetime(condition) == modified_at.replace(microsecond=0)
     except (ValueError, TypeError):
         return False
 

@@ -23,7 +23,7 @@ from portal.api.file_schemas import EntryOut, Path, RootName, entry_out
 from portal.api.files import PathQuery, Root, folder_of
 from portal.services.files import listing
 from portal.services.files.roots import FileLocation, checked, explaining
-from portal.web.dependencies import ContextDep, CurrentIdentity, FilesDep, FilesUser, still_open
+from portal.web.dependencies import ContextDep, CurrentIdentity, FilesUser, still_open
 from spawner.launcher.file_names import from_text
 from spawner.launcher.file_pool import archive_pieces, file_pieces
 
@@ -112,36 +112,38 @@ class TextIn(BaseModel):
 
 
 @router.get("/files/preview")
-async def preview_file(user: FilesUser, files: FilesDep, root: Root, path: PathQuery) -> PreviewOut:
+async def preview_file(
+    user: FilesUser, context: ContextDep, root: Root, path: PathQuery
+) -> PreviewOut:
     """Return a file's type, and its beginning as far as it can be shown."""
-    place = await files.place(user.username, root, path)
-    piece, found = await listing.preview(files, user.username, place)
-    return PreviewOut(size_bytes=piece.size_bytes, version=piece.version, **found)
+    location = await context.files.resolve(user.username, root, path)
+    piece, preview = await listing.preview(context.files, user.username, location)
+    return PreviewOut(size_bytes=piece.size_bytes, version=piece.version, **preview)
 
 
 @router.get("/files/text")
-async def file_text(user: FilesUser, files: FilesDep, root: Root, path: PathQuery) -> TextOut:
+async def file_text(user: FilesUser, context: ContextDep, root: Root, path: PathQuery) -> TextOut:
     """Return a text file for editing. 413 for a large one, 422 `not-a-file` if it is not text."""
-    place = await files.place(user.username, root, path)
-    piece, found = await listing.text(files, user.username, place)
+    location = await context.files.resolve(user.username, root, path)
+    piece, content = await listing.text(context.files, user.username, location)
     return TextOut(
-        text=found.text,
-        encoding=found.encoding,
+        text=content.text,
+        encoding=content.encoding,
         version=piece.version,
         size_bytes=piece.size_bytes,
     )
 
 
 @router.put("/files/text")
-async def save_file_text(body: TextIn, user: FilesUser, files: FilesDep) -> EntryOut:
+async def save_file_text(body: TextIn, user: FilesUser, context: ContextDep) -> EntryOut:
     """Save a text file atomically.
 
     If it was changed elsewhere since: 409 `file-changed` with its current `version`; send that one
     to replace it anyway.
     """
-    place = await files.place(user.username, body.root, body.path)
+    location = await context.files.resolve(user.username, body.root, body.path)
     saved = await listing.save_text(
-        files, user.username, place, body.text, body.encoding, body.version
+        context.files, user.username, location, body.text, body.encoding, body.version
     )
     return entry_out(saved, folder_of(body.path))
 
@@ -151,7 +153,6 @@ async def file_image(
     request: Request,
     user: FilesUser,
     who: CurrentIdentity,
-    files: FilesDep,
     context: ContextDep,
     root: Root,
     path: PathQuery,
@@ -160,10 +161,10 @@ async def file_image(
 
     PNG, JPEG, GIF or WebP by its first bytes, nothing else.
     """
-    place = await files.place(user.username, root, path)
-    kind = await listing.image_type(files, user.username, place)
-    goes_on = partial(still_open, context.db, context.settings, who)
-    return await _stream_file(request, files, user.username, place, kind, goes_on)
+    location = await context.files.resolve(user.username, root, path)
+    kind = await listing.image_type(context.files, user.username, location)
+    goes_on = partial(still_open, context, who)
+    return await _stream_file(request, context, user.username, location, kind, goes_on)
 
 
 @router.get("/files/download", responses=ANY_BYTES)
@@ -171,31 +172,35 @@ async def download_file(
     request: Request,
     user: FilesUser,
     who: CurrentIdentity,
-    files: FilesDep,
     context: ContextDep,
     root: Root,
     path: PathQuery,
 ) -> Streamed:
     """Download a file. `Range` with `If-Range` resumes an interrupted download."""
-    place = await files.place(user.username, root, path)
-    goes_on = partial(still_open, context.db, context.settings, who)
-    return await _stream_file(request, files, user.username, place, OCTETS, goes_on)
+    location = await context.files.resolve(user.username, root, path)
+    goes_on = partial(still_open, context, who)
+    return await _stream_file(request, context, user.username, location, OCTETS, goes_on)
 
 
 async def _stream_file(
-    request: Request, files: FilesDep, username: str, place: FileLocation, kind: str, goes_on: Any
+    request: Request,
+    context: ContextDep,
+    username: str,
+    location: FileLocation,
+    kind: str,
+    goes_on: Any,
 ) -> Streamed:
     async with AsyncExitStack() as stack:
-        channel = await stack.enter_async_context(files.stream(username, place.root))
+        channel = await stack.enter_async_context(context.files.stream(username, location.root))
         with explaining():
-            opened = await files.pool(place.root).open(channel, place.asked)
+            opened = await context.files.pool(location.root).open(channel, location.parameters)
         etag = f'"{opened.version}"'
         part = parse_range(request.headers, opened.size_bytes, etag, opened.modified_at)
         headers = {
             **CONFINED,
             **part.headers,
             "Content-Type": kind,
-            "Content-Disposition": disposition(place.name),
+            "Content-Disposition": disposition(location.name),
             "ETag": etag,
             "Last-Modified": last_modified(opened.modified_at),
         }
@@ -208,7 +213,6 @@ async def _stream_file(
 async def download_archive(
     user: FilesUser,
     who: CurrentIdentity,
-    files: FilesDep,
     context: ContextDep,
     root: Root,
     path: PathQuery = "",
@@ -220,19 +224,20 @@ async def download_archive(
 
     Unreadable entries are listed in a LEFT-OUT.txt at its end; a zip contains no links.
     """
-    place = await files.place(user.username, root, path)
-    names = [from_text(checked(one, "name")) for one in name]
-    shown = name[0] if len(name) == 1 else place.name
+    files = context.files
+    location = await files.resolve(user.username, root, path)
+    names = [from_text(checked(text, "name")) for text in name]
+    shown = name[0] if len(name) == 1 else location.name
     if not names and path:
-        names = [from_text(place.name)]
-        place = await files.place(user.username, root, folder_of(path))
+        names = [from_text(location.name)]
+        location = await files.resolve(user.username, root, folder_of(path))
     elif not names:
-        names = [from_text(entry) for entry in await listing.names(files, user.username, place)]
+        names = [from_text(entry) for entry in await listing.names(files, user.username, location)]
     async with AsyncExitStack() as stack:
-        channel = await stack.enter_async_context(files.stream(user.username, place.root))
-        pieces = archive_pieces(channel, place.asked, names, archive)
+        channel = await stack.enter_async_context(files.stream(user.username, location.root))
+        pieces = archive_pieces(channel, location.parameters, names, archive)
         with explaining():
             first = await anext(pieces, b"")
         held = stack.pop_all()
-    goes_on = partial(still_open, context.db, context.settings, who)
+    goes_on = partial(still_open, context, who)
     return attachment(first, pieces, held, goes_on, f"{shown}.{archive}")

@@ -10,7 +10,13 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
 from portal.services.files.roots import FileLocation, RootState
-from spawner.launcher.file_answers import Deleted, Entry, UploadInfo
+from spawner.launcher.file_answers import (
+    Deleted,
+    Entry,
+    FileMatches,
+    StopReason,
+    UploadInfo,
+)
 from spawner.launcher.file_names import from_text, is_text
 
 Kind = Literal["file", "folder", "link", "other"]
@@ -63,6 +69,27 @@ class FolderPage(BaseModel):
     next_cursor: str | None
     total: int
     complete: bool
+
+
+class FileMatchOut(BaseModel):
+    """A file or folder that a search found; `path` is below the root."""
+
+    root: str
+    path: str
+    kind: Kind
+
+
+class FileMatchesOut(BaseModel):
+    """The result of a search, the entries nearest to the folder first.
+
+    `stopped` is the limit at which it ended, null if all was searched: `time`, `entries` (the
+    number examined) or `found` (the number returned). `unreadable` is the number of folders that
+    could not be read.
+    """
+
+    items: list[FileMatchOut]
+    stopped: StopReason | None
+    unreadable: int
 
 
 class QuotaOut(BaseModel):
@@ -228,8 +255,8 @@ class EmptiedOut(BaseModel):
     done: bool
 
 
-def place_out(place: FileLocation) -> PlaceOut:
-    return PlaceOut(root=place.root, path=place.path)
+def place_out(location: FileLocation) -> PlaceOut:
+    return PlaceOut(root=location.root, path=location.path)
 
 
 def entry_out(entry: Entry, folder: str) -> EntryOut:
@@ -240,6 +267,16 @@ def entry_out(entry: Entry, folder: str) -> EntryOut:
         "name_is_text": is_text(from_text(entry.name)),
     }
     return EntryOut(**fields)
+
+
+def matches_out(matches: FileMatches, root: str, folder: str) -> FileMatchesOut:
+    items = [
+        FileMatchOut(
+            root=root, path=f"{folder}/{item.path}" if folder else item.path, kind=item.kind
+        )
+        for item in matches.found
+    ]
+    return FileMatchesOut(items=items, stopped=matches.stopped, unreadable=matches.unreadable)
 
 
 def room_out(state: RootState) -> RoomOut:
@@ -256,11 +293,11 @@ def room_out(state: RootState) -> RoomOut:
 
 def root_out(state: RootState) -> RootOut:
     writable = state.room is not None and state.room.writable
-    return RootOut(**dict(room_out(state)), path=state.whole, writable=writable)
+    return RootOut(**dict(room_out(state)), path=state.root_path, writable=writable)
 
 
 def trash_out(items: list[Deleted], complete: bool) -> TrashOut:
-    return TrashOut(items=[TrashItem(**vars(one)) for one in items], complete=complete)
+    return TrashOut(items=[TrashItem(**vars(item)) for item in items], complete=complete)
 
 
 class UploadIn(BaseModel):

@@ -17,40 +17,43 @@ from portal.api.file_schemas import (
 )
 from portal.api.files import folder_of
 from portal.services.files import uploads
-from portal.services.files.roots import FileAccess
 from portal.services.files.uploads import CHUNK_BYTES
-from portal.web.dependencies import FilesDep, FilesUser
+from portal.web.dependencies import ContextDep, FilesUser
 from spawner.launcher.file_answers import UploadInfo
 
 router = APIRouter(tags=["files"])
 
 
 @router.post("/files/uploads", status_code=201)
-async def begin_upload(body: UploadIn, user: FilesUser, files: FilesDep) -> UploadOut:
+async def begin_upload(body: UploadIn, user: FilesUser, context: ContextDep) -> UploadOut:
     """Begin an upload.
 
     An existing file of that name (409 `file-exists`; `replaceable` is whether `overwrite` would
     help) or missing space (507) is reported before a byte is sent.
     """
-    place = await files.place(user.username, body.root, body.path)
+    location = await context.files.resolve(user.username, body.root, body.path)
     begun = await uploads.start_upload(
-        files, user.username, place, body.size_bytes, overwrite=body.overwrite
+        context.files, user.username, location, body.size_bytes, overwrite=body.overwrite
     )
     return upload_out(begun, body.root, CHUNK_BYTES)
 
 
 @router.get("/files/uploads")
-async def list_uploads(user: FilesUser, files: FilesDep) -> UploadsOut:
+async def list_uploads(user: FilesUser, context: ContextDep) -> UploadsOut:
     """Return the caller's unfinished uploads: each of them can be resumed."""
-    found = await uploads.every(files, user.username)
-    return UploadsOut(items=[await _to_out(files, user.username, upload) for upload in found])
+    uploads_of_user = await uploads.every(context.files, user.username)
+    return UploadsOut(
+        items=[await _to_out(context, user.username, upload) for upload in uploads_of_user]
+    )
 
 
 @router.get("/files/uploads/{upload_id}")
-async def get_upload(upload_id: str, user: FilesUser, files: FilesDep) -> UploadOut:
+async def get_upload(upload_id: str, user: FilesUser, context: ContextDep) -> UploadOut:
     """Return an upload with the offset at which to resume."""
     return await _to_out(
-        files, user.username, await uploads.load_upload(files, user.username, upload_id)
+        context,
+        user.username,
+        await uploads.load_upload(context.files, user.username, upload_id),
     )
 
 
@@ -69,7 +72,7 @@ async def send_chunk(
     upload_id: str,
     request: Request,
     user: FilesUser,
-    files: FilesDep,
+    context: ContextDep,
     offset: Annotated[int, Query(ge=0, le=1 << 50)],
 ) -> OffsetOut | Response:
     """Receive the next chunk, at most `chunk_bytes` long.
@@ -78,7 +81,9 @@ async def send_chunk(
     of an interrupted chunk counts.
     """
     try:
-        following = await uploads.receive(files, user.username, upload_id, offset, request.stream())
+        following = await uploads.receive(
+            context.files, user.username, upload_id, offset, request.stream()
+        )
     except ClientDisconnect:
         return Response(status_code=400)  # the client has disconnected
     return OffsetOut(offset=following)
@@ -86,34 +91,34 @@ async def send_chunk(
 
 @router.post("/files/uploads/{upload_id}/complete")
 async def finish_upload(
-    upload_id: str, body: FinishIn, user: FilesUser, files: FilesDep, response: Response
+    upload_id: str, body: FinishIn, user: FilesUser, context: ContextDep, response: Response
 ) -> FinishedOut:
     """Give the complete file its name, and return its checksum.
 
     202 with `done` false while the checksum of a very large file is still being computed: repeat
     the request.
     """
-    upload = await uploads.load_upload(files, user.username, upload_id)
-    found = await uploads.finish(files, user.username, upload_id, body.sha256)
-    if found.entry is None:
+    upload = await uploads.load_upload(context.files, user.username, upload_id)
+    entry = await uploads.finish(context.files, user.username, upload_id, body.sha256)
+    if entry.entry is None:
         response.status_code = 202
     return FinishedOut(
-        done=found.entry is not None,
-        hashed_bytes=found.hashed_bytes,
-        sha256=found.sha256,
-        entry=entry_out(found.entry, folder_of(upload.path)) if found.entry else None,
+        done=entry.entry is not None,
+        hashed_bytes=entry.hashed_bytes,
+        sha256=entry.sha256,
+        entry=entry_out(entry.entry, folder_of(upload.path)) if entry.entry else None,
     )
 
 
 @router.delete("/files/uploads/{upload_id}", status_code=204)
-async def drop_upload(upload_id: str, user: FilesUser, files: FilesDep) -> Response:
+async def drop_upload(upload_id: str, user: FilesUser, context: ContextDep) -> Response:
     """Cancel an upload; its received data are deleted."""
-    await uploads.drop(files, user.username, upload_id)
+    await uploads.drop(context.files, user.username, upload_id)
     return Response(status_code=204)
 
 
-async def _to_out(files: FileAccess, username: str, upload: UploadInfo) -> UploadOut:
-    for root in files.settings.file_roots:
-        if await files.whole(username, root) == upload.root:
+async def _to_out(context: ContextDep, username: str, upload: UploadInfo) -> UploadOut:
+    for root in context.settings.file_roots:
+        if await context.files.root_path_of(username, root) == upload.root:
             return upload_out(upload, root.name, CHUNK_BYTES)
     return upload_out(upload, None, CHUNK_BYTES)

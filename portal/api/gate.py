@@ -37,7 +37,7 @@ from portal.web.content_host import (
     to_login,
     wants_page,
 )
-from portal.web.dependencies import Anyone, DatabaseDep, LoopbackOnly, SettingsDep
+from portal.web.dependencies import Anyone, ContextDep, LoopbackOnly
 from portal.web.language import language_of
 from spawner.slurm.model import Outcome
 
@@ -60,8 +60,7 @@ CACHED = {"Cache-Control": f"max-age={FRESH_S}"}
 @router.get("/internal/gate", dependencies=[LoopbackOnly])
 async def gate(
     request: Request,
-    database: DatabaseDep,
-    settings: SettingsDep,
+    context: ContextDep,
     owner: Annotated[str, Header(alias="X-Owner")],
     server: Annotated[str, Header(alias="X-Server")],
 ) -> Response:
@@ -69,15 +68,16 @@ async def gate(
 
     nginx speaks TLS to a target with an `X-Target-Name`, and only if its certificate has that name.
     """
+    settings = context.settings
     hosts = settings.content.notebooks if settings.content else None
     host = hosts.here(request.headers.get(CONTENT_HOST, "")) if hosts else None
     if hosts and host != hosts.host_of(owner):
         return Response(status_code=REFUSALS[GateAnswer.REFUSED], headers=CACHED)
     token = request.cookies.get(settings.cookie_at(host), "")
-    login, live = await load_gate_row(database, settings, token, server, host)
+    login, live = await load_gate_row(context.db, settings, token, server, host)
     # Requests to a notebook count as activity: they keep the web session alive, up to its fixed
     # end.
-    if login is not None and not await keep(database, settings, token, login, host):
+    if login is not None and not await keep(context.db, settings, token, login, host):
         login = None
     decision = decide(login.username if login else None, owner, server, live)
     if decision.answer in REFUSALS:
@@ -104,35 +104,32 @@ async def address_of(host: str) -> str:
     except ValueError:
         pass
     try:
-        found = await asyncio.get_running_loop().getaddrinfo(host, None, type=socket.SOCK_STREAM)
+        addresses = await asyncio.get_running_loop().getaddrinfo(
+            host, None, type=socket.SOCK_STREAM
+        )
     except OSError as error:
         raise errors.Unavailable(f"The address of node {host[:100]} can't be found.") from error
-    return str(found[0][4][0])
+    return str(addresses[0][4][0])
 
 
 @router.api_route("/user/{owner}/{server}/{path:path}", methods=METHODS, dependencies=[Anyone])
-async def not_entered(
-    request: Request,
-    database: DatabaseDep,
-    settings: SettingsDep,
-    owner: str,
-    server: str,
-) -> Response:
+async def not_entered(request: Request, context: ContextDep, owner: str, server: str) -> Response:
     """Respond with the reason why this session cannot be opened: no login, another user's session,
     not running, or on another host.
     """
+    settings = context.settings
     token, host = read_cookie(request, settings)
     if settings.content and host != settings.content.notebooks.host_of(owner):
         return elsewhere(request, settings.content.notebooks.origin_of(owner))
-    caller = await web_sessions.resume_at(database, settings, token, host, touch=False)
+    caller = await web_sessions.resume_at(context.db, settings, token, host, touch=False)
     username = caller.user.username if caller else None
-    session = await newest(database, owner, server) if username == owner else None
+    session = await newest(context.db, owner, server) if username == owner else None
     answer = decide(username, owner, server, LiveSession.of(session)).answer
     if wants_page(request):
         if answer is GateAnswer.LOGIN:
             return to_login(request, settings)
         user_id = caller.user_id if caller else None
-        language = await language_of(request, database, user_id)
+        language = await language_of(request, context.db, user_id)
         return _render_page(answer, session, language, at_portal(settings, host, ""))
     raise _to_problem(answer, session)
 

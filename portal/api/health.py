@@ -57,8 +57,8 @@ class Checks:
         async with self._lock:
             if self._last is None or time.monotonic() - self._last[0] > REMEMBER_S:
                 names = list(self.by_name)
-                found = await asyncio.gather(*(self._run_check(name) for name in names))
-                self._last = (time.monotonic(), dict(zip(names, found, strict=True)))
+                results = await asyncio.gather(*(self._run_check(name) for name in names))
+                self._last = (time.monotonic(), dict(zip(names, results, strict=True)))
             return self._last[1]
 
     async def _run_check(self, name: str) -> Verdict:
@@ -105,8 +105,8 @@ async def metrics(request: Request) -> Response:
     context: AppContext = request.app.state.context
     counted = select(Job.kind, Job.state, func.count()).where(Job.state != JobState.ENDED)
     async with context.db.session() as db:
-        found = (await db.execute(counted.group_by(Job.kind, Job.state))).all()
-    live = [(kind.value, state.value, count) for kind, state, count in found]
+        rows = (await db.execute(counted.group_by(Job.kind, Job.state))).all()
+    live = [(kind.value, state.value, count) for kind, state, count in rows]
     status: SystemStatus = request.app.state.status
     known = [item for item in status.items if item.state is not ComponentState.UNKNOWN]
     well = [(item.part.value, item.name, item.state is ComponentState.OK) for item in known]

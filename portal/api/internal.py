@@ -7,11 +7,11 @@ from pydantic import BaseModel
 
 from portal.errors import LoginRequired, NotFound
 from portal.models import Role
-from portal.services.auth import accounts, web_sessions
+from portal.services.auth import authentication, web_sessions
 from portal.services.identity.roles import may_enter
 from portal.services.sessions import servers
 from portal.web.content_host import CONTENT_HOST
-from portal.web.dependencies import ContextDep, InternalSecret, LoopbackOnly, SettingsDep
+from portal.web.dependencies import ContextDep, InternalSecret, LoopbackOnly
 
 router = APIRouter(prefix="/internal", include_in_schema=False)
 Username = Annotated[str, Path(max_length=64)]
@@ -46,12 +46,13 @@ class ServerState(BaseModel):
 
 
 @router.get("/whoami", dependencies=[LoopbackOnly])
-async def whoami(request: Request, context: ContextDep, settings: SettingsDep) -> Whoami:
+async def whoami(request: Request, context: ContextDep) -> Whoami:
     """Return the user of the cookie, without keeping the web session alive: only its owner's own
     requests do.
 
     With content hosts, the cookie is the one of that host, and the host must be the user's.
     """
+    settings = context.settings
     hosts = settings.content.notebooks if settings.content else None
     host = hosts.here(request.headers.get(CONTENT_HOST, "")) if hosts else None
     if hosts and host is None:
@@ -66,7 +67,7 @@ async def whoami(request: Request, context: ContextDep, settings: SettingsDep) -
 @router.get("/users/{username}", dependencies=[InternalSecret])
 async def known_user(username: Username, context: ContextDep) -> KnownUser:
     """Return a user, and whether they may still use the hub."""
-    user = await accounts.by_username(context.db, username)
+    user = await authentication.by_username(context.db, username)
     if user is None:
         raise NotFound
     return KnownUser(name=user.username, admin=user.role is Role.ADMIN, active=may_enter(user))

@@ -11,6 +11,7 @@ from portal.services.jobs import bulk, listing
 from portal.services.jobs.listing import JobOrder, Which
 from portal.web.dependencies import ByDep, ContextDep, CurrentUser, JobsUser
 from portal.web.fields import DateTime
+from portal.web.pages import Page
 from spawner.slurm.model import Outcome
 
 router = APIRouter(tags=["jobs"])
@@ -34,7 +35,7 @@ class JobFilter(BaseModel):
     since: DateTime | None = None
     until: DateTime | None = None
 
-    def wanted(self) -> listing.JobSelection:
+    def selection(self) -> listing.JobSelection:
         return listing.JobSelection(
             state=self.state,
             outcomes=tuple(self.outcome),
@@ -47,9 +48,14 @@ class JobFilter(BaseModel):
 
 
 class JobQuery(JobFilter):
-    """A filter with a page; `order` `ended`: ended jobs, the last one first."""
+    """A filter with a page.
+
+    `order`: `ended` and `started` list only jobs that have ended or started, the most recent
+    first; with `_up`, the earliest first.
+    """
 
     order: JobOrder = JobOrder.NEWEST
+    limit: Annotated[int, Field(ge=1, le=listing.MAX_PAGE)] = listing.PAGE
     cursor: Annotated[str, Field(max_length=300)] | None = None
 
 
@@ -59,15 +65,15 @@ class JobFilterIn(JobFilter):
     external: StrictBool | None = None
 
 
-class JobPage(BaseModel):
-    """Jobs in the requested order; `next_cursor` is the cursor of the next page."""
-
-    items: list[JobOut]
-    next_cursor: str | None = None
-
-
 class JobCount(BaseModel):
+    """How many jobs match a filter.
+
+    `by_state` ignores the filter's `state` and `outcome`: the number of jobs by state, or by
+    outcome for ended ones; absent ones are 0.
+    """
+
     count: int
+    by_state: dict[str, int]
 
 
 class Chosen(BaseModel):
@@ -84,9 +90,9 @@ class Chosen(BaseModel):
             raise ValueError("Set either ids or matching, not both.")
         return self
 
-    def wanted(self) -> list[str] | listing.JobSelection:
+    def selection(self) -> list[str] | listing.JobSelection:
         if self.matching is not None:
-            return self.matching.wanted()
+            return self.matching.selection()
         return self.ids or []
 
 
@@ -134,22 +140,22 @@ class Comparison(BaseModel):
 
 @router.get("/jobs")
 async def list_jobs(
-    user: CurrentUser, context: ContextDep, asked: Annotated[JobQuery, Query()]
-) -> JobPage:
+    user: CurrentUser, context: ContextDep, query: Annotated[JobQuery, Query()]
+) -> Page[JobOut]:
     """Return the caller's jobs, in pages."""
-    found = await listing.page(
-        context, user, asked.wanted(), order=asked.order, cursor=asked.cursor or None
+    jobs = await listing.page(
+        context, user, query.selection(), query.limit, query.order, query.cursor or None
     )
-    shown = await jobs_out(context, found[: listing.PAGE])
-    return JobPage(items=shown, next_cursor=listing.cursor_of(found, asked.order))
+    shown = await jobs_out(context, jobs[: query.limit])
+    return Page[JobOut](items=shown, next_cursor=listing.cursor_of(jobs, query.order, query.limit))
 
 
 @router.get("/jobs/count")
 async def count_jobs(
-    user: CurrentUser, context: ContextDep, asked: Annotated[JobFilter, Query()]
+    user: CurrentUser, context: ContextDep, query: Annotated[JobFilter, Query()]
 ) -> JobCount:
-    """Return how many of the caller's jobs match a filter."""
-    return JobCount(count=await listing.count(context, user, asked.wanted()))
+    """Return how many of the caller's jobs match a filter, in this state and in each other."""
+    return JobCount(**vars(await listing.count(context, user, query.selection())))
 
 
 @router.get("/jobs/compare")
@@ -159,27 +165,27 @@ async def compare_jobs(
     id: Annotated[list[JobId], Query(min_length=1, max_length=bulk.MOST_COMPARED)],  # noqa: A002
 ) -> Comparison:
     """Return some of the caller's jobs for comparison, with the last values that each logged."""
-    found = await bulk.compare(context, user, id)
-    known = {one.job.id for one in found}
+    compared = await bulk.compare(context, user, id)
+    known = {run.job.id for run in compared}
     return Comparison(
-        items=[await _to_compared_run(context, one) for one in found],
+        items=[await _to_compared_run(context, run) for run in compared],
         missing=[key for key in dict.fromkeys(id) if key not in known],
     )
 
 
-async def _to_compared_run(context: AppContext, one: bulk.Compared) -> ComparedRun:
-    (job,) = await jobs_out(context, [one.job])
-    metrics = None if one.metrics is None else dict(one.metrics)
-    return ComparedRun(job=job, metrics=metrics, metrics_problem=one.problem)
+async def _to_compared_run(context: AppContext, run: bulk.Compared) -> ComparedRun:
+    (job,) = await jobs_out(context, [run.job])
+    metrics = None if run.metrics is None else dict(run.metrics)
+    return ComparedRun(job=job, metrics=metrics, metrics_problem=run.problem)
 
 
 @router.post("/jobs/cancel-many", status_code=202)
 async def cancel_jobs(body: Chosen, user: JobsUser, context: ContextDep, by: ByDep) -> ManyDone:
     """Cancel several jobs, at most 500 at once; ended ones are listed in `refused`."""
-    return ManyDone.of(await bulk.cancel(context, user, body.wanted(), by))
+    return ManyDone.of(await bulk.cancel(context, user, body.selection(), by))
 
 
 @router.post("/jobs/remove-many")
 async def remove_jobs(body: Chosen, user: JobsUser, context: ContextDep, by: ByDep) -> ManyDone:
     """Remove several ended jobs from the list, at most 500 at once; their files stay."""
-    return ManyDone.of(await bulk.remove(context, user, body.wanted(), by))
+    return ManyDone.of(await bulk.remove(context, user, body.selection(), by))

@@ -51,7 +51,11 @@ class ArrayOut(BaseModel):
 
 
 class JobOut(BaseModel):
-    """A job for its owner; times in UTC. `external`: submitted outside the portal."""
+    """A job for its owner; times in UTC. `external`: submitted outside the portal.
+
+    `metrics`: the last values of at most 8 scalars that an ended job has logged, null for a value
+    that is no longer a number; null as a whole until they have been read, and for arrays.
+    """
 
     id: str
     name: str
@@ -79,6 +83,7 @@ class JobOut(BaseModel):
     external: bool
     array: ArrayOut | None
     usage: UsageOut | None
+    metrics: dict[str, float | None] | None
     tensorboard: TensorboardOut | None
 
 
@@ -87,7 +92,8 @@ class JobDetail(JobOut):
 
     `script` is what was submitted to Slurm, `source` what the user wrote (a free script); neither
     is known for external jobs. `shared_with` and `shared_groups`: the users and groups with access
-    to its TensorBoard.
+    to its TensorBoard. `executed_notebook`: the path of the copy that a notebook run as a job
+    writes; the copy may not exist.
     """
 
     script: str | None
@@ -95,6 +101,7 @@ class JobDetail(JobOut):
     workdir: str | None
     shared_with: list[str]
     shared_groups: list[str]
+    executed_notebook: str | None
 
 
 def job_fields(
@@ -108,7 +115,7 @@ def job_fields(
         for name in (
             "id", "name", "template", "environment", "parameters", "state", "outcome", "reason",
             "suggestion", "stale_since", "job_id", "node", "nodes", "started_at", "ended_at",
-            "expires_at", "estimated_start", "exit_code", "logdir", "external",
+            "expires_at", "estimated_start", "exit_code", "logdir", "external", "metrics",
         )
     }  # fmt: skip
     return own | {
@@ -129,9 +136,9 @@ def array_out(
     if job.array_size is None:
         return None
     known = so_far or {}
-    found = [_to_task_out(task, known.get(task["index"])) for task in job.tasks or []]
-    counts = Counter(str(task.outcome or task.state) for task in found)
-    return ArrayOut(size=job.array_size, counts=counts, tasks=found if with_tasks else [])
+    tasks = [_to_task_out(task, known.get(task["index"])) for task in job.tasks or []]
+    counts = Counter(str(task.outcome or task.state) for task in tasks)
+    return ArrayOut(size=job.array_size, counts=counts, tasks=tasks if with_tasks else [])
 
 
 def _to_task_out(task: Mapping[str, Any], so_far: Metrics | None) -> TaskOut:
@@ -141,7 +148,7 @@ def _to_task_out(task: Mapping[str, Any], so_far: Metrics | None) -> TaskOut:
     return shown.model_copy(update={"metrics": dict(so_far), "so_far": True})
 
 
-async def jobs_out(context: AppContext, found: list[BatchJob]) -> list[JobOut]:
+async def jobs_out(context: AppContext, jobs: list[BatchJob]) -> list[JobOut]:
     """Convert several jobs with their TensorBoards, in two queries."""
-    boards = await tensorboards.load_tensorboards(context, [job.id for job in found])
-    return [JobOut(**job_fields(context, job, boards.get(job.id), tasks=False)) for job in found]
+    boards = await tensorboards.load_tensorboards(context, [job.id for job in jobs])
+    return [JobOut(**job_fields(context, job, boards.get(job.id), tasks=False)) for job in jobs]

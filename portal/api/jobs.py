@@ -10,6 +10,7 @@ from portal.api.job_schemas import JobDetail, job_fields
 from portal.context import AppContext
 from portal.models import BatchJob
 from portal.services.jobs import jobs
+from portal.services.jobs.notebook_runs import find_executed_copy
 from portal.services.jobs.prepare import JobRequest
 from portal.services.tensorboards import shares, tensorboards
 from portal.web.dependencies import (
@@ -86,14 +87,15 @@ async def remove_job(
 
 async def detail(context: AppContext, job: BatchJob) -> JobDetail:
     """Return a job with all its details."""
-    whole = await jobs.with_script(context, job)
+    full_job = await jobs.with_script(context, job)
     board = await tensorboards.load_tensorboard(context, job)
-    shared = await shares.load_shares(context, whole)
+    shared = await shares.load_shares(context, full_job)
     return JobDetail(
-        **job_fields(context, whole, board, tasks=True),
-        script=whole.script or None,
-        source=whole.source,
-        workdir=whole.workdir,
+        **job_fields(context, full_job, board, tasks=True),
+        script=full_job.script or None,
+        source=full_job.source,
+        workdir=full_job.workdir,
         shared_with=shared.users,
         shared_groups=shared.groups,
+        executed_notebook=find_executed_copy(full_job),
     )

@@ -186,13 +186,24 @@ class UserLimitsOut(BaseModel):
     slurm: list[AssociationOut] | None
 
 
+class GroupUseOut(BaseModel):
+    """The present usage of a group without a total."""
+
+    group: str
+    use: UseOut
+
+
 class MyLimitsOut(UserLimitsOut):
     """The caller's limits, as above.
 
     `problem`: why Slurm accepts no session or job of theirs, null if it does or cannot report it.
+    `no_session`: why they can start no further session now, null if they can. `group_use`: the
+    usage of some of their groups that have a Slurm account and no total.
     """
 
     problem: str | None
+    no_session: str | None
+    group_use: list[GroupUseOut]
 
 
 def limit_out(row: Limit, slurm: views.LimitSyncState | None = None) -> LimitOut:
@@ -212,77 +223,77 @@ def slurm_out(state: views.LimitSyncState) -> SlurmOut:
     return SlurmOut(state=state.state, message=state.message)
 
 
-def _to_counted_fields(found: EffectiveLimit | None) -> dict[str, Any]:
-    if found is None:
+def _to_counted_fields(limit: EffectiveLimit | None) -> dict[str, Any]:
+    if limit is None:
         return {"value": None, "from_": None}
-    value = list(found.value) if isinstance(found.value, list | tuple) else found.value
-    source = LimitOrigin(scope=found.source.scope, name=found.source.name)
+    value = list(limit.value) if isinstance(limit.value, list | tuple) else limit.value
+    source = LimitOrigin(scope=limit.source.scope, name=limit.source.name)
     return {"value": value, "from_": source}
 
 
-def counted_out(found: EffectiveLimit) -> CountedOut:
-    return CountedOut(**_to_counted_fields(found))
+def counted_out(limit: EffectiveLimit) -> CountedOut:
+    return CountedOut(**_to_counted_fields(limit))
 
 
-def use_out(found: views.InUseNow) -> UseOut:
-    use = found.use
+def use_out(usage: views.InUseNow) -> UseOut:
+    use = usage.use
     return UseOut(
         gpus=use.gpus if use else None,
         gpus_by_type=dict(use.gpus_by_type) if use else None,
-        sessions=found.sessions,
-        jobs=found.jobs,
+        sessions=usage.sessions,
+        jobs=usage.jobs,
         cpus=use.cpus if use else None,
         memory_gb=round(use.memory_mb / 1024, 2) if use else None,
     )
 
 
-def association_out(one: AssociationState) -> AssociationOut:
-    account, username, partition = one.place
+def association_out(association: AssociationState) -> AssociationOut:
+    account, username, partition = association.key
     return AssociationOut(
         account=account,
         username=username,
         partition=partition,
-        wanted=views.shown_figures(one.should),
-        written=views.shown_figures(one.applied),
-        found=None if one.found is None else views.shown_figures(one.found),
-        accepted=views.shown_figures(one.accepted),
-        refused=one.refused,
-        written_at=one.written_at,
-        drift_since=one.drift_since,
-        state=_to_state(one),
+        wanted=views.shown_figures(association.should),
+        written=views.shown_figures(association.applied),
+        found=None if association.found is None else views.shown_figures(association.found),
+        accepted=views.shown_figures(association.accepted),
+        refused=association.refused,
+        written_at=association.written_at,
+        drift_since=association.drift_since,
+        state=_to_state(association),
     )
 
 
-def _to_state(one: AssociationState) -> Literal["written", "pending", "refused", "drifted"]:
-    if one.refused:
+def _to_state(association: AssociationState) -> Literal["written", "pending", "refused", "drifted"]:
+    if association.refused:
         return "refused"
-    if one.pending:
+    if association.pending:
         return "pending"
-    return "drifted" if one.drift else "written"
+    return "drifted" if association.drift else "written"
 
 
 def user_limits_out(
-    found: views.UserLimits, together: list[TogetherOut], *, slurm: bool
+    limits: views.UserLimits, together: list[TogetherOut], *, slurm: bool
 ) -> UserLimitsOut:
     effective = {
         name: EffectiveOut(
             **_to_counted_fields(count.counted),
             otherwise=counted_out(count.otherwise) if count.otherwise else None,
         )
-        for name, count in found.counts.items()
+        for name, count in limits.counts.items()
     }
     return UserLimitsOut(
-        username=found.username,
-        groups=found.groups,
+        username=limits.username,
+        groups=limits.groups,
         effective=effective,
-        limits=[limit_out(row) for row in found.limits],
-        use=use_out(found.in_use),
+        limits=[limit_out(row) for row in limits.limits],
+        use=use_out(limits.in_use),
         together=together,
-        slurm=[association_out(one) for one in found.standings] if slurm else None,
+        slurm=[association_out(association) for association in limits.standings] if slurm else None,
     )
 
 
-def drift_words(one: AssociationState, name: str, value: Any) -> str:
+def drift_words(association: AssociationState, name: str, value: Any) -> str:
     """Return the text for a field's value; for the association itself, whether it exists."""
     if name != rules.EXISTS:
         return rules.format_value(name, value)

@@ -6,7 +6,7 @@ from portal.api.limit_schemas import TogetherOut, limit_out, use_out
 from portal.context import AppContext
 from portal.models import Limit, LimitScope
 from portal.services.limits import limit_views
-from portal.services.limits.allowances import account_of
+from portal.services.limits.all_limits import account_of
 
 
 async def load_group_totals(context: AppContext, rows: Iterable[Limit]) -> list[TogetherOut]:

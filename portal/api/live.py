@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel
 
-from portal.api.announcements import Announcements, current
+from portal.api.announcements import AnnouncementOut, Announcements, current
 from portal.api.cluster import ClusterOut, cluster_out
 from portal.api.job_schemas import JobOut, jobs_out
 from portal.api.session_schemas import SessionOut, sessions_out
@@ -52,6 +52,17 @@ class ClusterNews:
         return self._json
 
 
+class LiveSnapshot(BaseModel):
+    """The state of a user's pages: sessions and jobs, live ones and the newest of all, the cluster,
+    and current announcements. Later events of the stream change it.
+    """
+
+    sessions: list[SessionOut]
+    jobs: list[JobOut]
+    cluster: ClusterOut
+    announcements: list[AnnouncementOut]
+
+
 @dataclass(frozen=True)
 class LiveState:
     """The state behind a user's pages: sessions and jobs by id, and the rest as JSON."""
@@ -61,25 +72,24 @@ class LiveState:
     cluster: str
     announcements: str
 
-    def snapshot(self) -> bytes:
-        """Return the event with everything that later events change."""
-        return sse(
-            "snapshot",
+    def to_json(self) -> str:
+        """Return the state as a LiveSnapshot."""
+        return (
             f'{{"sessions":{_to_json_list(self.sessions)},"jobs":{_to_json_list(self.jobs)},'
-            f'"cluster":{self.cluster},"announcements":{self.announcements}}}',
+            f'"cluster":{self.cluster},"announcements":{self.announcements}}}'
         )
 
     def events_from(self, before: "LiveState") -> bytes:
         """Return the events that lead from another state to this one."""
-        found = [
+        events = [
             *_to_events("session", before.sessions, self.sessions),
             *_to_events("job", before.jobs, self.jobs),
         ]
         if self.cluster is not before.cluster:
-            found.append(sse("cluster", self.cluster))
+            events.append(sse("cluster", self.cluster))
         if self.announcements != before.announcements:
-            found.append(sse("announcements", f'{{"items":{self.announcements}}}'))
-        return b"".join(found)
+            events.append(sse("announcements", f'{{"items":{self.announcements}}}'))
+        return b"".join(events)
 
 
 class UserFeed:
@@ -103,6 +113,11 @@ class UserFeed:
     @property
     def is_over(self) -> bool:
         return self._task.done()
+
+    @property
+    def state(self) -> LiveState | None:
+        """The state that was read last; None before the first."""
+        return self._state
 
     async def join(self, who: Identity) -> None:
         """Count a stream of this login, and wait until the first state is read."""
@@ -129,7 +144,7 @@ class UserFeed:
         """Return the version of the user's state, and the state as a snapshot."""
         if self._snapshot is None:
             assert self._state is not None  # noqa: S101 - after `join`
-            self._snapshot = self._state.snapshot()
+            self._snapshot = sse("snapshot", self._state.to_json())
         return self._version, self._snapshot
 
     def since(self, version: int) -> tuple[int, bytes]:
@@ -162,19 +177,13 @@ class UserFeed:
 
     async def _check_logins(self) -> None:
         for login_id, who in list(self._logins.items()):
-            if not await still_open(self._context.db, self._context.settings, who):
+            if not await still_open(self._context, who):
                 self._logins.pop(login_id, None)
 
     async def _refresh(self) -> None:
         before = self._state
         shown = before.jobs if before else {}
-        announcements = Announcements(items=current(self._context)).model_dump_json()
-        state = LiveState(
-            sessions=await _load_sessions(self._context, self._user),
-            jobs=await _load_jobs(self._context, self._user, shown),
-            cluster=self._news.json(cluster_out(self._context)),
-            announcements=announcements.removeprefix('{"items":').removesuffix("}"),
-        )
+        state = await _load_state(self._context, self._user, self._news, shown)
         events = state.events_from(before) if before else b""
         if before is None or events:
             self._version += 1
@@ -214,6 +223,14 @@ class LiveFeeds:
                 yield text
                 ping_at = loop.time() + PING_S
 
+    async def snapshot(self, user: User) -> str:
+        """Return the user's state as a LiveSnapshot: that of their streams, if any are open."""
+        feed = self._feeds.get(user.id)
+        state = feed.state if feed is not None and not feed.is_over else None
+        if state is None:
+            state = await _load_state(self._context, user, self._news, {})
+        return state.to_json()
+
     @asynccontextmanager
     async def _join_feed(self, who: Identity) -> AsyncIterator[UserFeed]:
         feed = self._feeds.get(who.user.id)
@@ -224,15 +241,28 @@ class LiveFeeds:
             yield feed
         finally:
             feed.leave(who)
-            self._feeds = {user: one for user, one in self._feeds.items() if not one.is_over}
+            self._feeds = {user: other for user, other in self._feeds.items() if not other.is_over}
+
+
+async def _load_state(
+    context: AppContext, user: User, news: ClusterNews, shown: Mapping[str, JobOut]
+) -> LiveState:
+    """Read a user's state; `shown` are the jobs that their pages show."""
+    announcements = Announcements(items=current(context)).model_dump_json()
+    return LiveState(
+        sessions=await _load_sessions(context, user),
+        jobs=await _load_jobs(context, user, shown),
+        cluster=news.json(cluster_out(context)),
+        announcements=announcements.removeprefix('{"items":').removesuffix("}"),
+    )
 
 
 async def _load_sessions(context: AppContext, user: User) -> dict[str, SessionOut]:
     """Return the user's live sessions, and the newest ended ones."""
     newest = await sessions.page(context, user=user, live=False)
     live = await sessions.page(context, user=user, live=True)
-    found = {s.id: s for s in (*live, *newest[: sessions.PAGE])}
-    return {shown.id: shown for shown in await sessions_out(context, [*found.values()])}
+    by_id = {s.id: s for s in (*live, *newest[: sessions.PAGE])}
+    return {shown.id: shown for shown in await sessions_out(context, [*by_id.values()])}
 
 
 async def _load_jobs(
@@ -247,11 +277,11 @@ async def _load_jobs(
         context, user, listing.JobSelection(state="live"), limit=MAX_LIVE_JOBS
     )
     newest = await listing.page(context, user, listing.JobSelection(), limit=NEWEST_JOBS)
-    found = {job.id: job for job in (*live, *newest)}
-    left = [i for i, job in shown.items() if i not in found and job.state is not JobState.ENDED]
+    by_id = {job.id: job for job in (*live, *newest)}
+    left = [i for i, job in shown.items() if i not in by_id and job.state is not JobState.ENDED]
     if left:
-        found |= {job.id: job for job in await jobs.ended_of(context, user, left)}
-    return {job.id: job for job in await jobs_out(context, [*found.values()])}
+        by_id |= {job.id: job for job in await jobs.ended_of(context, user, left)}
+    return {job.id: job for job in await jobs_out(context, [*by_id.values()])}
 
 
 def _to_json_list(things: Mapping[str, BaseModel]) -> str:

@@ -10,25 +10,23 @@ from portal import models
 from portal.config.settings import Settings
 from portal.db import utcnow
 from portal.directory.contract import MAX_PASSWORD_LENGTH, MAX_USERNAME_LENGTH
-from portal.services.auth import accounts, devices, web_sessions
-from portal.services.auth.accounts import LoggedIn
+from portal.services.auth import authentication, devices, web_sessions
 from portal.services.auth.attempts import Caller
+from portal.services.auth.authentication import LoggedIn
 from portal.services.auth.hashes import hash_token
 from portal.services.auth.second_factor import MAX_CODE_LENGTH
 from portal.services.identity.memberships import groups_of
 from portal.services.identity.roles import managed_by
 from portal.web.content_host import keep
 from portal.web.dependencies import (
-    AccountsDep,
     Anyone,
     ChangingLogin,
     ClientIp,
+    ContextDep,
     CurrentHalfLogin,
     CurrentIdentity,
     CurrentUser,
     CurrentWebSession,
-    DatabaseDep,
-    DirectoryUsersDep,
     EnrollingSession,
     FreshPassword,
     NoToken,
@@ -129,19 +127,15 @@ CallerDep = Annotated[Caller, Depends(_to_caller)]
 
 @router.post("/login", dependencies=[Anyone, NoToken])
 async def login(
-    body: LoginRequest,
-    response: Response,
-    settings: SettingsDep,
-    service: AccountsDep,
-    caller: CallerDep,
+    body: LoginRequest, response: Response, context: ContextDep, caller: CallerDep
 ) -> LoginOut:
     """Check the password with the directory and set the cookie.
 
     `password_change_required` and `second_factor` show whether the login is complete: with
     `required` a code must follow within five minutes.
     """
-    found = await accounts.login(service, body.username.strip(), body.password, caller)
-    return _respond(response, settings, found, caller)
+    result = await authentication.login(context, body.username.strip(), body.password, caller)
+    return _respond(response, context.settings, result, caller)
 
 
 @router.post("/login/password")
@@ -149,8 +143,7 @@ async def login_with_new_password(
     body: PasswordIn,
     half: ChangingLogin,
     response: Response,
-    settings: SettingsDep,
-    service: AccountsDep,
+    context: ContextDep,
     caller: CallerDep,
 ) -> LoginOut:
     """Continue a login that answered `password_change_required`, within five minutes.
@@ -158,63 +151,55 @@ async def login_with_new_password(
     Changes the password in the directory, and logs in with the new one. A second factor may still
     follow.
     """
-    found = await accounts.login_with_new_password(
-        service, half, body.current_password, body.new_password, caller
+    result = await authentication.login_with_new_password(
+        context, half, body.current_password, body.new_password, caller
     )
-    return _respond(response, settings, found, caller)
+    return _respond(response, context.settings, result, caller)
 
 
 @router.post("/login/second-factor")
 async def login_second_factor(
-    body: CodeIn,
-    half: CurrentHalfLogin,
-    response: Response,
-    settings: SettingsDep,
-    service: AccountsDep,
-    caller: CallerDep,
+    body: CodeIn, half: CurrentHalfLogin, response: Response, context: ContextDep, caller: CallerDep
 ) -> LoginOut:
     """Complete a login with a code of the authenticator app, or with a recovery code."""
-    found = await accounts.complete_login(service, half, body.code, caller)
-    return _respond(response, settings, found, caller)
+    result = await authentication.complete_login(context, half, body.code, caller)
+    return _respond(response, context.settings, result, caller)
 
 
-def _respond(response: Response, settings: Settings, found: LoggedIn, caller: Caller) -> LoginOut:
+def _respond(response: Response, settings: Settings, result: LoggedIn, caller: Caller) -> LoginOut:
     """Set the cookies and headers of a login, and return its result."""
-    half = found.next in {accounts.Next.CODE, accounts.Next.PASSWORD}
+    half = result.next in {authentication.Next.CODE, authentication.Next.PASSWORD}
     whole_s = int(settings.web_session_hours * 3600)
     half_s = int(web_sessions.HALF_LOGIN.total_seconds())
-    keep(response, settings, settings.cookie_name, found.token, half_s if half else whole_s)
+    keep(response, settings, settings.cookie_name, result.token, half_s if half else whole_s)
     if not half:
-        device = devices.issue(settings, found.user.username, caller.device, utcnow())
+        device = devices.issue(settings, result.user.username, caller.device, utcnow())
         device_s = int(devices.LIFETIME.total_seconds())
         keep(response, settings, settings.device_cookie, device, device_s)
     response.headers["Cache-Control"] = "no-store"
-    user = CurrentUserOut.model_validate(found.user).model_dump()
-    changes = found.next is accounts.Next.PASSWORD
+    user = CurrentUserOut.model_validate(result.user).model_dump()
+    changes = result.next is authentication.Next.PASSWORD
     return LoginOut(
         **user,
-        login_id=web_sessions.login_id(hash_token(found.token)),
+        login_id=web_sessions.login_id(hash_token(result.token)),
         password_change_required=changes,
-        second_factor="none" if changes else found.next.value,
-        second_factor_was_reset=found.shows_reset_notice,
+        second_factor="none" if changes else result.next.value,
+        second_factor_was_reset=result.shows_reset_notice,
     )
 
 
 @router.post("/logout", status_code=204, dependencies=[Anyone, NoToken])
 async def logout(
-    request: Request,
-    response: Response,
-    settings: SettingsDep,
-    database: DatabaseDep,
-    caller: CallerDep,
+    request: Request, response: Response, context: ContextDep, caller: CallerDep
 ) -> None:
     """End the web session, if there is one, and delete the cookie."""
+    settings = context.settings
     token = request.cookies.get(settings.cookie_name, "")
-    session = await web_sessions.resume_any(database, settings, token, touch=False)
+    session = await web_sessions.resume_any(context.db, settings, token, touch=False)
     if session is not None:
-        await accounts.logout(database, session, caller)
+        await authentication.logout(context.db, session, caller)
     else:
-        await web_sessions.forget_half_login(database, token)
+        await web_sessions.forget_half_login(context.db, token)
     response.delete_cookie(
         settings.cookie_name,
         path="/",
@@ -225,14 +210,14 @@ async def logout(
 
 
 @router.get("/me")
-async def me(
-    user: CurrentUser, who: CurrentIdentity, settings: SettingsDep, database: DatabaseDep
-) -> Me:
+async def me(user: CurrentUser, who: CurrentIdentity, context: ContextDep) -> Me:
     """Return the logged-in user, or the owner of the access token."""
-    fresh = who.session is not None and web_sessions.password_is_fresh(who.session, settings)
+    fresh = who.session is not None and web_sessions.password_is_fresh(
+        who.session, context.settings
+    )
     shown = CurrentUserOut.model_validate(user).model_dump()
     login = web_sessions.login_id(who.session.token_hash) if who.session else None
-    manages = await managed_by(database, user.id)
+    manages = await managed_by(context.db, user.id)
     return Me(**shown, login_id=login, password_fresh=fresh, manages=manages)
 
 
@@ -244,21 +229,19 @@ class MyGroups(BaseModel):
 
 
 @router.get("/me/groups")
-async def my_groups(
-    user: CurrentUser, database: DatabaseDep, directory_users: DirectoryUsersDep
-) -> MyGroups:
+async def my_groups(user: CurrentUser, context: ContextDep) -> MyGroups:
     """Return the caller's groups in the directory, with which a TensorBoard can be shared."""
-    await directory_users.freshen(user.id, user.username, user.groups_at)
-    names, as_of = await groups_of(database, user.id)
+    await context.directory_users.freshen(user.id, user.username, user.groups_at)
+    names, as_of = await groups_of(context.db, user.id)
     return MyGroups(items=names, as_of=as_of)
 
 
 @router.post("/reauth", status_code=204)
 async def reauth(
-    body: ReauthRequest, session: EnrollingSession, service: AccountsDep, caller: CallerDep
+    body: ReauthRequest, session: EnrollingSession, context: ContextDep, caller: CallerDep
 ) -> None:
     """Confirm the password, for operations that require it."""
-    await accounts.confirm_password(service, session, body.password, caller)
+    await authentication.confirm_password(context, session, body.password, caller)
 
 
 @router.post("/me/password", status_code=204)
@@ -266,10 +249,10 @@ async def change_password(
     body: PasswordChange,
     session: CurrentWebSession,
     _user: FreshPassword,
-    service: AccountsDep,
+    context: ContextDep,
     caller: CallerDep,
 ) -> None:
     """Set a new password in the directory; other browsers are logged out."""
-    await accounts.change_password(
-        service, session, body.current_password, body.new_password, caller
+    await authentication.change_password(
+        context, session, body.current_password, body.new_password, caller
     )

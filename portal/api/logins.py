@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from portal.services.auth import web_sessions
 from portal.services.auth.browsers import name_browser, name_system
-from portal.web.dependencies import ClientIp, CurrentWebSession, DatabaseDep, SettingsDep
+from portal.web.dependencies import ClientIp, ContextDep, CurrentWebSession
 
 router = APIRouter(prefix="/me/logins", tags=["login"])
 
@@ -41,11 +41,9 @@ class Logins(BaseModel):
 
 
 @router.get("")
-async def list_logins(
-    session: CurrentWebSession, database: DatabaseDep, settings: SettingsDep
-) -> Logins:
+async def list_logins(session: CurrentWebSession, context: ContextDep) -> Logins:
     """List the caller's open logins."""
-    found = await web_sessions.list_open(database, settings, session.user_id)
+    open_sessions = await web_sessions.list_open(context.db, context.settings, session.user_id)
     items = [
         LoginSummary(
             id=login.id,
@@ -57,23 +55,23 @@ async def list_logins(
             expires_at=login.expires_at,
             current=login.id == session.id,
         )
-        for login in found
+        for login in open_sessions
     ]
-    return Logins(items=items, max_logins=settings.logins_per_user)
+    return Logins(items=items, max_logins=context.settings.logins_per_user)
 
 
 @router.delete("", status_code=204)
-async def end_other_logins(session: CurrentWebSession, database: DatabaseDep, ip: ClientIp) -> None:
+async def end_other_logins(session: CurrentWebSession, context: ContextDep, ip: ClientIp) -> None:
     """End all of the caller's logins but this one."""
-    await web_sessions.end_others(database, session, ip)
+    await web_sessions.end_others(context.db, session, ip)
 
 
 @router.delete("/{login_id}", status_code=204)
 async def end_login(
     login_id: Annotated[str, Path(max_length=36)],
     session: CurrentWebSession,
-    database: DatabaseDep,
+    context: ContextDep,
     ip: ClientIp,
 ) -> None:
     """End one of the caller's logins: its next request is refused."""
-    await web_sessions.end_one(database, session, login_id, ip)
+    await web_sessions.end_one(context.db, session, login_id, ip)

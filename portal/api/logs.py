@@ -19,7 +19,7 @@ from portal.models import BatchJob, Session, User
 from portal.services.jobs import jobs
 from portal.services.sessions import sessions
 from portal.services.slurm import job_logs
-from portal.services.slurm.logs import CHUNK, LogPlace, whole
+from portal.services.slurm.logs import CHUNK, LogPlace, stream_log
 from portal.streaming.sse import PING, sse, sse_response
 from portal.web.dependencies import (
     ContextDep,
@@ -118,10 +118,10 @@ def _create_router(
     async def download_log(log: Requested, who: CurrentIdentity) -> Streamed:
         """Download the job's whole output so far."""
         job = await log.row()
-        place = await job_logs.place(log.context, job, log.stream, log.task)
+        location = await job_logs.find_log(log.context, job, log.stream, log.task)
         part = f"-{log.task}" if log.task is not None else ""
         name = f"{job.name}-{job.job_id or job.id}{part}.{log.stream}.log"
-        return await as_file(log.context, who, log.user.username, place, name)
+        return await as_file(log.context, who, log.user.username, location, name)
 
     @router.get("/follow", name=f"follow_{kind}_log", response_class=StreamingResponse)
     async def follow_log(
@@ -155,7 +155,7 @@ async def follow(
         while not context.notifier.closed:
             piece = await read(offset)
             if time.monotonic() - checked_s >= RECHECK_S:
-                if not await still_open(context.db, context.settings, who):
+                if not await still_open(context, who):
                     return
                 checked_s = time.monotonic()
             offset = piece["next_offset"]
@@ -177,9 +177,9 @@ async def as_file(
     context: AppContext, who: Identity, username: str, log: LogPlace, name: str
 ) -> Streamed:
     """Return a log as a download with this name, byte for byte, as far as it is written now."""
-    pieces = whole(context, username, log)
+    pieces = stream_log(context, username, log)
     first = await anext(pieces, b"")
-    goes_on = partial(still_open, context.db, context.settings, who)
+    goes_on = partial(still_open, context, who)
     return attachment(first, pieces, AsyncExitStack(), goes_on, name)
 
 

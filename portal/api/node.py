@@ -115,8 +115,8 @@ async def session_server(session: OwnSession, context: ContextDep, wait_s: WaitS
     """Return the server's environment and arguments as soon as the hub has sent them; 204: ask
     again.
     """
-    found = await nodes.wait_for_server(context, session, wait_s)
-    return Response(status_code=204) if found is None else found
+    server = await nodes.wait_for_server(context, session, wait_s)
+    return Response(status_code=204) if server is None else server
 
 
 class PortalPages(BaseModel):

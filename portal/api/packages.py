@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from portal.context import AppContext
 from portal.errors import NotFound
 from portal.services.files import operations, packages
-from portal.web.dependencies import ClientIp, ContextDep, FilesDep, FilesUser, SessionsUser
+from portal.web.dependencies import ClientIp, ContextDep, FilesUser, SessionsUser
 from spawner.catalog.environment import Environment
 
 router = APIRouter(tags=["environments"])
@@ -64,16 +64,14 @@ class RemoveIn(BaseModel):
 
 
 @router.get("/environments/{name}/packages")
-async def own_packages(
-    name: str, user: FilesUser, context: ContextDep, files: FilesDep
-) -> PackagesOut:
+async def own_packages(name: str, user: FilesUser, context: ContextDep) -> PackagesOut:
     """Return the packages that the caller has installed into an environment."""
-    return await _list_packages(files, user.username, _find_environment(context, name))
+    return await _list_packages(context, user.username, _find_environment(context, name))
 
 
 @router.post("/environments/{name}/packages/reset")
 async def reset_packages(
-    name: str, user: SessionsUser, context: ContextDep, files: FilesDep, ip: ClientIp
+    name: str, user: SessionsUser, context: ContextDep, ip: ClientIp
 ) -> PackagesOut:
     """Remove all packages from the environment; they stay in the trash until they are restored or
     expire.
@@ -81,19 +79,14 @@ async def reset_packages(
     Running kernels keep what they have loaded.
     """
     environment = _find_environment(context, name)
-    gone = await packages.reset(files, user.username, environment)
+    gone = await packages.reset(context.files, user.username, environment)
     await operations.note_gone(context.db, user, gone, count=1, permanent=False, ip=ip)
-    return await _list_packages(files, user.username, environment)
+    return await _list_packages(context, user.username, environment)
 
 
 @router.post("/environments/{name}/packages/remove")
 async def remove_package(
-    name: str,
-    body: RemoveIn,
-    user: SessionsUser,
-    context: ContextDep,
-    files: FilesDep,
-    ip: ClientIp,
+    name: str, body: RemoveIn, user: SessionsUser, context: ContextDep, ip: ClientIp
 ) -> PackagesOut:
     """Delete one package; a Python package's files are deleted permanently, and pip can install it
     again.
@@ -101,36 +94,38 @@ async def remove_package(
     Its dependencies stay. Running kernels keep what they have loaded.
     """
     environment = _find_environment(context, name)
-    gone = await packages.remove(files, user.username, environment, body.package)
+    gone = await packages.remove(context.files, user.username, environment, body.package)
     permanent = environment.language == "python"
     await operations.note_gone(context.db, user, gone, count=1, permanent=permanent, ip=ip)
-    return await _list_packages(files, user.username, environment)
+    return await _list_packages(context, user.username, environment)
 
 
 @router.post("/environments/{name}/packages/restore")
 async def restore_packages(
-    name: str, body: BringBackIn, user: SessionsUser, context: ContextDep, files: FilesDep
+    name: str, body: BringBackIn, user: SessionsUser, context: ContextDep
 ) -> PackagesOut:
     """Restore removed packages; 409 if packages were installed since."""
     environment = _find_environment(context, name)
-    await packages.bring_back(files, user.username, environment, str(body.id))
-    return await _list_packages(files, user.username, environment)
+    await packages.bring_back(context.files, user.username, environment, str(body.id))
+    return await _list_packages(context, user.username, environment)
 
 
-async def _list_packages(files: FilesDep, username: str, environment: Environment) -> PackagesOut:
-    found = await packages.installed(files, username, environment)
+async def _list_packages(
+    context: ContextDep, username: str, environment: Environment
+) -> PackagesOut:
+    result = await packages.installed(context.files, username, environment)
     return PackagesOut(
-        folder=found.folder,
+        folder=result.folder,
         items=[
-            PackageOut(name=one.name, version=one.version, changed_at=one.changed_at)
-            for one in found.packages
+            PackageOut(name=package.name, version=package.version, changed_at=package.changed_at)
+            for package in result.packages
         ],
-        complete=found.complete,
+        complete=result.complete,
         removed=[
-            RemovedOut(id=one.id, removed_at=one.deleted_at)
-            for one in found.removed[:MAX_REMOVED_SHOWN]
+            RemovedOut(id=removed.id, removed_at=removed.deleted_at)
+            for removed in result.removed[:MAX_REMOVED_SHOWN]
         ],
-        removed_complete=found.removed_complete,
+        removed_complete=result.removed_complete,
     )
 
 
@@ -138,7 +133,7 @@ def _find_environment(context: AppContext, name: str) -> Environment:
     """Return the environment, even one that cannot be used now: its installed packages still
     exist.
     """
-    found = context.catalog.environments.get(name)
-    if found is None:
+    environment = context.catalog.environments.get(name)
+    if environment is None:
         raise NotFound("There is no environment with this name.")
-    return found
+    return environment

@@ -1,5 +1,5 @@
-"""Routes of the caller's preferences: favorites, language, notifications; and their e-mail
-status.
+"""Routes of the caller's preferences: favorites, language, notifications, the table of jobs; and
+their e-mail status.
 """
 
 from datetime import datetime
@@ -10,14 +10,17 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
 from portal.i18n.translation import Language
 from portal.services.identity import preferences
-from portal.services.identity.preferences import MAX_FAVOURITES
+from portal.services.identity.preferences import MAX_COLUMNS, MAX_FAVOURITES, MAX_VIEWS
 from portal.services.mail import sender as sending
-from portal.web.dependencies import ContextDep, CurrentUser, CurrentWebSession, DatabaseDep
+from portal.web.dependencies import ContextDep, CurrentUser, CurrentWebSession
 from portal.web.fields import Line
 
 router = APIRouter(tags=["preferences"])
 
 EnvironmentName = Annotated[Line, Field(min_length=1, max_length=100)]
+ColumnName = Annotated[Line, Field(min_length=1, max_length=120)]
+Columns = Annotated[list[ColumnName], Field(max_length=MAX_COLUMNS)]
+SearchName = Annotated[str, Field(pattern="^[a-z]{1,20}$")]
 
 
 class EventNotices(BaseModel):
@@ -35,12 +38,32 @@ class NotifyOut(BaseModel):
     email: EventNotices
 
 
+class JobsViewOut(BaseModel):
+    """A saved view of the table of jobs.
+
+    `search`: the filters, order and grouping, as parameters of the page's address; `columns` null:
+    the page's default ones.
+    """
+
+    name: str
+    search: dict[str, str]
+    columns: list[str] | None
+
+
+class JobsTableOut(BaseModel):
+    """The table of jobs; `columns` null: the page's default ones."""
+
+    columns: list[str] | None
+    views: list[JobsViewOut]
+
+
 class PreferencesOut(BaseModel):
     """The caller's preferences. `language` null: the browser's."""
 
     favourite_environments: list[str]
     language: Language | None
     notify: NotifyOut
+    jobs_table: JobsTableOut
 
 
 class MailOut(BaseModel):
@@ -75,6 +98,24 @@ class NotifyIn(_StrictModel):
     email: TellIn = TellIn()
 
 
+class JobsViewIn(_StrictModel):
+    name: Annotated[Line, Field(min_length=1, max_length=100)]
+    search: Annotated[
+        dict[SearchName, Annotated[Line, Field(min_length=1, max_length=200)]],
+        Field(max_length=10),
+    ] = {}
+    columns: Columns | None = None
+
+
+class JobsTableIn(_StrictModel):
+    """Changes to the table of jobs; omitted fields stay. The columns and the views are the whole
+    lists, in their order.
+    """
+
+    columns: Columns | None = None
+    views: Annotated[list[JobsViewIn], Field(max_length=MAX_VIEWS)] = []
+
+
 class PreferencesIn(_StrictModel):
     """Changes to preferences; omitted fields stay.
 
@@ -84,21 +125,22 @@ class PreferencesIn(_StrictModel):
     favourite_environments: Annotated[list[EnvironmentName], Field(max_length=MAX_FAVOURITES)] = []
     language: Language | None = None
     notify: NotifyIn = NotifyIn()
+    jobs_table: JobsTableIn = JobsTableIn()
 
 
 @router.get("/me/preferences")
-async def get_preferences(user: CurrentUser, database: DatabaseDep) -> PreferencesOut:
+async def get_preferences(user: CurrentUser, context: ContextDep) -> PreferencesOut:
     """Return the caller's preferences, with defaults for those not chosen."""
-    return _to_out(await preferences.load_preferences(database, user.id))
+    return _to_out(await preferences.load_preferences(context.db, user.id))
 
 
 @router.patch("/me/preferences")
 async def change_preferences(
-    body: PreferencesIn, user: CurrentUser, database: DatabaseDep
+    body: PreferencesIn, user: CurrentUser, context: ContextDep
 ) -> PreferencesOut:
     """Change some preferences; the response has all of them."""
     changes = body.model_dump(exclude_unset=True)
-    return _to_out(await preferences.change(database, user.id, changes))
+    return _to_out(await preferences.change(context.db, user.id, changes))
 
 
 @router.get("/me/mail")
@@ -115,5 +157,5 @@ async def send_test_mail(session: CurrentWebSession, context: ContextDep) -> Non
     await sending.send_trial(context, session.user)
 
 
-def _to_out(found: preferences.Preferences) -> PreferencesOut:
-    return PreferencesOut.model_validate(found.model_dump())
+def _to_out(stored: preferences.Preferences) -> PreferencesOut:
+    return PreferencesOut.model_validate(stored.model_dump())

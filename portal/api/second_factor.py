@@ -13,11 +13,10 @@ from portal.api.login import CallerDep, CodeIn
 from portal.services.auth import second_factor
 from portal.web.dependencies import (
     ConfirmedAdmin,
-    DatabaseDep,
+    ContextDep,
     EnrollingSession,
     FreshEnrolling,
     FreshPassword,
-    SettingsDep,
 )
 
 router = APIRouter(tags=["second factor"])
@@ -57,32 +56,30 @@ class RecoveryCodes(BaseModel):
 
 
 @router.get("/second-factor")
-async def get_second_factor(
-    session: EnrollingSession, database: DatabaseDep, settings: SettingsDep
-) -> SecondFactorOut:
+async def get_second_factor(session: EnrollingSession, context: ContextDep) -> SecondFactorOut:
     """Return the caller's second factor."""
-    found = await second_factor.status(database, settings, session.user)
+    status = await second_factor.status(context.db, context.settings, session.user)
     return SecondFactorOut(
         username=session.user.username,
-        enrolled_at=found.enrolled_at,
-        required=found.required,
-        recovery_codes_left=found.recovery_codes_left,
-        reset_at=found.reset_at,
+        enrolled_at=status.enrolled_at,
+        required=status.required,
+        recovery_codes_left=status.recovery_codes_left,
+        reset_at=status.reset_at,
     )
 
 
 @router.post("/second-factor/enrolment", status_code=201)
 async def begin_enrolment(
-    session: FreshEnrolling, response: Response, database: DatabaseDep, settings: SettingsDep
+    session: FreshEnrolling, response: Response, context: ContextDep
 ) -> EnrolmentOut:
     """Create a secret for an authenticator app; an earlier unconfirmed one becomes void."""
-    found = await second_factor.begin_enrolment(database, settings, session.user)
+    enrolment = await second_factor.begin_enrolment(context.db, context.settings, session.user)
     response.headers["Cache-Control"] = NO_STORE
     # Dark on white in every theme of the page: many cameras read nothing else.
-    qr = segno.make(found.uri, error="m").svg_data_uri(
+    qr = segno.make(enrolment.uri, error="m").svg_data_uri(
         scale=5, border=4, dark="#000", light="#fff", encode_minimal=True
     )
-    return EnrolmentOut(secret=found.secret, uri=found.uri, qr=qr)
+    return EnrolmentOut(secret=enrolment.secret, uri=enrolment.uri, qr=qr)
 
 
 @router.post("/second-factor/confirm")
@@ -90,46 +87,36 @@ async def confirm_enrolment(
     body: CodeIn,
     session: FreshEnrolling,
     response: Response,
-    database: DatabaseDep,
-    settings: SettingsDep,
+    context: ContextDep,
     caller: CallerDep,
 ) -> RecoveryCodes:
     """Confirm the app's first code: the second factor counts from now on, and other browsers are
     logged out.
     """
-    codes = await second_factor.confirm(database, settings, session, body.code, caller)
+    codes = await second_factor.confirm(context.db, context.settings, session, body.code, caller)
     response.headers["Cache-Control"] = NO_STORE
     return RecoveryCodes(codes=codes)
 
 
 @router.post("/second-factor/recovery-codes")
 async def renew_recovery_codes(
-    body: CodeIn,
-    user: FreshPassword,
-    response: Response,
-    database: DatabaseDep,
-    settings: SettingsDep,
-    caller: CallerDep,
+    body: CodeIn, user: FreshPassword, response: Response, context: ContextDep, caller: CallerDep
 ) -> RecoveryCodes:
     """Create ten new recovery codes; the old ones become void."""
-    codes = await second_factor.renew_codes(database, settings, user, body.code, caller)
+    codes = await second_factor.renew_codes(context.db, context.settings, user, body.code, caller)
     response.headers["Cache-Control"] = NO_STORE
     return RecoveryCodes(codes=codes)
 
 
 @router.post("/second-factor/turn-off", status_code=204)
 async def turn_off_second_factor(
-    body: CodeIn,
-    user: FreshPassword,
-    database: DatabaseDep,
-    settings: SettingsDep,
-    caller: CallerDep,
+    body: CodeIn, user: FreshPassword, context: ContextDep, caller: CallerDep
 ) -> Response:
     """Turn the second factor off, or start over with another device.
 
     A user with a role that requires a second factor can then only set one up.
     """
-    await second_factor.turn_off(database, settings, user, body.code, caller)
+    await second_factor.turn_off(context.db, context.settings, user, body.code, caller)
     return Response(status_code=204)
 
 
@@ -137,11 +124,11 @@ async def turn_off_second_factor(
 async def reset_second_factor(
     username: Annotated[str, Path(max_length=64)],
     admin: ConfirmedAdmin,
-    database: DatabaseDep,
+    context: ContextDep,
     caller: CallerDep,
 ) -> Response:
     """Remove the second factor of a user who lost it; they are logged out everywhere, and notified
     at their next login.
     """
-    await second_factor.reset(database, admin, username, caller)
+    await second_factor.reset(context.db, admin, username, caller)
     return Response(status_code=204)

@@ -134,9 +134,9 @@ def _parse_mark(timings: dict[str, Any], mark: str) -> datetime | None:
     return datetime.fromisoformat(timings[mark]) if mark in timings else None
 
 
-async def sessions_out(context: AppContext, found: list[Session]) -> list[SessionOut]:
+async def sessions_out(context: AppContext, sessions: list[Session]) -> list[SessionOut]:
     """Convert several sessions with their TensorBoards, in three queries."""
-    ids = [session.id for session in found]
+    ids = [session.id for session in sessions]
     boards = await tensorboards.load_tensorboards(context, ids)
     idle = await usage.idle_since(context, ids)
-    return [session_out(context, s, boards.get(s.id), idle.get(s.id)) for s in found]
+    return [session_out(context, s, boards.get(s.id), idle.get(s.id)) for s in sessions]

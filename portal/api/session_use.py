@@ -31,9 +31,16 @@ class GpuUse(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     name: Annotated[str, Field(max_length=100)]
+    use_percent: list[Percent | None]
+    memory_mb: list[Megabytes | None]
+    memory_total_mb: Megabytes | None = None
+
+
+class GpuUseIn(GpuUse):
+    """The reported columns of one GPU."""
+
     use_percent: Annotated[list[Percent | None], Column]
     memory_mb: Annotated[list[Megabytes | None], Column]
-    memory_total_mb: Megabytes | None = None
 
 
 class UseIn(BaseModel):
@@ -52,7 +59,7 @@ class UseIn(BaseModel):
     memory_mb: Annotated[list[Megabytes | None], Column]
     cpus: Annotated[list[Busy | None], Column]
     memory_limit_mb: Megabytes | None = None
-    gpus: Annotated[list[GpuUse], Field(max_length=MOST_GPUS)] | None = None
+    gpus: Annotated[list[GpuUseIn], Field(max_length=MOST_GPUS)] | None = None
     idle_s: Annotated[int, Field(strict=True, ge=0, le=A_YEAR_S)] | None = None
     killed_s: Annotated[int, Field(strict=True, ge=0, le=A_YEAR_S)] | None = None
 
@@ -116,7 +123,7 @@ def use_out(session: Session, report: SessionUse | None) -> SessionUseOut:
         memory_mb=series.memory_mb,
         cpus=series.cpus,
         memory_limit_mb=series.memory_limit_mb,
-        gpus=series.gpus,
+        gpus=None if series.gpus is None else [*series.gpus],
         memory_killed_at=(
             None
             if series.killed_s is None

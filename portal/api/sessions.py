@@ -25,6 +25,7 @@ from portal.web.dependencies import (
     SessionsUser,
 )
 from portal.web.fields import DateTime
+from portal.web.pages import Page
 
 router = APIRouter(tags=["sessions"])
 
@@ -44,13 +45,6 @@ class SessionIn(BaseModel):
     starter: Annotated[str, Field(min_length=1, max_length=200)] | None = None
 
 
-class SessionPage(BaseModel):
-    """Sessions, newest first; `next_cursor` is the cursor of the page with older ones."""
-
-    items: list[SessionOut]
-    next_cursor: str | None = None
-
-
 @router.post("/sessions", status_code=201)
 async def start_session(
     body: SessionIn,
@@ -67,8 +61,8 @@ async def start_session(
     """
     fields = body.model_dump()
     session = await sessions.create(
-        context, user, environment=body.environment, name=body.name, wanted=fields["resources"],
-        starter=body.starter, asked=IdempotentRequest.of(fields, idempotency_key), ip=ip,
+        context, user, environment=body.environment, name=body.name, requested=fields["resources"],
+        starter=body.starter, idempotent=IdempotentRequest.of(fields, idempotency_key), ip=ip,
     )  # fmt: skip
     return (await sessions_out(context, [session]))[0]
 
@@ -79,10 +73,10 @@ async def list_sessions(
     context: ContextDep,
     state: Literal["live", "all"] = "all",
     cursor: DateTime | None = None,
-) -> SessionPage:
-    """Return the caller's sessions."""
-    found = await sessions.page(context, user=user, live=state == "live", before=cursor)
-    return await _to_page(context, found)
+) -> Page[SessionOut]:
+    """Return the caller's sessions, newest first."""
+    rows = await sessions.page(context, user=user, live=state == "live", before=cursor)
+    return await _to_page(context, rows)
 
 
 @router.get("/sessions/{session_id}")
@@ -164,9 +158,9 @@ async def session_notebooks(session_id: str, user: FilesUser, context: ContextDe
     jobs.
     """
     session = await sessions.get(context, user, session_id)
-    found, complete = await notebooks.list_notebooks(context, session)
+    files, complete = await notebooks.list_notebooks(context, session)
     return NotebooksOut(
-        items=[NotebookOut(**asdict(notebook)) for notebook in found], complete=complete
+        items=[NotebookOut(**asdict(notebook)) for notebook in files], complete=complete
     )
 
 
@@ -176,8 +170,8 @@ async def list_all_sessions(
     context: ContextDep,
     state: Literal["live", "all"] = "live",
     cursor: DateTime | None = None,
-) -> SessionPage:
-    """Return all users' sessions, for administrators."""
+) -> Page[SessionOut]:
+    """Return all users' sessions, newest first, for administrators."""
     return await _to_page(
         context, await sessions.page(context, user=None, live=state == "live", before=cursor)
     )
@@ -197,8 +191,8 @@ async def stop_any_session(
     ]
 
 
-async def _to_page(context: AppContext, found: list[Session]) -> SessionPage:
-    shown = found[: sessions.PAGE]
-    more = len(found) > len(shown)
-    cursor = shown[-1].created_at.isoformat() if more else None
-    return SessionPage(items=await sessions_out(context, shown), next_cursor=cursor)
+async def _to_page(context: AppContext, rows: list[Session]) -> Page[SessionOut]:
+    shown = rows[: sessions.PAGE]
+    has_more = len(rows) > len(shown)
+    cursor = shown[-1].created_at.isoformat() if has_more else None
+    return Page[SessionOut](items=await sessions_out(context, shown), next_cursor=cursor)

@@ -90,7 +90,9 @@ class UsedSetups(BaseModel):
 @router.get("/setups")
 async def list_setups(user: CurrentUser, context: ContextDep) -> Setups:
     """Return the caller's setups, the most recently used first."""
-    return Setups(items=[_to_out(context, setup) for setup in await setups.mine(context, user)])
+    return Setups(
+        items=[_to_out(context, setup) for setup in await setups.list_setups(context, user)]
+    )
 
 
 @router.get("/setups/recent")

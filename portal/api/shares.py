@@ -15,14 +15,7 @@ from portal.services.jobs import jobs
 from portal.services.sessions import sessions
 from portal.services.tensorboards import shares
 from portal.services.tensorboards.shares import SharedWith, ShareTarget
-from portal.web.dependencies import (
-    ClientIp,
-    ContextDep,
-    CurrentUser,
-    DirectoryUsersDep,
-    jobs_user,
-    sessions_user,
-)
+from portal.web.dependencies import ClientIp, ContextDep, CurrentUser, jobs_user, sessions_user
 
 router = APIRouter(tags=["tensorboards"])
 Username = Annotated[str, Path(max_length=100)]
@@ -61,19 +54,12 @@ def _create_router(
 
     @router.put("/{username}", name=f"share_{kind}")
     async def share(
-        parent_id: ParentId,
-        username: Username,
-        user: Owner,
-        context: ContextDep,
-        directory_users: DirectoryUsersDep,
-        ip: ClientIp,
+        parent_id: ParentId, username: Username, user: Owner, context: ContextDep, ip: ClientIp
     ) -> SharesOut:
         """Share the TensorBoard, and nothing else of the session or job, with a user."""
         parent = await get(context, user, parent_id)
         target = ShareTarget(username)
-        return SharesOut.of(
-            await shares.add(context, directory_users, parent, target, by=user, ip=ip)
-        )
+        return SharesOut.of(await shares.add(context, parent, target, by=user, ip=ip))
 
     @router.delete("/{username}", name=f"unshare_{kind}")
     async def unshare(
@@ -86,19 +72,12 @@ def _create_router(
 
     @router.put("/groups/{group:path}", name=f"share_{kind}_with_group")
     async def share_with_group(
-        parent_id: ParentId,
-        group: Group,
-        user: Owner,
-        context: ContextDep,
-        directory_users: DirectoryUsersDep,
-        ip: ClientIp,
+        parent_id: ParentId, group: Group, user: Owner, context: ContextDep, ip: ClientIp
     ) -> SharesOut:
         """Share the TensorBoard with the members of one of the caller's own groups."""
         parent = await get(context, user, parent_id)
         target = ShareTarget(group=group)
-        return SharesOut.of(
-            await shares.add(context, directory_users, parent, target, by=user, ip=ip)
-        )
+        return SharesOut.of(await shares.add(context, parent, target, by=user, ip=ip))
 
     @router.delete("/groups/{group:path}", name=f"unshare_{kind}_with_group")
     async def unshare_with_group(

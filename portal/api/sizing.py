@@ -71,5 +71,5 @@ async def size_job(batch_job_id: str, user: CurrentUser, context: ContextDep) ->
     )
 
 
-def _to_out(found: Sizing) -> SizingOut:
-    return SizingOut.model_validate(asdict(found))
+def _to_out(sizing: Sizing) -> SizingOut:
+    return SizingOut.model_validate(asdict(sizing))

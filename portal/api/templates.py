@@ -8,11 +8,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from portal.api.common_schemas import JobResourcesIn, ResourcesOut
 from portal.context import AppContext
 from portal.errors import NotFound
-from portal.services.jobs import prepare
+from portal.services.jobs import listing, prepare
 from portal.services.jobs.prepare import JobRequest
 from portal.services.slurm import launch
 from portal.web.dependencies import ContextDep, CurrentUser, JobsUser
-from spawner.catalog.template import Template
+from spawner.catalog.template import Category, Template
 
 NOTEBOOK = "application/x-ipynb+json"
 
@@ -32,6 +32,7 @@ class TemplateOut(BaseModel):
     framework: str | None
     environment: str | None
     environments: Literal["kernel"] | None
+    category: Category
     tags: list[str]
     array: list[str]
     requeue: bool
@@ -51,7 +52,10 @@ class TemplateDetail(TemplateOut):
 
 
 class Templates(BaseModel):
+    """All templates. `recent`: the names of those the caller used last, the last one first."""
+
     items: list[TemplateOut]
+    recent: list[str]
 
 
 class RenderIn(BaseModel):
@@ -78,10 +82,14 @@ class RenderOut(BaseModel):
 
 
 @router.get("/templates")
-async def list_templates(_user: CurrentUser, context: ContextDep) -> Templates:
+async def list_templates(user: CurrentUser, context: ContextDep) -> Templates:
     """Return all templates of this site, sorted by name."""
-    found = context.catalog.templates.values()
-    return Templates(items=[TemplateOut(**_to_fields(context, template)) for template in found])
+    entries = context.catalog.templates.values()
+    recent = await listing.recent_templates(context, user)
+    return Templates(
+        items=[TemplateOut(**_to_fields(context, template)) for template in entries],
+        recent=[name for name in recent if name in context.catalog.templates],
+    )
 
 
 @router.get("/templates/{name}")
@@ -105,8 +113,8 @@ async def get_starter(name: str, _user: CurrentUser, context: ContextDep) -> Res
     template = prepare.template(context, name)
     if template.notebook is None:
         raise NotFound("This template has no starter notebook.")
-    named = {"Content-Disposition": f'attachment; filename="{template.starter}"'}
-    return Response(template.notebook, media_type=NOTEBOOK, headers=named)
+    headers = {"Content-Disposition": f'attachment; filename="{template.starter}"'}
+    return Response(template.notebook, media_type=NOTEBOOK, headers=headers)
 
 
 @router.post("/templates/{name}/render")
@@ -141,6 +149,7 @@ def _to_fields(context: AppContext, template: Template) -> dict[str, Any]:
         "framework": template.framework,
         "environment": template.environment,
         "environments": template.environments,
+        "category": template.category,
         "tags": list(template.tags),
         "array": list(template.array),
         "requeue": template.requeue,

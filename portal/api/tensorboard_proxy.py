@@ -35,7 +35,7 @@ from portal.web.content_host import (
     to_login,
     wants_page,
 )
-from portal.web.dependencies import Anyone, ContextDep, DatabaseDep, DirectoryUsersDep, SettingsDep
+from portal.web.dependencies import Anyone, ContextDep
 from portal.web.language import language_of
 
 router = APIRouter(include_in_schema=False)
@@ -52,23 +52,19 @@ AWAY = "TensorBoard does not answer. It may be starting or busy with a lot of da
 
 @router.get("/tensorboard/{board_id}", dependencies=[Anyone])
 @router.get("/tensorboard/{board_id}/", dependencies=[Anyone])
-async def without_ticket(
-    request: Request, database: DatabaseDep, settings: SettingsDep, board_id: str
-) -> Response:
+async def without_ticket(request: Request, context: ContextDep, board_id: str) -> Response:
     """Show a link to the portal's page that opens the TensorBoard, for an address without a ticket.
 
     Not a redirect, because that would reveal its destination to another TensorBoard's page.
     """
-    return await _refuse_without_ticket(request, database, settings, board_id)
+    return await _refuse_without_ticket(request, context, board_id)
 
 
 @router.get("/tensorboard/{board_id}/{ticket}", dependencies=[Anyone])
-async def add_slash(
-    request: Request, database: DatabaseDep, settings: SettingsDep, board_id: str, ticket: str
-) -> Response:
+async def add_slash(request: Request, context: ContextDep, board_id: str, ticket: str) -> Response:
     """Redirect to the path with a slash, because TensorBoard's links are relative to its folder."""
     if not _TICKET.fullmatch(ticket):
-        return await _refuse_without_ticket(request, database, settings, board_id)
+        return await _refuse_without_ticket(request, context, board_id)
     return RedirectResponse(f"/tensorboard/{board_id}/{ticket}/", status_code=308)
 
 
@@ -77,24 +73,15 @@ async def add_slash(
     methods=["GET", "HEAD", "POST"],
     dependencies=[Anyone],
 )
-async def forward(
-    request: Request,
-    database: DatabaseDep,
-    settings: SettingsDep,
-    context: ContextDep,
-    directory_users: DirectoryUsersDep,
-    board_id: str,
-    ticket: str,
-) -> Response:
+async def forward(request: Request, context: ContextDep, board_id: str, ticket: str) -> Response:
     """Forward a viewer's request to a TensorBoard; a page or a problem document if that is
     impossible.
     """
+    database, settings = context.db, context.settings
     if _registers_service_worker(request):
         raise errors.NotFound
     token, host = read_cookie(request, settings)
-    login, board = await access.load_access(
-        database, settings, directory_users, token, board_id, host
-    )
+    login, board = await access.load_access(context, token, board_id, host)
     if login is None or not await keep(database, settings, token, login, host):
         if wants_page(request):
             return to_login(request, settings)
@@ -108,7 +95,7 @@ async def forward(
         raise errors.NotFound("TensorBoard not found.")
     use = check_ticket(settings, ticket, board_id, login.web_session_id, login.user_id)
     if use is None or (use is TicketUse.FRAME and not board.own):
-        return await _refuse_without_ticket(request, database, settings, board_id)
+        return await _refuse_without_ticket(request, context, board_id)
     # For every viewer the content is the owner's, and therefore belongs on the owner's host.
     if settings.content and host != settings.content.tensorboards.host_of(board.owner):
         return elsewhere(request, settings.content.tensorboards.origin_of(board.owner))
@@ -123,8 +110,8 @@ async def forward(
     exchange = await _build_exchange(request, context, board, target, ticket, frames)
 
     async def allowed() -> bool:
-        found = await access.load_access(database, settings, directory_users, token, board_id, host)
-        return found[0] is not None and found[1] is not None
+        granted = await access.load_access(context, token, board_id, host)
+        return granted[0] is not None and granted[1] is not None
 
     away = _respond_away(request, language, home, framed_by)
     turn = context.tensorboard_queue.turn(login.user_id, board.id)
@@ -145,14 +132,12 @@ async def _find_language(request: Request, database: Database, user_id: str) -> 
     return await language_of(request, database, user_id) if wants_page(request) else "en"
 
 
-async def _refuse_without_ticket(
-    request: Request, database: Database, settings: Settings, board_id: str
-) -> Response:
+async def _refuse_without_ticket(request: Request, context: AppContext, board_id: str) -> Response:
     if not wants_page(request):
         raise errors.NotFound(NO_TICKET)
-    language = await language_of(request, database, None)
+    language = await language_of(request, context.db, None)
     path = f"/tensorboards/{board_id}" if _ID.fullmatch(board_id) else "/"
-    link = (at_portal(settings, content_host(request, settings), path), "Open it")
+    link = (at_portal(context.settings, content_host(request, context.settings), path), "Open it")
     return page(
         "Open this TensorBoard from the portal", [NO_TICKET], language, status=404, link=link
     )

@@ -18,10 +18,10 @@ from portal.web.dependencies import (
     ContextDep,
     CurrentUser,
     CurrentWebSession,
-    DirectoryUsersDep,
     jobs_user,
     sessions_user,
 )
+from portal.web.pages import Page
 
 router = APIRouter(tags=["tensorboards"])
 
@@ -74,33 +74,23 @@ class SeenTensorboard(BaseModel):
         )
 
 
-class TensorboardPage(BaseModel):
-    """TensorBoards, sorted by their session or job, newest first; `next_cursor` is for the next
-    page.
-    """
-
-    items: list[SeenTensorboard]
-    next_cursor: str | None = None
-
-
 @router.get("/tensorboards")
 async def list_tensorboards(
     user: CurrentUser,
     context: ContextDep,
-    directory_users: DirectoryUsersDep,
     shared: bool = False,
     cursor: Annotated[str | None, Query(max_length=100)] = None,
-) -> TensorboardPage:
+) -> Page[SeenTensorboard]:
     """Return the caller's own TensorBoards or, with `shared`, those that other users share with
-    them.
+    them, sorted by their session or job, newest first.
     """
     if shared:
-        await directory_users.freshen(user.id, user.username, user.groups_at)
-    found = await access.page(context.db, user, shared=shared, cursor=cursor)
-    shown = found[: access.PAGE]
-    more = access.cursor_of(shown[-1]) if len(found) > len(shown) else None
+        await context.directory_users.freshen(user.id, user.username, user.groups_at)
+    rows = await access.page(context.db, user, shared=shared, cursor=cursor)
+    shown = rows[: access.PAGE]
+    next_cursor = access.cursor_of(shown[-1]) if len(rows) > len(shown) else None
     items = [SeenTensorboard.of(seen) for seen in shown]
-    return TensorboardPage(items=items, next_cursor=more)
+    return Page[SeenTensorboard](items=items, next_cursor=next_cursor)
 
 
 class OpenTensorboard(BaseModel):
@@ -111,11 +101,7 @@ class OpenTensorboard(BaseModel):
 
 @router.post("/tensorboards/{tensorboard_id}/open")
 async def open_tensorboard(
-    tensorboard_id: str,
-    _session: CurrentWebSession,
-    request: Request,
-    context: ContextDep,
-    directory_users: DirectoryUsersDep,
+    tensorboard_id: str, _session: CurrentWebSession, request: Request, context: ContextDep
 ) -> OpenTensorboard:
     """Return the address at which this browser can view a TensorBoard: the caller's own or a shared
     one.
@@ -125,9 +111,7 @@ async def open_tensorboard(
     """
     settings = context.settings
     token = request.cookies.get(settings.cookie_name, "")
-    login, board = await access.load_access(
-        context.db, settings, directory_users, token, tensorboard_id
-    )
+    login, board = await access.load_access(context, token, tensorboard_id)
     if login is None or board is None:
         raise NotFound("TensorBoard not found.")
     if board.state not in tensorboards.LIVE:

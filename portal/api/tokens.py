@@ -11,7 +11,7 @@ from portal.db import utcnow
 from portal.models import AccessToken
 from portal.services.auth import tokens
 from portal.services.auth.tokens import Scope, TokenRequest
-from portal.web.dependencies import CurrentWebSession, DatabaseDep, FreshPassword, SettingsDep
+from portal.web.dependencies import ContextDep, CurrentWebSession, FreshPassword
 
 router = APIRouter(tags=["tokens"])
 
@@ -57,40 +57,33 @@ class Tokens(BaseModel):
 
 
 @router.get("/tokens")
-async def list_tokens(
-    session: CurrentWebSession, database: DatabaseDep, settings: SettingsDep
-) -> Tokens:
+async def list_tokens(session: CurrentWebSession, context: ContextDep) -> Tokens:
     """Return the caller's tokens, expired ones for thirty days."""
-    found = await tokens.listed(database, session.user)
+    rows = await tokens.listed(context.db, session.user)
     return Tokens(
-        items=[_to_out(token) for token in found], max_days=settings.access_token_max_days
+        items=[_to_out(token) for token in rows], max_days=context.settings.access_token_max_days
     )
 
 
 @router.post("/tokens", status_code=201)
 async def create_token(
-    body: TokenIn,
-    user: FreshPassword,
-    response: Response,
-    database: DatabaseDep,
-    settings: SettingsDep,
-    caller: CallerDep,
+    body: TokenIn, user: FreshPassword, response: Response, context: ContextDep, caller: CallerDep
 ) -> NewToken:
     """Create a token. A token cannot create tokens."""
     request = TokenRequest(
         name=body.name.strip(), scopes=frozenset(body.scopes), days=body.expires_in_days
     )
-    token, text = await tokens.create(database, settings, user, request, caller)
+    token, text = await tokens.create(context.db, context.settings, user, request, caller)
     response.headers["Cache-Control"] = "no-store"
     return NewToken(**_to_out(token).model_dump(), token=text)
 
 
 @router.delete("/tokens/{token_id}", status_code=204)
 async def revoke_token(
-    token_id: str, session: CurrentWebSession, database: DatabaseDep, caller: CallerDep
+    token_id: str, session: CurrentWebSession, context: ContextDep, caller: CallerDep
 ) -> Response:
     """Revoke a token: the next request with it is refused."""
-    await tokens.revoke(database, session.user, token_id, caller)
+    await tokens.revoke(context.db, session.user, token_id, caller)
     return Response(status_code=204)
 
 

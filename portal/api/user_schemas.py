@@ -8,10 +8,10 @@ from fastapi import Path
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from portal import models
+from portal.context import AppContext
 from portal.directory import contract
 from portal.directory.contract import Ability
 from portal.models import GROUP_NAME_LENGTH, AccountState, HomeState, HomeTask, JobsPolicy, Role
-from portal.services.auth.accounts import Accounts
 from portal.services.deprovision.deprovision import open_things
 from portal.services.identity import home_directories, roles
 from portal.services.users import listing, lookup, readiness
@@ -160,23 +160,23 @@ class UserOut(UserRow):
     capabilities: CapabilitiesOut
 
 
-async def show(accounts: Accounts, username: str) -> UserOut:
+async def show(context: AppContext, username: str) -> UserOut:
     """Return the present state of a user. Raises NotFound, DirectoryUnavailable."""
-    whole = await lookup.one(accounts, username)
-    user = whole.user
-    closing = await open_things(accounts.database, user) if user is not None else []
-    ready = await readiness.check(accounts, whole)
-    return _to_user_out(accounts, whole, closing, ready)
+    details = await lookup.load_details(context, username)
+    user = details.user
+    closing = await open_things(context.db, user) if user is not None else []
+    ready = await readiness.check(context, details)
+    return _to_user_out(context, details, closing, ready)
 
 
-def row_out(accounts: Accounts, seen: listing.ListedUser) -> UserRow:
+def row_out(context: AppContext, seen: listing.ListedUser) -> UserRow:
     return UserRow.model_validate(
-        _row_fields(accounts, seen.username, seen.entry, seen.user, seen.problem)
+        _row_fields(context, seen.username, seen.entry, seen.user, seen.problem)
     )
 
 
 def _row_fields(
-    accounts: Accounts,
+    context: AppContext,
     username: str,
     entry: contract.DirectoryUser | None,
     user: models.User | None,
@@ -198,7 +198,7 @@ def _row_fields(
         "must_change_password": entry.must_change if entry else False,
         "in_directory": here,
         "known": user is not None,
-        "unmanaged": lookup.unmanaged(accounts.settings, entry) if entry else None,
+        "unmanaged": lookup.unmanaged(context.settings, entry) if entry else None,
         "last_login_at": user.last_login_at if user else None,
         "user_id": user.id if user else None,
         "missing_since": user.missing_since if user else None,
@@ -209,40 +209,40 @@ def _row_fields(
 
 
 def _to_user_out(
-    accounts: Accounts,
-    whole: lookup.UserDetails,
+    context: AppContext,
+    details: lookup.UserDetails,
     closing: Sequence[str],
     ready: readiness.UserReadiness,
 ) -> UserOut:
-    entry, settings = whole.entry, accounts.settings
+    entry, settings = details.entry, context.settings
     of_user = (
         *("directory_role", "granted_role", "granted_by", "granted_at", "disabled_by"),
         *("disabled_why", "disabled_at", "disabled_jobs", "closed_at", "directory_wants"),
         "created_at",
     )
     of_entry = ("given_name", "surname", "gid", "home", "shell")
-    row = _row_fields(accounts, whole.username, entry, whole.user, whole.problem)
+    row = _row_fields(context, details.username, entry, details.user, details.problem)
     return UserOut.model_validate(
         {
             **row,
-            **{name: getattr(whole.user, name, None) for name in of_user},
+            **{name: getattr(details.user, name, None) for name in of_user},
             **{name: getattr(entry, name, None) for name in of_entry},
             "closing": list(closing),
-            "known_uid": whole.user.uid if whole.user else None,
-            "primary_group": whole.primary_group,
-            "groups": whole.groups,
-            "admitted": roles.role_for(whole.groups, settings) is not None,
+            "known_uid": details.user.uid if details.user else None,
+            "primary_group": details.primary_group,
+            "groups": details.groups,
+            "admitted": roles.role_for(details.groups, settings) is not None,
             "readiness": ready,
-            "manages": whole.manages,
+            "manages": details.manages,
             "version": entry.version if entry else "",
-            "directory_problem": whole.problem,
+            "directory_problem": details.problem,
             "disabled_in_directory": entry is not None and entry.disabled,
-            "second_factor": whole.second_factor,
-            "web_sessions": whole.web_sessions,
-            "tokens": whole.tokens,
-            "live": LiveOut.model_validate(whole.live),
-            "home_runs": [HomeRunOut.model_validate(run) for run in whole.home_runs],
+            "second_factor": details.second_factor,
+            "web_sessions": details.web_sessions,
+            "tokens": details.tokens,
+            "live": LiveOut.model_validate(details.live),
+            "home_runs": [HomeRunOut.model_validate(run) for run in details.home_runs],
             "home_tasks": [task for task in HomeTask if home_directories.command(settings, task)],
-            "capabilities": CapabilitiesOut.of(whole.capabilities),
+            "capabilities": CapabilitiesOut.of(details.capabilities),
         }
     )

@@ -46,7 +46,7 @@ class BackgroundLoop:
     retry_s: float = FIRST_RETRY_S
     waits_first: bool = False
     signalled: bool = field(default=False, init=False)
-    """Whether a signal, not the interval, has started the current step."""
+    """True if a signal, not the interval, has started the current step."""
     _failures: int = field(default=0, init=False)
     _error: BaseException | None = field(default=None, init=False)
 

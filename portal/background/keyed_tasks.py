@@ -20,20 +20,27 @@ Act = Callable[[], Awaitable[None]]
 class KeyedTasks:
     """Running tasks and the time of each key's last attempt.
 
-    `again` is the minimum interval between two attempts. `ended` is called after each task;
-    `failures` counts failed tasks by action.
+    `again` is the minimum interval between two attempts, `retry` that after a failure. `ended` is
+    called after each task; `failures` counts failed tasks by action.
     """
 
     def __init__(
-        self, ended: Callable[[], None], failures: Counter, again: timedelta = AGAIN
+        self,
+        ended: Callable[[], None],
+        failures: Counter,
+        again: timedelta = AGAIN,
+        retry: timedelta | None = None,
     ) -> None:
-        self._ended, self._failures, self._again = ended, failures, again
+        self._ended, self._failures = ended, failures
+        self._again, self._retry = again, again if retry is None else retry
         self._running: dict[str, asyncio.Task[None]] = {}
         self._tried: dict[str, datetime] = {}
+        self._failed: set[str] = set()  # keys whose last attempt failed
 
     def start(self, key: str, now: datetime, act: Act) -> None:
         """Start a task unless one with this key is running or was attempted recently."""
-        if key in self._running or (key in self._tried and now - self._tried[key] < self._again):
+        pause = self._retry if key in self._failed else self._again
+        if key in self._running or (key in self._tried and now - self._tried[key] < pause):
             return
         self._tried[key] = now
         self._get_failure_counter(key).inc(0)  # so that the first failure is seen as an increase
@@ -55,6 +62,7 @@ class KeyedTasks:
         if len(self._tried) > 10 * (count + 10):
             recent = {key: tried for key, tried in self._tried.items() if key.split()[-1] in known}
             self._tried = recent
+            self._failed &= recent.keys()
 
     async def close(self) -> None:
         """End the running tasks; each is repeated after the next start."""
@@ -66,10 +74,12 @@ class KeyedTasks:
         the same ID.
         """
         begin_request()
+        self._failed.discard(key)
         (result,) = await asyncio.gather(act(), return_exceptions=True)
         if isinstance(result, BaseException):
             log_failure("action failed, will retry", result, act=key)
             self._get_failure_counter(key).inc()
+            self._failed.add(key)
 
     def _on_done(self, key: str, task: asyncio.Task[None]) -> None:
         self._running.pop(key, None)

@@ -1,6 +1,5 @@
 """The background loops of the portal that leads: their steps, intervals and topics."""
 
-from collections.abc import Iterable
 from contextlib import AsyncExitStack
 
 from portal.background.background_loop import BackgroundLoop
@@ -10,55 +9,50 @@ from portal.context import AppContext
 from portal.db import utcnow
 from portal.services.announcements import announcements
 from portal.services.audit import retention
-from portal.services.auth.accounts import Accounts
 from portal.services.benchmarks import reading
 from portal.services.catalog import importing, live_catalog
-from portal.services.cluster import node_table_file
+from portal.services.cluster import history, node_table_file
 from portal.services.deprovision import deprovision, directory_sync
 from portal.services.limits import gpu_hours
-from portal.services.limits.slurm_limits import SlurmLimits
 from portal.services.mail import sender
 from portal.services.sessions import usage
 from portal.services.users import home_commands
-from spawner.launcher.pool import IDLE_S, LauncherPool
+from spawner.launcher.pool import IDLE_S
 
 RESTART_S = 1.0
 
 
-def open_loops(
-    context: AppContext,
-    accounts: Accounts,
-    limits: SlurmLimits,
-    launchers: list[LauncherPool],
-    stack: AsyncExitStack,
-) -> list[BackgroundLoop]:
+def open_loops(context: AppContext, stack: AsyncExitStack) -> list[BackgroundLoop]:
     """Return the loops; the stack ends the tasks that their steps have started."""
     settings = context.settings
     reconcile = Reconcile(context)
-    deprovisioning = deprovision.Deprovisioning(context, accounts, launchers)
+    deprovisioning = deprovision.Deprovisioning(context)
     homes = home_commands.HomeRuns(context)
     for service in (reconcile, deprovisioning, homes):
         stack.push_async_callback(service.close)
-    sync = directory_sync.DirectorySync(context, accounts)
+    sync = directory_sync.DirectorySync(context)
     audit = retention.AuditKeeping(context.db, settings)
     sync_s = settings.directory_sweep_minutes * 60
     loops = [
         BackgroundLoop("watcher", context.watcher.run, RESTART_S),
         BackgroundLoop("watcher changes", lambda: _notify_changes(context), RESTART_S),
-        BackgroundLoop("launchers", lambda: _close_idle(launchers), IDLE_S / 4),
+        BackgroundLoop("launchers", lambda: _close_idle(context), IDLE_S / 4),
         BackgroundLoop("catalog", context.catalog.refresh, live_catalog.LOOK_EVERY_S),
         BackgroundLoop("reconcile", reconcile.step, ROUND_S, (RECONCILE,)),
         BackgroundLoop(
-            "deprovisioning", lambda: deprovisioning.look(utcnow()), deprovision.EVERY_S, (CLOSING,)
+            "deprovisioning",
+            lambda: deprovisioning.advance(utcnow()),
+            deprovision.EVERY_S,
+            (CLOSING,),
         ),
         # Two polls are never close together: a user who is missing in both is disabled.
-        BackgroundLoop("directory sync", sync.look, sync_s, retry_s=sync_s, waits_first=True),
+        BackgroundLoop("directory sync", sync.poll, sync_s, retry_s=sync_s, waits_first=True),
         BackgroundLoop("home commands", homes.step, home_commands.ROUND_S, (HOMES,)),
         BackgroundLoop("benchmarks", reading.BenchmarkReading(context).round, reading.ROUND_S),
         BackgroundLoop(
             "announcements", lambda: announcements.news(context), announcements.REFRESH_S
         ),
-        limits.loop,
+        context.slurm_limits.loop,
         BackgroundLoop(
             "usage",
             lambda: gpu_hours.step(context),
@@ -67,6 +61,7 @@ def open_loops(
             rest_s=gpu_hours.SOONEST_S,
             retry_s=gpu_hours.EVERY_S,
         ),
+        BackgroundLoop("cluster history", lambda: history.step(context), history.EVERY_S),
         BackgroundLoop("session usage", lambda: usage.forget_old(context), usage.TIDY_S),
         BackgroundLoop("refused logins", lambda: audit.flush(utcnow()), retention.FLUSH_S),
         BackgroundLoop("audit retention", lambda: audit.retain(utcnow()), retention.RETAIN_S),
@@ -91,6 +86,6 @@ async def _notify_changes(context: AppContext) -> None:
         context.notifier.notify(RECONCILE, EVERYONE)
 
 
-async def _close_idle(pools: Iterable[LauncherPool]) -> None:
-    for pool in pools:
+async def _close_idle(context: AppContext) -> None:
+    for pool in context.launcher_pools:
         pool.close_idle()

@@ -10,11 +10,14 @@ failed one is retried in a later round.
 import asyncio
 from contextlib import suppress
 from datetime import datetime, timedelta
+from functools import partial
 
 import structlog
-from sqlalchemy import or_, select, update
+from sqlalchemy import select, update
+from sqlalchemy.exc import DataError, IntegrityError
 from sqlalchemy.orm.exc import StaleDataError
 
+from portal.background.background_loop import log_failure
 from portal.background.keyed_tasks import KeyedTasks
 from portal.background.notifier import EVERYONE, RECONCILE
 from portal.context import AppContext
@@ -49,14 +52,17 @@ ROUND_S = 5.0
 NEVER_SEEN = timedelta(seconds=0)  # after accounting has answered; the watcher waits before that
 VANISHED = timedelta(seconds=60)
 MOST_SUBMISSIONS = 20  # at the same time, of those delayed while Slurm was down
+REREAD = timedelta(minutes=1)  # until metrics are read again after a failure
 MOST_CANCELS = 8  # concurrent commands
 AT_ONCE = 100  # rows per transaction, during which the event loop is blocked
+REFUSALS = (DataError, IntegrityError)  # of one row's values, unlike a failure of the database
 SUBMIT_PATIENCE = timedelta(seconds=60)  # longer than a submitting request can take
 
 DIED = (
     "TensorBoard stopped unexpectedly, possibly because it ran out of memory. You can start "
     "it again."
 )
+ENDED_EARLY = "The job of this TensorBoard ended before TensorBoard started."
 
 
 def _mark_waiting_for_hub(session: Session) -> None:
@@ -78,15 +84,23 @@ class Reconcile:
         self._unsettled = PendingRows(context)
         self._cancels = asyncio.Semaphore(MOST_CANCELS)
         self._stale_since: datetime | None = None
+        self._readers = KeyedTasks(
+            lambda: context.notifier.notify(RECONCILE),
+            context.metrics.background_failures,
+            retry=REREAD,
+        )
+        # When each job became due, by user and job.
+        self._metrics_due: dict[str, dict[str, datetime]] = {}
 
     async def step(self) -> timedelta | None:
         """Run a round; the next one follows immediately if more rows may need work."""
         await self.round(utcnow())
-        return timedelta(0) if self._unsettled.more else None
+        return timedelta(0) if self._unsettled.has_more else None
 
     async def close(self) -> None:
         """Cancel the running tasks; each is repeated after the next start."""
         await self._acts.close()
+        await self._readers.close()
 
     async def round(self, now: datetime) -> None:
         """Process all rows that may need work, once."""
@@ -96,8 +110,10 @@ class Reconcile:
             await self._process_rows(due[at : at + AT_ONCE], now)
             await asyncio.sleep(0)  # let other tasks run
         boards = await self._load_boards()
+        hosts = await tensorboards.load_host_jobs(self.context, boards)
         for board in boards:
-            await self._act_on_board(board, now)
+            if board.id in hosts:
+                await self._act_on_board(board, hosts[board.id], now)
         await self._run_bulk_work(now)
         self._set_polling_pace(boards)
         self._acts.forget(self._unsettled, len(self._unsettled) + len(boards))
@@ -123,9 +139,7 @@ class Reconcile:
         self.context.notifier.notify(EVERYONE)
 
     async def _load_boards(self) -> list[Tensorboard]:
-        query = select(Tensorboard).where(
-            or_(Tensorboard.wanted, Tensorboard.state.in_(tensorboards.LIVE))
-        )
+        query = select(Tensorboard).where(Tensorboard.wanted)
         async with self.context.db.session() as db:
             return list((await db.scalars(query)).unique())
 
@@ -142,7 +156,7 @@ class Reconcile:
 
     async def _observe(self, ids: list[str], now: datetime) -> list[Job]:
         """Write Slurm's state to these rows in one transaction, or one by one if another writer
-        changed one of them.
+        changed one of them or the database refuses one.
 
         Returns the rows as written.
         """
@@ -152,16 +166,27 @@ class Reconcile:
             news = [row for row in rows if self._watched.write(row, now)]
             try:
                 await db.commit()
-            except StaleDataError:
+            except (StaleDataError, *REFUSALS):
                 await db.rollback()  # the rows below are written by sessions of their own
-                found = [await self._write_one(kind, key, now) for key, kind in kinds.items()]
-                return [row for row in found if row is not None]
+                results = [await self._write_one(kind, key, now) for key, kind in kinds.items()]
+                return [row for row in results if row is not None]
         for row in news:
             self.context.notifier.notify(row.user_id, row.id)
         return rows
 
     async def _write_one(self, kind: type[Job], row_id: str, now: datetime) -> Job | None:
-        row = await change(self.context.db, kind, row_id, lambda row: self._watched.write(row, now))
+        """Write Slurm's state to one row; return it, or None if there is none or the database
+        refuses it. A refused row is tried again once Slurm shows a change, or at the next full
+        pass.
+        """
+        try:
+            row = await change(
+                self.context.db, kind, row_id, lambda row: self._watched.write(row, now)
+            )
+        except REFUSALS as error:
+            self.context.metrics.background_failures.labels("observe").inc()
+            log_failure("database refused a row", error, job=row_id)
+            return None
         if row is not None:
             self.context.notifier.notify(row.user_id, row.id)
         return row
@@ -232,32 +257,57 @@ class Reconcile:
             with suppress(JobNotFound):
                 async with self._cancels:
                     await self.context.fence()
-                    found = await find_job(self.context, job, job_id)
-                    await self.context.slurm.cancel(job_id, cancelling_user(found))
+                    info = await find_job(self.context, job, job_id)
+                    await self.context.slurm.cancel(job_id, cancelling_user(info))
 
     async def _run_bulk_work(self, now: datetime) -> None:
         """Process many jobs at once: usage, external jobs, metrics of arrays."""
-        await self._outside.look(now)
+        await self._outside.import_new(now)
         if self.context.watcher.stale_since is None:
             if self._outside.history_due(now):
                 self._acts.start("history", now, lambda: self._outside.history(now))
             if due := await usage.due(self.context, now):
                 self._acts.start("usage", now, lambda: self._collect_usage(due, now))
+        self._start_reading_metrics(now)
+
+    def _start_reading_metrics(self, now: datetime) -> None:
+        """Read each user's metrics in a task of its own: a home that hangs delays no other user."""
+        self._metrics_due = {user: due for user, due in self._metrics_due.items() if due}
+        for user_id, due in self._metrics_due.items():
+            key = f"metrics {user_id}"
+            if self._readers.is_running(key):
+                continue
+            expired = [job_id for job_id, at in due.items() if now - at > usage.GIVE_UP]
+            for job_id in expired:
+                del due[job_id]
+            self._readers.start(key, now, partial(self._read_users_metrics, user_id))
 
     async def _collect_usage(self, due: list[usage.Measured], now: datetime) -> None:
         await usage.collect(self.context, due, now)
         for job in due:
-            if isinstance(job, BatchJob):
-                await self._read_metrics(job)
+            if isinstance(job, BatchJob):  # its row is older than its accounting
+                self._metrics_due.setdefault(job.user_id, {})[job.id] = now
 
-    async def _read_metrics(self, job: BatchJob) -> None:
-        """Read the last values that an array's ended tasks have logged."""
+    async def _read_users_metrics(self, user_id: str) -> None:
+        """Read the metrics of a user's jobs; a job that fails comes last the next time."""
+        due = self._metrics_due.get(user_id, {})
+        for job_id, since in list(due.items()):
+            del due[job_id]
+            due[job_id] = since
+            await self._read_metrics(job_id)
+            if due[job_id] == since:  # else it has become due again
+                del due[job_id]
+
+    async def _read_metrics(self, job_id: str) -> None:
+        """Read the last values that an ended job, or an array's ended tasks, have logged."""
         async with self.context.db.session() as db:
-            row = await db.get(BatchJob, job.id)
+            row = await db.get(BatchJob, job_id)
+        if row is not None and scalars.is_unread(row):
+            await scalars.read_final(self.context, row)
         while row is not None and scalars.wanting(row):
             await scalars.read(self.context, row)
             async with self.context.db.session() as db:
-                row = await db.get(BatchJob, job.id)
+                row = await db.get(BatchJob, job_id)
 
     async def _submit(self, session: Session) -> None:
         """Submit a session again after the portal died between writing the row and Slurm's answer.
@@ -293,7 +343,7 @@ class Reconcile:
             if isinstance(job, BatchJob):
                 await self._end_surplus(job)
         if there or not await self._withdraw(job):
-            await self.context.watcher.look()
+            await self.context.watcher.refresh()
 
     async def _end_job(self, job: Job, job_id: int) -> None:
         """End a job in Slurm.
@@ -303,17 +353,17 @@ class Reconcile:
         disabled = job.user.disabled_at is not None
         async with self._cancels:
             await self.context.fence()
-            found = await find_job(self.context, job, job_id)
-            if found.state is SlurmState.ENDED:
+            info = await find_job(self.context, job, job_id)
+            if info.state is SlurmState.ENDED:
                 return
             if isinstance(job, BatchJob) and job.external and not disabled:
                 await self.context.launchers.cancel(job.user.username, job_id)
             elif isinstance(job, Session) and disabled:
                 await self.context.slurm.kill(
-                    job_id, cancelling_user(found)
+                    job_id, cancelling_user(info)
                 )  # closes an open notebook immediately
             else:
-                await self.context.slurm.cancel(job_id, cancelling_user(found))
+                await self.context.slurm.cancel(job_id, cancelling_user(info))
 
     async def _withdraw(self, job: Job) -> bool:
         """End a job that Slurm apparently does not have.
@@ -323,6 +373,7 @@ class Reconcile:
         """
         if job.id in self.context.submitting or lifecycle.from_outside(job):
             return False
+        await self.context.fence()
         if not await self.context.launchers.withdraw(job.user.username, job.id):
             return False
 
@@ -337,28 +388,40 @@ class Reconcile:
 
     # --- tensorboards -------------------------------------------------------------------------
 
-    async def _act_on_board(self, board: Tensorboard, now: datetime) -> None:
+    async def _act_on_board(self, board: Tensorboard, host: Job, now: datetime) -> None:
         idle = timedelta(minutes=self.context.settings.tensorboard_idle_minutes)
-        if not board.wanted:
-            return
         if board.user.disabled_at is not None:
             await tensorboards.ended(self.context, board, deprovision.BOARD_ENDED)
             return
         if board.state is TensorboardState.STARTING and board.started_at is None:
             self._acts.start(f"board {board.run_id}", now, lambda: self._start_board(board))
             return
-        host = await tensorboards.host_job(self.context, board)
         if tensorboards.host_job_ended(board, host):
             await tensorboards.migrate_to_service_job(self.context, board, now)
         elif board.state is not TensorboardState.RUNNING:
-            if board.started_at and now - board.started_at > tensorboards.START_PATIENCE:
-                await tensorboards.failed(self.context, board, "TensorBoard did not start in time.")
-        elif tensorboards.is_silent(self.context, board, now):
+            await self._check_start(board, host, now)
+        elif tensorboards.is_silent(self.context, board, host, now):
             await tensorboards.failed(self.context, board, DIED)
         elif board.last_request_at and now - board.last_request_at > idle:
             await tensorboards.ended(
                 self.context, board, "It was stopped because it was not used for a while."
             )
+
+    async def _check_start(self, board: Tensorboard, host: Job, now: datetime) -> None:
+        """Wait while the run's own job waits in Slurm's queue; else fail it when it takes long."""
+        started_at = board.started_at
+        if board.slurm_job is not None:
+            if host.state is JobState.ENDED:
+                await tensorboards.failed(self.context, board, host.reason or ENDED_EARLY)
+                return
+            if host.state is JobState.QUEUED:
+                await tensorboards.waits(self.context, board, host.reason)
+                return
+            started_at = host.started_at or started_at
+        if started_at and now - started_at > tensorboards.START_PATIENCE:
+            await tensorboards.failed(self.context, board, "TensorBoard did not start in time.")
+        elif board.state is TensorboardState.QUEUED:
+            await tensorboards.starts(self.context, board)
 
     async def _start_board(self, board: Tensorboard) -> None:
         try:

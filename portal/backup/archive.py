@@ -59,14 +59,14 @@ class Manifest(BaseModel):
     left_out: list[str]
 
     def member(self, name: str) -> ArchiveMember | None:
-        return next((one for one in self.members if one.name == name), None)
+        return next((member for member in self.members if member.name == name), None)
 
 
 def digest_of(file: Path) -> tuple[int, str]:
     """Return size and SHA-256."""
     with file.open("rb") as data:
-        found = hashlib.file_digest(data, "sha256")
-        return data.tell(), found.hexdigest()
+        digest = hashlib.file_digest(data, "sha256")
+        return data.tell(), digest.hexdigest()
 
 
 # --- writing --------------------------------------------------------------------------------------
@@ -78,8 +78,8 @@ def workshop(folder: Path) -> Iterator[Path]:
     result.
     """
     try:
-        with tempfile.TemporaryDirectory(dir=folder, prefix=".portal-backup-") as made:
-            yield Path(made)
+        with tempfile.TemporaryDirectory(dir=folder, prefix=".portal-backup-") as path:
+            yield Path(path)
     except OSError as error:
         where = error.filename or folder
         raise BackupError(f"{where} can't be written: {error.strerror}.") from error
@@ -131,10 +131,10 @@ def read(file: Path) -> tuple[Manifest, dict[str, bytes]]:
     with _open_backup(file) as tar:
         entries = iter(tar)
         manifest = _read_manifest(file, tar, next(entries, None))
-        wanted = {member.name: member for member in manifest.members}
+        expected = {member.name: member for member in manifest.members}
         small: dict[str, bytes] = {}
         for entry in entries:
-            member = wanted.pop(entry.name, None)
+            member = expected.pop(entry.name, None)
             data = tar.extractfile(entry) if member else None
             if member is None or data is None:
                 raise BackupError(
@@ -144,8 +144,8 @@ def read(file: Path) -> tuple[Manifest, dict[str, bytes]]:
             _verify(file, member, data, keep)
             if keep is not None:
                 small[member.name] = keep.getvalue()
-    if wanted:
-        raise BackupError(f"{file} is damaged: {', '.join(sorted(wanted))} is missing.")
+    if expected:
+        raise BackupError(f"{file} is damaged: {', '.join(sorted(expected))} is missing.")
     return manifest, small
 
 
@@ -193,13 +193,13 @@ def _read_manifest(file: Path, tar: tarfile.TarFile, entry: tarfile.TarInfo | No
 
 
 def _verify(file: Path, member: ArchiveMember, data: IO[bytes], out: IO[bytes] | None) -> None:
-    found, size = hashlib.sha256(), 0
+    digest, size = hashlib.sha256(), 0
     while chunk := data.read(CHUNK):
-        found.update(chunk)
+        digest.update(chunk)
         size += len(chunk)
         if out is not None:
             if size > MAX_SMALL and isinstance(out, io.BytesIO):
                 raise BackupError(f"{file} is damaged: {member.name} is too large.")
             out.write(chunk)
-    if (size, found.hexdigest()) != (member.size, member.sha256):
+    if (size, digest.hexdigest()) != (member.size, member.sha256):
         raise BackupError(f"{file} is damaged: {member.name} does not match the manifest.")

@@ -52,7 +52,7 @@ LEFT_OUT = (
 def secret_files(settings: Settings) -> dict[str, Path]:
     """Return the path of each secret by its setting, whether the file exists or not."""
     places = {name: getattr(settings, name) for name in SECRET_FILES}
-    return {name: place for name, place in places.items() if place is not None}
+    return {name: path for name, path in places.items() if path is not None}
 
 
 def left_out(settings: Settings) -> list[str]:
@@ -63,8 +63,8 @@ def left_out(settings: Settings) -> list[str]:
     if settings.catalog_dir:
         excluded.append(f"the site's environments and templates in {settings.catalog_dir}")
     files = [settings.ldap_ca_file, settings.smtp_ca_file, settings.node_table_file]
-    named = [str(file) for file in files if file]
-    return [*excluded, f"files named in the settings: {', '.join(named)}"] if named else excluded
+    paths = [str(file) for file in files if file]
+    return [*excluded, f"files named in the settings: {', '.join(paths)}"] if paths else excluded
 
 
 def backup(settings: Settings, config: Path | None, file: Path) -> Manifest:
@@ -80,8 +80,8 @@ def backup(settings: Settings, config: Path | None, file: Path) -> Manifest:
         sources: dict[str, Path | bytes] = {DATABASE: copy}
         sources |= {name: data for name, (_, data) in small.items()}
         held = [_to_member(DATABASE, kind or copy, *digest_of(copy))]
-        for name, (place, data) in small.items():
-            held.append(_to_member(name, place, len(data), _hash_bytes(data)))
+        for name, (path, data) in small.items():
+            held.append(_to_member(name, path, len(data), _hash_bytes(data)))
         manifest = Manifest(
             portal=__version__,
             revision=revision,
@@ -104,8 +104,8 @@ def forget_old(folder: Path, keep: int) -> list[Path]:
 
     Raises BackupError.
     """
-    found = sorted(path for path in folder.iterdir() if BY_TIME.fullmatch(path.name))
-    gone = found[:-keep]
+    archives = sorted(path for path in folder.iterdir() if BY_TIME.fullmatch(path.name))
+    gone = archives[:-keep]
     for path in gone:
         try:
             path.unlink()
@@ -116,31 +116,31 @@ def forget_old(folder: Path, keep: int) -> list[Path]:
 
 def _read_small_files(settings: Settings, config: Path | None) -> dict[str, tuple[Path, bytes]]:
     """Read the secrets and the settings file. A file that does not exist is skipped."""
-    places = {f"{SECRETS}{name}": place for name, place in secret_files(settings).items()}
+    places = {f"{SECRETS}{name}": path for name, path in secret_files(settings).items()}
     if config is not None:
         places[SETTINGS] = config
-    found: dict[str, tuple[Path, bytes]] = {}
-    for name, place in places.items():
+    contents: dict[str, tuple[Path, bytes]] = {}
+    for name, path in places.items():
         try:
-            data = place.read_bytes()
+            data = path.read_bytes()
         except FileNotFoundError:
             continue
         except OSError as error:
-            raise BackupError(f"{place} can't be read: {error.strerror}.") from error
+            raise BackupError(f"{path} can't be read: {error.strerror}.") from error
         if len(data) > MAX_SMALL:
             raise BackupError(
-                f"{place} is larger than 1 MiB, so it is not a secret or a settings file."
+                f"{path} is larger than 1 MiB, so it is not a secret or a settings file."
             )
-        found[name] = (place, data)
-    return found
+        contents[name] = (path, data)
+    return contents
 
 
 def _hash_bytes(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _to_member(name: str, place: Path, size: int, digest: str) -> ArchiveMember:
-    status = place.stat()
+def _to_member(name: str, path: Path, size: int, digest: str) -> ArchiveMember:
+    status = path.stat()
     return ArchiveMember(
         name=name,
         size=size,

@@ -15,7 +15,7 @@ from sqlalchemy.engine import make_url
 
 from portal.backup.archive import BackupError
 from portal.backup.owner import effective_home, for_programs
-from portal.backup.revisions import VERSION_TABLE, place
+from portal.backup.revisions import VERSION_TABLE, database_name
 
 # libpq's environment variables for the options of a URL, other than port, user and name.
 OPTIONS = {
@@ -78,11 +78,13 @@ class PostgresServer:
     def revision(self) -> str:
         """Return the schema's revision. Raises BackupError if there is none."""
         if self.is_empty():
-            raise BackupError(f"The database {place(self.url)} is empty: start the portal once.")
-        found = self._query(REVISION)
-        if not found:
-            raise BackupError(f"The database {place(self.url)} has no schema revision.")
-        return found
+            raise BackupError(
+                f"The database {database_name(self.url)} is empty: start the portal once."
+            )
+        output = self._query(REVISION)
+        if not output:
+            raise BackupError(f"The database {database_name(self.url)} has no schema revision.")
+        return output
 
     def is_empty(self) -> bool:
         """Return whether there is no table."""
@@ -123,7 +125,7 @@ class PostgresServer:
                 raise BackupError(sentence) from error
         if done.returncode != 0:
             why = " ".join(done.stderr.split())[:300]
-            raise BackupError(f"{argv[0]} on {place(self.url)} failed: {why}")
+            raise BackupError(f"{argv[0]} on {database_name(self.url)} failed: {why}")
         return done.stdout
 
     @contextmanager

@@ -89,8 +89,8 @@ def restore(config: Path, file: Path, *, replace: bool) -> Restored:
             if manifest.database == "sqlite" and sqlite.check(copy) != manifest.revision:
                 raise BackupError(f"{file} is damaged: its database is at another revision.")
             undo.clear()
-            for member, place, data in secrets:
-                _write_file(place, data, member, done)
+            for member, path, data in secrets:
+                _write_file(path, data, member, done)
             _put_database(settings, copy, done)
         asyncio.run(_finish(settings, done))
     return done
@@ -102,7 +102,7 @@ def _restore_settings(
 ) -> Iterator[list[Path]]:
     """Write the backup's settings file if there is none; delete it if the restore is refused."""
     saved, member = small.get(SETTINGS), manifest.member(SETTINGS)
-    made: list[Path] = []
+    folders: list[Path] = []
     held = _read_file(config)
     if held is not None:
         if saved not in (None, held):
@@ -113,18 +113,18 @@ def _restore_settings(
         )
     else:
         _write_file(config, saved, member, done)
-        made.append(config)
+        folders.append(config)
     try:
-        yield made
+        yield folders
     finally:
-        for file in made:
+        for file in folders:
             with as_owner_of(file.parent):
                 file.unlink()
 
 
 def _check_database(settings: Settings, manifest: Manifest, *, replace: bool) -> None:
     """Refuse another kind of database, one in use, or one with content."""
-    file, where = sqlite_file(settings.database), revisions.place(settings.database)
+    file, where = sqlite_file(settings.database), revisions.database_name(settings.database)
     kind = "sqlite" if file else "postgresql"
     if kind != manifest.database:
         raise BackupError(f"The backup is of {manifest.database}, but database_url is {kind}.")
@@ -145,59 +145,59 @@ def _plan_secrets(
     replace: bool,
 ) -> list[tuple[ArchiveMember, Path, bytes]]:
     """Return the secrets to write, with their paths. A different existing secret is refused."""
-    places, wanted = secret_files(settings), []
+    places, planned = secret_files(settings), []
     for member in manifest.members:
         if not member.name.startswith(SECRETS):
             continue
         name = member.name.removeprefix(SECRETS)
-        place = places.get(name)
-        if place is None:
+        path = places.get(name)
+        if path is None:
             done.kept.append(f"{name} only in the backup, because the settings name no such file")
             continue
         data = small[member.name]
-        held = _read_file(place)
+        held = _read_file(path)
         if held not in (None, data) and not replace:
             raise BackupError(
-                f"{name} {place} contains a different secret: use --replace to replace it."
+                f"{name} {path} contains a different secret: use --replace to replace it."
             )
         if held != data:
-            wanted.append((member, place, data))
-    return wanted
+            planned.append((member, path, data))
+    return planned
 
 
-def _read_file(place: Path) -> bytes | None:
+def _read_file(path: Path) -> bytes | None:
     """Return the content of a file; None if it does not exist."""
     try:
-        with as_owner_of(place.parent):
-            return place.read_bytes()
+        with as_owner_of(path.parent):
+            return path.read_bytes()
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise BackupError(f"{place} can't be read: {error.strerror}.") from error
+        raise BackupError(f"{path} can't be read: {error.strerror}.") from error
 
 
-def _write_file(place: Path, data: bytes, member: ArchiveMember, done: Restored) -> None:
+def _write_file(path: Path, data: bytes, member: ArchiveMember, done: Restored) -> None:
     """Write a file atomically, with its original mode and, if permitted, its original owner."""
-    temporary = place.with_name(f".{place.name}.restored")
+    temporary = path.with_name(f".{path.name}.restored")
     try:
-        with as_owner_of(place.parent):
-            place.parent.mkdir(mode=0o750, parents=True, exist_ok=True)
-        with as_owner_of(place.parent):  # as the owner of the folder itself, which may be new
+        with as_owner_of(path.parent):
+            path.parent.mkdir(mode=0o750, parents=True, exist_ok=True)
+        with as_owner_of(path.parent):  # as the owner of the folder itself, which may be new
             temporary.unlink(missing_ok=True)
             with new_file(temporary) as out:
                 out.write(data)
                 with as_root():
                     os.fchmod(out.fileno(), member.mode & 0o640)
                     if os.geteuid() == 0:
-                        _change_owner(out.fileno(), place, member)
-            temporary.replace(place)
+                        _change_owner(out.fileno(), path, member)
+            temporary.replace(path)
     except OSError as error:
-        sentence = f"{place} can't be written: {error.strerror}. Run this as root."
+        sentence = f"{path} can't be written: {error.strerror}. Run this as root."
         raise BackupError(sentence) from error
-    done.written.append(place)
+    done.written.append(path)
 
 
-def _change_owner(handle: int, place: Path, member: ArchiveMember) -> None:
+def _change_owner(handle: int, path: Path, member: ArchiveMember) -> None:
     """Change the owner through the descriptor: the folder may belong to another account, which
     could put a link in its place for root to follow.
     """
@@ -205,7 +205,7 @@ def _change_owner(handle: int, place: Path, member: ArchiveMember) -> None:
         owner, group = pwd.getpwnam(member.owner).pw_uid, grp.getgrnam(member.group).gr_gid
     except KeyError as error:
         raise BackupError(
-            f"{place} belonged to {member.owner}:{member.group}, which does not exist on this "
+            f"{path} belonged to {member.owner}:{member.group}, which does not exist on this "
             "machine: create that account first."
         ) from error
     os.fchown(handle, owner, group)

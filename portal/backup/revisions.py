@@ -46,25 +46,29 @@ def list_revisions() -> list[str]:
 
 def read_schema(connection: Connection) -> Schema:
     """Return the schema, for `AsyncConnection.run_sync`."""
-    found = inspect(connection)
-    tables = frozenset(found.get_table_names())
+    inspector = inspect(connection)
+    tables = frozenset(inspector.get_table_names())
     revision = MigrationContext.configure(connection).get_current_revision()
-    missing = _find_missing(found, tables) if revision == head() else []
+    missing = _find_missing(inspector, tables) if revision == head() else []
     return Schema(revision, tables, missing)
 
 
-def _find_missing(found: Any, tables: frozenset[str]) -> list[str]:
+def _find_missing(inspector: Any, tables: frozenset[str]) -> list[str]:
     missing = []
     for table in Base.metadata.sorted_tables:
         if table.name not in tables:
             missing.append(table.name)
             continue
-        columns = {column["name"] for column in found.get_columns(table.name)}
-        missing += [f"{table.name}.{one.name}" for one in table.columns if one.name not in columns]
+        columns = {column["name"] for column in inspector.get_columns(table.name)}
+        missing += [
+            f"{table.name}.{expected.name}"
+            for expected in table.columns
+            if expected.name not in columns
+        ]
     return missing
 
 
-def place(url: str) -> str:
+def database_name(url: str) -> str:
     """Return the location of a database, without its password."""
     file = sqlite_file(url)
     if file is not None:

@@ -36,9 +36,9 @@ def check(file: Path) -> str:
 
 
 def _check_integrity(copy: sqlite3.Connection, file: Path) -> str:
-    (found,) = copy.execute("PRAGMA quick_check(1)").fetchone()
-    if found != "ok":
-        raise BackupError(f"The database {file} is damaged: {found}.")
+    (result,) = copy.execute("PRAGMA quick_check(1)").fetchone()
+    if result != "ok":
+        raise BackupError(f"The database {file} is damaged: {result}.")
     row = copy.execute(f"SELECT version_num FROM {VERSION_TABLE}").fetchone()  # noqa: S608
     if row is None:
         raise BackupError(f"The database {file} has no schema revision.")

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from portal.api.announcements import ManagedAnnouncement, managed
-from portal.cli.context import CliContext, Json, Text, as_json, in_utc, run, table
+from portal.cli.context import Json, Text, as_json, in_utc, run, table
+from portal.context import AppContext
 from portal.models import AnnouncementLevel
 from portal.services.announcements import announcements
 from portal.services.announcements.announcements import (
@@ -17,6 +18,7 @@ from portal.services.announcements.announcements import (
     MAX_TITLE,
     AnnouncementRequest,
 )
+from portal.services.audit.audit import By
 
 app = typer.Typer(help="Announcements to all users.", no_args_is_help=True)
 
@@ -33,9 +35,9 @@ When = Annotated[
 def list_announcements(json: Json = False) -> None:
     """List the newest fifty announcements, including those that have ended."""
 
-    async def execute(desk: CliContext) -> list[ManagedAnnouncement]:
-        found = await announcements.page(desk.accounts.database)
-        return [managed(row) for row in found[: announcements.PAGE]]
+    async def execute(context: AppContext, _by: By) -> list[ManagedAnnouncement]:
+        rows = await announcements.page(context.db)
+        return [managed(row) for row in rows[: announcements.PAGE]]
 
     rows = run(execute)
     if json:
@@ -76,8 +78,8 @@ def add(
     _check_lengths(title, text)
     new = AnnouncementRequest(title, level, text, in_utc(starts), in_utc(ends), public)
 
-    async def execute(desk: CliContext) -> str:
-        return (await announcements.add(desk.accounts.database, new, desk.by)).id
+    async def execute(context: AppContext, by: By) -> str:
+        return (await announcements.add(context.db, new, by)).id
 
     typer.echo(run(execute, _to_option))
 
@@ -114,7 +116,7 @@ def edit(
     if no_end and ends is not None:
         raise typer.BadParameter("Set either --ends or --no-end, not both.")
     _check_lengths(title or "", text or "")
-    named = {
+    changes = {
         "title": title,
         "text": text,
         "level": level,
@@ -122,15 +124,15 @@ def edit(
         "ends_at": in_utc(ends),
         "public": public,
     }
-    values: dict[str, Any] = {name: value for name, value in named.items() if value is not None}
+    values: dict[str, Any] = {name: value for name, value in changes.items() if value is not None}
     if no_end:
         values["ends_at"] = None
     if not values:
         raise typer.BadParameter("Set at least one field, for example --ends.")
 
-    async def execute(desk: CliContext) -> None:
-        row = await announcements.get(desk.accounts.database, announcement)
-        await announcements.edit(desk.accounts.database, row.id, row.version, values, desk.by)
+    async def execute(context: AppContext, by: By) -> None:
+        row = await announcements.get(context.db, announcement)
+        await announcements.edit(context.db, row.id, row.version, values, by)
 
     run(execute, _to_option)
 
@@ -139,10 +141,10 @@ def edit(
 def end(announcement: Id) -> None:
     """End an announcement now; it stays in the list."""
 
-    async def execute(desk: CliContext) -> None:
-        row = await announcements.get(desk.accounts.database, announcement)
+    async def execute(context: AppContext, by: By) -> None:
+        row = await announcements.get(context.db, announcement)
         values: dict[str, Any] = {"ends_at": datetime.now(UTC)}
-        await announcements.edit(desk.accounts.database, row.id, row.version, values, desk.by)
+        await announcements.edit(context.db, row.id, row.version, values, by)
 
     run(execute)
 
@@ -151,7 +153,7 @@ def end(announcement: Id) -> None:
 def delete(announcement: Id) -> None:
     """Delete an announcement permanently."""
 
-    async def execute(desk: CliContext) -> None:
-        await announcements.delete(desk.accounts.database, announcement, desk.by)
+    async def execute(context: AppContext, by: By) -> None:
+        await announcements.delete(context.db, announcement, by)
 
     run(execute)

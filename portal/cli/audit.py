@@ -7,9 +7,11 @@ from typing import Annotated
 import typer
 
 from portal.api.admin_audit import EventOut, event_out
-from portal.cli.context import CliContext, as_json, in_utc, run, table
+from portal.cli.context import as_json, in_utc, run, table
+from portal.context import AppContext
 from portal.services.audit import export as audit_export
 from portal.services.audit import search
+from portal.services.audit.audit import By
 from portal.services.audit.export import Format
 from portal.services.audit.search import AuditFilter
 
@@ -47,11 +49,11 @@ def list_events(
     json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
 ) -> None:
     """Search events."""
-    wanted = _build_filter(query, actor, action, target, ip, since, until)
+    event_filter = _build_filter(query, actor, action, target, ip, since, until)
 
-    async def execute(desk: CliContext) -> list[EventOut]:
-        found = await search.page(desk.accounts.database, wanted, limit=limit)
-        return [event_out(event) for event in found]
+    async def execute(context: AppContext, _by: By) -> list[EventOut]:
+        events = await search.page(context.db, event_filter, limit=limit)
+        return [event_out(event) for event in events]
 
     events = run(execute)
     if json:
@@ -84,11 +86,11 @@ def export(
     how: Annotated[Format, typer.Option("--format")] = Format.JSONL,
 ) -> None:
     """Print all matching events, as JSON Lines or CSV. The export is itself an event."""
-    wanted = _build_filter(query, actor, action, target, ip, since, until)
+    event_filter = _build_filter(query, actor, action, target, ip, since, until)
 
-    async def execute(desk: CliContext) -> None:
-        await audit_export.record_export(desk.accounts.database, wanted, how, desk.by)
-        async for piece in audit_export.export(desk.accounts.database, wanted, how):
+    async def execute(context: AppContext, by: By) -> None:
+        await audit_export.record_export(context.db, event_filter, how, by)
+        async for piece in audit_export.export(context.db, event_filter, how):
             sys.stdout.write(piece.decode())
 
     run(execute)

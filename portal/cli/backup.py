@@ -43,18 +43,18 @@ def backup(
     settings = load()
     file = file or backups.by_time(into or Path())
     try:
-        made = backups.backup(settings, _config_path(), file)
+        archive = backups.backup(settings, _config_path(), file)
         gone = backups.forget_old(into, keep) if into else []
     except BackupError as error:
         raise _refuse(error) from error
     for old in gone:
         typer.echo(f"Removed an old backup: {old}")
-    typer.echo(f"{file}: portal {made.portal}, schema {made.revision}; it contains secrets.")
+    typer.echo(f"{file}: portal {archive.portal}, schema {archive.revision}; it contains secrets.")
     typer.echo("Included:")
-    for member in made.members:
+    for member in archive.members:
         typer.echo(f"  {member.name} ({member.size} bytes)")
     typer.echo("Not included:")
-    for what in made.left_out:
+    for what in archive.left_out:
         typer.echo(f"  {what}")
 
 
@@ -73,14 +73,16 @@ def restore(
         raise print_settings_error(error) from error
     except (BackupError, startup.StartRefused) as error:
         raise _refuse(error) from error
-    made = done.manifest
-    typer.echo(f"{file} of {made.made_at:%Y-%m-%d %H:%M} UTC was restored, portal {made.portal}.")
-    if made.revision != done.revision:
-        typer.echo(f"The schema was migrated from {made.revision} to {done.revision}.")
-    for place in done.written:
-        typer.echo(f"  {place}")
-    for place in done.aside:
-        typer.echo(f"The previous state was moved to {place}")
+    manifest = done.manifest
+    typer.echo(
+        f"{file} of {manifest.made_at:%Y-%m-%d %H:%M} UTC was restored, portal {manifest.portal}."
+    )
+    if manifest.revision != done.revision:
+        typer.echo(f"The schema was migrated from {manifest.revision} to {done.revision}.")
+    for path in done.written:
+        typer.echo(f"  {path}")
+    for path in done.aside:
+        typer.echo(f"The previous state was moved to {path}")
     for what in done.kept:
         typer.echo(f"Kept: {what}")
     for image in done.images_missing:

@@ -1,4 +1,4 @@
-"""Common parts of the command line: the services, output, and error messages.
+"""Common parts of the command line: the context, output, and error messages.
 
 The commands use the same services as the pages, on the same database and directory; the audit log
 records them as `cli:` and the UNIX account.
@@ -10,7 +10,6 @@ import os
 import pwd
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -20,11 +19,10 @@ import typer
 from pydantic import BaseModel
 
 from portal.config.settings import Settings, SettingsError, load_settings
-from portal.db import Database, sqlite_file
-from portal.directory import open_directory
+from portal.context import AppContext, open_context
+from portal.db import sqlite_file
 from portal.errors import PortalError
 from portal.services.audit.audit import By
-from portal.services.auth.accounts import Accounts
 
 BAD_SETTINGS, REFUSED = 2, 1
 T = TypeVar("T")
@@ -33,18 +31,10 @@ Text = Annotated[str | None, typer.Option(show_default=False)]
 Number = Annotated[int | None, typer.Option(show_default=False)]
 
 
-@dataclass(frozen=True)
-class CliContext:
-    """The services for a command; open while it runs."""
-
-    accounts: Accounts
-    by: By
-
-
 def run(
-    work: Callable[[CliContext], Awaitable[T]], option: Callable[[str], str] | None = None
+    work: Callable[[AppContext, By], Awaitable[T]], option: Callable[[str], str] | None = None
 ) -> T:
-    """Run a command.
+    """Run a command with the context and the author of its changes.
 
     A refusal is printed on stderr, with the field, and exits with status 1. `option` returns a
     field's option at the command line.
@@ -53,7 +43,7 @@ def run(
     settings = load()
     _check_account(settings)
     try:
-        return asyncio.run(_run_with_services(settings, work))
+        return asyncio.run(_run_in_context(settings, work))
     except PortalError as error:
         print_refusal(error, option)
         raise typer.Exit(REFUSED) from error
@@ -65,13 +55,13 @@ def print_refusal(error: PortalError, option: Callable[[str], str] | None = None
     With `option`, print each field's option with its message instead.
     """
     if option is not None and error.errors:
-        for one in error.errors:
-            typer.echo(f"{option(one.field)}: {one.message}", err=True)
+        for problem in error.errors:
+            typer.echo(f"{option(problem.field)}: {problem.message}", err=True)
         return
     typer.echo(error.detail, err=True)
-    for one in error.errors:
-        if one.message != error.detail:
-            typer.echo(f"  {one.field}: {one.message}", err=True)
+    for problem in error.errors:
+        if problem.message != error.detail:
+            typer.echo(f"  {problem.field}: {problem.message}", err=True)
 
 
 def load() -> Settings:
@@ -91,15 +81,9 @@ def print_settings_error(error: SettingsError) -> typer.Exit:
     return typer.Exit(BAD_SETTINGS)
 
 
-async def _run_with_services(settings: Settings, work: Callable[[CliContext], Awaitable[T]]) -> T:
-    database, directory = Database(settings.database), open_directory(settings)
-    try:
-        return await work(
-            CliContext(Accounts(settings, database, directory), By(f"cli:{unix_user()}"))
-        )
-    finally:
-        directory.close()
-        await database.close()
+async def _run_in_context(settings: Settings, work: Callable[[AppContext, By], Awaitable[T]]) -> T:
+    async with open_context(settings) as context:
+        return await work(context, By(f"cli:{unix_user()}"))
 
 
 def unix_user() -> str:
@@ -135,14 +119,14 @@ def _check_account(settings: Settings) -> None:
 # ----------------------------------------------------------------------------------------
 
 
-def as_json(found: BaseModel | Sequence[BaseModel] | dict[str, Any]) -> None:
+def as_json(value: BaseModel | Sequence[BaseModel] | dict[str, Any]) -> None:
     """Print data as JSON, for programs."""
-    if isinstance(found, BaseModel):
-        data: Any = found.model_dump(mode="json")
-    elif isinstance(found, dict):
-        data = found
+    if isinstance(value, BaseModel):
+        data: Any = value.model_dump(mode="json")
+    elif isinstance(value, dict):
+        data = value
     else:
-        data = [one.model_dump(mode="json") for one in found]
+        data = [item.model_dump(mode="json") for item in value]
     json.dump(data, sys.stdout, indent=2, ensure_ascii=False)
     sys.stdout.write("\n")
 

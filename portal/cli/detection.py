@@ -188,13 +188,16 @@ async def find_directory(
             "The directory: no LDAP client is configured here; set a server with --ldap-url.",
         )
     try:
-        found = await discover(address, base)
+        directory = await discover(address, base)
     except DiscoveryFailed as error:
         return None, f"The directory: {error}"
-    if not found.users:
+    if not directory.users:
         who = address.bind_dn or "anonymous users"
-        return found, f"The directory shows no users to {who}: try --ldap-bind-dn and --ldap-base."
-    return (found,)
+        return (
+            directory,
+            f"The directory shows no users to {who}: try --ldap-bind-dn and --ldap-base.",
+        )
+    return (directory,)
 
 
 # --- environments and programs --------------------------------------------------------------------
@@ -216,8 +219,8 @@ async def find_all(where: Where) -> tuple[DetectedEnvironments, *tuple[str, ...]
     virtualenvs = find_virtualenvs(where.virtualenvs) if where.virtualenvs else ()
     if where.virtualenvs and not virtualenvs:
         missing.append(f"Virtualenvs: none found in {where.virtualenvs}.")
-    found = DetectedEnvironments(where.runtime, where.images, images, init, modules, virtualenvs)
-    return found, *missing
+    detected = DetectedEnvironments(where.runtime, where.images, images, init, modules, virtualenvs)
+    return detected, *missing
 
 
 async def find_modules(init: Path) -> tuple[str, ...]:
@@ -253,16 +256,16 @@ def module_names(text: str) -> tuple[str, ...]:
 
 def find_virtualenvs(folder: Path) -> tuple[Path, ...]:
     """Return the subfolders with a Python that are a virtualenv or a conda environment."""
-    found = [
-        place
-        for place in sorted(folder.iterdir())
-        if os.access(place / "bin" / "python", os.X_OK)
-        and ((place / "pyvenv.cfg").exists() or (place / "conda-meta").exists())
+    folders = [
+        path
+        for path in sorted(folder.iterdir())
+        if os.access(path / "bin" / "python", os.X_OK)
+        and ((path / "pyvenv.cfg").exists() or (path / "conda-meta").exists())
     ]
-    return tuple(found[:MAX_LISTED])
+    return tuple(folders[:MAX_LISTED])
 
 
 def find_programs() -> dict[str, Path]:
     """Return the programs that settings name."""
-    found = {name: shutil.which(name) for name in ("apptainer", "sudo")}
-    return {name: Path(path) for name, path in found.items() if path}
+    programs = {name: shutil.which(name) for name in ("apptainer", "sudo")}
+    return {name: Path(path) for name, path in programs.items() if path}

@@ -5,8 +5,10 @@ from typing import Annotated
 import typer
 
 from portal.api.admin_groups import Group, GroupRow, row_out, show
-from portal.cli.context import CliContext, Json, as_json, run, table
+from portal.cli.context import Json, as_json, run, table
+from portal.context import AppContext
 from portal.directory.contract import NewGroup
+from portal.services.audit.audit import By
 from portal.services.users import groups, role_changes
 
 app = typer.Typer(help="Groups of the directory.", no_args_is_help=True)
@@ -23,11 +25,11 @@ def list_groups(
 ) -> None:
     """List groups."""
 
-    async def execute(desk: CliContext) -> list[GroupRow]:
+    async def execute(context: AppContext, _by: By) -> list[GroupRow]:
         rows, cursor = list[GroupRow](), None
         while True:
-            page = await groups.page(desk.accounts, query, cursor, PAGE)
-            rows += [row_out(desk.accounts, group) for group in page.groups]
+            page = await groups.page(context, query, cursor, PAGE)
+            rows += [row_out(context, group) for group in page.groups]
             cursor = page.cursor
             if page.incomplete:
                 typer.echo(page.incomplete, err=True)
@@ -39,28 +41,28 @@ def list_groups(
         as_json(rows)
         return
     header = ("NAME", "GID", "MEMBERS", "DESCRIPTION")
-    table(header, [(one.name, one.gid, one.member_count, one.description) for one in rows])
+    table(header, [(row.name, row.gid, row.member_count, row.description) for row in rows])
 
 
 @app.command("show")
 def show_group(name: Name, json: Json = False) -> None:
     """Show a group and its members."""
-    found = run(lambda desk: show(desk.accounts, name))
+    group = run(lambda context, _by: show(context, name))
     if json:
-        as_json(found)
+        as_json(group)
         return
-    number = "" if found.gid is None else f", GID {found.gid}"
-    typer.echo(f"{found.name}{number}{': ' + found.description if found.description else ''}")
-    if found.groups:
-        typer.echo(f"nested groups: {', '.join(found.groups)}")
-    if found.managers:
-        typer.echo(f"managers: {', '.join(found.managers)}")
+    number = "" if group.gid is None else f", GID {group.gid}"
+    typer.echo(f"{group.name}{number}{': ' + group.description if group.description else ''}")
+    if group.groups:
+        typer.echo(f"nested groups: {', '.join(group.groups)}")
+    if group.managers:
+        typer.echo(f"managers: {', '.join(group.managers)}")
     header = ("USERNAME", "NAME", "ROLE", "INHERITED")
     table(
         header,
         [
-            (one.username, one.display_name, one.role, "yes" if one.inherited else "")
-            for one in found.members
+            (member.username, member.display_name, member.role, "yes" if member.inherited else "")
+            for member in group.members
         ],
     )
 
@@ -74,15 +76,15 @@ def create(
 ) -> None:
     """Create a group."""
     new = NewGroup(name, gid, description or None, frozenset(member or ()))
-    made = run(lambda desk: groups.create(desk.accounts, new, desk.by))
-    number = "" if made.gid is None else f" with the GID {made.gid}"
-    typer.echo(f"{made.name} was created{number}.")
+    group = run(lambda context, by: groups.create(context, new, by))
+    number = "" if group.gid is None else f" with the GID {group.gid}"
+    typer.echo(f"{group.name} was created{number}.")
 
 
 @app.command()
 def delete(name: Name) -> None:
     """Delete a group, unless it is the primary group of a user or named in the settings."""
-    run(lambda desk: groups.delete(desk.accounts, name, desk.by))
+    run(lambda context, by: groups.delete(context, name, by))
     typer.echo(f"{name} was deleted.")
 
 
@@ -90,10 +92,10 @@ def delete(name: Name) -> None:
 def add(name: Name, usernames: Usernames) -> None:
     """Add users to a group."""
 
-    async def execute(desk: CliContext) -> Group:
+    async def execute(context: AppContext, by: By) -> Group:
         for username in usernames:
-            await groups.add(desk.accounts, name, username, desk.by)
-        return await show(desk.accounts, name)
+            await groups.add(context, name, username, by)
+        return await show(context, name)
 
     typer.echo(f"{name} has {len(run(execute).members)} members.")
 
@@ -102,10 +104,10 @@ def add(name: Name, usernames: Usernames) -> None:
 def remove(name: Name, usernames: Usernames) -> None:
     """Remove users from a group."""
 
-    async def execute(desk: CliContext) -> Group:
+    async def execute(context: AppContext, by: By) -> Group:
         for username in usernames:
-            await groups.remove(desk.accounts, name, username, desk.by)
-        return await show(desk.accounts, name)
+            await groups.remove(context, name, username, by)
+        return await show(context, name)
 
     typer.echo(f"{name} has {len(run(execute).members)} members.")
 
@@ -114,7 +116,7 @@ def remove(name: Name, usernames: Usernames) -> None:
 @app.command("lead", hidden=True)
 def add_manager(name: Name, username: Annotated[str, typer.Argument(show_default=False)]) -> None:
     """Make a user a group manager: they see the members' usage and set their limits."""
-    run(lambda desk: role_changes.add_manager(desk.accounts, name, username, desk.by))
+    run(lambda context, by: role_changes.add_manager(context, name, username, by))
     typer.echo(f"{username} manages {name}.")
 
 
@@ -124,5 +126,5 @@ def remove_manager(
     name: Name, username: Annotated[str, typer.Argument(show_default=False)]
 ) -> None:
     """Remove a group manager."""
-    run(lambda desk: role_changes.remove_manager(desk.accounts, name, username, desk.by))
+    run(lambda context, by: role_changes.remove_manager(context, name, username, by))
     typer.echo(f"{username} no longer manages {name}.")

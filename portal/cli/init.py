@@ -98,14 +98,14 @@ def init(
         modules_init=_absolute(modules_init),
         virtualenvs=_absolute(virtualenvs),
     )
-    found = asyncio.run(find(where))
-    text = toml(found)
+    detected = asyncio.run(find(where))
+    text = toml(detected)
     if out is None:
         typer.echo(text, nl=False)
     else:
         _write(out, text)
         typer.echo(f"{out}: review every line, then run PORTAL_CONFIG={out} portal check", err=True)
-    for sentence in found.missing:
+    for sentence in detected.missing:
         typer.echo(f"Not found. {sentence}", err=True)
 
 

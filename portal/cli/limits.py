@@ -13,13 +13,13 @@ from pydantic import ValidationError
 from portal.api.admin_limits import DriftItem, drift_item
 from portal.api.limit_schemas import LimitIn, LimitOut, UserLimitsOut, limit_out, user_limits_out
 from portal.api.limit_together import load_group_totals
-from portal.cli.context import Json, Number, as_json, table
-from portal.cli.services import Counter, run_with_parts
+from portal.cli.context import Json, Number, as_json, run, table
 from portal.context import AppContext
 from portal.errors import NotFound, field_errors, invalid_input
 from portal.models import Limit, LimitScope
+from portal.services.audit.audit import By
 from portal.services.limits import limit_changes, limit_views, slurm_drift
-from portal.services.limits.allowances import figures
+from portal.services.limits.all_limits import figures
 from portal.services.limits.limit_changes import LimitRequest
 from portal.services.limits.limit_rules import BY_TYPE, FIELDS, Figures
 from spawner.errors import SlurmError
@@ -64,8 +64,8 @@ def _parse_target(user: str | None, group: str | None, together: bool, everybody
     return LimitScope.DEFAULT, ""
 
 
-def _run(execute: Callable[[Counter], Awaitable[T]]) -> T:
-    return run_with_parts(execute, _to_option)
+def _run(execute: Callable[[AppContext, By], Awaitable[T]]) -> T:
+    return run(execute, _to_option)
 
 
 def _to_option(field: str) -> str:
@@ -81,16 +81,12 @@ def _to_option(field: str) -> str:
 def list_limits(json: Json = False) -> None:
     """List all limits, with refusals by Slurm and drift."""
 
-    async def execute(counter: Counter) -> list[LimitOut]:
-        rows = await limit_changes.every(counter.context)
-        members = await limit_views.members(counter.context, rows)
+    async def execute(context: AppContext, _by: By) -> list[LimitOut]:
+        await context.slurm_limits.recall()
+        rows = await limit_changes.every(context)
+        members = await limit_views.members(context, rows)
         return [
-            limit_out(
-                row,
-                limit_views.kept_state(
-                    counter.context, counter.slurm, row, members.get(row.name, ())
-                ),
-            )
+            limit_out(row, limit_views.kept_state(context, row, members.get(row.name, ())))
             for row in rows
         ]
 
@@ -153,15 +149,15 @@ def show(
         _show_user(name, json=json)
         return
 
-    async def execute(counter: Counter) -> LimitOut:
-        return limit_out(await limit_changes.one(counter.context, scope, name))
+    async def execute(context: AppContext, _by: By) -> LimitOut:
+        return limit_out(await limit_changes.load_limit(context, scope, name))
 
-    found = _run(execute)
+    limits = _run(execute)
     if json:
-        as_json(found)
+        as_json(limits)
         return
-    typer.echo(f"{_format_target(scope, name)}, set by {found.updated_by}")
-    rows = ((field, getattr(found, field)) for field in FIELDS)
+    typer.echo(f"{_format_target(scope, name)}, set by {limits.updated_by}")
+    rows = ((field, getattr(limits, field)) for field in FIELDS)
     table(
         ("FIELD", "LIMIT"),
         [(field, _format_value(value)) for field, value in rows if value is not None],
@@ -169,42 +165,41 @@ def show(
 
 
 def _show_user(username: str, *, json: bool) -> None:
-    async def execute(counter: Counter) -> UserLimitsOut:
-        found = await limit_views.load_user_limits(counter.context, counter.slurm, username)
-        return user_limits_out(
-            found, await load_group_totals(counter.context, found.limits), slurm=True
-        )
+    async def execute(context: AppContext, _by: By) -> UserLimitsOut:
+        await context.slurm_limits.recall()
+        limits = await limit_views.load_user_limits(context, username)
+        return user_limits_out(limits, await load_group_totals(context, limits.limits), slurm=True)
 
-    found = _run(execute)
+    user_limits = _run(execute)
     if json:
-        as_json(found)
+        as_json(user_limits)
         return
-    used = found.use.model_dump()
+    used = user_limits.use.model_dump()
     table(
         ("FIELD", "LIMIT", "OF", "USED NOW"),
         [
             (
                 name,
-                "none" if one.value is None else _format_value(one.value),
-                _format_target(one.from_.scope, one.from_.name) if one.from_ else "",
+                "none" if limit.value is None else _format_value(limit.value),
+                _format_target(limit.from_.scope, limit.from_.name) if limit.from_ else "",
                 _format_value(used[name]) if used.get(name) is not None else "",
             )
-            for name, one in found.effective.items()
+            for name, limit in user_limits.effective.items()
         ],
     )
-    if found.slurm:
+    if user_limits.slurm:
         typer.echo("\nIn Slurm, as a running portal last saw it:")
         table(
             ("ACCOUNT", "PARTITION", "APPLIED", "FOUND", "REFUSED"),
             [
                 (
-                    one.account,
-                    one.partition,
-                    _format_figures(one.written),
-                    _format_figures(one.found),
-                    one.refused,
+                    association.account,
+                    association.partition,
+                    _format_figures(association.written),
+                    _format_figures(association.found),
+                    association.refused,
                 )
-                for one in found.slurm
+                for association in user_limits.slurm
             ],
         )
 
@@ -217,8 +212,9 @@ def _format_figures(figures: Mapping[str, str] | None) -> str:
 def list_drift(json: Json = False) -> None:
     """List drift in Slurm, as a running portal last saw it, and accepted differences."""
 
-    async def execute(counter: Counter) -> list[DriftItem]:
-        return [drift_item(one) for one in slurm_drift.every(counter.slurm)]
+    async def execute(context: AppContext, _by: By) -> list[DriftItem]:
+        await context.slurm_limits.recall()
+        return [drift_item(drift) for drift in slurm_drift.every(context)]
 
     rows = _run(execute)
     if json:
@@ -228,11 +224,11 @@ def list_drift(json: Json = False) -> None:
         ("ACCOUNT", "USER", "PARTITION", "SINCE (UTC)", "FIELD", "APPLIED", "FOUND"),
         [
             (
-                *(one.account, one.username, one.partition),
-                f"{one.since:%Y-%m-%d %H:%M}" if one.since else "accepted",
-                *(one.field, one.wanted, one.found),
+                *(row.account, row.username, row.partition),
+                f"{row.since:%Y-%m-%d %H:%M}" if row.since else "accepted",
+                *(row.field, row.wanted, row.found),
             )
-            for one in rows
+            for row in rows
         ],
     )
 
@@ -285,21 +281,22 @@ def set_limit(
     if not given and not create_account:
         raise typer.BadParameter("Set at least one field, for example --gpus 2.")
 
-    async def execute(counter: Counter) -> LimitOut:
-        wanted, row = _validate(given), await _find_limit(counter, target)
+    async def execute(context: AppContext, by: By) -> LimitOut:
+        request, row = _validate(given), await _find_limit(context, target)
         before = figures(row) if row else Figures()
         version = row.version if row else None
-        change = LimitRequest(target, replace(before, **wanted.set_fields), version, create_account)
-        return await _store_limit(counter, change)
+        change = LimitRequest(
+            target, replace(before, **request.set_fields), version, create_account
+        )
+        return await _store_limit(context, change, by)
 
     _print_result(_run(execute))
 
 
-async def _store_limit(counter: Counter, change: LimitRequest) -> LimitOut:
+async def _store_limit(context: AppContext, change: LimitRequest, by: By) -> LimitOut:
     if change.given.partitions or change.given.gpus_by_type:
-        await _load_cluster(counter.context)
-    directory = counter.desk.accounts.directory
-    return limit_out(await limit_changes.put(counter.context, directory, counter.desk.by, change))
+        await _load_cluster(context)
+    return limit_out(await limit_changes.put(context, by, change))
 
 
 def _parse_by_type(given: list[str] | None) -> dict[str, Any] | None:
@@ -320,8 +317,8 @@ def _validate(given: Mapping[str, Any]) -> Figures:
     try:
         return LimitIn(**given).figures()
     except ValidationError as error:
-        found = [{**one, "loc": ("body", *one["loc"])} for one in error.errors()]
-        raise invalid_input(field_errors(found)) from error
+        problems = [{**item, "loc": ("body", *item["loc"])} for item in error.errors()]
+        raise invalid_input(field_errors(problems)) from error
 
 
 async def _load_cluster(context: AppContext) -> None:
@@ -332,9 +329,9 @@ async def _load_cluster(context: AppContext) -> None:
         typer.echo(f"Names of partitions and GPUs aren't checked: {error.message}", err=True)
 
 
-async def _find_limit(counter: Counter, target: Target) -> Limit | None:
+async def _find_limit(context: AppContext, target: Target) -> Limit | None:
     try:
-        return await limit_changes.one(counter.context, *target)
+        return await limit_changes.load_limit(context, *target)
     except NotFound:
         return None
 
@@ -361,10 +358,10 @@ def unset(
         if name not in FIELDS:
             raise typer.BadParameter(f"There is no field {name}. Available: {', '.join(FIELDS)}.")
 
-    async def execute(counter: Counter) -> LimitOut:
-        row = await limit_changes.one(counter.context, *target)
+    async def execute(context: AppContext, by: By) -> LimitOut:
+        row = await limit_changes.load_limit(context, *target)
         given = replace(figures(row), **dict.fromkeys(names))
-        return await _store_limit(counter, LimitRequest(target, given, row.version))
+        return await _store_limit(context, LimitRequest(target, given, row.version), by)
 
     _print_result(_run(execute))
 
@@ -378,6 +375,6 @@ def remove(
 ) -> None:
     """Delete a limit, and revert it in Slurm."""
     scope, name = _parse_target(user, group, together, default)
-    _run(lambda at: limit_changes.remove(at.context, at.desk.by, scope, name))
+    _run(lambda context, by: limit_changes.remove(context, by, scope, name))
     typer.echo(f"{_format_target(scope, name)}: the limit was deleted")
     typer.echo(APPLIED)

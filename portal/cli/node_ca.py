@@ -23,21 +23,21 @@ def node_ca(
     """Show the certificate authority for nodes. If node_tls is on and none exists, create it."""
     settings = load()
     try:
-        found = renew_ca(settings) if renew else open_ca(settings)
+        authority = renew_ca(settings) if renew else open_ca(settings)
     except NodeCaError as error:
         typer.echo(f"{error}.", err=True)
         raise typer.Exit(REFUSED) from error
-    if found is None:
+    if authority is None:
         typer.echo(NONE)
         return
-    _print_ca(found)
+    _print_ca(authority)
     if renew:
         typer.echo(NEXT)
 
 
-def _print_ca(found: NodeCa) -> None:
+def _print_ca(authority: NodeCa) -> None:
     typer.echo(
-        f"The certificate authority for nodes was created at {found.made_at:%Y-%m-%d %H:%M} UTC"
+        f"The certificate authority for nodes was created at {authority.made_at:%Y-%m-%d %H:%M} UTC"
     )
-    typer.echo(f"and expires at {found.expires_at:%Y-%m-%d %H:%M} UTC.")
-    typer.echo(f"nginx reads its certificate from {found.bundle}.")
+    typer.echo(f"and expires at {authority.expires_at:%Y-%m-%d %H:%M} UTC.")
+    typer.echo(f"nginx reads its certificate from {authority.bundle}.")

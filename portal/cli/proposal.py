@@ -52,27 +52,30 @@ class Note:
 Part = ProposedSetting | Note
 
 
-def toml(found: Detected) -> str:
+def toml(detected: Detected) -> str:
     """Return the whole file."""
     parts: list[tuple[str, Iterable[Part]]] = [
-        ("Addresses and files", _propose_place(found)),
-        ("The directory", _propose_directory(found)),
-        ("Slurm", _propose_slurm(found.slurm) if found.slurm else [Note("Slurm wasn't found.")]),
-        ("Software on the nodes", _propose_nodes(found)),
+        ("Addresses and files", _propose_place(detected)),
+        ("The directory", _propose_directory(detected)),
+        (
+            "Slurm",
+            _propose_slurm(detected.slurm) if detected.slurm else [Note("Slurm wasn't found.")],
+        ),
+        ("Software on the nodes", _propose_nodes(detected)),
     ]
     text = list(
         _wrap_comment(
             "Proposed by `portal init`. Review every line; docs/settings.md lists all settings."
         )
     )
-    for sentence in found.missing:
+    for sentence in detected.missing:
         text += _wrap_comment(f"NOT FOUND. {sentence}")
     for title, content in parts:
         text += ["", f"# --- {title} ---"]
         for part in content:
             text += _render_part(part)
-    if found.slurm:
-        for preset in _propose_presets(found.slurm):
+    if detected.slurm:
+        for preset in _propose_presets(detected.slurm):
             text += ["", *preset]
     return "\n".join(text) + "\n"
 
@@ -80,8 +83,8 @@ def toml(found: Detected) -> str:
 # --- proposals ------------------------------------------------------------------------------------
 
 
-def _propose_place(found: Detected) -> Iterator[Part]:
-    host = found.host
+def _propose_place(detected: Detected) -> Iterator[Part]:
+    host = detected.host
     node = f"http://{host or 'head.cluster'}:{NODE_PORT}"
     for_nodes = "where nginx listens for the nodes"
     if host:
@@ -118,18 +121,20 @@ def _propose_content(public_url: str, why: str, *, known: bool = True) -> Iterat
         yield ProposedSetting(name, url if known else None, reason, url)
 
 
-def _propose_directory(found: Detected) -> Iterator[Part]:
-    address, directory = found.address, found.directory
+def _propose_directory(detected: Detected) -> Iterator[Part]:
+    address, directory = detected.address, detected.directory
     if address is None:
         yield ProposedSetting("ldap_urls", None, "fill in", ["ldap://ldap.example.org"])
     else:
-        yield ProposedSetting("ldap_urls", [address.url], f"from {found.address_source}")
+        yield ProposedSetting("ldap_urls", [address.url], f"from {detected.address_source}")
         if address.url.startswith("ldap://"):
             yield ProposedSetting(
                 "ldap_start_tls", address.start_tls, "passwords are never sent in plain text"
             )
     if address is not None and address.ca_file:
-        yield ProposedSetting("ldap_ca_file", str(address.ca_file), f"from {found.address_source}")
+        yield ProposedSetting(
+            "ldap_ca_file", str(address.ca_file), f"from {detected.address_source}"
+        )
     if address is not None and address.bind_dn and address.bind_password_file:
         yield ProposedSetting("ldap_bind_dn", address.bind_dn, "from the command line")
         file = str(address.bind_password_file)
@@ -159,11 +164,11 @@ def _propose_directory(found: Detected) -> Iterator[Part]:
     if directory.lowest_uid is not None:
         why += f"; the lowest UID found is {directory.lowest_uid}"
     yield ProposedSetting("min_uid", LOWEST_UID, why)
-    yield from _propose_groups(found)
+    yield from _propose_groups(detected)
 
 
-def _propose_groups(found: Detected) -> Iterator[Part]:
-    directory = found.directory
+def _propose_groups(detected: Detected) -> Iterator[Part]:
+    directory = detected.directory
     if directory is None or not directory.group_base:
         example = "ou=groups,dc=example,dc=org"
         yield ProposedSetting("ldap_group_base", None, "no groups were found; fill in", example)
@@ -264,8 +269,8 @@ def _propose_accounts(slurm: SlurmFound) -> Iterator[Part]:
     yield ProposedSetting("slurm_account_of_group", None, why, {"physics": "phys"})
 
 
-def _propose_nodes(found: Detected) -> Iterator[Part]:
-    environments = found.environments
+def _propose_nodes(detected: Detected) -> Iterator[Part]:
+    environments = detected.environments
     source = "from the command line" if environments.runtime_dir else "by default"
     runtime = str(environments.runtime_dir or PLACES["runtime_dir"])
     yield ProposedSetting("runtime_dir", runtime, f"{source}; at the same path on all nodes")
@@ -278,7 +283,7 @@ def _propose_nodes(found: Detected) -> Iterator[Part]:
         )
     for image in environments.images:
         yield Note(f"Image {image}")
-    apptainer = found.programs.get("apptainer")
+    apptainer = detected.programs.get("apptainer")
     if apptainer:
         yield ProposedSetting(
             "apptainer_path",
@@ -288,7 +293,7 @@ def _propose_nodes(found: Detected) -> Iterator[Part]:
     else:
         why = "it isn't on this machine's PATH; where it is on the nodes"
         yield ProposedSetting("apptainer_path", None, why, "/usr/bin/apptainer")
-    sudo = found.programs.get("sudo")
+    sudo = detected.programs.get("sudo")
     if sudo:
         yield ProposedSetting("sudo_path", str(sudo), "on this machine's PATH")
     if environments.modules_init:
@@ -296,8 +301,8 @@ def _propose_nodes(found: Detected) -> Iterator[Part]:
         yield ProposedSetting("modules_init", str(environments.modules_init), why)
     if environments.modules:
         yield Note(f"Modules: {', '.join(environments.modules)}")
-    for place in environments.virtualenvs:
-        yield Note(f"Virtualenv {place}")
+    for path in environments.virtualenvs:
+        yield Note(f"Virtualenv {path}")
     why = "your own environments, a file for each of the above: docs/environments.md"
     yield ProposedSetting("catalog_dir", None, why, "/etc/portal/catalog")
 

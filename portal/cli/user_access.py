@@ -9,9 +9,11 @@ from typing import Annotated
 
 import typer
 
-from portal.cli.context import CliContext, run
+from portal.cli.context import run
 from portal.cli.users import Username, app
+from portal.context import AppContext
 from portal.models import HomeTask, JobsPolicy, Role
+from portal.services.audit.audit import By
 from portal.services.deprovision import offboarding
 from portal.services.deprovision.offboarding import Leaving
 from portal.services.users import role_changes
@@ -45,9 +47,8 @@ def disable(
 ) -> None:
     """Disable a user, here and in the directory."""
 
-    async def execute(desk: CliContext) -> None:
-        notifier = desk.accounts.notifier
-        await offboarding.disable(desk.accounts, notifier, username, jobs, why, desk.by)
+    async def execute(context: AppContext, by: By) -> None:
+        await offboarding.disable(context, username, jobs, why, by)
 
     run(execute)
     typer.echo(f"{username} is disabled. {CLOSING.format(username=username)}")
@@ -56,7 +57,7 @@ def disable(
 @app.command()
 def enable(username: Username) -> None:
     """Enable a user again, in the directory too. What was ended is not restarted."""
-    run(lambda desk: offboarding.enable(desk.accounts, desk.accounts.notifier, username, desk.by))
+    run(lambda context, by: offboarding.enable(context, username, by))
     typer.echo(f"{username} is enabled.")
 
 
@@ -74,8 +75,8 @@ def delete(
         raise typer.BadParameter(f"Set --confirm {username} to confirm.")
     leaving = Leaving(None if files is HomePolicy.KEEP else HomeTask(files.value), jobs)
 
-    async def execute(desk: CliContext) -> None:
-        await offboarding.delete(desk.accounts, desk.accounts.notifier, username, leaving, desk.by)
+    async def execute(context: AppContext, by: By) -> None:
+        await offboarding.delete(context, username, leaving, by)
 
     run(execute)
     typer.echo(f"{username} is being deleted. {CLOSING.format(username=username)}")
@@ -88,9 +89,8 @@ def grant(
 ) -> None:
     """Grant a user a role in addition to the directory's."""
 
-    async def execute(desk: CliContext) -> None:
-        notifier = desk.accounts.notifier
-        await role_changes.grant(desk.accounts, notifier, username, Role(role.value), desk.by)
+    async def execute(context: AppContext, by: By) -> None:
+        await role_changes.grant(context, username, Role(role.value), by)
 
     run(execute)
     typer.echo(f"{username} has been granted the role {role.value}.")
@@ -99,11 +99,7 @@ def grant(
 @app.command()
 def revoke(username: Username) -> None:
     """Revoke a granted role; the directory's role stays."""
-    run(
-        lambda desk: role_changes.grant(
-            desk.accounts, desk.accounts.notifier, username, None, desk.by
-        )
-    )
+    run(lambda context, by: role_changes.grant(context, username, None, by))
     typer.echo(f"{username} has no granted role.")
 
 
@@ -114,9 +110,8 @@ def number(
 ) -> None:
     """Confirm that a user whose UID in the directory has changed is still the same user."""
 
-    async def execute(desk: CliContext) -> None:
-        notifier = desk.accounts.notifier
-        await offboarding.confirm_number(desk.accounts, notifier, username, uid, desk.by)
+    async def execute(context: AppContext, by: By) -> None:
+        await offboarding.confirm_number(context, username, uid, by)
 
     run(execute)
     typer.echo(f"{username} now has the UID {uid}.")

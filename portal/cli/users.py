@@ -4,7 +4,6 @@ One-time passwords are shown only on request, on the terminal or in a file of mo
 is ever an argument.
 """
 
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -12,16 +11,17 @@ import typer
 
 from portal.api.admin_users import ImportLine
 from portal.api.user_schemas import CheckOut, UserOut, UserRow, row_out, show
-from portal.cli.context import CliContext, Json, Number, Text, as_json, run, table, write_secret
-from portal.cli.services import Counter, run_with_parts
+from portal.cli.context import Json, Number, Text, as_json, run, table, write_secret
+from portal.context import AppContext
 from portal.directory.contract import Edit, NewDirectoryUser, OneTimePassword
+from portal.services.audit.audit import By
 from portal.services.limits.limit_rules import Figures
-from portal.services.users import commands, csv_file, csv_import, groups, listing, new_users
+from portal.services.users import commands, csv_file, csv_import, groups, listing, lookup, new_users
 from portal.services.users.csv_file import NONE, or_default
-from portal.services.users.csv_import import Row, UserImport
 from portal.services.users.listing import UserFilter
 from portal.services.users.new_users import NewUser
 from portal.services.users.readiness import ReadinessState
+from portal.services.users.user_imports import Row, UserImport
 
 app = typer.Typer(help="Users of the directory and the portal.", no_args_is_help=True)
 
@@ -50,12 +50,12 @@ def list_users(
 ) -> None:
     """List users."""
 
-    async def execute(desk: CliContext) -> tuple[list[UserRow], list[str]]:
+    async def execute(context: AppContext, _by: By) -> tuple[list[UserRow], list[str]]:
         rows, notes, cursor = list[UserRow](), dict[str, None](), None
         while len(rows) < limit:
-            wanted = min(PAGE, limit - len(rows))
-            page = await listing.page(desk.accounts, query, state, cursor, wanted)
-            rows += [row_out(desk.accounts, seen) for seen in page.users]
+            count = min(PAGE, limit - len(rows))
+            page = await listing.page(context, query, state, cursor, count)
+            rows += [row_out(context, seen) for seen in page.users]
             notes |= dict.fromkeys(note for note in (page.incomplete, page.problem) if note)
             cursor = page.cursor
             if cursor is None:
@@ -72,20 +72,20 @@ def list_users(
     table(
         header,
         [
-            (one.username, one.display_name, one.role, _format_state(one), one.uid, one.email)
-            for one in rows
+            (row.username, row.display_name, row.role, _format_state(row), row.uid, row.email)
+            for row in rows
         ],
     )
 
 
-def _format_state(one: UserRow) -> str:
+def _format_state(row: UserRow) -> str:
     words = {
-        "deleted": one.deleted_at is not None,
-        "missing": one.missing_since is not None,
-        "disabled": one.disabled,
-        "locked": bool(one.locked),
-        "one-time password": one.must_change_password,
-        "system": one.unmanaged is not None,
+        "deleted": row.deleted_at is not None,
+        "missing": row.missing_since is not None,
+        "disabled": row.disabled,
+        "locked": bool(row.locked),
+        "one-time password": row.must_change_password,
+        "system": row.unmanaged is not None,
     }
     return ", ".join(word for word, holds in words.items() if holds) or "active"
 
@@ -93,7 +93,13 @@ def _format_state(one: UserRow) -> str:
 @app.command("show")
 def show_user(username: Username, json: Json = False) -> None:
     """Show all details of a user."""
-    _print(run_with_parts(lambda at: show(at.desk.accounts, username)), json=json)
+    _print(run(lambda context, _by: _load_user(context, username)), json=json)
+
+
+async def _load_user(context: AppContext, username: str) -> UserOut:
+    """Return a user, with what a running portal last saw in Slurm."""
+    await context.slurm_limits.recall()
+    return await show(context, username)
 
 
 def _print(user: UserOut, *, json: bool) -> None:
@@ -205,16 +211,15 @@ def _create(
 ) -> tuple[OneTimePassword, UserOut]:
     """Create the user; None means the setting's login group or Slurm account."""
 
-    async def execute(at: Counter) -> tuple[OneTimePassword, UserOut]:
-        defaults = csv_import.defaults_of(at.context.settings)
+    async def execute(context: AppContext, by: By) -> tuple[OneTimePassword, UserOut]:
+        defaults = csv_import.defaults_of(context.settings)
         group = or_default(login_group, defaults.login_group)
         account = or_default(slurm_account, defaults.slurm_account)
-        accounts, by = at.desk.accounts, at.desk.by
         new = NewUser(entry, group, account, limits)
-        made = await new_users.create(accounts, at.context, new, by)
-        return made.password, await show(accounts, entry.username)
+        created = await new_users.create(context, new, by)
+        return created.password, await _load_user(context, entry.username)
 
-    return run_with_parts(execute, _to_option)
+    return run(execute, _to_option)
 
 
 def _to_option(field: str) -> str:
@@ -223,9 +228,9 @@ def _to_option(field: str) -> str:
     return name if name == "username" else f"--{name}"
 
 
-def _print_password(made: OneTimePassword) -> None:
-    typer.echo(f"One-time password: {made.password}")
-    if not made.must_change:
+def _print_password(password: OneTimePassword) -> None:
+    typer.echo(f"One-time password: {password.password}")
+    if not password.must_change:
         typer.echo("The directory doesn't require a change of this password.", err=True)
 
 
@@ -242,12 +247,13 @@ def edit(
     json: Json = False,
 ) -> None:
     """Edit a user. Omitted fields stay unchanged."""
-    wanted = Edit(given_name, surname, display_name, email, gid, home, shell)
+    changes = Edit(given_name, surname, display_name, email, gid, home, shell)
 
-    async def execute(desk: CliContext) -> UserOut:
-        now = await show(desk.accounts, username)
-        await commands.edit(desk.accounts, username, wanted, now.version, desk.by)
-        return await show(desk.accounts, username)
+    async def execute(context: AppContext, by: By) -> UserOut:
+        entry = (await lookup.load_details(context, username)).entry
+        version = entry.version if entry is not None else ""
+        await commands.edit(context, username, changes, version, by)
+        return await _load_user(context, username)
 
     _print(run(execute), json=json)
 
@@ -255,14 +261,14 @@ def edit(
 @app.command()
 def lock(username: Username) -> None:
     """Refuse a user's password until they are unlocked."""
-    run(lambda desk: commands.lock(desk.accounts, username, desk.by))
+    run(lambda context, by: commands.lock(context, username, by))
     typer.echo(f"{username} is locked.")
 
 
 @app.command()
 def unlock(username: Username) -> None:
     """End a lock, by an administrator or after too many wrong passwords."""
-    run(lambda desk: commands.unlock(desk.accounts, username, desk.by))
+    run(lambda context, by: commands.unlock(context, username, by))
     typer.echo(f"{username} is unlocked.")
 
 
@@ -280,12 +286,12 @@ def password(
         raise typer.BadParameter("Set --show-password, or --file with the name of a new file.")
     if file is not None:
         write_secret(file, "")
-    made = run(lambda desk: commands.reset_password(desk.accounts, username, desk.by))
+    one_time = run(lambda context, by: commands.reset_password(context, username, by))
     if file is not None:
-        file.write_text(made.password + "\n", encoding="utf-8")
+        file.write_text(one_time.password + "\n", encoding="utf-8")
         typer.echo(f"The one-time password of {username} was written to {file}.")
     else:
-        _print_password(made)
+        _print_password(one_time)
 
 
 @app.command("groups")
@@ -296,21 +302,21 @@ def change_groups(
 ) -> None:
     """Show a user's groups, or add and remove some."""
 
-    async def execute(desk: CliContext) -> UserOut:
+    async def execute(context: AppContext, by: By) -> list[str]:
         for name in add or ():
-            await groups.add(desk.accounts, name, username, desk.by)
+            await groups.add(context, name, username, by)
         for name in remove or ():
-            await groups.remove(desk.accounts, name, username, desk.by)
-        return await show(desk.accounts, username)
+            await groups.remove(context, name, username, by)
+        return (await lookup.load_details(context, username)).groups
 
-    for name in run(execute).groups or ():
+    for name in run(execute):
         typer.echo(name)
 
 
 @app.command("home")
 def make_home(username: Username) -> None:
     """Create a user's home directory, even if it was created before."""
-    run(lambda desk: commands.provision(desk.accounts, username, desk.by))
+    run(lambda context, by: commands.provision(context, username, by))
     typer.echo("Requested. A running portal creates it; see the result with `portal users show`.")
 
 
@@ -334,43 +340,52 @@ def import_file(
     content = file.read_bytes()
     if passwords is not None and not dry_run:
         write_secret(passwords, "")
-    found = run_with_parts(_import_lines(content, dry_run=dry_run))
+    user_import = run(lambda context, by: _import_lines(context, content, by, dry_run=dry_run))
     if passwords is not None and not dry_run:
-        lines = "".join(f"{one.username},{one.password}\n" for one in found.secrets)
+        lines = "".join(f"{secret.username},{secret.password}\n" for secret in user_import.secrets)
         passwords.write_text(f"username,password\n{lines}", encoding="utf-8")
-    _print_report(found, json=json)
-    if found.failed:
+    _print_report(user_import, json=json)
+    if user_import.failed:
         raise typer.Exit(1)
 
 
-def _import_lines(content: bytes, *, dry_run: bool) -> Callable[[Counter], Awaitable[UserImport]]:
-    async def execute(at: Counter) -> UserImport:
-        settings = at.context.settings
-        lines = csv_file.read(csv_file.decoded(content), csv_import.defaults_of(settings))
-        found = UserImport(at.desk.by, dry_run, settings, total=len(lines))
-        await csv_import.run(at.desk.accounts, at.context, found, lines)
-        return found
+async def _import_lines(
+    context: AppContext, content: bytes, by: By, *, dry_run: bool
+) -> UserImport:
+    defaults = csv_import.defaults_of(context.settings)
+    lines = csv_file.read(csv_file.decoded(content), defaults)
+    user_import = UserImport(by, dry_run, total=len(lines))
+    await csv_import.run(context, user_import, lines)
+    return user_import
 
-    return execute
 
-
-def _print_report(found: UserImport, *, json: bool) -> None:
+def _print_report(user_import: UserImport, *, json: bool) -> None:
     if json:
-        counts = {"created": found.created, "exists": found.exists, "failed": found.failed}
-        rows = [ImportLine.model_validate(row).model_dump(mode="json") for row in found.rows]
+        counts = {
+            "created": user_import.created,
+            "exists": user_import.exists,
+            "failed": user_import.failed,
+        }
+        rows = [ImportLine.model_validate(row).model_dump(mode="json") for row in user_import.rows]
         as_json({**counts, "rows": rows})
         return
     header = ("LINE", "USERNAME", "RESULT", "LOGIN GROUP", "ACCOUNT", "ROLE", "REASON")
-    shown = found.rows if found.dry_run else [row for row in found.rows if row.findings]
+    shown = (
+        user_import.rows
+        if user_import.dry_run
+        else [row for row in user_import.rows if row.findings]
+    )
     if shown:
         table(header, [_to_cells(row) for row in shown])
-    made = "would be created" if found.dry_run else "were created"
-    typer.echo(f"{found.created} {made}, {found.exists} already exist, {found.failed} failed.")
+    created = "would be created" if user_import.dry_run else "were created"
+    others = f"{user_import.exists} already exist, {user_import.failed} failed."
+    typer.echo(f"{user_import.created} {created}, {others}")
 
 
 def _to_cells(row: Row) -> tuple[object, ...]:
     why = "; ".join(
-        f"{one.field}: {one.message}" if one.field else one.message for one in row.findings
+        f"{finding.field}: {finding.message}" if finding.field else finding.message
+        for finding in row.findings
     )
     role = row.role or ("" if row.findings else "can't log in")
     return (

@@ -53,8 +53,8 @@ class ContentSettings(BaseModel):
         if self.content_url and given:
             yield f"content_url\tis the old name of both: remove it, because {given[0]} is set"
         if self.same_origin_content and (self.content_url or given):
-            other = (given or ["content_url"])[0]
-            yield f"same_origin_content\tcan't be true if {other} is set"
+            setting = (given or ["content_url"])[0]
+            yield f"same_origin_content\tcan't be true if {setting} is set"
         if len(given) == 1:
             lacking = {"notebook_url": "tensorboard_url", "tensorboard_url": "notebook_url"}
             yield f"{lacking[given[0]]}\tmust be set too if {given[0]} is, to a separate origin"

@@ -121,10 +121,10 @@ class DirectorySettings(BaseModel):
         preset = _PRESETS.get(kind, {}) if isinstance(kind, str) else {}
         filled = {**preset, **values}
         given = values.get("ldap_group_filter")
-        found = _MEMBER_FILTER.search(given) if isinstance(given, str) else None
-        if found and "ldap_group_member_attribute" not in values:
+        match = _MEMBER_FILTER.search(given) if isinstance(given, str) else None
+        if match and "ldap_group_member_attribute" not in values:
             names = {name.lower(): name for name in _GROUP_FILTERS}
-            filled["ldap_group_member_attribute"] = names[found.group(1).lower()]
+            filled["ldap_group_member_attribute"] = names[match.group(1).lower()]
         member = filled.get("ldap_group_member_attribute", "memberUid")
         if given is None and isinstance(member, str) and member in _GROUP_FILTERS:
             filled["ldap_group_filter"] = _GROUP_FILTERS[member]
@@ -182,8 +182,8 @@ def _find_reading_problems(settings: DirectorySettings) -> Problems:
         problems.append(("ldap_group_filter", "must contain {username} or {dn}"))
     if settings.ldap_bind_dn and not settings.ldap_bind_password_file:
         problems.append(("ldap_bind_password_file", "is missing: ldap_bind_dn needs a password"))
-    named = settings.ldap_admin_groups, settings.ldap_viewer_groups, settings.ldap_user_groups
-    groups_named = any(named)
+    groups = settings.ldap_admin_groups, settings.ldap_viewer_groups, settings.ldap_user_groups
+    groups_named = any(groups)
     if groups_named and not settings.ldap_group_base:
         problems.append(("ldap_group_base", "is missing: other settings name groups"))
     if settings.ldap_ca_file and not settings.ldap_ca_file.is_file():

@@ -34,10 +34,10 @@ def one_address(text: str) -> Address:
         header = SMTP.header_factory("From", text)
     except _PARSER_ERRORS as error:
         raise ValueError(plain) from error
-    found: tuple[Address, ...] = getattr(header, "addresses", ())
-    if getattr(header, "defects", ()) or len(found) != 1 or not found[0].domain:
+    addresses: tuple[Address, ...] = getattr(header, "addresses", ())
+    if getattr(header, "defects", ()) or len(addresses) != 1 or not addresses[0].domain:
         raise ValueError(plain)
-    return found[0]
+    return addresses[0]
 
 
 def _check_sender(value: str) -> str:
@@ -74,16 +74,16 @@ class MailSettings(BaseModel):
 def _find_problems(settings: MailSettings) -> list[tuple[str, str]]:
     if settings.smtp_host is None:
         return []
-    found = []
+    problems = []
     if settings.smtp_from is None:
-        found.append(("smtp_from", "is missing: smtp_host is set"))
+        problems.append(("smtp_from", "is missing: smtp_host is set"))
     if (settings.smtp_user is None) != (settings.smtp_password_file is None):
-        found.append(("smtp_user", "and smtp_password_file go together: set both or none"))
+        problems.append(("smtp_user", "and smtp_password_file go together: set both or none"))
     if settings.smtp_user and settings.smtp_tls == "none" and settings.smtp_host not in LOOPBACK:
-        found.append(
+        problems.append(
             (
                 "smtp_tls",
                 "must not be none with smtp_user: the password would be sent in plain text",
             )
         )
-    return found
+    return problems

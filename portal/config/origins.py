@@ -115,14 +115,14 @@ class ContentHosts:
 
     def here(self, host: str) -> str | None:
         """Return this `Host` in the form that browsers send, if it is a content host; else None."""
-        found = netloc_of(self.scheme, host)
-        if not found.endswith(self._port):
+        netloc = netloc_of(self.scheme, host)
+        if not netloc.endswith(self._port):
             return None
-        name = found.removesuffix(self._port)
+        name = netloc.removesuffix(self._port)
         if not self.per_user:
-            return found if name == self.name else None
+            return netloc if name == self.name else None
         label = name.removesuffix(self.suffix)
-        return found if label != name and _ANY_LABEL.fullmatch(label) else None
+        return netloc if label != name and _ANY_LABEL.fullmatch(label) else None
 
     def includes(self, url: str) -> bool:
         """Return whether the origin of this URL would be one of these; with a host per user, any

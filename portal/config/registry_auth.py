@@ -41,12 +41,12 @@ def _parse_hosts(path: Path, content: bytes) -> frozenset[str]:
     """
     problem = f'{path} must be JSON as `docker login` writes it: {{"auths": {{"host": …}}}}'
     try:
-        found = json.loads(content) if len(content) <= MAX_BYTES else None
+        document = json.loads(content) if len(content) <= MAX_BYTES else None
     except ValueError as error:
         raise ValueError(problem) from error
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise ValueError(problem)  # noqa: TRY004 - the content of a file, not an argument
-    sections = [found.get(name, {}) for name in ("auths", "credHelpers")]
+    sections = [document.get(name, {}) for name in ("auths", "credHelpers")]
     if not all(isinstance(section, dict) for section in sections):
         raise ValueError(problem)
     names = (key.partition("://")[2] or key for section in sections for key in section)

@@ -36,6 +36,7 @@ from portal.config.listen import ListenSettings
 from portal.config.mail import MailSettings
 from portal.config.node_tls import NodeTlsSettings
 from portal.config.registry_auth import registry_hosts
+from portal.config.site import SiteSettings
 from portal.config.types import AbsolutePath, DatabaseUrl, HomeCommand, Umask, sites_umask
 from portal.models import Role
 from spawner.containers.references import parse_registry
@@ -106,6 +107,7 @@ class Settings(
     ListenSettings,
     MailSettings,
     NodeTlsSettings,
+    SiteSettings,
     BaseSettings,
 ):
     """All settings; read-only after the start."""

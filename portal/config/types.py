@@ -30,8 +30,8 @@ def _check_home_command(value: list[str]) -> list[str]:
             parsed = list(string.Formatter().parse(argument))
         except ValueError as error:
             raise ValueError(f"has unpaired braces: {argument[:200]}") from error
-        for _, place, form, conversion in parsed:
-            if place is not None and (place not in HOME_PLACES or form or conversion):
+        for _, field, form, conversion in parsed:
+            if field is not None and (field not in HOME_PLACES or form or conversion):
                 known = ", ".join(f"{{{name}}}" for name in sorted(HOME_PLACES))
                 raise ValueError(f"can only fill in {known}")
     return value
@@ -41,10 +41,10 @@ def _check_host_and_port(value: str) -> str:
     """Validate `host:port` in the form of nginx and URLs. The name is not resolved here."""
     parts = urlsplit(f"//{value}")
     try:
-        named = parts.hostname and parts.port
+        has_address = parts.hostname and parts.port
     except ValueError:
-        named = None
-    if not named or parts.netloc != value or "@" in value:
+        has_address = None
+    if not has_address or parts.netloc != value or "@" in value:
         raise ValueError("must be host:port")
     return value
 
@@ -72,8 +72,8 @@ def sites_umask(login_defs: Path = Path("/etc/login.defs")) -> str:
         text = login_defs.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return "022"
-    found = re.findall(r"^[ \t]*UMASK[ \t]+(0?0[0-7]{2})[ \t]*$", text, re.MULTILINE)
-    return found[-1] if found else "022"
+    matches = re.findall(r"^[ \t]*UMASK[ \t]+(0?0[0-7]{2})[ \t]*$", text, re.MULTILINE)
+    return matches[-1] if matches else "022"
 
 
 def _check_database_url(value: str) -> str:

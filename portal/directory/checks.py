@@ -76,55 +76,59 @@ def _read_accounts(file: Path) -> Local:
     """
     lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
     fields = [line.split(":") for line in lines]
-    whole = [parts for parts in fields if len(parts) > 2 and parts[2].isdecimal()]
+    complete = [parts for parts in fields if len(parts) > 2 and parts[2].isdecimal()]
     return Local(
-        frozenset(parts[0] for parts in whole), frozenset(int(parts[2]) for parts in whole)
+        frozenset(parts[0] for parts in complete), frozenset(int(parts[2]) for parts in complete)
     )
 
 
 def new_user(new: NewDirectoryUser, settings: Settings, local: Local) -> list[FieldError]:
     """Return all errors that can be found without the directory."""
-    found = list(_check_name("username", new.username, local))
-    found += _check_real_name("given_name", new.given_name, MAX_NAME, may_be_empty=True)
-    found += _check_real_name("surname", new.surname, MAX_NAME)
-    found += _check_real_name("display_name", new.display_name, MAX_DISPLAY_NAME, may_be_empty=True)
-    found += _check_mail(new.email or "")
-    found += _check_uid(new.uid, settings, local)
-    found += _check_primary_gid(new.gid, settings)
-    found += _check_home(new.home, settings)
-    found += _check_path("shell", new.shell)
-    found += password(new.password)
-    return found
+    problems = list(_check_name("username", new.username, local))
+    problems += _check_real_name("given_name", new.given_name, MAX_NAME, may_be_empty=True)
+    problems += _check_real_name("surname", new.surname, MAX_NAME)
+    problems += _check_real_name(
+        "display_name", new.display_name, MAX_DISPLAY_NAME, may_be_empty=True
+    )
+    problems += _check_mail(new.email or "")
+    problems += _check_uid(new.uid, settings, local)
+    problems += _check_primary_gid(new.gid, settings)
+    problems += _check_home(new.home, settings)
+    problems += _check_path("shell", new.shell)
+    problems += password(new.password)
+    return problems
 
 
 def edit(change: Edit, settings: Settings) -> list[FieldError]:
-    found: list[FieldError] = []
+    problems: list[FieldError] = []
     if change.given_name is not None:
-        found += _check_real_name("given_name", change.given_name, MAX_NAME, may_be_empty=True)
+        problems += _check_real_name("given_name", change.given_name, MAX_NAME, may_be_empty=True)
     if change.surname is not None:
-        found += _check_real_name("surname", change.surname, MAX_NAME)
+        problems += _check_real_name("surname", change.surname, MAX_NAME)
     if change.display_name is not None:
-        found += _check_real_name("display_name", change.display_name, MAX_DISPLAY_NAME)
-    found += _check_mail(change.email or "")
-    found += _check_primary_gid(change.gid, settings)
-    found += _check_home(change.home, settings)
-    found += _check_path("shell", change.shell)
-    return found
+        problems += _check_real_name("display_name", change.display_name, MAX_DISPLAY_NAME)
+    problems += _check_mail(change.email or "")
+    problems += _check_primary_gid(change.gid, settings)
+    problems += _check_home(change.home, settings)
+    problems += _check_path("shell", change.shell)
+    return problems
 
 
 def new_group(new: NewGroup, settings: Settings, local: Local) -> list[FieldError]:
-    found = list(_check_name("name", new.name, local))
-    found += _check_text("description", new.description or "", MAX_DESCRIPTION, may_be_empty=True)
+    problems = list(_check_name("name", new.name, local))
+    problems += _check_text(
+        "description", new.description or "", MAX_DESCRIPTION, may_be_empty=True
+    )
     numbered = settings.ldap_group_member_attribute == "memberUid"
     if new.gid is not None and not numbered:
-        found.append(FieldError("gid", "Groups in this directory (groupOfNames) have no GID."))
+        problems.append(FieldError("gid", "Groups in this directory (groupOfNames) have no GID."))
     elif new.gid is not None:
-        found += _check_number("gid", new.gid, settings.min_uid, local)
+        problems += _check_number("gid", new.gid, settings.min_uid, local)
     if not numbered and not new.members:
-        found.append(
+        problems.append(
             FieldError("members", "A group in this directory can't be empty. Add a member.")
         )
-    return found
+    return problems
 
 
 def password(text: str | None) -> list[FieldError]:
@@ -193,8 +197,8 @@ def _check_mail(text: str) -> Iterator[FieldError]:
 def _check_path(field: str, path: str | None) -> Iterator[FieldError]:
     if path is None:
         return
-    whole = _PATH_PATTERN.fullmatch(path) and ":" not in path and len(path) <= MAX_PATH
-    if not whole or str(PurePosixPath(path)) != path or ".." in path.split("/") or path == "/":
+    is_valid = _PATH_PATTERN.fullmatch(path) and ":" not in path and len(path) <= MAX_PATH
+    if not is_valid or str(PurePosixPath(path)) != path or ".." in path.split("/") or path == "/":
         yield FieldError(field, "This must be an absolute path such as /home/ada, without spaces.")
 
 
@@ -204,9 +208,9 @@ def _check_home(path: str | None, settings: Settings) -> Iterator[FieldError]:
     Its owner may do anything in it, and deleting a user may delete it, so system folders are
     rejected.
     """
-    wrong = list(_check_path("home", path))
-    yield from wrong
-    if path is None or wrong:
+    problems = list(_check_path("home", path))
+    yield from problems
+    if path is None or problems:
         return
     home, usual = PurePosixPath(path), PurePosixPath(settings.ldap_home_template).parent
     above = home == usual or home in usual.parents

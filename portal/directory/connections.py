@@ -124,20 +124,20 @@ class OpenConnection:
         )
 
     def _bind_service_account(self, dn: str | None, password: str | None, *, force: bool) -> None:
-        wanted = dn if dn is not None and password is not None else ""
-        if self.bound == wanted and not force:
+        bind_dn = dn if dn is not None and password is not None else ""
+        if self.bound == bind_dn and not force:
             return
         self.bound = None
         with speaking_ldap():
-            if wanted:
-                self.connection.rebind(wanted, password, read_server_info=False)
+            if bind_dn:
+                self.connection.rebind(bind_dn, password, read_server_info=False)
             else:
                 self.connection.rebind(authentication="ANONYMOUS", read_server_info=False)
         result = self.result()
         if result["result"] != SUCCESS:
-            who = wanted or "anonymous"
+            who = bind_dn or "anonymous"
             raise ServerTrouble(f"the portal's account {who} is refused: {result['description']}")
-        self.bound = wanted
+        self.bound = bind_dn
 
     def try_bind(self, dn: str, password: str, controls: list[Any]) -> Result:
         """Bind with a user's password and return the result, whatever it is."""
@@ -177,8 +177,8 @@ class OpenConnection:
         result = self.result()
         if result["result"] not in fine:
             raise ServerTrouble(f"search: {result['description']} {result['message']}".strip())
-        found = self.connection.response or []
-        return [entry for entry in found if entry["type"] == "searchResEntry"]
+        response = self.connection.response or []
+        return [entry for entry in response if entry["type"] == "searchResEntry"]
 
     def result(self) -> Result:
         result: Result = self.connection.result
@@ -310,8 +310,8 @@ class Servers:
             return known[1]
         names = ["supportedControl", "supportedCapabilities"]
         entries = link.search("", "(objectClass=*)", BASE, names, size_limit=1)
-        found = entries[0] if entries else {"raw_attributes": {}}
-        features = Features(*(frozenset(texts(found, name)) for name in names))
+        root = entries[0] if entries else {"raw_attributes": {}}
+        features = Features(*(frozenset(texts(root, name)) for name in names))
         self._features[link.url] = (time.monotonic() + REMEMBER_FEATURES_S, features)
         return features
 

@@ -123,7 +123,7 @@ def _inspect(link: OpenConnection, base: str | None) -> DirectoryFound:
     groups = link.search(
         suffix, GROUPS.get(kind, ANY_GROUPS), SUBTREE, ["cn", *MEMBERS], size_limit=LOOK_AT
     )
-    return found(kind, suffix, users, groups)
+    return summarize(kind, suffix, users, groups)
 
 
 def kind_of(root: dict[str, Any]) -> Kind:
@@ -141,30 +141,30 @@ def suffix_of(root: dict[str, Any]) -> str | None:
     """Return the tree's top: the server's default naming context, or the first one that is not an
     internal tree.
     """
-    named = [*texts(root, "defaultNamingContext"), *texts(root, "namingContexts")]
-    trees = [dn for dn in named if not dn.lower().startswith(("cn=", "o=ipaca"))]
+    suffixes = [*texts(root, "defaultNamingContext"), *texts(root, "namingContexts")]
+    trees = [dn for dn in suffixes if not dn.lower().startswith(("cn=", "o=ipaca"))]
     return next(iter(trees), None)
 
 
-def found(
+def summarize(
     kind: Kind, suffix: str, users: Iterable[dict[str, Any]], groups: Iterable[dict[str, Any]]
 ) -> DirectoryFound:
     """Summarize the entries. Pure."""
     users, groups = list(users), list(groups)
-    uids = [int(text) for one in users for text in texts(one, "uidNumber") if text.isdecimal()]
-    used = Counter(name for one in groups for name in MEMBERS if texts(one, name))
-    named = [
-        GroupFound(name, max(len(texts(one, member)) for member in MEMBERS))
-        for one in groups
-        for name in texts(one, "cn")[:1]
+    uids = [int(text) for user in users for text in texts(user, "uidNumber") if text.isdecimal()]
+    used = Counter(name for group in groups for name in MEMBERS if texts(group, name))
+    group_names = [
+        GroupFound(name, max(len(texts(group, member)) for member in MEMBERS))
+        for group in groups
+        for name in texts(group, "cn")[:1]
     ]
     return DirectoryFound(
         kind,
         suffix,
-        _find_common_parent(str(one["dn"]) for one in users),
-        _find_common_parent(str(one["dn"]) for one in groups),
+        _find_common_parent(str(user["dn"]) for user in users),
+        _find_common_parent(str(group["dn"]) for group in groups),
         len(users),
-        tuple(sorted(named, key=lambda group: group.name)),
+        tuple(sorted(group_names, key=lambda group: group.name)),
         used.most_common(1)[0][0] if used else None,
         min(uids, default=None),
     )

@@ -11,7 +11,7 @@ from portal.errors import NotFound
 log = structlog.get_logger(__name__)
 
 
-def one(
+def find_one(
     link: OpenConnection, base: str, query: str, scope: Any, attributes: list[str]
 ) -> Entry | None:
     """Return the one entry that matches; None if there are several, because it would be
@@ -30,7 +30,7 @@ def for_change(link: OpenConnection, username: str) -> Entry | None:
     mapping = Mapping(link.settings)
     attributes = [*mapping.user_attributes, DESCRIPTION]
     base = link.settings.ldap_user_base or ""
-    return one(link, base, mapping.one_user(username), SUBTREE, attributes)
+    return find_one(link, base, mapping.one_user(username), SUBTREE, attributes)
 
 
 def entry_of(link: OpenConnection, username: str) -> Entry:

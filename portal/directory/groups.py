@@ -44,14 +44,14 @@ def load_groups(servers: Servers, link: OpenConnection, username: str, dn: str) 
     own = _search_names(link, mapping.groups_of(username, dn))
     if not settings.ldap_nested_groups:
         return _limit_names(own)
-    found, frontier = dict(own), list(own)
-    while frontier and len(found) < MAX_GROUPS:
+    names, frontier = dict(own), list(own)
+    while frontier and len(names) < MAX_GROUPS:
         around: dict[str, str] = {}
         for some in batches(frontier):
             around.update(_search_names(link, _filter_naming(some)))
-        frontier = [dn for dn in around if dn not in found]
-        found.update(around)
-    return _limit_names(found)
+        frontier = [dn for dn in around if dn not in names]
+        names.update(around)
+    return _limit_names(names)
 
 
 def direct_names(link: OpenConnection, username: str, dn: str) -> frozenset[str]:
@@ -61,11 +61,11 @@ def direct_names(link: OpenConnection, username: str, dn: str) -> frozenset[str]
 
 def existing(link: OpenConnection, names: Sequence[str]) -> set[str]:
     """Return the existing ones among these groups."""
-    mapping, found = Mapping(link.settings), set[str]()
+    mapping, known_names = Mapping(link.settings), set[str]()
     for some in batches(names):
-        named = any_of(link.settings.ldap_group_name_attribute, some)
-        found.update(_search_names(link, conjunction([mapping.all_groups(), named])).values())
-    return found
+        query = any_of(link.settings.ldap_group_name_attribute, some)
+        known_names.update(_search_names(link, conjunction([mapping.all_groups(), query])).values())
+    return known_names
 
 
 def _filter_naming(dns: Iterable[str]) -> str:
@@ -80,8 +80,8 @@ def _search_names(link: OpenConnection, query: str) -> dict[str, str]:
     return {entry["dn"]: group for entry in entries if (group := first(entry, name))}
 
 
-def _limit_names(found: dict[str, str]) -> frozenset[str]:
-    return frozenset(islice(found.values(), MAX_GROUPS))
+def _limit_names(names: dict[str, str]) -> frozenset[str]:
+    return frozenset(islice(names.values(), MAX_GROUPS))
 
 
 def _resolves_nested(servers: Servers, link: OpenConnection) -> bool:
@@ -94,8 +94,8 @@ def entry_of(link: OpenConnection, name: str, attributes: Sequence[str]) -> Entr
     base = link.settings.ldap_group_base
     if base is None:
         return None
-    wanted = list(dict.fromkeys([*mapping.group_attributes, *attributes]))
-    entries = link.search(base, mapping.one_group(name), SUBTREE, wanted, size_limit=2)
+    requested = list(dict.fromkeys([*mapping.group_attributes, *attributes]))
+    entries = link.search(base, mapping.one_group(name), SUBTREE, requested, size_limit=2)
     if len(entries) > 1:
         log.warning("several groups have one name", group=name[:64])
     return entries[0] if len(entries) == 1 else None
@@ -107,12 +107,12 @@ def group(link: OpenConnection, name: str) -> DirectoryGroup | None:
     if entry is None:
         return None
     users, within = _read_direct(link, entry)
-    found = Mapping(link.settings).group(entry)
+    parsed = Mapping(link.settings).group(entry)
     return DirectoryGroup(
-        name=found.name,
-        dn=found.dn,
-        gid=found.gid,
-        description=found.description,
+        name=parsed.name,
+        dn=parsed.dn,
+        gid=parsed.gid,
+        description=parsed.description,
         members=frozenset(users),
         groups=frozenset(first(inner, _name_attribute(link)) or "" for inner in within),
     )
@@ -170,9 +170,9 @@ def _read_direct(link: OpenConnection, entry: Entry) -> tuple[set[str], list[Ent
     users = {name.lower() for name in texts(entry, NAME_MEMBERS)}
     within: list[Entry] = []
     for dns in batches([dn for name in DN_MEMBERS for dn in texts(entry, name)]):
-        named = any_of(ENTRY_DN, dns)
-        users |= _search_usernames(link, named)
-        query = conjunction([mapping.all_groups(), named])
+        dn_query = any_of(ENTRY_DN, dns)
+        users |= _search_usernames(link, dn_query)
+        query = conjunction([mapping.all_groups(), dn_query])
         within.extend(_iterate(link, settings.ldap_group_base, query))
     return users, within
 
@@ -181,22 +181,22 @@ def _search_usernames(link: OpenConnection, query: str) -> set[str]:
     """Return the usernames of the matching users, read in pages."""
     settings = link.settings
     name = settings.ldap_username_attribute
-    whole = conjunction([Mapping(settings).users(), query])
-    found = set()
-    for entry in _iterate(link, settings.ldap_user_base, whole, [name]):
+    full_query = conjunction([Mapping(settings).users(), query])
+    usernames = set()
+    for entry in _iterate(link, settings.ldap_user_base, full_query, [name]):
         if username := first(entry, name):
-            found.add(username.lower())
-    return found
+            usernames.add(username.lower())
+    return usernames
 
 
 def _iterate(
     link: OpenConnection, base: str | None, query: str, attributes: Sequence[str] = ()
 ) -> Iterator[Entry]:
     """Iterate over all matching entries, with one page in memory at a time."""
-    wanted = list(attributes) or [_name_attribute(link), *_MEMBERS]
+    requested = list(attributes) or [_name_attribute(link), *_MEMBERS]
     cookie = b""
     while base is not None:
-        batch = link.search_page(base, query, wanted, MAX_PAGE, cookie)
+        batch = link.search_page(base, query, requested, MAX_PAGE, cookie)
         yield from batch.entries
         cookie = batch.cookie
         if batch.cut:

@@ -21,11 +21,11 @@ def read_lockouts(link: OpenConnection) -> list[Lockout]:
         *("lockoutThreshold", "lockOutObservationWindow"),
         *("krbPwdMaxFailure", "krbPwdFailureCountInterval"),
     ]
-    found = []
+    lockouts = []
     for base in bases:
         entries = link.search(base, _FILTER, SUBTREE, attributes, size_limit=MAX_POLICIES)
-        found += [policy for entry in entries if (policy := _parse_lockout(entry))]
-    return found
+        lockouts += [policy for entry in entries if (policy := _parse_lockout(entry))]
+    return lockouts
 
 
 def _parse_lockout(entry: Entry) -> Lockout | None:

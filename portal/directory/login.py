@@ -22,7 +22,7 @@ from portal.directory.connections import (
     changing,
 )
 from portal.directory.contract import DirectoryUser
-from portal.directory.entries import one
+from portal.directory.entries import find_one
 from portal.directory.mapping import LOCKED, Entry, Mapping, first
 from portal.directory.password_policy import (
     CONTROL_OID,
@@ -73,7 +73,7 @@ def authenticate(
         dn = settings.ldap_user_dn_template.format(username=escape_rdn(username))
         _bind_user(link, dn, password)
         attributes = mapping.user_attributes
-        entry = one(link, dn, "(objectClass=*)", BASE, attributes)
+        entry = find_one(link, dn, "(objectClass=*)", BASE, attributes)
     else:
         entry = find_entry(link, username)
         if entry is None:
@@ -135,7 +135,7 @@ def find_entry(link: OpenConnection, username: str) -> Entry | None:
     link.bind_reader()
     mapping = Mapping(link.settings)
     base = link.settings.ldap_user_base or ""
-    return one(link, base, mapping.one_user(username), SUBTREE, mapping.user_attributes)
+    return find_one(link, base, mapping.one_user(username), SUBTREE, mapping.user_attributes)
 
 
 def policy_error(result: Result) -> PolicyError | None:

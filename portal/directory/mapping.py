@@ -231,9 +231,9 @@ def _word_filters(query: str, attributes: list[str]) -> list[str]:
 
 def texts(entry: Entry, attribute: str) -> list[str]:
     """Return the values of an attribute, as text; attribute names ignore case."""
-    wanted = attribute.lower()
+    lowered = attribute.lower()
     for name, values in entry["raw_attributes"].items():
-        if name.lower() == wanted:
+        if name.lower() == lowered:
             return [value.decode("utf-8", "replace") for value in values]
     return []
 

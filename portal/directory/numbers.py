@@ -78,7 +78,7 @@ def _find_free(span: tuple[int, int], start: int, taken: Callable[[list[int]], s
     for first in range(max(start, span[0]), last + 1, AT_ONCE):
         some = list(range(first, min(first + AT_ONCE, last + 1)))
         used = taken(some)
-        free = next((one for one in some if one not in used), None)
+        free = next((candidate for candidate in some if candidate not in used), None)
         if free is not None:
             return free
     raise Conflict(
@@ -111,8 +111,8 @@ def _find_in_use(
         query = conjunction([link.settings.ldap_groups_filter, query])
     # The limit leaves room: a number that several entries have must not hide another one.
     entries = link.search(base, query, SUBTREE, [attribute], size_limit=4 * AT_ONCE)
-    found = {number(entry, attribute) for entry in entries}
-    return {one for one in found if one is not None}
+    values = {number(entry, attribute) for entry in entries}
+    return {value for value in values if value is not None}
 
 
 def owners(link: OpenConnection, base: str, query: str) -> list[str]:

@@ -110,8 +110,8 @@ def is_closed_account(diagnostic: str) -> bool:
 
 
 def _active_directory_code(diagnostic: str) -> str:
-    found = re.search(r"\bdata ([0-9a-f]{3})\b", diagnostic)
-    return found.group(1) if found else ""
+    match = re.search(r"\bdata ([0-9a-f]{3})\b", diagnostic)
+    return match.group(1) if match else ""
 
 
 def change_refusal(policy: PolicyError | None, diagnostic: str) -> str:

@@ -88,16 +88,16 @@ class Lists:
             raise invalid_input([FieldError("limit", message)])
         if cursor is None:
             return self.servers.use(lambda link: self._begin(link, question, limit))
-        place = _decode_cursor(cursor)
-        if place.question != question.digest:
+        position = _decode_cursor(cursor)
+        if position.question != question.digest:
             _refuse()
-        kept = self._pop(place.token)
+        kept = self._pop(position.token)
         if kept is not None:
             try:
                 return self._continue(kept.link, question, kept.cookie, limit)
             except FAILURES:
                 kept.link.close()
-        return self._resume(question, place, limit)
+        return self._resume(question, position, limit)
 
     def _begin(self, link: OpenConnection, question: Question, limit: int) -> Slice:
         link.bind_reader()
@@ -113,15 +113,15 @@ class Lists:
                 return self._to_slice(link, question, batch.entries, batch.cookie, cut=batch.cut)
             cookie = batch.cookie
 
-    def _resume(self, question: Question, place: _Position, limit: int) -> Slice:
+    def _resume(self, question: Question, position: _Position, limit: int) -> Slice:
         """Read the list again up to the position, on the server where it began."""
         urls = self.servers.settings.ldap_urls
-        url = next((url for url in urls if _short_hash(url) == place.server), None)
+        url = next((url for url in urls if _short_hash(url) == position.server), None)
         if url is None:
             _refuse()
         try:
             return self.servers.use(
-                lambda link: self._skip(link, question, place.last, limit), only=url
+                lambda link: self._skip(link, question, position.last, limit), only=url
             )
         except DirectoryUnavailable as error:
             if len(urls) == 1:
@@ -157,11 +157,11 @@ class Lists:
                 self.servers.give_back(link)
             return Slice(entries, None, cut)
         link.held = True
-        place = _Position(
+        position = _Position(
             secrets.token_urlsafe(9), question.digest, _short_hash(link.url), entries[-1]["dn"]
         )
-        self._keep(place.token, _Kept(link, cookie, time.monotonic()))
-        return Slice(entries, _encode_cursor(place), cut)
+        self._keep(position.token, _Kept(link, cookie, time.monotonic()))
+        return Slice(entries, _encode_cursor(position), cut)
 
     def _keep(self, token: str, kept: _Kept) -> None:
         now = time.monotonic()
@@ -171,8 +171,8 @@ class Lists:
             old = [name for name in oldest if now - self._kept[name].since > KEEP_PLACE_S]
             surplus = oldest[: max(0, len(oldest) - MAX_PLACES)]
             gone = [self._kept.pop(name) for name in {*old, *surplus}]
-        for one in gone:
-            self.servers.give_back(one.link)
+        for entry in gone:
+            self.servers.give_back(entry.link)
 
     def _pop(self, token: str) -> _Kept | None:
         with self._lock:
@@ -186,35 +186,35 @@ class Lists:
         with self._lock:
             kept = list(self._kept.values())
             self._kept.clear()
-        for one in kept:
-            one.link.close()
+        for entry in kept:
+            entry.link.close()
 
 
 def find_many(link: OpenConnection, usernames: Sequence[str]) -> dict[str, DirectoryUser]:
     """Return users by username, without their groups. Names with several entries are left out."""
     link.bind_reader()
     settings, mapping = link.settings, Mapping(link.settings)
-    found: dict[str, DirectoryUser] = {}
+    users: dict[str, DirectoryUser] = {}
     twice: set[str] = set()
     for some in batches(sorted({name.lower() for name in usernames})):
-        named = any_of(settings.ldap_username_attribute, some)
-        query = conjunction([mapping.users(), named])
+        name_query = any_of(settings.ldap_username_attribute, some)
+        query = conjunction([mapping.users(), name_query])
         attributes = mapping.user_attributes
         base = settings.ldap_user_base or ""
         for entry in link.search(base, query, SUBTREE, attributes, size_limit=2 * AT_ONCE):
             user = mapping.user(entry, "")
-            if user.username in found:
+            if user.username in users:
                 twice.add(user.username)
-            found[user.username] = user
-    return {name: user for name, user in found.items() if name not in twice}
+            users[user.username] = user
+    return {name: user for name, user in users.items() if name not in twice}
 
 
 def _short_hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _encode_cursor(place: _Position) -> str:
-    parts = [place.token, place.question, place.server, place.last]
+def _encode_cursor(position: _Position) -> str:
+    parts = [position.token, position.question, position.server, position.last]
     return urlsafe_b64encode(json.dumps(parts).encode()).decode().rstrip("=")
 
 

@@ -113,9 +113,9 @@ class LdapDirectory:
             mapping.users(query),
             tuple(mapping.user_attributes),
         )
-        found = await self._run_in_thread(lambda: self.lists.page(question, cursor, limit))
-        users = tuple(mapping.user(entry, "") for entry in found.entries)
-        return DirectoryUserPage(users, found.cursor, reading.INCOMPLETE if found.cut else None)
+        result = await self._run_in_thread(lambda: self.lists.page(question, cursor, limit))
+        users = tuple(mapping.user(entry, "") for entry in result.entries)
+        return DirectoryUserPage(users, result.cursor, reading.INCOMPLETE if result.cut else None)
 
     async def everyone(self) -> AsyncIterator[DirectoryUser]:
         cursor: str | None = None
@@ -142,9 +142,9 @@ class LdapDirectory:
             return GroupsPage(())
         attributes = (*mapping.group_attributes, *mapping.named_members)
         question = reading.Question(base, mapping.all_groups(query), attributes)
-        found = await self._run_in_thread(lambda: self.lists.page(question, cursor, limit))
-        some = tuple(mapping.sized_group(entry) for entry in found.entries)
-        return GroupsPage(some, found.cursor, reading.INCOMPLETE if found.cut else None)
+        result = await self._run_in_thread(lambda: self.lists.page(question, cursor, limit))
+        some = tuple(mapping.sized_group(entry) for entry in result.entries)
+        return GroupsPage(some, result.cursor, reading.INCOMPLETE if result.cut else None)
 
     async def group(self, name: str) -> DirectoryGroup | None:
         if not name.isprintable():
@@ -155,10 +155,10 @@ class LdapDirectory:
         return await self._run_as_reader(lambda link: groups.name_of_number(link, gid))
 
     async def members(self, name: str) -> frozenset[str]:
-        found = await self._run_as_reader(lambda link: groups.members(self.servers, link, name))
-        if found is None:
+        result = await self._run_as_reader(lambda link: groups.members(self.servers, link, name))
+        if result is None:
             raise NotFound(f"There is no group {name[:64]} in the directory.")
-        return found
+        return result
 
     async def capabilities(self) -> Capabilities:
         kind = self.settings.ldap_directory

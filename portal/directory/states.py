@@ -131,8 +131,8 @@ def _build_enabling(link: OpenConnection, entry: Entry) -> Modifications:
 
 def _read_stored_state(entry: Entry) -> _StoredState | None:
     for value in texts(entry, DESCRIPTION):
-        if found := _DISABLED.fullmatch(value):
-            shell, locked = (None if part == _NONE else part for part in found.groups())
+        if match := _DISABLED.fullmatch(value):
+            shell, locked = (None if part == _NONE else part for part in match.groups())
             return _StoredState(value, shell, locked)
     return None
 

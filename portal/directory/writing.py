@@ -95,22 +95,22 @@ def create(servers: Servers, link: OpenConnection, new: NewDirectoryUser) -> Cre
 def _check_new(link: OpenConnection, new: NewDirectoryUser) -> None:
     """Raise InvalidInput with all conflicts of this user with the directory."""
     settings = link.settings
-    found = checks.new_user(new, settings, checks.local_accounts())
-    if not any(error.field == "username" for error in found):
-        found += _check_name_free(link, new)
-    if new.uid is not None and not any(error.field == "uid" for error in found):
+    problems = checks.new_user(new, settings, checks.local_accounts())
+    if not any(error.field == "username" for error in problems):
+        problems += _check_name_free(link, new)
+    if new.uid is not None and not any(error.field == "uid" for error in problems):
         if numbers.uids_in_use(link, [new.uid]):
-            found.append(FieldError("uid", f"The UID {new.uid} is already in use."))
+            problems.append(FieldError("uid", f"The UID {new.uid} is already in use."))
         elif _gets_own_group(link, new) and numbers.gids_in_use(link, [new.uid]):
-            found.append(FieldError("uid", f"The GID {new.uid} is already in use."))
-    if new.gid is not None and not any(error.field == "gid" for error in found):
-        found += _check_gid(link, new.gid)
-    if new.home is not None and not any(error.field == "home" for error in found):
-        found += _check_home_free(link, new.home)
+            problems.append(FieldError("uid", f"The GID {new.uid} is already in use."))
+    if new.gid is not None and not any(error.field == "gid" for error in problems):
+        problems += _check_gid(link, new.gid)
+    if new.home is not None and not any(error.field == "home" for error in problems):
+        problems += _check_home_free(link, new.home)
     unknown = sorted(new.groups - groups.existing(link, sorted(new.groups)))
-    found += [FieldError("groups", f"There is no group {name[:64]}.") for name in unknown]
-    if found:
-        raise invalid_input(found)
+    problems += [FieldError("groups", f"There is no group {name[:64]}.") for name in unknown]
+    if problems:
+        raise invalid_input(problems)
 
 
 def _check_name_free(link: OpenConnection, new: NewDirectoryUser) -> Iterable[FieldError]:
@@ -233,8 +233,8 @@ def set_password(
     servers: Servers, link: OpenConnection, username: str, text: str | None
 ) -> OneTimePassword:
     with change(servers, link) as steps:
-        if found := checks.password(text):
-            raise invalid_input(found)
+        if problems := checks.password(text):
+            raise invalid_input(problems)
         return _set_password(steps, entry_of(link, username)["dn"], username, text)
 
 
@@ -291,25 +291,25 @@ def _make_password() -> str:
 
 
 def edit(
-    servers: Servers, link: OpenConnection, username: str, wanted: Edit, version: str
+    servers: Servers, link: OpenConnection, username: str, changes: Edit, version: str
 ) -> DirectoryUser:
     with change(servers, link) as steps:
-        found = checks.edit(wanted, link.settings)
-        if wanted.gid is not None and not found:
-            found += _check_gid(link, wanted.gid)
-        if wanted.home is not None and not found:
-            found += _check_home_free(link, wanted.home, username)
-        if found:
-            raise invalid_input(found)
+        problems = checks.edit(changes, link.settings)
+        if changes.gid is not None and not problems:
+            problems += _check_gid(link, changes.gid)
+        if changes.home is not None and not problems:
+            problems += _check_home_free(link, changes.home, username)
+        if problems:
+            raise invalid_input(problems)
         for _ in range(_MAX_ATTEMPTS):
             entry = entry_of(link, username)
             if version and version != _find_as_reader(link, username).version:
                 raise _to_conflict(username)
             disabled = Mapping(link.settings).user(entry, username).disabled
-            if wanted.shell is not None and disabled:
+            if changes.shell is not None and disabled:
                 message = f"{username} is disabled. Enable the user first, then choose the shell."
                 raise Conflict(message, errors=[FieldError("shell", message)])
-            modifications = _build_modifications(link, wanted, entry["dn"])
+            modifications = _build_modifications(link, changes, entry["dn"])
             if not modifications:
                 return _find_changed(steps, username)
             # Only if the entry is still the one that was compared.
@@ -327,19 +327,19 @@ def _to_conflict(username: str) -> DirectoryChanged:
     )
 
 
-def _build_modifications(link: OpenConnection, wanted: Edit, dn: str) -> Modifications:
+def _build_modifications(link: OpenConnection, changes: Edit, dn: str) -> Modifications:
     settings = link.settings
     values: dict[str, str | None] = {
-        GIVEN_NAME: wanted.given_name,
-        SURNAME: wanted.surname,
-        "displayName": wanted.display_name,
-        settings.ldap_mail_attribute: wanted.email,
-        settings.ldap_gid_attribute: None if wanted.gid is None else str(wanted.gid),
-        settings.ldap_home_attribute: wanted.home,
-        settings.ldap_shell_attribute: wanted.shell,
+        GIVEN_NAME: changes.given_name,
+        SURNAME: changes.surname,
+        "displayName": changes.display_name,
+        settings.ldap_mail_attribute: changes.email,
+        settings.ldap_gid_attribute: None if changes.gid is None else str(changes.gid),
+        settings.ldap_home_attribute: changes.home,
+        settings.ldap_shell_attribute: changes.shell,
     }
     if not dn.lower().startswith("cn="):  # otherwise cn is part of the DN
-        values["cn"] = wanted.display_name
+        values["cn"] = changes.display_name
     return replace({name: text or None for name, text in values.items() if text is not None})
 
 
@@ -363,14 +363,14 @@ def _find_as_reader(link: OpenConnection, username: str) -> DirectoryUser:
     version comes from that view.
     """
     link.bind_reader()
-    found = Mapping(link.settings).user(entry_of(link, username), username)
+    user = Mapping(link.settings).user(entry_of(link, username), username)
     link.bind_writer()
-    return found
+    return user
 
 
 def _find_changed(steps: DirectoryChange, username: str) -> DirectoryUser:
     """Return the user after the change, as visible to the account that searches."""
-    found = find(steps.servers, steps.link, username)
-    if found is None:
+    user = find(steps.servers, steps.link, username)
+    if user is None:
         raise NotFound(f"{username} is no longer in the directory.")
-    return found
+    return user

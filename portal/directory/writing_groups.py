@@ -52,39 +52,39 @@ def create_group(servers: Servers, link: OpenConnection, new: NewGroup) -> Direc
                 break
         else:
             raise Conflict("Another request is taking the same numbers. Try again.")
-        made = groups.group(link, new.name)
-        if made is None:
+        created = groups.group(link, new.name)
+        if created is None:
             raise NotFound(f"The group {new.name} no longer exists.")
-        return made
+        return created
 
 
 def _check_new(link: OpenConnection, new: NewGroup) -> dict[str, str]:
     """Return the members' DNs by username. Raises InvalidInput with all errors."""
-    found = checks.new_group(new, link.settings, checks.local_groups())
-    fields = {error.field for error in found}
+    problems = checks.new_group(new, link.settings, checks.local_groups())
+    fields = {error.field for error in problems}
     if "name" not in fields and groups.entry_of(link, new.name, []) is not None:
-        found.append(FieldError("name", f"A group named {new.name} already exists."))
+        problems.append(FieldError("name", f"A group named {new.name} already exists."))
     if new.gid is not None and "gid" not in fields and numbers.gids_in_use(link, [new.gid]):
-        found.append(FieldError("gid", f"The GID {new.gid} is already in use."))
+        problems.append(FieldError("gid", f"The GID {new.gid} is already in use."))
     members = _find_dns(link, sorted(new.members))
     unknown = sorted(new.members - set(members))
-    found += [FieldError("members", f"There is no user {name[:64]}.") for name in unknown]
-    if found:
-        raise invalid_input(found)
+    problems += [FieldError("members", f"There is no user {name[:64]}.") for name in unknown]
+    if problems:
+        raise invalid_input(problems)
     return members
 
 
 def _find_dns(link: OpenConnection, usernames: list[str]) -> dict[str, str]:
     """Return the DNs of users, as visible to the account that writes."""
     settings, mapping = link.settings, Mapping(link.settings)
-    found = {}
+    dns = {}
     for some in groups.batches(usernames):
         query = conjunction([mapping.users(), any_of(settings.ldap_username_attribute, some)])
-        wanted = [settings.ldap_username_attribute]
+        attributes = [settings.ldap_username_attribute]
         base = settings.ldap_user_base or ""
-        for entry in link.search(base, query, SUBTREE, wanted, size_limit=2 * groups.AT_ONCE):
-            found[mapping.user(entry, "").username] = entry["dn"]
-    return found
+        for entry in link.search(base, query, SUBTREE, attributes, size_limit=2 * groups.AT_ONCE):
+            dns[mapping.user(entry, "").username] = entry["dn"]
+    return dns
 
 
 def _add_group(steps: DirectoryChange, new: NewGroup, members: dict[str, str]) -> bool:
@@ -155,8 +155,8 @@ def delete_group(servers: Servers, link: OpenConnection, name: str) -> bool:
 def _refuse_primary(link: OpenConnection, name: str, gid: int) -> None:
     settings, mapping = link.settings, Mapping(link.settings)
     query = conjunction([mapping.users(), equals(settings.ldap_gid_attribute, str(gid))])
-    wanted = [settings.ldap_username_attribute]
-    entries = link.search(settings.ldap_user_base or "", query, SUBTREE, wanted, size_limit=4)
+    attributes = [settings.ldap_username_attribute]
+    entries = link.search(settings.ldap_user_base or "", query, SUBTREE, attributes, size_limit=4)
     if entries:
         names = [mapping.user(entry, "").username for entry in entries]
         who = ", ".join(names[:3]) + (" and others" if len(names) > 3 else "")
@@ -248,9 +248,9 @@ def _leave_by_dn(steps: DirectoryChange, name: str, dn: str) -> None:
 
 
 def _search_groups(link: OpenConnection, query: str) -> list[Entry]:
-    wanted = [link.settings.ldap_group_name_attribute, _BY_DN]
+    attributes = [link.settings.ldap_group_name_attribute, _BY_DN]
     base = link.settings.ldap_group_base or ""
-    return link.search(base, query, SUBTREE, wanted, size_limit=MAX_GROUPS)
+    return link.search(base, query, SUBTREE, attributes, size_limit=MAX_GROUPS)
 
 
 def _find_group(link: OpenConnection, name: str) -> Entry:
@@ -285,9 +285,11 @@ def remove_own(steps: DirectoryChange, username: str, dn: str) -> None:
     if settings.ldap_group_base is None:
         return
     entry = groups.entry_of(link, username, _ATTRIBUTES)
-    mine = link.search(dn, "(objectClass=*)", BASE, [settings.ldap_gid_attribute], size_limit=1)
-    if entry is None or not mine or _holds_dns(entry):
+    entries = link.search(dn, "(objectClass=*)", BASE, [settings.ldap_gid_attribute], size_limit=1)
+    if entry is None or not entries or _holds_dns(entry):
         return
-    same = first(entry, settings.ldap_gid_attribute) == first(mine[0], settings.ldap_gid_attribute)
+    same = first(entry, settings.ldap_gid_attribute) == first(
+        entries[0], settings.ldap_gid_attribute
+    )
     if same and not set(texts(entry, _BY_NAME)) - {username}:
         steps.delete(entry["dn"], f"the group {username} was removed", {NO_SUCH_OBJECT})

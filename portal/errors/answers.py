@@ -69,13 +69,13 @@ def from_http(error: HTTPException) -> PortalError:
         413: TooLarge(),
         422: InvalidInput(),
     }
-    found = known.get(error.status_code)
-    if found is None:
-        found = (
+    problem = known.get(error.status_code)
+    if problem is None:
+        problem = (
             InvalidInput("The request can't be read.") if error.status_code < 500 else Internal()
         )
-    found.headers.update(error.headers or {})
-    return found
+    problem.headers.update(error.headers or {})
+    return problem
 
 
 def install_error_handlers(
@@ -103,13 +103,13 @@ def install_error_handlers(
 
     @app.exception_handler(HTTPException)
     async def _http_error(request: Request, error: HTTPException) -> JSONResponse:
-        found = from_http(error)
+        problem = from_http(error)
         if error.status_code == 405:  # the framework names the methods of one route only
             methods = allowed_methods(request.url.path)
-            found = MethodNotAllowed(headers={"Allow": ", ".join(methods)})
+            problem = MethodNotAllowed(headers={"Allow": ", ".join(methods)})
             if not methods:
-                found = NotFound()
-        return problem_response(found)
+                problem = NotFound()
+        return problem_response(problem)
 
     @app.exception_handler(Exception)
     async def _unexpected(_request: Request, _error: Exception) -> JSONResponse:

@@ -48,7 +48,7 @@ _MESSAGES = {
 }
 
 
-def field_errors(found: Sequence[Mapping[str, Any]]) -> list[FieldError]:
+def field_errors(problems: Sequence[Mapping[str, Any]]) -> list[FieldError]:
     """Convert pydantic's errors to field errors: `("body", "resources", "gpus")` →
     `resources.gpus`.
 
@@ -56,14 +56,14 @@ def field_errors(found: Sequence[Mapping[str, Any]]) -> list[FieldError]:
     """
     return [
         FieldError(_field_name(item["loc"], item["type"]), _describe(item))
-        for item in found[:MAX_FIELD_ERRORS]
+        for item in problems[:MAX_FIELD_ERRORS]
     ]
 
 
 def _field_name(loc: Sequence[Any], kind: str) -> str:
-    place, *rest = loc or ("body",)
+    source, *rest = loc or ("body",)
     if kind == "json_invalid" or not rest:
-        return str(place)
+        return str(source)
     return ".".join(str(part)[:100] for part in rest)
 
 

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from portal.config.settings import Settings
+from portal.context import open_context
 from portal.health.checks.node import check_as_user
-from portal.health.context import from_settings
 from portal.health.registry import CHECKS, run_check
 from portal.health.result import CheckResult, ComponentState
 
@@ -16,7 +16,7 @@ async def check(settings: Settings, as_user: str | None = None) -> list[CheckRes
     """
     results: list[CheckResult] = []
     not_passed: set[str] = set()
-    async with from_settings(settings) as health:
+    async with open_context(settings) as context:
         for check in CHECKS:
             if not check.cli:
                 continue
@@ -25,10 +25,12 @@ async def check(settings: Settings, as_user: str | None = None) -> list[CheckRes
             elif not_passed.intersection(check.requires):
                 not_passed.add(check.name)
             else:
-                found = await run_check(check, health)
-                if any(result.state is ComponentState.FAILING for result in found):
+                outcome = await run_check(check, context)
+                if any(result.state is ComponentState.FAILING for result in outcome):
                     not_passed.add(check.name)
-                results += [replace(one, name=f"{check.name} {one.name}".strip()) for one in found]
+                results += [
+                    replace(item, name=f"{check.name} {item.name}".strip()) for item in outcome
+                ]
         if as_user is not None:
-            results += await check_as_user(health, as_user)
+            results += await check_as_user(context, as_user)
     return results

@@ -101,9 +101,9 @@ def resolves_here(host: str) -> bool:
 
     Raises OSError if the name does not resolve.
     """
-    found = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)
-    return bool(found) and all(
-        _is_local_address(family, address) for family, _, _, _, address in found
+    addresses = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)
+    return bool(addresses) and all(
+        _is_local_address(family, address) for family, _, _, _, address in addresses
     )
 
 

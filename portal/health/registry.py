@@ -14,6 +14,7 @@ from typing import cast
 import structlog
 
 from portal.config.settings import Settings
+from portal.context import AppContext
 from portal.health.checks import (
     catalog,
     certificates,
@@ -30,7 +31,6 @@ from portal.health.checks import (
     nginx,
     slurm,
 )
-from portal.health.context import HealthContext
 from portal.health.result import CheckResult, failing
 
 log = structlog.get_logger(__name__)
@@ -74,7 +74,7 @@ class HealthCheck:
     """
 
     name: str
-    run: Callable[[HealthContext], Awaitable[Found] | Found]
+    run: Callable[[AppContext], Awaitable[Found] | Found]
     part: Component | None = None
     cli: bool = True
     every_s: float = 15.0
@@ -89,21 +89,21 @@ class HealthCheck:
         return [failing(text, self.suggestion, name=name) for name in self.names(settings)]
 
 
-async def run_check(check: HealthCheck, health: HealthContext) -> list[CheckResult]:
+async def run_check(check: HealthCheck, context: AppContext) -> list[CheckResult]:
     """Run a check; an exception is a failure."""
-    (found,) = await asyncio.gather(_run(check, health), return_exceptions=True)
-    if not isinstance(found, BaseException):
-        return found
-    cause = f"{type(found).__name__}: {found}"[:300]
+    (outcome,) = await asyncio.gather(_run(check, context), return_exceptions=True)
+    if not isinstance(outcome, BaseException):
+        return outcome
+    cause = f"{type(outcome).__name__}: {outcome}"[:300]
     log.warning("health check failed", check=check.name, cause=cause)
-    return check.fail(f"{cause}.", health.settings)
+    return check.fail(f"{cause}.", context.settings)
 
 
-async def _run(check: HealthCheck, health: HealthContext) -> list[CheckResult]:
+async def _run(check: HealthCheck, context: AppContext) -> list[CheckResult]:
     is_async = inspect.iscoroutinefunction(check.run)
-    answer = check.run(health) if is_async else asyncio.to_thread(check.run, health)
-    found = await cast("Awaitable[Found]", answer)
-    return [found] if isinstance(found, CheckResult) else [*(found or ())]
+    answer = check.run(context) if is_async else asyncio.to_thread(check.run, context)
+    outcome = await cast("Awaitable[Found]", answer)
+    return [outcome] if isinstance(outcome, CheckResult) else [*(outcome or ())]
 
 
 CHECKS = (

@@ -69,8 +69,8 @@ def ago(moment: datetime, now: datetime) -> str:
 
 def sentence(text: str) -> str:
     """Format arbitrary text as a sentence."""
-    found = " ".join(text.split())
-    return f"{found[:1].upper()}{found[1:]}" + ("" if found.endswith(".") else ".")
+    line = " ".join(text.split())
+    return f"{line[:1].upper()}{line[1:]}" + ("" if line.endswith(".") else ".")
 
 
 def format_count(number: int, word: str) -> str:
@@ -80,5 +80,5 @@ def format_count(number: int, word: str) -> str:
 def format_names(names: Iterable[str], most: int = 10) -> str:
     """List names, and how many there are beyond the first ones."""
     every = [*names]
-    more = len(every) - most
-    return ", ".join(every[:most]) + (f" and {more} more" if more > 0 else "")
+    omitted = len(every) - most
+    return ", ".join(every[:most]) + (f" and {omitted} more" if omitted > 0 else "")

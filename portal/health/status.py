@@ -16,8 +16,6 @@ import structlog
 
 from portal.context import AppContext
 from portal.db import utcnow
-from portal.directory.contract import Directory
-from portal.health.context import HealthContext, from_portal
 from portal.health.registry import CHECKS, Component, HealthCheck, run_check
 from portal.health.result import CheckResult, ComponentState
 from spawner.tasks import end_all
@@ -53,7 +51,7 @@ class SystemStatus:
     """
 
     checks: Sequence[HealthCheck]
-    health: HealthContext
+    context: AppContext
     started_at: datetime = field(default_factory=utcnow)
     versions: dict[Component, str] = field(default_factory=dict)
     _found: dict[str, list[ComponentStatus]] = field(default_factory=dict)
@@ -65,14 +63,14 @@ class SystemStatus:
         """Return the state of each component: its checks' worst, in the order of `Component`."""
         rows: dict[tuple[Component, str], list[ComponentStatus]] = {}
         for check in self.checks:
-            for name in check.names(self.health.settings):
+            for name in check.names(self.context.settings):
                 rows.setdefault((_part(check), name), [])
-            for found in self._found.get(check.name, ()):
-                rows[found.part, found.name].append(found)
+            for status in self._found.get(check.name, ()):
+                rows[status.part, status.name].append(status)
         order = list(Component)
         return [
-            max(found, key=_rank, default=ComponentStatus(part, name))
-            for (part, name), found in sorted(rows.items(), key=lambda row: order.index(row[0][0]))
+            max(status, key=_rank, default=ComponentStatus(part, name))
+            for (part, name), status in sorted(rows.items(), key=lambda row: order.index(row[0][0]))
         ]
 
     async def run(self) -> None:
@@ -84,7 +82,7 @@ class SystemStatus:
         finally:
             await end_all(self._running.values())
 
-    async def look(self, part: Component) -> None:
+    async def check_now(self, part: Component) -> None:
         """Check one component now."""
         for check in self.checks:
             if check.part is part:
@@ -118,27 +116,27 @@ class SystemStatus:
         began = time.monotonic()
         task = self._running.get(check.name)
         if task is None:
-            task = asyncio.create_task(run_check(check, self.health), name=f"check {check.name}")
+            task = asyncio.create_task(run_check(check, self.context), name=f"check {check.name}")
             self._running[check.name] = task
         await asyncio.wait({task}, timeout=check.timeout_s)
         if not task.done():
             text = f"No response within {check.timeout_s:g} seconds."
-            self._save(check, check.fail(text, self.health.settings))
+            self._save(check, check.fail(text, self.context.settings))
             return
         self._running.pop(check.name, None)
         self._save(check, await task, round((time.monotonic() - began) * 1000))
 
     def _passes(self, check: HealthCheck) -> bool:
-        found = self._found[check.name]
-        return bool(found) and all(each.state is ComponentState.OK for each in found)
+        components = self._found[check.name]
+        return bool(components) and all(each.state is ComponentState.OK for each in components)
 
     def _save(
         self, check: HealthCheck, results: Sequence[CheckResult], took_ms: int | None = None
     ) -> None:
         part, now = _part(check), utcnow()
-        names = check.names(self.health.settings)
+        names = check.names(self.context.settings)
         before = {each.name: each for each in self._found.get(check.name, ())}
-        self._found[check.name] = found = []
+        self._found[check.name] = components = []
         for result in results:
             # a component without instances shows all results in one row
             name = result.name if result.name in names else ""
@@ -154,7 +152,7 @@ class SystemStatus:
                 )
             if result.version is not None:
                 self.versions[part] = result.version
-            found.append(
+            components.append(
                 ComponentStatus(
                     part=part,
                     name=name,
@@ -168,10 +166,10 @@ class SystemStatus:
             )
 
 
-def open_status(context: AppContext, directory: Directory) -> SystemStatus:
+def open_status(context: AppContext) -> SystemStatus:
     """Create the value of `app.state.status`."""
     shown = [check for check in CHECKS if check.part and check.applies(context.settings)]
-    return SystemStatus(shown, from_portal(context, directory))
+    return SystemStatus(shown, context)
 
 
 def _part(check: HealthCheck) -> Component:
@@ -180,5 +178,5 @@ def _part(check: HealthCheck) -> Component:
     return check.part
 
 
-def _rank(found: ComponentStatus) -> tuple[int, bool]:
-    return SEVERITY.index(found.state), bool(found.message)
+def _rank(status: ComponentStatus) -> tuple[int, bool]:
+    return SEVERITY.index(status.state), bool(status.message)

@@ -64,17 +64,17 @@ class _Template:
         first, *others, last = self.words
         if not (text.startswith(first) and text.endswith(last)):
             return None
-        end, start, found = len(text) - len(last), len(first), []
+        end, start, contents = len(text) - len(last), len(first), []
         for word in others:
             at = text.find(word, start + 1)
             if at < 0:
                 return None
-            found.append(text[start:at])
+            contents.append(text[start:at])
             start = at + len(word)
         if start >= end:
             return None
-        found.append(text[start:end])
-        return found if self._accepts(found) else None
+        contents.append(text[start:end])
+        return contents if self._accepts(contents) else None
 
     def _accepts(self, pieces: list[str]) -> bool:
         if self.short and any(" " in piece for piece in pieces):
@@ -93,26 +93,26 @@ class Reader:
     """
 
     def __init__(self, catalogue: Mapping[str, str]) -> None:
-        self._whole: dict[str, str] = {}
+        self._exact: dict[str, str] = {}
         self._by_word: dict[str, list[_Template]] = {}
         for english, translation in catalogue.items():
             words, numbers = _GAP.split(english)[::2], _GAP.findall(english)
             if not numbers:
-                self._whole[english] = translation
+                self._exact[english] = translation
                 continue
             kinds = dict(_KIND.findall(translation))
-            found = _Template(tuple(words), tuple(numbers), translation, kinds)
-            self._by_word.setdefault(_first_word(english), []).append(found)
+            template = _Template(tuple(words), tuple(numbers), translation, kinds)
+            self._by_word.setdefault(_first_word(english), []).append(template)
         for some in self._by_word.values():
-            some.sort(key=lambda one: -one.fixed)
+            some.sort(key=lambda template: -template.fixed)
 
     def translate(self, text: str) -> str:
         """Return the translated sentence; the sentence itself if there is no translation."""
         return _Translation(self).translated(text) or text
 
-    def whole(self, text: str) -> str | None:
+    def exact(self, text: str) -> str | None:
         """Return the translation of a text without gaps."""
-        return self._whole.get(text)
+        return self._exact.get(text)
 
     def matches(self, text: str) -> Iterator[tuple[_Template, list[str]]]:
         """Iterate over the templates that match a text, the closest first."""
@@ -154,9 +154,9 @@ class _Translation:
         self._tries += 1
         if self._tries > _MAX_TRIES:
             return None
-        whole = self._reader.whole(text)
-        if whole is not None:
-            return whole
+        exact = self._reader.exact(text)
+        if exact is not None:
+            return exact
         for template, pieces in self._reader.matches(text):
             if across or not any(_BETWEEN.search(piece) for piece in pieces):
                 return self._fill(template, pieces)
@@ -192,38 +192,40 @@ class _Translation:
         if self._depth == _MAX_DEPTH:
             return text
         self._depth += 1
-        found = self.translated(text) or self._translate_any_list(text, kind)
+        translation = self.translated(text) or self._translate_any_list(text, kind)
         self._depth -= 1
-        return found or text
+        return translation or text
 
     def _translate_list(self, text: str, between: str, sign: str, kind: str = "term") -> str | None:
         if between not in text:
             return None
-        found = [
+        translated = [
             self._translate_exact(piece) if kind == "term" or " " in piece else None
             for piece in text.split(between)
         ]
-        known = [piece for piece in found if piece is not None]
-        if len(known) < len(found):
+        known = [piece for piece in translated if piece is not None]
+        if len(known) < len(translated):
             return None
-        whole = known[0]
+        joined = known[0]
         for piece in known[1:]:
-            whole += f"{_separator(whole[-1:], sign)}{sign}{_separator(sign, piece[:1])}{piece}"
-        return whole
+            joined += f"{_separator(joined[-1:], sign)}{sign}{_separator(sign, piece[:1])}{piece}"
+        return joined
 
     def _translate_any_list(self, text: str, kind: str) -> str | None:
         tries = (self._translate_list(text, between, sign, kind) for between, sign in _LISTS)
-        return next((found for found in tries if found), None)
+        return next((translation for translation in tries if translation), None)
 
     def _translate_bare(self, text: str) -> str | None:
         """Translate a text that was made a sentence by a capital letter and a full stop."""
         if not text.endswith("."):
             return None
         big = text[:-1]
-        for one in (big, big[:1].lower() + big[1:]):
-            found = self._translate_list(one, "; ", "；") or self._translate_exact(one)
-            if found:
-                return found if found.endswith(_STOPS) else f"{found}。"
+        for variant in (big, big[:1].lower() + big[1:]):
+            translation = self._translate_list(variant, "; ", "；") or self._translate_exact(
+                variant
+            )
+            if translation:
+                return translation if translation.endswith(_STOPS) else f"{translation}。"
         return None
 
     def _translate_sentences(self, text: str) -> str | None:
@@ -237,16 +239,16 @@ class _Translation:
         while start < len(sentences):
             ends = range(len(sentences), start, -1)
             tries = ((self._translate_whole(" ".join(sentences[start:end])), end) for end in ends)
-            found, end = next((one for one in tries if one[0]), (None, start + 1))
-            known = known or found is not None
-            parts.append(found or sentences[start])
+            translation, end = next((attempt for attempt in tries if attempt[0]), (None, start + 1))
+            known = known or translation is not None
+            parts.append(translation or sentences[start])
             start = end
         return _join(parts) if known else None
 
 
 def _first_word(text: str) -> str:
-    found = _FIRST_WORD.match(text)
-    return found[0] if found else ""
+    match = _FIRST_WORD.match(text)
+    return match[0] if match else ""
 
 
 def _separator(before: str, after: str, written: str = "") -> str:
@@ -261,10 +263,10 @@ def _separator(before: str, after: str, written: str = "") -> str:
 
 
 def _join(parts: list[str]) -> str:
-    whole = ""
+    joined = ""
     for part in parts:
-        whole += part if not whole or whole.endswith(_ENDS) else f" {part}"
-    return whole
+        joined += part if not joined or joined.endswith(_ENDS) else f" {part}"
+    return joined
 
 
 @functools.cache

@@ -75,8 +75,8 @@ class LeaderElection:
 
     async def leader(self) -> str | None:
         """Return the address of another portal, if that one leads."""
-        found = await self._lock.leader() if self._lock else None
-        return None if found == self._settings.address else found
+        leader = await self._lock.leader() if self._lock else None
+        return None if leader == self._settings.address else leader
 
     async def fence(self) -> None:
         """Return if this portal leads according to the database: called before each operation that

@@ -80,17 +80,17 @@ class LeaderForwardMiddleware:
         """Return the request as the forwarding portal received it, and the number of portals it has
         passed.
         """
-        found: dict[bytes, bytes] = {}
+        restored: dict[bytes, bytes] = {}
         headers: Headers = []
         for name, value in scope["headers"]:
             if name in {PEER, CLIENT, HOPS}:
-                found[name] = value
+                restored[name] = value
             else:
                 headers.append((name, value))
-        if not hmac.compare_digest(found.get(PEER, b""), self._token.encode()):
+        if not hmac.compare_digest(restored.get(PEER, b""), self._token.encode()):
             return {**scope, "headers": headers}, 0
-        client = (found.get(CLIENT, b"").decode("latin-1"), 0)
-        hops = int(found[HOPS]) if found.get(HOPS, b"").isdigit() else MOST_HOPS
+        client = (restored.get(CLIENT, b"").decode("latin-1"), 0)
+        hops = int(restored[HOPS]) if restored.get(HOPS, b"").isdigit() else MOST_HOPS
         return {**scope, "headers": headers, "client": client}, hops
 
     async def _answer_here(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -215,14 +215,14 @@ class _Body:
             self._read.set()
 
     async def pieces(self) -> AsyncIterator[bytes]:
-        more = True
-        while more:
+        has_more = True
+        while has_more:
             message = await self.receive()
             if message["type"] == "http.disconnect":
                 self._left.set()
                 break
             yield message.get("body", b"")
-            more = message.get("more_body", False)
+            has_more = message.get("more_body", False)
         self._read.set()
 
     async def disconnected(self) -> None:

@@ -89,8 +89,8 @@ class LeaderLock:
             for setting in LETS_GO:
                 await self._holding.execute(setting)
         numbers = {"class": CLASS, "object": OBJECT}
-        found = await self._holding.execute(_TAKE if wait else _TRY, numbers)
-        (taken,) = await found.fetchone() or (False,)
+        result = await self._holding.execute(_TAKE if wait else _TRY, numbers)
+        (taken,) = await result.fetchone() or (False,)
         if taken is False:  # `pg_advisory_lock` itself returns nothing
             return False
         await self._holding.execute(_END_OTHERS, {"kind": AT_WORK, "mine": self.name})

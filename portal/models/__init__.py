@@ -23,8 +23,10 @@ from portal.models.base import (
     new_id,
 )
 from portal.models.benchmarks import BenchmarkRun
+from portal.models.cluster import ClusterSample
 from portal.models.jobs import (
     JOBS_TABLE,
+    SESSIONS_TABLE,
     BatchJob,
     Job,
     Session,
@@ -54,6 +56,7 @@ from portal.models.users import (
 __all__ = [
     "GROUP_NAME_LENGTH",
     "JOBS_TABLE",
+    "SESSIONS_TABLE",
     "AccessToken",
     "AccountState",
     "Announcement",
@@ -63,6 +66,7 @@ __all__ = [
     "Base",
     "BatchJob",
     "BenchmarkRun",
+    "ClusterSample",
     "ContentCode",
     "ContentLogin",
     "GroupManager",

@@ -5,7 +5,17 @@ TensorBoards.
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import CheckConstraint, ForeignKey, Index, String, Text, UniqueConstraint, text
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    ForeignKey,
+    Index,
+    Integer,
+    String,
+    Text,
+    UniqueConstraint,
+    text,
+)
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from portal.db import utcnow
@@ -20,6 +30,9 @@ from portal.models.base import (
 )
 from portal.models.users import User
 from spawner.slurm.model import Outcome
+
+# In a federation, Slurm's numbers exceed 31 bits. SQLite's INTEGER has 64.
+JOB_ID = BigInteger().with_variant(Integer, "sqlite")
 
 
 class Job(Base):
@@ -43,10 +56,12 @@ class Job(Base):
         Index("ix_jobs_user_id_created_at", "user_id", "created_at"),
         Index("ix_jobs_user_id_name", "user_id", "name"),
         Index("ix_jobs_user_id_ended_at", "user_id", "ended_at"),
+        Index("ix_jobs_user_id_started_at", "user_id", "started_at"),
         Index("ix_jobs_job_id", "job_id"),
         Index("ix_jobs_state", "state"),
         Index("ix_jobs_created_at", "created_at"),
         Index("ix_jobs_changed_at", "changed_at"),
+        Index("ix_jobs_started_at", "started_at"),
     )
 
     id: Mapped[str] = mapped_column(String(36), primary_key=True, default=new_id)
@@ -62,7 +77,7 @@ class Job(Base):
     wanted: Mapped[Wanted] = mapped_column(default=Wanted.RUN)
     stale_since: Mapped[datetime | None]
     cluster: Mapped[str] = mapped_column(String(100), default="")
-    job_id: Mapped[int | None]
+    job_id: Mapped[int | None] = mapped_column(JOB_ID)
     submit_time: Mapped[datetime | None]
     node: Mapped[str | None] = mapped_column(String(255))
     secret_hash: Mapped[str] = mapped_column(String(64), default="")
@@ -106,6 +121,12 @@ class Session(Job):
     __table_args__ = (  # type: ignore[assignment]  # each table has its own
         UniqueConstraint("owner_id", "idempotency_key"),
         Index("ix_sessions_usage_due", "usage_due"),
+        Index(
+            "ix_sessions_at_hub",
+            "id",
+            sqlite_where=text("server_env IS NOT NULL"),
+            postgresql_where=text("server_env IS NOT NULL"),
+        ),
     )
     __mapper_args__ = {"polymorphic_identity": JobKind.SESSION}  # noqa: RUF012
 
@@ -128,6 +149,9 @@ class Session(Job):
     timings: Mapped[dict[str, Any]] = mapped_column(default=dict)
     usage: Mapped[dict[str, Any] | None]
     usage_due: Mapped[datetime | None]
+
+
+SESSIONS_TABLE = Job.metadata.tables[Session.__tablename__]
 
 
 class SessionUse(Base):
@@ -153,8 +177,9 @@ class BatchJob(Job):
     portal).
 
     `script`, `files` and `options` are the submitted content, kept so that a retry submits the
-    same. The client's idempotency key is unique per owner; `body_hash` shows whether the same key
-    came with a different request.
+    same. `metrics` holds the last values of a few scalars that an ended job has logged; those of an
+    array are in its `tasks`. The client's idempotency key is unique per owner; `body_hash` shows
+    whether the same key came with a different request.
     """
 
     __tablename__ = "batch_jobs"
@@ -187,6 +212,7 @@ class BatchJob(Job):
     usage: Mapped[dict[str, Any] | None]
     usage_due: Mapped[datetime | None]
     tasks: Mapped[list[Any] | None]
+    metrics: Mapped[dict[str, Any] | None]
 
 
 class Share(Base):
@@ -222,6 +248,14 @@ class Tensorboard(Base):
     """
 
     __tablename__ = "tensorboards"
+    __table_args__ = (
+        Index(
+            "ix_tensorboards_wanted",
+            "wanted",
+            sqlite_where=text("wanted = 1"),
+            postgresql_where=text("wanted"),
+        ),
+    )
 
     id: Mapped[str] = mapped_column(String(36), primary_key=True, default=new_id)
     parent_id: Mapped[str] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"), unique=True)

@@ -3,7 +3,7 @@
 from datetime import date, datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, Integer, String, UniqueConstraint
+from sqlalchemy import BigInteger, Index, Integer, String, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from portal.db import utcnow
@@ -74,10 +74,22 @@ class Association(Base):
 class UsageDay(Base):
     """The usage of a user's jobs under one account during one UTC day.
 
-    `jobs` counts the jobs that started.
+    `jobs` counts the jobs that started. The index contains all columns: sums over a year read
+    nothing else.
     """
 
     __tablename__ = "usage_days"
+    __table_args__ = (
+        Index(
+            "ix_usage_days_sums",
+            "day",
+            "username",
+            "account",
+            "gpu_seconds",
+            "cpu_seconds",
+            "jobs",
+        ),
+    )
 
     day: Mapped[date] = mapped_column(primary_key=True)
     username: Mapped[str] = mapped_column(String(64), primary_key=True, index=True)

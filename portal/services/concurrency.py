@@ -91,6 +91,17 @@ class RequestQueue:
                 del self._semaphores[key]
 
 
+SEARCHES_AT_ONCE = 4
+
+
+def file_search_queue() -> RequestQueue:
+    """Return the queue of file searches: one at a time per user and root, as other operations on
+    files wait for it.
+    """
+    detail = "You have too many searches at once. Wait until they have finished."
+    return RequestQueue(1, ConcurrencyLimit(SEARCHES_AT_ONCE, 2 * SEARCHES_AT_ONCE, detail))
+
+
 class TensorboardQueue(RequestQueue):
     """Queue of requests to TensorBoards.
 

@@ -47,12 +47,12 @@ class IdempotentRequest:
         """
         if self.key is None:
             return None
-        mine = kind.owner_id == user.id, kind.idempotency_key == self.key
+        same = kind.owner_id == user.id, kind.idempotency_key == self.key
         async with context.db.session() as db:
-            found = (await db.scalars(select(kind).where(*mine))).first()
-        if found is not None and found.body_hash != self.digest:
+            row = (await db.scalars(select(kind).where(*same))).first()
+        if row is not None and row.body_hash != self.digest:
             raise Conflict(KEY_REUSED)
-        return found
+        return row
 
     async def settled(
         self, context: AppContext, kind: type[Row], user: User, within_s: float | None = None
@@ -64,11 +64,13 @@ class IdempotentRequest:
         it must not be returned.
         """
         seen = None
-        while (found := await self.earlier(context, kind, user)) is not None and found.id != seen:
-            seen = found.id
+        while (
+            earlier := await self.earlier(context, kind, user)
+        ) is not None and earlier.id != seen:
+            seen = earlier.id
             if (submission := context.submitting.get(seen)) is not None:
                 await _wait(submission, within_s)
-        return found
+        return earlier
 
     async def run_once(
         self,
@@ -84,15 +86,15 @@ class IdempotentRequest:
         `create` raises LimitReached or IntegrityError if the same request was faster: its row is
         returned. If that was refused, it has released the key, and `create` is called again.
         """
-        if (found := await self.settled(context, kind, user, within_s)) is not None:
-            return found
+        if (earlier := await self.settled(context, kind, user, within_s)) is not None:
+            return earlier
         tries = MOST_TRIES
         while True:
             try:
                 return await create()
             except (LimitReached, IntegrityError) as error:
-                if (found := await self.settled(context, kind, user, within_s)) is not None:
-                    return found
+                if (earlier := await self.settled(context, kind, user, within_s)) is not None:
+                    return earlier
                 tries -= 1
                 if isinstance(error, LimitReached) or not tries:
                     raise

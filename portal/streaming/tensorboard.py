@@ -95,7 +95,7 @@ class TensorboardTarget:
     frames: str | None = None
 
 
-def response_headers(upstream: Iterable[tuple[bytes, bytes]], place: TensorboardTarget) -> Headers:
+def response_headers(upstream: Iterable[tuple[bytes, bytes]], target: TensorboardTarget) -> Headers:
     """Return the headers for the browser: those that may pass, and those that confine the page.
 
     A redirect to a path that is not below the TensorBoard's own is dropped.
@@ -113,11 +113,11 @@ def response_headers(upstream: Iterable[tuple[bytes, bytes]], place: Tensorboard
             chunked = True
         elif name == b"content-length":
             length.append(value)
-        elif name == b"location" and (inside := _to_inside_path(value, place)):
+        elif name == b"location" and (inside := _to_inside_path(value, target)):
             passed.append((name, inside))
     if len(length) == 1 and not chunked:
         passed.append((b"content-length", length[0]))
-    return [*passed, *confinement(place)]
+    return [*passed, *confinement(target)]
 
 
 def _without_reports(policy: bytes) -> bytes:
@@ -125,8 +125,10 @@ def _without_reports(policy: bytes) -> bytes:
     and no policy limits its destination.
     """
     return b",".join(
-        b";".join(directive for directive in one.split(b";") if not _is_report_directive(directive))
-        for one in policy.split(b",")
+        b";".join(
+            directive for directive in directives.split(b";") if not _is_report_directive(directive)
+        )
+        for directives in policy.split(b",")
     )
 
 
@@ -135,24 +137,24 @@ def _is_report_directive(directive: bytes) -> bool:
     return bool(words) and words[0].lower() in REPORTING
 
 
-def _to_inside_path(location: bytes, place: TensorboardTarget) -> bytes | None:
+def _to_inside_path(location: bytes, target: TensorboardTarget) -> bytes | None:
     """Return a redirect's path in the browser's form, if it stays below the TensorBoard's, on our
     own host.
     """
     parts = urlsplit(location.decode("latin-1"))
-    if not parts.path.startswith(place.own) or ".." in parts.path or "%" in parts.path:
+    if not parts.path.startswith(target.own) or ".." in parts.path or "%" in parts.path:
         return None
     query = f"?{parts.query}" if parts.query else ""
-    return f"{place.prefix}{parts.path.removeprefix(place.own)}{query}".encode("latin-1")
+    return f"{target.prefix}{parts.path.removeprefix(target.own)}{query}".encode("latin-1")
 
 
-def confinement(place: TensorboardTarget) -> Headers:
+def confinement(target: TensorboardTarget) -> Headers:
     """Return headers under which TensorBoard's charts work and its scripts reach nothing else of
     ours.
 
     `allow-same-origin` is needed, because TensorBoard draws nothing without it.
     """
-    policy = tensorboard_policy(f"{place.origin}{place.prefix}", place.frames)
+    policy = tensorboard_policy(f"{target.origin}{target.prefix}", target.frames)
     return [
         (b"content-security-policy", policy.encode("latin-1")),
         (b"cross-origin-opener-policy", b"same-origin"),

@@ -19,16 +19,11 @@ from starlette.requests import HTTPConnection
 from portal import errors
 from portal.config.settings import Settings
 from portal.context import AppContext
-from portal.db import Database
 from portal.models import AccessToken, HalfLogin, HalfLoginStep, Role, User, WebSession
 from portal.services.audit.audit import By, came_with_token
 from portal.services.auth import tokens, web_sessions
-from portal.services.auth.accounts import Accounts
 from portal.services.auth.tokens import Scope
-from portal.services.files.roots import FileAccess
-from portal.services.identity.memberships import DirectoryUsers
 from portal.services.identity.roles import manages
-from portal.services.users.csv_import import Imports
 from portal.web.bearer import bearer, has_bearer
 from portal.web.request_origin import SAFE_METHODS
 
@@ -46,13 +41,8 @@ def _from_app_state(name: str) -> Callable[[HTTPConnection], Any]:
     return kept
 
 
-FilesDep = Annotated[FileAccess, Depends(_from_app_state("files"))]
 ContextDep = Annotated[AppContext, Depends(_from_app_state("context"))]
-AccountsDep = Annotated[Accounts, Depends(_from_app_state("accounts"))]
-UserImportsDep = Annotated[Imports, Depends(_from_app_state("user_imports"))]
 SettingsDep = Annotated[Settings, Depends(_from_app_state("settings"))]
-DatabaseDep = Annotated[Database, Depends(_from_app_state("db"))]
-DirectoryUsersDep = Annotated[DirectoryUsers, Depends(_from_app_state("directory_users"))]
 
 
 def client_ip(connection: HTTPConnection) -> str:
@@ -116,12 +106,7 @@ class Identity:
         return self.user
 
 
-async def identity(
-    connection: HTTPConnection,
-    settings: SettingsDep,
-    database: DatabaseDep,
-    directory_users: DirectoryUsersDep,
-) -> Identity:
+async def identity(connection: HTTPConnection, context: ContextDep) -> Identity:
     """Return the identity of the logged-in user or of the token's owner; a web session is kept
     alive by this request.
 
@@ -129,28 +114,29 @@ async def identity(
     check lets it pass. Roles above user are refreshed from the directory from time to time. Raises
     LoginRequired, InvalidToken, EnrolmentRequired.
     """
-    found = await _load_identity(connection, settings, database)
-    user = found.user
-    more = user.role is not Role.USER
-    if more and await directory_users.freshen(user.id, user.username, user.groups_at):
-        return await _load_identity(connection, settings, database)
-    return found
+    loaded = await _load_identity(connection, context)
+    user = loaded.user
+    may_read_all = user.role is not Role.USER
+    if may_read_all and await context.directory_users.freshen(
+        user.id, user.username, user.groups_at
+    ):
+        return await _load_identity(connection, context)
+    return loaded
 
 
-async def _load_identity(
-    connection: HTTPConnection, settings: Settings, database: Database
-) -> Identity:
+async def _load_identity(connection: HTTPConnection, context: AppContext) -> Identity:
+    settings, database = context.settings, context.db
     if has_bearer(connection):
         token = await tokens.use(database, settings, bearer(connection))
         came_with_token(token.name)
         return Identity(token.user, token=token)
     cookie = connection.cookies.get(settings.cookie_name, "")
-    found = await web_sessions.resume_any(database, settings, cookie)
-    if found is None:
+    resumed = await web_sessions.resume_any(database, settings, cookie)
+    if resumed is None:
         raise errors.LoginRequired(await web_sessions.why_closed(database, cookie))
-    if web_sessions.must_enrol(found, settings):
+    if web_sessions.must_enrol(resumed, settings):
         raise errors.EnrolmentRequired("Your role requires a second factor. Set one up.")
-    return Identity(found.user, session=found)
+    return Identity(resumed.user, session=resumed)
 
 
 CurrentIdentity = Annotated[Identity, Depends(identity)]
@@ -173,50 +159,41 @@ CurrentWebSession = Annotated[WebSession, Depends(web_session)]
 
 
 async def enrolling_session(
-    connection: HTTPConnection,
-    settings: SettingsDep,
-    database: DatabaseDep,
-    _no_token: Annotated[None, Depends(no_token)],
+    connection: HTTPConnection, context: ContextDep, _no_token: Annotated[None, Depends(no_token)]
 ) -> WebSession:
     """Return the caller's web session, even if a second factor is still missing, to set one up."""
-    cookie = connection.cookies.get(settings.cookie_name, "")
-    found = await web_sessions.resume_any(database, settings, cookie)
-    if found is None:
-        raise errors.LoginRequired(await web_sessions.why_closed(database, cookie))
-    return found
+    cookie = connection.cookies.get(context.settings.cookie_name, "")
+    resumed = await web_sessions.resume_any(context.db, context.settings, cookie)
+    if resumed is None:
+        raise errors.LoginRequired(await web_sessions.why_closed(context.db, cookie))
+    return resumed
 
 
 EnrollingSession = Annotated[WebSession, Depends(enrolling_session)]
 
 
 async def half_login(
-    connection: HTTPConnection,
-    settings: SettingsDep,
-    database: DatabaseDep,
-    _no_token: Annotated[None, Depends(no_token)],
+    connection: HTTPConnection, context: ContextDep, _no_token: Annotated[None, Depends(no_token)]
 ) -> HalfLogin:
     """Return a login with a correct password that still needs a code."""
-    return await _load_half_login(connection, settings, database, HalfLoginStep.CODE)
+    return await _load_half_login(connection, context, HalfLoginStep.CODE)
 
 
 async def changing_login(
-    connection: HTTPConnection,
-    settings: SettingsDep,
-    database: DatabaseDep,
-    _no_token: Annotated[None, Depends(no_token)],
+    connection: HTTPConnection, context: ContextDep, _no_token: Annotated[None, Depends(no_token)]
 ) -> HalfLogin:
     """Return a login with a correct password that has to be changed first."""
-    return await _load_half_login(connection, settings, database, HalfLoginStep.PASSWORD)
+    return await _load_half_login(connection, context, HalfLoginStep.PASSWORD)
 
 
 async def _load_half_login(
-    connection: HTTPConnection, settings: Settings, database: Database, step: HalfLoginStep
+    connection: HTTPConnection, context: AppContext, step: HalfLoginStep
 ) -> HalfLogin:
-    cookie = connection.cookies.get(settings.cookie_name, "")
-    found = await web_sessions.half_login(database, cookie, step)
-    if found is None:
+    cookie = connection.cookies.get(context.settings.cookie_name, "")
+    half = await web_sessions.half_login(context.db, cookie, step)
+    if half is None:
         raise errors.LoginRequired("Start again with your username and password.")
-    return found
+    return half
 
 
 CurrentHalfLogin = Annotated[HalfLogin, Depends(half_login)]
@@ -278,11 +255,11 @@ def reader(who: CurrentIdentity) -> User:
 Reader = Annotated[User, Depends(reader)]
 
 
-async def group_reader(group: str, who: CurrentIdentity, database: DatabaseDep) -> User:
+async def group_reader(group: str, who: CurrentIdentity, context: ContextDep) -> User:
     """Return a manager of the group in the path, an administrator or a viewer, for reading."""
     if who.user.role in {Role.ADMIN, Role.VIEWER}:
         return who.allowed(Scope.ADMIN)
-    if not await manages(database, who.user.id, group):
+    if not await manages(context.db, who.user.id, group):
         raise errors.Forbidden("Only this group's managers and administrators may see this.")
     return who.allowed(Scope.READ)
 
@@ -354,18 +331,18 @@ def by(who: CurrentIdentity, ip: ClientIp) -> By:
 ByDep = Annotated[By, Depends(by)]
 
 
-async def fresh_group_manager(
-    group: str, who: CurrentIdentity, database: DatabaseDep, settings: SettingsDep
-) -> User:
+async def fresh_group_manager(group: str, who: CurrentIdentity, context: ContextDep) -> User:
     """Return a manager of the group in the path, or an administrator, who entered the password
     recently.
 
     A token needs the scope `admin` in either case.
     """
-    if who.user.role is not Role.ADMIN and not await manages(database, who.user.id, group):
+    if who.user.role is not Role.ADMIN and not await manages(context.db, who.user.id, group):
         raise errors.Forbidden("Only this group's managers and administrators may do this.")
     user = who.allowed(Scope.ADMIN)
-    if who.session is not None and not web_sessions.password_is_fresh(who.session, settings):
+    if who.session is not None and not web_sessions.password_is_fresh(
+        who.session, context.settings
+    ):
         raise errors.PasswordRequired
     return user
 
@@ -373,8 +350,9 @@ async def fresh_group_manager(
 FreshGroupManager = Annotated[User, Depends(fresh_group_manager)]
 
 
-async def still_open(database: Database, settings: Settings, who: Identity) -> bool:
+async def still_open(context: AppContext, who: Identity) -> bool:
     """Return whether the login or token that opened a stream is still valid."""
+    database, settings = context.db, context.settings
     if who.token is not None:
         return await tokens.is_valid(database, settings, who.token.id)
     return who.session is not None and await web_sessions.is_open(

@@ -20,8 +20,8 @@ async def language_of(request: Request, database: Database, user_id: str | None)
 
 def preferred(header: str) -> Language:
     """Parse `Accept-Language` (RFC 9110, 12.5.4); English if it names no supported language."""
-    named = [_parse_entry(part) for part in header.split(",")[:_MAX_ENTRIES]]
-    for weight, language in sorted(named, key=lambda one: -one[0]):
+    entries = [_parse_entry(part) for part in header.split(",")[:_MAX_ENTRIES]]
+    for weight, language in sorted(entries, key=lambda entry: -entry[0]):
         if weight > 0 and language in _SUPPORTED:
             return _SUPPORTED[language]
     return "en"

@@ -15,9 +15,9 @@ def is_page(path: str) -> bool:
 
 def allowed_methods(app: FastAPI, path: str) -> list[str]:
     """Return the methods of all routes of this path; empty if there is none."""
-    found = {"GET", "HEAD"} if is_page(path) else set()
+    methods = {"GET", "HEAD"} if is_page(path) else set()
     for route in iter_route_contexts(app.routes):
         pattern = getattr(route, "path_regex", None)
         if pattern is not None and route.path != ANY_PATH and pattern.match(path):
-            found |= route.methods or set()
-    return sorted(found)
+            methods |= route.methods or set()
+    return sorted(methods)

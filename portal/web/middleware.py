@@ -101,6 +101,7 @@ class BodyLimit:
     CHUNK = re.compile("/api/v1/files/uploads/[^/]+")
     LARGE = re.compile(
         "/api/v1/(?:files/(?:text|delete|move)|jobs(?:/[^/]+)?|templates/[^/]+/render"
+        "|scripts/import"
         "|admin/users/import)|/(?:internal|tensorboard)/.*"
     )
 

@@ -55,9 +55,9 @@ def api_schema(app: FastAPI) -> dict[str, Any]:
     schema["components"]["securitySchemes"] = SECURITY_SCHEMES
     for route in iter_route_contexts(app.routes):
         for method in route.methods or ():
-            found = schema["paths"].get(route.path_format, {}).get(method.lower())
-            if found is not None:
-                found["security"] = _to_security(method, set(_iterate_calls(route.dependant)))
+            described = schema["paths"].get(route.path_format, {}).get(method.lower())
+            if described is not None:
+                described["security"] = _to_security(method, set(_iterate_calls(route.dependant)))
     app.openapi_schema = schema
     return schema
 

@@ -6,9 +6,8 @@ Their contents may be confidential to some viewers of Admin > Status, so only th
 
 from collections.abc import Iterable
 
-from portal.health.context import HealthContext
+from portal.context import AppContext
 from portal.health.result import CheckResult, failing, format_count, format_names
-from portal.services.catalog.live_catalog import LiveCatalog, places
 from portal.services.cluster.node_table import TableProblem
 from spawner.catalog.environment import CatalogError
 
@@ -20,11 +19,12 @@ TABLE_SUGGESTION = (
 MOST_PROBLEMS = 5
 
 
-async def check_catalog(health: HealthContext) -> CheckResult:
+async def check_catalog(context: AppContext) -> CheckResult:
     """Check the files of environments and templates."""
     try:
-        catalog = health.portal.catalog if health.portal else LiveCatalog(places(health.settings))
-        problems = catalog.problems
+        if not context.is_serving:
+            context.catalog.load()
+        problems = context.catalog.problems
     except CatalogError as error:
         problems = (str(error),)
     if problems:
@@ -33,17 +33,17 @@ async def check_catalog(health: HealthContext) -> CheckResult:
     return CheckResult(text="All files are valid.", timed=False)
 
 
-async def check_node_table(health: HealthContext) -> CheckResult:
+async def check_node_table(context: AppContext) -> CheckResult:
     """Check the operator's table of nodes."""
-    table = health.node_table
-    if health.portal is None:
+    table = context.node_table
+    if not context.is_serving:
         await table.refresh()
     if table.problems:
         mistakes = format_count(len(table.problems), "mistake")
         text = f"{mistakes} in {table.file}: {_describe_lines(table.problems)}."
         return failing(text, TABLE_SUGGESTION, details=tuple(map(str, table.problems)))
     text = f"It has the addresses of {format_count(len(table.nodes), 'node')}."
-    cluster = health.portal.watcher.cluster if health.portal else None
+    cluster = context.watcher.cluster
     known = {node.name for node in cluster.nodes} if cluster else None
     strange = table.nodes.keys() - known if known is not None else set()
     if strange:
@@ -53,6 +53,8 @@ async def check_node_table(health: HealthContext) -> CheckResult:
 
 def _describe_lines(problems: Iterable[TableProblem]) -> str:
     """Return problems of the file itself, but of its lines only their numbers."""
-    whole = [one.text for one in problems if one.line is None]
-    texts = whole + [f"line {line}" for line in sorted({one.line for one in problems if one.line})]
+    of_file = [problem.text for problem in problems if problem.line is None]
+    texts = of_file + [
+        f"line {line}" for line in sorted({problem.line for problem in problems if problem.line})
+    ]
     return format_names(texts, MOST_PROBLEMS)

@@ -8,18 +8,18 @@ from urllib.parse import urlsplit
 from cryptography import x509
 
 from portal.config.origins import ContentHosts
+from portal.context import AppContext
 from portal.health import nginx_probe
 from portal.health.checks.nginx import PROBE_USER, judge_expiry
-from portal.health.context import HealthContext
 from portal.health.result import CheckResult, failing
 
 
-def check_hosts(health: HealthContext) -> list[CheckResult]:
+def check_hosts(context: AppContext) -> list[CheckResult]:
     """Check that browsers accept public_url's certificate, and each host of user content."""
-    url = health.settings.public_url
+    url = context.settings.public_url
     distrust = nginx_probe.find_distrust(url)
     main = failing(distrust, advise(distrust)) if distrust else CheckResult()
-    return [main, *(check_content_host(*each) for each in health.settings.content_hosts)]
+    return [main, *(check_content_host(*each) for each in context.settings.content_hosts)]
 
 
 def check_content_host(setting: str, hosts: ContentHosts, cafile: str | None = None) -> CheckResult:
@@ -50,9 +50,9 @@ def check_content_host(setting: str, hosts: ContentHosts, cafile: str | None = N
     return failing(distrust, suggestion, name=result_name)
 
 
-def check_files(health: HealthContext) -> list[CheckResult]:
+def check_files(context: AppContext) -> list[CheckResult]:
     """Check nginx's certificate files: a new one may exist that nginx has not loaded yet."""
-    settings = health.settings
+    settings = context.settings
     files = {
         "certificate_file": settings.certificate_file,
         "content_certificate_file": settings.content_certificate_file,

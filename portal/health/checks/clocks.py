@@ -8,7 +8,7 @@ node, which runs as its user: node.py.
 import time
 from datetime import datetime
 
-from portal.health.context import HealthContext
+from portal.context import AppContext
 from portal.health.result import CheckResult, failing
 from spawner.errors import SlurmError
 
@@ -27,20 +27,19 @@ def check_skew(ahead_s: float, answered_at: datetime | None = None) -> CheckResu
     return failing(text, SUGGESTION, answered_at=answered_at)
 
 
-async def check_slurm_clock(health: HealthContext) -> CheckResult | None:
+async def check_slurm_clock(context: AppContext) -> CheckResult | None:
     """Check slurmctld's clock.
 
     No result if it does not answer: another check reports that.
     """
     try:
-        theirs = await health.slurm.controller_time()
+        theirs = await context.slurm.controller_time()
     except SlurmError:
         return None
-    answered_at = health.portal.watcher.at if health.portal else None
-    return None if theirs is None else check_skew(theirs - time.time(), answered_at)
+    return None if theirs is None else check_skew(theirs - time.time(), context.watcher.at)
 
 
-async def check_database_clock(health: HealthContext) -> CheckResult | None:
+async def check_database_clock(context: AppContext) -> CheckResult | None:
     """Check PostgreSQL's clock; SQLite has none of its own."""
-    theirs = await health.db.now() if health.db is not None else None
+    theirs = await context.db.now()
     return None if theirs is None else check_skew(theirs.timestamp() - time.time())

@@ -4,8 +4,8 @@ import asyncio
 import shutil
 from pathlib import Path
 
+from portal.context import AppContext
 from portal.db import Database, sqlite_file
-from portal.health.context import HealthContext
 from portal.health.result import CheckResult, failing
 
 SUGGESTION = "Check database_url and state_dir, and that the database server runs."
@@ -14,16 +14,16 @@ GIB = 1024**3
 LITTLE_SHARE, LITTLE_BYTES = 0.05, GIB
 
 
-async def check_database(health: HealthContext) -> CheckResult:
+async def check_database(context: AppContext) -> CheckResult:
     """Check that the running portal's database answers."""
-    database = health.running.db
+    database = context.db
     await database.answers()
     return CheckResult(text=await asyncio.to_thread(_describe, database))
 
 
-def check_disk(health: HealthContext) -> CheckResult:
+def check_disk(context: AppContext) -> CheckResult:
     """Check that the disk with the portal's state has free space."""
-    folder = health.settings.state_dir
+    folder = context.settings.state_dir
     use = shutil.disk_usage(folder)
     text = f"{use.free / GIB:.1f} of {use.total / GIB:.1f} GiB are free on the disk of {folder}."
     if use.free < LITTLE_BYTES or use.free < use.total * LITTLE_SHARE:

@@ -1,18 +1,18 @@
 """Checks of each server of the directory, by its address."""
 
-from portal.health.context import HealthContext
+from portal.context import AppContext
 from portal.health.result import CheckResult, failing, sentence
 
 SUGGESTION = "Check ldap_urls and ldap_start_tls, and that the server is running."
 
 
-async def check_directory(health: HealthContext) -> list[CheckResult]:
+async def check_directory(context: AppContext) -> list[CheckResult]:
     """Check the connection, the certificate and the portal's accounts at each server."""
     return [
         CheckResult(server.url, text="Responding.", latency_ms=server.took_ms, timed=False)
         if server.cause is None
         else failing(sentence(server.cause), advise(server.cause), name=server.url)
-        for server in await health.directory.health()
+        for server in await context.directory.health()
     ]
 
 

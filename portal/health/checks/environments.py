@@ -6,22 +6,25 @@ import stat
 from pathlib import Path
 
 from portal.config.settings import Settings
-from portal.health.context import HealthContext
+from portal.context import AppContext
 from portal.health.result import CheckResult, failing, unknown
-from portal.services.catalog.live_catalog import LiveCatalog, places
+from portal.services.catalog.live_catalog import LiveCatalog
 from spawner.catalog.environment import CatalogError, Environment, availability
 from spawner.containers.runtimes import SYSTEM_PATH, Container, Modules, Virtualenv
 
 PACKER = "mksquashfs"
 
 
-def check_environments(health: HealthContext) -> list[CheckResult]:
+def check_environments(context: AppContext) -> list[CheckResult]:
     """Check which environments can be used."""
     try:
-        catalog = LiveCatalog(places(health.settings))
+        context.catalog.load()
     except CatalogError:  # the check of the catalog reports it
         return []
-    reasons = {name: availability(one)[1] for name, one in catalog.environments.items()}
+    catalog = context.catalog
+    reasons = {
+        name: availability(environment)[1] for name, environment in catalog.environments.items()
+    }
     results = [_judge(catalog, name, reason) for name, reason in reasons.items()]
     if all(reasons.values()):
         problem = "none can be used: sessions can't be started"
@@ -34,7 +37,7 @@ def _judge(catalog: LiveCatalog, name: str, reason: str | None) -> CheckResult:
     if reason is None:
         return CheckResult(name)
     if not catalog.is_of_site(catalog.stock.environments[name].file):
-        # Of the shipped environments, a site offers only those it wants.
+        # A site offers only some of the shipped environments.
         return unknown("not offered", name=name)
     return failing(reason, _environment_suggestion(catalog.environments[name]), name=name)
 
@@ -49,9 +52,9 @@ def _environment_suggestion(environment: Environment) -> str:
             return f"Create {prefix}, readable by all users, or correct `prefix`."
 
 
-def check_imports(health: HealthContext) -> CheckResult | None:
+def check_imports(context: AppContext) -> CheckResult | None:
     """Check that images can be imported. The credentials file is checked with the settings."""
-    settings = health.settings
+    settings = context.settings
     if settings.image_import_dir is None:
         return None
     problem = _folder_problem(settings.image_import_dir) or _tools_problem(settings)

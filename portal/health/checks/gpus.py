@@ -6,7 +6,7 @@ Slurm distributes them.
 
 import re
 
-from portal.health.context import HealthContext
+from portal.context import AppContext
 from portal.health.result import CheckResult, failing, unknown
 from spawner.errors import SlurmError
 
@@ -24,10 +24,10 @@ SUGGESTION = (
 )
 
 
-async def check_gpus(health: HealthContext) -> CheckResult:
+async def check_gpus(context: AppContext) -> CheckResult:
     """Check that Slurm's configuration confines jobs to their GPUs."""
     try:
-        config = await health.slurm.config()
+        config = await context.slurm.config()
     except SlurmError:
         return unknown("Slurm is not responding: its configuration is unknown.")
     return judge_config(config)

@@ -1,6 +1,6 @@
 """Check of JupyterHub."""
 
-from portal.health.context import HealthContext
+from portal.context import AppContext
 from portal.health.result import CheckResult, failing, sentence
 from portal.hub.client import HubNotReady, HubRefused
 
@@ -11,19 +11,21 @@ SUGGESTION = (
 FAKE_NAME = "portal-check"
 
 
-async def check_hub(health: HealthContext) -> CheckResult:
+async def check_hub(context: AppContext) -> CheckResult:
     """Check that the hub answers.
 
     At the command line, check the permissions of the portal's token, too. The hub logs each such
     request for a user that it does not know.
     """
     try:
-        version = await health.hub.version()
-        if health.portal is None:
-            await health.hub.server_state(FAKE_NAME, FAKE_NAME)
+        version = await context.hub.version()
+        if not context.is_serving:
+            await context.hub.server_state(FAKE_NAME, FAKE_NAME)
     except HubRefused as error:
         return failing(f"JupyterHub refuses the portal: {sentence(str(error))}", SUGGESTION)
     except HubNotReady as error:
         cause = str(error)[:300]
-        return failing(f"No response from {health.settings.hub_url}.", SUGGESTION, details=(cause,))
+        return failing(
+            f"No response from {context.settings.hub_url}.", SUGGESTION, details=(cause,)
+        )
     return CheckResult(text="Responding.", version=version or None)

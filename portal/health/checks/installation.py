@@ -13,8 +13,8 @@ from contextlib import suppress
 from portal import startup
 from portal.backup import revisions
 from portal.config.settings import Settings
+from portal.context import AppContext
 from portal.db import sqlite_file
-from portal.health.context import HealthContext
 from portal.health.result import CheckResult, failing
 from portal.models import HomeTask
 from portal.services.identity import home_directories as homes
@@ -23,11 +23,11 @@ from spawner.containers.runtimes import SYSTEM_PATH
 SUDO_S = 10.0
 
 
-def check_account(health: HealthContext) -> CheckResult:
+def check_account(context: AppContext) -> CheckResult:
     """Check that this runs as the portal's account: results for another account are not
     meaningful.
     """
-    me, folder = getpass.getuser(), health.settings.state_dir
+    me, folder = getpass.getuser(), context.settings.state_dir
     try:
         owner = folder.stat().st_uid
     except OSError as error:
@@ -43,9 +43,9 @@ def check_account(health: HealthContext) -> CheckResult:
     return failing(problem, f"Run: sudo -u {name} PORTAL_CONFIG=… portal check")
 
 
-def check_pages(health: HealthContext) -> CheckResult:
+def check_pages(context: AppContext) -> CheckResult:
     """Check that the built frontend is at the path in the settings."""
-    folder = health.settings.pages_dir
+    folder = context.settings.pages_dir
     if folder is not None and (folder / "index.html").is_file():
         return CheckResult()
     where = f"in {folder}" if folder else "with this installation"
@@ -55,9 +55,9 @@ def check_pages(health: HealthContext) -> CheckResult:
     return failing(f"there is no index.html {where}", suggestion)
 
 
-async def check_schema(health: HealthContext) -> CheckResult:
+async def check_schema(context: AppContext) -> CheckResult:
     """Check that a portal would start with this database."""
-    settings = health.settings
+    settings = context.settings
     file = sqlite_file(settings.database)
     if file is not None and not file.exists():
         # Not created here: this check may run as an account other than the portal's.
@@ -79,9 +79,9 @@ async def check_schema(health: HealthContext) -> CheckResult:
     return failing(problem, "Back it up, then run: portal migrate")
 
 
-async def check_comments(health: HealthContext) -> CheckResult:
+async def check_comments(context: AppContext) -> CheckResult:
     """Check that accounting keeps a job's comment, by which the portal recognizes its jobs."""
-    if keeps_comments(await health.slurm.config()):
+    if keeps_comments(await context.slurm.config()):
         return CheckResult()
     problem = (
         "Slurm's accounting does not store comments, so the portal may lose track of jobs "
@@ -102,12 +102,12 @@ def keeps_comments(config: str) -> bool:
     return re.search(flags, config, re.MULTILINE | re.IGNORECASE) is not None
 
 
-def check_sudo(health: HealthContext) -> CheckResult:
+def check_sudo(context: AppContext) -> CheckResult:
     """Check that sudo lets this account run the launcher, by sudo's own listing.
 
     Runs nothing as a user.
     """
-    settings = health.settings
+    settings = context.settings
     suggestion = "Run `portal system-files --install`, which writes /etc/sudoers.d/portal."
     process = subprocess.Popen(
         [settings.sudo_path, "-n", "-l"],
@@ -142,10 +142,10 @@ def has_home_commands(settings: Settings) -> bool:
     return any(homes.command(settings, task) for task in HomeTask)
 
 
-def check_home_commands(health: HealthContext) -> CheckResult:
+def check_home_commands(context: AppContext) -> CheckResult:
     """Check that the site's commands for home directories exist. They are not run."""
     for task in HomeTask:
-        command = homes.command(health.settings, task)
+        command = homes.command(context.settings, task)
         if command and shutil.which(command[0], path=SYSTEM_PATH) is None:
             return failing(f"{command[0]} can't be run", f"Check {homes.SETTINGS[task]}.")
     return CheckResult()

@@ -3,8 +3,8 @@
 import os
 from pathlib import Path
 
+from portal.context import AppContext
 from portal.db import utcnow
-from portal.health.context import HealthContext
 from portal.health.result import CheckResult, ago, failing, format_names, sentence, unknown
 from spawner.launcher.installed import FILES_PROGRAM, files_program, launcher_program
 
@@ -26,9 +26,9 @@ unavailable.
 """
 
 
-def check_launcher(health: HealthContext) -> CheckResult:
+def check_launcher(context: AppContext) -> CheckResult:
     """Check that the launcher, the files program beside it and sudo are installed correctly."""
-    settings = health.settings
+    settings = context.settings
     path = settings.launcher_path
     problem = _find_problem(path, launcher_program()) or _find_problem(
         path.with_name(FILES_PROGRAM), files_program()
@@ -55,9 +55,9 @@ def _find_problem(path: Path, content: bytes) -> str | None:
     return None
 
 
-async def check_last_use(health: HealthContext) -> CheckResult:
+async def check_last_use(context: AppContext) -> CheckResult:
     """Report the result of the portal's last use of the launcher."""
-    pool = health.running.launchers
+    pool = context.launchers
     at = pool.answered_at
     if pool.trouble is not None and (at is None or at < pool.trouble[0]):
         since = ago(pool.trouble[0], utcnow())

@@ -8,9 +8,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from portal.config.settings import Settings
+from portal.context import AppContext
 from portal.directory.contract import Lockout
 from portal.errors import DirectoryUnavailable
-from portal.health.context import HealthContext
 from portal.health.result import CheckResult, failing, unknown
 
 _RESTRICTS = re.compile(r"^\s*(?:AllowUsers|AllowGroups)\s+\S", re.IGNORECASE | re.MULTILINE)
@@ -18,20 +18,20 @@ _PAM_ACCESS = re.compile(r"^\s*account\s+\S.*\bpam_(?:access|listfile)\.so", re.
 _DENIES = re.compile(r"^\s*-\s*:", re.MULTILINE)
 
 
-async def check_lockout(health: HealthContext) -> CheckResult:
+async def check_lockout(context: AppContext) -> CheckResult:
     """Check that the portal's limit of failed logins is reached before the directory's."""
     try:
-        found = await health.directory.lockouts()
+        lockouts = await context.directory.lockouts()
     except DirectoryUnavailable:
         return unknown("unknown")
-    problem = lockout_problem(health.settings, found)
+    problem = lockout_problem(context.settings, lockouts)
     return failing(*problem) if problem else CheckResult()
 
 
-def lockout_problem(settings: Settings, found: Sequence[Lockout]) -> tuple[str, str] | None:
+def lockout_problem(settings: Settings, lockouts: Sequence[Lockout]) -> tuple[str, str] | None:
     """Return the problem with the strictest policy, and its remedy; None if there is no problem."""
     window_s = settings.login_window_minutes * 60
-    for policy in sorted(found, key=lambda policy: policy.max_failures):
+    for policy in sorted(lockouts, key=lambda policy: policy.max_failures):
         if policy.forgets_after_s == 0:
             problem = f"{policy.policy} never resets its count of wrong passwords"
             suggestion = "Set pwdFailureCountInterval (AD: lockOutObservationWindow) in the policy."
@@ -50,9 +50,9 @@ def lockout_problem(settings: Settings, found: Sequence[Lockout]) -> tuple[str, 
     return None
 
 
-def check_host_logins(health: HealthContext, root: Path = Path("/")) -> CheckResult:
+def check_host_logins(context: AppContext, root: Path = Path("/")) -> CheckResult:
     """Check that ordinary users cannot log in to this host by ssh, according to its files."""
-    if _is_loopback(health.settings.public_url):
+    if _is_loopback(context.settings.public_url):
         return unknown("not checked: public_url is loopback")
     ssh = root / "etc/ssh"
     if not (ssh / "sshd_config").exists() or (root / "etc/nologin").exists():

@@ -1,7 +1,7 @@
 """Check of the mail server. No e-mail is sent."""
 
+from portal.context import AppContext
 from portal.db import utcnow
-from portal.health.context import HealthContext
 from portal.health.result import CheckResult, ago, failing, sentence
 from portal.services.mail.smtp import MailError
 
@@ -11,17 +11,17 @@ SUGGESTION = (
 )
 
 
-async def check_mail(health: HealthContext) -> CheckResult | None:
+async def check_mail(context: AppContext) -> CheckResult | None:
     """Check that the server answers.
 
     At the command line, log in and offer the sender, too; a running portal reports the result of
     its last e-mail instead.
     """
-    smtp = health.smtp
+    smtp = context.smtp
     if smtp is None:
         return None
     try:
-        await (smtp.greets() if health.portal else smtp.answers())
+        await (smtp.greets() if context.is_serving else smtp.answers())
     except MailError as error:
         return failing(sentence(str(error)), advise(str(error)))
     at = smtp.answered_at

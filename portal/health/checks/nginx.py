@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 
 from portal.config.origin_check import check_content_origins
 from portal.config.settings import Settings
+from portal.context import AppContext
 from portal.db import utcnow
 from portal.health import nginx_probe
-from portal.health.context import HealthContext
 from portal.health.result import CheckResult, failing, sentence, unknown
 from portal.node_ca import NodeCaError, expiry, is_soon
 
@@ -25,12 +25,12 @@ CERTIFICATE_SUGGESTION = "Renew the certificate, then run `systemctl reload port
 NODE_CA_SUGGESTION = "Run `portal node-ca --renew`, reload nginx, then restart the portal."
 
 
-def check_nginx(health: HealthContext) -> CheckResult:
+def check_nginx(context: AppContext) -> CheckResult:
     """Check nginx by requesting the portal at its public address."""
-    url = health.settings.public_url
+    url = context.settings.public_url
     host = urlsplit(url).hostname or ""
     try:
-        if health.portal is not None and not nginx_probe.resolves_here(host):
+        if context.is_serving and not nginx_probe.resolves_here(host):
             text = f"{url} points to another machine, which the portal does not check."
             return unknown(text, "Open it in a browser outside the cluster.")
     except OSError as error:
@@ -50,23 +50,23 @@ def judge_answer(url: str, answer: nginx_probe.NginxAnswer) -> CheckResult:
     return failing(text, "Check public_url, and look for another server on its port.")
 
 
-def check_certificates(health: HealthContext) -> list[CheckResult]:
+def check_certificates(context: AppContext) -> list[CheckResult]:
     """Report the certificates that expire soon, of every host that nginx serves.
 
     The main site's comes first: it affects all users.
     """
-    found = []
-    for setting, url in _iter_hosts(health.settings):
+    results = []
+    for setting, url in _iter_hosts(context.settings):
         host = urlsplit(url).hostname or ""
         try:
-            if health.portal is not None and not nginx_probe.resolves_here(host):
+            if context.is_serving and not nginx_probe.resolves_here(host):
                 continue
         except OSError:  # an unresolvable name: other checks report it
             continue
         until = nginx_probe.fetch_expiry(url)
         if until is not None and (expired := judge_expiry(until, f"{setting} {host}")):
-            found.append(expired)
-    return found or [CheckResult(timed=False)]
+            results.append(expired)
+    return results or [CheckResult(timed=False)]
 
 
 def judge_expiry(until: datetime, whose: str) -> CheckResult | None:
@@ -88,17 +88,16 @@ def _iter_hosts(settings: Settings) -> Iterator[tuple[str, str]]:
     yield "node_url", settings.node_url
 
 
-def check_node_ca(health: HealthContext) -> CheckResult:
+def check_node_ca(context: AppContext) -> CheckResult:
     """Check the age of the authority for nodes; one that is missing is created at the start.
 
     A renewed one takes effect with the portal's next start.
     """
-    portal = health.portal
     try:
-        if portal is None:
-            end = expiry(health.settings)
+        if not context.is_serving:
+            end = expiry(context.settings)
         else:
-            end = portal.node_ca.expires_at if portal.node_ca else None
+            end = context.node_ca.expires_at if context.node_ca else None
     except (NodeCaError, OSError) as error:
         return failing(sentence(str(error)), "Check node_ca_key_file.")
     if end is None or not is_soon(end, utcnow()):
@@ -107,9 +106,9 @@ def check_node_ca(health: HealthContext) -> CheckResult:
     return failing(text, NODE_CA_SUGGESTION)
 
 
-def check_origins(health: HealthContext) -> CheckResult:
+def check_origins(context: AppContext) -> CheckResult:
     """Check in the settings whether user content is on origins separate from the portal's."""
-    problem = check_content_origins(health.settings)
+    problem = check_content_origins(context.settings)
     if problem is not None:
         return failing(problem.text, problem.suggestion)
     return CheckResult(text="Notebooks and TensorBoards use separate origins.", timed=False)

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from portal.config.settings import Settings
+from portal.context import AppContext
 from portal.health.checks.clocks import check_skew
-from portal.health.context import HealthContext
 from portal.health.result import CheckResult, failing
 from spawner.catalog.launch_files import quote
 from spawner.errors import HomeUnavailable, JobNotFound, SpawnerError
@@ -51,9 +51,9 @@ class NodeReport:
     suggestion: str = ""
 
 
-async def check_as_user(health: HealthContext, name: str) -> list[CheckResult]:
+async def check_as_user(context: AppContext, name: str) -> list[CheckResult]:
     """Run all checks that need to run as a user."""
-    settings = health.settings
+    settings = context.settings
     agents = LauncherPool(
         settings.launcher_path, settings.sudo_path, slurm_timeout_s=settings.slurm_timeout_s
     )
@@ -63,7 +63,7 @@ async def check_as_user(health: HealthContext, name: str) -> list[CheckResult]:
         except SpawnerError as error:
             message = " ".join(f"{error.message} {error.stderr[:300]}".split())
             return [failing(message, LAUNCHER_SUGGESTION, name=f"launcher as {name}")]
-        report = await _run_job(settings, health.slurm, agents, name, user.home)
+        report = await _run_job(settings, context.slurm, agents, name, user.home)
     finally:
         await agents.close()
     return [CheckResult(f"launcher as {name}"), *judge_report(settings, name, report)]

@@ -4,8 +4,8 @@ import getpass
 import re
 from contextlib import suppress
 
+from portal.context import AppContext
 from portal.db import utcnow
-from portal.health.context import HealthContext
 from portal.health.result import (
     CheckResult,
     ago,
@@ -43,15 +43,15 @@ NODES_SUGGESTION = (
 )
 
 
-async def check_slurm(health: HealthContext) -> CheckResult:
+async def check_slurm(context: AppContext) -> CheckResult:
     """Check that slurmctld answers. A running portal polls it all the time."""
-    if health.portal is None:
+    if not context.is_serving:
         try:
-            await health.slurm.jobs()
+            await context.slurm.jobs()
         except SlurmError as error:
             return _refuse(error, SUGGESTION)
         return CheckResult()
-    watcher = health.portal.watcher
+    watcher = context.watcher
     if watcher.stale_since is None:
         took_ms = round(watcher.took_s * 1000) if watcher.took_s is not None else None
         text = f"Responding; {format_count(len(watcher.jobs), 'job')} known."
@@ -63,30 +63,30 @@ async def check_slurm(health: HealthContext) -> CheckResult:
     return failing(text, SUGGESTION, answered_at=watcher.at)
 
 
-async def check_version(health: HealthContext) -> CheckResult | None:
+async def check_version(context: AppContext) -> CheckResult | None:
     """Return the version of Slurm's commands; `check_slurm` reports missing ones."""
     with suppress(SlurmError):
-        return CheckResult(version=await health.slurm.version(), timed=False)
+        return CheckResult(version=await context.slurm.version(), timed=False)
     return None
 
 
-async def check_accounting(health: HealthContext) -> CheckResult:
+async def check_accounting(context: AppContext) -> CheckResult:
     """Check that slurmdbd answers."""
     try:
-        await health.slurm.accounting_answers()
+        await context.slurm.accounting_answers()
     except SlurmError as error:
-        is_off = "accounting_storage/none" in await _read_config(health)
+        is_off = "accounting_storage/none" in await _read_config(context)
         return _refuse(error, NO_ACCOUNTING_SUGGESTION if is_off else ACCOUNTING_SUGGESTION)
     return CheckResult(text="Responding.")
 
 
-async def check_operator(health: HealthContext) -> CheckResult:
+async def check_operator(context: AppContext) -> CheckResult:
     """Check that Slurm lets the portal's account see and end all jobs, and apply limits."""
     account = getpass.getuser()
-    level = await health.slurm.admin_level(account)
+    level = await context.slurm.admin_level(account)
     if level not in OPERATORS:
-        return refuse_operator(account, await _read_config(health))
-    if health.portal is not None and health.portal.accounting.denied:
+        return refuse_operator(account, await _read_config(context))
+    if context.accounting.denied:
         text = f"{account} is a Slurm operator, but slurmdbd refuses the portal's changes."
         return failing(text, DENIED_SUGGESTION.format(account=account))
     return CheckResult()
@@ -109,13 +109,13 @@ def refuse_operator(account: str, config: str) -> CheckResult:
 
 def private_data(config: str) -> set[str]:
     """Return what Slurm hides from ordinary users."""
-    found = re.search(r"^PrivateData\s*=\s*(\S+)", config, re.MULTILINE)
-    return set(found.group(1).split(",")) if found else set()
+    match = re.search(r"^PrivateData\s*=\s*(\S+)", config, re.MULTILINE)
+    return set(match.group(1).split(",")) if match else set()
 
 
-async def check_nodes(health: HealthContext) -> CheckResult:
+async def check_nodes(context: AppContext) -> CheckResult:
     """Check that Slurm reports no node as down."""
-    watcher = health.running.watcher
+    watcher = context.watcher
     if watcher.cluster is None:
         return unknown("The node list is not available yet.")
     nodes, at = watcher.cluster.nodes, watcher.cluster.at
@@ -129,8 +129,8 @@ async def check_nodes(health: HealthContext) -> CheckResult:
         )
         return failing(text, NODES_SUGGESTION)
     drained = sum("DRAIN" in node.state.upper() for node in nodes)
-    more = f", {drained} of them drained by an administrator" if drained else ""
-    text = f"{format_count(len(nodes), 'node')}, none down{more}."
+    by_administrator = f", {drained} of them drained by an administrator" if drained else ""
+    text = f"{format_count(len(nodes), 'node')}, none down{by_administrator}."
     return CheckResult(text=text, answered_at=at, timed=False)
 
 
@@ -140,10 +140,10 @@ def is_down(node: NodeInfo) -> bool:
     return node.state.endswith("*") or any(flag.startswith(DOWN) for flag in flags)
 
 
-async def _read_config(health: HealthContext) -> str:
+async def _read_config(context: AppContext) -> str:
     """Return slurmctld's configuration, empty if it does not answer."""
     with suppress(SlurmError):
-        return await health.slurm.config()
+        return await context.slurm.config()
     return ""
 
 

@@ -67,10 +67,10 @@ async def news(context: AppContext) -> None:
         context.notifier.notify(EVERYONE)
 
 
-async def add(database: Database, wanted: AnnouncementRequest, by: By) -> Announcement:
+async def add(database: Database, request: AnnouncementRequest, by: By) -> Announcement:
     """Create an announcement. Raises InvalidInput."""
-    starts_at = wanted.starts_at or utcnow()
-    row = Announcement(**{**vars(wanted), "starts_at": starts_at})
+    starts_at = request.starts_at or utcnow()
+    row = Announcement(**{**vars(request), "starts_at": starts_at})
     row.title = _checked_title(row.title)
     row.created_by = row.updated_by = by.name
     _check_times(row)
@@ -139,10 +139,10 @@ async def delete(database: Database, announcement_id: str, by: By) -> None:
 
 async def get(database: Database, announcement_id: str) -> Announcement:
     async with database.session() as db:
-        found = await db.get(Announcement, announcement_id)
-    if found is None:
+        announcement = await db.get(Announcement, announcement_id)
+    if announcement is None:
         raise NotFound("There is no such announcement.")
-    return found
+    return announcement
 
 
 async def page(
@@ -163,10 +163,10 @@ async def page(
 
 
 def _checked_title(title: str) -> str:
-    found = " ".join(title.split())
-    if not found:
+    checked = " ".join(title.split())
+    if not checked:
         raise invalid_input([FieldError("title", "Enter a title.")])
-    return found
+    return checked
 
 
 def _check_times(row: Announcement) -> None:

@@ -38,9 +38,9 @@ class AnnouncementCache:
         )
         query = select(Announcement).where(shown).order_by(Announcement.created_at.desc())
         async with database.session() as db:
-            found = list((await db.scalars(query.limit(MOST * 5))).all())
-        found.sort(key=lambda row: ORDER[row.level])
-        self.rows = tuple(found[:MOST])
+            rows = list((await db.scalars(query.limit(MOST * 5))).all())
+        rows.sort(key=lambda row: ORDER[row.level])
+        self.rows = tuple(rows[:MOST])
         key = tuple((row.id, row.version) for row in self.rows)
         if key == self._key:
             return False

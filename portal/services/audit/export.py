@@ -42,20 +42,22 @@ def split_detail(event: AuditEvent) -> tuple[list[ExportedChange], dict[str, Any
     return changes, rest
 
 
-async def record_export(database: Database, wanted: AuditFilter, how: Format, by: By) -> None:
+async def record_export(database: Database, event_filter: AuditFilter, how: Format, by: By) -> None:
     """Record the export itself: the format and the filter."""
-    asked = {name: str(value) for name, value in vars(wanted).items() if value}
+    fields = {name: str(value) for name, value in vars(event_filter).items() if value}
     async with database.session() as db:
-        detail = {"format": how.value, **asked}
+        detail = {"format": how.value, **fields}
         record(db, Action.AUDIT_EXPORT, actor=by.actor, detail=detail, ip=by.ip)
         await db.commit()
 
 
-async def export(database: Database, wanted: AuditFilter, how: Format) -> AsyncIterator[bytes]:
+async def export(
+    database: Database, event_filter: AuditFilter, how: Format
+) -> AsyncIterator[bytes]:
     """Yield all matching events, newest first. Only one batch is in memory at a time."""
     if how is Format.CSV:
         yield csv_lines([COLUMNS]).encode()
-    async for batch in every(database, wanted):
+    async for batch in every(database, event_filter):
         yield (_render_csv(batch) if how is Format.CSV else _render_json_lines(batch)).encode()
 
 

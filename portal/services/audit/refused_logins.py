@@ -142,8 +142,8 @@ async def _insert_row(db: AsyncSession, row: Refusals) -> bool:
 
 async def _count(db: AsyncSession, action: Action, name: str, ip: str, now: datetime) -> bool:
     """Count a refusal if this name and address have had their own events. Return whether it did."""
-    mine = (Refusals.action == action.value, Refusals.actor == name, Refusals.ip == ip)
-    had = update(Refusals).where(*mine, Refusals.own_events >= OWN_EVENTS)
+    same = (Refusals.action == action.value, Refusals.actor == name, Refusals.ip == ip)
+    had = update(Refusals).where(*same, Refusals.own_events >= OWN_EVENTS)
     counted = had.values(times=Refusals.times + 1, last_at=now).returning(Refusals.times)
     return await db.scalar(counted) is not None
 

@@ -72,7 +72,10 @@ class AuditKeeping:
         oldest = select(AuditEvent.id).where(AuditEvent.at < until).order_by(AuditEvent.at)
         async with self.database.session() as db:
             ids = (await db.scalars(oldest.limit(BATCH))).all()
-            if ids:
-                await db.execute(delete(AuditEvent).where(AuditEvent.id.in_(ids)))
-                await db.commit()
-            return len(ids)
+            if not ids:
+                return 0
+            deleted = delete(AuditEvent).where(AuditEvent.id.in_(ids)).returning(AuditEvent.id)
+            # fewer than selected if another portal deletes at the same moment
+            count = len((await db.scalars(deleted)).all())
+            await db.commit()
+            return count

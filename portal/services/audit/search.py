@@ -52,8 +52,8 @@ class AuditFilter:
 
         The parts of `10.1.2` are three words that must follow each other.
         """
-        found = [_split_words(text) for text in self.query.split()]
-        return [words for words in found if words][:MAX_WORDS]
+        phrases = [_split_words(text) for text in self.query.split()]
+        return [words for words in phrases if words][:MAX_WORDS]
 
     @property
     def finds_nothing(self) -> bool:
@@ -66,10 +66,10 @@ class AuditFilter:
 
         Only an action that was renamed has several.
         """
-        found = {name: getattr(self, name) for name in ("actor", "action", "target", "ip")}
+        fields = {name: getattr(self, name) for name in ("actor", "action", "target", "ip")}
         return {
             name: list_recorded_actions(value) if name == "action" else [value]
-            for name, value in found.items()
+            for name, value in fields.items()
             if value
         }
 
@@ -87,46 +87,46 @@ def read_cursor(text: str) -> int:
 
 
 async def page(
-    database: Database, wanted: AuditFilter, before: int | None = None, limit: int = PAGE + 1
+    database: Database, event_filter: AuditFilter, before: int | None = None, limit: int = PAGE + 1
 ) -> list[AuditEvent]:
     """Return matching events with ids below `before`, newest first."""
-    if wanted.finds_nothing:
+    if event_filter.finds_nothing:
         return []
     async with database.session() as db:
-        bounds = await _find_id_bounds(db, wanted)
+        bounds = await _find_id_bounds(db, event_filter)
         if bounds is None:
             return []
         low, high = bounds
         if before is not None:
             high = before - 1 if high is None else min(high, before - 1)
-        query = _build_query(wanted, low, high, db.get_bind().dialect.name)
+        query = _build_query(event_filter, low, high, db.get_bind().dialect.name)
         return list((await db.scalars(query.limit(limit))).all())
 
 
-async def every(database: Database, wanted: AuditFilter) -> AsyncIterator[list[AuditEvent]]:
+async def every(database: Database, event_filter: AuditFilter) -> AsyncIterator[list[AuditEvent]]:
     """Yield all matching events in batches, newest first.
 
     Events that are recorded during the iteration are not included. No transaction is open between
     two batches.
     """
     before = None
-    while batch := await page(database, wanted, before, BATCH):
+    while batch := await page(database, event_filter, before, BATCH):
         yield batch
         before = batch[-1].id
 
 
 async def _find_id_bounds(
-    db: AsyncSession, wanted: AuditFilter
+    db: AsyncSession, event_filter: AuditFilter
 ) -> tuple[int | None, int | None] | None:
     """Return the lowest and highest id for the time range, or None if no event is in it."""
     low = high = None
-    if wanted.since is not None:
-        first = select(AuditEvent.id).where(AuditEvent.at >= wanted.since - SLACK)
+    if event_filter.since is not None:
+        first = select(AuditEvent.id).where(AuditEvent.at >= event_filter.since - SLACK)
         low = await db.scalar(first.order_by(AuditEvent.at).limit(1))
         if low is None:
             return None
-    if wanted.until is not None:
-        last = select(AuditEvent.id).where(AuditEvent.at <= wanted.until + SLACK)
+    if event_filter.until is not None:
+        last = select(AuditEvent.id).where(AuditEvent.at <= event_filter.until + SLACK)
         high = await db.scalar(last.order_by(AuditEvent.at.desc(), AuditEvent.id.desc()).limit(1))
         if high is None:
             return None
@@ -134,18 +134,18 @@ async def _find_id_bounds(
 
 
 def _build_query(
-    wanted: AuditFilter, low: int | None, high: int | None, dialect: str
+    event_filter: AuditFilter, low: int | None, high: int | None, dialect: str
 ) -> Select[AuditEvent]:
-    query = select(AuditEvent).where(*_exact_conditions(wanted))
+    query = select(AuditEvent).where(*_exact_conditions(event_filter))
     number: ColumnElement[int] = AuditEvent.id.expression
     order = number
     if dialect == "sqlite":
-        if match := _fts5_query(wanted):
+        if match := _fts5_query(event_filter):
             number = order = _SEARCH.c.rowid
             query = query.join(_SEARCH, AuditEvent.id == number).where(
                 column("audit_search").op("MATCH")(match)
             )
-    elif tsquery := _to_tsquery(wanted):
+    elif tsquery := _to_tsquery(event_filter):
         query = query.where(column("words").op("@@")(func.to_tsquery("simple", tsquery)))
         if " & " in tsquery:
             # Each word may be common and both together match nothing. Ordered by an indexed
@@ -158,16 +158,16 @@ def _build_query(
     return query.order_by(order.desc())
 
 
-def _exact_conditions(wanted: AuditFilter) -> list[ColumnElement[bool]]:
+def _exact_conditions(event_filter: AuditFilter) -> list[ColumnElement[bool]]:
     """Return the exact conditions on events that matched by words.
 
     They use a function of the column, so that SQLite does not start from an index of the column: it
     would then evaluate the full-text match once per row.
     """
-    found: list[ColumnElement[bool]] = []
-    for name, values in wanted.exact.items():
+    conditions: list[ColumnElement[bool]] = []
+    for name, values in event_filter.exact.items():
         plain = func.coalesce(getattr(AuditEvent, name), "")
-        found.append(
+        conditions.append(
             or_(
                 *(
                     plain.startswith(value, autoescape=True)
@@ -177,11 +177,11 @@ def _exact_conditions(wanted: AuditFilter) -> list[ColumnElement[bool]]:
                 )
             )
         )
-    if wanted.since is not None:
-        found.append(AuditEvent.at >= wanted.since)
-    if wanted.until is not None:
-        found.append(AuditEvent.at <= wanted.until)
-    return found
+    if event_filter.since is not None:
+        conditions.append(AuditEvent.at >= event_filter.since)
+    if event_filter.until is not None:
+        conditions.append(AuditEvent.at <= event_filter.until)
+    return conditions
 
 
 def _split_words(text: str) -> list[str]:
@@ -189,23 +189,23 @@ def _split_words(text: str) -> list[str]:
     return "".join(char if char.isalnum() else " " for char in text).split()
 
 
-def _fts5_query(wanted: AuditFilter) -> str:
+def _fts5_query(event_filter: AuditFilter) -> str:
     """Return the FTS5 query: query words in any column, filter words in their column.
 
     Quoted text has no special meaning in FTS5, and the words have only letters and digits.
     """
-    parts = [f'"{" ".join(words)}" *' for words in wanted.phrases]
-    for name, values in wanted.exact.items():
+    parts = [f'"{" ".join(words)}" *' for words in event_filter.phrases]
+    for name, values in event_filter.exact.items():
         phrases = [f'{name} : "{" ".join(words)}"' for words in map(_split_words, values) if words]
         if phrases:
             parts.append(f"({' OR '.join(phrases)})")
     return " AND ".join(parts)
 
 
-def _to_tsquery(wanted: AuditFilter) -> str:
+def _to_tsquery(event_filter: AuditFilter) -> str:
     """Return the PostgreSQL tsquery."""
-    parts = [f"({' <-> '.join(words)}:*)" for words in wanted.phrases]
-    for values in wanted.exact.values():
+    parts = [f"({' <-> '.join(words)}:*)" for words in event_filter.phrases]
+    for values in event_filter.exact.values():
         phrases = [f"({' <-> '.join(words)})" for words in map(_split_words, values) if words]
         if phrases:
             parts.append(f"({' | '.join(phrases)})")

@@ -90,7 +90,7 @@ async def counted(database: Database, settings: Settings, attempt: Attempt) -> A
         await _record_refusal(database, attempt, type(error).__name__)
         raise
     name = attempt.username
-    mine = and_(LoginFailure.username == name, LoginFailure.kind == attempt.kind.value)
+    same = and_(LoginFailure.username == name, LoginFailure.kind == attempt.kind.value)
     try:
         yield
     except (errors.WrongCredentials, errors.Forbidden) as error:
@@ -99,7 +99,7 @@ async def counted(database: Database, settings: Settings, attempt: Attempt) -> A
     except BaseException:
         await _delete_failures(database, LoginFailure.id == begun)
         raise
-    await _delete_failures(database, mine)
+    await _delete_failures(database, same)
 
 
 async def _record_refusal(database: Database, attempt: Attempt, why: str) -> None:
@@ -142,8 +142,8 @@ async def _count_attempt(database: Database, settings: Settings, attempt: Attemp
         db.add(row)
         await db.flush()
         for what, which, limit in limits:
-            found = select(func.count(), func.min(LoginFailure.at)).where(which)
-            count, oldest = (await db.execute(found)).one()
+            failures = select(func.count(), func.min(LoginFailure.at)).where(which)
+            count, oldest = (await db.execute(failures)).one()
             if count > limit:
                 # Leaving the block rolls this row back: refused attempts do not extend the wait.
                 log.warning("login throttled", by=what, kind=kind, ip=ip)

@@ -57,8 +57,8 @@ async def issue(database: Database, session: WebSession, host: str, state_hash: 
             await db.flush()
         except IntegrityError:
             return None
-        mine = select(ContentCode.id).where(ContentCode.web_session_id == session.id)
-        newest = mine.order_by(ContentCode.expires_at.desc()).limit(CODES_OF_ONE)
+        own_codes = select(ContentCode.id).where(ContentCode.web_session_id == session.id)
+        newest = own_codes.order_by(ContentCode.expires_at.desc()).limit(CODES_OF_ONE)
         old = ContentCode.web_session_id == session.id, ContentCode.id.not_in(newest)
         await db.execute(delete(ContentCode).where(*old))
         await db.commit()
@@ -75,12 +75,12 @@ async def exchange(
     """
     if not 0 < len(code) <= MAX_TOKEN_LENGTH or not 0 < len(state) <= MAX_TOKEN_LENGTH:
         return None
-    found = await _consume_code(database, code)
-    if found is None or found.expires_at <= utcnow() or found.host != host:
+    code_row = await _consume_code(database, code)
+    if code_row is None or code_row.expires_at <= utcnow() or code_row.host != host:
         return None
-    if not hmac.compare_digest(found.state_hash, hash_token(state)):
+    if not hmac.compare_digest(code_row.state_hash, hash_token(state)):
         return None
-    session = await web_sessions.open_by_id(database, settings, found.web_session_id)
+    session = await web_sessions.open_by_id(database, settings, code_row.web_session_id)
     if session is None:
         return None
     token = secrets.token_urlsafe(TOKEN_BYTES)
@@ -99,15 +99,13 @@ async def exchange(
 async def _consume_code(database: Database, code: str) -> ContentCode | None:
     """Delete the code and return its row; None if it does not exist or was already taken."""
     async with database.session() as db:
-        found = await db.scalar(
-            select(ContentCode).where(ContentCode.code_hash == hash_token(code))
-        )
-        if found is None:
+        row = await db.scalar(select(ContentCode).where(ContentCode.code_hash == hash_token(code)))
+        if row is None:
             return None
-        gone = delete(ContentCode).where(ContentCode.id == found.id).returning(ContentCode.id)
+        gone = delete(ContentCode).where(ContentCode.id == row.id).returning(ContentCode.id)
         taken = (await db.scalars(gone)).all()
         await db.commit()
-    return found if taken else None
+    return row if taken else None
 
 
 async def _delete_older(db: AsyncSession, login: ContentLogin) -> None:
@@ -115,6 +113,6 @@ async def _delete_older(db: AsyncSession, login: ContentLogin) -> None:
         ContentLogin.web_session_id == login.web_session_id,
         ContentLogin.host == login.host,
     )
-    mine = select(ContentLogin.id).where(*same).order_by(ContentLogin.created_at.desc())
-    newest = mine.limit(LOGINS_OF_ONE)
+    own_logins = select(ContentLogin.id).where(*same).order_by(ContentLogin.created_at.desc())
+    newest = own_logins.limit(LOGINS_OF_ONE)
     await db.execute(delete(ContentLogin).where(*same, ContentLogin.id.not_in(newest)))

@@ -25,28 +25,28 @@ _ENTRY = re.compile(r"(?P<nonce>[\w-]{16})\.(?P<expires>[0-9]{1,12})\.(?P<signat
 def issue(settings: Settings, username: str, cookie: str, now: datetime) -> str:
     """Return the cookie's new value: an entry for this user and the other users' entries."""
     others = [
-        found.group()
-        for found in _entries(cookie)
-        if _expires(found) > now.timestamp() and not _is_signed_for(settings, username, found)
+        entry.group()
+        for entry in _entries(cookie)
+        if _expires(entry) > now.timestamp() and not _is_signed_for(settings, username, entry)
     ]
     body = f"{secrets.token_urlsafe(12)}.{int((now + LIFETIME).timestamp())}"
-    mine = f"{body}.{_signature(settings, username, body)}"
-    return _SEPARATOR.join([mine, *others[: MAX_USERS - 1]])
+    own_entry = f"{body}.{_signature(settings, username, body)}"
+    return _SEPARATOR.join([own_entry, *others[: MAX_USERS - 1]])
 
 
 def find_nonce(settings: Settings, username: str, cookie: str, now: datetime) -> str:
     """Return the nonce of this browser for this user, or "" for an unknown browser."""
-    for found in _entries(cookie):
-        if _expires(found) > now.timestamp() and _is_signed_for(settings, username, found):
-            return found["nonce"]
+    for entry in _entries(cookie):
+        if _expires(entry) > now.timestamp() and _is_signed_for(settings, username, entry):
+            return entry["nonce"]
     return ""
 
 
 def _entries(cookie: str) -> list[re.Match[str]]:
     if len(cookie) > _MAX_LENGTH:
         return []
-    found = (_ENTRY.fullmatch(entry) for entry in cookie.split(_SEPARATOR))
-    return [entry for entry in found if entry]
+    matches = (_ENTRY.fullmatch(entry) for entry in cookie.split(_SEPARATOR))
+    return [entry for entry in matches if entry]
 
 
 def _expires(entry: re.Match[str]) -> int:
@@ -61,5 +61,5 @@ def _is_signed_for(settings: Settings, username: str, entry: re.Match[str]) -> b
 def _signature(settings: Settings, username: str, body: str) -> str:
     secret = settings.internal_secret.encode()
     key = hmac.digest(secret, b"device cookie", hashlib.sha256)
-    made = hmac.digest(key, f"{username}\n{body}".encode(), hashlib.sha256)
-    return base64.urlsafe_b64encode(made).rstrip(b"=").decode()
+    digest = hmac.digest(key, f"{username}\n{body}".encode(), hashlib.sha256)
+    return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()

@@ -73,8 +73,8 @@ async def is_enrolled(db: AsyncSession, user_id: str) -> bool:
 async def status(database: Database, settings: Settings, user: User) -> SecondFactorStatus:
     async with database.session() as db:
         factor = await _load_enrolled(db, user.id)
-        mine = select(func.count()).where(RecoveryCode.user_id == user.id)
-        left = await db.scalar(mine)
+        own_codes = select(func.count()).where(RecoveryCode.user_id == user.id)
+        left = await db.scalar(own_codes)
     return SecondFactorStatus(
         enrolled_at=factor.confirmed_at if factor else None,
         required=required_of(user, settings),
@@ -182,8 +182,8 @@ async def turn_off(
     await accept(database, settings, user, code, caller)
     async with database.session() as db:
         await _delete_factor(db, user.id)
-        mine = update(WebSession).where(WebSession.user_id == user.id)
-        await db.execute(mine.values(second_factor_at=None))
+        own_sessions = update(WebSession).where(WebSession.user_id == user.id)
+        await db.execute(own_sessions.values(second_factor_at=None))
         record(db, Action.SECOND_FACTOR_OFF, actor=user, ip=caller.ip)
         await db.commit()
 
@@ -246,8 +246,8 @@ def _wrong_code_error() -> errors.WrongCode:
 
 
 async def _load_enrolled(db: AsyncSession, user_id: str) -> SecondFactor | None:
-    mine = SecondFactor.user_id == user_id, SecondFactor.confirmed_at.is_not(None)
-    return await db.scalar(select(SecondFactor).where(*mine))
+    condition = SecondFactor.user_id == user_id, SecondFactor.confirmed_at.is_not(None)
+    return await db.scalar(select(SecondFactor).where(*condition))
 
 
 async def _refuse_enrolled(db: AsyncSession, user_id: str) -> None:
@@ -263,8 +263,8 @@ async def _consume_code(db: AsyncSession, settings: Settings, user: User, code: 
     if factor is None:
         raise errors.Conflict("You have no second factor.")
     if totp.is_recovery_code(code):
-        mine = RecoveryCode.user_id == user.id, RecoveryCode.code_hash == hash_token(code)
-        if await _affects_one_row(db, delete(RecoveryCode).where(*mine)):
+        condition = RecoveryCode.user_id == user.id, RecoveryCode.code_hash == hash_token(code)
+        if await _affects_one_row(db, delete(RecoveryCode).where(*condition)):
             return Way.RECOVERY_CODE
         raise _wrong_code_error()
     secret, now = _decrypt_secret(settings, factor), utcnow().timestamp()

@@ -83,11 +83,11 @@ def _checksum(body: str) -> str:
 
 
 def _base62(number: int, digits: int) -> str:
-    found = []
+    encoded = []
     for _ in range(digits):
         number, rest = divmod(number, len(_ALPHABET))
-        found.append(_ALPHABET[rest])
-    return "".join(reversed(found))
+        encoded.append(_ALPHABET[rest])
+    return "".join(reversed(encoded))
 
 
 # --- authentication -------------------------------------------------------------------------------
@@ -129,9 +129,9 @@ async def _touch(db: AsyncSession, token: AccessToken) -> None:
     long_ago = or_(
         AccessToken.last_used_at.is_(None), AccessToken.last_used_at <= now - TOUCH_EVERY
     )
-    mine = update(AccessToken).where(AccessToken.id == token.id, long_ago)
+    this_token = update(AccessToken).where(AccessToken.id == token.id, long_ago)
     await db.execute(
-        mine.values(last_used_at=now), execution_options={"synchronize_session": False}
+        this_token.values(last_used_at=now), execution_options={"synchronize_session": False}
     )
     await db.commit()
 
@@ -154,45 +154,45 @@ async def is_valid(database: Database, settings: Settings, token_id: str) -> boo
 
 async def listed(database: Database, user: User) -> Sequence[AccessToken]:
     """Return the user's tokens, newest first, including expired ones."""
-    mine = select(AccessToken).where(AccessToken.user_id == user.id)
+    own_tokens = select(AccessToken).where(AccessToken.user_id == user.id)
     async with database.session() as db:
-        return (await db.scalars(mine.order_by(AccessToken.created_at.desc()))).all()
+        return (await db.scalars(own_tokens.order_by(AccessToken.created_at.desc()))).all()
 
 
 async def create(
     database: Database,
     settings: Settings,
     user: User,
-    wanted: TokenRequest,
+    request: TokenRequest,
     caller: Caller,
 ) -> tuple[AccessToken, str]:
     """Create a token. Return it and its text, which cannot be read again.
 
     Raises InvalidInput with the field, Conflict if the user has too many.
     """
-    _validate_request(settings, user, wanted)
+    _validate_request(settings, user, request)
     text, now = new_text(), utcnow()
     token = AccessToken(
         user_id=user.id,
-        name=wanted.name,
+        name=request.name,
         token_hash=hash_token(text),
-        scopes=sorted({scope.value for scope in wanted.scopes}),
+        scopes=sorted({scope.value for scope in request.scopes}),
         created_at=now,
-        expires_at=now + timedelta(days=wanted.days),
+        expires_at=now + timedelta(days=request.days),
     )
     async with database.session() as db:
-        mine = AccessToken.user_id == user.id
+        is_own = AccessToken.user_id == user.id
         old = AccessToken.expires_at < now - KEPT_AFTER_END
-        await db.execute(delete(AccessToken).where(mine, old))
-        names = (await db.scalars(select(AccessToken.name).where(mine))).all()
-        if wanted.name in names:
+        await db.execute(delete(AccessToken).where(is_own, old))
+        names = (await db.scalars(select(AccessToken.name).where(is_own))).all()
+        if request.name in names:
             raise _name_taken_error()
         if len(names) >= MAX_TOKENS:
             raise errors.Conflict(f"You have {MAX_TOKENS} tokens. Revoke one that you don't need.")
         db.add(token)
         detail = {"scopes": " ".join(token.scopes), "expires_at": token.expires_at.isoformat()}
         record(
-            db, Action.TOKEN_CREATED, actor=user, target=wanted.name, detail=detail, ip=caller.ip
+            db, Action.TOKEN_CREATED, actor=user, target=request.name, detail=detail, ip=caller.ip
         )
         try:
             await db.commit()
@@ -212,19 +212,19 @@ async def revoke(database: Database, user: User, token_id: str, caller: Caller) 
         await db.commit()
 
 
-def _validate_request(settings: Settings, user: User, wanted: TokenRequest) -> None:
-    found = []
-    if not wanted.name or not wanted.name.isprintable():
-        found.append(errors.FieldError("name", "Enter a token name of one line."))
-    if wanted.days > settings.access_token_max_days:
+def _validate_request(settings: Settings, user: User, request: TokenRequest) -> None:
+    problems = []
+    if not request.name or not request.name.isprintable():
+        problems.append(errors.FieldError("name", "Enter a token name of one line."))
+    if request.days > settings.access_token_max_days:
         longest = settings.access_token_max_days
         message = f"A token may be valid for at most {longest} days."
-        found.append(errors.FieldError("expires_in_days", message))
-    if Scope.ADMIN in wanted.scopes and user.role is Role.USER:
+        problems.append(errors.FieldError("expires_in_days", message))
+    if Scope.ADMIN in request.scopes and user.role is Role.USER:
         message = "Only administrators and viewers can have tokens for administration."
-        found.append(errors.FieldError("scopes", message))
-    if found:
-        raise errors.invalid_input(found)
+        problems.append(errors.FieldError("scopes", message))
+    if problems:
+        raise errors.invalid_input(problems)
 
 
 def _name_taken_error() -> errors.InvalidInput:

@@ -61,12 +61,12 @@ def matching_step(secret: bytes, code: str, unix_s: float, *, after: int) -> int
     if not _TOTP.fullmatch(code):
         return None
     now = step_at(unix_s)
-    found = None
+    match = None
     for step in range(now - SKEW_STEPS, now + SKEW_STEPS + 1):
         same = hmac.compare_digest(code_at(secret, step), code)
-        if same and step > after and found is None:
-            found = step
-    return found
+        if same and step > after and match is None:
+            match = step
+    return match
 
 
 def cleaned(code: str) -> str:

@@ -227,9 +227,9 @@ async def list_open(database: Database, settings: Settings, user_id: str) -> lis
 
 async def end_one(database: Database, session: WebSession, ended_id: str, ip: str) -> None:
     """End one of the caller's web sessions. Raises NotFound."""
-    mine = WebSession.user_id == session.user_id, WebSession.id == ended_id
+    condition = WebSession.user_id == session.user_id, WebSession.id == ended_id
     async with database.session() as db:
-        gone = await db.scalar(delete(WebSession).where(*mine).returning(WebSession.ip))
+        gone = await db.scalar(delete(WebSession).where(*condition).returning(WebSession.ip))
         if gone is None:
             raise errors.NotFound("This login has ended already.")
         record(db, Action.LOGIN_ENDED, actor=session.user, detail={"address": gone}, ip=ip)
@@ -238,9 +238,11 @@ async def end_one(database: Database, session: WebSession, ended_id: str, ip: st
 
 async def end_others(database: Database, session: WebSession, ip: str) -> None:
     """End every other web session and every half login of the caller."""
-    mine = WebSession.user_id == session.user_id, WebSession.id != session.id
+    condition = WebSession.user_id == session.user_id, WebSession.id != session.id
     async with database.session() as db:
-        gone = (await db.scalars(delete(WebSession).where(*mine).returning(WebSession.id))).all()
+        gone = (
+            await db.scalars(delete(WebSession).where(*condition).returning(WebSession.id))
+        ).all()
         await db.execute(delete(HalfLogin).where(HalfLogin.user_id == session.user_id))
         record(db, Action.LOGIN_ENDED, actor=session.user, detail={"others": len(gone)}, ip=ip)
         await db.commit()
@@ -251,8 +253,8 @@ async def end_oldest(db: AsyncSession, user: User, most: int) -> int:
 
     Runs in the caller's transaction.
     """
-    mine = select(WebSession.id).where(WebSession.user_id == user.id)
-    kept = mine.order_by(WebSession.last_seen_at.desc(), WebSession.id).limit(most)
+    own_sessions = select(WebSession.id).where(WebSession.user_id == user.id)
+    kept = own_sessions.order_by(WebSession.last_seen_at.desc(), WebSession.id).limit(most)
     beyond = WebSession.user_id == user.id, WebSession.id.not_in(kept)
     gone = await db.scalars(delete(WebSession).where(*beyond).returning(WebSession.id))
     return len(gone.all())

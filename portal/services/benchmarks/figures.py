@@ -74,9 +74,9 @@ class Benchmarks:
                 if key == self._key:
                     return self._figures
                 rows = (await db.execute(_build_runs_query(templates, recent))).all()
-            found = await asyncio.to_thread(summed, rows)
-            self._key, self._figures = key, found
-            return found
+            figures = await asyncio.to_thread(summed, rows)
+            self._key, self._figures = key, figures
+            return figures
 
 
 def _build_runs_query(templates: Collection[str], recent: ColumnElement[bool]) -> Select[Any]:
@@ -114,8 +114,8 @@ def summed(rows: Iterable[Any]) -> list[ClusterFigure]:
             samples_by_kind[row.template, row.gpu_type, row.gpus, row.nodes, *what].append(
                 (row, figure)
             )
-    found = [_to_cluster_figure(samples) for samples in _select_kinds(samples_by_kind.values())]
-    return sorted(found, key=_to_sort_key)
+    figures = [_to_cluster_figure(samples) for samples in _select_kinds(samples_by_kind.values())]
+    return sorted(figures, key=_to_sort_key)
 
 
 def _select_kinds(samples_by_kind: Iterable[_Samples]) -> list[_Samples]:
@@ -139,9 +139,9 @@ def _select_kinds(samples_by_kind: Iterable[_Samples]) -> list[_Samples]:
 def _to_cluster_figure(samples: _Samples) -> ClusterFigure:
     row, figure = samples[0]
     by_user: dict[str, list[float]] = defaultdict(list)
-    for run, one in samples:
-        by_user[run.user_id].append(one["value"])
-    values = [one["value"] for _, one in samples]
+    for run, sample in samples:
+        by_user[run.user_id].append(sample["value"])
+    values = [sample["value"] for _, sample in samples]
     return ClusterFigure(
         template=row.template,
         gpu_type=row.gpu_type,
@@ -183,11 +183,11 @@ def headlines(figures: Iterable[ClusterFigure]) -> dict[str, list[ClusterFigure]
         key = (figure.gpu_type, figure.template, figure.unit, *words)
         if key not in chosen or _to_weight(figure) > _to_weight(chosen[key]):
             chosen[key] = figure
-    found: dict[str, list[ClusterFigure]] = defaultdict(list)
+    by_type: dict[str, list[ClusterFigure]] = defaultdict(list)
     for figure in chosen.values():
         if figure.better == "higher":
-            found[str(figure.gpu_type)].append(figure)
-    return dict(sorted(found.items()))
+            by_type[str(figure.gpu_type)].append(figure)
+    return dict(sorted(by_type.items()))
 
 
 def _to_weight(figure: ClusterFigure) -> tuple[int, list[float]]:

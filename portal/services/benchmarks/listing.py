@@ -39,8 +39,8 @@ async def own(
         return list((await db.scalars(query.limit(PAGE + 1))).all())
 
 
-def cursor_of(found: Sequence[BenchmarkRun]) -> str | None:
+def cursor_of(runs: Sequence[BenchmarkRun]) -> str | None:
     """Return the cursor of the next page, or None if this is the last one."""
-    if len(found) <= PAGE:
+    if len(runs) <= PAGE:
         return None
-    return paging.cursor(found[PAGE - 1].ended_at, found[PAGE - 1].batch_job_id)
+    return paging.cursor(runs[PAGE - 1].ended_at, runs[PAGE - 1].batch_job_id)

@@ -87,8 +87,8 @@ class BenchmarkReading:
             self._retry_at_s[job.id] = time.monotonic() + RETRY_S
             log.info("a benchmark's figures can't be read yet", job=job.id, error=error.message)
             return
-        whole = data if size <= MOST_BYTES else b""
-        await self._save_run(job, benchmarks.read_results(whole, benchmark, job.parameters))
+        content = data if size <= MOST_BYTES else b""
+        await self._save_run(job, benchmarks.read_results(content, benchmark, job.parameters))
 
     async def _save_run(self, job: BatchJob, results: Results) -> None:
         resources = job.resources
@@ -131,10 +131,10 @@ def gpu_type(job: BatchJob, nodes: Mapping[str, NodeInfo]) -> str | None:
     """Return the type of the GPUs that a job had: the requested one, else the only type that its
     nodes have. None if they have several types, or if a node is no longer known.
     """
-    asked: str | None = job.resources.get("gpu_type")
-    if asked:
-        return asked
+    requested: str | None = job.resources.get("gpu_type")
+    if requested:
+        return requested
     names = job.nodes or ([job.node] if job.node else [])
     types = {kind for name in names for kind in (nodes[name].gpus if name in nodes else {"": 0})}
-    (one, *others) = types or {""}
-    return one if one and not others else None
+    (only, *others) = types or {""}
+    return only if only and not others else None

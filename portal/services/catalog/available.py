@@ -27,8 +27,8 @@ def usable_environment(context: AppContext, name: str) -> Environment:
     """Return the environment of this name. Raises InvalidInput if it is unknown or not available
     here.
     """
-    found = context.catalog.environments.get(name)
-    if found is None:
+    environment = context.catalog.environments.get(name)
+    if environment is None:
         names = ", ".join(sorted(context.catalog.environments))
         raise invalid_input(
             [
@@ -37,12 +37,12 @@ def usable_environment(context: AppContext, name: str) -> Environment:
                 )
             ]
         )
-    available, reason = availability(context, found)
+    available, reason = availability(context, environment)
     if not available:
         raise invalid_input(
             [FieldError("environment", reason or "This environment can't be used here.")]
         )
-    return found
+    return environment
 
 
 def environment_title(context: AppContext, name: str | None) -> str:

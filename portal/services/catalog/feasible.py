@@ -30,8 +30,9 @@ def impossible(resources: Resources, cluster: ClusterInfo | None) -> list[FieldE
         ]
     nodes = [node for node in cluster.nodes if partition.name in node.partitions]
     return [
+        *_check_state(partition),
         *_check_time(resources, partition),
-        *(_check_sizes(resources, partition.name, nodes) if nodes else ()),
+        *(_check_sizes(resources, partition.name, nodes, cluster) if nodes else ()),
     ]
 
 
@@ -42,7 +43,9 @@ def where_it_fits(resources: Resources, cluster: ClusterInfo | None) -> Resource
     if cluster is None or not impossible(resources, cluster):
         return resources
     others = (replace(resources, partition=p.name) for p in cluster.partitions if p.nodes)
-    return next((other for other in others if not impossible(other, cluster)), resources)
+    return next(
+        (candidate for candidate in others if not impossible(candidate, cluster)), resources
+    )
 
 
 def no_gpu_anywhere(cluster: ClusterInfo | None) -> bool:
@@ -66,6 +69,14 @@ def find_partition(
     return None
 
 
+def _check_state(partition: PartitionInfo) -> list[FieldError]:
+    """Return an error for a partition whose state makes Slurm refuse submissions."""
+    if partition.state not in {"DRAIN", "INACTIVE"}:
+        return []
+    text = f"Partition {partition.name} does not accept jobs now. Its state is {partition.state}."
+    return [_to_field_error("partition", text)]
+
+
 def _check_time(resources: Resources, partition: PartitionInfo) -> list[FieldError]:
     most, minutes = partition.max_time_minutes, resources.time_limit_minutes
     if most is None or minutes is None or minutes <= most:
@@ -75,7 +86,7 @@ def _check_time(resources: Resources, partition: PartitionInfo) -> list[FieldErr
 
 
 def _check_sizes(
-    resources: Resources, partition: str, nodes: Sequence[NodeInfo]
+    resources: Resources, partition: str, nodes: Sequence[NodeInfo], cluster: ClusterInfo
 ) -> list[FieldError]:
     errors: list[FieldError] = []
     if resources.nodes > len(nodes):
@@ -91,7 +102,7 @@ def _check_sizes(
         ]
     most_gpus = max(_count_gpus(node, resources.gpu_type) for node in nodes)
     if resources.gpus > most_gpus:
-        errors.append(_to_field_error("gpus", _explain_gpu_limit(partition, most_gpus)))
+        errors.append(_to_field_error("gpus", _explain_gpu_limit(partition, most_gpus, cluster)))
     most_cpus = max(node.cpus for node in nodes)
     if resources.cpus > most_cpus:
         errors.append(
@@ -130,10 +141,14 @@ def _count_gpus(node: NodeInfo, kind: str | None) -> int:
     return node.gpus.get(kind, 0) if kind is not None else sum(node.gpus.values())
 
 
-def _explain_gpu_limit(partition: str, most: int) -> str:
-    if most == 0:
-        return f"Partition {partition} has no GPUs."
-    return f"No node of partition {partition} has more than {most} GPUs."
+def _explain_gpu_limit(partition: str, most: int, cluster: ClusterInfo) -> str:
+    if most > 0:
+        return f"No node of partition {partition} has more than {most} GPUs."
+    others = {p for node in cluster.nodes if _count_gpus(node, None) for p in node.partitions}
+    sentences = [f"Partition {partition} has no GPUs."]
+    if others:
+        sentences.append(f"Partitions with GPUs: {', '.join(sorted(others))}.")
+    return " ".join(sentences)
 
 
 def _to_field_error(field: str, message: str) -> FieldError:

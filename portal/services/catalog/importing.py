@@ -161,13 +161,13 @@ class Importer:
         """Fetch the image and move it into place; return the update for the row."""
         try:
             await asyncio.to_thread(work.mkdir, mode=0o700)
-            made = await pull(
+            pulled = await pull(
                 self._to_order(row, half, work),
                 self._make_progress_writer(row.id),
                 stop=stop,
                 lock=lock,
             )
-            await self._update_row(row.id, _set_pulled(made))
+            await self._update_row(row.id, _set_pulled(pulled))
             await asyncio.to_thread(_publish, half, self.folder / row.file, row.replace, stop)
             await self.context.catalog.refresh()
         except PullFailed as error:
@@ -225,11 +225,11 @@ def _set_queued(row: ImageImport) -> None:
     _clear_progress(row)
 
 
-def _set_pulled(made: Pulled) -> Apply:
+def _set_pulled(pulled: Pulled) -> Apply:
     """Return the update for a file that is complete, but not in place yet."""
 
     def apply(row: ImageImport) -> None:
-        row.size_bytes, row.sha256 = made.size_bytes, made.sha256
+        row.size_bytes, row.sha256 = pulled.size_bytes, pulled.sha256
 
     return apply
 

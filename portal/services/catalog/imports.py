@@ -59,10 +59,10 @@ class Image:
 
 def folder(context: AppContext) -> Path:
     """Return the folder for imported images. Raises Conflict if importing is off."""
-    found = context.settings.image_import_dir
-    if found is None:
+    directory = context.settings.image_import_dir
+    if directory is None:
         raise Conflict(OFF)
-    return found
+    return directory
 
 
 async def images(context: AppContext) -> list[Image]:
@@ -84,13 +84,13 @@ async def images(context: AppContext) -> list[Image]:
 
 def _list_files(directory: Path) -> list[tuple[str, int, datetime]]:
     """Return (name, size, time) of complete files: names of incomplete ones begin with a dot."""
-    found = []
+    files = []
     for path in sorted(directory.iterdir()):
         status = path.lstat()
         if stat.S_ISREG(status.st_mode) and path.suffix == ".sif" and path.name[0] != ".":
             at = datetime.fromtimestamp(status.st_mtime, UTC)
-            found.append((path.name, status.st_size, at))
-    return found
+            files.append((path.name, status.st_size, at))
+    return files
 
 
 async def _load_sources(context: AppContext, files: Sequence[str]) -> dict[str, ImageImport]:
@@ -123,8 +123,8 @@ async def users_of(context: AppContext, image: Path) -> str:
     )
     async with context.db.session() as db:
         counts = dict((await db.execute(query)).all())
-    found = [(counts[kind], word) for kind, word in KINDS.items() if kind in counts]
-    return " and ".join(f"{number} {word}{'s' if number > 1 else ''}" for number, word in found)
+    parts = [(counts[kind], word) for kind, word in KINDS.items() if kind in counts]
+    return " and ".join(f"{number} {word}{'s' if number > 1 else ''}" for number, word in parts)
 
 
 async def create(
@@ -134,7 +134,7 @@ async def create(
     that is taken.
     """
     directory = folder(context)
-    wanted = _validate(reference, file)
+    checked = _validate(reference, file)
     if not os.access(directory, os.W_OK | os.X_OK):
         raise Conflict(UNWRITABLE)
     if (context.settings.image_dir / file).exists():
@@ -145,11 +145,11 @@ async def create(
         if users := await users_of(context, directory / file):
             raise Conflict(f"{file} can't be replaced now: {users} would lose it.")
     row = ImageImport(
-        reference=wanted.text, file=file, replace=replace, requested_by=admin.username
+        reference=checked.text, file=file, replace=replace, requested_by=admin.username
     )
     async with context.db.session() as db:
         db.add(row)
-        detail = {"reference": wanted.text}
+        detail = {"reference": checked.text}
         audit.record(db, audit.Action.IMAGE_IMPORT, actor=admin, target=file, detail=detail, ip=ip)
         try:
             await db.commit()
@@ -166,12 +166,12 @@ def _validate(reference: str, file: str) -> Reference:
     except ReferenceProblem as error:
         problems.append(FieldError("file", str(error)))
     try:
-        found = parse_reference(reference)
+        parsed = parse_reference(reference)
     except ReferenceProblem as error:
         problems.insert(0, FieldError("reference", str(error)))
     if problems:
         raise invalid_input(problems)
-    return found
+    return parsed
 
 
 async def page(
@@ -190,10 +190,10 @@ async def page(
 
 async def get(context: AppContext, import_id: str) -> ImageImport:
     async with context.db.session() as db:
-        found = await db.get(ImageImport, import_id)
-    if found is None:
+        row = await db.get(ImageImport, import_id)
+    if row is None:
         raise NotFound("There is no such import.")
-    return found
+    return row
 
 
 async def cancel(context: AppContext, admin: User, import_id: str, *, ip: str) -> ImageImport:
@@ -223,10 +223,10 @@ async def delete(context: AppContext, admin: User, file: str, *, ip: str) -> Non
     jobs run from it.
     """
     directory = folder(context)
-    found = {image.file: image for image in await images(context)}.get(file)
-    if found is None:
+    stored = {image.file: image for image in await images(context)}.get(file)
+    if stored is None:
         raise NotFound("There is no imported image with this name.")
-    if found.source is None:
+    if stored.source is None:
         raise Conflict(
             "The portal didn't import this file, so it can't delete it. Ask the file's owner."
         )
@@ -236,7 +236,7 @@ async def delete(context: AppContext, admin: User, file: str, *, ip: str) -> Non
             " them first."
         )
     async with context.db.session() as db:
-        detail = {"reference": found.source.reference}
+        detail = {"reference": stored.source.reference}
         audit.record(db, audit.Action.IMAGE_DELETE, actor=admin, target=file, detail=detail, ip=ip)
         try:
             await asyncio.to_thread((directory / file).unlink)

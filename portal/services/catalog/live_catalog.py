@@ -61,19 +61,22 @@ class LiveCatalog:
     """The type of `context.catalog`: usable `environments` and `templates` by name, and `problems`
     of the current files, in lines of the form `file: field: what`.
 
-    Raises CatalogError if the site folder is missing. A file with a mistake does not prevent a
-    start: it is left out, and reported in `problems`.
+    Empty until `load`. A file with a mistake does not prevent a start: it is left out, and reported
+    in `problems`.
     """
 
-    environments: Mapping[str, Environment]
-    templates: Mapping[str, Template]
+    environments: Mapping[str, Environment] = MappingProxyType({})
+    templates: Mapping[str, Template] = MappingProxyType({})
     problems: tuple[str, ...] = ()
     stock = CatalogSnapshot()
 
     def __init__(self, places: Places) -> None:
-        files(places, "environments")
         self.places = places
         self._lock = asyncio.Lock()
+
+    def load(self) -> None:
+        """Read the files, at the start. Raises CatalogError if the site folder is missing."""
+        files(self.places, "environments")
         self._set_stock(self._load_stock())
 
     def is_of_site(self, file: Path) -> bool:
@@ -172,9 +175,9 @@ def _find_problems(
         yield from environment.problems
     for template in stock.templates.values():
         yield from template.problems
-        named = template.value.environment if template.value else None
-        if named is not None and named not in environments:
-            yield f"{template.file}: environment: there is no environment {named} in this catalog"
+        name = template.value.environment if template.value else None
+        if name is not None and name not in environments:
+            yield f"{template.file}: environment: there is no environment {name} in this catalog"
 
 
 def _to_stamps(paths: Iterable[Path]) -> Stamp:

@@ -16,9 +16,9 @@ from spawner.containers.image_packages import is_cpu_build
 from spawner.slurm.model import ClusterInfo, Resources
 
 
-def named(asked: Mapping[str, Any]) -> set[str]:
+def explicit_names(requested: Mapping[str, Any]) -> set[str]:
     """Return the names of the resources that the user specified."""
-    return {key for key, value in asked.items() if value is not None}
+    return {key for key, value in requested.items() if value is not None}
 
 
 def own_defaults(template: Template | None, environment: Environment | None) -> dict[str, Any]:
@@ -27,17 +27,17 @@ def own_defaults(template: Template | None, environment: Environment | None) -> 
 
     A template for several GPUs keeps them: it starts a process for each.
     """
-    found = dict(template.default_resources) if template else {}
+    defaults = dict(template.default_resources) if template else {}
     if environment is None:
-        return found
-    cannot_use_gpu = found.get("gpus") == 1 and is_cpu_build(environment.runtime.versions())
+        return defaults
+    cannot_use_gpu = defaults.get("gpus") == 1 and is_cpu_build(environment.runtime.versions())
     if environment.gpu == "none" or cannot_use_gpu:
-        found.pop("gpus", None)
-    return found
+        defaults.pop("gpus", None)
+    return defaults
 
 
 def complete(
-    asked: Mapping[str, Any],
+    requested: Mapping[str, Any],
     template: Template | None,
     environment: Environment | None,
     settings: Settings,
@@ -50,34 +50,39 @@ def complete(
     """
     base = environment.default_resources if environment else {}
     defaults = {**base, **own_defaults(template, environment)}
-    chosen = {**defaults, **{key: asked[key] for key in named(asked)}}
-    found = Resources(**chosen)
-    if found.partition is None:
-        gpu = settings.default_gpu_partition if found.gpus else None
-        found = replace(found, partition=gpu or settings.default_partition)
-    found = replace(
-        found,
-        gpu_type=found.gpu_type if found.gpus else None,
-        time_limit_minutes=found.time_limit_minutes
-        or _find_default_minutes(found, settings, cluster),
-        account=found.account or settings.default_account,
-        qos=found.qos or settings.default_qos,
+    chosen = {**defaults, **{key: requested[key] for key in explicit_names(requested)}}
+    resources = Resources(**chosen)
+    if resources.partition is None:
+        gpu = settings.default_gpu_partition if resources.gpus else None
+        resources = replace(resources, partition=gpu or settings.default_partition)
+    resources = replace(
+        resources,
+        gpu_type=resources.gpu_type if resources.gpus else None,
+        time_limit_minutes=resources.time_limit_minutes
+        or _find_default_minutes(resources, settings, cluster),
+        account=resources.account or settings.default_account,
+        qos=resources.qos or settings.default_qos,
     )
-    return found if chosen.get("partition") else where_it_fits(found, cluster)
+    return resources if chosen.get("partition") else where_it_fits(resources, cluster)
+
+
+def missing_gpus(resources: Resources, environment: Environment | None) -> list[FieldError]:
+    """Return an error if the environment needs a GPU and none is requested."""
+    if environment is None or environment.gpu != "required" or resources.gpus > 0:
+        return []
+    return [FieldError("resources.gpus", f"{environment.title} needs at least one GPU.")]
 
 
 def check_gpus(resources: Resources, environment: Environment | None) -> None:
     """Raise InvalidInput if the environment needs a GPU and none is requested."""
-    if environment and environment.gpu == "required" and resources.gpus == 0:
-        raise invalid_input(
-            [FieldError("resources.gpus", f"{environment.title} needs at least one GPU.")]
-        )
+    if errors := missing_gpus(resources, environment):
+        raise invalid_input(errors)
 
 
 def _find_default_minutes(
-    wanted: Resources, settings: Settings, cluster: ClusterInfo | None
+    resources: Resources, settings: Settings, cluster: ClusterInfo | None
 ) -> int:
-    partition = find_partition(wanted, cluster.partitions) if cluster else None
+    partition = find_partition(resources, cluster.partitions) if cluster else None
     most = partition.max_time_minutes if partition else None
     usual = settings.default_time_limit_minutes
     return min(usual, most) if most else usual

@@ -71,12 +71,12 @@ def takes_work(state: str) -> bool:
 def condition(state: str) -> Condition:
     """Return the condition for a state of Slurm's."""
     flags = _split_flags(state)
-    found = {
+    meanings = {
         meaning for starts, meaning in _FLAGS if any(word.startswith(starts) for word in flags)
     }
     if (sign := _SUFFIXES.get(state[-1:])) is not None:
-        found.add(sign)
-    first = next((each for each in Condition if each in found), Condition.UNKNOWN)
+        meanings.add(sign)
+    first = next((each for each in Condition if each in meanings), Condition.UNKNOWN)
     if first is Condition.DRAINED and any(word.startswith((*_BUSY, "DRAINING")) for word in flags):
         return Condition.DRAINING
     return first

@@ -31,18 +31,18 @@ class GpuAllocation:
 
 def gpu_use(node: NodeInfo, jobs: Iterable[JobInfo], username: str) -> list[GpuAllocation]:
     """Return the node's GPUs by type, as this user sees them."""
-    mine: Counter[str] = Counter()
+    own: Counter[str] = Counter()
     others: Counter[str] = Counter()
     unspecified: set[bool] = set()
     for job in jobs:
-        asked = asked_of(node, job)
-        if asked is None:
+        requested = requested_gpus(node, job)
+        if requested is None:
             unspecified.add(job.user == username)
         else:
-            (mine if job.user == username else others).update(asked)
+            (own if job.user == username else others).update(requested)
     is_open = takes_work(node.state)
     return [
-        _compute_type_use(node, kind, mine[kind], others[kind], unspecified, is_open)
+        _compute_type_use(node, kind, own[kind], others[kind], unspecified, is_open)
         for kind in sorted(node.gpus)
     ]
 
@@ -62,9 +62,9 @@ def shares_by_user(node: NodeInfo, jobs: Iterable[JobInfo]) -> dict[str, NodeSha
     unspecified: set[str] = set()
     for job in jobs:
         counts[job.user] += 1
-        asked = asked_of(node, job)
-        gpus[job.user] += sum((asked or {}).values())
-        if asked is None:
+        requested = requested_gpus(node, job)
+        gpus[job.user] += sum((requested or {}).values())
+        if requested is None:
             unspecified.add(job.user)
     rest = max(0, sum(node.gpus_allocated.values()) - gpus.total())
     if len(unspecified) == 1:
@@ -76,7 +76,7 @@ def shares_by_user(node: NodeInfo, jobs: Iterable[JobInfo]) -> dict[str, NodeSha
     }
 
 
-def asked_of(node: NodeInfo, job: JobInfo) -> Mapping[str, int] | None:
+def requested_gpus(node: NodeInfo, job: JobInfo) -> Mapping[str, int] | None:
     """Return a job's GPUs on a node by type.
 
     None if unknown: the job specified no number per node, or no type although there are several.
@@ -86,30 +86,30 @@ def asked_of(node: NodeInfo, job: JobInfo) -> Mapping[str, int] | None:
     if job.gpus is None or (not job.gpus and job.uuid is None):
         return None
     only = next(iter(node.gpus)) if len(node.gpus) == 1 else None
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for kind, count in job.gpus:
         known = kind if kind in node.gpus else only
         if known is None:
             return None
-        found[known] += count
-    return found
+        counts[known] += count
+    return counts
 
 
 def _compute_type_use(
-    node: NodeInfo, kind: str, mine: int, others: int, unspecified: set[bool], is_open: bool
+    node: NodeInfo, kind: str, own: int, others: int, unspecified: set[bool], is_open: bool
 ) -> GpuAllocation:
     """Compute the use of one type. Nodes are polled less often than jobs, so either may report more
     GPUs in use than the other.
     """
     total = node.gpus[kind]
-    mine = min(total, mine)
-    others = min(total - mine, others)
-    rest = max(0, min(total, node.gpus_allocated.get(kind, 0)) - mine - others)
-    left = total - mine - others - rest
+    own = min(total, own)
+    others = min(total - own, others)
+    rest = max(0, min(total, node.gpus_allocated.get(kind, 0)) - own - others)
+    left = total - own - others - rest
     unclear = rest if len(unspecified) != 1 else 0
     if unspecified == {True}:
-        mine += rest
+        own += rest
     elif unspecified == {False}:
         others += rest
     free, out = (left, 0) if is_open else (0, left)
-    return GpuAllocation(kind, total, free, mine, others, unclear, out)
+    return GpuAllocation(kind, total, free, own, others, unclear, out)

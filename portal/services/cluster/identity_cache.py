@@ -23,6 +23,6 @@ class IdentityCache(Generic[T]):
             before, value = last
             if all(a is b for a, b in zip(before, origins, strict=True)):
                 return value
-        made = make()
-        self._last = (origins, made)
-        return made
+        created = make()
+        self._last = (origins, created)
+        return created

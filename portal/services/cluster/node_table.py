@@ -158,25 +158,25 @@ def _build_table(rows: Iterable[_Row], problems: list[TableProblem]) -> ParsedTa
                 TableProblem(row.line, f"{row.name} is listed twice; the first entry is used")
             )
         else:
-            good, wrong = _split_valid(row)
-            problems += wrong
+            good, invalid = _split_valid(row)
+            problems += invalid
             problems += _find_duplicates(row, good, owners)
             nodes[row.name] = TableAddresses(**good)
-    return ParsedTable(nodes, tuple(sorted(problems, key=lambda one: one.line or 0)))
+    return ParsedTable(nodes, tuple(sorted(problems, key=lambda problem: problem.line or 0)))
 
 
 def _split_valid(row: _Row) -> tuple[dict[str, str], list[TableProblem]]:
     """Split the row into valid addresses, and problems for the invalid ones."""
     given = {kind: text for kind, text in row.values.items() if text.lower() not in _EMPTY}
     good = {kind: text for kind, text in given.items() if is_address(text)}
-    wrong = [
+    problems = [
         TableProblem(
             row.line, f"{row.name}: {kind}: “{_shorten(text)}” is neither an address nor a name"
         )
         for kind, text in given.items()
         if kind not in good
     ]
-    return good, wrong
+    return good, problems
 
 
 def _find_duplicates(

@@ -62,7 +62,7 @@ class NodeTable:
         if table.complete:
             self.nodes = table.nodes
         if table.problems and table.problems != self.problems:
-            texts = [str(one) for one in table.problems[:20]]
+            texts = [str(problem) for problem in table.problems[:20]]
             log.warning("the table of nodes has mistakes", file=str(self.file), problems=texts)
         self.problems = table.problems
 

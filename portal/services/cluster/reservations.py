@@ -34,30 +34,39 @@ def ahead(
     sees_all: bool,
 ) -> list[Ahead]:
     """Return the reservations of nodes that have not ended, the next one first."""
-    open_reservations = (one for one in reservations if one.end > now and one.nodes)
+    open_reservations = (
+        reservation for reservation in reservations if reservation.end > now and reservation.nodes
+    )
     return [
-        _to_ahead(one, is_for(one, username, accounts), sees_all)
-        for one in sorted(open_reservations, key=lambda one: (one.start, one.end, one.name))
+        _to_ahead(reservation, is_for(reservation, username, accounts), sees_all)
+        for reservation in sorted(
+            open_reservations,
+            key=lambda reservation: (reservation.start, reservation.end, reservation.name),
+        )
     ]
 
 
-def is_for(one: ReservationInfo, username: str, accounts: Collection[str]) -> bool:
+def is_for(reservation: ReservationInfo, username: str, accounts: Collection[str]) -> bool:
     """Return whether this user may run in it, as far as users and accounts decide."""
-    named = {*one.users, *one.accounts}
+    allowed = {*reservation.users, *reservation.accounts}
     theirs = {username, *accounts}
-    if not named.isdisjoint(f"-{name}" for name in theirs):
+    if not allowed.isdisjoint(f"-{name}" for name in theirs):
         return False
-    everyone_else = bool(named) and all(name.startswith("-") for name in named)
-    return everyone_else or username in one.users or not set(one.accounts).isdisjoint(accounts)
+    everyone_else = bool(allowed) and all(name.startswith("-") for name in allowed)
+    return (
+        everyone_else
+        or username in reservation.users
+        or not set(reservation.accounts).isdisjoint(accounts)
+    )
 
 
-def _to_ahead(one: ReservationInfo, mine: bool, sees_all: bool) -> Ahead:
+def _to_ahead(reservation: ReservationInfo, is_own: bool, sees_all: bool) -> Ahead:
     return Ahead(
-        start=one.start,
-        end=one.end,
-        nodes=one.nodes,
-        maintenance=one.maintenance,
-        mine=mine,
-        name=one.name if sees_all or mine or one.maintenance else None,
-        kept_for=(*one.users, *one.accounts) if sees_all else None,
+        start=reservation.start,
+        end=reservation.end,
+        nodes=reservation.nodes,
+        maintenance=reservation.maintenance,
+        mine=is_own,
+        name=reservation.name if sees_all or is_own or reservation.maintenance else None,
+        kept_for=(*reservation.users, *reservation.accounts) if sees_all else None,
     )

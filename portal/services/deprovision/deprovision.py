@@ -48,11 +48,9 @@ from portal.models import (
     Wanted,
 )
 from portal.services.audit.audit import Action, record
-from portal.services.auth.accounts import Accounts
 from portal.services.identity import home_directories, memberships
 from portal.services.store import change
 from portal.services.tensorboards import tensorboards
-from spawner.launcher.pool import LauncherPool
 from spawner.slurm.model import JobInfo, SlurmState
 from spawner.slurm.watcher import Watcher
 
@@ -115,12 +113,10 @@ async def end_row(context: AppContext, job: Job) -> None:
 
 
 class Deprovisioning:
-    """The deprovisioning loop: `look` is one step."""
+    """The deprovisioning loop: `advance` is one step."""
 
-    def __init__(
-        self, context: AppContext, accounts: Accounts, launchers: Sequence[LauncherPool]
-    ) -> None:
-        self._context, self._accounts, self._launchers = context, accounts, launchers
+    def __init__(self, context: AppContext) -> None:
+        self._context = context
         self._acts = KeyedTasks(
             lambda: context.notifier.notify(CLOSING), context.metrics.background_failures, AGAIN
         )
@@ -131,7 +127,7 @@ class Deprovisioning:
         """Cancel the steps in progress; each is repeated after the next start."""
         await self._acts.close()
 
-    async def look(self, now: datetime) -> None:
+    async def advance(self, now: datetime) -> None:
         """Take the next step for every user with pending work."""
         async with self._context.db.session() as db:
             just_now = User.disabled_at > now - NOTIFY_FOR
@@ -154,7 +150,7 @@ class Deprovisioning:
 
     async def _deprovision(self, user: User, now: datetime) -> None:
         await self._end_rows(user)
-        for pool in self._launchers:
+        for pool in self._context.launcher_pools:
             pool.dismiss(user.username)
         left = await still_open(self._context.db, user)
         forgotten = self._hub_forgot.get(user.id) == user.disabled_at
@@ -176,8 +172,8 @@ class Deprovisioning:
         live = Job.user_id == user.id, Job.state != JobState.ENDED, Job.wanted == Wanted.RUN
         async with self._context.db.session() as db:
             rows = (await db.scalars(select(Job).where(*live))).unique().all()
-            wanted = Tensorboard.user_id == user.id, Tensorboard.wanted.is_(True)
-            boards = (await db.scalars(select(Tensorboard).where(*wanted))).unique().all()
+            condition = Tensorboard.user_id == user.id, Tensorboard.wanted.is_(True)
+            boards = (await db.scalars(select(Tensorboard).where(*condition))).unique().all()
         for row in rows:
             if must_end(row):
                 await end_row(self._context, row)
@@ -233,7 +229,7 @@ class Deprovisioning:
 
         Skipped for a read-only directory and for a user unknown to the directory.
         """
-        directory, wants = self._accounts.directory, user.directory_wants
+        directory, wants = self._context.directory, user.directory_wants
         if await self._find_entry(user) is not None:
             act = directory.disable if wants is AccountState.DISABLED else directory.enable
             try:
@@ -244,10 +240,10 @@ class Deprovisioning:
 
     async def _find_entry(self, user: User) -> DirectoryUser | None:
         """Return the directory entry of this user, not of another with the same name."""
-        if not self._accounts.directory.finds:
+        if not self._context.directory.finds:
             return None
-        found = await self._accounts.directory.find(user.username)
-        return found if found is not None and memberships.is_same(user, found) else None
+        entry = await self._context.directory.find(user.username)
+        return entry if entry is not None and memberships.is_same(user, entry) else None
 
     async def _update_row(self, user: User, **values: object) -> None:
         """Update the row unless another directory change was requested since."""
@@ -270,7 +266,7 @@ class Deprovisioning:
             await self._request_file_task(user, entry)
         if entry is not None:
             try:
-                await self._accounts.directory.delete(user.username)
+                await self._context.directory.delete(user.username)
             except DirectoryReadOnly as error:
                 log.info("the entry stays", username=user.username, why=error.detail)
         async with self._context.db.session() as db:
@@ -281,7 +277,7 @@ class Deprovisioning:
             record(db, Action.USER_DELETED, actor=THE_PORTAL, target=user.username)
             await db.commit()
         log.info("someone was deleted", username=user.username)
-        await retire(self._accounts, self._context.watcher, user.id)
+        await retire(self._context, user.id)
 
     async def _request_file_task(self, user: User, entry: DirectoryUser | None) -> None:
         async with self._context.db.session() as db:
@@ -303,7 +299,7 @@ async def _delete_personal_data(db: AsyncSession, user: User) -> None:
         await db.execute(delete(table).where(table.user_id == user.id))
 
 
-async def retire(accounts: Accounts, watcher: Watcher, user_id: str) -> bool:
+async def retire(context: AppContext, user_id: str) -> bool:
     """Release the name of a deleted user. Return whether that was done.
 
     Raises DirectoryUnavailable.
@@ -314,19 +310,20 @@ async def retire(accounts: Accounts, watcher: Watcher, user_id: str) -> bool:
     Slurm identifies owners of jobs by name. While one of their jobs runs, with or without a row, no
     other user may have the name. While Slurm does not answer, that is unknown.
     """
-    async with accounts.database.session() as db:
+    async with context.db.session() as db:
         user = await db.get_one(User, user_id)
         name, live = user.username, Job.user_id == user_id
         running = await db.scalar(select(Job.id).where(live, Job.state != JobState.ENDED).limit(1))
     gone = user.deleted_at is not None and not name.startswith(RETIRED) and running is None
-    if not gone or not accounts.directory.finds:
+    if not gone or not context.directory.finds:
         return False
+    watcher = context.watcher
     if watcher.stale_since is not None or any(_iter_live_jobs(watcher, name)):
         return False
-    found = await accounts.directory.find(name)
-    if found is not None and memberships.is_same(user, found):
+    entry = await context.directory.find(name)
+    if entry is not None and memberships.is_same(user, entry):
         return False
-    async with accounts.database.session() as db:
+    async with context.db.session() as db:
         user = await db.get_one(User, user_id)
         user.username, user.former_username = RETIRED + user_id.replace("-", "")[:12], name
         # Shares and limits for this name must not apply to its next owner.
@@ -365,11 +362,11 @@ async def still_open(database: Database, user: User) -> Open:
     letting_go = select(Session.id).where(
         Session.user_id == user.id, Session.state == JobState.ENDED, Session.server_env.is_not(None)
     )
-    wanted = Tensorboard.user_id == user.id, Tensorboard.wanted.is_(True)
+    condition = Tensorboard.user_id == user.id, Tensorboard.wanted.is_(True)
     async with database.session() as db:
         kinds = Counter((await db.scalars(live)).all())
         ended = len((await db.scalars(letting_go)).all())
-        boards = len((await db.scalars(select(Tensorboard.id).where(*wanted))).all())
+        boards = len((await db.scalars(select(Tensorboard.id).where(*condition))).all())
     return Open(
         sessions=kinds[JobKind.SESSION] + ended,
         jobs=kinds[JobKind.JOB],
@@ -393,13 +390,13 @@ async def open_things(database: Database, user: User) -> Sequence[str]:
     pending: list[str] = []
     if user.disabled_at is not None and user.closed_at is None:
         left = await still_open(database, user)
-        for count, one, many in (
+        for count, singular, plural in (
             (left.sessions, "session is", "sessions are"),
             (left.jobs, "job is", "jobs are"),
             (left.boards, "TensorBoard is", "TensorBoards are"),
         ):
             if count:
-                pending.append(f"{count} {one if count == 1 else many} being ended.")
+                pending.append(f"{count} {singular if count == 1 else plural} being ended.")
         if not left and user.directory_wants is None:
             pending.append("JupyterHub hasn't removed their account yet.")
     if user.directory_wants is not None:

@@ -22,7 +22,6 @@ from portal.db import utcnow
 from portal.directory.contract import DirectoryUser
 from portal.models import JobsPolicy, User
 from portal.services.audit.audit import Action, record
-from portal.services.auth.accounts import Accounts
 from portal.services.deprovision import deprovision, offboarding
 from portal.services.deprovision.offboarding import THE_DIRECTORY
 from portal.services.identity import memberships
@@ -54,11 +53,11 @@ class Findings:
         return left == 0 or (stayed > 0 and (left < FEW or 5 * left < left + stayed))
 
 
-def findings(users: Collection[User], found: dict[str, DirectoryUser]) -> Findings:
+def findings(users: Collection[User], entries: dict[str, DirectoryUser]) -> Findings:
     """Classify users by the directory's answer. Pure."""
     result = Findings()
     for user in users:
-        entry = found.get(user.username)
+        entry = entries.get(user.username)
         if entry is None or not memberships.is_same(user, entry):
             result.gone.append(user)
         elif entry.disabled:
@@ -69,19 +68,19 @@ def findings(users: Collection[User], found: dict[str, DirectoryUser]) -> Findin
 
 
 class DirectorySync:
-    """The directory poll: `look` is one step."""
+    """The directory poll: `poll` is one step."""
 
-    def __init__(self, context: AppContext, accounts: Accounts) -> None:
-        self._context, self._accounts = context, accounts
+    def __init__(self, context: AppContext) -> None:
+        self._context = context
 
-    async def look(self) -> None:
+    async def poll(self) -> None:
         """Poll once. Raises DirectoryUnavailable; the remaining users are then not changed."""
-        if not self._accounts.directory.finds:
+        if not self._context.directory.finds:
             return
         users = await self._load_users()
-        found = await self._find_many([user.username for user in users])
+        entries = await self._find_many([user.username for user in users])
         active = [user for user in users if user.disabled_at is None]
-        result = findings(active, found)
+        result = findings(active, entries)
         if not result.credible():
             log.error("too many are gone at once", gone=len(result.gone), off=len(result.off))
             return
@@ -90,11 +89,11 @@ class DirectorySync:
         for user in result.well:
             if user.missing_since is not None:
                 await self._clear_missing(user)
-        back = findings([user for user in users if user.disabled_at is not None], found)
+        back = findings([user for user in users if user.disabled_at is not None], entries)
         for user in back.well:
             await self._let_in(user)
         await self._release_names()
-        await access.refresh_access(self._accounts, result.well)
+        await access.refresh_access(self._context, result.well)
 
     async def _load_users(self) -> Sequence[User]:
         """Load all users that the poll may disable or enable."""
@@ -107,15 +106,15 @@ class DirectorySync:
             return (await db.scalars(query)).all()
 
     async def _find_many(self, names: Sequence[str]) -> dict[str, DirectoryUser]:
-        found: dict[str, DirectoryUser] = {}
+        entries: dict[str, DirectoryUser] = {}
         for start in range(0, len(names), AT_ONCE):
             some = names[start : start + AT_ONCE]
-            found |= await self._accounts.directory.find_many(some)
-        return found
+            entries |= await self._context.directory.find_many(some)
+        return entries
 
     async def _recheck(self, user: User) -> None:
         """Look up a missing user by name, and store the result."""
-        entry = await self._accounts.directory.find(user.username)
+        entry = await self._context.directory.find(user.username)
         result = findings([user], {} if entry is None else {user.username: entry})
         if result.off:
             await self._shut_out(user, OFF)
@@ -161,4 +160,4 @@ class DirectorySync:
         async with self._context.db.session() as db:
             ids = (await db.scalars(query)).all()
         for user_id in ids:
-            await deprovision.retire(self._accounts, self._context.watcher, user_id)
+            await deprovision.retire(self._context, user_id)

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 import structlog
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from portal.background.notifier import CLOSING, RECONCILE, Notifier
+from portal.background.notifier import CLOSING, RECONCILE
+from portal.context import AppContext
 from portal.db import utcnow
 from portal.directory.contract import DirectoryUser
 from portal.errors import Conflict, DirectoryUnavailable, FieldError, NotFound, invalid_input
 from portal.models import AccountState, HomeTask, JobsPolicy, User
 from portal.services.audit.audit import Action, By, record
 from portal.services.auth import web_sessions
-from portal.services.auth.accounts import Accounts
 from portal.services.identity import home_directories, memberships
 from portal.services.users import lookup, role_changes
 
@@ -36,19 +36,17 @@ class Leaving:
     jobs: JobsPolicy
 
 
-async def disable(
-    accounts: Accounts, notifier: Notifier, username: str, jobs: JobsPolicy, why: str, by: By
-) -> None:
+async def disable(context: AppContext, username: str, jobs: JobsPolicy, why: str, by: By) -> None:
     """Disable a user everywhere at once, also one that is gone from the directory.
 
     Calling it again changes the decision about the jobs. Raises NotFound; Conflict for oneself,
     deleted users and system accounts; LastAdmin.
     """
     role_changes.not_oneself(by, username, "disable yourself")
-    await _ensure_managed(accounts, username)
+    await _ensure_managed(context, username)
     async with (
-        role_changes.keeping_one(accounts, username) as able,
-        accounts.database.session() as db,
+        role_changes.keeping_one(context, username) as able,
+        context.db.session() as db,
     ):
         await role_changes.hold(db)
         user = await role_changes.row_of(db, username)
@@ -59,7 +57,7 @@ async def disable(
         detail = {"jobs": jobs.value, "why": why}
         record(db, Action.USER_DISABLE, actor=by.actor, target=username, detail=detail, ip=by.ip)
         await db.commit()
-    _notify(notifier, user)
+    _notify(context, user)
 
 
 async def shut_out(db: AsyncSession, user: User, jobs: JobsPolicy, why: str, by_name: str) -> None:
@@ -70,24 +68,24 @@ async def shut_out(db: AsyncSession, user: User, jobs: JobsPolicy, why: str, by_
     await web_sessions.end_all(db, user.id)
 
 
-async def enable(accounts: Accounts, notifier: Notifier, username: str, by: By) -> None:
+async def enable(context: AppContext, username: str, by: By) -> None:
     """Undo `disable`, also in the directory. Ended logins, tokens and jobs stay ended.
 
     Raises NotFound, Conflict for deleted users and those unknown to the directory.
     """
-    await _ensure_managed(accounts, username)
-    entry = await _find_entry(accounts, username)
-    async with accounts.database.session() as db:
+    await _ensure_managed(context, username)
+    entry = await _find_entry(context, username)
+    async with context.db.session() as db:
         await role_changes.hold(db)
         user = await role_changes.row_of(db, username)
         _refuse_during_deletion(user)
-        if accounts.directory.finds:
+        if context.directory.finds:
             _require_same_user(user, entry)
         await let_in(db, user)
         user.directory_wants = AccountState.ENABLED
         record(db, Action.USER_ENABLE, actor=by.actor, target=username, ip=by.ip)
         await db.commit()
-    _notify(notifier, user)
+    _notify(context, user)
 
 
 async def let_in(db: AsyncSession, user: User) -> None:
@@ -98,9 +96,7 @@ async def let_in(db: AsyncSession, user: User) -> None:
     await web_sessions.end_all(db, user.id)
 
 
-async def delete(
-    accounts: Accounts, notifier: Notifier, username: str, leaving: Leaving, by: By
-) -> None:
+async def delete(context: AppContext, username: str, leaving: Leaving, by: By) -> None:
     """Disable a user; then have their files processed and their directory entry deleted.
 
     The deletion follows once all is closed. The portal's records stay. With a read-only directory
@@ -108,15 +104,15 @@ async def delete(
     InvalidInput for a file task that the portal cannot do.
     """
     role_changes.not_oneself(by, username, "delete yourself")
-    await _ensure_managed(accounts, username)
-    entry = await accounts.directory.find(username) if accounts.directory.finds else None
+    await _ensure_managed(context, username)
+    entry = await context.directory.find(username) if context.directory.finds else None
     async with (
-        role_changes.keeping_one(accounts, username) as able,
-        accounts.database.session() as db,
+        role_changes.keeping_one(context, username) as able,
+        context.db.session() as db,
     ):
         await role_changes.hold(db)
         user = await role_changes.row_of(db, username)
-        _check_files(accounts, user, entry, leaving)
+        _check_files(context, user, entry, leaving)
         await role_changes.check(db, user, able)
         await shut_out(db, user, leaving.jobs, "deleted", by.name)
         user.directory_wants, user.files_wanted = AccountState.DELETED, leaving.files
@@ -124,15 +120,15 @@ async def delete(
         detail = {"jobs": leaving.jobs.value, "files": files}
         record(db, Action.USER_DELETE, actor=by.actor, target=username, detail=detail, ip=by.ip)
         await db.commit()
-    _notify(notifier, user)
+    _notify(context, user)
 
 
 def _check_files(
-    accounts: Accounts, user: User, entry: DirectoryUser | None, leaving: Leaving
+    context: AppContext, user: User, entry: DirectoryUser | None, leaving: Leaving
 ) -> None:
     if leaving.files is None:
         return
-    home_directories.must_be_on(accounts.settings, leaving.files)
+    home_directories.must_be_on(context.settings, leaving.files)
     message = None
     if leaving.jobs is JobsPolicy.LEAVE:
         message = "Jobs that keep running need their files. Keep the files, or cancel the jobs."
@@ -145,46 +141,44 @@ def _check_files(
         raise invalid_input([FieldError("files", message)])
 
 
-async def confirm_number(
-    accounts: Accounts, notifier: Notifier, username: str, uid: int, by: By
-) -> None:
+async def confirm_number(context: AppContext, username: str, uid: int, by: By) -> None:
     """Confirm that the user with the directory's new uid is the one who had the name before.
 
     Raises NotFound, and InvalidInput unless `uid` is the one that the directory reports.
     """
-    entry = await lookup.fetch_entry(accounts, username)
+    entry = await lookup.fetch_entry(context, username)
     if entry.uid != uid:
         message = f"The directory now has the UID {entry.uid}. Review it before you confirm."
         raise invalid_input([FieldError("uid", message)])
-    async with accounts.database.session() as db:
+    async with context.db.session() as db:
         user = await role_changes.row_of(db, username)
         detail = {"uid": {"old": user.uid, "new": uid}}
         user.uid = uid
         record(db, Action.USER_NUMBER, actor=by.actor, target=username, detail=detail, ip=by.ip)
         await db.commit()
-    _notify(notifier, user)
+    _notify(context, user)
 
 
 # --- internals ------------------------------------------------------------------------------------
 
 
-async def _ensure_managed(accounts: Accounts, username: str) -> None:
+async def _ensure_managed(context: AppContext, username: str) -> None:
     """Ensure that the user has a row, also if they never logged in.
 
     Raises Conflict for users that the portal does not manage.
     """
-    await role_changes.ensure(accounts, username)
-    entry = await _find_entry(accounts, username)
+    await role_changes.ensure(context, username)
+    entry = await _find_entry(context, username)
     if entry is not None:
-        lookup.check_managed(accounts.settings, entry)
+        lookup.check_managed(context.settings, entry)
 
 
-async def _find_entry(accounts: Accounts, username: str) -> DirectoryUser | None:
+async def _find_entry(context: AppContext, username: str) -> DirectoryUser | None:
     """Return the directory entry; None if there is none or the directory does not answer."""
-    if not accounts.directory.finds:
+    if not context.directory.finds:
         return None
     try:
-        return await accounts.directory.find(username)
+        return await context.directory.find(username)
     except DirectoryUnavailable as error:
         log.warning("a user can't be looked up", username=username, cause=error.cause[:300])
         return None
@@ -208,6 +202,6 @@ def _refuse_during_deletion(user: User) -> None:
         raise Conflict(f"{user.username} is being deleted.")
 
 
-def _notify(notifier: Notifier, user: User) -> None:
+def _notify(context: AppContext, user: User) -> None:
     """Wake the loops that apply the change, and the user's event streams, which then end."""
-    notifier.notify(CLOSING, user.id, RECONCILE)
+    context.notifier.notify(CLOSING, user.id, RECONCILE)

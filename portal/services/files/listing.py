@@ -59,20 +59,20 @@ class Listing:
 
 
 async def listing(
-    files: FileAccess, username: str, place: FileLocation, request: ListingRequest
+    files: FileAccess, username: str, location: FileLocation, request: ListingRequest
 ) -> Listing:
     """List a page of a folder. Raises FileNotThere, FileDenied, NotAFolder and InvalidInput."""
     after = read_cursor(request) if request.cursor else None
     with explaining():
-        page = await files.pool(place.root).list_folder(
-            username, place.asked, sort=request.sort, descending=request.descending,
+        page = await files.pool(location.root).list_folder(
+            username, location.parameters, sort=request.sort, descending=request.descending,
             folders_first=request.folders_first, hidden=request.hidden,
             filter=from_text(checked(request.text, "filter")), prefix=request.prefix,
             limit=request.limit, after=after,
         )  # fmt: skip
     real = await files.below(username, page.real_path)
-    here = real and (real.root, real.path) == (place.root, place.path)
-    return Listing(place, page, cursor_of(request, page), None if here else real)
+    here = real and (real.root, real.path) == (location.root, location.path)
+    return Listing(location, page, cursor_of(request, page), None if here else real)
 
 
 def cursor_of(request: ListingRequest, page: FolderListing) -> str | None:
@@ -86,8 +86,8 @@ def read_cursor(request: ListingRequest) -> list[Any]:
     """Parse the key after which a page begins. Raises InvalidInput."""
     text = request.cursor or ""
     try:
-        found = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
-        order, (group, value, name) = found
+        values = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+        order, (group, value, name) = values
     except (ValueError, TypeError, RecursionError) as error:
         raise invalid_input([FieldError("cursor", BAD_CURSOR)]) from error
     kinds = (type(group), type(value), type(name))
@@ -96,71 +96,71 @@ def read_cursor(request: ListingRequest) -> list[Any]:
     return [group, value, name]
 
 
-async def names(files: FileAccess, username: str, place: FileLocation) -> list[str]:
+async def names(files: FileAccess, username: str, location: FileLocation) -> list[str]:
     """Return all names in a folder that is small enough to be packed as a whole. Raises
     TooLarge.
     """
-    found = await listing(files, username, place, ListingRequest(hidden=True, limit=MAX_LIMIT))
-    if found.cursor is not None or not found.page.complete:
+    result = await listing(files, username, location, ListingRequest(hidden=True, limit=MAX_LIMIT))
+    if result.cursor is not None or not result.page.complete:
         raise errors.TooLarge("This folder is too large to download at once.")
-    if not found.page.entries:
+    if not result.page.entries:
         raise file_errors.FileNotThere("This folder is empty.")
-    return [one.name for one in found.page.entries]
+    return [item.name for item in result.page.entries]
 
 
-async def entry(files: FileAccess, username: str, place: FileLocation) -> Entry:
+async def entry(files: FileAccess, username: str, location: FileLocation) -> Entry:
     with explaining():
-        return await files.pool(place.root).describe(username, place.asked)
+        return await files.pool(location.root).describe(username, location.parameters)
 
 
-async def beginning(files: FileAccess, username: str, place: FileLocation, limit: int) -> Piece:
+async def beginning(files: FileAccess, username: str, location: FileLocation, limit: int) -> Piece:
     with explaining():
-        return await files.pool(place.root).peek(username, place.asked, 0, limit)
+        return await files.pool(location.root).peek(username, location.parameters, 0, limit)
 
 
 async def preview(
-    files: FileAccess, username: str, place: FileLocation
+    files: FileAccess, username: str, location: FileLocation
 ) -> tuple[Piece, dict[str, Any]]:
     """Return the beginning of a file, and the part of it that can be shown, in the format of
     `previews`.
     """
-    piece = await beginning(files, username, place, PREVIEW_BYTES)
-    if place.name.lower().endswith(".ipynb") and piece.size_bytes <= MAX_NOTEBOOK_BYTES:
-        read = partial(whole, files, username, place, MAX_NOTEBOOK_BYTES)
+    piece = await beginning(files, username, location, PREVIEW_BYTES)
+    if location.name.lower().endswith(".ipynb") and piece.size_bytes <= MAX_NOTEBOOK_BYTES:
+        read = partial(read_all, files, username, location, MAX_NOTEBOOK_BYTES)
         cells = await files.notebooks.cells(username, read)
         if cells is not None:
             return piece, {"kind": "notebook", "notebook": cells}
-    return piece, previews.render_preview(place.name, piece.data, piece.size_bytes)
+    return piece, previews.render_preview(location.name, piece.data, piece.size_bytes)
 
 
 async def text(
-    files: FileAccess, username: str, place: FileLocation
+    files: FileAccess, username: str, location: FileLocation
 ) -> tuple[Piece, previews.Text]:
     """Return the contents of a text file that is small enough to be edited. Raises TooLarge,
     NotAFile.
     """
-    piece = await beginning(files, username, place, PREVIEW_BYTES)
+    piece = await beginning(files, username, location, PREVIEW_BYTES)
     if piece.size_bytes > MAX_TEXT_BYTES:
         raise errors.TooLarge(f"Only files up to {MAX_TEXT_BYTES >> 10} KiB can be edited here.")
     data = piece.data
     while len(data) < piece.size_bytes:
         with explaining():
-            more = await files.pool(place.root).peek(
-                username, place.asked, len(data), PREVIEW_BYTES
+            rest = await files.pool(location.root).peek(
+                username, location.parameters, len(data), PREVIEW_BYTES
             )
-        if more.version != piece.version or not more.data:
+        if rest.version != piece.version or not rest.data:
             raise file_errors.FileChanged("The file was changed while it was read. Try again.")
-        data += more.data
-    found = previews.as_text(data, cut=False)
-    if found is None:
+        data += rest.data
+    decoded = previews.as_text(data, cut=False)
+    if decoded is None:
         raise file_errors.NotAFile("This isn't a text file.")
-    return piece, found
+    return piece, decoded
 
 
 async def save_text(
     files: FileAccess,
     username: str,
-    place: FileLocation,
+    location: FileLocation,
     content: str,
     encoding: str,
     version: str | None,
@@ -174,25 +174,25 @@ async def save_text(
     if len(data) > MAX_TEXT_BYTES:
         raise errors.TooLarge(f"Only files up to {MAX_TEXT_BYTES >> 10} KiB can be edited here.")
     with explaining():
-        return await files.pool(place.root).save(username, place.asked, data, version)
+        return await files.pool(location.root).save(username, location.parameters, data, version)
 
 
-async def image_type(files: FileAccess, username: str, place: FileLocation) -> str:
+async def image_type(files: FileAccess, username: str, location: FileLocation) -> str:
     """Return the type of an image that may be shown. Raises NotAFile and TooLarge."""
-    piece = await beginning(files, username, place, MAGIC_BYTES)
-    found = previews.image_type(piece.data)
-    if found is None:
+    piece = await beginning(files, username, location, MAGIC_BYTES)
+    kind = previews.image_type(piece.data)
+    if kind is None:
         raise file_errors.NotAFile("This file isn't a PNG, JPEG, GIF or WebP image.")
     if piece.size_bytes > MAX_IMAGE_BYTES:
         most = MAX_IMAGE_BYTES >> 20
         raise errors.TooLarge(f"Only images up to {most} MiB are shown; download it instead.")
-    return found
+    return kind
 
 
-async def whole(files: FileAccess, username: str, place: FileLocation, most: int) -> bytes:
+async def read_all(files: FileAccess, username: str, location: FileLocation, most: int) -> bytes:
     """Return the contents of a file of at most `most` bytes. Raises TooLarge."""
-    async with files.stream(username, place.root) as channel:
-        opened = await files.pool(place.root).open(channel, place.asked)
+    async with files.stream(username, location.root) as channel:
+        opened = await files.pool(location.root).open(channel, location.parameters)
         if opened.size_bytes > most:
             raise errors.TooLarge("This file is too large to be shown; download it instead.")
         parts = [piece async for piece in file_pieces(channel, 0, opened.size_bytes)]

@@ -34,16 +34,16 @@ def cells(data: bytes) -> dict[str, Any] | None:
     data_b64}]}], truncated}`; None if the data is not a notebook.
     """
     try:
-        found = json.loads(data)
+        document = json.loads(data)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(found, dict) or not isinstance(found.get("cells"), list):
+    if not isinstance(document, dict) or not isinstance(document.get("cells"), list):
         return None
     budget = ImageBudget()
-    every = found["cells"]
+    every = document["cells"]
     shown = [_convert_cell(cell, budget) for cell in every[:MAX_CELLS] if isinstance(cell, dict)]
     return {
-        "language": _find_language(found.get("metadata")),
+        "language": _find_language(document.get("metadata")),
         "cells": shown,
         "truncated": len(every) > MAX_CELLS or budget.cut,
     }
@@ -70,9 +70,9 @@ class ImageBudget:
 def _find_language(metadata: object) -> str | None:
     for key, name in (("language_info", "name"), ("kernelspec", "language")):
         inner = metadata.get(key) if isinstance(metadata, dict) else None
-        found = inner.get(name) if isinstance(inner, dict) else None
-        if isinstance(found, str):
-            return found[:50]
+        language = inner.get(name) if isinstance(inner, dict) else None
+        if isinstance(language, str):
+            return language[:50]
     return None
 
 
@@ -81,7 +81,7 @@ def _convert_cell(cell: dict[str, Any], budget: ImageBudget) -> dict[str, Any]:
     every = outputs if isinstance(outputs, list) else []
     if len(every) > MAX_OUTPUTS:
         budget.cut = True
-    shown = [_convert_output(one, budget) for one in every[:MAX_OUTPUTS] if isinstance(one, dict)]
+    shown = [_convert_output(raw, budget) for raw in every[:MAX_OUTPUTS] if isinstance(raw, dict)]
     return {
         "kind": KINDS.get(str(cell.get("cell_type")), "raw"),
         "source": budget.text(cell.get("source"), MAX_SOURCE),
@@ -103,8 +103,8 @@ def _convert_output(output: dict[str, Any], budget: ImageBudget) -> dict[str, An
     if not isinstance(data, dict):
         return None
     for kind in IMAGES:
-        if found := _image_output(data.get(kind), budget):
-            return found
+        if image := _image_output(data.get(kind), budget):
+            return image
     return _text_output(budget.text(data.get("text/plain"), MAX_OUTPUT), "text")
 
 
@@ -131,12 +131,12 @@ def _image_output(value: object, budget: ImageBudget) -> dict[str, Any] | None:
         data = base64.b64decode(value)
     except (binascii.Error, ValueError):
         return None
-    found = image_type(data)
-    if found not in IMAGES:
+    kind = image_type(data)
+    if kind not in IMAGES:
         return None
     budget.images -= len(value)
     text = base64.b64encode(data).decode()
-    return {"kind": "image", "text": None, "image_type": found, "data_b64": text}
+    return {"kind": "image", "text": None, "image_type": kind, "data_b64": text}
 
 
 def main() -> None:

@@ -45,8 +45,8 @@ class NotebookParser:
                 output = await _run_parser(data)
         if output is None or len(output) > MAX_OUTPUT:
             return None
-        found: dict[str, Any] | None = await asyncio.to_thread(json.loads, output)
-        return found
+        parsed: dict[str, Any] | None = await asyncio.to_thread(json.loads, output)
+        return parsed
 
 
 async def _run_parser(data: bytes) -> bytes | None:

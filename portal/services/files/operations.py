@@ -44,21 +44,21 @@ class FileOutcome:
 
 
 async def make_folder(
-    files: FileAccess, username: str, place: FileLocation, *, parents: bool
+    files: FileAccess, username: str, location: FileLocation, *, parents: bool
 ) -> Entry:
     with explaining():
-        return await files.pool(place.root).change(
-            username, "make_folder", place.asked, parents=parents
+        return await files.pool(location.root).change(
+            username, "make_folder", location.parameters, parents=parents
         )
 
 
 async def move(
-    files: FileAccess, username: str, place: FileLocation, to: FileLocation, *, overwrite: bool
+    files: FileAccess, username: str, location: FileLocation, to: FileLocation, *, overwrite: bool
 ) -> Entry:
     """Move an entry. Raises FileExists, OtherFilesystem and other errors of the system."""
     with explaining():
-        return await files.pool(place.root).change(
-            username, "move", place.asked, to_root=to.whole, to_path=from_text(to.path),
+        return await files.pool(location.root).change(
+            username, "move", location.parameters, to_root=to.root_path, to_path=from_text(to.path),
             overwrite=overwrite,
         )  # fmt: skip
 
@@ -68,23 +68,29 @@ async def delete(
 ) -> list[FileOutcome]:
     """Delete several entries independently: a failure of one does not affect the others."""
     deadline = time.monotonic() + WITHIN_S
-    return [await _delete_one(files, username, one, permanent, deadline) for one in places]
+    return [
+        await _delete_one(files, username, location, permanent, deadline) for location in places
+    ]
 
 
 async def _delete_one(
-    files: FileAccess, username: str, place: FileLocation, permanent: bool, deadline: float
+    files: FileAccess, username: str, location: FileLocation, permanent: bool, deadline: float
 ) -> FileOutcome:
     number = str(uuid4())
     try:
         with explaining():
-            while not await files.pool(place.root).delete(
-                username, place.asked, permanent=permanent, trash_id=number, timeout_s=AT_ONCE_S
+            while not await files.pool(location.root).delete(
+                username,
+                location.parameters,
+                permanent=permanent,
+                trash_id=number,
+                timeout_s=AT_ONCE_S,
             ):
                 if time.monotonic() > deadline:
-                    return FileOutcome(place.path, error=errors.Conflict(UNFINISHED))
+                    return FileOutcome(location.path, error=errors.Conflict(UNFINISHED))
     except PortalError as error:
-        return FileOutcome(place.path, error=error)
-    return FileOutcome(place.path, trash_id=None if permanent else number)
+        return FileOutcome(location.path, error=error)
+    return FileOutcome(location.path, trash_id=None if permanent else number)
 
 
 async def note_deleted(
@@ -99,7 +105,11 @@ async def note_deleted(
     """Record deletions in the audit log, because folders may be shared; no other file operations of
     users are recorded.
     """
-    gone = [one for one, outcome in zip(places, outcomes, strict=True) if outcome.error is None]
+    gone = [
+        location
+        for location, outcome in zip(places, outcomes, strict=True)
+        if outcome.error is None
+    ]
     if not gone:
         return
     target = f"{gone[0].root}:{gone[0].path}"
@@ -123,7 +133,7 @@ async def trash(
     whether the list is complete.
     """
     with explaining():
-        return await files.pool(root.root).list_trash(username, root.whole, of)
+        return await files.pool(root.root).list_trash(username, root.root_path, of)
 
 
 async def restore(
@@ -143,11 +153,11 @@ async def restore(
 async def _restore_one(
     files: FileAccess, username: str, root: FileLocation, number: str, to: FileLocation | None
 ) -> FileOutcome:
-    more = {"to_path": from_text(to.path)} if to else {}
+    renamed = {"to_path": from_text(to.path)} if to else {}
     try:
         with explaining():
             entry = await files.pool(root.root).change(
-                username, "restore", root.asked, number=number, **more
+                username, "restore", root.parameters, number=number, **renamed
             )
     except PortalError as error:
         return FileOutcome(number, error=error)
@@ -162,7 +172,9 @@ async def empty_trash(
     """
     deadline = time.monotonic() + WITHIN_S
     with explaining():
-        while not await files.pool(root.root).empty_trash(username, root.whole, ids, 0, AT_ONCE_S):
+        while not await files.pool(root.root).empty_trash(
+            username, root.root_path, ids, 0, AT_ONCE_S
+        ):
             if time.monotonic() > deadline:
                 return False
     return True
@@ -195,12 +207,14 @@ async def tidy(files: FileAccess, username: str) -> None:
 
 
 async def _tidy_trash(files: FileAccess, username: str, root: FileRoot) -> None:
-    whole = await files.whole(username, root)
+    root_path = await files.root_path_of(username, root)
     older_s = int(files.settings.file_trash_days * DAY_S)
     try:
         with explaining():
             for _ in range(TIDY_TURNS):
-                if await files.pool(root.name).empty_trash(username, whole, None, older_s, TIDY_S):
+                if await files.pool(root.name).empty_trash(
+                    username, root_path, None, older_s, TIDY_S
+                ):
                     return
     except PortalError as error:
         log.info("a trash can't be emptied", username=username, cause=error.detail[:300])

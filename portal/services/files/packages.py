@@ -49,43 +49,43 @@ async def installed(files: FileAccess, username: str, environment: Environment) 
     """Return installed and removed packages. Raises the launcher's error for a home that cannot be
     read.
     """
-    place = await _find_folder(files, username, environment)
-    found, complete = await _list_packages(files, username, environment, place)
-    removed, all_seen = await operations.trash(files, username, _to_home(place), place.path)
-    return Installed(f"~/{place.path}", found, complete, removed, all_seen)
+    location = await _find_folder(files, username, environment)
+    packages, complete = await _list_packages(files, username, environment, location)
+    removed, all_seen = await operations.trash(files, username, _to_home(location), location.path)
+    return Installed(f"~/{location.path}", packages, complete, removed, all_seen)
 
 
 async def reset(files: FileAccess, username: str, environment: Environment) -> str:
     """Move all packages to the trash; return their former path for the audit log. Raises NotFound
     if there are none.
     """
-    place = await _find_folder(files, username, environment)
-    found, _ = await _list_packages(files, username, environment, place)
-    if not found:
+    location = await _find_folder(files, username, environment)
+    packages, _ = await _list_packages(files, username, environment, location)
+    if not packages:
         raise NotFound(NONE)
-    await _move_to_trash(files, username, place)
-    root = await _find_home_root(files, username, place.whole)
-    return f"{root}:{place.path}" if root else f"~/{place.path}"
+    await _move_to_trash(files, username, location)
+    root = await _find_home_root(files, username, location.root_path)
+    return f"{root}:{location.path}" if root else f"~/{location.path}"
 
 
 async def remove(files: FileAccess, username: str, environment: Environment, name: str) -> str:
     """Delete one package's files; return their former path for the audit log. Raises NotFound if it
     is not installed.
     """
-    place = await _find_folder(files, username, environment)
-    found, _ = await _list_packages(files, username, environment, place)
-    if all(one.name != name for one in found):
+    location = await _find_folder(files, username, environment)
+    packages, _ = await _list_packages(files, username, environment, location)
+    if all(package.name != name for package in packages):
         raise NotFound(NOT_INSTALLED)
-    site = _to_site(environment, place)
+    site = _to_site(environment, location)
     if _get_layout(environment) == "python":
         await _remove_files(
-            files, username, site, name, site.path.count("/") - place.path.count("/")
+            files, username, site, name, site.path.count("/") - location.path.count("/")
         )
     else:
         await _move_to_trash(
-            files, username, FileLocation(site.root, site.whole, f"{site.path}/{name}")
+            files, username, FileLocation(site.root, site.root_path, f"{site.path}/{name}")
         )
-    root = await _find_home_root(files, username, place.whole)
+    root = await _find_home_root(files, username, location.root_path)
     return f"{root}:{site.path}/{name}" if root else f"~/{site.path}/{name}"
 
 
@@ -95,7 +95,7 @@ async def _remove_files(
     deadline = time.monotonic() + operations.WITHIN_S
     with explaining():
         while not await files.pool(site.root).remove_package(
-            username, site.asked, name, above, operations.AT_ONCE_S
+            username, site.parameters, name, above, operations.AT_ONCE_S
         ):
             if time.monotonic() > deadline:
                 raise Conflict(operations.UNFINISHED)
@@ -109,45 +109,45 @@ async def bring_back(
     NotFound.
     """
     state = await installed(files, username, environment)
-    if all(one.id != trash_id for one in state.removed):
+    if all(removed.id != trash_id for removed in state.removed):
         raise NotFound(GONE if state.removed_complete else UNSEEN)
     if state.packages:
         raise Conflict(IN_THE_WAY)
-    place = await _find_folder(files, username, environment)
-    if await _check_exists(files, username, place):
-        await _move_to_trash(files, username, place)
-    (outcome,) = await operations.restore(files, username, _to_home(place), [trash_id], None)
+    location = await _find_folder(files, username, environment)
+    if await _check_exists(files, username, location):
+        await _move_to_trash(files, username, location)
+    (outcome,) = await operations.restore(files, username, _to_home(location), [trash_id], None)
     if outcome.error is not None:
         raise outcome.error
 
 
 async def _list_packages(
-    files: FileAccess, username: str, environment: Environment, place: FileLocation
+    files: FileAccess, username: str, environment: Environment, location: FileLocation
 ) -> tuple[list[Package], bool]:
-    below = _to_site(environment, place)
+    below = _to_site(environment, location)
     with explaining():
-        return await files.pool(place.root).packages(
-            username, below.asked, _get_layout(environment)
+        return await files.pool(location.root).packages(
+            username, below.parameters, _get_layout(environment)
         )
 
 
-def _to_site(environment: Environment, place: FileLocation) -> FileLocation:
+def _to_site(environment: Environment, location: FileLocation) -> FileLocation:
     """Return the folder of the packages themselves, inside the environment's folder."""
-    path = f"{place.path}/{environment.user_site}" if environment.user_site else place.path
-    return FileLocation(place.root, place.whole, path)
+    path = f"{location.path}/{environment.user_site}" if environment.user_site else location.path
+    return FileLocation(location.root, location.root_path, path)
 
 
-async def _check_exists(files: FileAccess, username: str, place: FileLocation) -> bool:
+async def _check_exists(files: FileAccess, username: str, location: FileLocation) -> bool:
     try:
         with explaining():
-            await files.pool(place.root).describe(username, place.asked)
+            await files.pool(location.root).describe(username, location.parameters)
     except FileNotThere:
         return False
     return True
 
 
-async def _move_to_trash(files: FileAccess, username: str, place: FileLocation) -> None:
-    (outcome,) = await operations.delete(files, username, [place], permanent=False)
+async def _move_to_trash(files: FileAccess, username: str, location: FileLocation) -> None:
+    (outcome,) = await operations.delete(files, username, [location], permanent=False)
     if outcome.error is not None:
         raise outcome.error
 
@@ -165,13 +165,13 @@ async def _find_folder(files: FileAccess, username: str, environment: Environmen
 async def _find_home_root(files: FileAccess, username: str, home: str) -> str | None:
     """Return the site's root that is the home, None if there is none."""
     for root in files.settings.file_roots:
-        if await files.whole(username, root) == home:
+        if await files.root_path_of(username, root) == home:
             return root.name
     return None
 
 
-def _to_home(place: FileLocation) -> FileLocation:
-    return FileLocation(place.root, place.whole, "")
+def _to_home(location: FileLocation) -> FileLocation:
+    return FileLocation(location.root, location.root_path, "")
 
 
 def _get_layout(environment: Environment) -> str:

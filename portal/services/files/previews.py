@@ -41,15 +41,15 @@ def render_preview(name: str, data: bytes, size_bytes: int) -> dict[str, Any]:
     truncated = len(data) < size_bytes
     if not size_bytes:
         return {"kind": "empty", "truncated": False}
-    if found := image_type(data):
-        return {"kind": "image", "image_type": found, "truncated": truncated}
+    if image := image_type(data):
+        return {"kind": "image", "image_type": image, "truncated": truncated}
     text = as_text(data, cut=truncated)
     if text is None:
         return {"kind": "binary", "truncated": truncated}
     shown = {"text": text.text, "encoding": text.encoding, "truncated": truncated}
     if name.lower().endswith(TABLES):
-        whole = text.text.rpartition("\n")[0] if truncated else text.text
-        found_table = table(whole)
+        complete = text.text.rpartition("\n")[0] if truncated else text.text
+        found_table = table(complete)
         if found_table is not None:
             found_table["truncated"] = found_table["truncated"] or truncated
             return {"kind": "csv", "table": found_table, **shown}
@@ -149,8 +149,8 @@ def is_header(rows: list[list[str]]) -> bool:
     and there are more rows.
     """
     first = rows[0]
-    named = len(set(first)) == len(first) and all(cell.strip() for cell in first)
-    return len(rows) > 1 and named and not any(map(_is_number, first))
+    is_named = len(set(first)) == len(first) and all(cell.strip() for cell in first)
+    return len(rows) > 1 and is_named and not any(map(_is_number, first))
 
 
 def _is_number(cell: str) -> bool:

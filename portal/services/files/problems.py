@@ -66,14 +66,14 @@ def explained(error: SpawnerError) -> PortalError:
     return errors.LauncherProblem(error.message)
 
 
-def _to_extension(found: Mapping[str, Any]) -> dict[str, Any]:
+def _to_extension(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return the details that pages use, with their types checked."""
     details: dict[str, Any] = {}
     for key, kind in (("offset", int), ("version", str), ("sha256", str), ("replaceable", bool)):
-        value = found.get(key)
+        value = fields.get(key)
         if type(value) is kind:
             details[key] = value[:100] if isinstance(value, str) else value
-    changed = found.get("modified_at")
+    changed = fields.get("modified_at")
     if isinstance(changed, float) and 0 <= changed < LATEST_S:
         details["modified_at"] = datetime.fromtimestamp(changed, UTC).isoformat()
     return details

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from portal.config.files import FileRoot
 from portal.config.settings import Settings
 from portal.errors import FieldError, PortalError, invalid_input
+from portal.services.concurrency import RequestQueue, file_search_queue
 from portal.services.files.notebook_process import NotebookParser
 from portal.services.files.problems import explained
 from spawner.errors import SpawnerError
@@ -18,7 +19,7 @@ from spawner.launcher import quota
 from spawner.launcher.connection import Channel
 from spawner.launcher.file_answers import Room
 from spawner.launcher.file_names import from_text, to_text
-from spawner.launcher.file_pool import FileAgents
+from spawner.launcher.file_pool import FileProcessPool
 from spawner.tasks import end_all
 
 QUOTA_S = 5.0
@@ -30,16 +31,16 @@ NO_PATH = "This path can't be used."
 
 @dataclass(frozen=True)
 class FileLocation:
-    """A path below a root, both as shown in the UI; `whole` is the root's absolute path."""
+    """A path below a root, both as shown in the UI; `root_path` is the root's absolute path."""
 
     root: str
-    whole: str
+    root_path: str
     path: str
 
     @property
-    def asked(self) -> dict[str, str]:
+    def parameters(self) -> dict[str, str]:
         """Return the parameters for the launcher."""
-        return {"root": self.whole, "path": from_text(self.path)}
+        return {"root": self.root_path, "path": from_text(self.path)}
 
     @property
     def name(self) -> str:
@@ -51,7 +52,7 @@ class RootState:
     """A root with its disk space; `problem` is the reason if that is unknown."""
 
     root: FileRoot
-    whole: str
+    root_path: str
     room: Room | None
     quota: quota.Quota | None
     problem: str | None
@@ -64,21 +65,22 @@ class FileAccess:
     """
 
     settings: Settings
-    pools: Mapping[str, FileAgents]
+    pools: Mapping[str, FileProcessPool]
     """Pools by root: a file system that hangs does not block others. Uploads use the first root's
     pool.
     """
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
     writing: set[tuple[str, str]] = field(default_factory=set)
     notebooks: NotebookParser = field(default_factory=NotebookParser)
+    searches: RequestQueue = field(default_factory=file_search_queue)
     tidied: dict[str, float] = field(default_factory=dict)
     _quotas: dict[tuple[str, str], tuple[float, quota.Quota | None]] = field(default_factory=dict)
 
     @property
-    def agents(self) -> FileAgents:
+    def agents(self) -> FileProcessPool:
         return self.pool(self.settings.file_roots[0].name)
 
-    def pool(self, root: str) -> FileAgents:
+    def pool(self, root: str) -> FileProcessPool:
         return self.pools[root]
 
     async def close(self) -> None:
@@ -86,15 +88,15 @@ class FileAccess:
         await end_all(self.tasks)
         await asyncio.gather(*(pool.close() for pool in self.pools.values()))
 
-    async def place(self, username: str, root: str, path: str) -> FileLocation:
-        """Return a place. Raises InvalidInput for an unknown root or an invalid path."""
-        found = next((r for r in self.settings.file_roots if r.name == root), None)
-        if found is None:
+    async def resolve(self, username: str, root: str, path: str) -> FileLocation:
+        """Return a location. Raises InvalidInput for an unknown root or an invalid path."""
+        match = next((r for r in self.settings.file_roots if r.name == root), None)
+        if match is None:
             raise invalid_input([FieldError("root", NO_ROOT)])
         checked(path)
-        return FileLocation(root, await self.whole(username, found), path)
+        return FileLocation(root, await self.root_path_of(username, match), path)
 
-    async def whole(self, username: str, root: FileRoot) -> str:
+    async def root_path_of(self, username: str, root: FileRoot) -> str:
         """Return a root's absolute path for a user."""
         with explaining():
             home = (await self.agents.info(username)).home
@@ -102,30 +104,30 @@ class FileAccess:
         return home.rstrip("/") + path[1:] if path.startswith("~") else path
 
     async def locate(self, username: str, path: str) -> FileLocation:
-        """Return the place of an absolute path, or of one that begins with ~; the innermost root is
-        used. Raises InvalidInput if it is below no root.
+        """Return the location of an absolute path, or of one that begins with ~: the innermost
+        root. Raises InvalidInput if it is below no root.
         """
         with explaining():
             home = (await self.agents.info(username)).home
         checked(path)
         if path == "~" or path.startswith("~/"):
             path = home.rstrip("/") + path[1:]
-        found = await self.below(username, path)
-        if found is None:
+        location = await self.below(username, path)
+        if location is None:
             text = "This path is outside the available locations."
             raise invalid_input([FieldError("path", text)])
-        return found
+        return location
 
     async def below(self, username: str, path: str) -> FileLocation | None:
-        """Return the place of an absolute path, None if it is below no root."""
+        """Return the location of an absolute path, None if it is below no root."""
         path = path.rstrip("/")
         best: FileLocation | None = None
         for root in self.settings.file_roots:
-            whole = await self.whole(username, root)
-            start = whole.rstrip("/")
+            root_path = await self.root_path_of(username, root)
+            start = root_path.rstrip("/")
             inside = path == start or path.startswith(f"{start}/")
-            if inside and (best is None or len(whole) > len(best.whole)):
-                best = FileLocation(root.name, whole, path[len(start) + 1 :])
+            if inside and (best is None or len(root_path) > len(best.root_path)):
+                best = FileLocation(root.name, root_path, path[len(start) + 1 :])
         return best
 
     async def states(self, username: str) -> list[RootState]:
@@ -133,25 +135,27 @@ class FileAccess:
         return await asyncio.gather(*(self.state(username, root) for root in roots))
 
     async def state(self, username: str, root: FileRoot) -> RootState:
-        whole = await self.whole(username, root)
+        root_path = await self.root_path_of(username, root)
         try:
             with explaining():
-                room = await self.pool(root.name).room(username, whole)
+                room = await self.pool(root.name).room(username, root_path)
         except PortalError as error:
-            return RootState(root, whole, None, None, error.detail)
-        return RootState(root, whole, room, await self._find_quota(username, root, room), None)
+            return RootState(root, root_path, None, None, error.detail)
+        return RootState(root, root_path, room, await self._find_quota(username, root, room), None)
 
     async def _find_quota(self, username: str, root: FileRoot, room: Room) -> quota.Quota | None:
         command = self.settings.file_quota_command
         if not command:
             return quota.parse_text(room.quota_text) if room.quota_text else None
         key, now = (username, root.name), time.monotonic()
-        asked_at, found = self._quotas.get(key, (-QUOTA_KEPT_S, None))
+        asked_at, result = self._quotas.get(key, (-QUOTA_KEPT_S, None))
         if now - asked_at < QUOTA_KEPT_S:
-            return found
-        found = await quota.ask(filled(command, username, from_text(room.real_path)), QUOTA_S)
-        self._quotas[key] = (time.monotonic(), found)
-        return found
+            return result
+        result = await quota.run_quota_command(
+            filled(command, username, from_text(room.real_path)), QUOTA_S
+        )
+        self._quotas[key] = (time.monotonic(), result)
+        return result
 
     @asynccontextmanager
     async def stream(self, username: str, root: str) -> AsyncIterator[Channel]:

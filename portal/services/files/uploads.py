@@ -42,14 +42,14 @@ def checked_id(upload_id: str) -> str:
 
 
 async def start_upload(
-    files: FileAccess, username: str, place: FileLocation, size: int, *, overwrite: bool
+    files: FileAccess, username: str, location: FileLocation, size: int, *, overwrite: bool
 ) -> UploadInfo:
     """Start an upload. Raises FileExists, NoSpace and other errors that are known before data is
     sent.
     """
     with explaining():
         return await files.agents.begin_upload(
-            username, place.asked, str(uuid4()), size, overwrite=overwrite
+            username, location.parameters, str(uuid4()), size, overwrite=overwrite
         )
 
 
@@ -61,8 +61,8 @@ async def load_upload(files: FileAccess, username: str, upload_id: str) -> Uploa
 async def every(files: FileAccess, username: str) -> list[UploadInfo]:
     """Return the unfinished uploads, newest first."""
     with explaining():
-        found = await files.agents.uploads(username)
-    return sorted(found, key=lambda upload: upload.created_at, reverse=True)
+        states = await files.agents.uploads(username)
+    return sorted(states, key=lambda upload: upload.created_at, reverse=True)
 
 
 async def receive(
@@ -103,12 +103,12 @@ async def finish(files: FileAccess, username: str, upload_id: str, sha256: str |
     with _lock_upload(files, username, number):
         while True:
             with explaining():
-                found = await files.agents.finish_upload(username, number, sha256, HASH_S)
-            if not isinstance(found, int):
-                checksum, entry = found
+                result = await files.agents.finish_upload(username, number, sha256, HASH_S)
+            if not isinstance(result, int):
+                checksum, entry = result
                 return Finished(entry.size_bytes or 0, checksum, entry)
             if time.monotonic() > deadline:
-                return Finished(found)
+                return Finished(result)
 
 
 async def drop(files: FileAccess, username: str, upload_id: str) -> None:

@@ -55,8 +55,8 @@ async def request(
     the time the command runs.
     """
     await db.flush()
-    mine = select(HomeRun).where(HomeRun.user_id == user.id, HomeRun.task == task)
-    waiting = await db.scalar(mine.where(HomeRun.state.in_(LIVE)).limit(1))
+    same_task = select(HomeRun).where(HomeRun.user_id == user.id, HomeRun.task == task)
+    waiting = await db.scalar(same_task.where(HomeRun.state.in_(LIVE)).limit(1))
     if waiting is not None:
         return waiting
     row = HomeRun(
@@ -81,8 +81,8 @@ async def request_once(
     if not command(settings, HomeTask.CREATE):
         return False
     await db.flush()
-    mine = select(HomeRun.id).where(HomeRun.user_id == user.id, HomeRun.task == HomeTask.CREATE)
-    if await db.scalar(mine.limit(1)) is not None:
+    earlier = select(HomeRun.id).where(HomeRun.user_id == user.id, HomeRun.task == HomeTask.CREATE)
+    if await db.scalar(earlier.limit(1)) is not None:
         return False
     await request_for(db, user, entry, HomeTask.CREATE, by=by)
     return True

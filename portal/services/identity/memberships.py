@@ -40,11 +40,11 @@ async def remember(db: AsyncSession, user: User, names: Iterable[str]) -> None:
     """Store the user's groups from the directory, in the caller's transaction."""
     user.groups_at = utcnow()
     await db.flush()  # locks the user's row: of two concurrent logins the second waits here
-    mine = GroupMembership.user_id == user.id
-    before = set((await db.scalars(select(GroupMembership.name).where(mine))).all())
+    own_rows = GroupMembership.user_id == user.id
+    before = set((await db.scalars(select(GroupMembership.name).where(own_rows))).all())
     now = usable(names)
     if gone := before - now:
-        await db.execute(delete(GroupMembership).where(mine, GroupMembership.name.in_(gone)))
+        await db.execute(delete(GroupMembership).where(own_rows, GroupMembership.name.in_(gone)))
     db.add_all(GroupMembership(user_id=user.id, name=name) for name in now - before)
     await db.flush()
 
@@ -113,10 +113,10 @@ class DirectoryUsers:
         if known is not None or not self.directory.finds:
             return True
         try:
-            found = await self.directory.find(username)
+            entry = await self.directory.find(username)
         except DirectoryUnavailable:
             return True
-        return found is not None and found.username == username
+        return entry is not None and entry.username == username
 
     async def freshen(self, user_id: str, username: str, known_at: datetime | None) -> bool:
         """Refresh a user's groups and role unless they are recent. Return whether it did.

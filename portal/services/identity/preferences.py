@@ -1,4 +1,4 @@
-"""User preferences: favorite environments, language and notifications.
+"""User preferences: favorite environments, language, notifications and the table of jobs.
 
 The column `users.preferences` holds only what was set; missing or no longer valid entries have the
 default. Preferences never affect permissions.
@@ -18,6 +18,8 @@ from portal.models import User
 log = structlog.get_logger(__name__)
 
 MAX_FAVOURITES = 50
+MAX_COLUMNS = 60
+MAX_VIEWS = 50
 
 
 class _StoredModel(BaseModel):
@@ -47,6 +49,23 @@ class Notify(_StoredModel):
     email: Email = Email()
 
 
+class JobsView(_StoredModel):
+    """A saved view of the table of jobs: filters, order and grouping as in the page's address, and
+    columns.
+    """
+
+    name: str
+    search: dict[str, str] = {}
+    columns: list[str] | None = None
+
+
+class JobsTable(_StoredModel):
+    """The table of jobs. `columns` None: the page's default ones."""
+
+    columns: list[str] | None = None
+    views: list[JobsView] = []
+
+
 class Preferences(_StoredModel):
     """A user's preferences.
 
@@ -57,6 +76,7 @@ class Preferences(_StoredModel):
     favourite_environments: list[str] = []
     language: Language | None = None
     notify: Notify = Notify()
+    jobs_table: JobsTable = JobsTable()
 
 
 def read(kept: Mapping[str, Any] | None) -> Preferences:
@@ -79,26 +99,26 @@ async def change(database: Database, user_id: str, changes: Mapping[str, Any]) -
 
     Concurrent changes from two browsers are merged: the second waits for the first.
     """
-    mine = User.id == user_id
+    is_user = User.id == user_id
     async with database.session() as db:
         # Locks the row.
-        await db.execute(update(User).where(mine).values(preferences=User.preferences))
-        kept = await db.scalar(select(User.preferences).where(mine))
+        await db.execute(update(User).where(is_user).values(preferences=User.preferences))
+        kept = await db.scalar(select(User.preferences).where(is_user))
         merged = _merge(kept or {}, changes)
         if (favourites := merged.get("favourite_environments")) is not None:
             merged["favourite_environments"] = list(dict.fromkeys(favourites))
-        await db.execute(update(User).where(mine).values(preferences=merged))
+        await db.execute(update(User).where(is_user).values(preferences=merged))
         await db.commit()
     return read(merged)
 
 
 def _merge(kept: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """Merge objects key by key; replace everything else."""
-    found = dict(kept)
+    merged = dict(kept)
     for key, value in changes.items():
-        before = found.get(key)
+        before = merged.get(key)
         nested = isinstance(value, Mapping)
-        found[key] = (
+        merged[key] = (
             _merge(before if isinstance(before, Mapping) else {}, value) if nested else value
         )
-    return found
+    return merged

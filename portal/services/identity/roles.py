@@ -34,12 +34,12 @@ def may_enter(user: User) -> bool:
 
 def role_for(groups: Collection[str], settings: Settings) -> Role | None:
     """Return the role that these groups give; None if they do not admit to the portal."""
-    mine = set(groups)
-    if mine & set(settings.ldap_admin_groups):
+    own = set(groups)
+    if own & set(settings.ldap_admin_groups):
         return Role.ADMIN
-    if mine & set(settings.ldap_viewer_groups):
+    if own & set(settings.ldap_viewer_groups):
         return Role.VIEWER
-    if not settings.ldap_user_groups or mine & set(settings.ldap_user_groups):
+    if not settings.ldap_user_groups or own & set(settings.ldap_user_groups):
         return Role.USER
     return None
 

@@ -63,10 +63,10 @@ class _BulkOperation:
 
 
 def _build_cancel_values() -> Mapping[str, Any]:
-    asked = func.coalesce(JOBS_TABLE.c.stop_requested_at, utcnow())
+    requested_at = func.coalesce(JOBS_TABLE.c.stop_requested_at, utcnow())
     return {
         "wanted": Wanted.STOP, "state": JobState.STOPPING, "reason": None, "suggestion": None,
-        "stop_requested_at": asked,
+        "stop_requested_at": requested_at,
     }  # fmt: skip
 
 
@@ -184,18 +184,23 @@ async def compare(context: AppContext, user: User, ids: Sequence[str]) -> list[C
 
     Their logged values are read now, as their owner, with one request to the launcher.
     """
-    query = select(BatchJob).where(
-        BatchJob.user_id == user.id, BatchJob.removed_at.is_(None), BatchJob.id.in_(ids)
-    )
-    async with context.db.session() as db:
-        found = {job.id: job for job in (await db.scalars(query)).all()}
-    chosen = [found[key] for key in dict.fromkeys(ids) if key in found]
+    chosen = await load_listed(context, user, ids)
     logging = [job for job in chosen if job.logdir and job.started_at and job.array_size is None]
     values, problem = await _read_logged(context, user, logging)
     reads = {job.id for job in logging}
     return [
         Compared(job, values.get(job.id), problem if job.id in reads else None) for job in chosen
     ]
+
+
+async def load_listed(context: AppContext, user: User, ids: Sequence[str]) -> list[BatchJob]:
+    """Return these jobs in this order, each once, as far as they are on the user's list."""
+    query = select(BatchJob).where(
+        BatchJob.user_id == user.id, BatchJob.removed_at.is_(None), BatchJob.id.in_(ids)
+    )
+    async with context.db.session() as db:
+        by_id = {job.id: job for job in (await db.scalars(query)).all()}
+    return [by_id[key] for key in dict.fromkeys(ids) if key in by_id]
 
 
 async def _read_logged(

@@ -5,6 +5,7 @@ requests are rate-limited, per user and in total. Limits of accounts and QOS, wh
 does not consider, are reported as far as the queue shows them.
 """
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -20,8 +21,9 @@ from portal.errors import (
 from portal.models import User
 from portal.services.catalog.available import usable_environment
 from portal.services.catalog.feasible import impossible
-from portal.services.catalog.resources import named
+from portal.services.catalog.resources import explicit_names
 from portal.services.jobs import prepare
+from portal.services.jobs.forecasts import FOR_CHOSEN
 from portal.services.jobs.prepare import PREVIEW
 from portal.services.limits import allowances
 from portal.services.slurm import launch
@@ -66,19 +68,14 @@ class Estimate:
 async def estimate(
     context: AppContext,
     user: User,
-    asked: dict[str, Any],
+    requested: dict[str, Any],
     template: str | None,
     environment: str | None,
 ) -> Estimate:
     """Return the forecast for these resources. Raises InvalidInput for resources that can never
     run, SlurmRejected with Slurm's reason, TooManyQuestions.
     """
-    chosen = prepare.template(context, template) if template else None
-    chosen_environment = context.catalog.environments.get(chosen.environment) if chosen else None
-    if environment and (chosen is None or chosen.environments):
-        chosen_environment = usable_environment(context, environment)
-    resources = prepare.resources_for(context, asked, chosen, chosen_environment)
-    resources, _ = await allowances.fit(context, user, resources, named(asked))
+    resources = await _complete(context, user, requested, template, environment)
     try:
         start_at = await _get_forecast(context, user, resources)
     except SpawnerError as error:
@@ -97,6 +94,45 @@ async def estimate(
     return Estimate(start_at, seconds, soon and not limits, note, others)
 
 
+async def estimate_choices(
+    context: AppContext,
+    user: User,
+    choices: Sequence[dict[str, Any]],
+    template: str | None,
+    environment: str | None,
+) -> list[datetime | None]:
+    """Return the forecast for each of several requests; None if it is unknown.
+
+    Refused requests and those beyond the rate limit have no forecast, so that a page shows the
+    others. Equal requests are sent to Slurm once.
+    """
+    starts: list[datetime | None] = []
+    for requested in choices:
+        try:
+            resources = await _complete(context, user, requested, template, environment)
+            starts.append(await _get_forecast(context, user, resources, FOR_CHOSEN))
+        except (SpawnerError, PortalError):
+            starts.append(None)
+    return starts
+
+
+async def _complete(
+    context: AppContext,
+    user: User,
+    requested: dict[str, Any],
+    template: str | None,
+    environment: str | None,
+) -> Resources:
+    """Return the resources that a submission would request. Raises InvalidInput."""
+    chosen = prepare.template(context, template) if template else None
+    chosen_environment = context.catalog.environments.get(chosen.environment) if chosen else None
+    if environment and (chosen is None or chosen.environments):
+        chosen_environment = usable_environment(context, environment)
+    resources = prepare.resources_for(context, requested, chosen, chosen_environment)
+    resources, _ = await allowances.fit(context, user, resources, explicit_names(requested))
+    return resources
+
+
 def _explain(
     context: AppContext, user: User, resources: Resources, error: SpawnerError
 ) -> PortalError:
@@ -109,27 +145,29 @@ def _explain(
     return launch.explained_submission(context, user.username, resources, error)
 
 
-async def _get_forecast(context: AppContext, user: User, resources: Resources) -> datetime | None:
+async def _get_forecast(
+    context: AppContext, user: User, resources: Resources, spare: int = 0
+) -> datetime | None:
     """Return the cached forecast, or request it from Slurm. Raises the spawner's errors, and
-    TooManyQuestions.
+    TooManyQuestions if fewer than `spare` questions would be left.
     """
     forecasts = context.forecasts
-    found = forecasts.kept(user.username, resources)
-    if found is None:
-        if (wait_s := forecasts.wait_s(user.username)) > 0:
+    answer = forecasts.kept(user.username, resources)
+    if answer is None:
+        if (wait_s := forecasts.wait_s(user.username, spare)) > 0:
             raise TooManyQuestions(int(wait_s) + 1)
         forecasts.count(user.username)
         spec = JobSpec(uuid=PREVIEW, name="estimate", resources=resources, script="")
         try:
-            found = (await context.launchers.forecast(user.username, spec),)
+            answer = (await context.launchers.forecast(user.username, spec),)
         except Rejected as error:
             # Slurm reports this also for a node that is reserved later on; resources that no node
             # has were refused above.
-            found = (None,) if error.code == NO_NODE and context.watcher.cluster else (error,)
-        forecasts.keep(user.username, resources, found[0])
-    if isinstance(found[0], Rejected):
-        raise found[0]
-    return found[0]
+            answer = (None,) if error.code == NO_NODE and context.watcher.cluster else (error,)
+        forecasts.keep(user.username, resources, answer[0])
+    if isinstance(answer[0], Rejected):
+        raise answer[0]
+    return answer[0]
 
 
 def _find_limits(context: AppContext, user: User, resources: Resources) -> list[str]:
@@ -140,9 +178,9 @@ def _find_limits(context: AppContext, user: User, resources: Resources) -> list[
         limited = reason.startswith(("Assoc", "QOS"))
         waits = info.state is SlurmState.QUEUED
         same_account = resources.account in {None, info.account}
-        mine = info.user == user.username and same_account
+        is_own = info.user == user.username and same_account
         group = reason.startswith("AssocGrp") and info.account == resources.account
-        return waits and limited and (mine or group)
+        return waits and limited and (is_own or group)
 
     return sorted({i.reason for i in context.watcher.jobs.values() if i.reason and concerns(i)})[:3]
 
@@ -151,19 +189,19 @@ async def _find_alternatives(
     context: AppContext, user: User, resources: Resources, start_at: datetime
 ) -> list[Alternative]:
     """Return up to three smaller requests that would start earlier, the earliest first."""
-    found: list[Alternative] = []
-    for title, other in smaller(context, resources):
+    alternatives: list[Alternative] = []
+    for title, smaller_request in smaller(context, resources):
         if context.forecasts.wait_s(user.username) > 0 and not context.forecasts.kept(
-            user.username, other
+            user.username, smaller_request
         ):
             break
         try:
-            earlier = await _get_forecast(context, user, other)
+            earlier = await _get_forecast(context, user, smaller_request)
         except SpawnerError:
             continue  # a request that Slurm refuses is no alternative
         if earlier is not None and start_at - earlier > MEANINGFUL:
-            found.append(Alternative(title, asdict(other), earlier))
-    return sorted(found, key=lambda a: a.start_at)[:MOST_ALTERNATIVES]
+            alternatives.append(Alternative(title, asdict(smaller_request), earlier))
+    return sorted(alternatives, key=lambda a: a.start_at)[:MOST_ALTERNATIVES]
 
 
 def smaller(context: AppContext, resources: Resources) -> list[tuple[str, Resources]]:
@@ -191,7 +229,7 @@ def smaller(context: AppContext, resources: Resources) -> list[tuple[str, Resour
             most = partition.max_time_minutes
             limit = resources.time_limit_minutes
             short = min(limit, most) if limit and most else limit or most
-            other = replace(resources, partition=partition.name, time_limit_minutes=short)
+            moved = replace(resources, partition=partition.name, time_limit_minutes=short)
             words = f", at most {format_minutes(short)}" if short and short != limit else ""
-            requests.append((f"Partition {partition.name}{words}", other))
+            requests.append((f"Partition {partition.name}{words}", moved))
     return [(title, request) for title, request in requests if not impossible(request, cluster)][:4]

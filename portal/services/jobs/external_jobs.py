@@ -21,7 +21,7 @@ from uuid import NAMESPACE_OID, uuid5
 
 import structlog
 from sqlalchemy import select
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.exc import DataError, IntegrityError
 
 from portal.context import AppContext
 from portal.models import BatchJob, Job, JobState, Mark, User
@@ -56,7 +56,7 @@ class Outside:
         self._processed_at: datetime | None = None
         self._history_at: datetime | None = None
 
-    async def look(self, now: datetime) -> None:
+    async def import_new(self, now: datetime) -> None:
         """Import the jobs that are new in squeue, once for each of its results. A job that only
         looks like one of the portal's is imported once the watcher shows it as external: at its
         next result.
@@ -96,11 +96,11 @@ class Outside:
             mark = await db.get(Mark, MARK)
         since = mark.at - OVERLAP if mark else now - FIRST_LOOK_BACK
         try:
-            found = await self._context.watcher.history(max(since, now - LONGEST_LOOK_BACK))
+            records = await self._context.watcher.history(max(since, now - LONGEST_LOOK_BACK))
         except SlurmError as error:
             log.warning("cannot read accounting", error=error.message)
             return
-        identified = [info for info in found if _to_key(info) is not None]
+        identified = [info for info in records if _to_key(info) is not None]
         foreign = await self._find_foreign(identified)
         self._context.watcher.mark_foreign(foreign)
         others = [replace(i, uuid=None) if _to_name(i) in foreign else i for i in identified]
@@ -122,9 +122,7 @@ class Outside:
         now_taken, later = (left, []) if most is None else (left[:most], left[most:])
         for start in range(0, len(now_taken), MOST_AT_ONCE):
             batch = now_taken[start : start + MOST_AT_ONCE]
-            if not await self._insert([self._to_group_row(group, users, now) for group in batch]):
-                later = [*now_taken[start:], *later]
-                break
+            await self._insert([self._to_group_row(group, users, now) for group in batch])
         return {key for group in later for info in group if (key := _to_key(info)) is not None}
 
     def _group(self, infos: Iterable[JobInfo], users: Mapping[str, User]) -> list[list[JobInfo]]:
@@ -148,7 +146,7 @@ class Outside:
         job, so one of the portal's own may look like an external one.
         """
         columns = (Job.id, Job.user_id, Job.job_id, Job.state, Job.submit_time)
-        found: list[list[JobInfo]] = []
+        external: list[list[JobInfo]] = []
         async with self._context.db.session() as db:
             for start in range(0, len(groups), MOST_AT_ONCE):
                 batch = groups[start : start + MOST_AT_ONCE]
@@ -162,19 +160,19 @@ class Outside:
                     identity, user = row_id(self._context, group[0]), users[group[0].user]
                     rows = rows_by_job_id.get(_get_job_id(group), [])
                     if not any(_is_same(identity, user, group[0], row) for row in rows):
-                        found.append(group)
-        return found
+                        external.append(group)
+        return external
 
     async def _find_foreign(self, infos: Collection[JobInfo]) -> set[Name]:
         """Return the UUIDs, with their users, that belong to no job of ours."""
-        named = {(info.uuid, info.user) for info in infos if info.uuid is not None}
-        ids = [uuid for uuid, _ in named]
+        unknown = {(info.uuid, info.user) for info in infos if info.uuid is not None}
+        ids = [uuid for uuid, _ in unknown]
         query = select(Job.id, User.username).join(User, User.id == Job.user_id)
         async with self._context.db.session() as db:
             for start in range(0, len(ids), MOST_AT_ONCE):
                 batch = query.where(Job.id.in_(ids[start : start + MOST_AT_ONCE]))
-                named -= {(row.id, row.username) for row in await db.execute(batch)}
-        return named
+                unknown -= {(row.id, row.username) for row in await db.execute(batch)}
+        return unknown
 
     async def _load_users(self, names: set[str]) -> dict[str, User]:
         """Return the users of these names, including disabled ones."""
@@ -182,31 +180,39 @@ class Outside:
         async with self._context.db.session() as db:
             return {user.username: user for user in (await db.scalars(query)).all()}
 
-    async def _insert(self, rows: list[BatchJob]) -> bool:
-        """Insert all rows; return False if they are to be tried again."""
+    async def _insert(self, rows: list[BatchJob]) -> None:
+        """Insert all rows, one by one if the database refuses one: another writer was faster, or
+        Slurm reported a value that does not fit.
+        """
+        if not await self._insert_together(rows):
+            for row in rows:
+                if not await self._insert_together([row]):
+                    log.warning("an external job was not recorded", slurm=row.job_id)
+        for user_id in {row.user_id for row in rows}:
+            self._context.notifier.notify(user_id)
+
+    async def _insert_together(self, rows: list[BatchJob]) -> bool:
+        """Insert rows in one transaction; return False if the database refuses one."""
         async with self._context.db.session() as db:
             db.add_all(rows)
             try:
                 await db.commit()
-            except IntegrityError as error:
-                log.warning("external jobs are recorded in a later round", error=str(error)[:200])
-                self._processed_at = None
+            except (DataError, IntegrityError) as error:
+                log.warning("the database refuses external jobs", error=str(error)[:200])
                 return False
-        for user_id in {row.user_id for row in rows}:
-            self._context.notifier.notify(user_id)
         return True
 
 
 def _limit_per_user(groups: list[list[JobInfo]], users: Mapping[str, User]) -> list[list[JobInfo]]:
     """Return each user's newest groups up to the limit; all of disabled users."""
     taken: Counter[str] = Counter()
-    found: list[list[JobInfo]] = []
+    limited: list[list[JobInfo]] = []
     for group in sorted(groups, key=_get_job_id, reverse=True):
         user = group[0].user
         taken[user] += 1
         if taken[user] <= MOST_LIVE or users[user].disabled_at is not None:
-            found.append(group)
-    return found
+            limited.append(group)
+    return limited
 
 
 def _get_job_id(group: list[JobInfo]) -> int:

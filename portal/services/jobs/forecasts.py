@@ -10,6 +10,7 @@ from spawner.slurm.model import Resources
 KEEP_S = 30.0
 PER_USER = 12  # requests to Slurm in a minute
 PER_MINUTE = 30
+FOR_CHOSEN = 5  # left for the form's present values and their alternatives
 MOST_KEPT = 500
 
 
@@ -21,25 +22,28 @@ class Forecasts:
         self._requests: deque[tuple[float, str]] = deque()
 
     def kept(self, username: str, resources: Resources) -> tuple[datetime | Rejected | None] | None:
-        found = self._answers.get((username, resources))
-        return (found[1],) if found and time.monotonic() - found[0] < KEEP_S else None
+        answer = self._answers.get((username, resources))
+        return (answer[1],) if answer and time.monotonic() - answer[0] < KEEP_S else None
 
     def keep(self, username: str, resources: Resources, answer: datetime | Rejected | None) -> None:
         if len(self._answers) >= MOST_KEPT:
             self._answers.clear()
         self._answers[username, resources] = (time.monotonic(), answer)
 
-    def wait_s(self, username: str) -> float:
-        """Return the seconds until Slurm may be asked again for this user; 0 means now."""
+    def wait_s(self, username: str, spare: int = 0) -> float:
+        """Return the seconds until Slurm may be asked again for this user; 0 means now. `spare`
+        questions are left for others.
+        """
+        for_user, in_total = PER_USER - spare, PER_MINUTE - spare
         now_s = time.monotonic()
         while self._requests and now_s - self._requests[0][0] >= 60:
             self._requests.popleft()
         own = [requested_s for requested_s, name in self._requests if name == username]
         waits = [0.0]
-        if len(own) >= PER_USER:
-            waits.append(own[-PER_USER] + 60 - now_s)
-        if len(self._requests) >= PER_MINUTE:
-            waits.append(self._requests[-PER_MINUTE][0] + 60 - now_s)
+        if len(own) >= for_user:
+            waits.append(own[-for_user] + 60 - now_s)
+        if len(self._requests) >= in_total:
+            waits.append(self._requests[-in_total][0] + 60 - now_s)
         return max(waits)
 
     def count(self, username: str) -> None:

@@ -42,18 +42,18 @@ async def create(
     Raises InvalidInput with the fields, Conflict for a key that was used with another request,
     LimitReached, and the errors of submission while it is certain that Slurm has no job.
     """
-    asked = IdempotentRequest.of(asdict(request), key)
+    idempotent = IdempotentRequest.of(asdict(request), key)
 
     async def submit_new() -> BatchJob:
         batch_job_id = new_id()
         recipe = await prepare.prepare(context, user, request, batch_job_id)
-        row = _to_row(context, user, request, recipe, batch_job_id, asked)
+        row = _to_row(context, user, request, recipe, batch_job_id, idempotent)
         submission = _insert_and_submit(context, user, row, recipe, ip)
         return await idempotency.submit(
             context, BatchJob, batch_job_id, user, submission, ANSWER_WITHIN_S
         )
 
-    return await asked.run_once(context, BatchJob, user, submit_new, ANSWER_WITHIN_S)
+    return await idempotent.run_once(context, BatchJob, user, submit_new, ANSWER_WITHIN_S)
 
 
 async def _insert(
@@ -78,7 +78,7 @@ def _to_row(
     request: JobRequest,
     recipe: PreparedJob,
     batch_job_id: str,
-    asked: IdempotentRequest,
+    idempotent: IdempotentRequest,
 ) -> BatchJob:
     rendered = recipe.rendered
     tasks = [
@@ -98,8 +98,8 @@ def _to_row(
         script=rendered.script,
         source=request.script,
         files=dict(rendered.files),
-        body_hash=asked.digest,
-        idempotency_key=asked.key,
+        body_hash=idempotent.digest,
+        idempotency_key=idempotent.key,
         logdir=_check_logdir(request.logdir, recipe.workdir) or rendered.logdir,
         workdir=recipe.workdir,
         array_size=rendered.array,
@@ -185,9 +185,9 @@ async def _set_reason(context: AppContext, row: BatchJob, reason: str) -> None:
 
 async def _delete(context: AppContext, row: BatchJob) -> None:
     async with context.db.session() as db:
-        found = await db.get(BatchJob, row.id)
-        if found is not None:
-            await db.delete(found)
+        current = await db.get(BatchJob, row.id)
+        if current is not None:
+            await db.delete(current)
             await db.commit()
 
 
@@ -208,18 +208,18 @@ async def get(context: AppContext, user: User, batch_job_id: str) -> BatchJob:
 async def ended_of(context: AppContext, user: User, ids: Collection[str]) -> list[BatchJob]:
     """Return the user's jobs with these IDs that have ended and are still on the list."""
     ended = BatchJob.state == JobState.ENDED, BatchJob.removed_at.is_(None)
-    mine = BatchJob.user_id == user.id, BatchJob.id.in_(ids), *ended
+    condition = BatchJob.user_id == user.id, BatchJob.id.in_(ids), *ended
     async with context.db.session() as db:
-        return list((await db.scalars(select(BatchJob).where(*mine))).all())
+        return list((await db.scalars(select(BatchJob).where(*condition))).all())
 
 
 async def with_script(context: AppContext, job: BatchJob) -> BatchJob:
     """Return the job with the columns that lists leave out."""
     async with context.db.session() as db:
-        found = await db.get(BatchJob, job.id, options=_LONG_COLUMNS)
-    if found is None:
+        full = await db.get(BatchJob, job.id, options=_LONG_COLUMNS)
+    if full is None:
         raise NotFound("Job not found.")
-    return found
+    return full
 
 
 # --- ending -------------------------------------------------------------------------------------

@@ -5,13 +5,14 @@ search without results reads all of the user's rows. Conditions on a job's secon
 subqueries of IDs, because its rows are long and must not be read only to be left out.
 """
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, Select, String, and_, cast, func, or_, select
+from sqlalchemy import ColumnElement, Select, String, and_, case, cast, func, or_, select, true
 
 from portal.context import AppContext
 from portal.errors import FieldError, invalid_input
@@ -20,6 +21,9 @@ from portal.services import paging
 from spawner.slurm.model import Outcome
 
 PAGE = 50
+MAX_PAGE = 200
+RECENT_JOBS = 100
+RECENT_TEMPLATES = 4
 WAITING = (JobState.SUBMITTING, JobState.QUEUED)
 _BATCH = BatchJob.metadata.tables[BatchJob.__tablename__]
 
@@ -27,13 +31,20 @@ Which = Literal["live", "waiting", "running", "ended", "all"]
 
 
 class JobOrder(StrEnum):
-    """Sort order of a list. `ended`: only ended jobs, most recently ended first."""
+    """Sort order of a list.
+
+    `ended` and `started`: only jobs that have ended or started, the most recent first; with `_up`,
+    the earliest first.
+    """
 
     NEWEST = "newest"
     OLDEST = "oldest"
     NAME = "name"
     NAME_DOWN = "name_down"
     ENDED = "ended"
+    ENDED_UP = "ended_up"
+    STARTED = "started"
+    STARTED_UP = "started_up"
 
 
 @dataclass(frozen=True)
@@ -57,7 +68,7 @@ class JobSelection:
 async def page(
     context: AppContext,
     user: User,
-    wanted: JobSelection,
+    selection: JobSelection,
     limit: int = PAGE,
     order: JobOrder = JobOrder.NEWEST,
     cursor: str | None = None,
@@ -65,42 +76,80 @@ async def page(
     """Return a user's jobs in this order, after the cursor; at most `limit` + 1 rows. Raises
     InvalidInput for a cursor that does not fit this order.
     """
-    query = ordered(query_of(user, wanted), order)
+    query = ordered(query_of(user, selection), order)
     if cursor:
         query = query.where(_build_after_condition(order, cursor))
     async with context.db.session() as db:
         return list((await db.scalars(query.limit(limit + 1))).all())
 
 
-def query_of(user: User, wanted: JobSelection) -> Select[BatchJob]:
+def query_of(user: User, selection: JobSelection) -> Select[BatchJob]:
     """Build the query for a user's jobs that match a filter, unordered."""
-    return select(BatchJob).where(to_condition(user, wanted))
+    return select(BatchJob).where(to_condition(user, selection))
 
 
-async def count(context: AppContext, user: User, wanted: JobSelection) -> int:
-    """Count the jobs that match a filter."""
-    query = select(func.count()).select_from(JOBS_TABLE).where(to_condition(user, wanted))
+@dataclass(frozen=True)
+class JobCounts:
+    """The number of jobs that match a filter, and of those that match its other conditions in any
+    state: by state, or by outcome for ended jobs.
+    """
+
+    count: int
+    by_state: dict[str, int]
+
+
+async def count(context: AppContext, user: User, selection: JobSelection) -> JobCounts:
+    """Count the jobs that match a filter, and their states without its condition on the state."""
+    columns = (JOBS_TABLE.c.state, JOBS_TABLE.c.outcome)
+    matching = func.sum(case((and_(true(), *_build_state_conditions(selection)), 1), else_=0))
+    any_state = replace(selection, state="all", outcomes=())
+    query = select(*columns, func.count(), matching).where(to_condition(user, any_state))
     async with context.db.session() as db:
-        return (await db.scalar(query)) or 0
+        rows = (await db.execute(query.group_by(*columns))).all()
+    by_state: Counter[str] = Counter()
+    for state, outcome, number, _ in rows:
+        by_state[str(outcome or state)] += number
+    return JobCounts(sum(row[3] for row in rows), dict(by_state))
 
 
-def ids_of(user: User, wanted: JobSelection) -> Select[str]:
+async def recent_templates(context: AppContext, user: User) -> list[str]:
+    """Return the templates of a user's newest jobs, the last used first."""
+    newest = (
+        select(JOBS_TABLE.c.id, JOBS_TABLE.c.created_at)
+        .where(JOBS_TABLE.c.user_id == user.id, JOBS_TABLE.c.kind == JobKind.JOB)
+        .order_by(JOBS_TABLE.c.created_at.desc())
+        .limit(RECENT_JOBS)
+        .subquery()
+    )
+    query = (
+        select(_BATCH.c.template)
+        .join(newest, newest.c.id == _BATCH.c.id)
+        .order_by(newest.c.created_at.desc())
+    )
+    async with context.db.session() as db:
+        names = (await db.scalars(query)).all()
+    return list(dict.fromkeys(name for name in names if name))[:RECENT_TEMPLATES]
+
+
+def ids_of(user: User, selection: JobSelection) -> Select[str]:
     """Build the query for the IDs of matching jobs, oldest first."""
-    columns = select(JOBS_TABLE.c.id).where(to_condition(user, wanted))
+    columns = select(JOBS_TABLE.c.id).where(to_condition(user, selection))
     return columns.order_by(JOBS_TABLE.c.created_at, JOBS_TABLE.c.id)
 
 
-def to_condition(user: User, wanted: JobSelection) -> ColumnElement[bool]:
+def to_condition(user: User, selection: JobSelection) -> ColumnElement[bool]:
     """Return the condition for a user's jobs that match a filter."""
     own = and_(
         JOBS_TABLE.c.user_id == user.id,
         JOBS_TABLE.c.kind == JobKind.JOB,
         JOBS_TABLE.c.removed_at.is_(None),
     )
-    return and_(own, *_build_state_conditions(wanted), *_build_search_conditions(user, wanted))
+    return and_(
+        own, *_build_state_conditions(selection), *_build_search_conditions(user, selection)
+    )
 
 
-def _build_state_conditions(wanted: JobSelection) -> list[ColumnElement[bool]]:
+def _build_state_conditions(selection: JobSelection) -> list[ColumnElement[bool]]:
     state = JOBS_TABLE.c.state
     conditions: dict[Which, list[ColumnElement[bool]]] = {
         "all": [],
@@ -109,39 +158,45 @@ def _build_state_conditions(wanted: JobSelection) -> list[ColumnElement[bool]]:
         "running": [state.not_in((*WAITING, JobState.ENDED))],
         "ended": [state == JobState.ENDED],
     }
-    if not wanted.outcomes:
-        return conditions[wanted.state]
-    has_outcome = JOBS_TABLE.c.outcome.in_(wanted.outcomes)
-    return [*conditions[wanted.state], state == JobState.ENDED, has_outcome]
+    if not selection.outcomes:
+        return conditions[selection.state]
+    has_outcome = JOBS_TABLE.c.outcome.in_(selection.outcomes)
+    return [*conditions[selection.state], state == JobState.ENDED, has_outcome]
 
 
-def _build_search_conditions(user: User, wanted: JobSelection) -> list[ColumnElement[bool]]:
-    found: list[ColumnElement[bool]] = []
-    if wanted.q:
-        named = JOBS_TABLE.c.name.icontains(wanted.q, autoescape=True)
-        found.append(or_(named, cast(JOBS_TABLE.c.job_id, String) == wanted.q.strip()))
-    if wanted.since is not None:
-        found.append(JOBS_TABLE.c.created_at >= wanted.since)
-    if wanted.until is not None:
-        found.append(JOBS_TABLE.c.created_at < wanted.until)
-    own_ids = select(_BATCH.c.id).where(_BATCH.c.owner_id == user.id)
-    if wanted.template is not None:
-        same = (
-            _BATCH.c.template == wanted.template if wanted.template else _BATCH.c.template.is_(None)
+def _build_search_conditions(user: User, selection: JobSelection) -> list[ColumnElement[bool]]:
+    conditions: list[ColumnElement[bool]] = []
+    if selection.q:
+        matches_name = JOBS_TABLE.c.name.icontains(selection.q, autoescape=True)
+        conditions.append(
+            or_(matches_name, cast(JOBS_TABLE.c.job_id, String) == selection.q.strip())
         )
-        found.append(JOBS_TABLE.c.id.in_(own_ids.where(same)))
-    if wanted.external is not None:
-        found.append(JOBS_TABLE.c.id.in_(own_ids.where(_BATCH.c.external.is_(wanted.external))))
-    return found
+    if selection.since is not None:
+        conditions.append(JOBS_TABLE.c.created_at >= selection.since)
+    if selection.until is not None:
+        conditions.append(JOBS_TABLE.c.created_at < selection.until)
+    own_ids = select(_BATCH.c.id).where(_BATCH.c.owner_id == user.id)
+    if selection.template is not None:
+        same = (
+            _BATCH.c.template == selection.template
+            if selection.template
+            else _BATCH.c.template.is_(None)
+        )
+        conditions.append(JOBS_TABLE.c.id.in_(own_ids.where(same)))
+    if selection.external is not None:
+        conditions.append(
+            JOBS_TABLE.c.id.in_(own_ids.where(_BATCH.c.external.is_(selection.external)))
+        )
+    return conditions
 
 
 def ordered(query: Select[BatchJob], order: JobOrder) -> Select[BatchJob]:
     """Add an order to the query, which is backed by an index."""
-    if order is JobOrder.ENDED:
-        query = query.where(BatchJob.ended_at.is_not(None))
-    column, down = _COLUMNS[order], order not in {JobOrder.OLDEST, JobOrder.NAME}
+    column = _COLUMNS[order]
+    if column.nullable:
+        query = query.where(column.is_not(None))
     keys = (column, JOBS_TABLE.c.id)
-    return query.order_by(*(key.desc() if down else key.asc() for key in keys))
+    return query.order_by(*(key.asc() if order in _UP else key.desc() for key in keys))
 
 
 _COLUMNS = {
@@ -150,7 +205,11 @@ _COLUMNS = {
     JobOrder.NAME: JOBS_TABLE.c.name,
     JobOrder.NAME_DOWN: JOBS_TABLE.c.name,
     JobOrder.ENDED: JOBS_TABLE.c.ended_at,
+    JobOrder.ENDED_UP: JOBS_TABLE.c.ended_at,
+    JobOrder.STARTED: JOBS_TABLE.c.started_at,
+    JobOrder.STARTED_UP: JOBS_TABLE.c.started_at,
 }
+_UP = {JobOrder.OLDEST, JobOrder.NAME, JobOrder.ENDED_UP, JobOrder.STARTED_UP}
 
 
 def _build_after_condition(order: JobOrder, text: str) -> ColumnElement[bool]:
@@ -159,21 +218,19 @@ def _build_after_condition(order: JobOrder, text: str) -> ColumnElement[bool]:
     """
     value, row_id = _parse_cursor(order, text)
     column, key = _COLUMNS[order], JOBS_TABLE.c.id
-    if order in {JobOrder.OLDEST, JobOrder.NAME}:
+    if order in _UP:
         return and_(column >= value, or_(column > value, key > row_id))
     return and_(column <= value, or_(column < value, key < row_id))
 
 
-def cursor_of(found: Sequence[BatchJob], order: JobOrder, limit: int = PAGE) -> str | None:
+def cursor_of(jobs: Sequence[BatchJob], order: JobOrder, limit: int = PAGE) -> str | None:
     """Return the cursor of the next page, or None if this is the last one."""
-    if len(found) <= limit:
+    if len(jobs) <= limit:
         return None
-    last = found[limit - 1]
+    last = jobs[limit - 1]
     if order in {JobOrder.NAME, JobOrder.NAME_DOWN}:
         return f"{last.id}~{last.name}"
-    return paging.cursor(
-        last.ended_at or last.created_at if order is JobOrder.ENDED else last.created_at, last.id
-    )
+    return paging.cursor(getattr(last, _COLUMNS[order].name), last.id)
 
 
 def _parse_cursor(order: JobOrder, text: str) -> tuple[Any, str]:

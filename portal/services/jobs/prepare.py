@@ -13,7 +13,7 @@ from portal.context import AppContext
 from portal.errors import FieldError, NotFound, invalid_input
 from portal.models import BatchJob, User
 from portal.services.catalog.available import availability, usable_environment
-from portal.services.catalog.resources import check_gpus, complete, named
+from portal.services.catalog.resources import check_gpus, complete, explicit_names, missing_gpus
 from portal.services.limits import allowances
 from portal.services.limits.limit_rules import Allowance
 from portal.services.slurm import launch
@@ -62,10 +62,10 @@ class PreparedJob:
 
 def template(context: AppContext, name: str) -> Template:
     """Return the template of this name. Raises NotFound."""
-    found = context.catalog.templates.get(name)
-    if found is None:
+    entry = context.catalog.templates.get(name)
+    if entry is None:
         raise NotFound("There is no template with this name.")
-    return found
+    return entry
 
 
 def availability_of(context: AppContext, template: Template) -> tuple[bool, str | None]:
@@ -88,10 +88,10 @@ def _list_choices(context: AppContext, template: Template) -> list[Environment]:
     """
     if template.environments is None:
         return []
-    return [found for found in context.catalog.environments.values() if found.kernel]
+    return [entry for entry in context.catalog.environments.values() if entry.kernel]
 
 
-def environment_of(context: AppContext, template: Template, asked: str | None) -> Environment:
+def environment_of(context: AppContext, template: Template, requested: str | None) -> Environment:
     """Return the environment that a job of this template runs in: the requested one, else the
     template's.
 
@@ -99,12 +99,12 @@ def environment_of(context: AppContext, template: Template, asked: str | None) -
     that cannot be used here at all.
     """
     if template.environments is not None:
-        chosen = usable_environment(context, asked or template.environment)
+        chosen = usable_environment(context, requested or template.environment)
         if not chosen.kernel:
             text = f"{chosen.title} has no kernel, and this template needs one."
             raise invalid_input([FieldError("environment", text)])
         return chosen
-    if asked not in {None, template.environment}:
+    if requested not in {None, template.environment}:
         text = f"This template runs in {template.environment}."
         raise invalid_input([FieldError("environment", text)])
     available, reason = availability_of(context, template)
@@ -122,25 +122,27 @@ def defaults(context: AppContext, template: Template) -> Resources:
 async def complete_for_form(
     context: AppContext,
     user: User,
-    asked: Sequence[Mapping[str, Any]],
+    requests: Sequence[Mapping[str, Any]],
     template_name: str | None = None,
     environment_name: str | None = None,
-) -> list[Resources]:
-    """Return the resources that a submission of each of `asked` would request from Slurm.
+) -> list[tuple[Resources, list[FieldError]]]:
+    """Return the resources that a submission of each of `requests` would request from Slurm, and
+    why it would be refused.
 
-    Also for a request that would be refused, so that a form can show it and explain why. Raises
-    NotFound, InvalidInput.
+    Raises NotFound, InvalidInput.
     """
     chosen = template(context, template_name) if template_name else None
     environment = _find_form_environment(context, chosen, environment_name)
     allowed = await allowances.allowance(context, user.username)
     cluster = context.watcher.cluster
 
-    def completed(resources: Mapping[str, Any]) -> Resources:
-        found = complete(resources, chosen, environment, context.settings, cluster)
-        return allowances.adjust(found, named(resources), allowed, cluster)
+    async def completed(resources: Mapping[str, Any]) -> tuple[Resources, list[FieldError]]:
+        filled = complete(resources, chosen, environment, context.settings, cluster)
+        filled = allowances.adjust(filled, explicit_names(resources), allowed, cluster)
+        errors = missing_gpus(filled, environment)
+        return filled, [*errors, *await allowances.list_problems(context, user, filled, allowed)]
 
-    return [completed(resources) for resources in asked]
+    return [await completed(resources) for resources in requests]
 
 
 def _find_form_environment(
@@ -151,10 +153,10 @@ def _find_form_environment(
         return context.catalog.environments.get(chosen.environment)
     if name is None:
         return None
-    found = context.catalog.environments.get(name)
-    if found is None:
+    entry = context.catalog.environments.get(name)
+    if entry is None:
         raise invalid_input([FieldError("environment", "There is no environment with this name.")])
-    return found
+    return entry
 
 
 async def prepare(context: AppContext, user: User, request: JobRequest, uuid: str) -> PreparedJob:
@@ -169,14 +171,16 @@ async def prepare(context: AppContext, user: User, request: JobRequest, uuid: st
         if problems:
             raise invalid_input([FieldError(name, text) for name, text in problems])
     resources = resources_for(context, request.resources, chosen, environment)
-    resources, allowed = await allowances.fit(context, user, resources, named(request.resources))
+    resources, allowed = await allowances.fit(
+        context, user, resources, explicit_names(request.resources)
+    )
     name = checked_name(request.name) or (chosen.name if chosen else "script")
     try:
         home = (await context.launchers.info(user.username)).home
     except SpawnerError as error:
         raise launch.explained(error) from error
-    place = _to_job_place(context, user, home, uuid, environment, resources, name)
-    rendered = _render(chosen, parameters, request.script, place, environment)
+    job_context = _to_job_place(context, user, home, uuid, environment, resources, name)
+    rendered = _render(chosen, parameters, request.script, job_context, environment)
     return PreparedJob(
         name=name,
         template=chosen.name if chosen else None,
@@ -199,12 +203,12 @@ def _find_template(context: AppContext, request: JobRequest) -> Template | None:
             text = "A script does not accept parameters."
             raise invalid_input([FieldError("parameters", text)])
         return None
-    found = context.catalog.templates.get(request.template)
-    if found is None:
+    entry = context.catalog.templates.get(request.template)
+    if entry is None:
         names = ", ".join(context.catalog.templates)
         text = f"There is no template with this name. Available: {names}."
         raise invalid_input([FieldError("template", text)])
-    return found
+    return entry
 
 
 def _find_environment(
@@ -217,14 +221,14 @@ def _find_environment(
 
 def resources_for(
     context: AppContext,
-    asked: Mapping[str, Any],
+    requested: Mapping[str, Any],
     chosen: Template | None,
     environment: Environment | None,
 ) -> Resources:
     """Complete the requested resources. Raises InvalidInput for an environment that needs a GPU."""
-    found = complete(asked, chosen, environment, context.settings, context.watcher.cluster)
-    check_gpus(found, environment)
-    return found
+    resources = complete(requested, chosen, environment, context.settings, context.watcher.cluster)
+    check_gpus(resources, environment)
+    return resources
 
 
 def checked_name(name: str | None) -> str | None:
@@ -245,8 +249,8 @@ def _to_job_place(
     environment: Environment | None,
     resources: Resources,
     name: str,
-) -> jobscript.JobPlace:
-    return jobscript.JobPlace(
+) -> jobscript.JobContext:
+    return jobscript.JobContext(
         uuid=uuid,
         home=home,
         runtime_dir=str(context.settings.runtime_dir),
@@ -282,14 +286,14 @@ def _render(
     chosen: Template | None,
     parameters: dict[str, Any],
     script: str | None,
-    place: jobscript.JobPlace,
+    job_context: jobscript.JobContext,
     environment: Environment | None,
 ) -> jobscript.Rendered:
     try:
         if chosen is not None:
-            rendered = jobscript.render_job(chosen, parameters, place)
+            rendered = jobscript.render_job(chosen, parameters, job_context)
         else:
-            rendered = jobscript.render_script(script or "", place, environment)
+            rendered = jobscript.render_script(script or "", job_context, environment)
     except jobscript.ScriptRefused as error:
         raise invalid_input([FieldError(error.field, error.message)]) from error
     size = len(rendered.script.encode()) + sum(len(t.encode()) for t in rendered.files.values())

@@ -61,11 +61,11 @@ class ScalarCache:
         busy = entry.reading is not None and not entry.reading.done()
         return not busy and self._clock() >= entry.next_s
 
-    def keep(self, entry: CachedScalars, found: Mapping[int, Metrics]) -> None:
+    def keep(self, entry: CachedScalars, metrics: Mapping[int, Metrics]) -> None:
         """Store values that were just read. A task that has logged nothing yet is read again."""
         now_s = self._clock()
-        entry.read_at_s.update(dict.fromkeys(found, now_s))
-        entry.values.update({index: values for index, values in found.items() if values})
+        entry.read_at_s.update(dict.fromkeys(metrics, now_s))
+        entry.values.update({index: values for index, values in metrics.items() if values})
 
     def rest(self, entry: CachedScalars, took_s: float, *, failed: bool = False) -> None:
         """Set the earliest time of the next read."""

@@ -1,7 +1,7 @@
-"""The last value of each scalar that an array's tasks have logged, read as their owner.
+"""The last value of each scalar that jobs and arrays' tasks have logged, read as their owner.
 
-An ended task is read once, and its values are kept in its row. Running tasks are read while a user
-is viewing the array, and their values are kept in memory (scalar_cache.py). The launcher's
+An ended job or task is read once, and its values are kept in its row. Running tasks are read while
+a user is viewing the array, and their values are kept in memory (scalar_cache.py). The launcher's
 read size is limited, and so is the number of folders per request.
 """
 
@@ -22,6 +22,7 @@ from spawner.errors import SpawnerError
 log = structlog.get_logger(__name__)
 
 FOLDERS = 32
+STORED_TAGS = 8
 LIVE = (JobState.RUNNING, JobState.SUSPENDED, JobState.STOPPING)
 LIVE_FOLDERS = 8  # at once: the longest that reading a log or submitting a job has to wait
 LIVE_TIMEOUT_S = 2.0
@@ -52,13 +53,39 @@ async def read(context: AppContext, job: BatchJob) -> None:
     context.notifier.notify(job.user_id, job.id)
 
 
+def is_unread(job: BatchJob) -> bool:
+    """Return whether this is an ended job, not an array, whose values have not been read."""
+    return (
+        job.state is JobState.ENDED
+        and job.started_at is not None
+        and bool(job.logdir)
+        and not job.external
+        and job.array_size is None
+        and job.metrics is None
+    )
+
+
+async def read_final(context: AppContext, job: BatchJob) -> None:
+    """Read the last values of an ended job and store the first STORED_TAGS of them.
+
+    May raise the spawner's errors.
+    """
+    (values,) = await context.file_pool.scalars(job.user.username, [job.logdir or ""])
+
+    def apply(row: BatchJob) -> None:
+        row.metrics = dict(list(values.items())[:STORED_TAGS])
+
+    await change(context.db, BatchJob, job.id, apply)
+    context.notifier.notify(job.user_id, job.id)
+
+
 async def _read_last_values(
     context: AppContext, job: BatchJob, indices: Sequence[int], timeout_s: float | None = None
 ) -> dict[int, Metrics]:
     """Return, by index, the last value of each scalar in a task's folder."""
     folders = [task_logdir(job.logdir or "", index) for index in indices]
-    found = await context.file_pool.scalars(job.user.username, folders, timeout_s)
-    return dict(zip(indices, found, strict=False))
+    values = await context.file_pool.scalars(job.user.username, folders, timeout_s)
+    return dict(zip(indices, values, strict=False))
 
 
 # --- running tasks ------------------------------------------------------------------------------

@@ -96,7 +96,7 @@ def _size_cpus(runs: Iterable[Run], base: Asked) -> SizingFigure | None:
 def _size_memory(runs: Sequence[Run], base: float | None) -> SizingFigure | None:
     short = [r.asked.memory_gb for r in runs if r.outcome is Outcome.OUT_OF_MEMORY]
     used = [run.memory_gb for run in runs if run.memory_gb is not None and run.measured]
-    used += [asked for asked in short if asked is not None]
+    used += [requested for requested in short if requested is not None]
     if not used:
         return None
     suggested = rounded(max(LEAST_MEMORY_GB, max(used) * MEMORY_ROOM), _MEMORY_STEPS_GB, 16)
@@ -109,7 +109,7 @@ def _size_time(runs: Sequence[Run], base: int | None) -> SizingFigure | None:
     short = [r.asked.time_limit_minutes for r in runs if r.outcome is Outcome.TIMEOUT]
     done = [r for r in runs if r.outcome is Outcome.COMPLETED]
     used = [run.elapsed_s / 60 for run in done if run.elapsed_s is not None]
-    used += [float(asked) for asked in short if asked is not None]
+    used += [float(requested) for requested in short if requested is not None]
     if not used:
         return None
     lengths = [r.elapsed_s / 60 for r in done if r.elapsed_s is not None]
@@ -121,8 +121,8 @@ def _size_time(runs: Sequence[Run], base: int | None) -> SizingFigure | None:
 
 def _to_figure(used: float, base: float | None, suggested: float, exceeded: bool) -> SizingFigure:
     """Return the figure, with a suggestion if the change is worth it."""
-    more = suggested > (base or 0)
-    worth = base is None or (more if exceeded else suggested <= base * WORTH)
+    is_increase = suggested > (base or 0)
+    worth = base is None or (is_increase if exceeded else suggested <= base * WORTH)
     return SizingFigure(round(used, 3), base, suggested if worth else None, exceeded)
 
 
@@ -130,10 +130,10 @@ def _find_needed_value(short: Iterable[float | None], held: Iterable[float | Non
     """Return the value needed after runs that ended because `short` was too low: the smallest
     larger value that has sufficed since, else twice as much. None if there were no such runs.
     """
-    lacking = max((asked for asked in short if asked is not None), default=None)
+    lacking = max((requested for requested in short if requested is not None), default=None)
     if lacking is None:
         return None
-    enough = [asked for asked in held if asked is not None and asked > lacking]
+    enough = [requested for requested in held if requested is not None and requested > lacking]
     return min(enough, default=2 * lacking)
 
 

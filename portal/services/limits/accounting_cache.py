@@ -12,7 +12,7 @@ import structlog
 from portal.db import utcnow
 from spawner.errors import SlurmError
 from spawner.slurm.accounting import Accounting
-from spawner.slurm.parse_accounting import ClusterFacts, Figures, InUse, Place
+from spawner.slurm.parse_accounting import AssociationKey, ClusterFacts, Figures, InUse
 from spawner.slurm.watcher import Watcher
 
 log = structlog.get_logger(__name__)
@@ -37,7 +37,7 @@ class AccountingCache:
         self.accounting = accounting
         self._watcher = watcher
         self.facts: ClusterFacts | None = None
-        self.found: Mapping[Place, Figures] | None = None
+        self.found: Mapping[AssociationKey, Figures] | None = None
         self.at: datetime | None = None
         self.trouble: str | None = None
         self.denied = False
@@ -52,15 +52,15 @@ class AccountingCache:
         """Names of all accounts without the root; empty while unknown."""
         return sorted({a for a, user, _ in self.found or () if not user and a != ROOT})
 
-    def of(self, username: str) -> dict[Place, Figures]:
+    def of(self, username: str) -> dict[AssociationKey, Figures]:
         """Return the associations of one user."""
-        return {place: f for place, f in (self.found or {}).items() if place[1] == username}
+        return {key: f for key, f in (self.found or {}).items() if key[1] == username}
 
     def forget_facts(self) -> None:
         """Query the facts again at the next refresh: a name is in use that they do not contain."""
         self._facts_at = None
 
-    async def look(self, *, patient: bool = False) -> None:
+    async def refresh(self, *, patient: bool = False) -> None:
         """Read the associations, and the facts about the setup if those are old.
 
         Raises SlurmError; the cached data then stays. With `patient` no caller waits for the
@@ -68,13 +68,13 @@ class AccountingCache:
         """
         try:
             async with self._refresh_lock:
-                await self._refresh(self._watcher.afford if patient else self._watcher.count)
+                await self._query(self._watcher.afford if patient else self._watcher.count)
         except SlurmError as error:
             self.trouble = error.message
             raise
         self.trouble = None
 
-    async def _refresh(self, turn: Callable[[], Awaitable[None]]) -> None:
+    async def _query(self, turn: Callable[[], Awaitable[None]]) -> None:
         now = utcnow()
         if self.facts is None or self._facts_at is None or now - self._facts_at > FACTS_AGE:
             await turn()
@@ -86,7 +86,7 @@ class AccountingCache:
     async def known(self) -> bool:
         """Return whether the associations are known, after one attempt if they are not."""
         if self.found is None:
-            await self.look_again()
+            await self.try_refresh()
         return self.found is not None
 
     async def is_recent(self) -> bool:
@@ -99,16 +99,16 @@ class AccountingCache:
         tried = self._tried_at
         if tried is None or utcnow() - tried > AGAIN:
             self._tried_at = utcnow()
-            await self.look_again()
+            await self.try_refresh()
         return self._is_recent()
 
     def _is_recent(self) -> bool:
         return self.at is not None and utcnow() - self.at <= RECENT
 
-    async def look_again(self) -> None:
+    async def try_refresh(self) -> None:
         """Refresh at once, for names that may be new. Errors are logged; the cached data stays."""
         try:
-            await self.look()
+            await self.refresh()
         except SlurmError as error:
             log.warning("Slurm's accounts can't be refreshed", error=error.message)
 

@@ -1,19 +1,16 @@
-"""Limits set by administrators and group managers, and checks of requests against them.
+"""Limits of one user, and checks of requests against them.
 
 Effective limits and refusals are computed in `services/limits/limit_rules.py`.
-services/limits/slurm_limits.py writes the limits to Slurm; the topic LIMITS wakes it.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import Any
 
-from sqlalchemy import func, or_, select, update
+from sqlalchemy import func, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from portal.config.settings import Settings
 from portal.context import AppContext
-from portal.errors import LimitReached, invalid_input
+from portal.errors import FieldError, LimitReached, invalid_input
 from portal.models import (
     BatchJob,
     GroupMembership,
@@ -24,13 +21,11 @@ from portal.models import (
     User,
 )
 from portal.services.catalog.feasible import impossible
+from portal.services.limits.all_limits import account_of, concerning, groups_of, sort_out
 from portal.services.limits.limit_rules import (
-    FIELDS,
     Allowance,
-    Figures,
     GroupTotal,
     apply_limits,
-    effective,
     refusals,
     too_many,
     too_many_together,
@@ -38,69 +33,6 @@ from portal.services.limits.limit_rules import (
 )
 from spawner.slurm.model import ClusterInfo, Resources
 from spawner.slurm.parse_accounting import InUse
-
-
-def figures(row: Limit) -> Figures:
-    """Convert a row to the type that the rules use."""
-    return Figures(**{name: getattr(row, name) for name in FIELDS})
-
-
-def account_of(settings: Settings, group: str) -> str:
-    """Return the name of the Slurm account that belongs to a group, whether or not it exists."""
-    names = settings.slurm_account_of_group
-    return names.get(group) or names.get("*", "{group}").replace("{group}", group)
-
-
-@dataclass(frozen=True)
-class AllLimits:
-    """All limits at once, for callers that evaluate many users."""
-
-    default: Figures | None
-    members: dict[str, Figures]
-    together: dict[str, Figures]
-    users: dict[str, Figures]
-
-    @property
-    def groups(self) -> set[str]:
-        """The groups whose members are needed to evaluate these limits."""
-        return {*self.members, *self.together}
-
-    def effective(self, username: str, groups: set[str], *, own: bool = True) -> dict[str, Any]:
-        """Return a user's effective limits in these groups, with or without their own limit."""
-        mine = self.users.get(username) if own else None
-        theirs = {name: self.members[name] for name in groups & self.members.keys()}
-        return effective((username, mine) if mine else None, theirs, self.default)
-
-
-def sort_out(rows: Sequence[Limit]) -> AllLimits:
-    """Group rows by scope."""
-    by_scope: dict[LimitScope, dict[str, Figures]] = {scope: {} for scope in LimitScope}
-    for row in rows:
-        by_scope[row.scope][row.name] = figures(row)
-    return AllLimits(
-        default=by_scope[LimitScope.DEFAULT].get(""),
-        members=by_scope[LimitScope.MEMBER],
-        together=by_scope[LimitScope.GROUP],
-        users=by_scope[LimitScope.USER],
-    )
-
-
-async def every_limit(db: AsyncSession) -> AllLimits:
-    return sort_out((await db.scalars(select(Limit))).all())
-
-
-async def concerning(db: AsyncSession, username: str, groups: set[str]) -> list[Limit]:
-    """Return the limits that may apply to a user: their own, their groups' and the default."""
-    in_groups = Limit.scope.in_([LimitScope.MEMBER, LimitScope.GROUP]) & Limit.name.in_(groups)
-    mine = (Limit.scope == LimitScope.USER) & (Limit.name == username)
-    query = select(Limit).where(or_(Limit.scope == LimitScope.DEFAULT, mine, in_groups))
-    return list((await db.scalars(query.order_by(Limit.scope, Limit.name))).all())
-
-
-async def groups_of(db: AsyncSession, username: str) -> set[str]:
-    """Return the user's groups as the directory last reported them."""
-    query = select(GroupMembership.name).join(User, User.id == GroupMembership.user_id)
-    return set((await db.scalars(query.where(User.username == username))).all())
 
 
 async def allowance(context: AppContext, username: str) -> Allowance:
@@ -118,30 +50,39 @@ async def allowance(context: AppContext, username: str) -> Allowance:
 
 
 async def fit(
-    context: AppContext, user: User, wanted: Resources, named: Iterable[str]
+    context: AppContext, user: User, requested: Resources, explicit: Iterable[str]
 ) -> tuple[Resources, Allowance]:
-    """Adjust resources to the user's limits. `named` are the fields that the user set.
+    """Adjust resources to the user's limits. `explicit` are the fields that the user set.
 
     Raises InvalidInput for resources that the limits or the cluster could never provide.
     """
-    allowed, cluster = await allowance(context, user.username), context.watcher.cluster
-    found = adjust(wanted, named, allowed, cluster)
-    problems = refusals(found, allowed, cluster)
-    if any(problem.field == "resources.gpus" for problem in problems):
-        problems = refusals(found, allowed, cluster, await held_gpus(context, user.username))
-    fields = {problem.field for problem in problems}
-    problems += [p for p in impossible(found, cluster) if p.field not in fields]
-    if problems:
+    allowed = await allowance(context, user.username)
+    adjusted = adjust(requested, explicit, allowed, context.watcher.cluster)
+    if problems := await list_problems(context, user, adjusted, allowed):
         raise invalid_input(problems)
-    return found, allowed
+    return adjusted, allowed
+
+
+async def list_problems(
+    context: AppContext, user: User, resources: Resources, allowed: Allowance
+) -> list[FieldError]:
+    """Return why the limits or the cluster could never provide these resources."""
+    cluster = context.watcher.cluster
+    problems = refusals(resources, allowed, cluster)
+    if any(problem.field == "resources.gpus" for problem in problems):
+        problems = refusals(resources, allowed, cluster, await held_gpus(context, user.username))
+    fields = {problem.field for problem in problems}
+    return [*problems, *(p for p in impossible(resources, cluster) if p.field not in fields)]
 
 
 def adjust(
-    wanted: Resources, named: Iterable[str], allowed: Allowance, cluster: ClusterInfo | None
+    requested: Resources, explicit: Iterable[str], allowed: Allowance, cluster: ClusterInfo | None
 ) -> Resources:
     """Adjust those fields that the user did not set to the limits."""
-    found = apply_limits(wanted, named, allowed, lambda other: not impossible(other, cluster))
-    return with_type(found, allowed, cluster)
+    adjusted = apply_limits(
+        requested, explicit, allowed, lambda candidate: not impossible(candidate, cluster)
+    )
+    return with_type(adjusted, allowed, cluster)
 
 
 async def held_gpus(context: AppContext, username: str) -> int | None:
@@ -152,10 +93,10 @@ async def held_gpus(context: AppContext, username: str) -> int | None:
 
 async def in_use_by(context: AppContext, username: str) -> InUse | None:
     """Return what the user's running jobs hold in all accounts; None while unknown."""
-    found = await context.accounting.in_use()
-    if found is None:
+    usage = await context.accounting.in_use()
+    if usage is None:
         return None
-    return sum((use for (_, user), use in found.items() if user == username), InUse())
+    return sum((use for (_, user), use in usage.items() if user == username), InUse())
 
 
 # --- counting live sessions and jobs --------------------------------------------------------------
@@ -169,8 +110,8 @@ async def take_turn(db: AsyncSession, user: User, allowed: Allowance) -> None:
     """
     await db.execute(update(User).where(User.id == user.id).values(username=User.username))
     for shared in allowed.together:  # ordered by name, so that transactions cannot deadlock
-        whole = (Limit.scope == LimitScope.GROUP) & (Limit.name == shared.group)
-        await db.execute(update(Limit).where(whole).values(name=Limit.name))
+        is_group_total = (Limit.scope == LimitScope.GROUP) & (Limit.name == shared.group)
+        await db.execute(update(Limit).where(is_group_total).values(name=Limit.name))
 
 
 async def check_room(
@@ -182,21 +123,35 @@ async def check_room(
     sees the first.
     """
     await take_turn(db, user, allowed)
-    for name, kind, more in (("sessions", "session", sessions), ("jobs", "job", jobs)):
-        limit = allowed.effective.get(name)
-        if more and limit is not None:
-            have = await _count_live(db, name, [user.username])
-            _raise_if_refused(name, too_many(kind, have, more, limit))
-        for shared in allowed.together if more else ():
-            most = getattr(shared.figures, name)
-            if most is not None:
-                have = await _count_live(db, name, members_query(shared.group))
-                _raise_if_refused(name, too_many_together(kind, have, more, most, shared.group))
+    for name, count in (("sessions", sessions), ("jobs", jobs)):
+        if count and (text := await _find_excess(db, user, allowed, name, count)):
+            raise LimitReached(name, text)
 
 
-def _raise_if_refused(name: str, text: str | None) -> None:
-    if text is not None:
-        raise LimitReached(name, text)
+async def explain_no_session(context: AppContext, user: User) -> str | None:
+    """Return why the limits allow this user no further session now, or None."""
+    allowed = await allowance(context, user.username)
+    async with context.db.session() as db:
+        return await _find_excess(db, user, allowed, "sessions", 1)
+
+
+async def _find_excess(
+    db: AsyncSession, user: User, allowed: Allowance, name: str, added: int
+) -> str | None:
+    """Return why `added` sessions or jobs (`name`) would be too many, or None."""
+    kind = name.removesuffix("s")
+    limit = allowed.effective.get(name)
+    if limit is not None:
+        have = await _count_live(db, name, [user.username])
+        if text := too_many(kind, have, added, limit):
+            return text
+    for shared in allowed.together:
+        most = getattr(shared.figures, name)
+        if most is not None:
+            have = await _count_live(db, name, members_query(shared.group))
+            if text := too_many_together(kind, have, added, most, shared.group):
+                return text
+    return None
 
 
 def members_query(group: str) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 from portal.services.limits.accounting_cache import ROOT
 from portal.services.limits.limit_rules import BY_TYPE, Effective, Figures
 from spawner.durations import format_minutes
-from spawner.slurm.parse_accounting import ClusterFacts, Place, is_name
+from spawner.slurm.parse_accounting import AssociationKey, ClusterFacts, is_name
 from spawner.slurm.parse_accounting import Figures as SlurmValues
 
 EXISTS = "association"
@@ -22,7 +22,7 @@ AGAIN = "again"
 CLOSED: SlurmValues = {EXISTS: PRESENT, "MaxSubmitJobs": 0}
 """The association for a partition that a user may not use."""
 
-Wanted = dict[Place, dict[str, Any]]
+Wanted = dict[AssociationKey, dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -30,54 +30,54 @@ class DesiredAssociations:
     """Input for the desired associations.
 
     `users` are the effective limits of all limited users, `accounts` the shared limits of groups
-    by account; `found` are the actual values and `seen` the last applied ones, by place.
+    by account; `found` are the actual values and `seen` the last applied ones, by association.
     """
 
     users: Mapping[str, Effective]
     accounts: Mapping[str, Figures]
-    found: Mapping[Place, SlurmValues]
-    seen: Mapping[Place, SlurmValues]
+    found: Mapping[AssociationKey, SlurmValues]
+    seen: Mapping[AssociationKey, SlurmValues]
     partitions: frozenset[str]
     facts: ClusterFacts
 
 
-def desired_values(world: DesiredAssociations) -> Wanted:
+def desired_values(state: DesiredAssociations) -> Wanted:
     """Return the desired values of every association that limits apply to."""
     result: Wanted = {}
-    places: dict[str, list[Place]] = {}
-    for place in {*world.found, *world.seen}:
-        places.setdefault(place[1], []).append(place)
-    for account, shared in world.accounts.items():
-        if (account, "", "") in world.found and is_name(account):
-            figures = figures_together(shared, world.facts)
+    keys: dict[str, list[AssociationKey]] = {}
+    for key in {*state.found, *state.seen}:
+        keys.setdefault(key[1], []).append(key)
+    for account, shared in state.accounts.items():
+        if (account, "", "") in state.found and is_name(account):
+            figures = figures_together(shared, state.facts)
             if figures:
                 result[account, "", ""] = figures
-    for username, counted in world.users.items():
+    for username, counted in state.users.items():
         if is_name(username):
-            result |= _build_for_user(username, counted, sorted(places.get(username, ())), world)
+            result |= _build_for_user(username, counted, sorted(keys.get(username, ())), state)
     return result
 
 
 def _build_for_user(
-    username: str, counted: Effective, places: list[Place], world: DesiredAssociations
+    username: str, counted: Effective, keys: list[AssociationKey], state: DesiredAssociations
 ) -> Wanted:
-    figures = figures_of(counted, world.facts)
+    figures = figures_of(counted, state.facts)
     allowed = counted.get("accounts")
-    has = {account for account, _, _ in places if account != ROOT}
-    known = {account for account, user, _ in world.found if not user}
-    mine = set(allowed.value) & known if allowed else has
+    has = {account for account, _, _ in keys if account != ROOT}
+    known = {account for account, user, _ in state.found if not user}
+    own_accounts = set(allowed.value) & known if allowed else has
     result: Wanted = {}
-    for account in sorted(has - mine):
+    for account in sorted(has - own_accounts):
         result[account, username, ""] = {EXISTS: ABSENT}
-    for account in sorted(mine):
+    for account in sorted(own_accounts):
         base = (account, username, "")
         if allowed is not None:
             result[base] = {EXISTS: PRESENT, **figures}
-        elif base in world.found and figures:
+        elif base in state.found and figures:
             result[base] = dict(figures)
-        elif account in known and figures and _was_applied(world.seen.get(base, {})):
+        elif account in known and figures and _was_applied(state.seen.get(base, {})):
             result[base] = {EXISTS: PRESENT, **figures}  # it was removed outside the portal
-        result |= _build_for_partitions(account, username, counted, places, figures, world)
+        result |= _build_for_partitions(account, username, counted, keys, figures, state)
     return result
 
 
@@ -90,9 +90,9 @@ def _build_for_partitions(
     account: str,
     username: str,
     counted: Effective,
-    places: list[Place],
+    keys: list[AssociationKey],
     figures: dict[str, Any],
-    world: DesiredAssociations,
+    state: DesiredAssociations,
 ) -> Wanted:
     """Return the associations of single partitions.
 
@@ -100,27 +100,22 @@ def _build_for_partitions(
     too.
     """
     allowed = counted.get("partitions")
-    closed = world.partitions - set(allowed.value) if allowed else frozenset()
+    closed = state.partitions - set(allowed.value) if allowed else frozenset()
     result: Wanted = {}
-    exists = (account, username, "") in world.found or "accounts" in counted
+    exists = (account, username, "") in state.found or "accounts" in counted
     for partition in sorted(closed) if exists else ():
         if is_name(partition):
             result[account, username, partition] = dict(CLOSED)
-    for place in places:
-        own = place[0] == account and place[2] and place[2] not in closed
-        if (
-            own
-            and place in world.found
-            and world.seen.get(place, {}).get(EXISTS) is None
-            and figures
-        ):
-            result[place] = dict(figures)
+    for key in keys:
+        own = key[0] == account and key[2] and key[2] not in closed
+        if own and key in state.found and state.seen.get(key, {}).get(EXISTS) is None and figures:
+            result[key] = dict(figures)
     return result
 
 
 def figures_of(counted: Effective, facts: ClusterFacts) -> dict[str, Any]:
     """Return the values for each association of a user."""
-    values = {name: one.value for name, one in counted.items()}
+    values = {name: limit.value for name, limit in counted.items()}
     figures = _to_tres(values, facts)
     if "sessions" in values and "jobs" in values:
         figures["MaxSubmitJobs"] = values["sessions"] + values["jobs"]
@@ -173,28 +168,28 @@ class AssociationDiff:
 
 
 def compare(
-    place: Place,
+    key: AssociationKey,
     should: SlurmValues,
     applied: SlurmValues,
-    found: SlurmValues | None,
+    actual: SlurmValues | None,
     accepted: SlurmValues,
 ) -> AssociationDiff:
     """Compare one association.
 
-    `should` are the desired values, `applied` the last applied ones, `found` the actual ones (None:
-    no such association), `accepted` the drift that an administrator accepted.
+    `should` are the desired values, `applied` the last applied ones, `actual` the actual ones
+    (None: no such association), `accepted` the drift that an administrator accepted.
     """
-    now = {EXISTS: PRESENT, **found} if found is not None else {EXISTS: ABSENT}
-    if found is None and applied and should.get(EXISTS) == PRESENT:
+    now = {EXISTS: PRESENT, **actual} if actual is not None else {EXISTS: ABSENT}
+    if actual is None and applied and should.get(EXISTS) == PRESENT:
         applied = {EXISTS: PRESENT, **applied}  # values were applied, so the association existed
     verdict = AssociationDiff()
     for name in {**applied, **should}:
-        if found is None and name != EXISTS and should.get(EXISTS) != PRESENT:
+        if actual is None and name != EXISTS and should.get(EXISTS) != PRESENT:
             continue  # a missing association has no values
         if name in should:
             _compare_one(verdict, name, should, applied, now, accepted)
         elif name == EXISTS:
-            if place[2] and applied[EXISTS] == PRESENT == now[EXISTS]:
+            if key[2] and applied[EXISTS] == PRESENT == now[EXISTS]:
                 verdict.pending[EXISTS] = ABSENT  # it only existed to close a partition
         elif now.get(name) == applied[name] is not None:
             verdict.pending[name] = None  # any other value was set outside the portal, and stays
@@ -204,10 +199,10 @@ def compare(
 
 
 def differs(
-    applied: SlurmValues, found: SlurmValues | None, accepted: SlurmValues
+    applied: SlurmValues, actual: SlurmValues | None, accepted: SlurmValues
 ) -> dict[str, tuple[Any, Any]]:
     """Return the drift of an association: the applied and the actual value, by name."""
-    now = {EXISTS: PRESENT, **found} if found is not None else {EXISTS: ABSENT}
+    now = {EXISTS: PRESENT, **actual} if actual is not None else {EXISTS: ABSENT}
     only_existence = ABSENT in {applied.get(EXISTS), now[EXISTS]}
     return {
         name: (value, now.get(name))
@@ -253,13 +248,13 @@ def _drop_figures(verdict: AssociationDiff, *, gone: bool) -> None:
             del verdict.pending[name]
 
 
-def assume_applied(place: Place, should: SlurmValues, applied_before: bool) -> SlurmValues:
+def assume_applied(key: AssociationKey, should: SlurmValues, applied_before: bool) -> SlurmValues:
     """Return the values to assume as applied to an association that is new to the portal.
 
     If the portal had already applied the user's accounts, an association outside these was made by
     hand. It is reported as drift before anything happens to it.
     """
-    by_hand = applied_before and not place[2] and should.get(EXISTS) == ABSENT
+    by_hand = applied_before and not key[2] and should.get(EXISTS) == ABSENT
     return {EXISTS: ABSENT} if by_hand else {}
 
 
@@ -297,9 +292,9 @@ def format_value(name: str, value: Any) -> str:
     return str(value)
 
 
-def place_words(place: Place) -> str:
+def association_text(key: AssociationKey) -> str:
     """Describe an association: `bob in account research`, `account research`."""
-    account, username, partition = place
+    account, username, partition = key
     where = f"{username} in account {account}" if username else f"account {account}"
     return f"{where}, partition {partition}" if partition else where
 

@@ -1,4 +1,4 @@
-"""Usage from Slurm's accounting: GPU-hours and CPU-hours by user, group and month.
+"""Usage from Slurm's accounting: GPU-hours and CPU-hours by user, group, account and time.
 
 Stored by UTC day. A day is read whole and replaces its earlier rows, so reading it again is
 harmless: today every few minutes, with running jobs counted up to now, and each day once more after
@@ -9,19 +9,22 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Any
+from typing import Any, Literal
 
-from sqlalchemy import Select, delete, func, insert, select
+from sqlalchemy import ColumnElement, Subquery, delete, func, insert, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from portal.context import AppContext
 from portal.db import utcnow
 from portal.models import GroupMembership, UsageDay, UsageRead, User
+from spawner.errors import SlurmError
 from spawner.slurm.parse_accounting import JobTime
 
 EVERY_S = 300.0
 SOONEST_S = 20.0
 SETTLED = timedelta(hours=2)  # a day is final when it was read this long after its end
+LATE = timedelta(days=7)  # so long after its end a day is read again, once a day
+AGAIN = timedelta(days=1)
 DAYS_AT_ONCE = 31
 PAUSE = timedelta(seconds=5)  # between two queries about the past
 HOUR = 3600
@@ -58,36 +61,60 @@ async def read_next(context: AppContext, now: datetime) -> bool:
     """Read today and the next due days of the past. Return whether more of the past is due."""
     spans = await due(context, now)
     for first, last in spans[:2]:
-        await context.watcher.afford()
-        start, end = _midnight(first), min(_midnight(last + timedelta(days=1)), now)
-        jobs = await context.accounting.accounting.job_times(start, end)
-        days = [first + timedelta(days=n) for n in range((last - first).days + 1)]
-        found = await asyncio.to_thread(by_day, jobs, days, now)
-        await _replace_days(context, days, found, now)
+        await _read_days(context, first, last, now)
     return len(spans) > 2
 
 
+async def _read_days(context: AppContext, first: date, last: date, now: datetime) -> None:
+    """Read these days, or the newer half and then the older one if their answer is too large or
+    too slow.
+    """
+    await context.watcher.afford()
+    start, end = _midnight(first), min(_midnight(last + timedelta(days=1)), now)
+    try:
+        jobs = await context.accounting.accounting.job_times(start, end)
+    except SlurmError:
+        if first == last:
+            raise
+        middle = first + (last - first) / 2
+        await _read_days(context, middle + timedelta(days=1), last, now)
+        await _read_days(context, first, middle, now)
+        return
+    days = [first + timedelta(days=n) for n in range((last - first).days + 1)]
+    hours = await asyncio.to_thread(by_day, jobs, days, now)
+    await _replace_days(context, days, hours, now)
+
+
 async def due(context: AppContext, now: datetime) -> list[tuple[date, date]]:
-    """Return the spans of days to read (first and last), newest first; adjacent days are merged."""
+    """Return the spans of days to read (first and last), newest first; adjacent days are merged,
+    but today is read by itself.
+    """
     today = now.astimezone(UTC).date()
     oldest = months_back(today, context.settings.usage_months - 1)
     async with context.db.session() as db:
-        found = await db.execute(select(UsageRead.day, UsageRead.read_at))
-        reads = {day: at for day, at in found.all()}  # noqa: C416 - rows, as a mapping
+        rows = await db.execute(select(UsageRead.day, UsageRead.read_at))
+        reads = {day: at for day, at in rows.all()}  # noqa: C416 - rows, as a mapping
     days = [oldest + timedelta(days=n) for n in range((today - oldest).days + 1)]
-    wanted = [day for day in days if not _is_final(day, reads.get(day))]
+    unread = [day for day in days if _is_due(day, reads.get(day), now)]
     spans: list[tuple[date, date]] = []
-    for day in reversed(wanted):
+    for day in reversed(unread):
         first, last = spans[-1] if spans else (day, day)
-        if spans and first - day == timedelta(days=1) and (last - day).days < DAYS_AT_ONCE:
+        adjacent = first - day == timedelta(days=1) and first != today
+        if spans and adjacent and (last - day).days < DAYS_AT_ONCE:
             spans[-1] = (day, last)
         else:
             spans.append((day, day))
     return spans
 
 
-def _is_final(day: date, read_at: datetime | None) -> bool:
-    return read_at is not None and read_at >= _midnight(day + timedelta(days=1)) + SETTLED
+def _is_due(day: date, read_at: datetime | None, now: datetime) -> bool:
+    """Return whether a day is to be read: not yet settled, or recent enough that slurmdbd may have
+    received more of its jobs since it was read a day ago.
+    """
+    over_at = _midnight(day + timedelta(days=1))
+    if read_at is None or read_at < over_at + SETTLED:
+        return True
+    return now - read_at >= AGAIN and read_at < over_at + LATE and now < over_at + LATE + AGAIN
 
 
 def _midnight(day: date) -> datetime:
@@ -96,8 +123,8 @@ def _midnight(day: date) -> datetime:
 
 def months_back(day: date, months: int) -> date:
     """Return the first day of the month `months` before that of `day`."""
-    whole = day.year * 12 + day.month - 1 - months
-    return date(whole // 12, whole % 12 + 1, 1)
+    total = day.year * 12 + day.month - 1 - months
+    return date(total // 12, total % 12 + 1, 1)
 
 
 Key = tuple[date, str, str]
@@ -105,20 +132,20 @@ Key = tuple[date, str, str]
 
 def by_day(jobs: Iterable[JobTime], days: Iterable[date], now: datetime) -> dict[Key, GpuHours]:
     """Split the usage of these jobs by day, user and account. Pure."""
-    found: dict[Key, list[int]] = {}
-    wanted = {day: (_midnight(day), _midnight(day + timedelta(days=1))) for day in days}
+    totals: dict[Key, list[int]] = {}
+    bounds = {day: (_midnight(day), _midnight(day + timedelta(days=1))) for day in days}
     for job in jobs:
         end = min(job.end or now, now)
         for day in _iter_days(job.start, end):
-            if day not in wanted:
+            if day not in bounds:
                 continue
-            opens, closes = wanted[day]
+            opens, closes = bounds[day]
             seconds = int((min(end, closes) - max(job.start, opens)).total_seconds())
-            sums = found.setdefault((day, job.user, job.account), [0, 0, 0])
+            sums = totals.setdefault((day, job.user, job.account), [0, 0, 0])
             sums[0] += max(0, seconds) * job.gpus
             sums[1] += max(0, seconds) * job.cpus
             sums[2] += opens <= job.start < closes
-    return {key: GpuHours(key[1], *sums) for key, sums in found.items()}
+    return {key: GpuHours(key[1], *sums) for key, sums in totals.items()}
 
 
 def _iter_days(start: datetime, end: datetime) -> Iterable[date]:
@@ -129,7 +156,7 @@ def _iter_days(start: datetime, end: datetime) -> Iterable[date]:
 
 
 async def _replace_days(
-    context: AppContext, days: list[date], found: Mapping[Key, GpuHours], now: datetime
+    context: AppContext, days: list[date], hours: Mapping[Key, GpuHours], now: datetime
 ) -> None:
     """Replace the rows of these days in one transaction."""
     rows = [
@@ -141,7 +168,7 @@ async def _replace_days(
             "cpu_seconds": used.cpu_seconds,
             "jobs": used.jobs,
         }
-        for (day, user, account), used in found.items()
+        for (day, user, account), used in hours.items()
     ]
     async with context.db.session() as db:
         for table, column in ((UsageDay, UsageDay.day), (UsageRead, UsageRead.day)):
@@ -157,7 +184,7 @@ async def _replace_days(
 
 @dataclass(frozen=True)
 class UsageQuery:
-    """A usage query: months `first` to `last`, of one user, one group's members, or all users."""
+    """A usage query: days `first` to `last`, of one user, one group's members, or all users."""
 
     first: date
     last: date
@@ -165,72 +192,96 @@ class UsageQuery:
     group: str | None = None
 
 
-async def by_user(context: AppContext, requested: UsageQuery) -> Totals:
-    """Return usage by user, most GPU-hours first."""
-    async with context.db.session() as db:
-        query = _select_sums(requested, UsageDay.username)
-        return await _build_totals(
-            db, requested, sorted(await _load_rows(db, query), key=_sort_key)
-        )
+UsageKey = Literal["user", "group", "account"]
 
 
-async def by_month(context: AppContext, requested: UsageQuery) -> Totals:
-    """Return usage by month with any usage, as `2026-10`."""
+async def sum_by_name(context: AppContext, requested: UsageQuery, key: UsageKey) -> Totals:
+    """Return usage by user, by Slurm account, or by the users' current groups as far as known; most
+    GPU-hours first. A user in two groups counts in both.
+    """
     async with context.db.session() as db:
-        months: dict[str, GpuHours] = {}
-        for day in await _load_rows(db, _select_sums(requested, UsageDay.day)):
-            month = f"{day.name:%Y-%m}"
-            so_far = months.get(month, GpuHours(month, 0, 0, 0))
-            months[month] = GpuHours(
-                month,
+        sums = await _load_sums(db, select_usage(requested, key))
+        return await _build_totals(db, requested, sorted(sums, key=_sort_key))
+
+
+async def sum_by_time(context: AppContext, requested: UsageQuery, *, months: bool) -> Totals:
+    """Return usage by day with any usage, as `2026-10-31`, or by month, as `2026-10`."""
+    async with context.db.session() as db:
+        periods: dict[str, GpuHours] = {}
+        for day in await _load_sums(db, select_usage(requested, "day")):
+            period = f"{day.name:%Y-%m}" if months else f"{day.name}"
+            so_far = periods.get(period, GpuHours(period, 0, 0, 0))
+            periods[period] = GpuHours(
+                period,
                 so_far.gpu_seconds + day.gpu_seconds,
                 so_far.cpu_seconds + day.cpu_seconds,
                 so_far.jobs + day.jobs,
             )
-        return await _build_totals(db, requested, [months[month] for month in sorted(months)])
+        return await _build_totals(db, requested, [periods[name] for name in sorted(periods)])
 
 
-async def by_group(context: AppContext, requested: UsageQuery) -> Totals:
-    """Return usage by the users' current groups, as far as known.
-
-    A user in two groups counts in both.
-    """
-    async with context.db.session() as db:
-        query = _select_sums(requested, GroupMembership.name)
-        query = query.join(User, User.username == UsageDay.username)
-        query = query.join(GroupMembership, GroupMembership.user_id == User.id)
-        return await _build_totals(
-            db, requested, sorted(await _load_rows(db, query), key=_sort_key)
-        )
-
-
-async def _load_rows(db: AsyncSession, query: Select[Any]) -> list[GpuHours]:
-    found = (await db.execute(query)).all()
-    return [GpuHours(name, int(gpu), int(cpu), int(jobs)) for name, gpu, cpu, jobs in found]
+async def _load_sums(db: AsyncSession, rows: Subquery) -> list[GpuHours]:
+    numbers = (rows.c.gpu_seconds, rows.c.cpu_seconds, rows.c.jobs)
+    query = select(rows.c.name, *(func.sum(number) for number in numbers))
+    sums = (await db.execute(query.group_by(rows.c.name))).all()
+    return [GpuHours(name, int(gpu), int(cpu), int(jobs)) for name, gpu, cpu, jobs in sums]
 
 
 def _sort_key(used: GpuHours) -> tuple[int, int, str]:
     return -used.gpu_seconds, -used.cpu_seconds, used.name
 
 
-def _select_sums(requested: UsageQuery, name: Any) -> Select[Any]:
-    numbers = (UsageDay.gpu_seconds, UsageDay.cpu_seconds, UsageDay.jobs)
-    query: Select[Any] = select(name, *(func.sum(number) for number in numbers)).group_by(name)
-    end = months_back(requested.last, -1)
-    query = query.where(UsageDay.day >= requested.first, UsageDay.day < end)
+_NUMBERS = (UsageDay.gpu_seconds, UsageDay.cpu_seconds, UsageDay.jobs)
+_NAMES: dict[str, Any] = {
+    "user": UsageDay.username,
+    "account": UsageDay.account,
+    "day": UsageDay.day,
+}
+
+
+def select_usage(
+    requested: UsageQuery, key: UsageKey | Literal["day"], *, by_day: bool = False
+) -> Subquery:
+    """Return the rows to sum up by `name`: `gpu_seconds`, `cpu_seconds` and `jobs`; with `day` if
+    they are to be summed up by day, too.
+
+    The rows of each user are summed up before they are multiplied by the user's groups.
+    """
+    days = (UsageDay.day,) if by_day else ()
+    if key != "group":
+        rows = select(_NAMES[key].label("name"), *days, *_NUMBERS)
+        return rows.where(*_conditions(requested)).subquery()
+    keys = (UsageDay.username, *days)
+    sums = (func.sum(number).label(number.key) for number in _NUMBERS)
+    users = select(*keys, *sums).where(*_conditions(requested)).group_by(*keys).subquery()
+    values = [column for column in users.c if column.key != UsageDay.username.key]
+    rows = select(GroupMembership.name.label("name"), *values).select_from(users)
+    rows = rows.join(User, User.username == users.c.username)
+    return rows.join(GroupMembership, GroupMembership.user_id == User.id).subquery()
+
+
+def _conditions(requested: UsageQuery) -> list[ColumnElement[bool]]:
+    days = UsageDay.day.between(requested.first, requested.last)
+    conditions: list[ColumnElement[bool]] = [days]
     if requested.username is not None:
-        query = query.where(UsageDay.username == requested.username)
+        conditions.append(UsageDay.username == requested.username)
     if requested.group is not None:
         members = select(User.username).join(GroupMembership, GroupMembership.user_id == User.id)
         members = members.where(GroupMembership.name == requested.group)
-        query = query.where(UsageDay.username.in_(members))
-    return query
+        conditions.append(UsageDay.username.in_(members))
+    return conditions
 
 
 async def _build_totals(db: AsyncSession, requested: UsageQuery, rows: list[GpuHours]) -> Totals:
-    end = months_back(requested.last, -1)
-    asked = select(func.max(UsageRead.read_at), func.min(UsageRead.day))
-    as_of, first = (
-        await db.execute(asked.where(UsageRead.day >= requested.first, UsageRead.day < end))
-    ).one()
+    as_of, first = await load_coverage(db, requested)
     return Totals(rows, as_of, first)
+
+
+async def load_coverage(
+    db: AsyncSession, requested: UsageQuery
+) -> tuple[datetime | None, date | None]:
+    """Return when the newest of these days was read, and the first that was; None: none yet."""
+    coverage = select(func.max(UsageRead.read_at), func.min(UsageRead.day))
+    days = UsageRead.day.between(requested.first, requested.last)
+    as_of, first = (await db.execute(coverage.where(days))).one()
+    return as_of, first

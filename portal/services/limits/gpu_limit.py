@@ -53,10 +53,10 @@ def _find_total(context: AppContext, info: JobInfo, user: str) -> int | None:
     """Return the GPU limit of the account, or of the user in it; None if it has none, or if the
     user has another association for the job's partition.
     """
-    found = context.accounting.found or {}
-    if user and (info.account, user, info.partition) in found:
+    associations = context.accounting.found or {}
+    if user and (info.account, user, info.partition) in associations:
         return None
-    total: int | None = found.get((info.account or "", user, ""), {}).get("gres/gpu")
+    total: int | None = associations.get((info.account or "", user, ""), {}).get("gres/gpu")
     return total
 
 
@@ -65,14 +65,14 @@ def count_running_gpus(jobs: Mapping[int, JobInfo]) -> dict[Owner, RunningGpus]:
 
     Slurm reports no number for GPUs that were not requested per node, as an external job may.
     """
-    found: dict[Owner, RunningGpus] = {}
+    running: dict[Owner, RunningGpus] = {}
     for job in jobs.values():
         if job.state is not SlurmState.RUNNING or job.account is None:
             continue
         number = sum(number for _, number in job.gpus or ()) * len(job.nodes)
         known = bool(job.gpus) or (job.gpus is not None and job.uuid is not None)
         for user in (job.user, ""):
-            held = found.setdefault((job.account, user), RunningGpus())
+            held = running.setdefault((job.account, user), RunningGpus())
             held.number += number
             held.complete &= known
-    return found
+    return running

@@ -2,7 +2,7 @@
 
 from portal.context import AppContext
 from portal.errors import SlurmRejected, SlurmUnreachable
-from portal.services.limits.allowances import account_of
+from portal.services.limits.all_limits import account_of
 from spawner.errors import SlurmError
 from spawner.slurm import parse_accounting as words
 
@@ -17,14 +17,14 @@ async def create(context: AppContext, group: str) -> str:
     if not words.is_name(account):
         raise SlurmRejected(f"{account} can't be the name of an account in Slurm.")
     try:
-        await accounting_cache.look()
+        await accounting_cache.refresh()
         facts = accounting_cache.facts
         if account in accounting_cache.accounts or facts is None:
             return account
         complaint = await accounting_cache.accounting.update(
             [words.add_account(facts.cluster, account, group)]
         )
-        await accounting_cache.look()
+        await accounting_cache.refresh()
     except SlurmError as error:
         text = "Slurm's accounting doesn't answer, so the account wasn't created. Try again."
         raise SlurmUnreachable(text) from error

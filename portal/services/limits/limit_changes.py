@@ -16,7 +16,6 @@ from sqlalchemy.orm.exc import StaleDataError
 from portal.background.notifier import LIMITS
 from portal.context import AppContext
 from portal.db import utcnow
-from portal.directory.contract import Directory
 from portal.errors import (
     Conflict,
     DirectoryUnavailable,
@@ -29,7 +28,7 @@ from portal.models import GroupManager, GroupMembership, Limit, LimitScope, User
 from portal.services.audit import audit
 from portal.services.limits import limit_accounts
 from portal.services.limits.accounting_cache import ROOT
-from portal.services.limits.allowances import (
+from portal.services.limits.all_limits import (
     AllLimits,
     account_of,
     concerning,
@@ -51,7 +50,7 @@ async def every(context: AppContext) -> list[Limit]:
     return sorted(rows, key=lambda row: (order[row.scope], row.name))
 
 
-async def one(context: AppContext, scope: LimitScope, name: str) -> Limit:
+async def load_limit(context: AppContext, scope: LimitScope, name: str) -> Limit:
     """Return one limit. Raises NotFound where none is set."""
     async with context.db.session() as db:
         row = await _load_row(db, scope, name)
@@ -82,9 +81,7 @@ class LimitRequest:
     held: Figures | None = None
 
 
-async def put(
-    context: AppContext, directory: Directory, by: audit.By, request: LimitRequest
-) -> Limit:
+async def put(context: AppContext, by: audit.By, request: LimitRequest) -> Limit:
     """Set all fields of a limit.
 
     Raises InvalidInput, NotFound for an unknown user or group, EditConflict, and what creating
@@ -97,7 +94,7 @@ async def put(
     if not request.given.set_fields:
         raise invalid_input([FieldError("gpus", "Set at least one field, or delete the limit.")])
     await check(context, scope, name, request.given)
-    await _check_target(context, directory, scope, name)
+    await _check_target(context, scope, name)
     if request.create_account:
         await limit_accounts.create(context, name)
     return await _save(context, by, request)
@@ -118,16 +115,22 @@ async def _save(context: AppContext, by: audit.By, request: LimitRequest) -> Lim
         held = request.given if request.held is None else request.held
         row.held = {field: _to_json(value) for field, value in held.set_fields.items()}
         row.updated_at, row.updated_by = utcnow(), by.name
-        made = {"account": account_of(context.settings, name)} if request.create_account else {}
+        detail = {"account": account_of(context.settings, name)} if request.create_account else {}
         record(
-            db, by, audit.Action.LIMIT_SET, request.subject, before, request.given.set_fields, made
+            db,
+            by,
+            audit.Action.LIMIT_SET,
+            request.subject,
+            before,
+            request.given.set_fields,
+            detail,
         )
         try:
             await db.commit()
         except (StaleDataError, IntegrityError) as error:
             await db.rollback()
-            found = await _load_row(db, scope, name)
-            raise (_conflict_error(found) if found else Conflict("Try again.")) from error
+            current = await _load_row(db, scope, name)
+            raise (_conflict_error(current) if current else Conflict("Try again.")) from error
     context.notifier.notify(LIMITS)
     return row
 
@@ -145,14 +148,14 @@ def record(
     subject: tuple[LimitScope, str],
     before: dict[str, Any],
     after: dict[str, Any],
-    more: Mapping[str, str] | None = None,
+    extra: Mapping[str, str] | None = None,
 ) -> None:
     """Record the changed fields, in the caller's transaction."""
     fields = dict.fromkeys([*before, *after])
     detail = audit.changed(before, {field: after.get(field) for field in fields})
     target = format_target(*subject)
     audit.record(
-        db, action, actor=by.actor, target=target, detail={**detail, **(more or {})}, ip=by.ip
+        db, action, actor=by.actor, target=target, detail={**detail, **(extra or {})}, ip=by.ip
     )
 
 
@@ -203,16 +206,18 @@ async def check(context: AppContext, scope: LimitScope, name: str, given: Figure
         if scope is LimitScope.GROUP and field not in TOGETHER
     ]
     for field, existing, words in await _list_existing(context, given):
-        unknown = [one for one in getattr(given, field) or () if one not in existing]
+        unknown = [item for item in getattr(given, field) or () if item not in existing]
         if unknown:
             have = f"Available: {', '.join(sorted(existing))}." if existing else "None exists."
             problems.append(FieldError(field, f"There is no {words} {unknown[0]}. {have}"))
     for field in ("partitions", "accounts", "qos"):
-        odd = [one for one in getattr(given, field) or () if not is_name(one)]
-        problems += [FieldError(field, f"{one[:50]} can't be a name in Slurm.") for one in odd[:1]]
-    if scope is LimitScope.GROUP and (other := await _owner_of_account(context, name)):
+        invalid = [item for item in getattr(given, field) or () if not is_name(item)]
+        problems += [
+            FieldError(field, f"{item[:50]} can't be a name in Slurm.") for item in invalid[:1]
+        ]
+    if scope is LimitScope.GROUP and (owner := await _owner_of_account(context, name)):
         text = (
-            f"The Slurm account {account_of(context.settings, name)} belongs to the group {other}."
+            f"The Slurm account {account_of(context.settings, name)} belongs to the group {owner}."
         )
         problems.append(FieldError("name", text))
     if problems:
@@ -221,27 +226,27 @@ async def check(context: AppContext, scope: LimitScope, name: str, given: Figure
 
 async def _list_existing(context: AppContext, given: Figures) -> list[tuple[str, set[str], str]]:
     """Return the existing names and the noun for each field with names, as far as known."""
-    found: list[tuple[str, set[str], str]] = []
+    existing: list[tuple[str, set[str], str]] = []
     cluster = context.watcher.cluster
     if cluster is not None and cluster.partitions:
-        found.append(("partitions", {p.name for p in cluster.partitions}, "partition"))
+        existing.append(("partitions", {p.name for p in cluster.partitions}, "partition"))
     if cluster is not None and cluster.nodes:
         types = {kind for node in cluster.nodes for kind in node.gpus}
-        found.append((BY_TYPE, types, "GPU of type"))
+        existing.append((BY_TYPE, types, "GPU of type"))
     accounting_cache = context.accounting
     if not (given.accounts or given.qos) or not await accounting_cache.known():
-        return found
+        return existing
     facts = accounting_cache.facts
     if set(given.accounts or ()) - set(accounting_cache.accounts) or set(given.qos or ()) - (
         facts.qos if facts else set()
     ):
         accounting_cache.forget_facts()  # the name may be new
-        await accounting_cache.look_again()
+        await accounting_cache.try_refresh()
     accounts = set(accounting_cache.accounts) - {ROOT}
-    found.append(("accounts", accounts, "account"))
+    existing.append(("accounts", accounts, "account"))
     if accounting_cache.facts is not None:
-        found.append(("qos", set(accounting_cache.facts.qos), "QOS"))
-    return found
+        existing.append(("qos", set(accounting_cache.facts.qos), "QOS"))
+    return existing
 
 
 async def _owner_of_account(context: AppContext, group: str) -> str | None:
@@ -250,12 +255,10 @@ async def _owner_of_account(context: AppContext, group: str) -> str | None:
     async with context.db.session() as db:
         query = select(Limit.name).where(Limit.scope == LimitScope.GROUP, Limit.name != group)
         others = (await db.scalars(query)).all()
-    return next((one for one in others if account_of(context.settings, one) == account), None)
+    return next((other for other in others if account_of(context.settings, other) == account), None)
 
 
-async def _check_target(
-    context: AppContext, directory: Directory, scope: LimitScope, name: str
-) -> None:
+async def _check_target(context: AppContext, scope: LimitScope, name: str) -> None:
     """Raise NotFound for an unknown user or group.
 
     If the directory cannot be queried, the user or group is assumed to exist.
@@ -264,15 +267,16 @@ async def _check_target(
         return
     known = _is_known_user if scope is LimitScope.USER else _is_known_group
     async with context.db.session() as db:
-        if await known(db, name) or not directory.finds:
+        if await known(db, name) or not context.directory.finds:
             return
+    directory = context.directory
     try:
-        found = await (directory.find if scope is LimitScope.USER else directory.group)(name)
+        entry = await (directory.find if scope is LimitScope.USER else directory.group)(name)
     except DirectoryUnavailable:
         return
-    if found is None:
-        what = "user" if scope is LimitScope.USER else "group"
-        raise NotFound(f"There is no {what} {name[:100]} in the directory.")
+    if entry is None:
+        kind = "user" if scope is LimitScope.USER else "group"
+        raise NotFound(f"There is no {kind} {name[:100]} in the directory.")
 
 
 async def _is_known_user(db: AsyncSession, name: str) -> bool:
@@ -310,8 +314,12 @@ async def put_as_manager(
         rows = await concerning(db, username, groups)
         managers = await _load_managers(db, group)
     limits = sort_out(rows)
-    mine = next((row for row in rows if row.scope is LimitScope.USER), None)
-    held = _get_held(mine, managers) if mine is not None and by.name in managers else Figures()
+    user_limit = next((row for row in rows if row.scope is LimitScope.USER), None)
+    held = (
+        _get_held(user_limit, managers)
+        if user_limit is not None and by.name in managers
+        else Figures()
+    )
     await check(context, LimitScope.USER, username, given)
     problems = exceeding(given, _get_ceiling(limits, username, group, groups), held)
     if problems:
@@ -327,14 +335,14 @@ async def _load_managers(db: AsyncSession, group: str) -> set[str]:
     return set((await db.scalars(query.where(GroupManager.group_name == group))).all())
 
 
-def _get_held(mine: Limit, managers: set[str]) -> Figures:
+def _get_held(limit: Limit, managers: set[str]) -> Figures:
     """Return the values of a user's limit that managers of a group may only lower.
 
     These are all values if the limit was last set by another user. If it was set by a manager of
     the group (even one who is an administrator), these are the values that the limit keeps as
     `held`.
     """
-    return Figures(**(mine.held or {})) if mine.updated_by in managers else figures(mine)
+    return Figures(**(limit.held or {})) if limit.updated_by in managers else figures(limit)
 
 
 def _get_ceiling(limits: AllLimits, username: str, group: str, groups: set[str]) -> Figures:

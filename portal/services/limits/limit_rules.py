@@ -132,8 +132,8 @@ def _pick_most_generous(groups: Mapping[str, Figures], name: str) -> EffectiveLi
 
 def _merge_by_type(maps: Iterable[Mapping[str, int]]) -> dict[str, int]:
     most: dict[str, int] = {}
-    for one in maps:
-        for kind, number in one.items():
+    for by_type in maps:
+        for kind, number in by_type.items():
             most[kind] = max(number, most.get(kind, 0))
     return dict(sorted(most.items()))
 
@@ -154,7 +154,7 @@ def _contributes(theirs: Any, value: Any) -> bool:
 
 def apply_limits(
     resources: Resources,
-    named: Iterable[str],
+    explicit: Iterable[str],
     allowance: Allowance,
     runs: Callable[[Resources], bool],
 ) -> Resources:
@@ -163,15 +163,20 @@ def apply_limits(
     This covers a default time limit that is too long, and a default partition, account or QOS that
     the user may not use. Of the allowed alternatives the first one that `runs` accepts is taken.
     """
-    named = set(named)
+    explicit = set(explicit)
     most = allowance.value("time_limit_minutes")
     minutes = resources.time_limit_minutes
-    if most is not None and minutes is not None and minutes > most and not named & {_TIME}:
+    if most is not None and minutes is not None and minutes > most and not explicit & {_TIME}:
         resources = replace(resources, time_limit_minutes=most)
-    for name, one in (("partitions", "partition"), ("accounts", "account"), ("qos", "qos")):
-        allowed, present = allowance.value(name), getattr(resources, one)
-        if allowed and present is not None and present not in allowed and one not in named:
-            others = [replace(resources, **{one: other}) for other in allowed]
+    for name, name_field in (("partitions", "partition"), ("accounts", "account"), ("qos", "qos")):
+        allowed, present = allowance.value(name), getattr(resources, name_field)
+        if (
+            allowed
+            and present is not None
+            and present not in allowed
+            and name_field not in explicit
+        ):
+            others = [replace(resources, **{name_field: other}) for other in allowed]
             resources = next((other for other in others if runs(other)), others[0])
     return resources
 
@@ -221,13 +226,13 @@ def refusals(
         longest, source = format_minutes(most.value), source_label(most)
         text = f"Your sessions and jobs may last {longest} at most{source}."
         errors.append(_error(_TIME, f"{text} {_LESS_TIME}"))
-    for name, one, words in _CHOICES:
+    for name, name_field, words in _CHOICES:
         allowed = allowance.effective.get(name)
-        chosen = getattr(resources, one)
+        chosen = getattr(resources, name_field)
         if allowed is not None and chosen is not None and chosen not in allowed.value:
             may = ", ".join(allowed.value)
             errors.append(
-                _error(one, f"You may use {words}: {may}{source_label(allowed)}. {_OTHER}")
+                _error(name_field, f"You may use {words}: {may}{source_label(allowed)}. {_OTHER}")
             )
     return [*errors, *_check_group_totals(resources, allowance)]
 
@@ -311,22 +316,24 @@ def _check_group_totals(resources: Resources, allowance: Allowance) -> list[Fiel
     return errors
 
 
-def too_many(kind: str, have: int, more: int, limit: EffectiveLimit) -> str | None:
-    """Return why `more` sessions or jobs (`kind`) may not be started, or None.
+def too_many(kind: str, have: int, added: int, limit: EffectiveLimit) -> str | None:
+    """Return why `added` sessions or jobs (`kind`) may not be started, or None.
 
     The user has `have` pending or running ones.
     """
-    if have + more <= limit.value:
+    if have + added <= limit.value:
         return None
     text = f"You may have {limit.value} {kind}{'' if limit.value == 1 else 's'} at a time"
     text += f"{source_label(limit)}; {have} of yours {_waits_or_runs(have)} now"
-    text += f", and this would be {more} more." if more > 1 else "."
+    text += f", and this would be {added} more." if added > 1 else "."
+    if limit.value == 0:
+        return " ".join([text, "Ask your administrators for more."])
     return f"{text} {'Stop one' if have else 'Submit fewer'}, {_ASK}"
 
 
-def too_many_together(kind: str, have: int, more: int, limit: int, group: str) -> str | None:
+def too_many_together(kind: str, have: int, added: int, limit: int, group: str) -> str | None:
     """Return the same for all members of a group together."""
-    if have + more <= limit:
+    if have + added <= limit:
         return None
     text = f"All members of {group} together may have {limit} {kind}{'' if limit == 1 else 's'} at"
     text += f" a time; {have} {_waits_or_runs(have)} now. Wait until one ends, {_ASK}"

@@ -10,21 +10,14 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from portal.context import AppContext
 from portal.models import GroupMembership, Job, JobKind, JobState, Limit, LimitScope, User
 from portal.services.limits import associations as rules
-from portal.services.limits.allowances import (
-    account_of,
-    concerning,
-    figures,
-    groups_of,
-    in_use_by,
-    live_counts,
-    members_query,
-    sort_out,
-)
+from portal.services.limits.all_limits import account_of, concerning, figures, groups_of, sort_out
+from portal.services.limits.allowances import in_use_by, live_counts, members_query
 from portal.services.limits.limit_rules import FIELDS, EffectiveLimit, Figures, LimitSource
-from portal.services.limits.slurm_limits import NO_ANSWER, AssociationState, SlurmLimits
+from portal.services.limits.slurm_limits import NO_ANSWER, AssociationState
 from spawner.slurm.parse_accounting import InUse
 
 SYNC_PENDING = "The limit is being applied to Slurm. This can take a minute."
+MOST_GROUPS = 3
 State = Literal["written", "pending", "refused", "nothing"]
 
 
@@ -65,7 +58,7 @@ class UserLimits:
     standings: list[AssociationState] = field(default_factory=list)
 
 
-async def load_user_limits(context: AppContext, slurm: SlurmLimits, username: str) -> UserLimits:
+async def load_user_limits(context: AppContext, username: str) -> UserLimits:
     """Return a user's limits as the portal knows them now."""
     async with context.db.session() as db:
         groups = await groups_of(db, username)
@@ -79,7 +72,7 @@ async def load_user_limits(context: AppContext, slurm: SlurmLimits, username: st
         counts={name: Count(counted.get(name), otherwise.get(name)) for name in FIELDS},
         limits=rows,
         in_use=await in_use(context, username),
-        standings=slurm.by_user.get(username, []),
+        standings=context.slurm_limits.by_user.get(username, []),
     )
 
 
@@ -94,13 +87,25 @@ async def in_use_together(context: AppContext, group: str) -> InUseNow:
     Running jobs are those in the group's account or, if there is none, all jobs of its members.
     """
     counts = await live_counts(context, members_query(group))
-    found = await context.accounting.in_use()
-    use = found.get((account_of(context.settings, group), "")) if found is not None else None
-    if found is not None and use is None:
+    usage = await context.accounting.in_use()
+    use = usage.get((account_of(context.settings, group), "")) if usage is not None else None
+    if usage is not None and use is None:
         async with context.db.session() as db:
             names = set((await db.scalars(members_query(group))).all())
-        use = sum((one for (_, user), one in found.items() if user in names), InUse())
+        use = sum((in_use for (_, user), in_use in usage.items() if user in names), InUse())
     return InUseNow(counts["sessions"], counts["jobs"], use)
+
+
+async def load_group_use(context: AppContext, limits: UserLimits) -> list[tuple[str, InUseNow]]:
+    """Return the usage of the first of a user's groups that have a Slurm account and no total."""
+    totals = {row.name for row in limits.limits if row.scope is LimitScope.GROUP}
+    accounts = set(context.accounting.accounts)
+    groups = [
+        group
+        for group in limits.groups
+        if group not in totals and account_of(context.settings, group) in accounts
+    ]
+    return [(group, await in_use_together(context, group)) for group in groups[:MOST_GROUPS]]
 
 
 @dataclass(frozen=True)
@@ -160,31 +165,31 @@ async def load_group_limits(context: AppContext, group: str) -> GroupLimits:
     )
 
 
-def _sum_in_use(found: Mapping[tuple[str, str], InUse] | None, username: str) -> InUse | None:
-    if found is None:
+def _sum_in_use(usage: Mapping[tuple[str, str], InUse] | None, username: str) -> InUse | None:
+    if usage is None:
         return None
-    return sum((use for (_, user), use in found.items() if user == username), InUse())
+    return sum((use for (_, user), use in usage.items() if user == username), InUse())
 
 
 async def _load_groups(db: AsyncSession, ids: list[str]) -> dict[str, set[str]]:
     query = select(GroupMembership.user_id, GroupMembership.name)
-    found: dict[str, set[str]] = {}
+    groups: dict[str, set[str]] = {}
     for user_id, name in await db.execute(query.where(GroupMembership.user_id.in_(ids))):
-        found.setdefault(user_id, set()).add(name)
-    return found
+        groups.setdefault(user_id, set()).add(name)
+    return groups
 
 
 async def _count_live(db: AsyncSession, ids: list[str]) -> dict[str, tuple[int, int]]:
     """Count each user's pending and running sessions and jobs; an array is one job here."""
     query = select(Job.user_id, Job.kind, func.count()).group_by(Job.user_id, Job.kind)
     query = query.where(Job.user_id.in_(ids), Job.state != JobState.ENDED)
-    found: dict[str, tuple[int, int]] = {}
+    counts: dict[str, tuple[int, int]] = {}
     for user_id, kind, number in await db.execute(query):
-        sessions, jobs = found.get(user_id, (0, 0))
-        more = (number, 0) if kind is JobKind.SESSION else (0, number)
+        sessions, jobs = counts.get(user_id, (0, 0))
+        added = (number, 0) if kind is JobKind.SESSION else (0, number)
         if kind in {JobKind.SESSION, JobKind.JOB}:
-            found[user_id] = (sessions + more[0], jobs + more[1])
-    return found
+            counts[user_id] = (sessions + added[0], jobs + added[1])
+    return counts
 
 
 async def members(context: AppContext, rows: Iterable[Limit]) -> dict[str, set[str]]:
@@ -194,71 +199,74 @@ async def members(context: AppContext, rows: Iterable[Limit]) -> dict[str, set[s
         query = select(GroupMembership.name, User.username).join(
             User, User.id == GroupMembership.user_id
         )
-        found: dict[str, set[str]] = {}
+        by_group: dict[str, set[str]] = {}
         for group, username in await db.execute(query.where(GroupMembership.name.in_(groups))):
-            found.setdefault(group, set()).add(username)
-    return found
+            by_group.setdefault(group, set()).add(username)
+    return by_group
 
 
-def state_of(
-    context: AppContext, slurm: SlurmLimits, row: Limit, members: Iterable[str]
-) -> LimitSyncState:
+def state_of(context: AppContext, row: Limit, members: Iterable[str]) -> LimitSyncState:
     """Return whether Slurm has a limit. `members` are the users that a MEMBER limit applies to."""
-    mine = _list_standings(context, slurm, row, set(members))
+    associations = _list_standings(context, row, set(members))
     given = figures(row)
-    if slurm.trouble is not None:
+    if context.slurm_limits.trouble is not None:
         return LimitSyncState("pending", NO_ANSWER)
-    notes = " ".join(_list_notes(context, row, given, mine))
-    if not mine:
+    notes = " ".join(_list_notes(context, row, given, associations))
+    if not associations:
         return LimitSyncState("nothing", notes or "This limit changes nothing in Slurm.")
-    refused = [one for one in mine if one.refused]
+    refused = [association for association in associations if association.refused]
     if refused:
-        text = f"Slurm refused {rules.place_words(refused[0].place)}: {refused[0].refused}"
-        more = f" And {len(refused) - 1} more." if len(refused) > 1 else ""
-        return LimitSyncState("refused", text + more)
-    waiting = sum(bool(one.pending) for one in mine)
+        text = f"Slurm refused {rules.association_text(refused[0].key)}: {refused[0].refused}"
+        others = f" And {len(refused) - 1} more." if len(refused) > 1 else ""
+        return LimitSyncState("refused", text + others)
+    waiting = sum(bool(association.pending) for association in associations)
     if waiting:
         return LimitSyncState(
-            "pending", f"{waiting} of {len(mine)} associations are not updated yet."
+            "pending", f"{waiting} of {len(associations)} associations are not updated yet."
         )
-    if any(one.drift for one in mine):
+    if any(association.drift for association in associations):
         notes = f"It was changed directly in Slurm. {notes}"
     return LimitSyncState("written", notes.strip())
 
 
-def kept_state(
-    context: AppContext, slurm: SlurmLimits, row: Limit, members: Iterable[str]
-) -> LimitSyncState | None:
+def kept_state(context: AppContext, row: Limit, members: Iterable[str]) -> LimitSyncState | None:
     """Return what Slurm refused or drifted, in processes that don't run the loop.
 
     They load it with `SlurmLimits.recall`. None means neither, not that Slurm has the limit.
     """
-    found = state_of(context, slurm, row, members)
-    drifted = any(one.drift for one in _list_standings(context, slurm, row, set(members)))
-    return found if found.state == "refused" or drifted else None
+    state = state_of(context, row, members)
+    drifted = any(association.drift for association in _list_standings(context, row, set(members)))
+    return state if state.state == "refused" or drifted else None
 
 
-def _list_standings(
-    context: AppContext, slurm: SlurmLimits, row: Limit, members: set[str]
-) -> list[AssociationState]:
+def _list_standings(context: AppContext, row: Limit, members: set[str]) -> list[AssociationState]:
+    slurm = context.slurm_limits
     match row.scope:
         case LimitScope.USER:
             return slurm.by_user.get(row.name, [])
         case LimitScope.GROUP:
             own = account_of(context.settings, row.name)
-            return [one for one in slurm.by_user.get("", ()) if one.place[0] == own]
+            return [
+                association
+                for association in slurm.by_user.get("", ())
+                if association.key[0] == own
+            ]
         case LimitScope.MEMBER:
-            return [one for name in sorted(members) for one in slurm.by_user.get(name, ())]
+            return [
+                association
+                for name in sorted(members)
+                for association in slurm.by_user.get(name, ())
+            ]
         case LimitScope.DEFAULT:
-            return [one for place, one in slurm.standings.items() if place[1]]
+            return [association for key, association in slurm.standings.items() if key[1]]
 
 
 def _list_notes(
-    context: AppContext, row: Limit, given: Figures, mine: list[AssociationState]
+    context: AppContext, row: Limit, given: Figures, associations: list[AssociationState]
 ) -> list[str]:
     """Return notes on what Slurm cannot enforce; docs/limits.md lists all cases."""
     facts, notes = context.accounting.facts, []
-    if facts is not None and mine and not {"limits", "qos"} & facts.enforces:
+    if facts is not None and associations and not {"limits", "qos"} & facts.enforces:
         notes.append("Slurm doesn't enforce limits here: AccountingStorageEnforce lacks `limits`.")
     missing = [
         kind for kind in given.gpus_by_type or () if facts and f"gres/gpu:{kind}" not in facts.tres
@@ -274,19 +282,23 @@ def _list_notes(
             "Slurm counts sessions and jobs together, so only the portal enforces a limit for "
             "one of them."
         )
-    if row.scope is LimitScope.GROUP and not mine:
+    if row.scope is LimitScope.GROUP and not associations:
         account = account_of(context.settings, row.name)
         if context.accounting.found is not None and account not in context.accounting.accounts:
             notes.append(f"Slurm has no account {account}, so only the portal enforces this.")
-    if row.scope is LimitScope.GROUP and mine:
-        own, found = mine[0].place[0], context.accounting.found
-        if found is not None and not any(a == own and user for a, user, _ in found):
+    if row.scope is LimitScope.GROUP and associations:
+        own, actual = associations[0].key[0], context.accounting.found
+        if actual is not None and not any(a == own and user for a, user, _ in actual):
             notes.append(
                 f"No user has the Slurm account {own} yet, so this limit applies to no "
                 "job. Add the account to the accounts of the per-member limit, or add "
                 "users with sacctmgr."
             )
-    accounts = {one.place[0] for one in mine if one.found is not None and not one.place[2]}
+    accounts = {
+        association.key[0]
+        for association in associations
+        if association.found is not None and not association.key[2]
+    }
     if row.scope is LimitScope.USER and len(accounts) > 1:
         notes.append(f"Slurm counts each account separately: {rules.names(accounts)}.")
     return notes
@@ -294,5 +306,5 @@ def _list_notes(
 
 def shown_figures(figures: Mapping[str, Any] | None) -> dict[str, str]:
     """Return an association's values for display, by label."""
-    named = figures or {}
-    return {rules.label(name): rules.format_value(name, value) for name, value in named.items()}
+    present = figures or {}
+    return {rules.label(name): rules.format_value(name, value) for name, value in present.items()}

@@ -23,7 +23,7 @@ from portal.directory.contract import Directory
 from portal.errors import DirectoryUnavailable, NotFound
 from portal.models import GroupMembership, User
 from portal.services.identity.memberships import DirectoryUsers
-from portal.services.limits.allowances import AllLimits, account_of
+from portal.services.limits.all_limits import AllLimits, account_of
 from portal.services.limits.limit_rules import Effective, Figures
 
 log = structlog.get_logger(__name__)
@@ -66,7 +66,7 @@ class LimitedUsers:
         self._slurm_users: dict[str, bool] = {}
         self._slurm_users_at: datetime | None = None
 
-    async def look(self, limits: AllLimits, in_slurm: set[str], *, news: bool = False) -> Concerned:
+    async def load(self, limits: AllLimits, in_slurm: set[str], *, news: bool = False) -> Concerned:
         """Return every user that some limit applies to. `news`: groups may have changed."""
         await self._refresh_members(limits.groups, MEMBERS_AFTER_NEWS if news else MEMBERS_AGE)
         sure = not self._directory.finds or limits.groups <= self._members.keys()
@@ -79,12 +79,12 @@ class LimitedUsers:
             unknown = in_slurm - everyone
             everyone |= await self._filter_directory_users(unknown)
             sure = sure and (not self._directory.finds or unknown <= self._slurm_users.keys())
-        found = {
+        limited = {
             name: limits.effective(name, groups.get(name, set()))
             for name in everyone
             if users.get(name, True)
         }
-        counts = {name: counted for name, counted in found.items() if counted}
+        counts = {name: counted for name, counted in limited.items() if counted}
         if sure:
             return Concerned(counts)
         return Concerned({n: c for n, c in counts.items() if n in users}, frozenset(users))
@@ -144,15 +144,15 @@ class LimitedUsers:
             return set()
         now = utcnow()
         again = self._slurm_users_at is None or now - self._slurm_users_at > STRANGERS_AGE
-        asked = sorted(usernames if again else usernames - self._slurm_users.keys())
+        queried = sorted(usernames if again else usernames - self._slurm_users.keys())
         try:
-            found = await self._directory.find_many(asked) if asked else {}
+            entries = await self._directory.find_many(queried) if queried else {}
         except DirectoryUnavailable as error:
             log.warning("Slurm's users are not looked up", cause=error.cause[:300])
             return {name for name in usernames if self._slurm_users.get(name)}
         if again:
             self._slurm_users, self._slurm_users_at = {}, now
-        for name in asked:
-            uid = found[name].uid if name in found else None
+        for name in queried:
+            uid = entries[name].uid if name in entries else None
             self._slurm_users[name] = uid is not None and uid >= self._settings.min_uid
         return {name for name in usernames if self._slurm_users.get(name)}

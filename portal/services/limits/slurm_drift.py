@@ -4,11 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from portal.context import AppContext
 from portal.errors import NotFound
 from portal.models import Association
 from portal.services.audit import audit
 from portal.services.limits.associations import AGAIN, EXISTS, PRESENT, format_value, label
-from portal.services.limits.slurm_limits import AssociationState, SlurmLimits
+from portal.services.limits.slurm_limits import AssociationState
 
 
 @dataclass(frozen=True)
@@ -22,32 +23,32 @@ class Drift:
     accepted: bool
 
 
-def every(slurm: SlurmLimits) -> list[Drift]:
+def every(context: AppContext) -> list[Drift]:
     """Return all drift, oldest first, then the accepted one."""
-    found = [
-        Drift(one, name, wanted, is_, accepted=False)
-        for one in slurm.standings.values()
-        for name, (wanted, is_) in one.drift.items()
+    drifts = [
+        Drift(association, name, desired, is_, accepted=False)
+        for association in context.slurm_limits.standings.values()
+        for name, (desired, is_) in association.drift.items()
     ]
-    found.sort(key=lambda d: (d.standing.drift_since is None, d.standing.drift_since, d.name))
+    drifts.sort(key=lambda d: (d.standing.drift_since is None, d.standing.drift_since, d.name))
     accepted = [
-        Drift(one, name, one.applied.get(name), is_, accepted=True)
-        for one in slurm.standings.values()
-        for name, is_ in one.accepted.items()
+        Drift(association, name, association.applied.get(name), is_, accepted=True)
+        for association in context.slurm_limits.standings.values()
+        for name, is_ in association.accepted.items()
     ]
-    return [*found, *sorted(accepted, key=lambda d: (d.standing.place, d.name))]
+    return [*drifts, *sorted(accepted, key=lambda d: (d.standing.key, d.name))]
 
 
-def _find(slurm: SlurmLimits, drift_id: str) -> Drift:
-    for drift in every(slurm):
+def _find(context: AppContext, drift_id: str) -> Drift:
+    for drift in every(context):
         if drift.standing.drift_id(drift.name) == drift_id:
             return drift
     raise NotFound("This difference no longer exists. Reload the page.")
 
 
-async def mend(slurm: SlurmLimits, by: audit.By, drift_id: str) -> None:
+async def mend(context: AppContext, by: audit.By, drift_id: str) -> None:
     """Have the loop write the applied value again. Raises NotFound if the drift is gone."""
-    drift = _find(slurm, drift_id)
+    drift = _find(context, drift_id)
 
     def edit(row: Association) -> None:
         # Forget that it was applied, so that it is written again; an association with its values.
@@ -57,21 +58,21 @@ async def mend(slurm: SlurmLimits, by: audit.By, drift_id: str) -> None:
         row.written = {name: v for name, v in row.written.items() if name != drift.name}
         row.accepted = {name: v for name, v in row.accepted.items() if name != drift.name}
 
-    await _edit_row(slurm, drift, edit, by, audit.Action.DRIFT_MEND)
+    await _edit_row(context, drift, edit, by, audit.Action.DRIFT_MEND)
 
 
-async def accept(slurm: SlurmLimits, by: audit.By, drift_id: str) -> None:
+async def accept(context: AppContext, by: audit.By, drift_id: str) -> None:
     """Accept the actual value. Raises NotFound if the drift is gone."""
-    drift = _find(slurm, drift_id)
+    drift = _find(context, drift_id)
 
     def edit(row: Association) -> None:
         row.accepted = {**row.accepted, drift.name: drift.found}
 
-    await _edit_row(slurm, drift, edit, by, audit.Action.DRIFT_ACCEPT)
+    await _edit_row(context, drift, edit, by, audit.Action.DRIFT_ACCEPT)
 
 
 async def _edit_row(
-    slurm: SlurmLimits,
+    context: AppContext,
     drift: Drift,
     edit: Callable[[Association], None],
     by: audit.By,
@@ -81,7 +82,7 @@ async def _edit_row(
 
     So neither overwrites the other.
     """
-    account, username, partition = drift.standing.place
+    account, username, partition = drift.standing.key
     detail = {
         "account": account,
         "partition": partition,
@@ -90,7 +91,7 @@ async def _edit_row(
         "found": format_value(drift.name, drift.found),
     }
     target = username or f"account {account}"
-    async with slurm.between_rounds(), slurm.context.db.session() as db:
+    async with context.slurm_limits.between_rounds(), context.db.session() as db:
         row = await db.get(Association, drift.standing.id)
         if row is None:
             raise NotFound("This difference no longer exists. Reload the page.")

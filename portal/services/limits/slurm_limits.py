@@ -7,7 +7,7 @@ result of each change is read back.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -18,12 +18,12 @@ import structlog
 from sqlalchemy import delete, insert, select, update
 
 from portal.background.background_loop import BackgroundLoop
-from portal.background.notifier import LIMITS
-from portal.context import AppContext
-from portal.db import utcnow
+from portal.background.notifier import LIMITS, Notifier
+from portal.db import Database, utcnow
 from portal.models import Association, new_id
 from portal.services.limits import associations as rules
-from portal.services.limits.allowances import AllLimits, every_limit
+from portal.services.limits.accounting_cache import AccountingCache
+from portal.services.limits.all_limits import AllLimits, every_limit
 from portal.services.limits.associations import (
     ABSENT,
     EXISTS,
@@ -34,7 +34,8 @@ from portal.services.limits.associations import (
 from portal.services.limits.limited_users import Concerned, LimitedUsers
 from spawner.errors import SpawnerError
 from spawner.slurm import parse_accounting as words
-from spawner.slurm.parse_accounting import ClusterFacts, Place
+from spawner.slurm.parse_accounting import AssociationKey, ClusterFacts
+from spawner.slurm.watcher import Watcher
 
 log = structlog.get_logger(__name__)
 
@@ -59,7 +60,7 @@ class AssociationState:
     """One association as of the last round. `pending` are values yet to be written to Slurm."""
 
     id: str
-    place: Place
+    key: AssociationKey
     should: Mapping[str, Any] = field(default_factory=dict)
     applied: dict[str, Any] = field(default_factory=dict)
     found: Mapping[str, Any] | None = None
@@ -75,9 +76,9 @@ class AssociationState:
         """Return the columns of its row."""
         names = ("applied", "accepted", "refused", "tried_at", "written_at", "drift_since")
         row = {name: getattr(self, name) for name in names}
-        found = None if self.found is None else dict(self.found)
+        actual = None if self.found is None else dict(self.found)
         row["written"] = dict(row.pop("applied"))
-        return {**row, "accepted": dict(self.accepted), "found": found}
+        return {**row, "accepted": dict(self.accepted), "found": actual}
 
     def drift_id(self, name: str) -> str:
         """Return the id of one drifted value; it may appear in a URL."""
@@ -87,19 +88,29 @@ class AssociationState:
 class SlurmLimits:
     """The `loop` that compares limits with Slurm, and the result of its last round.
 
-    `by_user` has the associations by user name in the order of their places; associations of
+    `by_user` has the associations by user name in the order of their keys; associations of
     accounts are under "".
     """
 
-    def __init__(self, context: AppContext, limited_users: LimitedUsers) -> None:
-        self.context = context
+    def __init__(
+        self,
+        db: Database,
+        notifier: Notifier,
+        accounting: AccountingCache,
+        watcher: Watcher,
+        limited_users: LimitedUsers,
+    ) -> None:
         self.limited_users = limited_users
-        self.standings: Mapping[Place, AssociationState] = {}
+        self._db, self._notifier = db, notifier
+        self._accounting, self._watcher = accounting, watcher
+        self.standings: Mapping[AssociationKey, AssociationState] = {}
         self.by_user: Mapping[str, list[AssociationState]] = {}
         self.trouble: str | None = None
         self._limits: AllLimits | None = None  # of the last completed comparison
         self._round = asyncio.Lock()
         self._waiting: list[asyncio.Future[None]] = []
+        self.fence: Callable[[], Awaitable[None]] | None = None
+        """As in AppContext; None has no standby."""
         self.loop = BackgroundLoop("limits", self._step, LOOK_S, (LIMITS,))
 
     async def _step(self) -> timedelta | None:
@@ -112,7 +123,7 @@ class SlurmLimits:
         """Request a round that begins after this call. Return whether it ended in time."""
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(done)
-        self.context.notifier.notify(LIMITS)
+        self._notifier.notify(LIMITS)
         finished, _ = await asyncio.wait({done}, timeout=timeout_s)
         return bool(finished)
 
@@ -122,9 +133,9 @@ class SlurmLimits:
         Values yet to be written to Slurm are not included.
         """
         standings = await self._load()
-        for one in standings.values():
-            if one.drift_since is not None:
-                one.drift = rules.differs(one.applied, one.found, one.accepted)
+        for standing in standings.values():
+            if standing.drift_since is not None:
+                standing.drift = rules.differs(standing.applied, standing.found, standing.accepted)
         self._publish(standings)
 
     @asynccontextmanager
@@ -141,7 +152,7 @@ class SlurmLimits:
         async with self._round:
             waiting, self._waiting = self._waiting, []
             try:
-                await self._reconcile(asked=bool(waiting), news=news)
+                await self._reconcile(requested=bool(waiting), news=news)
                 self.trouble = None
             except SpawnerError as error:
                 self.trouble = error.message
@@ -151,24 +162,24 @@ class SlurmLimits:
                     if not done.done():
                         done.set_result(None)
 
-    async def _reconcile(self, *, asked: bool, news: bool) -> None:
-        async with self.context.db.session() as db:
+    async def _reconcile(self, *, requested: bool, news: bool) -> None:
+        async with self._db.session() as db:
             limits = await every_limit(db)
         # Also after a change by the command line: an administrator's change does not wait its turn.
-        asked |= self._limits is not None and limits != self._limits
+        requested |= self._limits is not None and limits != self._limits
         standings = await self._load()
         if not standings and limits == AllLimits(None, {}, {}, {}):
             self._publish({})
             return
-        accounting_cache = self.context.accounting
-        await accounting_cache.look(patient=not asked)
+        accounting_cache = self._accounting
+        await accounting_cache.refresh(patient=not requested)
         in_slurm = {user for _, user, _ in accounting_cache.found or () if user}
-        concerned = await self.limited_users.look(limits, in_slurm, news=news)
+        concerned = await self.limited_users.load(limits, in_slurm, news=news)
         self._limits = limits
         now = utcnow()
         fresh = await asyncio.to_thread(self._compare, standings, concerned, limits, now)
         await self._save(standings, fresh)
-        due = [s for s in fresh.values() if s.pending and (asked or _may_retry(s, now))]
+        due = [s for s in fresh.values() if s.pending and (requested or _may_retry(s, now))]
         if due and accounting_cache.facts is not None:
             await self._apply(due, accounting_cache.facts)
             standings = fresh
@@ -176,53 +187,53 @@ class SlurmLimits:
             await self._save(standings, fresh)
         self._publish(fresh)
 
-    def _publish(self, standings: dict[Place, AssociationState]) -> None:
+    def _publish(self, standings: dict[AssociationKey, AssociationState]) -> None:
         by_user: dict[str, list[AssociationState]] = {}
-        for place in sorted(standings):
-            by_user.setdefault(place[1], []).append(standings[place])
+        for key in sorted(standings):
+            by_user.setdefault(key[1], []).append(standings[key])
         self.standings, self.by_user = standings, by_user
-        self.context.accounting.denied = any(
-            _is_denied(one) for one in standings.values() if one.pending
+        self._accounting.denied = any(
+            _is_denied(standing) for standing in standings.values() if standing.pending
         )
 
     def _compare(
         self,
-        before: Mapping[Place, AssociationState],
+        before: Mapping[AssociationKey, AssociationState],
         concerned: Concerned,
         limits: AllLimits,
         now: datetime,
-    ) -> dict[Place, AssociationState]:
+    ) -> dict[AssociationKey, AssociationState]:
         """Return every relevant association as it is now. Pure but for the ids of new ones.
 
         Associations of users whose effective limits are unknown stay as they were.
         """
-        accounting_cache = self.context.accounting
-        found = accounting_cache.found or {}
-        cluster = self.context.watcher.cluster
+        accounting_cache = self._accounting
+        actual = accounting_cache.found or {}
+        cluster = self._watcher.cluster
         if accounting_cache.facts is None:
             return dict(before)
         should = rules.desired_values(
             DesiredAssociations(
                 users=concerned.users,
                 accounts=self.limited_users.accounts(limits),
-                found=found,
-                seen={place: standing.applied for place, standing in before.items()},
+                found=actual,
+                seen={key: standing.applied for key, standing in before.items()},
                 partitions=frozenset(p.name for p in cluster.partitions) if cluster else NOWHERE,
                 facts=accounting_cache.facts,
             )
         )
-        named = {place[1] for place, standing in before.items() if EXISTS in standing.applied}
+        usernames = {key[1] for key, standing in before.items() if EXISTS in standing.applied}
         result = {}
-        for place in {**before, **should}:
-            old, want = before.get(place), should.get(place, {})
-            if old is not None and place[1] and not concerned.knows(place[1]):
-                result[place] = old
+        for key in {**before, **should}:
+            old, want = before.get(key), should.get(key, {})
+            if old is not None and key[1] and not concerned.knows(key[1]):
+                result[key] = old
                 continue
-            applied = old.applied if old else rules.assume_applied(place, want, place[1] in named)
+            applied = old.applied if old else rules.assume_applied(key, want, key[1] in usernames)
             accepted = old.accepted if old else {}
-            verdict = rules.compare(place, want, applied, found.get(place), accepted)
+            verdict = rules.compare(key, want, applied, actual.get(key), accepted)
             if want or verdict.pending:
-                result[place] = _build_standing(place, old, want, found.get(place), verdict, now)
+                result[key] = _build_standing(key, old, want, actual.get(key), verdict, now)
         return result
 
     # --- applying -------------------------------------------------------------------------------
@@ -232,53 +243,60 @@ class SlurmLimits:
         lines = lines_for(due, facts.cluster, await self._find_new_defaults(due))
         for at in range(0, len(lines), LINES_AT_ONCE):
             batch = [line for line, _ in lines[at : at + LINES_AT_ONCE]]
-            complaint = await self.context.accounting.accounting.update(batch)
+            await self._check_leader()
+            complaint = await self._accounting.accounting.update(batch)
             if complaint:
                 log.warning("Slurm refused something", complaint=complaint)
-        await self.context.accounting.look()
-        found = self.context.accounting.found or {}
-        refused = [(line, s) for line, group in lines for s in group if not _is_applied(s, found)]
+        await self._accounting.refresh()
+        actual = self._accounting.found or {}
+        refused = [(line, s) for line, group in lines for s in group if not _is_applied(s, actual)]
         alone = 0
         for line, standing in refused:
             why = ""
             if alone < ALONE:
                 alone += 1
-                why = await self.context.accounting.accounting.update([line])
+                await self._check_leader()
+                why = await self._accounting.accounting.update([line])
             standing.refused = why or standing.refused or SILENT
             standing.tried_at = utcnow()
         if alone:
-            await self.context.accounting.look()
+            await self._accounting.refresh()
+
+    async def _check_leader(self) -> None:
+        """Raise if another portal leads by now: its changes must not be overwritten."""
+        if self.fence is not None:
+            await self.fence()
 
     async def _find_new_defaults(self, due: list[AssociationState]) -> dict[str, str]:
         """Return new default accounts for users whose default account is being removed.
 
         Slurm refuses to remove a user's default association.
         """
-        going = {(s.place[0], s.place[1]) for s in due if s.pending.get(EXISTS) == ABSENT}
+        going = {(s.key[0], s.key[1]) for s in due if s.pending.get(EXISTS) == ABSENT}
         if not going:
             return {}
-        defaults = await self.context.accounting.accounting.default_accounts()
+        defaults = await self._accounting.accounting.default_accounts()
         moving = {user for account, user in going if defaults.get(user) == account}
         stays: dict[str, str] = {}
-        for account, user, partition in self.context.accounting.found or ():
+        for account, user, partition in self._accounting.found or ():
             if user in moving and not partition and (account, user) not in going:
                 stays.setdefault(user, account)
         for standing in due:
-            account, user, partition = standing.place
+            account, user, partition = standing.key
             if user in moving and not partition and standing.pending.get(EXISTS) == PRESENT:
                 stays.setdefault(user, account)
         return stays
 
     # --- the table ------------------------------------------------------------------------------
 
-    async def _load(self) -> dict[Place, AssociationState]:
+    async def _load(self) -> dict[AssociationKey, AssociationState]:
         table = Association.__table__
-        async with self.context.db.session() as db:
+        async with self._db.session() as db:
             rows = (await db.execute(select(table))).mappings().all()
         return {
             (row["account"], row["username"], row["partition"]): AssociationState(
                 id=row["id"],
-                place=(row["account"], row["username"], row["partition"]),
+                key=(row["account"], row["username"], row["partition"]),
                 applied=row["written"] or {},
                 found=row["found"],
                 accepted=row["accepted"] or {},
@@ -291,16 +309,18 @@ class SlurmLimits:
         }
 
     async def _save(
-        self, before: Mapping[Place, AssociationState], after: Mapping[Place, AssociationState]
+        self,
+        before: Mapping[AssociationKey, AssociationState],
+        after: Mapping[AssociationKey, AssociationState],
     ) -> None:
         """Store the differences."""
-        gone = [standing.id for place, standing in before.items() if place not in after]
-        new = [standing for place, standing in after.items() if place not in before]
-        both = [(before[place], standing) for place, standing in after.items() if place in before]
+        gone = [standing.id for key, standing in before.items() if key not in after]
+        new = [standing for key, standing in after.items() if key not in before]
+        both = [(before[key], standing) for key, standing in after.items() if key in before]
         changed = [new for old, new in both if old.kept() != new.kept()]
         if not (gone or new or changed):
             return
-        async with self.context.db.session() as db:
+        async with self._db.session() as db:
             for at in range(0, len(gone), 500):
                 ids = gone[at : at + 500]
                 await db.execute(delete(Association).where(Association.id.in_(ids)))
@@ -313,16 +333,16 @@ class SlurmLimits:
 
 
 def _to_row(standing: AssociationState) -> dict[str, Any]:
-    account, username, partition = standing.place
+    account, username, partition = standing.key
     where = {"account": account, "username": username, "partition": partition}
     return {"id": standing.id, **where, **standing.kept()}
 
 
 def _build_standing(
-    place: Place,
+    key: AssociationKey,
     old: AssociationState | None,
     should: Mapping[str, Any],
-    found: Mapping[str, Any] | None,
+    actual: Mapping[str, Any] | None,
     verdict: AssociationDiff,
     now: datetime,
 ) -> AssociationState:
@@ -330,12 +350,12 @@ def _build_standing(
     since = old.drift_since if old and old.drift_since else now
     return AssociationState(
         id=old.id if old else new_id(),
-        place=place,
+        key=key,
         should=should,
         applied=verdict.applied
         if not verdict.pending
         else {**(old.applied if old else {}), **verdict.applied},
-        found=found,
+        found=actual,
         accepted=verdict.accepted,
         pending=verdict.pending,
         drift=verdict.drift,
@@ -358,9 +378,11 @@ def _is_denied(standing: AssociationState) -> bool:
     return any(word in reason for word in DENIED)
 
 
-def _is_applied(standing: AssociationState, found: Mapping[Place, Mapping[str, Any]]) -> bool:
+def _is_applied(
+    standing: AssociationState, found: Mapping[AssociationKey, Mapping[str, Any]]
+) -> bool:
     """Return whether Slurm has the values that were just written."""
-    actual = found.get(standing.place)
+    actual = found.get(standing.key)
     here = standing.pending.get(EXISTS)
     if here == ABSENT or actual is None:
         return (here == ABSENT) == (actual is None)
@@ -385,8 +407,8 @@ def lines_for(
     adds: dict[tuple[bool, str, str], list[AssociationState]] = {}
     sets: dict[tuple[str, str, str], list[AssociationState]] = {}
     gone: list[Line] = []
-    for standing in sorted(due, key=lambda one: one.place):
-        account, username, partition = standing.place
+    for standing in sorted(due, key=lambda member: member.key):
+        account, username, partition = standing.key
         here = standing.pending.get(EXISTS)
         if here == ABSENT:
             if not partition and username in moves:
@@ -403,13 +425,13 @@ def lines_for(
     lines: list[Line] = []
     for _, some in sorted(adds.items()):
         for group in _chunk(some):
-            account, _, partition = group[0].place
-            line = words.add(cluster, account, [one.place[1] for one in group], partition)
+            account, _, partition = group[0].key
+            line = words.add(cluster, account, [member.key[1] for member in group], partition)
             lines.append((line, group))
     for _, some in sorted(sets.items()):
         for group in _chunk(some):
-            account, _, partition = group[0].place
-            users = [one.place[1] for one in group if one.place[1]]
+            account, _, partition = group[0].key
+            users = [member.key[1] for member in group if member.key[1]]
             figures = {name: value for name, value in group[0].pending.items() if name != EXISTS}
             lines.append((words.modify(cluster, account, users, partition, figures), group))
     return [*lines, *gone]

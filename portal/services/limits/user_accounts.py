@@ -7,13 +7,12 @@ an account writes such a limit, and drift and removal work as for every other li
 from dataclasses import replace
 
 from portal.context import AppContext
-from portal.directory.contract import Directory
 from portal.errors import FieldError, InvalidInput, SlurmUnreachable, invalid_input
 from portal.models import LimitScope
 from portal.services.audit.audit import By
 from portal.services.limits import limit_changes
 from portal.services.limits.accounting_cache import ROOT
-from portal.services.limits.allowances import concerning, figures, groups_of, sort_out
+from portal.services.limits.all_limits import concerning, figures, groups_of, sort_out
 from portal.services.limits.limit_changes import LimitRequest
 from portal.services.limits.limit_rules import Figures
 
@@ -39,10 +38,8 @@ def are_enforced(context: AppContext) -> bool:
 
 def list_usable(context: AppContext, username: str) -> list[str]:
     """Return the accounts in which Slurm accepts jobs of a user, by the last known associations."""
-    places = context.accounting.of(username).items()
-    return sorted(
-        {place[0] for place, figures in places if figures.get("MaxSubmitJobs") != 0} - {ROOT}
-    )
+    keys = context.accounting.of(username).items()
+    return sorted({key[0] for key, figures in keys if figures.get("MaxSubmitJobs") != 0} - {ROOT})
 
 
 async def explain_missing(context: AppContext, username: str) -> str | None:
@@ -64,15 +61,16 @@ async def check(
         await limit_changes.check(context, LimitScope.USER, username, given)
     except InvalidInput as error:
         return [
-            FieldError(FIELD if one.field == "accounts" else f"limits.{one.field}", one.message)
-            for one in error.errors
+            FieldError(
+                FIELD if problem.field == "accounts" else f"limits.{problem.field}", problem.message
+            )
+            for problem in error.errors
         ]
     return []
 
 
 async def give(
     context: AppContext,
-    directory: Directory,
     by: By,
     username: str,
     account: str | None,
@@ -107,7 +105,7 @@ async def give(
         return False
     version = own.version if own else None
     request = LimitRequest((LimitScope.USER, username), given, version)
-    await limit_changes.put(context, directory, by, request)
+    await limit_changes.put(context, by, request)
     return True
 
 

@@ -73,13 +73,13 @@ def letter(envelope: Envelope, notices: Sequence[MailItem]) -> EmailMessage:
     Raises ValueError for an invalid address.
     """
     ordered = sorted(
-        notices, key=lambda one: (_URGENCY_ORDER.index(one.kind), not _has_failed(one))
+        notices, key=lambda notice: (_URGENCY_ORDER.index(notice.kind), not _has_failed(notice))
     )
     title, language = headline(ordered[0], envelope), envelope.language
     if len(ordered) > 1:
         first = _truncate(title, MAX_SUBJECT - 20)
         title = words.AND_MORE.to(language, title=first, count=len(ordered) - 1)
-    pieces = [_render_paragraph(one, envelope) for one in ordered[:MAX_ITEMS]]
+    pieces = [_render_paragraph(notice, envelope) for notice in ordered[:MAX_ITEMS]]
     if (rest := len(ordered) - MAX_ITEMS) > 0:
         address = f"{envelope.public_url}/jobs"
         pieces.append(words.MORE_THERE.to(language, count=rest, address=address))
@@ -96,18 +96,18 @@ def trial(envelope: Envelope) -> EmailMessage:
 def compose(envelope: Envelope, title: str, pieces: Sequence[str]) -> EmailMessage:
     """Build an e-mail from these paragraphs and the footer with the link to the settings."""
     sender = one_address(envelope.sender)
-    found = EmailMessage(policy=POLICY)
-    found["From"] = sender
-    found["To"] = one_address(envelope.recipient).addr_spec
-    found["Subject"] = _truncate(title, MAX_SUBJECT)
-    found["Date"] = format_datetime(envelope.now)
-    found["Message-ID"] = f"<{envelope.letter_id}@{sender.domain}>"
-    found["Auto-Submitted"] = "auto-generated"
+    message = EmailMessage(policy=POLICY)
+    message["From"] = sender
+    message["To"] = one_address(envelope.recipient).addr_spec
+    message["Subject"] = _truncate(title, MAX_SUBJECT)
+    message["Date"] = format_datetime(envelope.now)
+    message["Message-ID"] = f"<{envelope.letter_id}@{sender.domain}>"
+    message["Auto-Submitted"] = "auto-generated"
     address = f"{envelope.public_url}/account/notifications"
     footer = f"-- \n{words.CHOOSE.to(envelope.language, address=address)}"
-    found.set_content("\n\n".join([*pieces, footer]) + "\n")
-    found["Content-Language"] = TAGS[envelope.language]  # set_content() removes such headers
-    return found
+    message.set_content("\n\n".join([*pieces, footer]) + "\n")
+    message["Content-Language"] = TAGS[envelope.language]  # set_content() removes such headers
+    return message
 
 
 def headline(notice: MailItem, envelope: Envelope) -> str:
@@ -170,8 +170,8 @@ def _format_runtime(job: Job, language: Language) -> str:
 
 def _to_line(text: str | None) -> str:
     """Reduce to one printable line without anything that reads as an encoded word (RFC 2047)."""
-    found = "".join(char if char.isprintable() else " " for char in text or "")
-    return _truncate(" ".join(found.split()).replace("=?", "= ?"), MAX_LINE)
+    line = "".join(char if char.isprintable() else " " for char in text or "")
+    return _truncate(" ".join(line.split()).replace("=?", "= ?"), MAX_LINE)
 
 
 def _truncate(text: str, longest: int) -> str:

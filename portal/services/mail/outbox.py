@@ -121,10 +121,10 @@ async def _load_ending_soon(database: Database, now: datetime) -> Sequence[Any]:
     """Return running jobs and sessions that end soon."""
     soon = and_(Job.expires_at > now, Job.expires_at <= now + WARNING)
     async with database.session() as db:
-        found: Sequence[Any] = (
+        rows: Sequence[Any] = (
             await db.execute(_select_rows().where(Job.state.in_(_RUNNING), soon))
         ).all()
-    return found
+    return rows
 
 
 def _list_events(rows: Sequence[Any], now: datetime) -> list[Event]:

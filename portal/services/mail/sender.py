@@ -140,14 +140,14 @@ class MailSender:
             jobs = {job.id: job for job in await db.scalars(select(Job).where(Job.id.in_(ids)))}
         if user is None or user.disabled_at is not None or not user.email:
             return None, {}
-        found = {}
+        pending = {}
         for row in rows:
             kind, job = outbox.kind_of(row.event), jobs.get(row.subject_id)
             if kind is None or job is None or not outbox.is_enabled(user.preferences, kind):
                 continue
             if outbox.is_current(job, kind, row.event, now):
-                found[row.id] = MailItem(kind, job)
-        return user, found
+                pending[row.id] = MailItem(kind, job)
+        return user, pending
 
     async def delete_old(self) -> None:
         async with self.context.db.session() as db:
@@ -219,11 +219,11 @@ class DeliveryState:
 
 async def load_delivery_state(context: AppContext, user: User) -> DeliveryState:
     """Return where a user's e-mails go and whether the last ones were sent."""
-    mine = select(Mail).where(Mail.user_id == user.id)
+    own_mail = select(Mail).where(Mail.user_id == user.id)
     async with context.db.session() as db:
         sent_at = await db.scalar(select(func.max(Mail.sent_at)).where(Mail.user_id == user.id))
         newest = await db.scalar(
-            mine.where(Mail.tries > 0).order_by(Mail.created_at.desc(), Mail.id).limit(1)
+            own_mail.where(Mail.tries > 0).order_by(Mail.created_at.desc(), Mail.id).limit(1)
         )
     bad = newest is not None and newest.sent_at is None and newest.problem != OUTDATED
     problem = newest if bad else None

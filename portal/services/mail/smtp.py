@@ -175,28 +175,28 @@ def _to_mail_error(error: Exception) -> MailError:
     match error:
         case smtplib.SMTPRecipientsRefused():
             code, reply = next(iter(error.recipients.values()))
-            found = _classify_reply(code, reply, "The server refused the recipient address")
+            problem = _classify_reply(code, reply, "The server refused the recipient address")
         case smtplib.SMTPAuthenticationError():
-            found = MailUnavailable(f"The server refused the login: {_to_line(error.smtp_error)}")
+            problem = MailUnavailable(f"The server refused the login: {_to_line(error.smtp_error)}")
         case smtplib.SMTPSenderRefused():
-            found = MailUnavailable(
+            problem = MailUnavailable(
                 f"The server refused the sender address: {_to_line(error.smtp_error)}"
             )
         case smtplib.SMTPResponseException():
-            found = _classify_reply(
+            problem = _classify_reply(
                 error.smtp_code, error.smtp_error, "The server refused the e-mail"
             )
         case ssl.SSLCertVerificationError():
-            found = MailUnavailable(
+            problem = MailUnavailable(
                 f"The server's certificate is not trusted: {error.verify_message}"
             )
         case smtplib.SMTPNotSupportedError() | ValueError():
-            found = MailRefused(f"The server can't accept the e-mail: {_to_line(str(error))}")
+            problem = MailRefused(f"The server can't accept the e-mail: {_to_line(str(error))}")
         case TimeoutError():
-            found = MailUnavailable("The server did not respond in time.")
+            problem = MailUnavailable("The server did not respond in time.")
         case _:
-            found = MailUnavailable(f"No connection: {_to_line(str(error))}")
-    return found
+            problem = MailUnavailable(f"No connection: {_to_line(str(error))}")
+    return problem
 
 
 def _classify_reply(code: int, reply: bytes | str, what: str) -> MailError:
@@ -211,5 +211,5 @@ def _classify_reply(code: int, reply: bytes | str, what: str) -> MailError:
 def _to_line(reply: bytes | str) -> str:
     """Return the server's reply in one line of bounded length."""
     text = reply.decode(errors="replace") if isinstance(reply, bytes) else reply
-    found = "".join(char if char.isprintable() else " " for char in text)
-    return " ".join(found.split())[:MAX_REPLY]
+    line = "".join(char if char.isprintable() else " " for char in text)
+    return " ".join(line.split())[:MAX_REPLY]

@@ -6,9 +6,11 @@ reservation that begins before the new end. So all of these are checked here bef
 account asks Slurm.
 """
 
+import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from weakref import WeakValueDictionary
 
 from portal.background.notifier import RECONCILE
 from portal.config.settings import Settings
@@ -17,6 +19,7 @@ from portal.db import utcnow
 from portal.errors import Conflict, FieldError, SlurmRejected, SlurmUnreachable, invalid_input
 from portal.models import JobState, Session, User, Wanted
 from portal.services.audit import audit
+from portal.services.cluster.reservations import is_for
 from portal.services.slurm import launch
 from portal.services.slurm.identity import find_job
 from portal.services.slurm.placement import last_job_info
@@ -32,6 +35,8 @@ ENDED = "This session has already ended."
 NO_ANSWER = "Slurm is not responding. Check the remaining time in a minute before you try again."
 _MINUTE = timedelta(minutes=1)
 _HOUR = 60
+_LOCKS: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+"""By session: each extension reads the limit that the previous one has set."""
 
 
 @dataclass(frozen=True)
@@ -83,37 +88,47 @@ async def extend(
     Raises Conflict if no time can be added, InvalidInput if it is too much, SlurmRejected and
     SlurmUnreachable.
     """
-    allowed = offered(session, context.settings, context.watcher.cluster)
+    async with _LOCKS.setdefault(session.id, asyncio.Lock()):
+        async with context.db.session() as db:
+            session = await db.get_one(Session, session.id)
+        _check_offered(offered(session, context.settings, context.watcher.cluster), minutes)
+        launch.check_slurm_answers(context)
+        info = last_job_info(context, session)
+        if info is None or info.state is not SlurmState.RUNNING:
+            raise Conflict(NOT_RUNNING)
+        limit = await _raise_slurm_limit(context, session, info, minutes)
+        changed = await _save_new_end(context, session, info, limit + minutes)
+    await _record_extension(context, user, session, limit, minutes, ip, by)
+    context.notifier.notify(session.user_id, session.id, RECONCILE)
+    return changed
+
+
+def _check_offered(allowed: Extension, minutes: int) -> None:
     if allowed.minutes == 0:
         raise Conflict(allowed.reason or "")
     if minutes > allowed.minutes:
         text = f"You can add at most {format_minutes(allowed.minutes)} at a time."
         raise invalid_input([FieldError("minutes", text)])
-    launch.check_slurm_answers(context)
-    info = last_job_info(context, session)
-    if info is None or info.state is not SlurmState.RUNNING:
-        raise Conflict(NOT_RUNNING)
-    if info.time_limit_minutes is None:
-        raise Conflict(NO_LIMIT)
-    await _raise_slurm_limit(context, session, info, info.time_limit_minutes, minutes)
-    changed = await _save_new_end(context, session, info, info.time_limit_minutes + minutes)
-    await _record_extension(context, user, session, info.time_limit_minutes, minutes, ip, by)
-    context.notifier.notify(session.user_id, session.id, RECONCILE)
-    return changed
 
 
 async def _raise_slurm_limit(
-    context: AppContext, session: Session, info: JobInfo, limit: int, minutes: int
-) -> None:
-    """Change the limit in Slurm, unless a bound that Slurm knows forbids it."""
+    context: AppContext, session: Session, info: JobInfo, minutes: int
+) -> int:
+    """Change the limit in Slurm, unless a bound that Slurm knows forbids it; return the previous
+    one. It is read right before, because an operator may have changed it.
+    """
     try:
         bounds = [
             *map(_to_bound, await context.slurm.walls(info)),
             *_list_reservation_bounds(info, await context.slurm.reservations(), utcnow()),
         ]
+        limit = (await find_job(context, session, info.job_id)).time_limit_minutes
+        if limit is None:
+            raise Conflict(NO_LIMIT)
         _check_bounds(bounds, limit, minutes)
-        await find_job(context, session, info.job_id)
+        await context.fence()
         await context.slurm.set_time_limit(info.job_id, limit + minutes)
+        return limit
     except JobNotFound as error:
         raise Conflict(ENDED) from error
     except Rejected as error:
@@ -141,9 +156,9 @@ def _list_policy_bounds(
     if settings.session_max_hours is not None:
         most = int(settings.session_max_hours * _HOUR)
         yield Bound(most, f"Sessions can run for at most {format_minutes(most)}.")
-    wanted = session.resources.get("partition")
+    partition_name = session.resources.get("partition")
     for partition in cluster.partitions if cluster else ():
-        chosen = partition.name == wanted or (wanted is None and partition.default)
+        chosen = partition.name == partition_name or (partition_name is None and partition.default)
         if chosen and partition.max_time_minutes is not None:
             most = partition.max_time_minutes
             yield Bound(most, f"Partition {partition.name} allows at most {format_minutes(most)}.")
@@ -160,24 +175,41 @@ def _list_reservation_bounds(
     info: JobInfo, reservations: Sequence[ReservationInfo], now: datetime
 ) -> Iterator[Bound]:
     """Yield the bounds set by current and future reservations of the job's nodes: the job has to
-    end before the reservation begins.
+    end before the reservation begins, or, if it runs inside it, when it ends.
     """
     for reservation in reservations:
         nodes = [node for node in info.nodes if node in reservation.nodes]
         if not nodes or reservation.end <= now or info.start_time is None:
             continue
+        if _runs_inside(info, reservation):
+            until = _format_time(reservation.end)
+            yield Bound(
+                _to_minutes(reservation.end - info.start_time),
+                f"{nodes[0]} is reserved for you only until {until}.",
+            )
+            continue
         what = "kept for maintenance" if reservation.maintenance else "reserved for others"
-        since = f"{reservation.start:%d %B, %H:%M} UTC".lstrip("0")
+        since = _format_time(reservation.start)
         yield Bound(
             _to_minutes(reservation.start - info.start_time), f"{nodes[0]} is {what} from {since}."
         )
+
+
+def _runs_inside(info: JobInfo, reservation: ReservationInfo) -> bool:
+    """Return whether a job runs inside a reservation: Slurm starts a job on reserved nodes only
+    there, and only if its user or account may use it.
+    """
+    if info.start_time is None or info.start_time < reservation.start:
+        return False
+    accounts = [info.account] if info.account else []
+    return is_for(reservation, info.user, accounts)
 
 
 async def _save_new_end(
     context: AppContext, session: Session, info: JobInfo, limit: int
 ) -> Session:
     """Return the row with its new end, as reported by Slurm or computed from the new limit."""
-    await context.watcher.look()
+    await context.watcher.refresh()
     seen = last_job_info(context, session)
     started = info.start_time
     if seen is not None and seen != info and seen.time_limit_minutes is not None:
@@ -201,6 +233,10 @@ async def _record_extension(
             db, audit.Action.SESSION_EXTEND, actor=user, target=target, detail=detail, ip=ip
         )
         await db.commit()
+
+
+def _format_time(at: datetime) -> str:
+    return f"{at:%d %B, %H:%M} UTC".lstrip("0")
 
 
 def _to_minutes(span: timedelta) -> int:

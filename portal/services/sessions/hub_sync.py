@@ -44,7 +44,7 @@ async def close(context: AppContext, session: Session) -> None:
     """
     async with _get_server_lock(session):
         others = await _load_same_name(context, session)
-        successor = next((one for one in others if one.state is not JobState.ENDED), None)
+        successor = next((other for other in others if other.state is not JobState.ENDED), None)
         if successor is None or successor.target_port is None:
             await _try_close(context, session)
         elif successor.server_env is not None:

@@ -54,6 +54,7 @@ async def hello(
     certificate = certificates.first(context, name, request, info)
 
     def apply(row: Session) -> None:
+        check_wanted(row)  # it may have ended since
         for column, value in observe(row, info, utcnow()).items():
             setattr(row, column, value)
         row.target_host, row.target_port = host, port

@@ -46,11 +46,11 @@ async def list_notebooks(context: AppContext, session: Session) -> tuple[list[No
     offered = launch.offered_environments(context, session.environment or "")
     names = [environment.name for environment in offered]
     own = session.environment if session.environment in names else None
-    found = [
+    notebooks = [
         Notebook(path, changed_at, kernel if kernel in names else own)
         for path, changed_at, kernel in _parse_entries(answer)
     ]
-    return found, answer.get("complete") is True
+    return notebooks, answer.get("complete") is True
 
 
 def _parse_entries(answer: Mapping[str, Any]) -> Iterator[tuple[str, datetime, str | None]]:

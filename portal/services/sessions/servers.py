@@ -96,7 +96,7 @@ async def runs(context: AppContext, session: Session | None) -> bool:
         return False
     info = last_job_info(context, session)
     if info is None:
-        await context.watcher.look()
+        await context.watcher.refresh()
         info = last_job_info(context, session)
     if info is None:
         return context.watcher.stale_since is not None

@@ -19,7 +19,7 @@ from portal.models import JobState, Session, User, Wanted, new_id
 from portal.services import idempotency
 from portal.services.audit import audit
 from portal.services.catalog.available import usable_environment
-from portal.services.catalog.resources import check_gpus, complete, named
+from portal.services.catalog.resources import check_gpus, complete, explicit_names
 from portal.services.idempotency import IdempotentRequest
 from portal.services.limits import allowances
 from portal.services.limits.limit_rules import Allowance
@@ -40,28 +40,28 @@ async def create(
     user: User,
     *,
     environment: str,
-    wanted: dict[str, Any],
+    requested: dict[str, Any],
     name: str | None = None,
     starter: str | None = None,
-    asked: IdempotentRequest = NO_KEY,
+    idempotent: IdempotentRequest = NO_KEY,
     ip: str = "",
 ) -> Session:
     """Start a session.
 
-    `wanted` are the resources given in the request; the rest is filled in. `starter` is a notebook
-    of the environment that JupyterLab opens with. The same request under the same idempotency key
-    (`asked`) gives the same session.
+    `requested` are the resources given in the request; the rest is filled in. `starter` is a
+    notebook of the environment that JupyterLab opens with. The same request under the same
+    idempotency key (`idempotent`) gives the same session.
 
     Raises InvalidInput with the fields, Conflict for a name in use, LimitReached, and the errors of
     launching.
     """
 
     async def submit_new() -> Session:
-        prepared = await _prepare(context, user, environment, wanted, name, starter)
-        submission = _insert_and_submit(context, user, prepared, name, asked, ip)
+        prepared = await _prepare(context, user, environment, requested, name, starter)
+        submission = _insert_and_submit(context, user, prepared, name, idempotent, ip)
         return await idempotency.submit(context, Session, prepared.session_id, user, submission)
 
-    return await asked.run_once(context, Session, user, submit_new)
+    return await idempotent.run_once(context, Session, user, submit_new)
 
 
 @dataclass(frozen=True)
@@ -80,19 +80,19 @@ async def _prepare(
     context: AppContext,
     user: User,
     environment: str,
-    wanted: dict[str, Any],
+    requested: dict[str, Any],
     name: str | None,
     starter: str | None,
 ) -> PreparedSession:
-    if name is not None and not names.SESSION.fullmatch(name):
+    if name is not None and not _is_name(name):
         raise invalid_input([FieldError("name", NAME_RULE)])
     launch.check_slurm_answers(context)
     chosen = usable_environment(context, environment)
     if starter is not None:
         starters.check(context, chosen.name, starter)
-    resources = complete(wanted, None, chosen, context.settings, context.watcher.cluster)
+    resources = complete(requested, None, chosen, context.settings, context.watcher.cluster)
     check_gpus(resources, chosen)
-    resources, allowed = await allowances.fit(context, user, resources, named(wanted))
+    resources, allowed = await allowances.fit(context, user, resources, explicit_names(requested))
     home = await _find_home(context, user)
     opens = await starters.copy_starter(context, user, chosen.name, starter) if starter else None
     return PreparedSession(new_id(), chosen.name, resources, allowed, home, opens)
@@ -103,11 +103,11 @@ async def _insert_and_submit(
     user: User,
     prepared: PreparedSession,
     name: str | None,
-    asked: IdempotentRequest,
+    idempotent: IdempotentRequest,
     ip: str,
 ) -> PortalError | None:
     """Write a row and submit it; return the error if it was refused."""
-    session = await _insert(context, user, prepared, name, asked, ip)
+    session = await _insert(context, user, prepared, name, idempotent, ip)
     context.notifier.notify(user.id)
     try:
         await launch.submit_session(context, session)
@@ -118,7 +118,11 @@ async def _insert_and_submit(
 
 
 def _to_row(
-    context: AppContext, user: User, prepared: PreparedSession, name: str, asked: IdempotentRequest
+    context: AppContext,
+    user: User,
+    prepared: PreparedSession,
+    name: str,
+    idempotent: IdempotentRequest,
 ) -> Session:
     return Session(
         id=prepared.session_id,
@@ -131,8 +135,8 @@ def _to_row(
         logdir=launch.session_logdir(prepared.home, name, prepared.session_id),
         base_url=f"/user/{user.username}/{name}/",
         opens=prepared.opens,
-        body_hash=asked.digest,
-        idempotency_key=asked.key,
+        body_hash=idempotent.digest,
+        idempotency_key=idempotent.key,
     )
 
 
@@ -206,7 +210,7 @@ async def _insert(
     user: User,
     prepared: PreparedSession,
     name: str | None,
-    asked: IdempotentRequest,
+    idempotent: IdempotentRequest,
     ip: str,
 ) -> Session:
     """Write the row; pick a free name unless one was given. Raises Conflict, LimitReached, and
@@ -214,7 +218,7 @@ async def _insert(
     """
     while True:
         given = name or await _find_free_name(context, user)
-        row = _to_row(context, user, prepared, given, asked)
+        row = _to_row(context, user, prepared, given, idempotent)
         async with context.db.session() as db:
             await allowances.check_room(db, user, prepared.allowance, sessions=1)
             db.add(row)
@@ -227,18 +231,39 @@ async def _insert(
                 await db.commit()
             except IntegrityError as error:
                 await db.rollback()
-                twin = await asked.earlier(context, Session, user)
-                if twin is not None or given not in await _load_names_in_use(context, user):
+                twin = await idempotent.earlier(context, Session, user)
+                text = await _explain_name_in_use(context, user, given)
+                if twin is not None or text is None:
                     raise
                 if name is None:
                     continue  # another request took the free name concurrently
-                text = (
-                    f"You already have a session called “{name}”."
-                    " Stop it first, or choose another name."
-                )
                 raise Conflict(text, errors=[FieldError("name", text)]) from error
             await db.refresh(row)
             return row
+
+
+async def find_name_problem(context: AppContext, user: User, name: str) -> str | None:
+    """Return why a new session of this user can't have this name, or None."""
+    if not _is_name(name):
+        return NAME_RULE
+    return await _explain_name_in_use(context, user, name)
+
+
+def _is_name(name: str) -> bool:
+    return names.SESSION.fullmatch(name) is not None
+
+
+async def _explain_name_in_use(context: AppContext, user: User, name: str) -> str | None:
+    """Return what to do about the session of this user that has the name; None if it is free."""
+    state = (await _load_names_in_use(context, user)).get(name)
+    if state is None:
+        return None
+    if state == JobState.STOPPING:
+        return (
+            f"Your session called “{name}” is still stopping."
+            " Try again in a moment, or choose another name."
+        )
+    return f"You already have a session called “{name}”. Stop it first, or choose another name."
 
 
 async def _find_free_name(context: AppContext, user: User) -> str:
@@ -246,10 +271,13 @@ async def _find_free_name(context: AppContext, user: User) -> str:
     return next(name for number in range(1, len(taken) + 2) if (name := f"s{number}") not in taken)
 
 
-async def _load_names_in_use(context: AppContext, user: User) -> set[str]:
-    query = select(Session.name).where(Session.user_id == user.id, Session.state != JobState.ENDED)
+async def _load_names_in_use(context: AppContext, user: User) -> dict[str, str]:
+    """Return the states of this user's sessions that have not ended, by name."""
+    query = select(Session.name, Session.state).where(
+        Session.user_id == user.id, Session.state != JobState.ENDED
+    )
     async with context.db.session() as db:
-        return set((await db.scalars(query)).all())
+        return dict((await db.execute(query)).all())
 
 
 async def _undo_insert(context: AppContext, session: Session, error: SpawnerError) -> None:

@@ -46,7 +46,7 @@ class RecentSetup:
     used_at: datetime
 
 
-async def mine(context: AppContext, user: User) -> list[Setup]:
+async def list_setups(context: AppContext, user: User) -> list[Setup]:
     """Return a user's setups: most recently used first, then the newest."""
     order = nulls_last(Setup.used_at.desc()), Setup.created_at.desc(), Setup.name
     query = select(Setup).where(Setup.user_id == user.id).order_by(*order)
@@ -74,8 +74,8 @@ async def save(
         user_id=user.id, name=_check_name(name), environment=environment, resources=dict(resources)
     )
     async with context.db.session() as db:
-        mine = select(func.count()).select_from(Setup).where(Setup.user_id == user.id)
-        if (await db.scalar(mine) or 0) >= MOST:
+        count_query = select(func.count()).select_from(Setup).where(Setup.user_id == user.id)
+        if (await db.scalar(count_query) or 0) >= MOST:
             raise Conflict(f"You have {MOST} saved setups, which is the maximum. Delete one first.")
         db.add(row)
         try:
@@ -87,7 +87,7 @@ async def save(
 
 async def edit(context: AppContext, user: User, setup_id: str, changes: Mapping[str, Any]) -> Setup:
     """Change the given fields: `name`, `environment`, `resources`. Raises like `save`."""
-    found = await get(context, user, setup_id)
+    setup = await get(context, user, setup_id)
     if "environment" in changes:
         _check_environment(context, changes["environment"])
     fields = dict(changes)
@@ -99,9 +99,9 @@ async def edit(context: AppContext, user: User, setup_id: str, changes: Mapping[
             setattr(row, field, value)
 
     try:
-        changed = await change(context.db, Setup, found.id, apply)
+        changed = await change(context.db, Setup, setup.id, apply)
     except IntegrityError as error:
-        raise _build_name_conflict(fields.get("name", found.name)) from error
+        raise _build_name_conflict(fields.get("name", setup.name)) from error
     if changed is None:
         raise NotFound("Setup not found.")
     return changed
@@ -109,9 +109,9 @@ async def edit(context: AppContext, user: User, setup_id: str, changes: Mapping[
 
 async def delete(context: AppContext, user: User, setup_id: str) -> None:
     """Delete a setup; sessions that were started from it continue."""
-    found = await get(context, user, setup_id)
+    setup = await get(context, user, setup_id)
     async with context.db.session() as db:
-        row = await db.get(Setup, found.id)
+        row = await db.get(Setup, setup.id)
         if row is not None:
             await db.delete(row)
             await db.commit()
@@ -123,12 +123,17 @@ async def start(
     """Start a session from a setup. The same key gives the same session, even if the setup has been
     changed or deleted since. Raises like `sessions.create`.
     """
-    asked = IdempotentRequest.of({"setup": setup_id}, key)
-    if (found := await asked.settled(context, Session, user)) is not None:
-        return found
+    idempotent = IdempotentRequest.of({"setup": setup_id}, key)
+    if (earlier := await idempotent.settled(context, Session, user)) is not None:
+        return earlier
     setup = await get(context, user, setup_id)
     session = await sessions.create(
-        context, user, environment=setup.environment, wanted=setup.resources, asked=asked, ip=ip
+        context,
+        user,
+        environment=setup.environment,
+        requested=setup.resources,
+        idempotent=idempotent,
+        ip=ip,
     )
 
     def apply(row: Setup) -> None:
@@ -154,30 +159,30 @@ async def recent(context: AppContext, user: User) -> list[RecentSetup]:
     )
     async with context.db.session() as db:
         rows = (await db.scalars(query)).all()
-    found: dict[Any, RecentSetup] = {}
+    setups: dict[Any, RecentSetup] = {}
     for row in rows:
-        asked = _drop_defaults(launch.resources_of(row), context.settings)
-        used = RecentSetup(row.name, row.environment or "", launch.kept(asked), row.created_at)
-        found.setdefault((row.environment, asked), used)
-    return list(found.values())[:MOST_RECENT]
+        resources = _drop_defaults(launch.resources_of(row), context.settings)
+        used = RecentSetup(row.name, row.environment or "", launch.kept(resources), row.created_at)
+        setups.setdefault((row.environment, resources), used)
+    return list(setups.values())[:MOST_RECENT]
 
 
 def problem_of(context: AppContext, environment: str, resources: Mapping[str, Any]) -> str | None:
     """Return why a session of this configuration cannot start now, as far as is known without a
     query to Slurm, or None if no obstacle is known.
     """
-    found = context.catalog.environments.get(environment)
-    if found is None:
+    entry = context.catalog.environments.get(environment)
+    if entry is None:
         return GONE
-    available, reason = availability(context, found)
+    available, reason = availability(context, entry)
     if not available:
         return reason or "This environment can't be used here."
     try:
-        wanted = complete(resources, None, found, context.settings, context.watcher.cluster)
-        check_gpus(wanted, found)
+        completed = complete(resources, None, entry, context.settings, context.watcher.cluster)
+        check_gpus(completed, entry)
     except InvalidInput as error:
         return error.detail
-    problems = impossible(wanted, context.watcher.cluster)
+    problems = impossible(completed, context.watcher.cluster)
     return problems[0].message if problems else None
 
 

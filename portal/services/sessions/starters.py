@@ -21,8 +21,8 @@ EXISTS = "exists"
 
 def list_starters(context: AppContext, environment: str) -> list[str]:
     """Return the file names of an environment's starter notebooks, in template order."""
-    found = _list_starter_templates(context, environment)
-    return list(dict.fromkeys(template.starter for template in found if template.starter))
+    templates = _list_starter_templates(context, environment)
+    return list(dict.fromkeys(template.starter for template in templates if template.starter))
 
 
 def check(context: AppContext, environment: str, starter: str) -> None:
@@ -42,8 +42,8 @@ async def copy_starter(context: AppContext, user: User, environment: str, starte
     if it cannot be written, and the launcher's error for a home that does not answer.
     """
     check(context, environment, starter)
-    found = _list_starter_templates(context, environment)
-    notebook = next(template.notebook for template in found if template.starter == starter)
+    templates = _list_starter_templates(context, environment)
+    notebook = next(template.notebook for template in templates if template.starter == starter)
     data = base64.b64encode((notebook or "").encode()).decode()
     try:
         home = (await context.launchers.info(user.username)).home

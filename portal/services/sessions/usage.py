@@ -73,8 +73,17 @@ async def idle_since(context: AppContext, sessions: list[str]) -> dict[str, date
     columns = (SessionUse.session_id, SessionUse.idle_since)
     idle = SessionUse.idle_since.is_not(None), SessionUse.reported_at > utcnow() - SILENT
     async with context.db.session() as db:
-        found = await db.execute(select(*columns).where(SessionUse.session_id.in_(sessions), *idle))
-        return {session_id: since for session_id, since in found if since is not None}
+        rows = await db.execute(select(*columns).where(SessionUse.session_id.in_(sessions), *idle))
+        return {session_id: since for session_id, since in rows if since is not None}
+
+
+async def load_reports(context: AppContext, sessions: list[str]) -> dict[str, SessionUse]:
+    """Return the last reports of these sessions, by session ID; their nodes report no more often
+    because of it.
+    """
+    query = select(SessionUse).where(SessionUse.session_id.in_(sessions))
+    async with context.db.session() as db:
+        return {report.session_id: report for report in (await db.scalars(query)).all()}
 
 
 async def load_usage(context: AppContext, session: Session) -> SessionUse | None:

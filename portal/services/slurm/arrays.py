@@ -44,23 +44,35 @@ def select_tasks(job: BatchJob, copies: Iterable[JobInfo]) -> list[JobInfo]:
     """Return the tasks of the job's array: the one with the job's own ID, else the first array that
     Slurm created.
     """
-    found = [info for info in copies if info.array_job_id is not None]
-    ids = {info.array_job_id for info in found}
+    tasks = [info for info in copies if info.array_job_id is not None]
+    ids = {info.array_job_id for info in tasks}
     chosen = job.job_id if job.job_id in ids else min(ids, default=None, key=lambda i: i or 0)
-    return [info for info in found if info.array_job_id == chosen]
+    return [info for info in tasks if info.array_job_id == chosen]
 
 
 def merged(
     tasks: Sequence[Mapping[str, Any]], infos: Iterable[JobInfo], now: datetime
 ) -> list[Task]:
     """Return the tasks, updated with Slurm's current report, ordered by index."""
-    found = {int(task["index"]): dict(task) for task in tasks}
+    by_index = {int(task["index"]): dict(task) for task in tasks}
     for info in infos:
         for index in info.tasks:
-            found[index] = {**found.get(index, {"index": index}), **_to_task_fields(info, now)}
+            known = by_index.get(index, {"index": index})
+            if _adds_nothing(known, info):
+                continue
+            by_index[index] = {**known, **_to_task_fields(info, now)}
             if info.state is not SlurmState.ENDED:
-                found[index].pop("cause", None)  # of an earlier run
-    return [found[index] for index in sorted(found)]
+                by_index[index].pop("cause", None)  # of an earlier run
+    return [by_index[index] for index in sorted(by_index)]
+
+
+def _adds_nothing(task: Task, info: JobInfo) -> bool:
+    """Return whether an ended task is reported by squeue, which has no exit codes, as it is."""
+    if task.get("state") != JobState.ENDED or info.exit_code is not None:
+        return False
+    if info.state is SlurmState.COMPLETING:
+        return True
+    return info.state is SlurmState.ENDED and task.get("outcome") == info.outcome
 
 
 def _to_task_fields(info: JobInfo, now: datetime) -> Task:
@@ -116,7 +128,7 @@ def observe(
     queued = [info for info in infos if info.state is SlurmState.QUEUED]
     starts = [info.start_time for info in infos if info.start_time and info.nodes]
     first = min(infos, key=lambda info: info.job_id, default=None)
-    found: dict[str, Any] = {
+    values: dict[str, Any] = {
         "stale_since": None,
         "tasks": tasks,
         "array_size": max(job.array_size or 0, len(tasks)),
@@ -132,18 +144,18 @@ def observe(
         "expires_at": None,
     }
     state = _merge_states(job, tasks)
-    found["state"] = state
+    values["state"] = state
     if state is JobState.ENDED:
-        return {**found, **_build_end_columns(job, tasks, infos, now)}
+        return {**values, **_build_end_columns(job, tasks, infos, now)}
     if state is JobState.QUEUED and queued and (why := explain(queued[0])):
-        found |= {
+        values |= {
             "reason": why.text,
             "suggestion": why.suggestion,
             "estimated_start": queued[0].estimated_start,
         }
     if incomplete(tasks, infos):
-        found["usage_due"] = job.usage_due or now
-    return found
+        values["usage_due"] = job.usage_due or now
+    return values
 
 
 def _merge_states(job: BatchJob, tasks: Sequence[Task]) -> JobState:

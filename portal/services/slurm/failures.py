@@ -50,19 +50,19 @@ async def read_causes(
     """Return the cause found in each log, None if it shows no known one. Logs that could not be
     read in time are left out.
     """
-    found: dict[Key, Explanation | None] = {}
+    causes: dict[Key, Explanation | None] = {}
     readers = asyncio.Semaphore(READERS)
 
     async def read(failed: FailedLog) -> None:
         async with readers:
-            found[failed.job.id, failed.task] = await _read_cause(context, failed)
+            causes[failed.job.id, failed.task] = await _read_cause(context, failed)
 
     try:
         async with asyncio.timeout(TIMEOUT_S):
             await asyncio.gather(*map(read, logs))
     except TimeoutError:
         log.warning("not all logs of failed jobs could be read in time", jobs=len(logs))
-    return found
+    return causes
 
 
 async def _read_cause(context: AppContext, failed: FailedLog) -> Explanation | None:
@@ -73,11 +73,11 @@ async def _read_cause(context: AppContext, failed: FailedLog) -> Explanation | N
         log.info("cannot find the log of a failed job", job=job.id, error=str(error))
         return None
     tails = []
-    for place in places:
-        reader = context.launchers.read_file if place.absolute else context.launchers.read
+    for log_place in places:
+        reader = context.launchers.read_file if log_place.absolute else context.launchers.read
         try:
             data, _, _ = await reader(
-                job.user.username, place.path, offset=-TAIL_BYTES, limit=TAIL_BYTES
+                job.user.username, log_place.path, offset=-TAIL_BYTES, limit=TAIL_BYTES
             )
         except SpawnerError as error:
             log.info("cannot read the log of a failed job", job=job.id, error=error.message)
@@ -104,9 +104,10 @@ async def _find_log_places(context: AppContext, failed: FailedLog) -> list[LogPl
             LogPlace(path, absolute=True) for path in _remove_duplicates(paths.stdout, paths.stderr)
         ]
     streams = [
-        await job_logs.place(context, job, stream, failed.task) for stream in ("stdout", "stderr")
+        await job_logs.find_log(context, job, stream, failed.task)
+        for stream in ("stdout", "stderr")
     ]
-    by_path = {place.path: place for place in streams}
+    by_path = {log_place.path: log_place for log_place in streams}
     return list(by_path.values())
 
 
@@ -116,12 +117,12 @@ def _remove_duplicates(*paths: str) -> list[str]:
 
 def _find_environments_with(context: AppContext, own: str | None, package: str) -> list[str]:
     """Return the titles of available environments that have a package."""
-    wanted = normal(package)
+    normalized = normal(package)
     having = (
         environment.title
         for environment in context.catalog.environments.values()
         if environment.name != own
-        and wanted in map(normal, environment.packages)
+        and normalized in map(normal, environment.packages)
         and availability(context, environment)[0]
     )
     return list(islice(having, OFFERS))

@@ -24,10 +24,10 @@ async def find_job(context: AppContext, job: Job, job_id: int) -> JobInfo:
     preferred to an ended one. Raises NotFound if it is not this row's job; Unreachable.
     """
     shown = await context.slurm.find(job_id)
-    named = await context.watcher.named(shown)
+    matches = await context.watcher.named(shown)
     ours = [
         info
-        for info, with_name in zip(shown, named, strict=True)
+        for info, with_name in zip(shown, matches, strict=True)
         if lifecycle.is_same(job, with_name)
     ]
     if not ours:

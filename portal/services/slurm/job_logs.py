@@ -27,12 +27,12 @@ async def read(
     limit: int = CHUNK,
 ) -> dict[str, Any]:
     """Return a piece of the output of a job, or of one task. Raises NotFound, InvalidInput."""
-    log = await place(context, job, stream, task)
+    log = await find_log(context, job, stream, task)
     ended = job.state is JobState.ENDED or _has_ended(job, task)
     return await read_piece(context, job.user.username, log, offset, ended=ended, limit=limit)
 
 
-async def place(
+async def find_log(
     context: AppContext, job: Session | BatchJob, stream: str, task: int | None
 ) -> LogPlace:
     """Return the path of the log. Raises NotFound, InvalidInput."""
@@ -81,13 +81,13 @@ async def find_paths(context: AppContext, job: BatchJob) -> BatchJob:
     if job.job_id is None:
         return job
     try:
-        found = await context.launchers.job_paths(job.user.username, job.job_id)
+        paths = await context.launchers.job_paths(job.user.username, job.job_id)
     except SpawnerError as error:
         raise launch.explained(error) from error
 
     def apply(row: BatchJob) -> None:
-        row.workdir = found.workdir or row.workdir
-        row.stdout_path = found.stdout or row.stdout_path
-        row.stderr_path = found.stderr or row.stderr_path
+        row.workdir = paths.workdir or row.workdir
+        row.stdout_path = paths.stdout or row.stdout_path
+        row.stderr_path = paths.stderr or row.stderr_path
 
     return await change(context.db, BatchJob, job.id, apply) or job

@@ -5,8 +5,8 @@ row alone determines the job, so both submit the same.
 """
 
 import hashlib
+import hmac
 import posixpath
-import secrets
 from dataclasses import asdict
 from datetime import timedelta
 from typing import Any
@@ -32,7 +32,7 @@ from portal.services.slurm.identity import find_job
 from portal.services.store import change
 from spawner.catalog import lab_config, launch_files
 from spawner.catalog.environment import Environment
-from spawner.containers.kernels import KernelPlace, kernelspec
+from spawner.containers.kernels import KernelContext, kernelspec
 from spawner.errors import (
     BadRequest,
     HomeUnavailable,
@@ -58,6 +58,16 @@ def hashed(secret: str) -> str:
     long.
     """
     return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def derive_secret(context: AppContext, uuid: str) -> str:
+    """Return the secret of the node program of a session or of a TensorBoard's run.
+
+    It is derived, not random, so that a second attempt after a crash does not invalidate the secret
+    of a first one that Slurm has accepted after all. Only its hash is stored.
+    """
+    key = context.settings.internal_secret.encode()
+    return hmac.digest(key, f"node program|{uuid}".encode(), hashlib.sha256).hex()
 
 
 def session_logdir(home: str, name: str, session_id: str) -> str:
@@ -89,9 +99,9 @@ def kept(resources: Resources) -> dict[str, Any]:
 async def submit_session(context: AppContext, session: Session) -> None:
     """Submit a session's job. Raises the spawner's errors.
 
-    Every attempt has a new secret: only its hash is kept, so an earlier attempt's secret is lost.
+    Every attempt has the same secret: of two copies either may be the one that runs.
     """
-    secret = secrets.token_urlsafe(32)
+    secret = derive_secret(context, session.id)
     user = await context.launchers.info(session.user.username)
     launch = launch_files.SessionLaunch(
         uuid=session.id,
@@ -177,10 +187,10 @@ async def step_tensorboard(context: AppContext, board: Tensorboard) -> None:
 async def _prepare_tensorboard(
     context: AppContext, board: Tensorboard, user: UserInfo, *, uuid: str
 ) -> launch_files.TensorboardLaunch:
-    """Return the parameters of one run of a TensorBoard; each run has a folder of its own, `uuid`.
-    As for a session, every attempt has a new secret, of which only the hash is kept.
+    """Return the parameters of one run of a TensorBoard; each run has a folder of its own, `uuid`,
+    and a secret of its own. As for a session, it is the same in every attempt.
     """
-    secret = secrets.token_urlsafe(32)
+    secret = derive_secret(context, board.run_id)
 
     def save_hash(row: Tensorboard) -> None:
         if row.run_id == board.run_id:
@@ -284,7 +294,7 @@ def _build_kernel_options(context: AppContext, session: Session, home: str) -> d
     """Return the kernels that a session offers: its own environment's first, then the other
     available ones.
     """
-    place = KernelPlace(
+    kernel_context = KernelContext(
         runtime_dir=str(context.settings.runtime_dir),
         apptainer=str(context.settings.apptainer_path),
         home=home,
@@ -302,10 +312,12 @@ def _build_kernel_options(context: AppContext, session: Session, home: str) -> d
         )
     return {
         "default_kernel": offered[0].name,
-        "kernelspecs": {found.name: kernelspec(found, place) for found in offered},
+        "kernelspecs": {
+            environment.name: kernelspec(environment, kernel_context) for environment in offered
+        },
         "lab": lab_config.lab_files(offered, preferences.read(session.user.preferences).language),
         "server_config": lab_config.server_config(
-            [found.name for found in offered], place.node_dir
+            [environment.name for environment in offered], kernel_context.node_dir
         ),
     }
 
@@ -315,7 +327,7 @@ def offered_environments(context: AppContext, own: str) -> list[Environment]:
     usable = [
         e for e in context.catalog.environments.values() if e.kernel and availability(context, e)[0]
     ]
-    return sorted(usable, key=lambda found: (found.name != own, found.name))
+    return sorted(usable, key=lambda item: (item.name != own, item.name))
 
 
 async def _save_secret_hash(context: AppContext, row: Job, secret: str) -> None:

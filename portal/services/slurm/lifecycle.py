@@ -34,8 +34,8 @@ def is_ours(job: Job, info: JobInfo) -> bool:
     Anyone may write any comment, and Slurm reuses job IDs after a crash.
     """
     ids = {info.job_id, info.array_job_id} - {None}
-    named = info.uuid == job.id if info.uuid else job.job_id in ids
-    if not named or info.user != job.user.username:
+    matches = info.uuid == job.id if info.uuid else job.job_id in ids
+    if not matches or info.user != job.user.username:
         return False
     return info.submit_time is None or info.submit_time >= job.created_at - CLOCK_SLACK
 
@@ -158,11 +158,16 @@ def _build_running_columns(job: Job, info: JobInfo) -> Update:
 def _find_running_state(job: Job) -> JobState:
     if job.wanted is Wanted.STOP:
         return JobState.STOPPING
-    if isinstance(job, Session) and job.called_home_at is not None and job.target_port is None:
-        return JobState.STOPPING  # its program has reported that it ends
+    if has_reported_its_end(job):
+        return JobState.STOPPING
     if isinstance(job, Session) and job.ready_at is None:
         return JobState.STARTING
     return JobState.RUNNING
+
+
+def has_reported_its_end(job: Job) -> bool:
+    """Return whether a session's program has reported that it ends."""
+    return isinstance(job, Session) and job.called_home_at is not None and job.target_port is None
 
 
 def _has_own_reason(job: Job) -> bool:

@@ -36,26 +36,26 @@ async def read_piece(
     between pieces. `end` means that no more output will come.
     """
     limit = min(limit, CHUNK)
-    wanted = max(offset, -limit)
+    start = max(offset, -limit)
     reader = context.launchers.read_file if log.absolute else context.launchers.read
     try:
-        data, size, following = await reader(username, log.path, offset=wanted, limit=limit)
+        data, size, following = await reader(username, log.path, offset=start, limit=limit)
     except SpawnerError as error:
         raise launch.explained(error) from error
-    skipped = _count_continued(data) if wanted < 0 and following > len(data) else 0
+    skipped = _count_continued(data) if start < 0 and following > len(data) else 0
     cut = _count_incomplete(data) if following < size or not ended else 0
-    whole = data[skipped : len(data) - cut]
+    complete = data[skipped : len(data) - cut]
     following -= cut
     return {
-        "text": whole.decode("utf-8", "replace"),
-        "offset": following - len(whole),
+        "text": complete.decode("utf-8", "replace"),
+        "offset": following - len(complete),
         "next_offset": following,
         "size": size,
         "end": ended and following >= size,
     }
 
 
-async def whole(context: AppContext, username: str, log: LogPlace) -> AsyncGenerator[bytes]:
+async def stream_log(context: AppContext, username: str, log: LogPlace) -> AsyncGenerator[bytes]:
     """Yield a whole log, up to its size when reading begins, so that reading ends also for a log
     that is being written. A log that does not exist yet is empty.
 

@@ -21,13 +21,14 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import with_polymorphic
 
 from portal.context import AppContext
-from portal.models import BatchJob, Job, JobState, Session
+from portal.models import SESSIONS_TABLE, BatchJob, Job, JobState, Session
 from spawner.slurm.model import JobInfo, SlurmState
 
 # A full pass finds changes that were hidden by a clock that was set back.
 EVERYTHING_EVERY = timedelta(minutes=5)
 OVERLAP = timedelta(seconds=10)  # the longest delay from a row's `changed_at` to its commit
 MOST = 1_000  # per category, in a round
+BRIEF = (JobState.SUBMITTING, JobState.STARTING, JobState.STOPPING)
 LIVE = tuple(state for state in JobState if state is not JobState.ENDED)
 
 
@@ -39,7 +40,7 @@ class PendingRows:
     def __init__(self, context: AppContext) -> None:
         self._context = context
         self._versions: dict[str, int] = {}  # of ended rows too, until the next full pass
-        self._in_transition: set[str] = set()  # neither running nor ended
+        self._in_transition: set[str] = set()
         self._external: dict[int, str] = {}  # IDs of external jobs' rows, by Slurm's job ID
         # Dictionaries used as ordered sets.
         self._written: dict[str, None] = {}
@@ -52,14 +53,15 @@ class PendingRows:
         self._answered = False
 
     @property
-    def more(self) -> bool:
+    def has_more(self) -> bool:
         """Return whether more rows are due than one round processes."""
         return bool(self._written or self._changed or self._remaining)
 
     @property
     def on_the_way(self) -> bool:
-        """Return whether any job is waiting, starting or stopping, so that Slurm should be polled
-        more often.
+        """Return whether a job is being submitted, starts or stops, or a session waits to start, so
+        that Slurm should be polled more often. A waiting job is no reason: a busy site always has
+        some.
         """
         return bool(self._in_transition)
 
@@ -87,7 +89,7 @@ class PendingRows:
             return
         if not quiet:
             self._active[row.id] = None
-        if row.state not in {JobState.RUNNING, JobState.ENDED}:
+        if row.state in BRIEF or (isinstance(row, Session) and row.state is JobState.QUEUED):
             self._in_transition.add(row.id)
         if isinstance(row, BatchJob) and row.external and row.job_id is not None:
             self._external[row.job_id] = row.id
@@ -123,8 +125,8 @@ class PendingRows:
             since, self._late_check_at = self._late_check_at - OVERLAP, now
         written = select(Job.id, Job.version).where(Job.changed_at >= since)
         async with self._context.db.session() as db:
-            found = (await db.execute(written)).all()
-        news = (row_id for row_id, version in found if self._versions.get(row_id) != version)
+            rows = (await db.execute(written)).all()
+        news = (row_id for row_id, version in rows if self._versions.get(row_id) != version)
         self._written |= dict.fromkeys(news)
         self._read_at = now
 
@@ -135,14 +137,13 @@ class PendingRows:
         last_pass_at = self._full_pass_at
         if last_pass_at is None or answers_again or now - last_pass_at >= EVERYTHING_EVERY:
             live = select(Job.id).where(Job.state.in_(LIVE))
-            closing = select(Session.id).where(
-                Session.state == JobState.ENDED, Session.server_env.is_not(None)
-            )
+            # ended sessions among them: the hub is to let go of their servers
+            at_hub = select(SESSIONS_TABLE.c.id).where(SESSIONS_TABLE.c.server_env.is_not(None))
             async with self._context.db.session() as db:
-                found = [*(await db.scalars(live)), *(await db.scalars(closing))]
-            self._remaining = dict.fromkeys(found)
-            self._versions = {key: self._versions.get(key, 0) for key in found}
-            self._in_transition.intersection_update(found)
+                rows = [*(await db.scalars(live)), *(await db.scalars(at_hub))]
+            self._remaining = dict.fromkeys(rows)
+            self._versions = {key: self._versions.get(key, 0) for key in rows}
+            self._in_transition.intersection_update(rows)
             self._external = {n: key for n, key in self._external.items() if key in self._versions}
             self._full_pass_at = now
         self._answered = answers

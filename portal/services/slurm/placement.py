@@ -11,7 +11,7 @@ async def where_it_runs(context: AppContext, job: Job) -> JobInfo:
     """Return Slurm's state of a job that claims to run. Concurrent calls share one query."""
     info = last_job_info(context, job)
     if info is None or info.state is not SlurmState.RUNNING:
-        await context.watcher.look()
+        await context.watcher.refresh()
         info = last_job_info(context, job)
     if info is None or info.state is not SlurmState.RUNNING or not info.nodes:
         raise Conflict("Slurm has not reported this job as running yet.")

@@ -17,6 +17,7 @@ from portal.services.slurm.placement import last_job_info
 from spawner.slurm.model import JobInfo, SlurmState
 
 MOST_TRIES = 3  # to submit a job that Slurm has lost
+END_PATIENCE = timedelta(minutes=1)  # from the report of a session's program to its job's end
 ALIVE = {SlurmState.QUEUED, SlurmState.RUNNING, SlurmState.SUSPENDED}
 QUIET = {JobState.QUEUED, JobState.RUNNING, JobState.SUSPENDED}
 
@@ -30,21 +31,39 @@ class RowSync:
         self._context = context
         self._explain = partial(explain_pending, context)
         self.again: Counter[str] = Counter()
-        # Sessions by ID: the time at which they were resumed.
+        # Sessions by ID: the time at which they were resumed, and since when their jobs have
+        # outlived their programs.
         self._resumed: dict[str, datetime] = {}
+        self._outliving: dict[str, datetime] = {}
 
     def write(self, row: Job, now: datetime) -> bool:
         """Update a row from Slurm's report, or from the lack of one; return whether the row
         changed.
         """
-        if row.state is JobState.ENDED:
+        if row.state is JobState.ENDED and not self._revive(row):
             return False
-        found = self._observe(row, now) or self._give_up(row, now)
-        news = {key: new for key, new in (found or {}).items() if getattr(row, key) != new}
+        values = self._observe(row, now) or self._give_up(row, now) or self._end_hanging(row, now)
+        news = {key: new for key, new in (values or {}).items() if getattr(row, key) != new}
         self._record_resumption(row, news.get("state"), now)
         for column, value in news.items():
             setattr(row, column, value)
         return bool(news)
+
+    def _revive(self, row: Job) -> bool:
+        """Make an ended job live again if it was requeued in Slurm after its end."""
+        if not isinstance(row, BatchJob) or row.array_size is not None:
+            return False
+        if row.wanted is Wanted.STOP or row.submit_time is None:
+            return False  # cancelled as a job that should not exist
+        if self._context.watcher.stale_since is not None:
+            return False
+        later = row.submit_time + lifecycle.SAME_SUBMISSION
+        shown = [info for info in self._find_shown(row) if info.job_id == row.job_id]
+        if not any(i.state in ALIVE and i.submit_time and i.submit_time > later for i in shown):
+            return False
+        row.state = JobState.QUEUED
+        row.ended_at = row.outcome = row.exit_code = None
+        return True
 
     def _give_up(self, row: Job, now: datetime) -> lifecycle.Update | None:
         """Apply the start's time limits from when Slurm began to answer (after a start of this
@@ -62,9 +81,24 @@ class RowSync:
         since = max(heard_since, self._resumed.get(row.id, heard_since))
         return lifecycle.give_up(row, now, patience, since)
 
+    def _end_hanging(self, row: Job, now: datetime) -> lifecycle.Update | None:
+        """Stop a session whose program has reported its end while its job goes on: a process that
+        hangs, for example in a file system, would keep its GPUs until the time limit.
+        """
+        if not lifecycle.has_reported_its_end(row) or row.wanted is Wanted.STOP:
+            return None
+        info = last_job_info(self._context, row)
+        if info is None or info.state is not SlurmState.RUNNING:
+            return None
+        if now - self._outliving.setdefault(row.id, now) <= END_PATIENCE:
+            return None
+        return {"wanted": Wanted.STOP, "stop_requested_at": now}
+
     def _record_resumption(self, row: Job, state: JobState | None, now: datetime) -> None:
         if state is JobState.ENDED:
             self._resumed.pop(row.id, None)
+            self._outliving.pop(row.id, None)
+            self.again.pop(row.id, None)
         elif isinstance(row, Session) and row.state is JobState.SUSPENDED and state is not None:
             self._resumed[row.id] = now
 

@@ -18,7 +18,8 @@ from portal.services.slurm import arrays, failures, lifecycle
 from portal.services.slurm.failures import FailedLog
 from portal.services.store import change
 from spawner.errors import SlurmError
-from spawner.slurm.model import JobUsage, Outcome, SlurmState
+from spawner.slurm.job_tracker import CLOCK_SLACK
+from spawner.slurm.model import JobInfo, JobUsage, Outcome, SlurmState
 from spawner.slurm.reasons import Explanation, explain_outcome
 
 log = structlog.get_logger(__name__)
@@ -28,6 +29,7 @@ TASK_LOGS = 20
 """Number of failed tasks of an array whose logs are read; they mostly fail for the same reason."""
 SOON = timedelta(seconds=2)
 GIVE_UP = timedelta(days=1)
+LONGEST_PAUSE = timedelta(hours=1)  # while accounting does not answer
 STEPS_PATIENCE = timedelta(minutes=2)  # for the steps of a job whose own record is complete
 GB = 1 << 30
 
@@ -40,19 +42,21 @@ async def due(context: AppContext, now: datetime) -> list[Measured]:
     sessions = select(Session).where(Session.usage_due <= now, Session.job_id.is_not(None))
     async with context.db.session() as db:
         first = await db.scalars(jobs.order_by(BatchJob.usage_due).limit(AT_ONCE))
-        more = await db.scalars(sessions.order_by(Session.usage_due).limit(AT_ONCE))
-        return [*first, *more]
+        due_sessions = await db.scalars(sessions.order_by(Session.usage_due).limit(AT_ONCE))
+        return [*first, *due_sessions]
 
 
 async def collect(context: AppContext, jobs: Sequence[Measured], now: datetime) -> None:
     """Request the accounting of these jobs and write the results to their rows."""
     try:
-        found = await context.watcher.usage({job.job_id for job in jobs if job.job_id})
+        records = await context.watcher.usage(_get_since(jobs))
     except SlurmError as error:
         log.warning("cannot read accounting", error=error.message, stderr=error.stderr[:300])
-        found = None
+        for job in jobs:
+            await change(context.db, type(job), job.id, lambda row: _postpone(row, now))
+        return
     by_id: dict[int, list[JobUsage]] = {}
-    for usage in found or ():
+    for usage in records:
         by_id.setdefault(usage.info.array_job_id or usage.info.job_id, []).append(usage)
     of_job = {job.id: by_id.get(job.job_id or 0, []) for job in jobs}
     batch_jobs = [job for job in jobs if isinstance(job, BatchJob)]
@@ -63,14 +67,30 @@ async def collect(context: AppContext, jobs: Sequence[Measured], now: datetime) 
         await _write_row(context, job, of_job[job.id], now, own)
 
 
-def _list_unread_logs(job: BatchJob, found: Sequence[JobUsage]) -> list[FailedLog]:
+def _get_since(jobs: Iterable[Measured]) -> dict[int, datetime]:
+    """Return Slurm's IDs with the time before which a run of that ID is another job's."""
+    since: dict[int, datetime] = {}
+    for job in jobs:
+        if job.job_id:
+            oldest = job.created_at - CLOCK_SLACK
+            since[job.job_id] = min(oldest, since.get(job.job_id, oldest))
+    return since
+
+
+def _postpone(row: Measured, now: datetime) -> None:
+    """Request again later: without an answer no job is given up."""
+    since = now - (row.ended_at or row.usage_due or now)
+    row.usage_due = now + min(max(SOON, since / 2), LONGEST_PAUSE)
+
+
+def _list_unread_logs(job: BatchJob, usages: Sequence[JobUsage]) -> list[FailedLog]:
     """Return the logs that may explain why a job or its tasks failed, if Slurm only has an exit
     code; for an array, logs of the first tasks that have not been read yet.
     """
     failed = [
         usage.info
-        for usage in found
-        if lifecycle.is_ours(job, usage.info)
+        for usage in usages
+        if _is_current(job, usage.info)
         and usage.info.outcome is Outcome.FAILED
         and usage.info.nodes
     ]
@@ -89,14 +109,14 @@ def _list_unread_logs(job: BatchJob, found: Sequence[JobUsage]) -> list[FailedLo
 async def _write_row(
     context: AppContext,
     job: Measured,
-    found: list[JobUsage],
+    usages: list[JobUsage],
     now: datetime,
     causes: Mapping[int | None, Explanation | None],
 ) -> None:
     cause = causes.get(None)
 
     def apply(row: Measured) -> None:
-        ours = [usage for usage in found if lifecycle.is_ours(row, usage.info)]
+        ours = [usage for usage in usages if _is_current(row, usage.info)]
         columns = usage_columns(row, ours, now) if ours else {}
         if cause and columns.get("reason") and columns["reason"] == _get_slurm_reason(ours):
             columns |= {"reason": cause.text, "suggestion": cause.suggestion}
@@ -112,6 +132,19 @@ async def _write_row(
     context.notifier.notify(job.user_id, job.id)
 
 
+def _is_current(row: Measured, info: JobInfo) -> bool:
+    """Return whether a record is of this job and not only of its runs before a requeue, which
+    squeue may have shown while accounting did not have the new run yet.
+    """
+    if not lifecycle.is_ours(row, info):
+        return False
+    if isinstance(row, BatchJob) and row.array_size is not None:
+        return True  # each task is requeued by itself
+    if row.submit_time is None or info.submit_time is None:
+        return True
+    return info.submit_time >= row.submit_time - lifecycle.SAME_SUBMISSION
+
+
 def _get_slurm_reason(ours: Sequence[JobUsage]) -> str | None:
     why = explain_outcome(ours[0].info)
     return why.text if why else None
@@ -121,13 +154,13 @@ def usage_columns(row: Measured, ours: Sequence[JobUsage], now: datetime) -> dic
     """Return the columns that follow from accounting's records of a job, or of an array's tasks.
     How a session ended has been recorded from squeue and by the reconcile loop before.
     """
-    infos = [usage.info for usage in ours]
     columns: dict[str, Any] = {"usage": summed(ours)}
     if isinstance(row, Session):
         return columns
     if row.array_size is not None:
-        return columns | dict(arrays.observe(row, infos, now))
-    (info, *_) = infos
+        ended = [usage.info for usage in ours if usage.info.state is SlurmState.ENDED]
+        return columns | (dict(arrays.observe(row, ended, now)) if ended else {})
+    info = ours[0].info
     if info.state is SlurmState.ENDED:
         columns |= lifecycle.observe(row, info, now)
     if row.external and ours[0].cpus and info.nodes:
@@ -145,7 +178,7 @@ def summed(ours: Iterable[JobUsage]) -> dict[str, Any]:
     sizes = [usage.max_rss_bytes for usage in usages if usage.max_rss_bytes is not None]
     return {
         "elapsed_s": sum(elapsed),
-        "longest_s": max(elapsed, default=0),
+        "longest_s": max((usage.longest_run_s or usage.elapsed_s for usage in usages), default=0),
         "cpu_s": round(cpu_s, 3),
         "cpu_efficiency": round(min(1.0, cpu_s / had_s), 4) if had_s else None,
         "max_rss_gb": round(max(sizes) / GB, 4) if sizes else None,

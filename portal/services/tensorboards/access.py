@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Select, and_, bindparam, exists, or_, select
 from sqlalchemy.orm import aliased
 
-from portal.config.settings import Settings
+from portal.context import AppContext
 from portal.db import Database
 from portal.models import (
     GroupMembership,
@@ -24,7 +24,6 @@ from portal.models import (
     User,
 )
 from portal.services import paging
-from portal.services.identity.memberships import DirectoryUsers
 from portal.services.sessions.gate import GateLogin, login_parameters, open_login
 
 PAGE = 50
@@ -100,25 +99,20 @@ _CONTENT_LOOKUP = _build_lookup(content=True)
 
 
 async def load_access(
-    database: Database,
-    settings: Settings,
-    directory_users: DirectoryUsers,
-    token: str,
-    board_id: str,
-    host: str | None = None,
+    context: AppContext, token: str, board_id: str, host: str | None = None
 ) -> tuple[GateLogin | None, TensorboardAccess | None]:
     """Return the login of this cookie, and the TensorBoard of this ID if that user may view it now.
 
     Membership in the group that grants access is refreshed from the directory every few minutes.
     `host` is the content host that received the cookie; None is the portal's own host.
     """
-    parameters = {**login_parameters(settings, token, host), "board_id": board_id}
+    parameters = {**login_parameters(context.settings, token, host), "board_id": board_id}
     query = _LOOKUP if host is None else _CONTENT_LOOKUP
-    login, board = await _run_lookup(database, query, parameters)
+    login, board = await _run_lookup(context.db, query, parameters)
     if login is None or board is None or board.own or board.by_name:
         return login, board
-    if await directory_users.freshen(login.user_id, login.username, board.groups_at):
-        return await _run_lookup(database, query, parameters)
+    if await context.directory_users.freshen(login.user_id, login.username, board.groups_at):
+        return await _run_lookup(context.db, query, parameters)
     return login, board
 
 
@@ -186,10 +180,10 @@ def _build_grants_query(user: User, parents: list[str]) -> Any:
     """Build the query for the shares that grant `user` access to each of these: parent, username,
     group.
     """
-    mine = select(GroupMembership.name).where(GroupMembership.user_id == user.id)
+    own_groups = select(GroupMembership.name).where(GroupMembership.user_id == user.id)
     return select(Share.parent_id, Share.username, Share.group_name).where(
         Share.parent_id.in_(parents),
-        or_(Share.username == user.username, Share.group_name.in_(mine)),
+        or_(Share.username == user.username, Share.group_name.in_(own_groups)),
     )
 
 

@@ -14,7 +14,6 @@ from portal.errors import Conflict, FieldError, invalid_input
 from portal.models import Job, Share, User
 from portal.services.audit import audit
 from portal.services.identity import memberships
-from portal.services.identity.memberships import DirectoryUsers
 from portal.services.tensorboards import tensorboards
 from spawner.names import USERNAME
 
@@ -59,13 +58,7 @@ async def load_shares(context: AppContext, parent: Job) -> SharedWith:
 
 
 async def add(
-    context: AppContext,
-    known: DirectoryUsers,
-    parent: Job,
-    recipient: ShareTarget,
-    *,
-    by: User,
-    ip: str = "",
+    context: AppContext, parent: Job, recipient: ShareTarget, *, by: User, ip: str = ""
 ) -> SharedWith:
     """Share with another user or group; idempotent. The user need not have logged in yet; of
     groups, only those that the sharer is in are allowed.
@@ -77,9 +70,9 @@ async def add(
     if shared.has(recipient):
         return shared
     if recipient.group is not None:
-        await _check_group(context, known, by, recipient.group)
+        await _check_group(context, by, recipient.group)
     else:
-        await _check_user(known, parent, recipient.username or "")
+        await _check_user(context, parent, recipient.username or "")
     if len(shared.users) + len(shared.groups) >= MOST:
         raise Conflict(
             f"This is already shared with {MOST} users and groups, which is the maximum."
@@ -100,27 +93,27 @@ async def remove(
 ) -> SharedWith:
     """Revoke a share, if it exists."""
     async with context.db.session() as db:
-        mine = delete(Share).where(Share.parent_id == parent.id, recipient.chosen)
-        if (await db.scalars(mine.returning(Share.id))).all():
+        query = delete(Share).where(Share.parent_id == parent.id, recipient.chosen)
+        if (await db.scalars(query.returning(Share.id))).all():
             _record(db, audit.Action.SHARE_REMOVE, parent, recipient, by, ip)
         await db.commit()
     return await load_shares(context, parent)
 
 
-async def _check_user(known: DirectoryUsers, parent: Job, username: str) -> None:
+async def _check_user(context: AppContext, parent: Job, username: str) -> None:
     if not USERNAME.fullmatch(username):
         raise invalid_input([FieldError("username", "This is not a valid username.")])
     if username == parent.user.username:
         raise invalid_input([FieldError("username", "You already own this.")])
-    if not await known.is_someone(username):
+    if not await context.directory_users.is_someone(username):
         text = "There is no user with this username. Check the spelling."
         raise invalid_input([FieldError("username", text)])
 
 
-async def _check_group(context: AppContext, known: DirectoryUsers, by: User, group: str) -> None:
-    await known.freshen(by.id, by.username, by.groups_at)
-    mine, _ = await memberships.groups_of(context.db, by.id)
-    if group not in mine:
+async def _check_group(context: AppContext, by: User, group: str) -> None:
+    await context.directory_users.freshen(by.id, by.username, by.groups_at)
+    own_groups, _ = await memberships.groups_of(context.db, by.id)
+    if group not in own_groups:
         raise invalid_input([FieldError("group", NO_GROUP)])
 
 

@@ -6,7 +6,7 @@ secret of its own, so that nothing left over from an earlier run is taken for th
 
 import hmac
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
 from sqlalchemy import select
@@ -57,6 +57,7 @@ MOVES = "Its session or job has ended. It is moving to its own Slurm job and wil
 ENDED_UNWATCHED = "Its session or job has ended, and it was not in use. You can start it again."
 HOST_ENDED = "Its allocation has ended."
 NO_PARTITION = "no-service-partition"
+STARTING = {TensorboardState.QUEUED, TensorboardState.STARTING}
 NO_SERVICE_PARTITION = (
     "This has ended, and no partition is configured for TensorBoards of ended sessions and jobs."
 )
@@ -72,8 +73,8 @@ async def load_tensorboard(context: AppContext, parent: Job) -> Tensorboard | No
 async def load_tensorboards(context: AppContext, parents: list[str]) -> dict[str, Tensorboard]:
     """Return the TensorBoards of several sessions or jobs, by the parent's ID."""
     async with context.db.session() as db:
-        found = await db.scalars(select(Tensorboard).where(Tensorboard.parent_id.in_(parents)))
-        return {board.parent_id: board for board in found}
+        rows = await db.scalars(select(Tensorboard).where(Tensorboard.parent_id.in_(parents)))
+        return {board.parent_id: board for board in rows}
 
 
 async def want(
@@ -137,7 +138,7 @@ async def _check_logdir(context: AppContext, parent: Job, logdir: str) -> str:
     owner = parent.user.username
     try:
         path = launch.checked_path("logdir", logdir, (await context.launchers.info(owner)).home)
-        exists = await context.launchers.look(owner, path)
+        exists = await context.launchers.folder_exists(owner, path)
     except PathRefused as error:
         raise invalid_input([FieldError("logdir", error.message)]) from error
     except SpawnerError as error:
@@ -196,7 +197,7 @@ async def wait_while_wanted(context: AppContext, board: Tensorboard, wait_s: flo
 
     This request is also the run's heartbeat: nothing else reports a process that was killed.
     """
-    context.tensorboard_heartbeats[board.run_id] = utcnow()
+    requested_at, heartbeats = utcnow(), context.tensorboard_heartbeats
     async with context.notifier.listen(board.id) as listener:
         while True:
             async with context.db.session() as db:
@@ -204,6 +205,7 @@ async def wait_while_wanted(context: AppContext, board: Tensorboard, wait_s: flo
             if row is None or row.run_id != board.run_id:
                 raise Gone
             check_wanted(row)
+            heartbeats[board.run_id] = max(requested_at, heartbeats.get(board.run_id, requested_at))
             if not await listener.wait(wait_s):
                 return
 
@@ -214,10 +216,14 @@ def check_wanted(board: Tensorboard) -> None:
         raise Gone
 
 
-def is_silent(context: AppContext, board: Tensorboard, now: datetime) -> bool:
+def is_silent(context: AppContext, board: Tensorboard, host: Job, now: datetime) -> bool:
     """Return whether a running TensorBoard's program has sent no request for longer than it ever
-    waits. The time is counted from the start of the portal at the earliest.
+    waits. The time is counted from the start of the portal or the last suspension of the job that
+    it runs in, whichever is later.
     """
+    if host.state is JobState.SUSPENDED:
+        context.tensorboard_heartbeats[board.run_id] = now
+        return False
     return now - context.tensorboard_heartbeats.setdefault(board.run_id, now) > SILENCE
 
 
@@ -225,11 +231,11 @@ async def try_again_or_fail(context: AppContext, board: Tensorboard, error: Spaw
     """Handle a start that was refused: retry for a while, because after a restart slurmctld refuses
     every step for some time.
     """
-    asked = board.last_request_at
+    requested_at = board.last_request_at
     is_transient = isinstance(error, Unreachable | LauncherUnavailable) or (
         isinstance(error, Rejected) and error.code != NO_PARTITION
     )
-    if not is_transient or asked is None or utcnow() - asked > START_PATIENCE:
+    if not is_transient or requested_at is None or utcnow() - requested_at > START_PATIENCE:
         await failed(context, board, error.message)
         return
 
@@ -277,19 +283,19 @@ async def _find_or_create_job(context: AppContext, board: Tensorboard) -> Tensor
     partition = context.settings.service_partition
     if partition is None:
         raise Rejected(NO_PARTITION, NO_SERVICE_PARTITION)
-    asked = Resources(
+    resources = Resources(
         partition=partition, cpus=1, memory_gb=SERVICE_MEMORY_GB, time_limit_minutes=SERVICE_MINUTES
     )
     job = TensorboardJob(
         id=board.run_id,
         user_id=board.user_id,
         name="tensorboard",
-        resources=launch.kept(asked),
+        resources=launch.kept(resources),
         cluster=context.settings.cluster_name,
     )
     async with context.db.session() as db:
-        if (found := await db.get(TensorboardJob, job.id)) is not None:
-            return found
+        if (existing := await db.get(TensorboardJob, job.id)) is not None:
+            return existing
         db.add(job)
         await db.commit()
         await db.refresh(job)
@@ -299,6 +305,30 @@ async def _find_or_create_job(context: AppContext, board: Tensorboard) -> Tensor
 async def failed(context: AppContext, board: Tensorboard, reason: str) -> None:
     """Mark this run as failed."""
     await _stop(context, board, reason, TensorboardState.FAILED)
+
+
+async def waits(context: AppContext, board: Tensorboard, reason: str | None) -> None:
+    """Record that the run's own job waits in Slurm's queue."""
+    await _set_state(context, board, TensorboardState.QUEUED, reason)
+
+
+async def starts(context: AppContext, board: Tensorboard) -> None:
+    """Record that the run's own job has left Slurm's queue."""
+    await _set_state(context, board, TensorboardState.STARTING, None)
+
+
+async def _set_state(
+    context: AppContext, board: Tensorboard, state: TensorboardState, reason: str | None
+) -> None:
+    if (board.state, board.reason) == (state, reason):
+        return
+
+    def apply(row: Tensorboard) -> None:
+        if row.run_id == board.run_id and row.wanted and row.state in STARTING:
+            row.state, row.reason = state, reason
+
+    await change(context.db, Tensorboard, board.id, apply)
+    context.notifier.notify(board.user_id, board.id)
 
 
 async def leaves(context: AppContext, board: Tensorboard) -> None:
@@ -398,6 +428,23 @@ async def host_job(context: AppContext, board: Tensorboard) -> Job:
         return await db.get_one(TensorboardJob, board.slurm_job)
 
 
+async def load_host_jobs(context: AppContext, boards: Sequence[Tensorboard]) -> dict[str, Job]:
+    """Return the Slurm job of each of these runs, like `host_job`, by TensorBoard ID; a job that
+    was removed since is missing.
+    """
+    ids = [board.slurm_job for board in boards if board.slurm_job is not None]
+    jobs: dict[str, Job] = {}
+    if ids:
+        async with context.db.session() as db:
+            rows = await db.scalars(select(TensorboardJob).where(TensorboardJob.id.in_(ids)))
+            jobs = {row.id: row for row in rows}
+    return {
+        board.id: board.parent if board.slurm_job is None else jobs[board.slurm_job]
+        for board in boards
+        if board.slurm_job is None or board.slurm_job in jobs
+    }
+
+
 async def _insert(context: AppContext, parent: Job, user: User, logdir: str | None) -> Tensorboard:
     board = Tensorboard(
         parent_id=parent.id, user_id=user.id, logdir=logdir or parent_logdir(parent), wanted=False
@@ -407,10 +454,10 @@ async def _insert(context: AppContext, parent: Job, user: User, logdir: str | No
         try:
             await db.commit()
         except IntegrityError as error:  # a concurrent request
-            found = await load_tensorboard(context, parent)
-            if found is None:
+            existing = await load_tensorboard(context, parent)
+            if existing is None:
                 raise Conflict("This TensorBoard is being created. Try again.") from error
-            return found
+            return existing
     return board
 
 

@@ -11,9 +11,9 @@ from collections.abc import Collection
 import structlog
 
 from portal.config.settings import Settings
+from portal.context import AppContext
 from portal.errors import NotFound
 from portal.models import User
-from portal.services.auth.accounts import Accounts
 from portal.services.identity import memberships, roles
 
 log = structlog.get_logger(__name__)
@@ -22,22 +22,22 @@ MOST_AT_ONCE = 200
 """Maximum number of users looked up by name in one poll; the others follow in the next."""
 
 
-async def refresh_access(accounts: Accounts, users: Collection[User]) -> None:
+async def refresh_access(context: AppContext, users: Collection[User]) -> None:
     """Update which of these users are admitted.
 
     Raises DirectoryUnavailable; users looked up until then have been updated.
     """
-    admitted_names = await _load_admitted(accounts)
+    admitted_names = await _load_admitted(context)
     differing = [user for user in users if _differs(user, admitted_names)]
     random.shuffle(differing)  # users who always differ (primary groups) must not block others
     for user in differing[:MOST_AT_ONCE]:
-        entry = await accounts.directory.find(user.username)
+        entry = await context.directory.find(user.username)
         if entry is None or not memberships.is_same(user, entry):
             continue  # they are gone, which services/deprovision/directory_sync.py handles
-        async with accounts.database.session() as db:
+        async with context.db.session() as db:
             row = await db.get_one(User, user.id)
             before = roles.is_admitted(row)
-            await memberships.learn(db, accounts.settings, row, entry.groups)
+            await memberships.learn(db, context.settings, row, entry.groups)
             after = roles.is_admitted(row)
             await db.commit()
         if before is not after:
@@ -61,15 +61,15 @@ def _differs(user: User, admitted_names: frozenset[str] | None) -> bool:
     ) is not roles.is_admitted(user)
 
 
-async def _load_admitted(accounts: Accounts) -> frozenset[str] | None:
+async def _load_admitted(context: AppContext) -> frozenset[str] | None:
     """Return the user names of all members of admitting groups; None if all users may log in."""
-    names = groups_that_let_in(accounts.settings)
+    names = groups_that_let_in(context.settings)
     if not names:
         return None
-    found: set[str] = set()
+    usernames: set[str] = set()
     for name in sorted(names):
         try:
-            found |= await accounts.directory.members(name)
+            usernames |= await context.directory.members(name)
         except NotFound:
             log.warning("a group that lets users in isn't in the directory", group=name)
-    return frozenset(found)
+    return frozenset(usernames)

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from sqlalchemy import delete, select
 
 from portal.background.notifier import LIMITS
+from portal.context import AppContext
 from portal.directory.contract import (
     CreatedUser,
     DirectoryUser,
@@ -37,7 +38,6 @@ from portal.services.audit.audit import (
     to_current_action,
 )
 from portal.services.auth import attempts
-from portal.services.auth.accounts import Accounts
 from portal.services.identity import home_directories, memberships
 from portal.services.users import lookup, role_changes
 
@@ -47,34 +47,36 @@ OUTSIDE = "another program"
 _SHELL_CHANGES = Action.USER_DISABLE, Action.USER_ENABLE
 
 
-async def create(accounts: Accounts, new: NewDirectoryUser, by: By) -> CreatedUser:
+async def create(context: AppContext, new: NewDirectoryUser, by: By) -> CreatedUser:
     """Create a user in the directory and the portal, and request their home directory.
 
     Raises what `Directory.create` raises, and InvalidInput for a deleted user's name.
     """
-    await _refuse_reused(accounts, new)
-    act = accounts.directory.create
-    made = await _change_directory(accounts, by, Action.USER_CREATE, new.username, lambda: act(new))
-    async with accounts.database.session() as db:
-        user = await lookup.ensure(db, accounts.settings, made.entry)
+    await _refuse_reused(context, new)
+    act = context.directory.create
+    created = await _change_directory(
+        context, by, Action.USER_CREATE, new.username, lambda: act(new)
+    )
+    async with context.db.session() as db:
+        user = await lookup.ensure(db, context.settings, created.entry)
         user.missing_since = None
-        detail = {"uid": made.entry.uid, "groups": sorted(made.entry.groups)}
+        detail = {"uid": created.entry.uid, "groups": sorted(created.entry.groups)}
         record(db, Action.USER_CREATE, actor=by.actor, target=new.username, detail=detail, ip=by.ip)
-        await home_directories.request_once(db, accounts.settings, user, made.entry, by=by.name)
+        await home_directories.request_once(db, context.settings, user, created.entry, by=by.name)
         await db.commit()
-    accounts.notifier.notify(LIMITS)
-    return made
+    context.notifier.notify(LIMITS)
+    return created
 
 
-async def _refuse_reused(accounts: Accounts, new: NewDirectoryUser) -> None:
+async def _refuse_reused(context: AppContext, new: NewDirectoryUser) -> None:
     """Raise InvalidInput for a name that the portal has records of under another user.
 
     A new user with that name would inherit these records. A deleted user's name is free once the
     deletion is complete.
     """
-    async with accounts.database.session() as db:
+    async with context.db.session() as db:
         before = await lookup.user_of(db, new.username)
-    if before is None or await accounts.directory.find(new.username) is not None:
+    if before is None or await context.directory.find(new.username) is not None:
         return  # an existing user: the directory's own error is clearer
     if before.deleted_at is not None:
         message = f"{new.username} is being deleted. Wait until this is done."
@@ -89,27 +91,27 @@ async def _refuse_reused(accounts: Accounts, new: NewDirectoryUser) -> None:
 
 
 async def edit(
-    accounts: Accounts, username: str, wanted: Edit, version: str, by: By
+    context: AppContext, username: str, changes: Edit, version: str, by: By
 ) -> DirectoryUser:
     """Change a user's attributes. Return the entry afterwards.
 
     Raises EditConflict, with the author and time, if the entry has changed since `version` was
     read.
     """
-    before = await lookup.fetch_entry(accounts, username)
+    before = await lookup.fetch_entry(context, username)
     try:
         after = await _change_directory(
-            accounts,
+            context,
             by,
             Action.USER_EDIT,
             username,
-            lambda: accounts.directory.edit(username, wanted, version),
+            lambda: context.directory.edit(username, changes, version),
         )
     except DirectoryChanged as error:
-        raise await _build_conflict(accounts, username) from error
-    fields = [name for name, value in asdict(wanted).items() if value is not None]
+        raise await _build_conflict(context, username) from error
+    fields = [name for name, value in asdict(changes).items() if value is not None]
     old, new = ({name: getattr(entry, name) for name in fields} for entry in (before, after))
-    async with accounts.database.session() as db:
+    async with context.db.session() as db:
         user = await lookup.user_of(db, username)
         if user is not None and memberships.is_same(user, after):
             user.display_name, user.email = after.display_name, after.email
@@ -119,19 +121,19 @@ async def edit(
     return after
 
 
-async def _build_conflict(accounts: Accounts, username: str) -> EditConflict:
+async def _build_conflict(context: AppContext, username: str) -> EditConflict:
     """Return the error that names who left the entry's current version, if that is known.
 
     Disabling and enabling also change the entry: they set the login shell.
     """
-    now = await accounts.directory.find(username)
+    now = await context.directory.find(username)
     acts = [
         recorded
         for action in (Action.USER_EDIT, *_SHELL_CHANGES)
         for recorded in list_recorded_actions(action.value)
     ]
     query = select(AuditEvent).where(AuditEvent.target == username, AuditEvent.action.in_(acts))
-    async with accounts.database.session() as db:
+    async with context.db.session() as db:
         last = await db.scalar(query.order_by(AuditEvent.id.desc()).limit(1))
     ours = last is not None and (
         to_current_action(last.action) != Action.USER_EDIT.value
@@ -146,55 +148,55 @@ async def _build_conflict(accounts: Accounts, username: str) -> EditConflict:
     )
 
 
-async def lock(accounts: Accounts, username: str, by: By) -> None:
+async def lock(context: AppContext, username: str, by: By) -> None:
     """Refuse the user's password until `unlock`. Raises Conflict for oneself, and LastAdmin."""
     role_changes.not_oneself(by, username, "lock your own account")
-    await lookup.fetch_entry(accounts, username)
-    act = accounts.directory.lock
-    async with role_changes.keeping_one(accounts, username):
-        await _change_directory(accounts, by, Action.USER_LOCK, username, lambda: act(username))
-    await _record(accounts, by, Action.USER_LOCK, username)
+    await lookup.fetch_entry(context, username)
+    act = context.directory.lock
+    async with role_changes.keeping_one(context, username):
+        await _change_directory(context, by, Action.USER_LOCK, username, lambda: act(username))
+    await _record(context, by, Action.USER_LOCK, username)
 
 
-async def unlock(accounts: Accounts, username: str, by: By) -> None:
+async def unlock(context: AppContext, username: str, by: By) -> None:
     """End a lock, whether by an administrator or after too many wrong passwords.
 
     Applies to the portal and the directory.
     """
-    await lookup.fetch_entry(accounts, username)
-    act = accounts.directory.unlock
-    await _change_directory(accounts, by, Action.USER_UNLOCK, username, lambda: act(username))
-    await _record(accounts, by, Action.USER_UNLOCK, username, forgive=True)
+    await lookup.fetch_entry(context, username)
+    act = context.directory.unlock
+    await _change_directory(context, by, Action.USER_UNLOCK, username, lambda: act(username))
+    await _record(context, by, Action.USER_UNLOCK, username, forgive=True)
 
 
-async def reset_password(accounts: Accounts, username: str, by: By) -> OneTimePassword:
+async def reset_password(context: AppContext, username: str, by: By) -> OneTimePassword:
     """Set a one-time password and return it; all web sessions of the user end."""
-    await lookup.fetch_entry(accounts, username)
-    act = accounts.directory.set_password
-    made = await _change_directory(
-        accounts, by, Action.USER_PASSWORD, username, lambda: act(username)
+    await lookup.fetch_entry(context, username)
+    act = context.directory.set_password
+    password = await _change_directory(
+        context, by, Action.USER_PASSWORD, username, lambda: act(username)
     )
-    async with accounts.database.session() as db:
+    async with context.db.session() as db:
         user = await lookup.user_of(db, username)
         if user is not None:
             for table in (WebSession, HalfLogin):
                 await db.execute(delete(table).where(table.user_id == user.id))
         await attempts.forgive(db, username)
-        detail = {"must_change": made.must_change}
+        detail = {"must_change": password.must_change}
         record(db, Action.USER_PASSWORD, actor=by.actor, target=username, detail=detail, ip=by.ip)
         await db.commit()
-    return made
+    return password
 
 
-async def provision(accounts: Accounts, username: str, by: By) -> None:
+async def provision(context: AppContext, username: str, by: By) -> None:
     """Request the creation of the home directory, even if it was requested before.
 
     Raises Conflict if the portal has no command for it.
     """
-    home_directories.must_be_on(accounts.settings, HomeTask.CREATE)
-    entry = await lookup.fetch_entry(accounts, username)
-    async with accounts.database.session() as db:
-        user = await lookup.ensure(db, accounts.settings, entry)
+    home_directories.must_be_on(context.settings, HomeTask.CREATE)
+    entry = await lookup.fetch_entry(context, username)
+    async with context.db.session() as db:
+        user = await lookup.ensure(db, context.settings, entry)
         await home_directories.request_for(db, user, entry, HomeTask.CREATE, by=by.name)
         detail = {"task": HomeTask.CREATE.value, "home": entry.home}
         record(db, Action.HOME_REQUEST, actor=by.actor, target=username, detail=detail, ip=by.ip)
@@ -205,18 +207,18 @@ async def provision(accounts: Accounts, username: str, by: By) -> None:
 
 
 async def _change_directory(
-    accounts: Accounts, by: By, action: Action, username: str, act: Callable[[], Awaitable[T]]
+    context: AppContext, by: By, action: Action, username: str, act: Callable[[], Awaitable[T]]
 ) -> T:
     """Change the directory. Record a change that stopped halfway: part of it may be applied."""
     try:
         return await act()
     except DirectoryUnfinished as error:
-        await _record(accounts, by, action, username, {"unfinished": error.detail})
+        await _record(context, by, action, username, {"unfinished": error.detail})
         raise
 
 
 async def _record(
-    accounts: Accounts,
+    context: AppContext,
     by: By,
     action: Action,
     target: str,
@@ -225,7 +227,7 @@ async def _record(
     forgive: bool = False,
 ) -> None:
     """Record an event. `forgive` also deletes the account's failed logins."""
-    async with accounts.database.session() as db:
+    async with context.db.session() as db:
         if forgive:
             await attempts.forgive(db, target)
         record(db, action, actor=by.actor, target=target, detail=detail, ip=by.ip)

@@ -145,17 +145,17 @@ def _parse_line(number: int, columns: list[str], cells: list[str], defaults: Def
         message = f"This line has {len(cells)} cells, and there are {len(columns)} columns."
         return CsvLine(number, cells[0][:64], None, (ImportProblem("", message),))
     values = dict(zip(columns, cells, strict=False))
-    found = [
+    problems = [
         ImportProblem(name, _NO_NUMBER) for name in ("uid", "gid") if not _is_number(values, name)
     ]
-    found += [
+    problems += [
         ImportProblem(name, f"This may have at most {MAX_CELL} characters.")
         for name, value in values.items()
         if len(value) > MAX_CELL
     ]
     username = values.get("username", "")
-    if found:
-        return CsvLine(number, username[:64], None, tuple(found))
+    if problems:
+        return CsvLine(number, username[:64], None, tuple(problems))
     user = NewUser(
         _to_entry(values),
         login_group=or_default(values.get("login_group"), defaults.login_group),
@@ -201,23 +201,23 @@ def check(
     first_name, first_uid = dict[str, int](), dict[int, int]()
     checked = []
     for line in lines:
-        found = [*line.findings]
+        findings = [*line.findings]
         if line.username in first_name:
             message = f"Line {first_name[line.username]} has the same username."
-            found.append(ImportProblem("username", message))
+            findings.append(ImportProblem("username", message))
         elif line.username:
             first_name[line.username] = line.number
         entry = line.user.entry if line.user else None
         if line.user is not None and entry is not None and not exists(line, known):
-            found += [ImportProblem(error.field, error.message) for error in problems(entry)]
+            findings += [ImportProblem(error.field, error.message) for error in problems(entry)]
             if entry.uid is not None and entry.uid in first_uid:
                 message = f"Line {first_uid[entry.uid]} has the same UID."
-                found.append(ImportProblem("uid", message))
+                findings.append(ImportProblem("uid", message))
             elif entry.uid is not None:
                 first_uid[entry.uid] = line.number
-            found += _check_against_directory(entry, known, primary_gid)
-            found += _check_access(line.user, known)
-        checked.append(CsvLine(line.number, line.username, line.user, tuple(found)))
+            findings += _check_against_directory(entry, known, primary_gid)
+            findings += _check_access(line.user, known)
+        checked.append(CsvLine(line.number, line.username, line.user, tuple(findings)))
     return checked
 
 

@@ -11,11 +11,11 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from portal.context import AppContext
 from portal.directory.contract import Capabilities, DirectoryGroup, GroupsPage, NewGroup
 from portal.errors import Conflict, DirectoryUnfinished, LastAdmin, NotFound
 from portal.models import GroupManager, Role, User
 from portal.services.audit.audit import Action, By, record
-from portal.services.auth.accounts import Accounts
 from portal.services.users import lookup, role_changes
 
 LOOKED_UP = 200
@@ -48,22 +48,22 @@ class GroupDetails:
     capabilities: Capabilities
 
 
-async def page(accounts: Accounts, query: str, cursor: str | None, limit: int) -> GroupsPage:
+async def page(context: AppContext, query: str, cursor: str | None, limit: int) -> GroupsPage:
     """Return a page of groups with every word of `query` in their name or description."""
-    return await accounts.directory.groups(query, cursor, limit)
+    return await context.directory.groups(query, cursor, limit)
 
 
-async def one(accounts: Accounts, name: str) -> GroupDetails:
+async def load_details(context: AppContext, name: str) -> GroupDetails:
     """Return a group with its members. Raises NotFound."""
-    group = await accounts.directory.group(name)
+    group = await context.directory.group(name)
     if group is None:
         raise NotFound(f"There is no group {name[:64]} in the directory.")
     everyone = set(group.members)
-    if group.groups and accounts.settings.ldap_nested_groups:
-        everyone |= await accounts.directory.members(name)
-    names = await _load_display_names(accounts, everyone)
-    able = await lookup.capabilities(accounts)
-    async with accounts.database.session() as db:
+    if group.groups and context.settings.ldap_nested_groups:
+        everyone |= await context.directory.members(name)
+    names = await _load_display_names(context, everyone)
+    able = await lookup.capabilities(context)
+    async with context.db.session() as db:
         users = await _load_users(db, everyone)
         managers = await managers_of(db, name)
     members = [
@@ -88,62 +88,62 @@ async def managers_of(db: AsyncSession, group: str) -> list[str]:
     return sorted((await db.scalars(query)).all())
 
 
-async def _load_display_names(accounts: Accounts, usernames: set[str]) -> dict[str, str]:
+async def _load_display_names(context: AppContext, usernames: set[str]) -> dict[str, str]:
     if len(usernames) > LOOKED_UP:
         return {}
-    found = await accounts.directory.find_many(sorted(usernames))
-    return {name: entry.display_name for name, entry in found.items()}
+    entries = await context.directory.find_many(sorted(usernames))
+    return {name: entry.display_name for name, entry in entries.items()}
 
 
 async def _load_users(db: AsyncSession, usernames: set[str]) -> dict[str, User]:
-    names, found = sorted(usernames), dict[str, User]()
+    names, users = sorted(usernames), dict[str, User]()
     for at in range(0, len(names), LOOKED_UP):
         some = names[at : at + LOOKED_UP]
         rows = await db.scalars(select(User).where(User.username.in_(some)))
-        found.update({user.username: user for user in rows})
-    return found
+        users.update({user.username: user for user in rows})
+    return users
 
 
 # --- changes --------------------------------------------------------------------------------------
 
 
-async def create(accounts: Accounts, new: NewGroup, by: By) -> DirectoryGroup:
+async def create(context: AppContext, new: NewGroup, by: By) -> DirectoryGroup:
     """Create a group. Its members' rights in the portal are updated at once."""
     try:
-        made = await accounts.directory.create_group(new)
+        group = await context.directory.create_group(new)
     except DirectoryUnfinished as error:
-        await _record(accounts, by, Action.GROUP_CREATE, new.name, {"unfinished": error.detail})
+        await _record(context, by, Action.GROUP_CREATE, new.name, {"unfinished": error.detail})
         raise
-    detail = {"gid": made.gid, "members": sorted(made.members)}
-    await _record(accounts, by, Action.GROUP_CREATE, new.name, detail)
-    for username in sorted(made.members):
-        await lookup.note_groups(accounts, username)
-    return made
+    detail = {"gid": group.gid, "members": sorted(group.members)}
+    await _record(context, by, Action.GROUP_CREATE, new.name, detail)
+    for username in sorted(group.members):
+        await lookup.note_groups(context, username)
+    return group
 
 
-async def delete(accounts: Accounts, name: str, by: By) -> None:
+async def delete(context: AppContext, name: str, by: By) -> None:
     """Delete a group.
 
     Raises NotFound, and Conflict while it is a user's primary group or the settings name it.
     """
-    group = await accounts.directory.group(name)
+    group = await context.directory.group(name)
     if group is None:
         raise NotFound(f"There is no group {name[:64]} in the directory.")
-    _refuse_named(accounts, group.name)
-    if accounts.settings.ldap_nested_groups:
-        await _refuse_last_admins(accounts, await accounts.directory.members(name))
+    _refuse_named(context, group.name)
+    if context.settings.ldap_nested_groups:
+        await _refuse_last_admins(context, await context.directory.members(name))
     try:
-        await accounts.directory.delete_group(name)
+        await context.directory.delete_group(name)
     except DirectoryUnfinished as error:
-        await _record(accounts, by, Action.GROUP_DELETE, name, {"unfinished": error.detail})
+        await _record(context, by, Action.GROUP_DELETE, name, {"unfinished": error.detail})
         raise
-    await _record(accounts, by, Action.GROUP_DELETE, name, {"members": sorted(group.members)})
+    await _record(context, by, Action.GROUP_DELETE, name, {"members": sorted(group.members)})
     for username in sorted(group.members):
-        await lookup.note_groups(accounts, username)
+        await lookup.note_groups(context, username)
 
 
-def _refuse_named(accounts: Accounts, name: str) -> None:
-    settings = accounts.settings
+def _refuse_named(context: AppContext, name: str) -> None:
+    settings = context.settings
     for setting, names in (
         ("ldap_admin_groups", settings.ldap_admin_groups),
         ("ldap_viewer_groups", settings.ldap_viewer_groups),
@@ -153,7 +153,7 @@ def _refuse_named(accounts: Accounts, name: str) -> None:
             raise Conflict(f"The setting {setting} lists this group. Remove it there first.")
 
 
-async def _refuse_last_admins(accounts: Accounts, usernames: Collection[str]) -> None:
+async def _refuse_last_admins(context: AppContext, usernames: Collection[str]) -> None:
     """Raise LastAdmin if all administrators are members.
 
     With nested groups, any group may be the one that makes them administrators.
@@ -161,71 +161,71 @@ async def _refuse_last_admins(accounts: Accounts, usernames: Collection[str]) ->
     query = select(User).where(
         User.role == Role.ADMIN, User.granted_role.is_distinct_from(Role.ADMIN)
     )
-    async with accounts.database.session() as db:
-        found = [user for user in await db.scalars(query) if role_changes.is_active_admin(user)]
-    if found and all(user.username in usernames for user in found):
+    async with context.db.session() as db:
+        admins = [user for user in await db.scalars(query) if role_changes.is_active_admin(user)]
+    if admins and all(user.username in usernames for user in admins):
         raise LastAdmin(role_changes.NONE_LEFT)
 
 
-async def add(accounts: Accounts, name: str, username: str, by: By) -> None:
+async def add(context: AppContext, name: str, username: str, by: By) -> None:
     """Add a user to a group; does nothing for a member."""
-    await lookup.fetch_entry(accounts, username)
+    await lookup.fetch_entry(context, username)
     try:
-        await accounts.directory.add_member(name, username)
+        await context.directory.add_member(name, username)
     except DirectoryUnfinished as error:
-        await _record_member(accounts, by, Action.GROUP_ADD, name, username, error.detail)
+        await _record_member(context, by, Action.GROUP_ADD, name, username, error.detail)
         raise
-    await _record_member(accounts, by, Action.GROUP_ADD, name, username)
-    await lookup.note_groups(accounts, username)
+    await _record_member(context, by, Action.GROUP_ADD, name, username)
+    await lookup.note_groups(context, username)
 
 
-async def remove(accounts: Accounts, name: str, username: str, by: By) -> None:
+async def remove(context: AppContext, name: str, username: str, by: By) -> None:
     """Remove a user from a group, even if the directory no longer has the user.
 
     Raises LastAdmin, and Conflict for the last member of a groupOfNames and for administrators who
     would end their own role.
     """
     async with AsyncExitStack() as stack:
-        if await _makes_admin(accounts, name, username):
+        if await _makes_admin(context, name, username):
             role_changes.not_oneself(by, username, "end your own administrator role")
-            await stack.enter_async_context(role_changes.keeping_one(accounts, username))
+            await stack.enter_async_context(role_changes.keeping_one(context, username))
         try:
-            await accounts.directory.remove_member(name, username)
+            await context.directory.remove_member(name, username)
         except DirectoryUnfinished as error:
-            await _record_member(accounts, by, Action.GROUP_REMOVE, name, username, error.detail)
+            await _record_member(context, by, Action.GROUP_REMOVE, name, username, error.detail)
             raise
-        await _record_member(accounts, by, Action.GROUP_REMOVE, name, username)
-        await lookup.note_groups(accounts, username)
+        await _record_member(context, by, Action.GROUP_REMOVE, name, username)
+        await lookup.note_groups(context, username)
 
 
-async def _makes_admin(accounts: Accounts, name: str, username: str) -> bool:
+async def _makes_admin(context: AppContext, name: str, username: str) -> bool:
     """Return whether the user might lose the administrator role without this group.
 
     With nested groups, any group may be the one that gives the role.
     """
-    settings = accounts.settings
+    settings = context.settings
     giving = set(settings.ldap_admin_groups)
     if name not in giving and not settings.ldap_nested_groups:
         return False
-    async with accounts.database.session() as db:
+    async with context.db.session() as db:
         user = await lookup.user_of(db, username)
     if user is None or user.granted_role is Role.ADMIN:
         return False
-    entry = await accounts.directory.find(username)
+    entry = await context.directory.find(username)
     others = entry.groups & giving - {name} if entry is not None else set[str]()
     return settings.ldap_nested_groups or not others
 
 
 async def _record_member(
-    accounts: Accounts, by: By, action: Action, group: str, username: str, unfinished: str = ""
+    context: AppContext, by: By, action: Action, group: str, username: str, unfinished: str = ""
 ) -> None:
     detail = {"group": group, **({"unfinished": unfinished} if unfinished else {})}
-    await _record(accounts, by, action, username, detail)
+    await _record(context, by, action, username, detail)
 
 
 async def _record(
-    accounts: Accounts, by: By, action: Action, target: str, detail: dict[str, Any]
+    context: AppContext, by: By, action: Action, target: str, detail: dict[str, Any]
 ) -> None:
-    async with accounts.database.session() as db:
+    async with context.db.session() as db:
         record(db, action, actor=by.actor, target=target, detail=detail, ip=by.ip)
         await db.commit()

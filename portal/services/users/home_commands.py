@@ -94,11 +94,11 @@ class HomeRuns:
         if ended.late:
             output += LATE.format(minutes=self.context.settings.home_command_minutes)
         async with self.context.db.session() as db:
-            found = await db.get(HomeRun, row.id)
-            if found is None:
+            current = await db.get(HomeRun, row.id)
+            if current is None:
                 return
-            found.state = HomeState.DONE if good else HomeState.FAILED
-            found.output, found.exit_code, found.ended_at = output, ended.exit_code, utcnow()
+            current.state = HomeState.DONE if good else HomeState.FAILED
+            current.output, current.exit_code, current.ended_at = output, ended.exit_code, utcnow()
             action = Action.HOME_DONE if good else Action.HOME_FAILED
             detail = {"task": row.task.value, "home": row.home, "exit_code": ended.exit_code}
             record(db, action, actor=row.requested_by, target=username, detail=detail)

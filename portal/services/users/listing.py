@@ -11,10 +11,10 @@ from enum import StrEnum
 
 from sqlalchemy import ColumnElement, func, or_, select
 
+from portal.context import AppContext
 from portal.directory.contract import DirectoryUser
 from portal.errors import DirectoryUnavailable, FieldError, invalid_input
 from portal.models import Role, User
-from portal.services.auth.accounts import Accounts
 from portal.services.users import lookup
 
 MAX_WORDS = 8
@@ -60,29 +60,29 @@ class UserPage:
 
 
 async def page(
-    accounts: Accounts, query: str, state: UserFilter, cursor: str | None, limit: int
+    context: AppContext, query: str, state: UserFilter, cursor: str | None, limit: int
 ) -> UserPage:
     """Return a page of users with every word of `query` in their user name, name or e-mail."""
-    kind, place = _parse_cursor(cursor)
-    remembered = state is not UserFilter.ALL or kind == "u" or not accounts.directory.finds
+    kind, position = _parse_cursor(cursor)
+    remembered = state is not UserFilter.ALL or kind == "u" or not context.directory.finds
     if not remembered:
         try:
-            return await _from_directory(accounts, query, place or None, limit)
+            return await _from_directory(context, query, position or None, limit)
         except DirectoryUnavailable:
             if kind == "d":
                 raise  # the directory's list cannot be continued with the portal's rows
     elif kind == "d":
         raise _cursor_error()
-    return await _from_rows(accounts, query, state, place, limit)
+    return await _from_rows(context, query, state, position, limit)
 
 
 def _parse_cursor(cursor: str | None) -> tuple[str, str]:
     if cursor is None:
         return "", ""
-    kind, _, place = cursor.partition(":")
-    if kind not in {"d", "u"} or not place:
+    kind, _, position = cursor.partition(":")
+    if kind not in {"d", "u"} or not position:
         raise _cursor_error()
-    return kind, place
+    return kind, position
 
 
 def _cursor_error() -> Exception:
@@ -90,43 +90,46 @@ def _cursor_error() -> Exception:
 
 
 async def _from_directory(
-    accounts: Accounts, query: str, place: str | None, limit: int
+    context: AppContext, query: str, position: str | None, limit: int
 ) -> UserPage:
-    found = await accounts.directory.page(query, place, limit)
-    names = [entry.username for entry in found.users]
-    async with accounts.database.session() as db:
+    result = await context.directory.page(query, position, limit)
+    names = [entry.username for entry in result.users]
+    async with context.db.session() as db:
         rows = await db.scalars(select(User).where(User.username.in_(names)))
         users = {user.username: user for user in rows}
     return UserPage(
-        [ListedUser(one.username, one, users.get(one.username), None) for one in found.users],
-        f"d:{found.cursor}" if found.cursor else None,
-        found.incomplete,
+        [
+            ListedUser(found_user.username, found_user, users.get(found_user.username), None)
+            for found_user in result.users
+        ],
+        f"d:{result.cursor}" if result.cursor else None,
+        result.incomplete,
     )
 
 
 async def _from_rows(
-    accounts: Accounts, query: str, state: UserFilter, after: str, limit: int
+    context: AppContext, query: str, state: UserFilter, after: str, limit: int
 ) -> UserPage:
-    users = await _load_rows(accounts, query, state, after, limit + 1)
+    users = await _load_rows(context, query, state, after, limit + 1)
     shown = users[:limit]
-    problem, found = None, dict[str, DirectoryUser]()
-    if not accounts.directory.finds:
+    problem, entries = None, dict[str, DirectoryUser]()
+    if not context.directory.finds:
         problem = lookup.CANT_FIND
     else:
         try:
-            found = await accounts.directory.find_many([user.username for user in shown])
+            entries = await context.directory.find_many([user.username for user in shown])
         except DirectoryUnavailable:
             problem = lookup.DOWN
     cursor = f"u:{shown[-1].username}" if len(users) > len(shown) else None
-    seen = [ListedUser(user.username, found.get(user.username), user, problem) for user in shown]
+    seen = [ListedUser(user.username, entries.get(user.username), user, problem) for user in shown]
     return UserPage(seen, cursor, None, problem)
 
 
 async def _load_rows(
-    accounts: Accounts, query: str, state: UserFilter, after: str, limit: int
+    context: AppContext, query: str, state: UserFilter, after: str, limit: int
 ) -> Sequence[User]:
     which = [*_state_filter(state), *_word_filters(query), User.username > after]
-    async with accounts.database.session() as db:
+    async with context.db.session() as db:
         return (
             await db.scalars(select(User).where(*which).order_by(User.username).limit(limit))
         ).all()

@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from portal.background.notifier import LIMITS
 from portal.config.settings import Settings
+from portal.context import AppContext
 from portal.db import utcnow
 from portal.directory.contract import MAX_PAGE, Ability, Capabilities, DirectoryUser
 from portal.errors import Conflict, DirectoryUnavailable, NotFound
@@ -25,7 +26,6 @@ from portal.models import (
     User,
     WebSession,
 )
-from portal.services.auth.accounts import Accounts
 from portal.services.identity import memberships
 from spawner.names import USERNAME
 
@@ -101,22 +101,22 @@ def check_managed(settings: Settings, entry: DirectoryUser) -> None:
         raise Conflict(why)
 
 
-async def fetch_entry(accounts: Accounts, username: str) -> DirectoryUser:
+async def fetch_entry(context: AppContext, username: str) -> DirectoryUser:
     """Return the directory entry of a managed user. Raises NotFound, Conflict."""
-    found = await accounts.directory.find(username)
-    if found is None:
-        if await _is_ambiguous(accounts, username):
+    entry = await context.directory.find(username)
+    if entry is None:
+        if await _is_ambiguous(context, username):
             raise Conflict(SEVERAL.format(name=username))
         raise NotFound(f"There is no user {username[:64]} in the directory.")
-    check_managed(accounts.settings, found)
-    return found
+    check_managed(context.settings, entry)
+    return entry
 
 
-async def _is_ambiguous(accounts: Accounts, username: str) -> bool:
+async def _is_ambiguous(context: AppContext, username: str) -> bool:
     """Return whether the directory has several entries of this name, so that none can be used."""
     if not USERNAME.fullmatch(username):
         return False
-    page = await accounts.directory.page(username, limit=MAX_PAGE)
+    page = await context.directory.page(username, limit=MAX_PAGE)
     return sum(entry.username == username for entry in page.users) > 1
 
 
@@ -142,47 +142,47 @@ async def ensure(db: AsyncSession, settings: Settings, entry: DirectoryUser) -> 
     return user
 
 
-async def note_groups(accounts: Accounts, username: str) -> None:
+async def note_groups(context: AppContext, username: str) -> None:
     """Update a user whose groups have just changed, so that the change takes effect at once."""
-    async with accounts.database.session() as db:
+    async with context.db.session() as db:
         known = await user_of(db, username) is not None
-    entry = await accounts.directory.find(username) if known else None
+    entry = await context.directory.find(username) if known else None
     if entry is not None:
-        async with accounts.database.session() as db:
+        async with context.db.session() as db:
             user = await user_of(db, username)
             if user is not None and memberships.is_same(user, entry):
-                await memberships.learn(db, accounts.settings, user, entry.groups)
+                await memberships.learn(db, context.settings, user, entry.groups)
                 await db.commit()
-    accounts.notifier.notify(LIMITS)
+    context.notifier.notify(LIMITS)
 
 
-async def capabilities(accounts: Accounts) -> Capabilities:
+async def capabilities(context: AppContext) -> Capabilities:
     """Return what the directory supports; nothing while it does not answer."""
     try:
-        return await accounts.directory.capabilities()
+        return await context.directory.capabilities()
     except DirectoryUnavailable:
-        kind = accounts.settings.ldap_directory
+        kind = context.settings.ldap_directory
         return Capabilities(kind, dict.fromkeys(Ability, DOWN))
 
 
-async def one(accounts: Accounts, username: str) -> UserDetails:
+async def load_details(context: AppContext, username: str) -> UserDetails:
     """Return everything about a user.
 
     Raises NotFound, Conflict if the directory has several entries of this name, and
     DirectoryUnavailable for a user without a row while the directory does not answer.
     """
     # The directory is read last, so that it is never older than what the row records about it.
-    details = await _load_details(accounts, username)
+    details = await _load_row(context, username)
     entry, problem, silence, group = None, None, None, None
     try:
-        if not accounts.directory.finds:
+        if not context.directory.finds:
             problem = CANT_FIND
         else:
-            entry = await accounts.directory.find(username)
-            if entry is None and await _is_ambiguous(accounts, username):
+            entry = await context.directory.find(username)
+            if entry is None and await _is_ambiguous(context, username):
                 problem = SEVERAL.format(name=username)
             if entry is not None and entry.gid is not None:
-                group = await accounts.directory.group_name(entry.gid)
+                group = await context.directory.group_name(entry.gid)
     except DirectoryUnavailable as error:
         problem, silence = DOWN, error
     if details.user is not None or entry is not None:
@@ -195,29 +195,29 @@ async def one(accounts: Accounts, username: str) -> UserDetails:
         )
     if silence is not None:
         raise silence
-    if problem is not None and accounts.directory.finds:
+    if problem is not None and context.directory.finds:
         raise Conflict(problem)
     raise NotFound(f"There is no user {username[:64]}.")
 
 
-async def _load_details(accounts: Accounts, username: str) -> UserDetails:
+async def _load_row(context: AppContext, username: str) -> UserDetails:
     """Return what the database knows; the fields of the directory are empty."""
-    able = await capabilities(accounts)
-    async with accounts.database.session() as db:
+    able = await capabilities(context)
+    async with context.db.session() as db:
         user = await user_of(db, username)
-        mine = user.id if user is not None else ""
-        managed = select(GroupManager.group_name).where(GroupManager.user_id == mine)
+        user_id = user.id if user is not None else ""
+        managed = select(GroupManager.group_name).where(GroupManager.user_id == user_id)
         factor = select(SecondFactor.user_id).where(
-            SecondFactor.user_id == mine, SecondFactor.confirmed_at.is_not(None)
+            SecondFactor.user_id == user_id, SecondFactor.confirmed_at.is_not(None)
         )
         now = utcnow()
         open_sessions = select(func.count()).where(
-            WebSession.user_id == mine, WebSession.expires_at > now
+            WebSession.user_id == user_id, WebSession.expires_at > now
         )
         tokens = select(func.count()).where(
-            AccessToken.user_id == mine, AccessToken.expires_at > now
+            AccessToken.user_id == user_id, AccessToken.expires_at > now
         )
-        runs = select(HomeRun).where(HomeRun.user_id == mine)
+        runs = select(HomeRun).where(HomeRun.user_id == user_id)
         newest = runs.order_by(HomeRun.created_at.desc(), HomeRun.id).limit(HOME_RUNS)
         return UserDetails(
             username=username,
@@ -225,12 +225,12 @@ async def _load_details(accounts: Accounts, username: str) -> UserDetails:
             user=user,
             problem=None,
             capabilities=able,
-            groups=await memberships.names_of(db, mine),
+            groups=await memberships.names_of(db, user_id),
             manages=sorted((await db.scalars(managed)).all()),
             second_factor=await db.scalar(factor) is not None,
             web_sessions=await db.scalar(open_sessions) or 0,
             tokens=await db.scalar(tokens) or 0,
-            live=await _count_live(db, mine),
+            live=await _count_live(db, user_id),
             home_runs=list((await db.scalars(newest)).all()),
         )
 

@@ -12,7 +12,6 @@ from portal.directory import checks
 from portal.directory.contract import CreatedUser, NewDirectoryUser
 from portal.errors import FieldError, PortalError, invalid_input
 from portal.services.audit.audit import By
-from portal.services.auth.accounts import Accounts
 from portal.services.limits import user_accounts
 from portal.services.limits.limit_rules import Figures
 from portal.services.users import commands
@@ -37,22 +36,22 @@ class NewUser:
         return self.entry.groups | ({self.login_group} if self.login_group else frozenset())
 
 
-async def create(accounts: Accounts, context: AppContext, new: NewUser, by: By) -> CreatedUser:
+async def create(context: AppContext, new: NewUser, by: By) -> CreatedUser:
     """Create a user in the directory, then let them use Slurm.
 
     Raises:
         InvalidInput: with the field `login_group`, `slurm_account`, `limits.…`, or one of those
             of `commands.create`, whose other errors this raises too. No user was created.
     """
-    if problems := await _check_access(accounts, context, new):
-        raise invalid_input([*problems, *_check_entry(accounts, new)])
+    if problems := await _check_access(context, new):
+        raise invalid_input([*problems, *_check_entry(context, new)])
     entry = replace(new.entry, groups=new.groups)
-    made = await commands.create(accounts, entry, by)
-    await _give_account(accounts, context, new, by)
-    return made
+    created = await commands.create(context, entry, by)
+    await _give_account(context, new, by)
+    return created
 
 
-async def _give_account(accounts: Accounts, context: AppContext, new: NewUser, by: By) -> None:
+async def _give_account(context: AppContext, new: NewUser, by: By) -> None:
     """Grant the Slurm account and limits.
 
     The user exists now and their password must be shown, so a failure is only logged. The user's
@@ -60,21 +59,19 @@ async def _give_account(accounts: Accounts, context: AppContext, new: NewUser, b
     """
     username, account = new.entry.username, new.slurm_account
     try:
-        await user_accounts.give(
-            context, accounts.directory, by, username, account, new.limits, is_new=True
-        )
+        await user_accounts.give(context, by, username, account, new.limits, is_new=True)
     except PortalError as error:
         log.warning("a new user has no limits yet", username=username, cause=error.detail)
 
 
-async def _check_access(accounts: Accounts, context: AppContext, new: NewUser) -> list[FieldError]:
-    found = await user_accounts.check(context, new.entry.username, new.slurm_account, new.limits)
+async def _check_access(context: AppContext, new: NewUser) -> list[FieldError]:
+    problems = await user_accounts.check(context, new.entry.username, new.slurm_account, new.limits)
     group = new.login_group
-    if group is not None and await accounts.directory.group(group) is None:
-        found = [FieldError("login_group", NO_GROUP.format(name=group[:64])), *found]
-    return found
+    if group is not None and await context.directory.group(group) is None:
+        problems = [FieldError("login_group", NO_GROUP.format(name=group[:64])), *problems]
+    return problems
 
 
-def _check_entry(accounts: Accounts, new: NewUser) -> list[FieldError]:
+def _check_entry(context: AppContext, new: NewUser) -> list[FieldError]:
     """Return the errors in the entry alone, so that one response reports all errors."""
-    return checks.new_user(new.entry, accounts.settings, checks.local_accounts())
+    return checks.new_user(new.entry, context.settings, checks.local_accounts())

@@ -11,14 +11,13 @@ from enum import StrEnum
 from pathlib import Path
 
 from portal.config.settings import Settings
+from portal.context import AppContext
 from portal.directory.contract import Ability, DirectoryUser
 from portal.models import AccountState, HomeState, HomeTask
-from portal.services.auth.accounts import Accounts
 from portal.services.identity import home_directories, memberships, roles
 from portal.services.limits import user_accounts
 from portal.services.limits.allowances import allowance
 from portal.services.limits.limit_rules import Allowance
-from portal.services.limits.slurm_limits import SlurmLimits
 from portal.services.users import lookup
 from portal.services.users.lookup import UserDetails
 
@@ -69,11 +68,11 @@ class UserReadiness:
     home: Check
 
 
-async def check(accounts: Accounts, whole: UserDetails) -> UserReadiness:
+async def check(context: AppContext, details: UserDetails) -> UserReadiness:
     """Check the directory, Slurm and the file system for a user."""
-    login = check_login(accounts.settings, whole)
+    login = check_login(context.settings, details)
     session, home = await asyncio.gather(
-        _check_session(accounts, whole, login), _check_home(accounts.settings, whole)
+        _check_session(context, details, login), _check_home(context.settings, details)
     )
     return UserReadiness(login, session, home)
 
@@ -81,20 +80,20 @@ async def check(accounts: Accounts, whole: UserDetails) -> UserReadiness:
 # --- logging in -----------------------------------------------------------------------------------
 
 
-def check_login(settings: Settings, whole: UserDetails) -> Check:
+def check_login(settings: Settings, details: UserDetails) -> Check:
     """Check whether the user can log in, by the same rules as the login itself. Pure."""
-    if found := _check_row(whole):
-        return found
-    entry = whole.entry
+    if problem := _check_row(details):
+        return problem
+    entry = details.entry
     if entry is None:
-        if whole.problem:
+        if details.problem:
             return _unknown("The directory doesn't answer.")
         return _no("There is no such user in the directory.")
-    return _check_entry(settings, whole, entry) or _check_login_groups(settings, whole, entry)
+    return _check_entry(settings, details, entry) or _check_login_groups(settings, details, entry)
 
 
-def _check_row(whole: UserDetails) -> Check | None:
-    user = whole.user
+def _check_row(details: UserDetails) -> Check | None:
+    user = details.user
     if user is None:
         return None
     if user.deleted_at or user.directory_wants is AccountState.DELETED:
@@ -102,23 +101,23 @@ def _check_row(whole: UserDetails) -> Check | None:
     return _no("The account is disabled.", Fix.ENABLE) if user.disabled_at else None
 
 
-def _check_entry(settings: Settings, whole: UserDetails, entry: DirectoryUser) -> Check | None:
+def _check_entry(settings: Settings, details: UserDetails, entry: DirectoryUser) -> Check | None:
     if why := lookup.unmanaged(settings, entry):
         return _no(why)
-    if whole.user is not None and not memberships.is_same(whole.user, entry):
+    if details.user is not None and not memberships.is_same(details.user, entry):
         return _no("The UID in the directory has changed. Confirm it first.")
     if entry.disabled:
         return _no("The account is disabled in the directory.", Fix.ENABLE)
     return _no("The password is locked.", Fix.UNLOCK) if entry.locked else None
 
 
-def _check_login_groups(settings: Settings, whole: UserDetails, entry: DirectoryUser) -> Check:
+def _check_login_groups(settings: Settings, details: UserDetails, entry: DirectoryUser) -> Check:
     if roles.role_for(entry.groups, settings) is not None:
         reason = "With the one-time password." if entry.must_change else "With their password."
         return Check(ReadinessState.YES, reason)
     groups = login_groups(settings)
     reason = f"They are in none of the groups that are allowed to log in: {', '.join(groups)}."
-    if missing := whole.capabilities.missing.get(Ability.GROUPS):
+    if missing := details.capabilities.missing.get(Ability.GROUPS):
         return _no(f"{reason} {missing}")
     return Check(ReadinessState.NO, reason, Fix.LOGIN_GROUP, groups)
 
@@ -133,50 +132,49 @@ def login_groups(settings: Settings) -> tuple[str, ...]:
 # --- starting a session ---------------------------------------------------------------------------
 
 
-async def _check_session(accounts: Accounts, whole: UserDetails, login: Check) -> Check:
-    slurm = accounts.slurm
-    if slurm is None or not await slurm.context.accounting.is_recent():
+async def _check_session(context: AppContext, details: UserDetails, login: Check) -> Check:
+    if not await context.accounting.is_recent():
         return _unknown("Slurm's accounting doesn't answer.")
-    allowed = await allowance(slurm.context, whole.username)
-    found = check_accounts(accounts.settings, slurm, whole.username, allowed)
-    if found.answer is ReadinessState.NO or login.answer is ReadinessState.YES:
-        return found
+    allowed = await allowance(context, details.username)
+    check = check_accounts(context, details.username, allowed)
+    if check.answer is ReadinessState.NO or login.answer is ReadinessState.YES:
+        return check
     if login.answer is ReadinessState.UNKNOWN:
-        return _unknown(f"{found.reason} Whether they can log in is unknown.")
-    return _no(f"They can't log in. {found.reason}")
+        return _unknown(f"{check.reason} Whether they can log in is unknown.")
+    return _no(f"They can't log in. {check.reason}")
 
 
-def check_accounts(
-    settings: Settings, slurm: SlurmLimits, username: str, allowed: Allowance
-) -> Check:
+def check_accounts(context: AppContext, username: str, allowed: Allowance) -> Check:
     """Check whether Slurm's accounting, as last read, and the limits let a user start sessions."""
     if allowed.value("sessions") == 0:
         return _no("A limit allows them no sessions.", Fix.LIMITS)
-    if not user_accounts.are_enforced(slurm.context):
+    if not user_accounts.are_enforced(context):
         return Check(ReadinessState.YES, "Slurm requires no account here.")
-    mine = user_accounts.list_usable(slurm.context, username)
-    if not mine:
-        return _without_account(settings, slurm, username, allowed)
-    default = settings.default_account
-    if default and default not in mine and allowed.value("accounts") is None:
+    own_accounts = user_accounts.list_usable(context, username)
+    if not own_accounts:
+        return _without_account(context, username, allowed)
+    default = context.settings.default_account
+    if default and default not in own_accounts and allowed.value("accounts") is None:
         reason = f"Sessions run under the account {default}, which they may not use."
         return Check(ReadinessState.NO, reason, Fix.SLURM_ACCOUNT, (default,))
-    return Check(ReadinessState.YES, f"Slurm accounts: {', '.join(mine)}.")
+    return Check(ReadinessState.YES, f"Slurm accounts: {', '.join(own_accounts)}.")
 
 
-def _without_account(
-    settings: Settings, slurm: SlurmLimits, username: str, allowed: Allowance
-) -> Check:
-    refused = [one.refused for one in slurm.by_user.get(username, ()) if one.refused]
+def _without_account(context: AppContext, username: str, allowed: Allowance) -> Check:
+    refused = [
+        association.refused
+        for association in context.slurm_limits.by_user.get(username, ())
+        if association.refused
+    ]
     if refused:
         return _no(f"Slurm refused to give them an account: {refused[0]}", Fix.LIMITS)
-    named = allowed.value("accounts")
-    known = slurm.context.accounting.accounts
-    if named and set(named) & set(known):
-        return _unknown(f"The account {', '.join(named)} is being set up in Slurm.")
-    if slurm.context.accounting.of(username):
+    allowed_accounts = allowed.value("accounts")
+    known = context.accounting.accounts
+    if allowed_accounts and set(allowed_accounts) & set(known):
+        return _unknown(f"The account {', '.join(allowed_accounts)} is being set up in Slurm.")
+    if context.accounting.of(username):
         return _no("None of their Slurm accounts accepts jobs (MaxSubmitJobs is 0).", Fix.LIMITS)
-    default = settings.default_slurm_account
+    default = context.settings.default_slurm_account
     choices = dict.fromkeys([*([default] if default in known else []), *known])
     return Check(
         ReadinessState.NO, "They have no Slurm account.", Fix.SLURM_ACCOUNT, tuple(choices)
@@ -186,17 +184,17 @@ def _without_account(
 # --- the home directory ---------------------------------------------------------------------------
 
 
-async def _check_home(settings: Settings, whole: UserDetails) -> Check:
-    entry = whole.entry
+async def _check_home(settings: Settings, details: UserDetails) -> Check:
+    entry = details.entry
     if entry is None:
         return _unknown(
-            "The directory doesn't answer." if whole.problem else "The user no longer exists."
+            "The directory doesn't answer." if details.problem else "The user no longer exists."
         )
     if not entry.home:
         return _no("The directory has no home directory for them.", Fix.EDIT)
-    if found := await look_at_home(entry.home, entry.uid):
-        return found
-    return _check_last_run(settings, whole, entry.home)
+    if problem := await look_at_home(entry.home, entry.uid):
+        return problem
+    return _check_last_run(settings, details, entry.home)
 
 
 async def look_at_home(path: str, uid: int | None) -> Check | None:
@@ -207,19 +205,19 @@ async def look_at_home(path: str, uid: int | None) -> Check | None:
     """
     looking = asyncio.get_running_loop().run_in_executor(_FILE_SYSTEM, Path(path).stat)
     try:
-        found = await asyncio.wait_for(looking, STAT_S)
+        state = await asyncio.wait_for(looking, STAT_S)
     except (OSError, ValueError, TimeoutError):
         return None
-    if not stat.S_ISDIR(found.st_mode):
+    if not stat.S_ISDIR(state.st_mode):
         return _no(f"{path} is not a folder.")
-    if uid is not None and found.st_uid != uid:
-        return _no(f"{path} belongs to the UID {found.st_uid}, not to theirs ({uid}).")
+    if uid is not None and state.st_uid != uid:
+        return _no(f"{path} belongs to the UID {state.st_uid}, not to theirs ({uid}).")
     return Check(ReadinessState.YES, f"The folder {path} exists.")
 
 
-def _check_last_run(settings: Settings, whole: UserDetails, path: str) -> Check:
+def _check_last_run(settings: Settings, details: UserDetails, path: str) -> Check:
     """Check the last result of the site's command."""
-    runs = (run for run in whole.home_runs if run.task is HomeTask.CREATE)
+    runs = (run for run in details.home_runs if run.task is HomeTask.CREATE)
     last = next(runs, None)
     if last is not None and last.state in home_directories.LIVE:
         return _unknown("It is being created.")

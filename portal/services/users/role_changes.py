@@ -14,11 +14,10 @@ from sqlalchemy import CursorResult, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from portal import errors
-from portal.background.notifier import Notifier
+from portal.context import AppContext
 from portal.db import utcnow
 from portal.models import GroupManager, Mark, Role, User
 from portal.services.audit.audit import Action, By, record
-from portal.services.auth.accounts import Accounts
 from portal.services.identity import memberships, roles
 from portal.services.users import lookup
 
@@ -39,18 +38,18 @@ Able = frozenset[str] | None
 
 
 @asynccontextmanager
-async def keeping_one(accounts: Accounts, username: str) -> AsyncIterator[Able]:
+async def keeping_one(context: AppContext, username: str) -> AsyncIterator[Able]:
     """Guard an action that may remove an administrator. Raises LastAdmin unless another is left.
 
     Does nothing for users who are not administrators. Not reentrant.
     """
-    async with accounts.admins:
-        async with accounts.database.session() as db:
+    async with context.admins_lock:
+        async with context.db.session() as db:
             user = await lookup.user_of(db, username)
         able: Able = None
         if user is not None and is_active_admin(user):
-            able = await _find_able_admin(accounts, user)
-            async with accounts.database.session() as db:
+            able = await _find_able_admin(context, user)
+            async with context.db.session() as db:
                 await check(db, user, able)
         yield able
 
@@ -93,27 +92,27 @@ async def _list_other_admins(db: AsyncSession, user: User) -> list[User]:
     return list((await db.scalars(newest)).all())
 
 
-async def _find_able_admin(accounts: Accounts, user: User) -> Able:
+async def _find_able_admin(context: AppContext, user: User) -> Able:
     """Return another administrator who can log in according to the directory.
 
     Those who logged in last are looked up first. Returns None while the directory does not answer:
     then the portal's own data counts.
     """
-    if not accounts.directory.finds:
+    if not context.directory.finds:
         return None
-    async with accounts.database.session() as db:
+    async with context.db.session() as db:
         others = await _list_other_admins(db, user)
     for other in others:
         try:
-            entry = await accounts.directory.find(other.username)
+            entry = await context.directory.find(other.username)
         except errors.DirectoryUnavailable as error:
             log.warning("administrators can't be refreshed", cause=error.cause[:300])
             return None
         here = entry is not None and memberships.is_same(other, entry)
         groups = entry.groups if entry is not None and here else frozenset()
-        async with accounts.database.session() as db:
+        async with context.db.session() as db:
             row = await db.get_one(User, other.id)
-            await memberships.learn(db, accounts.settings, row, groups)
+            await memberships.learn(db, context.settings, row, groups)
             await db.commit()
         in_order = entry is not None and not (entry.locked or entry.disabled)
         if in_order and row.role is Role.ADMIN:
@@ -130,18 +129,16 @@ def not_oneself(by: By, username: str, words: str) -> None:
 # --- grants ---------------------------------------------------------------------------------------
 
 
-async def grant(
-    accounts: Accounts, notifier: Notifier, username: str, role: Role | None, by: By
-) -> None:
+async def grant(context: AppContext, username: str, role: Role | None, by: By) -> None:
     """Grant a role beside the directory's, or revoke it (None). Effective with the next request.
 
     Raises NotFound, LastAdmin; Conflict for deleted users, for administrators who would lower their
     own role, and for a grant to a user in no admitted group, where it would have no effect.
     """
-    await ensure(accounts, username)
+    await ensure(context, username)
     if role is not None:
-        await _refresh_if_not_admitted(accounts, username)
-    async with keeping_one(accounts, username) as able, accounts.database.session() as db:
+        await _refresh_if_not_admitted(context, username)
+    async with keeping_one(context, username) as able, context.db.session() as db:
         await hold(db)
         user = await row_of(db, username)
         if role is not None and not roles.is_admitted(user):
@@ -159,30 +156,30 @@ async def grant(
         action = Action.ROLE_GRANT if role is not None else Action.ROLE_REVOKE
         record(db, action, actor=by.actor, target=username, detail=detail, ip=by.ip)
         await db.commit()
-    notifier.notify(user.id)
+    context.notifier.notify(user.id)
 
 
-async def _refresh_if_not_admitted(accounts: Accounts, username: str) -> None:
+async def _refresh_if_not_admitted(context: AppContext, username: str) -> None:
     """Refresh the groups of a user who is not admitted: they may have been added to one."""
-    async with accounts.database.session() as db:
+    async with context.db.session() as db:
         admitted = roles.is_admitted(await row_of(db, username))
-    if not admitted and accounts.directory.finds:
-        await lookup.note_groups(accounts, username)
+    if not admitted and context.directory.finds:
+        await lookup.note_groups(context, username)
 
 
 def _to_change(old: Role | None, new: Role | None) -> dict[str, str | None]:
     return {"old": old.value if old else None, "new": new.value if new else None}
 
 
-async def add_manager(accounts: Accounts, group: str, username: str, by: By) -> None:
+async def add_manager(context: AppContext, group: str, username: str, by: By) -> None:
     """Make a user a group manager, who sees the members' usage and sets their limits.
 
     Raises NotFound.
     """
-    await ensure(accounts, username)
-    if accounts.directory.finds and await accounts.directory.group(group) is None:
+    await ensure(context, username)
+    if context.directory.finds and await context.directory.group(group) is None:
         raise errors.NotFound(f"There is no group {group[:64]} in the directory.")
-    async with accounts.database.session() as db:
+    async with context.db.session() as db:
         user = await row_of(db, username)
         if await db.get(GroupManager, (group, user.id)) is not None:
             return
@@ -192,9 +189,9 @@ async def add_manager(accounts: Accounts, group: str, username: str, by: By) -> 
         await db.commit()
 
 
-async def remove_manager(accounts: Accounts, group: str, username: str, by: By) -> None:
+async def remove_manager(context: AppContext, group: str, username: str, by: By) -> None:
     """Undo `add_manager`. Does nothing for a user who does not manage the group."""
-    async with accounts.database.session() as db:
+    async with context.db.session() as db:
         user = await row_of(db, username)
         manager = await db.get(GroupManager, (group, user.id))
         if manager is None:
@@ -208,17 +205,17 @@ async def remove_manager(accounts: Accounts, group: str, username: str, by: By) 
 # --- rows -----------------------------------------------------------------------------------------
 
 
-async def ensure(accounts: Accounts, username: str) -> None:
+async def ensure(context: AppContext, username: str) -> None:
     """Create the portal's row of a user if there is none.
 
     Raises NotFound, Conflict for users that the portal does not manage.
     """
-    async with accounts.database.session() as db:
+    async with context.db.session() as db:
         if await lookup.user_of(db, username) is not None:
             return
-    entry = await lookup.fetch_entry(accounts, username)
-    async with accounts.database.session() as db:
-        await lookup.ensure(db, accounts.settings, entry)
+    entry = await lookup.fetch_entry(context, username)
+    async with context.db.session() as db:
+        await lookup.ensure(db, context.settings, entry)
         await db.commit()
 
 

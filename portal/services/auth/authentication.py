@@ -10,7 +10,7 @@ enrollment.
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NoReturn
 
@@ -18,10 +18,11 @@ from sqlalchemy import delete, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from portal import errors
-from portal.background.notifier import HOMES, Notifier
+from portal.background.notifier import HOMES
 from portal.config.settings import Settings
+from portal.context import AppContext
 from portal.db import Database, utcnow
-from portal.directory.contract import Directory, DirectoryUser
+from portal.directory.contract import DirectoryUser
 from portal.models import (
     AccountState,
     HalfLogin,
@@ -36,7 +37,6 @@ from portal.services.auth import devices, second_factor, web_sessions
 from portal.services.auth.attempts import Attempt, Caller, counted
 from portal.services.identity import home_directories, memberships
 from portal.services.identity.roles import NOT_ADMITTED, is_admitted, role_for
-from portal.services.limits.slurm_limits import SlurmLimits
 from spawner.names import USERNAME
 
 OTHER_NUMBER = (
@@ -44,23 +44,6 @@ OTHER_NUMBER = (
     "your account may not be the one that used this portal before. Ask your "
     "administrators to confirm the new UID."
 )
-
-
-@dataclass(frozen=True)
-class Accounts:
-    """Dependencies of the functions below; one instance per application.
-
-    `admins` is the lock for changes that may remove an administrator
-    (services/users/role_changes.py). `slurm` is None where Slurm is not queried: whether a user can
-    start a session is unknown there.
-    """
-
-    settings: Settings
-    database: Database
-    directory: Directory
-    notifier: Notifier = field(default_factory=Notifier, repr=False, compare=False)
-    admins: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False, compare=False)
-    slurm: SlurmLimits | None = field(default=None, repr=False, compare=False)
 
 
 class Next(StrEnum):
@@ -87,7 +70,7 @@ class LoggedIn:
     shows_reset_notice: bool = False
 
 
-async def login(accounts: Accounts, username: str, password: str, caller: Caller) -> LoggedIn:
+async def login(context: AppContext, username: str, password: str, caller: Caller) -> LoggedIn:
     """Check the password, and open a web session or a half login.
 
     A half login is opened for users with a second factor, and for those who must change their
@@ -97,20 +80,18 @@ async def login(accounts: Accounts, username: str, password: str, caller: Caller
     disabled users and users outside the portal's groups, DirectoryUnavailable.
     """
     name = username.lower()
-    known = devices.find_nonce(accounts.settings, name, caller.device, utcnow())
-    async with _hide_existing_accounts(accounts.settings, is_known=bool(known)):
+    known = devices.find_nonce(context.settings, name, caller.device, utcnow())
+    async with _hide_existing_accounts(context.settings, is_known=bool(known)):
         if not USERNAME.fullmatch(name):
             # Not a valid user name. The directory is not queried, as it may fold the text into
             # another user's name.
             why = errors.WrongCredentials.__name__
-            await refused_logins.note(
-                accounts.database, Action.LOGIN_FAILED, name, ip=caller.ip, why=why
-            )
+            await refused_logins.note(context.db, Action.LOGIN_FAILED, name, ip=caller.ip, why=why)
             raise errors.WrongCredentials
         entry = await _authenticate(
-            accounts, name, password, caller, Action.LOGIN_FAILED, one_time=True
+            context, name, password, caller, Action.LOGIN_FAILED, one_time=True
         )
-    return await _accept_password(accounts, entry, caller)
+    return await _accept_password(context, entry, caller)
 
 
 @asynccontextmanager
@@ -132,21 +113,21 @@ async def _hide_existing_accounts(settings: Settings, *, is_known: bool) -> Asyn
         raise
 
 
-async def _accept_password(accounts: Accounts, entry: DirectoryUser, caller: Caller) -> LoggedIn:
+async def _accept_password(context: AppContext, entry: DirectoryUser, caller: Caller) -> LoggedIn:
     """Open a session or half login for a user whose password was right.
 
     At the first login their home directory is requested.
     """
-    settings = accounts.settings
-    async with accounts.database.session() as db:
+    settings = context.settings
+    async with context.db.session() as db:
         user = await _upsert(db, settings, entry, caller)
         home = await home_directories.request_once(db, settings, user, entry, by=user.username)
         for table in (WebSession, HalfLogin):
             await db.execute(delete(table).where(table.expires_at < utcnow()))
-        found = await _open_session(db, settings, user, entry, caller)
+        result = await _open_session(db, settings, user, entry, caller)
     if home:
-        accounts.notifier.notify(HOMES)
-    return found
+        context.notifier.notify(HOMES)
+    return result
 
 
 async def _open_session(
@@ -173,7 +154,7 @@ async def _find_missing_step(
 
 
 async def login_with_new_password(
-    accounts: Accounts, half: HalfLogin, current: str, new: str, caller: Caller
+    context: AppContext, half: HalfLogin, current: str, new: str, caller: Caller
 ) -> LoggedIn:
     """Continue a half login with a one-time password: change the password, then log in with it.
 
@@ -181,18 +162,18 @@ async def login_with_new_password(
     the new password, and what `login` raises; a wrong current password is reported at its field.
     """
     user = half.user
-    await _change_password(accounts, user, current, new, caller)
-    async with accounts.database.session() as db:
+    await _change_password(context, user, current, new, caller)
+    async with context.db.session() as db:
         for table in (WebSession, HalfLogin):
             await db.execute(delete(table).where(table.user_id == user.id))
         record(db, Action.PASSWORD_CHANGED, actor=user, ip=caller.ip)
         await db.commit()
-    entry = await _authenticate(accounts, user.username, new, caller, Action.LOGIN_FAILED)
-    return await _accept_password(accounts, entry, caller)
+    entry = await _authenticate(context, user.username, new, caller, Action.LOGIN_FAILED)
+    return await _accept_password(context, entry, caller)
 
 
 async def _change_password(
-    accounts: Accounts,
+    context: AppContext,
     user: User,
     current: str,
     new: str,
@@ -202,8 +183,8 @@ async def _change_password(
     """Change the password in the directory. A wrong current password counts as a failed attempt."""
     attempt = Attempt(user.username, caller, Action.PASSWORD_REFUSED, web_session_id=web_session_id)
     with _report_at_field("current_password"):
-        async with counted(accounts.database, accounts.settings, attempt):
-            await accounts.directory.change_password(user.username, current, new)
+        async with counted(context.db, context.settings, attempt):
+            await context.directory.change_password(user.username, current, new)
 
 
 @contextmanager
@@ -223,15 +204,15 @@ def _report_at_field(name: str) -> Iterator[None]:
 
 
 async def complete_login(
-    accounts: Accounts, half: HalfLogin, code: str, caller: Caller
+    context: AppContext, half: HalfLogin, code: str, caller: Caller
 ) -> LoggedIn:
     """Complete a half login with a TOTP or recovery code, and open the web session.
 
     Raises WrongCode, TooManyAttempts; LoginRequired if the half login was used or has ended.
     """
-    settings, user = accounts.settings, half.user
-    way = await second_factor.accept(accounts.database, settings, user, code, caller)
-    async with accounts.database.session() as db:
+    settings, user = context.settings, half.user
+    way = await second_factor.accept(context.db, settings, user, code, caller)
+    async with context.db.session() as db:
         current = await db.get(HalfLogin, half.id)
         if current is None:
             raise errors.LoginRequired
@@ -288,13 +269,13 @@ async def _finish(
 
 
 async def confirm_password(
-    accounts: Accounts, session: WebSession, password: str, caller: Caller
+    context: AppContext, session: WebSession, password: str, caller: Caller
 ) -> None:
     """Check the password with the directory again, and store the time in the web session."""
     name, refused = session.user.username, Action.PASSWORD_REFUSED
     with _report_at_field("password"):
-        await _authenticate(accounts, name, password, caller, refused, web_session_id=session.id)
-    async with accounts.database.session() as db:
+        await _authenticate(context, name, password, caller, refused, web_session_id=session.id)
+    async with context.db.session() as db:
         await db.execute(
             update(WebSession).where(WebSession.id == session.id).values(password_at=utcnow())
         )
@@ -303,15 +284,15 @@ async def confirm_password(
 
 
 async def change_password(
-    accounts: Accounts, session: WebSession, current: str, new: str, caller: Caller
+    context: AppContext, session: WebSession, current: str, new: str, caller: Caller
 ) -> None:
     """Set a new password in the directory, and end the user's other web sessions.
 
     Raises InvalidInput with the directory's reason for refusing it.
     """
     user = session.user
-    await _change_password(accounts, user, current, new, caller, session.id)
-    async with accounts.database.session() as db:
+    await _change_password(context, user, current, new, caller, session.id)
+    async with context.db.session() as db:
         await db.execute(
             delete(WebSession).where(WebSession.user_id == user.id, WebSession.id != session.id)
         )
@@ -346,7 +327,7 @@ def admit(entry: DirectoryUser, settings: Settings) -> Role:
 
 
 async def _authenticate(
-    accounts: Accounts,
+    context: AppContext,
     username: str,
     password: str,
     caller: Caller,
@@ -360,22 +341,22 @@ async def _authenticate(
     `one_time`: also accept a one-time password; the result then has `must_change` set.
     """
     attempt = Attempt(
-        username, caller, refused, directory=accounts.directory, web_session_id=web_session_id
+        username, caller, refused, directory=context.directory, web_session_id=web_session_id
     )
-    async with counted(accounts.database, accounts.settings, attempt):
-        async with _report_disabled(accounts, username):
-            entry = await accounts.directory.authenticate(username, password, one_time=one_time)
-        admit(entry, accounts.settings)
+    async with counted(context.db, context.settings, attempt):
+        async with _report_disabled(context, username):
+            entry = await context.directory.authenticate(username, password, one_time=one_time)
+        admit(entry, context.settings)
         return entry
 
 
 @asynccontextmanager
-async def _report_disabled(accounts: Accounts, username: str) -> AsyncIterator[None]:
+async def _report_disabled(context: AppContext, username: str) -> AsyncIterator[None]:
     """Report AccountDisabled for a user disabled in the portal; the directory says "locked"."""
     try:
         yield
     except errors.AccountLocked as error:
-        user = await by_username(accounts.database, username.lower())
+        user = await by_username(context.db, username.lower())
         if user is not None and user.disabled_at is not None:
             raise errors.AccountDisabled from error
         raise

@@ -1,0 +1,22 @@
+"""Search for files by name below a folder, by the user's files program."""
+
+from portal.services.files.roots import FileAccess, FileLocation, checked, explaining
+from spawner.launcher.file_answers import FileMatches
+from spawner.launcher.file_names import from_text
+
+WITHIN_S = 2.0
+
+
+async def search(
+    files: FileAccess, username: str, location: FileLocation, text: str
+) -> FileMatches:
+    """Return entries whose names contain all words of `text`.
+
+    Raises FileNotThere, FileDenied, NotAFolder, InvalidInput and TooManyRequests.
+    """
+    words = from_text(checked(text, "q"))
+    async with files.searches.turn(username, location.root):
+        with explaining():
+            return await files.pool(location.root).search(
+                username, location.parameters, words, WITHIN_S
+            )

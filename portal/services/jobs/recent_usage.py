@@ -1,0 +1,116 @@
+"""Usage of a user's running sessions and jobs in the last minutes, all in one bounded answer.
+
+Sessions report to the database. The files of jobs are read by the owner's files program, within one
+time limit for all; nothing is read, and no program started, if no job runs.
+"""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from sqlalchemy import select
+
+from portal.context import AppContext
+from portal.db import utcnow
+from portal.models import BatchJob, Job, JobState, Session, SessionUse, User
+from portal.services.jobs.usage_trend import LOOK_BACK_S, Measurements, UsageTrend, usage_trend
+from portal.services.sessions.usage import load_reports
+from spawner.errors import SpawnerError
+from spawner.usage_file import NodeSeries
+
+Running = TypeVar("Running", Session, BatchJob)
+
+MOST_SESSIONS = 20
+MOST_JOBS = 8
+WITHIN_S = 4.0
+
+
+@dataclass(frozen=True)
+class RecentUsage:
+    """The trend of one session or job."""
+
+    id: str
+    trend: UsageTrend
+
+
+async def load_recent_usage(context: AppContext, user: User) -> list[RecentUsage]:
+    """Return the trends of the user's running sessions and jobs, as far as they are measured."""
+    sessions = await _load_running(context, user, Session, MOST_SESSIONS)
+    jobs = await _load_running(context, user, BatchJob, MOST_JOBS)
+    now = utcnow().timestamp()
+    reports = await load_reports(context, [session.id for session in sessions])
+    measured = {id_: [_from_report(report)] for id_, report in reports.items()}
+    measured |= await _read_jobs(context, user.username, jobs, now)
+    return [
+        RecentUsage(job.id, usage_trend(measured[job.id], _count_cpus(job), now))
+        for job in (*sessions, *jobs)
+        if measured.get(job.id)
+    ]
+
+
+async def _load_running(
+    context: AppContext, user: User, kind: type[Running], most: int
+) -> list[Running]:
+    """Return the newest running sessions or jobs of a user."""
+    query = select(kind).where(kind.user_id == user.id, kind.state == JobState.RUNNING)
+    query = query.where(kind.removed_at.is_(None)).order_by(kind.created_at.desc()).limit(most)
+    async with context.db.session() as db:
+        return list((await db.scalars(query)).all())
+
+
+def _count_cpus(job: Job) -> int:
+    return int(job.resources.get("cpus") or 1)
+
+
+def _from_report(report: SessionUse) -> Measurements:
+    series: Mapping[str, Any] = report.series
+    reported_at = report.reported_at.timestamp()
+    return Measurements(
+        at=[reported_at - age for age in series["ages_s"]],
+        step_s=series["step_s"],
+        cpus=series["cpus"],
+        gpus=[gpu["use_percent"] for gpu in series["gpus"] or ()],
+    )
+
+
+async def _read_jobs(
+    context: AppContext, username: str, jobs: Sequence[BatchJob], now: float
+) -> dict[str, list[Measurements]]:
+    """Return the measurements by job, as far as they could be read in time."""
+    deadline = time.monotonic() + WITHIN_S
+    measured: dict[str, list[Measurements]] = {}
+    for job in jobs:
+        task, left_s = _find_task(job), deadline - time.monotonic()
+        if job.external or task is None or left_s <= 0:
+            continue
+        try:
+            series, _ = await context.file_pool.usage(
+                username, job.id, task, left_s, now - LOOK_BACK_S
+            )
+        except SpawnerError:  # the others are in the same home, which can't be read
+            break
+        measured[job.id] = [_from_file(each) for each in series if each.points]
+    return measured
+
+
+def _find_task(job: BatchJob) -> int | None:
+    """Return the task to show: the first running one of an array, None if there is none."""
+    if job.array_size is None:
+        return 0
+    running = (task["index"] for task in job.tasks or () if task["state"] == JobState.RUNNING)
+    return next(running, None)
+
+
+def _from_file(series: NodeSeries) -> Measurements:
+    gpus = len(series.header.gpus or ())
+    return Measurements(
+        at=[point.start for point in series.points],
+        step_s=series.header.step_s,
+        cpus=_column(series, 1),
+        gpus=[_column(series, 2 + 2 * index) for index in range(gpus)],
+    )
+
+
+def _column(series: NodeSeries, index: int) -> list[float | None]:
+    return [point.values[index] if index < len(point.values) else None for point in series.points]

@@ -1,0 +1,78 @@
+"""Limits set by administrators and group managers, as stored.
+
+services/limits/slurm_limits.py writes them to Slurm; the topic LIMITS wakes it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import or_, select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from portal.config.settings import Settings
+from portal.models import GroupMembership, Limit, LimitScope, User
+from portal.services.limits.limit_rules import FIELDS, Figures, effective
+
+
+def figures(row: Limit) -> Figures:
+    """Convert a row to the type that the rules use."""
+    return Figures(**{name: getattr(row, name) for name in FIELDS})
+
+
+def account_of(settings: Settings, group: str) -> str:
+    """Return the name of the Slurm account that belongs to a group, whether or not it exists."""
+    names = settings.slurm_account_of_group
+    return names.get(group) or names.get("*", "{group}").replace("{group}", group)
+
+
+@dataclass(frozen=True)
+class AllLimits:
+    """All limits at once, for callers that evaluate many users."""
+
+    default: Figures | None
+    members: dict[str, Figures]
+    together: dict[str, Figures]
+    users: dict[str, Figures]
+
+    @property
+    def groups(self) -> set[str]:
+        """The groups whose members are needed to evaluate these limits."""
+        return {*self.members, *self.together}
+
+    def effective(self, username: str, groups: set[str], *, own: bool = True) -> dict[str, Any]:
+        """Return a user's effective limits in these groups, with or without their own limit."""
+        own_limit = self.users.get(username) if own else None
+        theirs = {name: self.members[name] for name in groups & self.members.keys()}
+        return effective((username, own_limit) if own_limit else None, theirs, self.default)
+
+
+def sort_out(rows: Sequence[Limit]) -> AllLimits:
+    """Group rows by scope."""
+    by_scope: dict[LimitScope, dict[str, Figures]] = {scope: {} for scope in LimitScope}
+    for row in rows:
+        by_scope[row.scope][row.name] = figures(row)
+    return AllLimits(
+        default=by_scope[LimitScope.DEFAULT].get(""),
+        members=by_scope[LimitScope.MEMBER],
+        together=by_scope[LimitScope.GROUP],
+        users=by_scope[LimitScope.USER],
+    )
+
+
+async def every_limit(db: AsyncSession) -> AllLimits:
+    return sort_out((await db.scalars(select(Limit))).all())
+
+
+async def concerning(db: AsyncSession, username: str, groups: set[str]) -> list[Limit]:
+    """Return the limits that may apply to a user: their own, their groups' and the default."""
+    in_groups = Limit.scope.in_([LimitScope.MEMBER, LimitScope.GROUP]) & Limit.name.in_(groups)
+    is_own = (Limit.scope == LimitScope.USER) & (Limit.name == username)
+    query = select(Limit).where(or_(Limit.scope == LimitScope.DEFAULT, is_own, in_groups))
+    return list((await db.scalars(query.order_by(Limit.scope, Limit.name))).all())
+
+
+async def groups_of(db: AsyncSession, username: str) -> set[str]:
+    """Return the user's groups as the directory last reported them."""
+    query = select(GroupMembership.name).join(User, User.id == GroupMembership.user_id)
+    return set((await db.scalars(query.where(User.username == username))).all())
