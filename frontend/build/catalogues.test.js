@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 
 const TAG = /<\/?\w+\/?>/g;
 
-/** The placeholders and tags of a compiled message, those within its plural forms too. */
+/** Return the placeholders and tags of a compiled message, including those in its plural forms. */
 function partsOf(compiled) {
   return [compiled].flat().flatMap((token) => {
     if (typeof token === 'string') return token.match(TAG) ?? [];
@@ -14,7 +14,7 @@ function partsOf(compiled) {
   });
 }
 
-/** In the form of a sentence: "#" depends on the language's plural rules. */
+/** Return them sorted, for comparison. "#" is left out: it depends on the language's plural rules. */
 const parts = (text) => [...new Set(partsOf(compileMessage(text)))].sort().join(' ');
 
 const entries = [];
@@ -27,7 +27,7 @@ it('a translation has the placeholders and elements of its message', () => {
     expect(parts(translation), message).toBe(parts(message));
 });
 
-it('a message has one translation, wherever it stands', () => {
+it('a message has the same translation in all catalogs', () => {
   const known = new Map();
   for (const [id, { message, translation }] of entries) {
     const hint = `${message}: give one of them a context`;

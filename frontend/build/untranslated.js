@@ -7,7 +7,7 @@ import ts from 'typescript';
 
 const MACROS = new Set(['t', 'plural', 'select', 'selectOrdinal', 'msg', 'defineMessage']);
 const MACRO_TAGS = new Set(['Trans', 'Plural', 'Select', 'SelectOrdinal']);
-/** What stands in these is typed or pressed as it is. */
+/** Elements whose text users type or press literally. */
 const VERBATIM_TAGS = new Set(['Code', 'Kbd', 'code', 'kbd', 'pre']);
 /** Attributes that a browser reads, not a user. */
 const MACHINE_ATTRIBUTES = new Set([
@@ -19,14 +19,14 @@ const MACHINE_ATTRIBUTES = new Set([
   'autoComplete',
   'accept',
 ]);
-/** Not words: names of keys, of products, and of what HTTP and browsers call so. */
+/** Names of keys and products, and terms of HTTP and browsers. */
 const NAMES = new Set([
   ...'Alt Backspace Control Delete End Enter Escape Home Meta Shift Space Tab'.split(' '),
   ...'Accept Authorization Location Bearer Basic sha256: CSV English'.split(' '),
   ...'Slurm Python Linux Jupyter JupyterLab TensorBoard Apptainer'.split(' '),
   'Data Scientist Portal',
 ]);
-/** What takes a string to find something by it. */
+/** Methods whose string argument is a search key. */
 const FINDERS = /\.(includes|startsWith|endsWith|has|get|querySelector(All)?)$/;
 
 const WORDS = /\p{L}{2,}/u;
@@ -48,7 +48,7 @@ const tagOf = (element) =>
   (ts.isJsxElement(element) ? element.openingElement : element).tagName.getText();
 
 /**
- * Whether all below this node is read by machines or developers only, or translated.
+ * Return whether all texts below this node are translated, or only read by machines or developers.
  * @param {ts.Node} node
  */
 function isPassedOver(node) {
@@ -64,7 +64,7 @@ function isPassedOver(node) {
 }
 
 /**
- * Whether a string is compared with, is a key or leads somewhere else in the code.
+ * Return whether a string is a key, an import path or compared with another.
  * @param {ts.Node} node
  */
 function isName(node) {

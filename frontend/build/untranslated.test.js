@@ -6,7 +6,7 @@ import { untranslated } from './untranslated.js';
 const texts = (source) => untranslated('page.tsx', source).map(({ text }) => text);
 
 describe('untranslatable texts', () => {
-  it('are what stands between tags and in their attributes', () => {
+  it('are between tags and in their attributes', () => {
     expect(texts('const a = <p title="Free now">Stop <b>it</b> {name}</p>;')).toEqual([
       'Free now',
       'Stop',
@@ -14,7 +14,7 @@ describe('untranslatable texts', () => {
     ]);
   });
 
-  it('are sentences, words with a capital and several words anywhere in the code', () => {
+  it('are sentences, capitalized words and phrases anywhere in the code', () => {
     const source = [
       "const a = ok ? 'Running' : 'it waits here';",
       `const b = \`\${n} more jobs wait.\`;`,
@@ -28,7 +28,7 @@ describe('untranslatable texts', () => {
     ]);
   });
 
-  it('are not what Lingui takes, what machines read, or what developers do', () => {
+  it("are not in Lingui's macros, machine-readable, or for developers", () => {
     const source = [
       "import { a } from 'Some Where';",
       'const a = <Trans>Stop <b>it</b></Trans>;',
@@ -48,7 +48,7 @@ describe('untranslatable texts', () => {
   });
 });
 
-/** What the portal calls something by, and is looked for under. */
+/** Labels that are also the portal's own names, used as lookup keys. */
 const LOOKED_FOR = ['features/limits/labels.ts Pending and running jobs'];
 
 describe('the pages', () => {

@@ -1,24 +1,24 @@
 /**
- * How much JavaScript a browser fetches before a page works, from Vite's manifest. Pure.
+ * Computes what a browser loads before a page works, from Vite's manifest. Pure.
  *
  * @typedef {{ file: string, isEntry?: boolean, imports?: string[], dynamicImports?: string[] }} Chunk
  * @typedef {Record<string, Chunk>} Manifest by a chunk's source, or its name where it has no source of its own
- * @typedef {{ page: string, bytes: number }} Load
+ * @typedef {{ page: string, bytes: number, scripts: number }} Load
+ * `bytes`: of the compressed scripts
  */
 
-/** What every page behind the login needs besides its own: what knows the pages, what is around them,
- * and the words for those who read the largest catalogue. */
-const APP = 'src/app/render.tsx';
-const LAYOUT = 'src/app/MemberLayout.tsx';
+/** The routes, the layout and Home, which every page needs besides its own chunks. */
+export const APP = 'src/app/render.tsx';
+/** The largest catalog of texts. */
 const LANGUAGE = 'src/i18n/zh.ts';
 
 /**
- * A chunk and all that it imports at once.
+ * Return the chunks and all that they import statically.
  * @param {Manifest} manifest
  * @param {string[]} names
  * @returns {Set<string>}
  */
-function together(manifest, names) {
+function withImports(manifest, names) {
   const found = new Set();
   const rest = [...names];
   for (let name = rest.pop(); name !== undefined; name = rest.pop()) {
@@ -32,7 +32,8 @@ function together(manifest, names) {
 }
 
 /**
- * List what each page loads on a first visit, the heaviest page first.
+ * List what each page loads on a first visit, the heaviest page first. The app itself is listed too: it
+ * contains Home.
  * @param {Manifest} manifest
  * @param {(file: string) => number} compressedBytes of a file of the build
  * @returns {Load[]}
@@ -40,18 +41,18 @@ function together(manifest, names) {
 export function firstLoads(manifest, compressedBytes) {
   const entry = Object.keys(manifest).find((name) => manifest[name]?.isEntry);
   if (entry === undefined) throw new Error('the manifest has no entry');
-  const always = [entry, APP, LAYOUT, LANGUAGE];
-  together(manifest, always);
-  // The bundler may part what knows the pages from the rest of the app.
-  const lazily = [...together(manifest, [APP])].flatMap(
+  const always = [entry, APP, LANGUAGE];
+  withImports(manifest, always);
+  // The bundler may split the routes from the rest of the app.
+  const lazily = [...withImports(manifest, [APP])].flatMap(
     (name) => manifest[name]?.dynamicImports ?? [],
   );
-  const pages = [...new Set(lazily)].filter((name) => name !== LAYOUT);
-  return pages
+  return [APP, ...new Set(lazily)]
     .map((page) => {
-      const names = [...together(manifest, [...always, page])];
-      const files = new Set(names.map((name) => manifest[name]?.file ?? ''));
-      return { page, bytes: [...files].reduce((sum, file) => sum + compressedBytes(file), 0) };
+      const chunks = [...withImports(manifest, [...always, page])].map((name) => manifest[name]);
+      const scripts = new Set(chunks.map((chunk) => chunk?.file ?? ''));
+      const bytes = [...scripts].reduce((sum, file) => sum + compressedBytes(file), 0);
+      return { page, bytes, scripts: scripts.size };
     })
     .sort((a, b) => b.bytes - a.bytes);
 }

@@ -1,4 +1,4 @@
-import '@/app/styles-core';
+import '@/app/styles';
 import { startLanguage } from '@/i18n';
 
 const root = document.getElementById('root');
@@ -6,7 +6,7 @@ const failed = document.getElementById('failed');
 if (root === null || failed === null) throw new Error('index.html lacks #root or #failed');
 
 try {
-  // The pages' modules hold texts, so the language is settled before the first of them is read.
+  // The pages' modules contain texts, so set the language before loading the first of them.
   await startLanguage();
   const { render: show } = await import('@/app/render');
   show(root);

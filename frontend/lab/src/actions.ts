@@ -1,4 +1,5 @@
-/** What users do from here: more time, TensorBoard, the notebook as a job, back to its page. */
+/** The user's actions in JupyterLab: extend the session, open TensorBoard, run the notebook as a
+ * job, return to the session's page. */
 import { extensionChoices } from '@/features/sessions/extend';
 import { translate } from '@/i18n/translate';
 import type { Application, NotebookPanel, Notifications } from './jupyter';
@@ -11,9 +12,9 @@ const READ_MS = 10_000;
 
 /** Tabs, as the browser opens them. */
 export interface Tabs {
-  /** A page of its own, which can't reach this one. */
+  /** Open a tab that cannot access this one. */
   open(url: string): void;
-  /** The same once the address is known, for a browser opens tabs only at a click. */
+  /** Open an empty tab now and set its address later: browsers only open tabs during a click. */
   ahead(): { go(url: string): void; close(): void };
 }
 
@@ -40,7 +41,7 @@ export class Actions {
     watch.onChange(() => this.#warn());
   }
 
-  /** How much can be added, in minutes, the smallest first; empty if nothing can. */
+  /** Minutes that can be added, ascending; empty if the session cannot be extended. */
   get choices(): number[] {
     return extensionChoices(this.watch.facts?.session.extension?.minutes ?? 0);
   }
@@ -50,7 +51,7 @@ export class Actions {
     this.#extending = true;
     try {
       const facts = await this.watch.server.extend(minutes);
-      this.watch.take(facts);
+      this.watch.applyFacts(facts);
       const end = facts.session.expires_at;
       if (end) this.notify?.success(messages.extended(localTime(end, this.watch.around.now())));
     } catch (error) {
@@ -60,7 +61,7 @@ export class Actions {
     }
   }
 
-  /** Its page in the portal shows how the start goes, and leads there. */
+  /** Open TensorBoard's page in the portal, which shows the startup progress and then redirects. */
   async tensorboard(): Promise<void> {
     const page = this.watch.facts?.pages.tensorboard;
     if (page === undefined) return;
@@ -72,7 +73,7 @@ export class Actions {
     }
   }
 
-  /** The form that runs this notebook, as it is on the disk once it was saved. */
+  /** Save the notebook, then open the form that runs it as a job. */
   async runNotebook(panel: NotebookPanel | null): Promise<void> {
     const form = this.watch.facts?.pages.run_notebook;
     if (form === undefined || panel === null) return;
@@ -107,7 +108,7 @@ export class Actions {
     if (page !== undefined) this.tabs.open(`${page}?stop=true`);
   }
 
-  /** It is to go on though nothing runs; every tab with this JupyterLab learns of it. */
+  /** Keep the session running though it is idle; the server informs every other tab. */
   async keep(): Promise<void> {
     this.watch.keep();
     try {

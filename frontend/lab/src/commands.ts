@@ -1,4 +1,4 @@
-/** JupyterLab's commands, and the menu that holds them: in the menu bar, and at the time left. */
+/** JupyterLab's commands and the portal's menu, which the menu bar and the time left open. */
 import { translate } from '@/i18n/translate';
 import type { Actions } from './actions';
 import type { CommandArgs, Commands, Menu, NotebookTracker, Palette } from './jupyter';
@@ -6,11 +6,14 @@ import { messages } from './messages';
 import type { Watch } from './watch';
 
 export const EXTEND = 'portal:extend';
+export const PANEL = 'portal:panel';
+const PANEL_KEYS = ['Alt Shift J'];
+export const TENSORBOARD_TAB = 'portal:tensorboard-tab';
 const TENSORBOARD = 'portal:tensorboard';
 const RUN_NOTEBOOK = 'portal:run-notebook';
 const BACK = 'portal:back';
 const STOP = 'portal:stop';
-const OTHERS = [TENSORBOARD, RUN_NOTEBOOK, BACK, STOP];
+const OTHERS = [PANEL, TENSORBOARD_TAB, TENSORBOARD, RUN_NOTEBOOK, BACK, STOP];
 /** Used by the File menu of spawner/catalog/lab_config.py. */
 export const TERMINAL = 'portal:terminal';
 
@@ -23,7 +26,7 @@ export function addCommands(
   acts: Actions,
   notebooks: NotebookTracker | undefined,
 ): void {
-  const known = () => watch.facts !== null;
+  const isReady = () => watch.facts !== null;
   commands.addCommand(EXTEND, {
     label: (args) => {
       const minutes = minutesOf(args, acts);
@@ -32,7 +35,7 @@ export function addCommands(
       return reason ? messages.cantExtend(translate(reason)) : messages.extending;
     },
     isEnabled: () => acts.choices.length > 0,
-    isVisible: known,
+    isVisible: isReady,
     execute: (args) => {
       const minutes = minutesOf(args, acts);
       return minutes === undefined ? undefined : acts.extend(minutes);
@@ -40,17 +43,25 @@ export function addCommands(
   });
   commands.addCommand(TENSORBOARD, {
     label: messages.tensorboard,
-    isVisible: known,
+    isVisible: isReady,
     execute: () => acts.tensorboard(),
   });
   commands.addCommand(RUN_NOTEBOOK, {
     label: messages.runNotebook,
     isEnabled: () => Boolean(notebooks?.currentWidget),
-    isVisible: known,
+    isVisible: isReady,
     execute: () => acts.runNotebook(notebooks?.currentWidget ?? null),
   });
-  commands.addCommand(BACK, { label: messages.back, isVisible: known, execute: () => acts.back() });
-  commands.addCommand(STOP, { label: messages.stop, isVisible: known, execute: () => acts.stop() });
+  commands.addCommand(BACK, {
+    label: messages.back,
+    isVisible: isReady,
+    execute: () => acts.back(),
+  });
+  commands.addCommand(STOP, {
+    label: messages.stop,
+    isVisible: isReady,
+    execute: () => acts.stop(),
+  });
   commands.addCommand(TERMINAL, {
     label: ({ title }) => (typeof title === 'string' ? title : ''),
     execute: ({ name }) => commands.execute('terminal:create-new', { name }),
@@ -58,20 +69,37 @@ export function addCommands(
   notebooks?.currentChanged.connect(() => commands.notifyCommandChanged(RUN_NOTEBOOK));
 }
 
+/** Add the commands that show something inside JupyterLab. */
+export function addTabCommands(
+  commands: Commands,
+  watch: Watch,
+  showPanel: () => void,
+  showTensorboard: () => Promise<void>,
+): void {
+  const isVisible = () => watch.facts !== null;
+  commands.addCommand(PANEL, { label: messages.panel, isVisible, execute: showPanel });
+  commands.addCommand(TENSORBOARD_TAB, {
+    label: messages.tensorboardTab,
+    isVisible,
+    execute: showTensorboard,
+  });
+  commands.addKeyBinding({ command: PANEL, keys: PANEL_KEYS, selector: 'body' });
+}
+
 export function addToPalette(palette: Palette | undefined): void {
   for (const command of [EXTEND, ...OTHERS])
     palette?.addItem({ command, category: messages.palette });
 }
 
-/** Keeps a menu's entries in step with what can be added; they change seldom. */
+/** Keep a menu's entries in sync with the extensions that are possible. */
 export function fillMenu(menu: Menu, commands: Commands, watch: Watch, acts: Actions): void {
   menu.title.label = messages.menu;
-  let shown: string | null = null;
+  let lastState: string | null = null;
   const fill = () => {
     const { choices } = acts;
-    const wanted = JSON.stringify([choices, watch.facts?.session.extension?.reason]);
-    if (wanted === shown) return;
-    shown = wanted;
+    const state = JSON.stringify([choices, watch.facts?.session.extension?.reason]);
+    if (state === lastState) return;
+    lastState = state;
     menu.clearItems();
     for (const minutes of choices) menu.addItem({ command: EXTEND, args: { minutes } });
     if (choices.length === 0) menu.addItem({ command: EXTEND });

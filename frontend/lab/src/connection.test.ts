@@ -4,10 +4,10 @@ import type { Dialogs } from './jupyter';
 import { World } from './testing';
 
 describe('why a session has ended', () => {
-  const asked: string[] = [];
+  const urls: string[] = [];
   const why = (answer: Response | Error) =>
     whyEnded('/user/alice/s1/', async (url) => {
-      asked.push(url);
+      urls.push(url);
       if (answer instanceof Error) throw answer;
       return answer;
     });
@@ -15,10 +15,10 @@ describe('why a session has ended', () => {
   it('is the portal’s response at the session’s own address', async () => {
     const detail = 'This session isn’t running. It reached its time limit.';
     expect(await why(Response.json({ detail }, { status: 424 }))).toBe(detail);
-    expect(asked).toEqual(['/user/alice/s1/api/status']);
+    expect(urls).toEqual(['/user/alice/s1/api/status']);
   });
 
-  it('is unknown where it runs, or nothing answers', async () => {
+  it('is null if it runs, or nothing answers', async () => {
     expect(await why(Response.json({}))).toBeNull();
     expect(await why(new Response('', { status: 502 }))).toBeNull();
     expect(await why(new Error('network'))).toBeNull();
@@ -31,7 +31,7 @@ describe('the dialog of a lost connection', () => {
   let press = 'Dismiss';
   const button = (accept: boolean) => (options: { label: string }) => ({ accept, ...options });
   const dialogs = {
-    Dialog: { okButton: button(true), cancelButton: button(false) },
+    Dialog: { okButton: button(true), cancelButton: button(false), warnButton: button(true) },
     showDialog: async ({ title, body, buttons }) => {
       const labelled = buttons as unknown as { label: string; accept: boolean }[];
       shown.push({ title, body, labels: labelled.map(({ label }) => label) });
@@ -70,14 +70,14 @@ describe('the dialog of a lost connection', () => {
     expect(world.opened).toEqual(['p:/again']);
   });
 
-  it('offers no start of what may still run', async () => {
+  it('offers no restart if the session may still run', async () => {
     await lost(null)();
     expect(shown[0]?.title).toBe("The session doesn't answer");
     expect(shown[0]?.labels).toEqual(['Dismiss']);
     expect(world.opened).toEqual([]);
   });
 
-  it('is one, however many requests fail', async () => {
+  it('is opened once for many failed requests', async () => {
     const onLost = lost('It was stopped.');
     await Promise.all([onLost(), onLost()]);
     expect(shown).toHaveLength(1);

@@ -1,4 +1,4 @@
-/** What JupyterLab shows when its server is gone: why, and the way to start the session again. */
+/** The dialog for a lost server: why the session ended, and how to start it again. */
 import { translate } from '@/i18n/translate';
 import { browserTabs, type Tabs } from './actions';
 import type { Dialogs } from './jupyter';
@@ -7,12 +7,12 @@ import type { Watch } from './watch';
 
 const NOT_RUNNING = 424;
 
-/** The portal's answer for an address of a session that isn't running. */
+/** The portal's response for the address of a session that is not running. */
 interface Problem {
   detail?: unknown;
 }
 
-/** Why the session isn't running, as the portal says it; null where it runs or nothing answers. */
+/** Return the portal's reason why the session is not running; null if it runs or nothing answers. */
 export async function whyEnded(
   baseUrl: string,
   get: (url: string, init: RequestInit) => Promise<Response> = (url, init) => fetch(url, init),
@@ -52,16 +52,16 @@ export function connectionLost(lost: Lost): () => Promise<void> {
 
 async function show(
   { showDialog, Dialog }: Dialogs,
-  again: string | undefined,
+  restartUrl: string | undefined,
   tabs: Tabs,
   why: string | null,
 ): Promise<void> {
-  const restart = why !== null && again !== undefined;
+  const restart = why !== null && restartUrl !== undefined;
   const close = Dialog.cancelButton({ label: messages.dismiss });
   const { button } = await showDialog({
     title: why === null ? messages.silentTitle : messages.endedTitle,
     body: why ?? messages.silent,
     buttons: restart ? [close, Dialog.okButton({ label: messages.startAgain })] : [close],
   });
-  if (restart && button.accept) tabs.open(again);
+  if (restart && button.accept) tabs.open(restartUrl);
 }

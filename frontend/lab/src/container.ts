@@ -31,7 +31,7 @@ export type Scope = Record<string, Record<string, Version> | undefined>;
 
 const numbers = (version: string): number[] => version.split(/[.+-]/).map((n) => Number(n) || 0);
 
-/** Whether `a` is the newer of two versions. */
+/** Return whether version `a` is newer than version `b`. */
 export function newer(a: string, b: string): boolean {
   const [left, right] = [numbers(a), numbers(b)];
   for (let at = 0; at < Math.max(left.length, right.length); at += 1) {
@@ -41,8 +41,8 @@ export function newer(a: string, b: string): boolean {
   return false;
 }
 
-/** The one copy of a shared package that everybody uses: what is loaded, else the newest. */
-export function chosen(versions: Record<string, Version> | undefined): Version | undefined {
+/** Select the copy of a shared package that every extension uses: the loaded one, else the newest. */
+export function selectVersion(versions: Record<string, Version> | undefined): Version | undefined {
   const [best] = Object.entries(versions ?? {}).sort(([a, left], [b, right]) => {
     if (Boolean(left.loaded) !== Boolean(right.loaded)) return left.loaded ? -1 : 1;
     return newer(a, b) ? -1 : 1;
@@ -59,9 +59,9 @@ export function makeContainer(needed: readonly string[] = NEEDED) {
     async get(name: string): Promise<() => unknown> {
       if (name !== EXPOSED) throw new Error(`${about.name} has no ${name}`);
       const loaded = await Promise.all(
-        needed.map(async (wanted) => [wanted, (await chosen(shared[wanted])?.get())?.()] as const),
+        needed.map(async (name) => [name, (await selectVersion(shared[name])?.get())?.()] as const),
       );
-      const lab = Object.fromEntries(loaded.filter(([, found]) => found !== undefined)) as Lab;
+      const lab = Object.fromEntries(loaded.filter(([, module]) => module !== undefined)) as Lab;
       const module = { __esModule: true, default: makePlugins(lab) };
       return () => module;
     },

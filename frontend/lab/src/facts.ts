@@ -1,5 +1,5 @@
-/** What the session's own server answers: see spawner/node/jupyter/portal_link.py. */
-import type { Session } from '@/api/types';
+/** The responses of the session's own server; see spawner/node/jupyter/portal_link.py. */
+import type { Job, Session } from '@/api/types';
 
 export interface Memory {
   used_bytes: number;
@@ -13,13 +13,13 @@ export interface Gpu {
   memory_bytes: number | null;
 }
 
-/** What the node measures; null is what it can't. */
+/** The node's measurements; null where it cannot measure. */
 export interface Use {
   memory: Memory | null;
   gpus: Gpu[] | null;
 }
 
-/** What the portal says; `now` is its clock. */
+/** The portal's data about the session; `now` is the portal's clock. */
 export interface Facts {
   now: string;
   session: Pick<
@@ -36,7 +36,7 @@ export interface Facts {
   pages: { session: string; tensorboard: string; run_notebook: string; start_again: string };
 }
 
-/** The session's TensorBoard; `frame_url` is for a frame in its owner's notebooks alone. */
+/** The session's TensorBoard; `frame_url` only works in a frame of the owner's notebooks. */
 export interface FramedTensorboard {
   logdir: string;
   frame_url: string;
@@ -46,6 +46,46 @@ export interface News {
   facts: Facts | null;
   problem: string | null;
   use: Use;
-  /** The owner has confirmed that the session is to go on although nothing runs. */
+  /** The owner has confirmed that the session shall continue although it is idle. */
   kept: boolean;
+}
+
+/** The usage in the last hour: columns of equal length, oldest point first; null is unknown. */
+export interface UsageSeries {
+  ages_s: number[];
+  memory_mb: (number | null)[];
+  memory_limit_mb: number | null;
+  gpus:
+    | {
+        name: string;
+        use_percent: (number | null)[];
+        memory_mb: (number | null)[];
+        memory_total_mb: number | null;
+      }[]
+    | null;
+}
+
+/** One of the owner's jobs. `path`: the executed notebook for JupyterLab, null if there is none or
+ * it is outside the home. */
+export interface SessionJob
+  extends Pick<
+    Job,
+    'id' | 'name' | 'state' | 'outcome' | 'submitted_at' | 'started_at' | 'ended_at'
+  > {
+  array_size: number | null;
+  page: string;
+  notebook: string | null;
+  path: string | null;
+}
+
+/** The owner's live jobs and those that ended last; `now` is the portal's clock. */
+export interface SessionJobs {
+  now: string;
+  jobs: SessionJob[];
+}
+
+export interface LogEnd {
+  text: string;
+  /** The beginning is left out. */
+  cut: boolean;
 }

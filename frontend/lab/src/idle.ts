@@ -1,5 +1,5 @@
 /**
- * The warning that nothing has run for long: shown once until the session is busy again. It ends
+ * The warning about a long idle period: shown once until the session is busy again. It ends
  * nothing.
  */
 import type { Actions } from './actions';
@@ -18,16 +18,16 @@ export class IdleWarning {
     readonly acts: Actions,
     readonly notify: Notifications | undefined,
   ) {
-    watch.onChange(() => this.#look());
+    watch.onChange(() => this.#update());
   }
 
-  #look(): void {
+  #update(): void {
     const { idleSince } = this.watch;
     if (idleSince === null) this.#dismiss();
     if (idleSince === null || idleSince === this.#announced) return;
     this.#dismiss();
     this.#announced = idleSince;
-    this.#warning = this.#say(idleSince);
+    this.#warning = this.#showWarning(idleSince);
   }
 
   #dismiss(): void {
@@ -35,7 +35,7 @@ export class IdleWarning {
     this.#warning = undefined;
   }
 
-  #say(since: string): string | undefined {
+  #showWarning(since: string): string | undefined {
     const resources = this.watch.facts?.session.resources;
     const time = duration(this.watch.nowMs - Date.parse(since));
     return this.notify?.warning(messages.idle(time, resources?.gpus ?? 0, resources?.cpus ?? 1), {

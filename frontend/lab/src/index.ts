@@ -1,4 +1,4 @@
-/** Puts the container where JupyterLab looks for it. */
+/** Registers the container where JupyterLab expects it. */
 import about from '../about.json';
 import { makeContainer } from './container';
 

@@ -1,4 +1,4 @@
-/** The two items of the status bar: the time that is left, which opens the menu, and what is used. */
+/** The two items of the status bar: the time left, which opens the menu, and the usage. */
 import { translate } from '@/i18n/translate';
 import { messages } from './messages';
 import { localTime, timeLeft, urgency } from './time';
@@ -10,7 +10,7 @@ function put(node: HTMLElement, text: string, title: string): void {
   if (node.title !== title) node.title = title;
 }
 
-/** A button, so that the keyboard and a screen reader find it. */
+/** Create the time left as a button, so that it is reachable by keyboard and screen reader. */
 export function timeItem(watch: Watch, open: (button: HTMLElement) => void): HTMLButtonElement {
   const button = document.createElement('button');
   button.type = 'button';
@@ -35,7 +35,7 @@ export function timeItem(watch: Watch, open: (button: HTMLElement) => void): HTM
   return button;
 }
 
-/** What the session uses; not for pressing, so its details are there for screen readers too. */
+/** Create the usage item. It is no button, so its details are also given to screen readers. */
 export function usageItem(watch: Watch): HTMLElement {
   const node = document.createElement('span');
   node.className = 'portal-use portal-hidden';

@@ -1,6 +1,6 @@
 /**
- * As much of JupyterLab 4 as is used here, by its documented interfaces. Written down instead of
- * taken from its packages: they would be 300 packages for a page of types.
+ * The part of JupyterLab 4's documented interfaces that is used here. Written by hand, because its
+ * packages would add 300 dependencies for one page of types.
  */
 
 export interface Signal<T> {
@@ -10,6 +10,21 @@ export interface Signal<T> {
 export interface Widget {
   readonly node: HTMLElement;
   readonly isVisible: boolean;
+}
+
+/** A widget with a tab, in a side area or among the notebooks. */
+export interface TabWidget extends Widget {
+  id: string;
+  readonly title: { label: string; caption: string; closable: boolean; icon: unknown };
+  readonly isDisposed: boolean;
+}
+
+export type Area = 'main' | 'right';
+
+export interface Shell {
+  add(widget: TabWidget, area: Area, options?: { rank: number }): void;
+  activateById(id: string): void;
+  collapseLeft?: () => void;
 }
 
 export interface Commands {
@@ -24,6 +39,7 @@ export interface Commands {
   ): unknown;
   execute(id: string, args?: CommandArgs): Promise<unknown>;
   notifyCommandChanged(id?: string): void;
+  addKeyBinding(options: { command: string; keys: string[]; selector: string }): unknown;
 }
 
 export type CommandArgs = Readonly<Record<string, unknown>>;
@@ -40,14 +56,20 @@ export interface ServerSettings {
   readonly baseUrl: string;
 }
 
+export interface Contents {
+  driveName(path: string): string;
+  localPath(path: string): string;
+  get(path: string, options: { content: false }): Promise<unknown>;
+}
+
 export interface Application {
-  /** JupyterLab's own has panes at its sides; other shells have none */
-  readonly shell?: { collapseLeft?: () => void };
+  /** Only JupyterLab's own shell has side panes. */
+  readonly shell: Shell;
   readonly restored: Promise<unknown>;
   readonly commands: Commands;
   readonly serviceManager: {
     readonly serverSettings: ServerSettings;
-    readonly contents: { driveName(path: string): string; localPath(path: string): string };
+    readonly contents: Contents;
   };
 }
 
@@ -85,7 +107,7 @@ export interface RenderMime {
 }
 
 export interface Translator {
-  /** "en", "zh-CN" or "zh_CN": what JupyterLab is shown in. */
+  /** JupyterLab's display language: "en", "zh-CN" or "zh_CN". */
   readonly languageCode?: string;
 }
 
@@ -113,6 +135,7 @@ export interface Notifications {
   warning(text: string, options?: NotificationOptions): string;
   error(text: string, options?: NotificationOptions): string;
   success(text: string, options?: NotificationOptions): string;
+  info(text: string, options?: NotificationOptions): string;
   dismiss(id?: string): void;
 }
 
@@ -129,10 +152,11 @@ export interface Dialogs {
   Dialog: {
     okButton(options: { label: string }): DialogButton;
     cancelButton(options: { label: string }): DialogButton;
+    warnButton(options: { label: string }): DialogButton;
   };
 }
 
-/** The packages that JupyterLab shares, by the name under which it does. */
+/** The packages that JupyterLab shares, by package name. */
 export interface Shared {
   '@jupyterlab/application': { IConnectionLost: unknown };
   '@jupyterlab/apputils': Dialogs & { ICommandPalette: unknown; Notification: Notifications };
@@ -148,8 +172,9 @@ export interface Shared {
   '@jupyterlab/translation': { ITranslator: unknown };
   '@jupyterlab/ui-components': {
     MenuSvg: new (options: { commands: Commands }) => Menu;
+    LabIcon: new (options: { name: string; svgstr: string }) => unknown;
   };
-  '@lumino/widgets': { Widget: new (options: { node: HTMLElement }) => Widget };
+  '@lumino/widgets': { Widget: new (options: { node: HTMLElement }) => TabWidget };
 }
 
 export interface Plugin {

@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { chosen, makeContainer, newer, type Scope } from './container';
+import { makeContainer, newer, type Scope, selectVersion } from './container';
 import { makeRoom } from './plugin';
 import { serverOf } from './server';
 import { session } from './testing';
 
 describe('the server of this page', () => {
   const settings = { baseUrl: '/user/alice/s1/' };
-  const answering = (answer: Response | Error, seen: unknown[] = []) =>
+  const answering = (answer: Response | Error, sent: unknown[] = []) =>
     serverOf(
       {
         makeRequest: async (url, init) => {
-          seen.push([url, init]);
+          sent.push([url, init]);
           if (answer instanceof Error) throw answer;
           return answer;
         },
@@ -18,11 +18,11 @@ describe('the server of this page', () => {
       settings,
     );
 
-  it('is asked below its own address', async () => {
-    const seen: unknown[] = [];
-    await answering(Response.json(session(5)), seen).extend(30);
+  it('is requested below its own address', async () => {
+    const sent: unknown[] = [];
+    await answering(Response.json(session(5)), sent).extend(30);
     const init = { method: 'POST', body: '{"minutes":30}' };
-    expect(seen).toEqual([['/user/alice/s1/portal/session/extend', init]]);
+    expect(sent).toEqual([['/user/alice/s1/portal/session/extend', init]]);
   });
 
   it.each([
@@ -36,7 +36,7 @@ describe('the server of this page', () => {
 });
 
 describe('a narrow window', () => {
-  it('closes the file browser once the layout is there', async () => {
+  it('closes the file browser once the layout is restored', async () => {
     const done: string[] = [];
     const restored = Promise.resolve().then(() => done.push('restored'));
     const shell = { collapseLeft: () => void done.push('collapsed') };
@@ -51,16 +51,16 @@ describe('a narrow window', () => {
 describe('the container', () => {
   const version = (name: string, loaded = false) => ({ get: async () => () => name, loaded });
 
-  it('takes the copy that everybody uses', async () => {
-    const found = async (versions: Scope[string]) => (await chosen(versions)?.get())?.();
+  it('uses the shared copy', async () => {
+    const load = async (versions: Scope[string]) => (await selectVersion(versions)?.get())?.();
     const [a, b] = [version('a'), version('b')];
-    expect(await found({ '4.10.0': a, '4.9.2': b })).toBe('a');
-    expect(await found({ '4.10.0': a, '4.9.2': version('b', true) })).toBe('b');
-    expect(await found(undefined)).toBeUndefined();
+    expect(await load({ '4.10.0': a, '4.9.2': b })).toBe('a');
+    expect(await load({ '4.10.0': a, '4.9.2': version('b', true) })).toBe('b');
+    expect(await load(undefined)).toBeUndefined();
     expect([newer('4.10.0', '4.9.2'), newer('4.9.2', '4.9.2')]).toEqual([true, false]);
   });
 
-  it('makes a plugin of what there is', async () => {
+  it('creates plugins from the available services', async () => {
     const container = makeContainer(['@jupyterlab/statusbar', '@jupyterlab/notebook']);
     const scope = { '4.6.6': { get: async () => () => ({ IStatusBar: 'token' }) } };
     container.init({ '@jupyterlab/statusbar': scope });

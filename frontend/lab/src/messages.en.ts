@@ -23,7 +23,7 @@ const cpus = (count: number): string => `${count} ${count === 1 ? 'CPU' : 'CPUs'
 export type Messages = typeof english;
 
 export const english = {
-  /** as the browser writes times */
+  /** undefined: the browser's locale */
   locale: undefined as string | undefined,
   spans,
   menu: 'Session',
@@ -77,5 +77,61 @@ export const english = {
   silent:
     'Check your connection. Unsaved changes stay on this page, and it goes on once the session answers.',
   dismiss: 'Dismiss',
+  panel: 'Jobs and Usage',
+  tensorboardTab: 'TensorBoard in JupyterLab',
+  usageTitle: 'Usage',
+  usagePeriod: 'Period of the curves',
+  lastMinutes: (minutes: number) => `Last ${minutes} min`,
+  noCurve: 'No measurements yet.',
+  memoryName: 'Memory',
+  gpuName: (count: number) => (count === 1 ? 'GPU' : `${count} GPUs, mean`),
+  gpuMemoryName: 'GPU memory',
+  curve: (name: string, minutes: number, now: string, highest: string, limit: string | null) =>
+    `${name} in the last ${minutes} min: now ${now}, highest ${highest}${
+      limit === null ? '' : `, limit ${limit}`
+    }`,
+  curveUnknown: (name: string) => `${name}: not known`,
+  jobsTitle: 'Your jobs',
+  noJobs: 'You have no jobs.',
+  jobsAbsent:
+    'This session was started by an earlier version of the portal. Start a new session to see your jobs here.',
+  jobStates: {
+    submitting: 'Submitting',
+    queued: 'Queued',
+    starting: 'Starting',
+    running: 'Running',
+    suspended: 'Suspended',
+    stopping: 'Ending',
+    ended: 'Ended',
+    completed: 'Completed',
+    failed: 'Failed',
+    cancelled: 'Cancelled',
+    timeout: 'Timed out',
+    out_of_memory: 'Out of memory',
+    node_failed: 'Node failed',
+  } as Record<string, string>,
+  ago: (time: string) => `${time} ago`,
+  lasting: (time: string) => `for ${time}`,
+  log: 'Log',
+  logOf: (name: string) => `Log of ${name}`,
+  notebook: 'Notebook',
+  notebookOf: (name: string) => `Executed notebook of ${name}`,
+  portal: 'Portal',
+  portalOf: (name: string) => `Open ${name} in the portal`,
+  cancel: 'Cancel…',
+  cancelOf: (name: string) => `Cancel ${name}…`,
+  loading: 'Loading…',
+  emptyLog: 'The log is empty.',
+  cancelQuestion: (name: string) => `Cancel ${name}?`,
+  cancelMeaning: 'It ends now. What it has written to files stays, with its log.',
+  cancelJob: 'Cancel Job',
+  keepJob: 'Keep It Running',
+  jobEnded: (name: string, state: string) => `${name}: ${state}`,
+  jobsEnded: (count: number) => `${count} jobs ended`,
+  showJobs: 'Show Jobs',
+  openLog: 'Open Log',
+  openNotebook: 'Open Notebook',
+  openInPortal: 'Open in Portal',
+  notebookElsewhere: "JupyterLab can't open the executed notebook. Look for it in the portal.",
   noAnswer: 'The session could not be asked. Check your connection.',
 };

@@ -26,7 +26,7 @@ describe('the language', () => {
     expect(messages.extend(60)).toBe('延长 1 小时');
     expect(timeLeft(session(130).session.expires_at, START)?.text).toBe('2 小时 10 分');
     const world = new World();
-    world.watch.take(session(10));
+    world.watch.applyFacts(session(10));
     expect(world.notifications).toEqual([
       '此会话将在 10 分钟后结束。请保存您的工作：内核和终端会随之结束。',
     ]);
@@ -38,13 +38,13 @@ describe('the language', () => {
   it('includes the portal’s messages once its catalog is loaded', async () => {
     const refusal = 'This session is ending.';
     const catalogue = { [refusal]: '该会话即将结束。' };
-    let asked = 0;
+    let requests = 0;
     const get = async () => {
-      asked += 1;
+      requests += 1;
       return Response.json(catalogue);
     };
     await loadServerMessages('en', get);
-    expect([asked, translate(refusal)]).toEqual([0, refusal]);
+    expect([requests, translate(refusal)]).toEqual([0, refusal]);
     await expect(
       loadServerMessages('zh-CN', async () => new Response('', { status: 404 })),
     ).rejects.toThrow('404');
@@ -53,7 +53,7 @@ describe('the language', () => {
     setCatalog(null);
   });
 
-  it('leaves no word out, and none in English', () => {
+  it('translates every message', () => {
     const texts = (table: object): [string, string][] =>
       Object.entries(table).flatMap(([name, value]) =>
         typeof value === 'string' ? [[name, value]] : [],

@@ -1,7 +1,8 @@
-/** The portal's form that runs a notebook, filled in. Pure. See src/features/submit/link.ts. */
+/** The address of the portal's form that runs a notebook, with fields filled in. Pure. See
+ * src/features/submit/link.ts. */
 import { notebookSearch } from '@/features/sessions/notebookLink';
 
-/** As the portal's router writes a value: text that would read as something else is quoted. */
+/** Encode a value like the portal's router: text that would parse as another type is quoted. */
 function encodedPath(value: string | object): string {
   if (typeof value !== 'string') return JSON.stringify(value);
   try {
@@ -12,7 +13,8 @@ function encodedPath(value: string | object): string {
   return JSON.stringify(value);
 }
 
-/** `path` is the notebook's in the home, without a slash before it; `kernel` what it names. */
+/** Return the form's address. `path` is the notebook's, relative to the home; `environment` that of
+ * its kernel. */
 export function runAddress(form: string, path: string, environment: string | null): string {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(notebookSearch({ path: `~/${path}`, environment })))

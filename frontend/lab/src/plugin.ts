@@ -1,9 +1,12 @@
-/** The plugin: what the session's own server knows of it, shown in JupyterLab. */
+/** The plugin: shows the server's data about the session in JupyterLab. */
 import { Actions } from './actions';
-import { addCommands, addToPalette, fillMenu } from './commands';
+import { addCommands, addTabCommands, addToPalette, fillMenu } from './commands';
 import { connectionLost } from './connection';
+import { makeIcon } from './icon';
 import { IdleWarning } from './idle';
 import { timeItem, usageItem } from './items';
+import { JobActions } from './jobActions';
+import { JobWatch } from './jobs';
 import type {
   Application,
   MainMenu,
@@ -13,14 +16,16 @@ import type {
   Plugin,
   RenderMime,
   Shared,
+  Shell,
   StatusBar,
   Translator,
 } from './jupyter';
-import { chooseLanguage } from './messages';
+import { chooseLanguage, messages } from './messages';
+import { fillPanel, JobsSection } from './panel';
 import css from './portal.css?inline';
 import { serverOf } from './server';
 import { loadServerMessages } from './serverMessages';
-import { addTensorboardOutput } from './tensorboard';
+import { addTensorboardOutput, tensorboardTab } from './tensorboard';
 import { browser, Watch } from './watch';
 
 export type Lab = { [Name in keyof Shared]?: Shared[Name] };
@@ -37,18 +42,21 @@ interface Services {
 const MENU_RANK = 950;
 const TIME_RANK = 1001;
 const NARROW_PX = 640;
+const PANEL_ID = 'portal-panel';
+const PANEL_RANK = 900;
 
-/** Made of what this JupyterLab shares; what another version hasn't got is gone without. */
+/** Create the plugins from the services that this JupyterLab version provides; the others are
+ * omitted. */
 export function makePlugins(lab: Lab): Plugin[] {
-  const found: { watch: Watch | null } = { watch: null };
+  const holder: { watch: Watch | null } = { watch: null };
   const session = sessionPlugin(lab, (watch) => {
-    found.watch = watch;
+    holder.watch = watch;
   });
-  const connection = connectionPlugin(lab, () => found.watch);
+  const connection = connectionPlugin(lab, () => holder.watch);
   return connection === null ? [session] : [session, connection];
 }
 
-/** In the place of JupyterHub's, whose dialog can only restart servers at the hub. */
+/** Replace JupyterHub's plugin, whose dialog can only restart servers at the hub. */
 function connectionPlugin(lab: Lab, watch: () => Watch | null): Plugin | null {
   const provides = lab['@jupyterlab/application']?.IConnectionLost;
   const dialogs = lab['@jupyterlab/apputils'];
@@ -75,14 +83,14 @@ function sessionPlugin(lab: Lab, onWatch: (watch: Watch) => void): Plugin {
     ['translator', lab['@jupyterlab/translation']?.ITranslator],
     ['rendermime', lab['@jupyterlab/rendermime']?.IRenderMimeRegistry],
   ];
-  const found = tokens.filter(([, token]) => token !== undefined);
+  const available = tokens.filter(([, token]) => token !== undefined);
   return {
     id: 'data-scientist-portal:session',
-    description: 'The time left of the session, what it uses, and the ways back to the portal.',
+    description: 'The time left of the session, its usage, your jobs, and links to the portal.',
     autoStart: true,
-    optional: found.map(([, token]) => token),
+    optional: available.map(([, token]) => token),
     activate: (app, ...services) => {
-      const named = found.map(([name], at) => [name, services[at] ?? undefined]);
+      const named = available.map(([name], at) => [name, services[at] ?? undefined]);
       const watch = activate(lab, app, Object.fromEntries(named));
       if (watch !== null) onWatch(watch);
     },
@@ -103,6 +111,7 @@ function activate(lab: Lab, app: Application, services: Services): Watch | null 
   const acts = new Actions(watch, notify, contents);
   new IdleWarning(watch, acts, notify);
   addCommands(app.commands, watch, acts, services.notebooks);
+  addTabs(lab, app, watch);
   addToPalette(services.palette);
   const newMenu = () => {
     if (MenuSvg === undefined) return undefined;
@@ -119,20 +128,63 @@ function activate(lab: Lab, app: Application, services: Services): Watch | null 
   return watch;
 }
 
-/** A phone's width holds either the file browser or a notebook. */
-export async function makeRoom(app: Pick<Application, 'shell' | 'restored'>, width: number) {
+/** Add the panel and TensorBoard's tab, once the server has confirmed that this is a session. */
+function addTabs(lab: Lab, app: Application, watch: Watch): void {
+  const Widget = lab['@lumino/widgets']?.Widget;
+  if (Widget === undefined) return;
+  const { commands, shell, serviceManager } = app;
+  const apputils = lab['@jupyterlab/apputils'];
+  const ui = lab['@jupyterlab/ui-components'];
+  const jobs = new JobWatch(watch.server, watch.around);
+  const panel = new Widget({ node: document.createElement('div') });
+  panel.id = PANEL_ID;
+  Object.assign(panel.title, { caption: messages.panel, icon: makeIcon(ui, 'panel') });
+  const showPanel = (jobId?: string) => {
+    shell.activateById(PANEL_ID);
+    if (jobId === undefined) panel.node.focus();
+    else section.showLog(jobId);
+  };
+  const acts = new JobActions({
+    jobs,
+    notify: apputils?.Notification,
+    dialogs: apputils,
+    contents: serviceManager.contents,
+    commands,
+    showPanel,
+  });
+  const section = new JobsSection(jobs, acts);
+  fillPanel(panel, watch, section);
+  const tab = tensorboardTab(Widget, watch.server, shell, makeIcon(ui, 'tensorboard'));
+  addTabCommands(commands, watch, () => showPanel(), tab);
+  onFirstFacts(watch, () => {
+    shell.add(panel, 'right', { rank: PANEL_RANK });
+    jobs.start();
+  });
+}
+
+/** Call back once, when the server has confirmed that this is a session of the portal. */
+function onFirstFacts(watch: Watch, callback: () => void): void {
+  let done = false;
+  watch.onChange(() => {
+    if (done || watch.facts === null) return;
+    done = true;
+    callback();
+  });
+}
+
+/** Collapse the file browser on a phone, whose width holds either it or a notebook. */
+export async function makeRoom(
+  app: { shell?: Pick<Shell, 'collapseLeft'>; restored: Promise<unknown> },
+  width: number,
+) {
   if (width >= NARROW_PX) return;
   await app.restored;
   app.shell?.collapseLeft?.();
 }
 
-/** Only after the server has confirmed that this is a session of the portal. */
 function addToMenuBar(watch: Watch, mainMenu?: MainMenu, menu?: Menu): void {
-  let added = false;
-  watch.onChange(() => {
-    if (added || watch.facts === null || menu === undefined) return;
-    added = true;
-    mainMenu?.addMenu(menu, true, { rank: MENU_RANK });
+  onFirstFacts(watch, () => {
+    if (menu !== undefined) mainMenu?.addMenu(menu, true, { rank: MENU_RANK });
   });
 }
 

@@ -35,7 +35,7 @@ const facts = (gpus: number): Facts => ({
 });
 
 describe('the end of a session', () => {
-  it('gets more urgent', () => {
+  it('becomes more urgent', () => {
     expect([16 * MIN, 15 * MIN, 5.1 * MIN, 5 * MIN, -1].map(urgency)).toEqual([
       'calm',
       'soon',
@@ -45,7 +45,7 @@ describe('the end of a session', () => {
     ]);
   });
 
-  it('is warned of twice, and once if JupyterLab is opened late', () => {
+  it('has two warnings, and one if JupyterLab is opened late', () => {
     expect(warningDue(16 * MIN, null)).toBeNull();
     expect(warningDue(14 * MIN, null)).toBe(15 * MIN);
     expect(warningDue(13 * MIN, 15 * MIN)).toBeNull();
@@ -60,7 +60,7 @@ describe('the end of a session', () => {
     expect(clockOffset('no time', 5)).toBe(0);
   });
 
-  it('can be put off in steps, or by what there is', () => {
+  it('can be extended in steps, or by the maximum', () => {
     expect(extensionChoices(240)).toEqual([60, 120, 240]);
     expect(extensionChoices(90)).toEqual([60]);
     expect(extensionChoices(25)).toEqual([25]);
@@ -68,7 +68,7 @@ describe('the end of a session', () => {
   });
 });
 
-describe('what a session uses', () => {
+describe('the usage of a session', () => {
   const gpu = (over: Partial<Gpu> = {}): Gpu => ({
     name: 'H200',
     use_percent: 30,
@@ -78,7 +78,7 @@ describe('what a session uses', () => {
   });
   const memory = { used_bytes: 1.25 * GB, limit_bytes: 6 * GB };
 
-  it('is described in a few words', () => {
+  it('has a brief description', () => {
     expect(brief(facts(1), { memory, gpus: [gpu()] })).toBe(
       'node01 · Memory 1.3 GB of 6 GB · GPU 30 % 3 GB of 80 GB',
     );
@@ -90,7 +90,7 @@ describe('what a session uses', () => {
     );
   });
 
-  it('is not guessed at where the node reports nothing', () => {
+  it('is omitted if the node reports nothing', () => {
     const nothing: Use = { memory: null, gpus: null };
     expect(brief(facts(0), nothing)).toBe('node01');
     expect(brief(facts(1), nothing)).toBe('node01 · GPU: use not known');
@@ -111,7 +111,7 @@ describe('what a session uses', () => {
 
 describe('a notebook as a job', () => {
   const form = 'https://portal.example/jobs/new';
-  /** As the portal's router reads an address. */
+  /** Parse an address like the portal's router. */
   const read = (address: string): Record<string, unknown> =>
     Object.fromEntries(
       [...new URL(address).searchParams].map(([name, value]) => {
@@ -126,9 +126,9 @@ describe('a notebook as a job', () => {
   it.each(['a.ipynb', 'work/Ä & ö + #1?.ipynb', '"quoted" {x}.ipynb', '100%.ipynb'])(
     'fills the form in with %s',
     (path) => {
-      const found = read(runAddress(form, path, 'python3'));
-      expect(found.template).toBe('notebook');
-      expect(readFilled(found)).toEqual({
+      const search = read(runAddress(form, path, 'python3'));
+      expect(search.template).toBe('notebook');
+      expect(readFilled(search)).toEqual({
         environment: 'python3',
         parameters: { notebook: `~/${path}` },
       });

@@ -1,9 +1,10 @@
-/** What this page asks its own server; the server asks the portal, with a secret this page never sees. */
-import type { Facts, FramedTensorboard, News } from './facts';
+/** Client of the session's own server, which calls the portal with a secret that this page never
+ * sees. */
+import type { Facts, FramedTensorboard, LogEnd, News, SessionJobs, UsageSeries } from './facts';
 import type { ServerSettings, Shared } from './jupyter';
 import { messages } from './messages';
 
-/** A refusal, in words that are shown as they are. */
+/** A refusal, with a message that can be shown unchanged. */
 export class Refusal extends Error {
   constructor(
     message: string,
@@ -19,13 +20,17 @@ export interface Server {
   /** `request` is the output of a cell that ran %tensorboard. */
   startTensorboard(request?: object): Promise<FramedTensorboard>;
   keep(): Promise<void>;
+  usage(): Promise<UsageSeries>;
+  jobs(): Promise<SessionJobs>;
+  logEnd(jobId: string): Promise<LogEnd>;
+  cancelJob(jobId: string): Promise<void>;
 }
 
 async function message(response: Response): Promise<string> {
   try {
     const body: unknown = await response.json();
-    const found = body instanceof Object && 'message' in body ? body.message : null;
-    return typeof found === 'string' && found !== '' ? found : messages.noAnswer;
+    const message = body instanceof Object && 'message' in body ? body.message : null;
+    return typeof message === 'string' && message !== '' ? message : messages.noAnswer;
   } catch {
     return messages.noAnswer;
   }
@@ -37,7 +42,7 @@ export function serverOf(
 ): Server {
   const at = `${settings.baseUrl.replace(/\/*$/, '/')}portal/session`;
 
-  async function ask<T>(method: string, path = '', body?: object): Promise<T> {
+  async function sendRequest<T>(method: string, path = '', body?: object): Promise<T> {
     const init = { method, ...(body && { body: JSON.stringify(body) }) };
     let response: Response;
     try {
@@ -50,11 +55,17 @@ export function serverOf(
   }
 
   return {
-    news: () => ask<News>('GET'),
-    extend: (minutes) => ask<Facts>('POST', '/extend', { minutes }),
-    startTensorboard: (request) => ask<FramedTensorboard>('PUT', '/tensorboard', request),
+    news: () => sendRequest<News>('GET'),
+    extend: (minutes) => sendRequest<Facts>('POST', '/extend', { minutes }),
+    startTensorboard: (request) => sendRequest<FramedTensorboard>('PUT', '/tensorboard', request),
     keep: async () => {
-      await ask('PUT', '/keep');
+      await sendRequest('PUT', '/keep');
+    },
+    usage: () => sendRequest<UsageSeries>('GET', '/usage'),
+    jobs: () => sendRequest<SessionJobs>('GET', '/jobs'),
+    logEnd: (jobId) => sendRequest<LogEnd>('GET', `/jobs/${jobId}/log`),
+    cancelJob: async (jobId) => {
+      await sendRequest('POST', `/jobs/${jobId}/cancel`);
     },
   };
 }

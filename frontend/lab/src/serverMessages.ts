@@ -6,7 +6,8 @@ import { setCatalog } from '@/i18n/translate';
 import catalogue from '../../../portal/i18n/zh.json?url';
 import { isChinese } from './messages';
 
-/** Until it is here, and if it can't be had, they are heard in English; the browser's console says why. */
+/** Load the translations. Without them messages stay English, and the browser's console has the
+ * reason. */
 export async function loadServerMessages(
   languageCode: string | undefined,
   get: (url: string) => Promise<Response> = (url) => fetch(url),

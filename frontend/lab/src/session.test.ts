@@ -19,7 +19,7 @@ describe('watching the session', () => {
     await world.pass(10 * MIN, [TICK_MS]);
     expect(world.watch.leftMs).toBe(50 * MIN);
     world.clock = START + 600 * MIN; // this browser's clock is wrong by ten hours
-    world.watch.take(session(60));
+    world.watch.applyFacts(session(60));
     expect(world.watch.leftMs).toBe(60 * MIN);
   });
 
@@ -33,39 +33,39 @@ describe('watching the session', () => {
     expect(world.watch.problem).toBeNull();
   });
 
-  it('believes no news that are older than what was done here', async () => {
+  it('ignores responses older than the last action', async () => {
     const old = { facts: session(10), problem: null, use: world.watch.use, kept: false };
     let answer: (news: News) => void = () => {};
     world.news = () => new Promise((resolve) => (answer = resolve));
-    const asking = world.watch.ask();
-    world.watch.take(session(120));
+    const refreshing = world.watch.refresh();
+    world.watch.applyFacts(session(120));
     world.watch.keep();
     answer(old);
-    await asking;
+    await refreshing;
     expect([world.watch.leftMs, world.watch.kept]).toEqual([120 * MIN, true]);
     expect(world.notifications).toEqual([]);
   });
 
-  it('asks no more where the server knows of no session', async () => {
+  it('stops polling if the server has no session', async () => {
     world.facts = new Refusal('Not found', 404);
     await world.pass(MIN);
-    const { asked } = world;
+    const { requestCount } = world;
     await world.pass(MIN);
-    expect(world.asked).toBe(asked);
+    expect(world.requestCount).toBe(requestCount);
   });
 
-  it('asks from a hidden page only near the end', async () => {
+  it('polls from a hidden page only near the end', async () => {
     world.isHidden = true;
-    const { asked } = world;
+    const { requestCount } = world;
     await world.pass(MIN);
-    expect(world.asked).toBe(asked);
+    expect(world.requestCount).toBe(requestCount);
     await world.pass(50 * MIN);
-    expect(world.asked).toBe(asked + 1);
+    expect(world.requestCount).toBe(requestCount + 1);
   });
 });
 
 describe('the warning', () => {
-  it('comes twice, offers more time, and goes once there is', async () => {
+  it('comes twice, offers more time, and closes after an extension', async () => {
     await world.pass(46 * MIN, [TICK_MS]);
     await world.pass(MIN, [TICK_MS]);
     expect(world.notifications).toHaveLength(1);
@@ -84,21 +84,22 @@ describe('the warning', () => {
     expect(world.notifications).toHaveLength(3);
   });
 
-  it('offers nothing that can’t be had', async () => {
-    world.watch.take(session(10, 0, 'That is all.'));
+  it('offers no extension if none is possible', async () => {
+    world.watch.applyFacts(session(10, 0, 'That is all.'));
     expect(world.notifications).toHaveLength(1);
     expect(world.actions).toEqual([]);
   });
 });
 
-describe('the warning that nothing runs', () => {
+describe('the idle warning', () => {
   const idle = (sinceMs: number, gpus = 1): Facts => {
     const facts = session(600);
     const resources = { ...facts.session.resources, gpus, cpus: 4 };
     const idle_since = new Date(sinceMs).toISOString();
     return { ...facts, session: { ...facts.session, resources, idle_since } };
   };
-  const act = (label: string) => world.actions.find((action) => action.label === label)?.callback();
+  const runAction = (label: string) =>
+    world.actions.find((action) => action.label === label)?.callback();
 
   it('shows the duration and the held resources once', async () => {
     world.facts = idle(START - 60 * MIN);
@@ -108,7 +109,7 @@ describe('the warning that nothing runs', () => {
     ]);
     await world.pass(5 * MIN);
     expect(world.notifications).toHaveLength(1);
-    act('Stop Session…');
+    runAction('Stop Session…');
     expect(world.opened).toEqual(['p:/s?stop=true']);
   });
 
@@ -118,7 +119,7 @@ describe('the warning that nothing runs', () => {
     expect(world.notifications[0]).toContain('The session holds 4 CPUs that');
   });
 
-  it('goes once something runs, and comes for the next time', async () => {
+  it('closes once something runs, and returns for the next idle period', async () => {
     world.facts = idle(START - 60 * MIN);
     await world.pass(0);
     world.facts = session(600);
@@ -129,10 +130,10 @@ describe('the warning that nothing runs', () => {
     expect(world.notifications).toHaveLength(2);
   });
 
-  it('is silent once it was answered, in every tab, until the next time', async () => {
+  it('is answered for every tab, until the next idle period', async () => {
     world.facts = idle(START - 60 * MIN);
     await world.pass(0);
-    act('Keep It');
+    runAction('Keep It');
     await world.pass(MIN);
     expect([world.kept, world.dismissed]).toEqual([true, ['id-1']]);
     const other = new World();
@@ -145,17 +146,17 @@ describe('the warning that nothing runs', () => {
     expect(world.notifications).toHaveLength(2);
   });
 
-  it('reports that the answer did not arrive, and is silent here all the same', async () => {
+  it('reports that the answer was not saved, and stays closed here', async () => {
     world.facts = idle(START - 60 * MIN);
     world.answer = new Refusal('Away.', 502);
     await world.pass(0);
-    act('Keep It');
+    runAction('Keep It');
     await world.pass(MIN);
     expect(world.notifications.slice(1)).toEqual(['error: Away.']);
   });
 });
 
-describe('what users do', () => {
+describe("the user's actions", () => {
   const panel = (path: string, over: object = {}, kernel: string | null = 'r'): NotebookPanel => ({
     sessionContext: {
       kernelPreference: {},
@@ -164,21 +165,21 @@ describe('what users do', () => {
     context: { path, model: { dirty: false }, save: async () => {}, ...over },
   });
 
-  it('reports why there is no more time, and asks once for two clicks', async () => {
+  it('reports why there is no more time, and sends one request for two clicks', async () => {
     world.answer = new Refusal('node01 is kept for maintenance.', 422);
     await Promise.all([world.acts.extend(60), world.acts.extend(60)]);
     expect(world.extended).toEqual([60]);
     expect(world.notifications).toEqual(['error: node01 is kept for maintenance.']);
   });
 
-  it('opens TensorBoard’s page at the click, and reports what delays it', async () => {
+  it("opens TensorBoard's page at the click, and reports errors", async () => {
     world.answer = new Refusal('Away.', 502);
     await world.acts.tensorboard();
     expect(world.opened).toEqual(['p:/t']);
     expect(world.notifications).toEqual(['error: Away.']);
   });
 
-  it('hands a notebook over with its kernel, saved', async () => {
+  it('saves a notebook and opens the form with its kernel', async () => {
     let saved = 0;
     const save = async () => {
       saved += 1;
@@ -190,7 +191,7 @@ describe('what users do', () => {
     expect(world.opened[1]).toContain('environment=python3');
   });
 
-  it('hands nothing over that could not be saved or isn’t at home', async () => {
+  it('opens no form for notebooks that are unsaved or outside of the home', async () => {
     const save = () => Promise.reject(new Error('full'));
     await world.acts.runNotebook(panel('a.ipynb', { model: { dirty: true }, save }));
     expect(world.opened).toEqual(['closed']);
@@ -212,6 +213,7 @@ describe('the menu', () => {
     addCommand: (id, options) => void added.set(id, options),
     execute: async (...call) => executed.push(call),
     notifyCommandChanged: () => {},
+    addKeyBinding: () => {},
   };
   const menu: Menu = {
     title: { label: '' },
@@ -245,8 +247,8 @@ describe('the menu', () => {
     addCommands(commands, world.watch, world.acts, undefined);
     fillMenu(menu, commands, world.watch, world.acts);
     const label = (args: CommandArgs = {}) => {
-      const found = added.get(EXTEND)?.label;
-      return typeof found === 'function' ? found(args) : found;
+      const label = added.get(EXTEND)?.label;
+      return typeof label === 'function' ? label(args) : label;
     };
     const offered = () => items.filter(({ command }) => command === EXTEND);
     expect(offered().map(({ args }) => label(args))).toEqual([
@@ -254,9 +256,9 @@ describe('the menu', () => {
       'Extend by 2 Hours',
       'Extend by 4 Hours',
     ]);
-    world.watch.take(session(60, 25));
+    world.watch.applyFacts(session(60, 25));
     expect(offered().map(({ args }) => label(args))).toEqual(['Extend by 25 Minutes']);
-    world.watch.take(session(60, 0, 'Partition cpu allows at most 4 hours.'));
+    world.watch.applyFacts(session(60, 0, 'Partition cpu allows at most 4 hours.'));
     expect(offered().map(({ args }) => label(args))).toEqual([
       "Can't Be Extended: Partition cpu allows at most 4 hours.",
     ]);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Widget } from './jupyter';
 import { Refusal } from './server';
-import { askForFrame, TENSORBOARD_MIME, tensorboardFactory } from './tensorboard';
+import { requestFrame, TENSORBOARD_MIME, tensorboardFactory } from './tensorboard';
 import { World } from './testing';
 
 class NodeWidget implements Widget {
@@ -18,7 +18,7 @@ describe('the output of %tensorboard', () => {
 
   it('frames the session’s TensorBoard', async () => {
     const world = new World();
-    expect(await askForFrame(world, model)).toEqual({
+    expect(await requestFrame(world, model)).toEqual({
       caption: 'TensorBoard of this session: /home/alice/runs',
       url: 'https://boards/tensorboard/1/ticket/',
     });
@@ -28,8 +28,8 @@ describe('the output of %tensorboard', () => {
   it('shows a refusal', async () => {
     const world = new World();
     world.answer = new Refusal('There is no such folder.', 422);
-    const found = await askForFrame(world, model);
-    expect(found).toEqual({ caption: 'There is no such folder.', url: null });
+    const frame = await requestFrame(world, model);
+    expect(frame).toEqual({ caption: 'There is no such folder.', url: null });
   });
 
   it('is rendered only in a notebook that is trusted', () => {

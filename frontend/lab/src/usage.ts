@@ -1,10 +1,10 @@
-/** What the session uses, in a few words and in full. Pure. */
+/** The session's usage, in brief and in detail. Pure. */
 import type { Facts, Gpu, Use } from './facts';
 import { messages } from './messages';
 
 const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'];
 
-/** "512 MB", "1.4 GB", "80 GB": binary, as Slurm counts. */
+/** Format bytes in binary units, like Slurm: "512 MB", "1.4 GB", "80 GB". */
 export function size(bytes: number): string {
   let value = Math.max(0, bytes);
   let unit = 0;
@@ -25,8 +25,8 @@ const total = (values: (number | null)[]): number | null =>
 
 function memoryOf(gpus: Gpu[]): string | null {
   const used = total(gpus.map((gpu) => gpu.memory_used_bytes));
-  const whole = total(gpus.map((gpu) => gpu.memory_bytes));
-  return used === null || whole === null ? null : messages.of(size(used), size(whole));
+  const totalBytes = total(gpus.map((gpu) => gpu.memory_bytes));
+  return used === null || totalBytes === null ? null : messages.of(size(used), size(totalBytes));
 }
 
 function gpuText(gpus: Gpu[]): string {
@@ -42,25 +42,27 @@ function gpuLine(gpu: Gpu): string {
   return messages.gpuLine(gpu.name, percent, memoryOf([gpu]) ?? messages.unknown);
 }
 
-/** For the status bar: "node01 · Memory 1.2 GB of 6 GB · GPU 34 % 3.1 GB of 80 GB". */
+/** Format for the status bar: "node01 · Memory 1.2 GB of 6 GB · GPU 34 % 3.1 GB of 80 GB". */
 export function brief(facts: Facts | null, use: Use): string {
-  const asked = facts?.session.resources.gpus ?? 0;
+  const requested = facts?.session.resources.gpus ?? 0;
   const memory =
     use.memory &&
     messages.memory(
       size(use.memory.used_bytes),
       use.memory.limit_bytes === null ? null : size(use.memory.limit_bytes),
     );
-  const gpus = use.gpus?.length ? gpuText(use.gpus) : asked > 0 && messages.gpuSilent(asked);
+  const gpus = use.gpus?.length
+    ? gpuText(use.gpus)
+    : requested > 0 && messages.gpuSilent(requested);
   return [facts?.session.node, memory, gpus].filter(Boolean).join(' · ');
 }
 
-/** For its title: a line each, also for what is absent. */
+/** Format for the tooltip: one line per resource, also for those that are absent. */
 export function details(facts: Facts | null, use: Use): string {
-  const asked = facts?.session.resources.gpus ?? 0;
+  const requested = facts?.session.resources.gpus ?? 0;
   const gpus = use.gpus?.length
     ? use.gpus.map(gpuLine)
-    : [asked > 0 ? messages.gpuUnknown(asked) : messages.noGpu];
+    : [requested > 0 ? messages.gpuUnknown(requested) : messages.noGpu];
   const memory = use.memory ? [] : [messages.memoryUnknown];
   return [messages.use, ...memory, ...gpus].join('\n');
 }

@@ -8,12 +8,12 @@ export const TICK_MS = 1000;
 const NO_USE: Use = { memory: null, gpus: null };
 const NOT_HERE = 404;
 
-/** The page and its clock, as far as they matter here. */
+/** The parts of the browser that are used here: the page, its clock and timers. */
 export interface Surroundings {
   now: () => number;
-  every: (ms: number, act: () => void) => void;
+  every: (ms: number, callback: () => void) => void;
   hidden: () => boolean;
-  onShown: (act: () => void) => void;
+  onShown: (callback: () => void) => void;
 }
 
 export class Watch {
@@ -21,11 +21,11 @@ export class Watch {
   problem: string | null = null;
   use: Use = NO_USE;
   kept = false;
-  /** The server knows of no session: an older program, or JupyterLab without the portal. */
+  /** The server has no session: an older program, or JupyterLab without the portal. */
   absent = false;
   #offset = 0;
-  #asking = false;
-  /** How often something was done here: an answer to an older question doesn't know of it. */
+  #requesting = false;
+  /** The number of actions so far: a response to a request made before the last one is outdated. */
   #done = 0;
   #listeners: (() => void)[] = [];
 
@@ -34,21 +34,21 @@ export class Watch {
     readonly around: Surroundings,
   ) {}
 
-  /** `listener` is called whenever something may have to be shown differently: each second too. */
+  /** Register a listener for changes of what is displayed, including each second of the clock. */
   onChange(listener: () => void): void {
     this.#listeners.push(listener);
   }
 
   start(): void {
     this.around.every(ASK_EVERY_MS, () => {
-      if (!this.around.hidden() || this.#nearTheEnd()) void this.ask();
+      if (!this.around.hidden() || this.#nearTheEnd()) void this.refresh();
     });
-    this.around.every(TICK_MS, () => this.#tell());
-    this.around.onShown(() => void this.ask());
-    void this.ask();
+    this.around.every(TICK_MS, () => this.#emit());
+    this.around.onShown(() => void this.refresh());
+    void this.refresh();
   }
 
-  /** The portal's time, by this browser's clock. */
+  /** The portal's time, estimated from this browser's clock. */
   get nowMs(): number {
     return this.around.now() + this.#offset;
   }
@@ -66,45 +66,45 @@ export class Watch {
     return this.kept ? null : (this.facts?.session.idle_since ?? null);
   }
 
-  async ask(): Promise<void> {
-    if (this.#asking || this.absent) return;
-    this.#asking = true;
+  async refresh(): Promise<void> {
+    if (this.#requesting || this.absent) return;
+    this.#requesting = true;
     const before = this.#done;
     try {
       const news = await this.server.news();
       this.use = news.use;
       this.problem = news.problem;
-      if (before === this.#done) this.#believe(news);
+      if (before === this.#done) this.#applyNews(news);
     } catch (error) {
       this.absent = error instanceof Refusal && error.status === NOT_HERE;
       this.problem = error instanceof Error ? error.message : null;
     } finally {
-      this.#asking = false;
+      this.#requesting = false;
     }
-    this.#tell();
+    this.#emit();
   }
 
   /** Take over the portal's answer to an action of this page. */
-  take(facts: Facts): void {
+  applyFacts(facts: Facts): void {
     this.#done += 1;
-    this.#know(facts);
-    this.#tell();
+    this.#setFacts(facts);
+    this.#emit();
   }
 
-  /** Its owner wants it to go on; until the server says that it has run something again. */
+  /** Record that the owner keeps the session, until the server reports that it is busy again. */
   keep(): void {
     this.#done += 1;
     this.kept = true;
-    this.#tell();
+    this.#emit();
   }
 
-  /** The last known stays while the portal is silent. */
-  #believe({ kept, facts }: News): void {
+  /** Apply the server's data. The last known data stays while the portal does not respond. */
+  #applyNews({ kept, facts }: News): void {
     this.kept = kept;
-    if (facts) this.#know(facts);
+    if (facts) this.#setFacts(facts);
   }
 
-  #know(facts: Facts): void {
+  #setFacts(facts: Facts): void {
     this.facts = facts;
     this.#offset = clockOffset(facts.now, this.around.now());
   }
@@ -114,14 +114,15 @@ export class Watch {
     return this.leftMs !== null && this.leftMs < 20 * 60_000;
   }
 
-  #tell(): void {
+  #emit(): void {
     for (const listener of this.#listeners) listener();
   }
 }
 
 export const browser: Surroundings = {
   now: () => Date.now(),
-  every: (ms, act) => void window.setInterval(act, ms),
+  every: (ms, callback) => void window.setInterval(callback, ms),
   hidden: () => document.visibilityState === 'hidden',
-  onShown: (act) => document.addEventListener('visibilitychange', () => document.hidden || act()),
+  onShown: (callback) =>
+    document.addEventListener('visibilitychange', () => document.hidden || callback()),
 };

@@ -1,4 +1,5 @@
-/** One typed client for the whole UI. Knows nothing of React; who must react to a lost login subscribes. */
+/** The typed client for the whole UI. It does not depend on React; subscribe to learn of a lost
+ * login. */
 import createClient, { type Middleware } from 'openapi-fetch';
 import { clock } from '@/lib/clock';
 import { fetchAfterLogin, lostLogin } from './lostLogin';
@@ -7,7 +8,8 @@ import type { paths } from './schema';
 
 const signedOutListeners = new Set<() => void>();
 
-/** Called when a request found that the login has ended and was not renewed in place. */
+/** Register a listener for a login that has ended and was not renewed in place. Returns a function
+ * that unregisters it. */
 export function onSignedOut(listener: () => void): () => void {
   signedOutListeners.add(listener);
   return () => signedOutListeners.delete(listener);
@@ -33,7 +35,7 @@ interface Answer<T> {
   response: Response;
 }
 
-/** The answer's data, or an ApiError. Network failure becomes an ApiError too (status 0). */
+/** Return the response's data or throw an ApiError, also for a network failure (status 0). */
 export async function unwrap<T>(request: Promise<Answer<T>>): Promise<T> {
   const answer = await request.catch(() => {
     throw new ApiError(0, 'offline', OFFLINE_MESSAGE);
@@ -44,6 +46,7 @@ export async function unwrap<T>(request: Promise<Answer<T>>): Promise<T> {
     response.status,
     answer.error,
     retryAfterSeconds(response.headers.get('retry-after'), Date.now()),
+    response.headers.get('x-request-id'),
   );
   if (error.slug === 'login-required') for (const listener of signedOutListeners) listener();
   throw error;

@@ -4,8 +4,8 @@
  * nothing happens twice, and the caller does not notice. Does not depend on React.
  */
 
-/** Whether a dialog should be asking. */
-type Listener = (asking: boolean) => void;
+/** Called with true when the dialog should open, with false when it should close. */
+type Listener = (open: boolean) => void;
 
 interface Waiting {
   again: Promise<boolean>;
@@ -14,18 +14,18 @@ interface Waiting {
 
 export class LostLogin {
   private waiting: Waiting | null = null;
-  private readonly askers = new Set<Listener>();
+  private readonly dialogs = new Set<Listener>();
 
   /**
    * Register a dialog that can ask for the login; the login page has none. Returns a function that
    * unregisters it.
    */
-  askedBy(asker: Listener): () => void {
-    this.askers.add(asker);
-    asker(this.waiting !== null);
+  registerDialog(dialog: Listener): () => void {
+    this.dialogs.add(dialog);
+    dialog(this.waiting !== null);
     return () => {
-      this.askers.delete(asker);
-      if (this.askers.size === 0) this.answer(false);
+      this.dialogs.delete(dialog);
+      if (this.dialogs.size === 0) this.answer(false);
     };
   }
 
@@ -33,40 +33,40 @@ export class LostLogin {
    * Ask for the login. Resolves to true once the same user has logged in again, to false if no
    * dialog can ask or another user wants to log in.
    */
-  ask(): Promise<boolean> {
-    if (this.askers.size === 0) return Promise.resolve(false);
+  requestLogin(): Promise<boolean> {
+    if (this.dialogs.size === 0) return Promise.resolve(false);
     if (this.waiting === null) {
       let settle: (again: boolean) => void = () => undefined;
       const again = new Promise<boolean>((resolve) => {
         settle = resolve;
       });
       this.waiting = { again, settle };
-      this.notifyAskers(true);
+      this.notifyDialogs(true);
     }
     return this.waiting.again;
   }
 
-  /** What came of it. */
-  answer(again: boolean): void {
+  /** Resolve the waiting requests: `renewed` is whether the same user has logged in again. */
+  answer(renewed: boolean): void {
     const waiting = this.waiting;
     if (waiting === null) return;
     this.waiting = null;
-    this.notifyAskers(false);
-    waiting.settle(again);
+    this.notifyDialogs(false);
+    waiting.settle(renewed);
   }
 
-  private notifyAskers(asking: boolean): void {
-    for (const asker of this.askers) asker(asking);
+  private notifyDialogs(open: boolean): void {
+    for (const dialog of this.dialogs) dialog(open);
   }
 }
 
 export const lostLogin = new LostLogin();
 
-/** The steps of a login itself are refused to those who did them. */
+/** Requests of the login itself: a 401 from them does not mean that a login has ended. */
 const PART_OF_A_LOGIN = /^\/api\/v1\/(login|logout)(\/|$)/;
 
-/** Whether this answer says that the login has ended. It leaves the answer's body to be read. */
-export async function saysLoginEnded(address: string, response: Response): Promise<boolean> {
+/** Return whether this response means that the login has ended. The response's body stays readable. */
+export async function hasLoginEnded(address: string, response: Response): Promise<boolean> {
   if (response.status !== 401 || PART_OF_A_LOGIN.test(new URL(address).pathname)) return false;
   const problem: unknown = await response
     .clone()
@@ -82,13 +82,13 @@ export async function saysLoginEnded(address: string, response: Response): Promi
 
 type Fetch = (request: Request) => Promise<Response>;
 
-/** `fetch` that outlives the end of a login. */
+/** Return a `fetch` that repeats a request after its login was renewed. */
 export function fetchAfterLogin(lost: LostLogin, fetch: Fetch): Fetch {
   return async (request) => {
-    // a request's body can be read once
-    const again = request.clone();
+    // a request's body can be read only once
+    const copy = request.clone();
     const response = await fetch(request);
-    if (!(await saysLoginEnded(request.url, response))) return response;
-    return (await lost.ask()) ? fetch(again) : response;
+    if (!(await hasLoginEnded(request.url, response))) return response;
+    return (await lost.requestLogin()) ? fetch(copy) : response;
   };
 }

@@ -1,4 +1,4 @@
-/** The portal's one error shape (RFC 9457 problem details) as an exception with a sentence to show. */
+/** The portal's one error shape (RFC 9457 problem details) as an exception with a message to show. */
 
 import { t } from '@lingui/core/macro';
 import { translate } from '@/i18n/translate';
@@ -26,8 +26,10 @@ export class ApiError extends Error {
     detail: string,
     readonly fields: readonly FieldProblem[] = [],
     readonly retryAfterS: number | null = null,
-    /** what else the problem says: its extension members (RFC 9457, 3.2) */
+    /** the problem's extension members (RFC 9457, 3.2) */
     readonly more: Readonly<Record<string, unknown>> = {},
+    /** identifies the request in the portal's log */
+    readonly requestId: string | null = null,
   ) {
     super(detail);
     this.name = 'ApiError';
@@ -36,7 +38,7 @@ export class ApiError extends Error {
 
 export const OFFLINE_MESSAGE = t`The portal doesn't answer. Check your network connection; your sessions keep running.`;
 
-/** `Retry-After` as seconds: it may be a number of seconds or a date (RFC 9110, 10.2.3). */
+/** Parse `Retry-After` to seconds: it may be a number of seconds or a date (RFC 9110, 10.2.3). */
 export function retryAfterSeconds(header: string | null, nowMs: number): number | null {
   if (header === null || header.trim() === '') return null;
   const seconds = Number(header);
@@ -58,8 +60,14 @@ function fieldProblems(value: unknown): FieldProblem[] {
   });
 }
 
-/** Builds the error for a refused request; a body that isn't ours (a proxy's page) still yields a sentence. */
-export function toApiError(status: number, body: unknown, retryAfterS: number | null): ApiError {
+/** Build the error for a refused request. A body that isn't ours (a proxy's page) still yields a
+ * message. */
+export function toApiError(
+  status: number,
+  body: unknown,
+  retryAfterS: number | null,
+  requestId: string | null = null,
+): ApiError {
   const problem = (typeof body === 'object' && body !== null ? body : {}) as Record<
     string,
     unknown
@@ -72,31 +80,37 @@ export function toApiError(status: number, body: unknown, retryAfterS: number | 
     (status >= 500
       ? t`The portal is temporarily unavailable. Try again in a minute.`
       : t`The portal rejected the request (${status}).`);
-  return new ApiError(status, slug, detail, fieldProblems(problem.errors), retryAfterS, problem);
+  const fields = fieldProblems(problem.errors);
+  return new ApiError(status, slug, detail, fields, retryAfterS, problem, requestId);
 }
 
-/** The portal's own words for it are for those who log in: that it isn't their password. */
+/** Replaces the portal's detail, which is written for the login form. */
 const DIRECTORY_SILENT = t`The directory doesn't answer, so nothing was changed there. Try again in a few minutes.`;
 
-/** What to show for anything a request may throw. */
+/** Return the message to show for anything that a request may throw. */
 export function sentence(error: unknown): string {
   if (!(error instanceof ApiError)) return OFFLINE_MESSAGE;
-  return error.slug === 'directory-unavailable' ? DIRECTORY_SILENT : translate(error.message);
+  if (error.slug === 'directory-unavailable') return DIRECTORY_SILENT;
+  const message = translate(error.message);
+  const { requestId } = error;
+  // an error of the portal itself, which only its log explains
+  if (error.status !== 500 || requestId === null) return message;
+  return t`${message} Report it to your administrators with this number: ${requestId}`;
 }
 
-/** For those who were logged in and gave their password again: only it can be wrong. The title is that
- * of the one refusal of its kind that is about what was typed; others are about the account, which may
- * be locked or switched off, and say so. */
+/** Return the message for a wrong password of a user who is logged in and confirmed it. Refusals
+ * with another title concern the account, which may be locked or disabled, and keep their own
+ * message. */
 export function wrongPassword(error: unknown): string | undefined {
   if (!(error instanceof ApiError) || error.slug !== 'wrong-credentials') return undefined;
   const typed = error.more.title === 'Wrong username or password';
   return typed ? t`This password is wrong.` : undefined;
 }
 
-/** The message for one field; `resources.cpus` and `body.resources.cpus` both answer to `cpus`. */
-export function fieldMessage(error: unknown, name: string): string | undefined {
-  if (!(error instanceof ApiError)) return undefined;
-  return translate(
-    error.fields.find((f) => f.field === name || f.field.endsWith(`.${name}`))?.message,
-  );
+/** Return the message for one field; `resources.cpus` and `body.resources.cpus` both match `cpus`. */
+export const fieldMessage = (error: unknown, name: string): string | undefined =>
+  error instanceof ApiError ? messageAt(error.fields, name) : undefined;
+
+export function messageAt(fields: readonly FieldProblem[], name: string): string | undefined {
+  return translate(fields.find((f) => f.field === name || f.field.endsWith(`.${name}`))?.message);
 }

@@ -13,7 +13,7 @@ export interface paths {
         };
         /**
          * List All Announcements
-         * @description Return all announcements, including ended ones.
+         * @description Return all announcements, including ended ones, newest first.
          */
         get: operations["list_all_announcements"];
         put?: never;
@@ -169,7 +169,7 @@ export interface paths {
         };
         /**
          * List Imports
-         * @description Return running and ended imports.
+         * @description Return running and ended imports, newest first.
          */
         get: operations["list_imports"];
         put?: never;
@@ -492,7 +492,7 @@ export interface paths {
         };
         /**
          * List All Sessions
-         * @description Return all users' sessions, for administrators.
+         * @description Return all users' sessions, newest first, for administrators.
          */
         get: operations["list_all_sessions"];
         put?: never;
@@ -552,9 +552,30 @@ export interface paths {
         };
         /**
          * Get Usage
-         * @description Return GPU-hours and CPU-hours of all users, or of one user or group, in whole months.
+         * @description Return GPU-hours and CPU-hours of all users, or of one user or group, between two months or
+         *     days.
          */
         get: operations["get_usage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/usage/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Usage History
+         * @description Return the usage of all users over time.
+         */
+        get: operations["get_usage_history"];
         put?: never;
         post?: never;
         delete?: never;
@@ -989,7 +1010,7 @@ export interface paths {
         };
         /**
          * List Benchmark Runs
-         * @description Return the caller's finished benchmark jobs with their figures.
+         * @description Return the caller's finished benchmark jobs with their figures, newest first.
          */
         get: operations["list_benchmark_runs"];
         put?: never;
@@ -1052,6 +1073,27 @@ export interface paths {
          * @description Return partitions, nodes, and GPUs by type, and the presets of this site.
          */
         get: operations["cluster"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/cluster/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Cluster History
+         * @description Return the history of the last 24 hours, 7 or 30 days, or of the last year, in steps of 5
+         *     minutes, 30 minutes, 2 hours, or one day (UTC).
+         */
+        get: operations["cluster_history"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1249,6 +1291,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/estimates/choices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Estimate Choices
+         * @description Return when jobs with each of these resources would start, without alternatives.
+         *
+         *     A choice that is refused, or that would exceed the rate limit of requests to Slurm, is unknown.
+         */
+        post: operations["estimate_choices"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/events": {
         parameters: {
             query?: never;
@@ -1266,6 +1330,27 @@ export interface paths {
          *     each login or token.
          */
         get: operations["events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/events/snapshot": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Events Snapshot
+         * @description Return what the first event of the stream contains, so that a page can be complete when it is
+         *     first shown.
+         */
+        get: operations["events_snapshot"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1479,6 +1564,29 @@ export interface paths {
          * @description Return the storage locations, with free space and quota where they are known.
          */
         get: operations["file_roots"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/files/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Search Files
+         * @description Find files and folders below a folder whose names contain all words of `q`, ignoring case.
+         *
+         *     Without `root`, the first storage location is searched. Hidden entries are left out, and no link
+         *     is followed. A search is limited in time and number.
+         */
+        get: operations["search_files"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1776,6 +1884,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/groups/{group}/usage/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Group Usage History
+         * @description Return the usage of a group's members over time.
+         */
+        get: operations["get_group_usage_history"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/jobs": {
         parameters: {
             query?: never;
@@ -1845,6 +1973,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/jobs/compare/curves": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Compare Curves
+         * @description Return the curves of some of the caller's jobs, as far as they are on the list.
+         */
+        get: operations["compare_curves"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/jobs/count": {
         parameters: {
             query?: never;
@@ -1854,7 +2002,7 @@ export interface paths {
         };
         /**
          * Count Jobs
-         * @description Return how many of the caller's jobs match a filter.
+         * @description Return how many of the caller's jobs match a filter, in this state and in each other.
          */
         get: operations["count_jobs"];
         put?: never;
@@ -1923,6 +2071,26 @@ export interface paths {
          * @description Cancel a job. An ended job is refused with its outcome (409).
          */
         post: operations["cancel_job"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{batch_job_id}/curves": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Job Curves
+         * @description Return the curves of one of the caller's jobs; for an array, of one task.
+         */
+        get: operations["job_curves"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2104,6 +2272,26 @@ export interface paths {
          * @description Stop the TensorBoard of this session or job, if there is one.
          */
         delete: operations["stop_job_tensorboard"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{batch_job_id}/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Job Usage
+         * @description Return the usage over time of one of the caller's jobs; for an array, of one task.
+         */
+        get: operations["job_usage"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -2384,6 +2572,26 @@ export interface paths {
         patch: operations["change_preferences"];
         trace?: never;
     };
+    "/api/v1/me/recent-usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Recent Usage
+         * @description Return the usage of the caller's running sessions and jobs in the last 15 minutes.
+         */
+        get: operations["get_recent_usage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/me/usage": {
         parameters: {
             query?: never;
@@ -2393,9 +2601,29 @@ export interface paths {
         };
         /**
          * Get My Usage
-         * @description Return the caller's usage, by month.
+         * @description Return the caller's usage.
          */
         get: operations["get_my_usage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/me/usage/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get My Usage History
+         * @description Return the caller's usage over time, by Slurm account.
+         */
+        get: operations["get_my_usage_history"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2437,9 +2665,33 @@ export interface paths {
          * Complete Resources
          * @description Fill in the omitted fields of each request, as a submission would.
          *
-         *     Requests that a submission would refuse are completed too.
+         *     Requests that a submission would refuse are completed too, with the default in place of an
+         *     invalid value.
          */
         post: operations["complete_resources"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/scripts/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Import Sbatch Script
+         * @description Turn the options of a script's #SBATCH lines into the fields of a job.
+         *
+         *     Nothing is submitted. A script without #SBATCH lines is returned unchanged, except for Windows
+         *     line endings.
+         */
+        post: operations["import_sbatch_script"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2579,7 +2831,7 @@ export interface paths {
         };
         /**
          * List Sessions
-         * @description Return the caller's sessions.
+         * @description Return the caller's sessions, newest first.
          */
         get: operations["list_sessions"];
         put?: never;
@@ -2937,6 +3189,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/site": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Site
+         * @description Return the site's appearance, for pages before the login.
+         */
+        get: operations["site"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/site/logo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Site Logo
+         * @description Return the site's logo, a PNG or SVG image.
+         */
+        get: operations["site_logo"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/templates": {
         parameters: {
             query?: never;
@@ -3050,7 +3342,7 @@ export interface paths {
         /**
          * List Tensorboards
          * @description Return the caller's own TensorBoards or, with `shared`, those that other users share with
-         *     them.
+         *     them, sorted by their session or job, newest first.
          */
         get: operations["list_tensorboards"];
         put?: never;
@@ -3314,16 +3606,6 @@ export interface components {
             title: string;
         };
         /**
-         * AnnouncementPage
-         * @description All announcements, newest first; `next_cursor` is the cursor of the page with older ones.
-         */
-        AnnouncementPage: {
-            /** Items */
-            items: components["schemas"]["ManagedAnnouncement"][];
-            /** Next Cursor */
-            next_cursor?: string | null;
-        };
-        /**
          * AnnouncementPhase
          * @enum {string}
          */
@@ -3453,16 +3735,6 @@ export interface components {
             template: string;
             /** Title */
             title: string;
-        };
-        /**
-         * BenchmarkRuns
-         * @description The caller's runs, newest first; `next_cursor` is the cursor of the page with older ones.
-         */
-        BenchmarkRuns: {
-            /** Items */
-            items: components["schemas"]["BenchmarkRunOut"][];
-            /** Next Cursor */
-            next_cursor?: string | null;
         };
         /**
          * BringBackIn
@@ -3601,6 +3873,36 @@ export interface components {
             reason: string;
         };
         /**
+         * ChoiceEstimateOut
+         * @description Slurm's forecast for one choice; both are null if it is unknown.
+         */
+        ChoiceEstimateOut: {
+            /** Seconds */
+            seconds: number | null;
+            /** Start At */
+            start_at: string | null;
+        };
+        /**
+         * ChoiceEstimates
+         * @description The forecasts, in the order of the choices.
+         */
+        ChoiceEstimates: {
+            /** Items */
+            items: components["schemas"]["ChoiceEstimateOut"][];
+        };
+        /**
+         * ChoicesIn
+         * @description Several resource choices of a form, such as its presets.
+         */
+        ChoicesIn: {
+            /** Choices */
+            choices: components["schemas"]["JobResourcesIn"][];
+            /** Environment */
+            environment?: string | null;
+            /** Template */
+            template?: string | null;
+        };
+        /**
          * Chosen
          * @description Jobs by their ids, or all that match a filter; exactly one of the two.
          */
@@ -3658,6 +3960,71 @@ export interface components {
         ClusterFigures: {
             /** Items */
             items: components["schemas"]["ClusterFigureOut"][];
+        };
+        /**
+         * ClusterHistory
+         * @description The history of the cluster in steps of equal length, the last one being the current.
+         *
+         *     Each list has one value per step: the mean over the step, or null if nothing was recorded then,
+         *     for example while the portal was down.
+         */
+        ClusterHistory: {
+            /**
+             * Cpus
+             * @description CPUs of all nodes.
+             */
+            cpus: (number | null)[];
+            /**
+             * Cpus Allocated
+             * @description CPUs allocated to jobs.
+             */
+            cpus_allocated: (number | null)[];
+            /**
+             * Cpus Used
+             * @description Load average of the nodes as Slurm reports it, as a number of CPUs, at most the CPUs of each node. Null where Slurm does not report it.
+             */
+            cpus_used: (number | null)[];
+            /**
+             * Gpus
+             * @description GPUs of all nodes.
+             */
+            gpus: (number | null)[];
+            /**
+             * Gpus Allocated
+             * @description GPUs allocated to jobs.
+             */
+            gpus_allocated: (number | null)[];
+            /**
+             * Gpus Used
+             * @description Utilization of allocated GPUs, as a number of GPUs. Null where not every allocated GPU is measured; sessions measure theirs.
+             */
+            gpus_used: (number | null)[];
+            /**
+             * Median Wait S
+             * @description Median wait in the queue, in seconds, of the portal's sessions and jobs that started in the step. Null if none did.
+             */
+            median_wait_s: (number | null)[];
+            /**
+             * Pending Jobs
+             * @description Pending jobs of all users; array tasks count each.
+             */
+            pending_jobs: (number | null)[];
+            /**
+             * Range
+             * @enum {string}
+             */
+            range: "24h" | "7d" | "30d" | "1y";
+            /**
+             * Start
+             * Format: date-time
+             * @description When the first step begins.
+             */
+            start: string;
+            /**
+             * Step S
+             * @description The length of a step, in seconds.
+             */
+            step_s: number;
         };
         /**
          * ClusterNode
@@ -3767,6 +4134,14 @@ export interface components {
             code: string;
         };
         /**
+         * ComparedCurves
+         * @description The curves of several jobs in the requested order, with at most 300 points each.
+         */
+        ComparedCurves: {
+            /** Items */
+            items: components["schemas"]["JobCurvesOut"][];
+        };
+        /**
          * ComparedRun
          * @description A job in a comparison.
          *
@@ -3793,24 +4168,58 @@ export interface components {
             missing: string[];
         };
         /**
+         * CompletedResources
+         * @description Completed resources; `errors`: why a submission would refuse the request, by field.
+         */
+        CompletedResources: {
+            /** Account */
+            account: string | null;
+            /** Cpus */
+            cpus: number;
+            /** Errors */
+            errors: components["schemas"]["FieldError"][];
+            /** Gpu Type */
+            gpu_type: string | null;
+            /** Gpus */
+            gpus: number;
+            /** Memory Gb */
+            memory_gb: number | null;
+            /** Nodes */
+            nodes: number;
+            /** Partition */
+            partition: string | null;
+            /** Qos */
+            qos: string | null;
+            /** Time Limit Minutes */
+            time_limit_minutes: number | null;
+        };
+        /**
          * CompletionIn
          * @description Requests to complete, for a job of `template` or for a session or script in `environment`.
+         *
+         *     `session_name` is checked too.
          */
         CompletionIn: {
             /** Environment */
             environment?: string | null;
             /** Requests */
-            requests: components["schemas"]["JobResourcesIn"][];
+            requests: {
+                [key: string]: string | number | null;
+            }[];
+            /** Session Name */
+            session_name?: string | null;
             /** Template */
             template?: string | null;
         };
         /**
          * CompletionOut
-         * @description The completed resources, in the order of the requests.
+         * @description The completed resources, in the order of the requests, and the `errors` of other fields.
          */
         CompletionOut: {
+            /** Errors */
+            errors: components["schemas"]["FieldError"][];
             /** Items */
-            items: components["schemas"]["ResourcesOut"][];
+            items: components["schemas"]["CompletedResources"][];
         };
         /**
          * Component
@@ -3847,6 +4256,32 @@ export interface components {
         Created: {
             password: components["schemas"]["PasswordOut"];
             user: components["schemas"]["UserOut"];
+        };
+        /**
+         * CurveOut
+         * @description The values of one tag in one run, as columns of equal length, in the order of logging.
+         *
+         *     `run` is the folder of the event files below the job's, such as "train"; empty for the job's
+         *     own. `at` is in seconds since 1970. `count` is the number of logged values. A curve with more
+         *     values than points is reduced: consecutive values share a bucket, of which the smallest and the
+         *     largest are kept, and the last value of all. `values` is null where a value was not finite (NaN
+         *     or infinite); `not_finite` is the number of such values.
+         */
+        CurveOut: {
+            /** At */
+            at: number[];
+            /** Count */
+            count: number;
+            /** Not Finite */
+            not_finite: number;
+            /** Run */
+            run: string;
+            /** Steps */
+            steps: number[];
+            /** Tag */
+            tag: string;
+            /** Values */
+            values: (number | null)[];
         };
         /**
          * DeleteFilesIn
@@ -4180,16 +4615,6 @@ export interface components {
             token: string;
         };
         /**
-         * EventPage
-         * @description Events, newest first; `next_cursor` is the cursor of the page with older ones.
-         */
-        EventPage: {
-            /** Items */
-            items: components["schemas"]["EventOut"][];
-            /** Next Cursor */
-            next_cursor?: string | null;
-        };
-        /**
          * ExtendIn
          * @description The time to add.
          */
@@ -4247,6 +4672,37 @@ export interface components {
             suggested: number | null;
             /** Used */
             used: number;
+        };
+        /**
+         * FileMatchOut
+         * @description A file or folder that a search found; `path` is below the root.
+         */
+        FileMatchOut: {
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "file" | "folder" | "link" | "other";
+            /** Path */
+            path: string;
+            /** Root */
+            root: string;
+        };
+        /**
+         * FileMatchesOut
+         * @description The result of a search, the entries nearest to the folder first.
+         *
+         *     `stopped` is the limit at which it ended, null if all was searched: `time`, `entries` (the
+         *     number examined) or `found` (the number returned). `unreadable` is the number of folders that
+         *     could not be read.
+         */
+        FileMatchesOut: {
+            /** Items */
+            items: components["schemas"]["FileMatchOut"][];
+            /** Stopped */
+            stopped: ("time" | "entries" | "found") | null;
+            /** Unreadable */
+            unreadable: number;
         };
         /**
          * FinishIn
@@ -4478,6 +4934,15 @@ export interface components {
             name: string;
         };
         /**
+         * GroupUseOut
+         * @description The present usage of a group without a total.
+         */
+        GroupUseOut: {
+            /** Group */
+            group: string;
+            use: components["schemas"]["UseOut"];
+        };
+        /**
          * Groups
          * @description A page of groups. `incomplete`: the directory withholds the rest.
          */
@@ -4676,16 +5141,6 @@ export interface components {
             stopping: boolean;
         };
         /**
-         * ImportPage
-         * @description Imports, newest first; `next_cursor` is the cursor of the page with older ones.
-         */
-        ImportPage: {
-            /** Items */
-            items: components["schemas"]["ImportOut"][];
-            /** Next Cursor */
-            next_cursor?: string | null;
-        };
-        /**
          * ImportResult
          * @description The result of a line, or what it would be in a dry run.
          * @enum {string}
@@ -4712,10 +5167,80 @@ export interface components {
              */
             dry_run: boolean;
         };
-        /** JobCount */
+        /**
+         * ImportedOptionOut
+         * @description An option of an #SBATCH line: turned into a field, passed on to Slurm, or left out.
+         *
+         *     `note`: why it was left out, or how the field differs from the option.
+         */
+        ImportedOptionOut: {
+            /** Line */
+            line: number;
+            /** Note */
+            note: string | null;
+            /**
+             * Outcome
+             * @enum {string}
+             */
+            outcome: "field" | "passed" | "left_out";
+            /** Text */
+            text: string;
+        };
+        /**
+         * ImportedScriptOut
+         * @description The script without the options that became fields, and the values of these fields.
+         *
+         *     Options that were left out stay in the script as comments (`##SBATCH`).
+         */
+        ImportedScriptOut: {
+            /** Name */
+            name: string | null;
+            /** Options */
+            options: components["schemas"]["ImportedOptionOut"][];
+            /** Resources */
+            resources: {
+                [key: string]: string | number;
+            };
+            /** Script */
+            script: string;
+        };
+        /**
+         * JobCount
+         * @description How many jobs match a filter.
+         *
+         *     `by_state` ignores the filter's `state` and `outcome`: the number of jobs by state, or by
+         *     outcome for ended ones; absent ones are 0.
+         */
         JobCount: {
+            /** By State */
+            by_state: {
+                [key: string]: number;
+            };
             /** Count */
             count: number;
+        };
+        /**
+         * JobCurvesOut
+         * @description The curves of one job or of one task of an array: at most 32, with at most 1000 points each.
+         *
+         *     Empty if nothing was logged, and in a comparison for an array. `curves_left_out` is the number
+         *     of further curves. `complete` is false if the event files are too large to be read whole.
+         *     `problem`: why they could not be read; only in a comparison. Wait `refresh_s` before the next
+         *     request.
+         */
+        JobCurvesOut: {
+            /** Complete */
+            complete: boolean;
+            /** Curves */
+            curves: components["schemas"]["CurveOut"][];
+            /** Curves Left Out */
+            curves_left_out: number;
+            /** Id */
+            id: string;
+            /** Problem */
+            problem: string | null;
+            /** Refresh S */
+            refresh_s: number;
         };
         /**
          * JobDetail
@@ -4723,7 +5248,8 @@ export interface components {
          *
          *     `script` is what was submitted to Slurm, `source` what the user wrote (a free script); neither
          *     is known for external jobs. `shared_with` and `shared_groups`: the users and groups with access
-         *     to its TensorBoard.
+         *     to its TensorBoard. `executed_notebook`: the path of the copy that a notebook run as a job
+         *     writes; the copy may not exist.
          */
         JobDetail: {
             array: components["schemas"]["ArrayOut"] | null;
@@ -4735,6 +5261,8 @@ export interface components {
             environment_title: string | null;
             /** Estimated Start */
             estimated_start: string | null;
+            /** Executed Notebook */
+            executed_notebook: string | null;
             /** Exit Code */
             exit_code: number | null;
             /** Expires At */
@@ -4747,6 +5275,10 @@ export interface components {
             job_id: number | null;
             /** Logdir */
             logdir: string | null;
+            /** Metrics */
+            metrics: {
+                [key: string]: number | null;
+            } | null;
             /** Name */
             name: string;
             /** Node */
@@ -4844,13 +5376,19 @@ export interface components {
         };
         /**
          * JobOrder
-         * @description Sort order of a list. `ended`: only ended jobs, most recently ended first.
+         * @description Sort order of a list.
+         *
+         *     `ended` and `started`: only jobs that have ended or started, the most recent first; with `_up`,
+         *     the earliest first.
          * @enum {string}
          */
-        JobOrder: "newest" | "oldest" | "name" | "name_down" | "ended";
+        JobOrder: "newest" | "oldest" | "name" | "name_down" | "ended" | "ended_up" | "started" | "started_up";
         /**
          * JobOut
          * @description A job for its owner; times in UTC. `external`: submitted outside the portal.
+         *
+         *     `metrics`: the last values of at most 8 scalars that an ended job has logged, null for a value
+         *     that is no longer a number; null as a whole until they have been read, and for arrays.
          */
         JobOut: {
             array: components["schemas"]["ArrayOut"] | null;
@@ -4874,6 +5412,10 @@ export interface components {
             job_id: number | null;
             /** Logdir */
             logdir: string | null;
+            /** Metrics */
+            metrics: {
+                [key: string]: number | null;
+            } | null;
             /** Name */
             name: string;
             /** Node */
@@ -4908,16 +5450,6 @@ export interface components {
             usage: components["schemas"]["UsageOut"] | null;
         };
         /**
-         * JobPage
-         * @description Jobs in the requested order; `next_cursor` is the cursor of the next page.
-         */
-        JobPage: {
-            /** Items */
-            items: components["schemas"]["JobOut"][];
-            /** Next Cursor */
-            next_cursor?: string | null;
-        };
-        /**
          * JobResourcesIn
          * @description The requested resources of a job, which may have several nodes, each with these GPUs, CPUs
          *     and memory.
@@ -4948,11 +5480,79 @@ export interface components {
          */
         JobState: "submitting" | "queued" | "starting" | "running" | "suspended" | "stopping" | "ended";
         /**
+         * JobUsageOut
+         * @description The measured usage of a job or of one task of an array, by node.
+         *
+         *     `nodes` is empty if nothing was measured, as for a job that was submitted outside the portal.
+         *     `nodes_left_out` is the number of further nodes with measurements.
+         */
+        JobUsageOut: {
+            /** Nodes */
+            nodes: components["schemas"]["NodeUsageOut"][];
+            /** Nodes Left Out */
+            nodes_left_out: number;
+        };
+        /**
          * JobsPolicy
          * @description The fate of a disabled user's batch jobs. Sessions always end.
          * @enum {string}
          */
         JobsPolicy: "cancel" | "leave";
+        /**
+         * JobsTableIn
+         * @description Changes to the table of jobs; omitted fields stay. The columns and the views are the whole
+         *     lists, in their order.
+         */
+        JobsTableIn: {
+            /** Columns */
+            columns?: string[] | null;
+            /**
+             * Views
+             * @default []
+             */
+            views: components["schemas"]["JobsViewIn"][];
+        };
+        /**
+         * JobsTableOut
+         * @description The table of jobs; `columns` null: the page's default ones.
+         */
+        JobsTableOut: {
+            /** Columns */
+            columns: string[] | null;
+            /** Views */
+            views: components["schemas"]["JobsViewOut"][];
+        };
+        /** JobsViewIn */
+        JobsViewIn: {
+            /** Columns */
+            columns?: string[] | null;
+            /** Name */
+            name: string;
+            /**
+             * Search
+             * @default {}
+             */
+            search: {
+                [key: string]: string;
+            };
+        };
+        /**
+         * JobsViewOut
+         * @description A saved view of the table of jobs.
+         *
+         *     `search`: the filters, order and grouping, as parameters of the page's address; `columns` null:
+         *     the page's default ones.
+         */
+        JobsViewOut: {
+            /** Columns */
+            columns: string[] | null;
+            /** Name */
+            name: string;
+            /** Search */
+            search: {
+                [key: string]: string;
+            };
+        };
         /**
          * LeftAlone
          * @description A job that was not changed, and the reason.
@@ -5097,6 +5697,20 @@ export interface components {
             jobs: number;
             /** Sessions */
             sessions: number;
+        };
+        /**
+         * LiveSnapshot
+         * @description The state of a user's pages: sessions and jobs, live ones and the newest of all, the cluster,
+         *     and current announcements. Later events of the stream change it.
+         */
+        LiveSnapshot: {
+            /** Announcements */
+            announcements: components["schemas"]["AnnouncementOut"][];
+            cluster: components["schemas"]["ClusterOut"];
+            /** Jobs */
+            jobs: components["schemas"]["JobOut"][];
+            /** Sessions */
+            sessions: components["schemas"]["SessionOut"][];
         };
         /**
          * LogPiece
@@ -5368,16 +5982,22 @@ export interface components {
          * @description The caller's limits, as above.
          *
          *     `problem`: why Slurm accepts no session or job of theirs, null if it does or cannot report it.
+         *     `no_session`: why they can start no further session now, null if they can. `group_use`: the
+         *     usage of some of their groups that have a Slurm account and no total.
          */
         MyLimitsOut: {
             /** Effective */
             effective: {
                 [key: string]: components["schemas"]["EffectiveOut"];
             };
+            /** Group Use */
+            group_use: components["schemas"]["GroupUseOut"][];
             /** Groups */
             groups: string[];
             /** Limits */
             limits: components["schemas"]["LimitOut"][];
+            /** No Session */
+            no_session: string | null;
             /** Problem */
             problem: string | null;
             /** Slurm */
@@ -5595,6 +6215,33 @@ export interface components {
             unclear: number;
         };
         /**
+         * NodeUsageOut
+         * @description The usage on one node, as columns of equal length.
+         *
+         *     `at` is when each point began, in seconds since 1970; while the node was measured, the next one
+         *     begins after `step_s` at most. Memory is the maximum, the rest are means; null is a failed
+         *     measurement, `gpus` null: no data about GPUs. `memory_killed_at`: when a process was last killed
+         *     because the job ran out of memory there.
+         */
+        NodeUsageOut: {
+            /** At */
+            at: number[];
+            /** Cpus */
+            cpus: (number | null)[];
+            /** Gpus */
+            gpus: components["schemas"]["GpuUse"][] | null;
+            /** Memory Killed At */
+            memory_killed_at: string | null;
+            /** Memory Limit Mb */
+            memory_limit_mb: number | null;
+            /** Memory Mb */
+            memory_mb: (number | null)[];
+            /** Node */
+            node: string;
+            /** Step S */
+            step_s: number;
+        };
+        /**
          * NodeUser
          * @description A user with jobs on a node; `gpus` null: unknown.
          */
@@ -5738,6 +6385,55 @@ export interface components {
             /** Removed Complete */
             removed_complete: boolean;
         };
+        /** Page[BenchmarkRunOut] */
+        Page_BenchmarkRunOut_: {
+            /** Items */
+            items: components["schemas"]["BenchmarkRunOut"][];
+            /** Next Cursor */
+            next_cursor?: string | null;
+        };
+        /** Page[EventOut] */
+        Page_EventOut_: {
+            /** Items */
+            items: components["schemas"]["EventOut"][];
+            /** Next Cursor */
+            next_cursor?: string | null;
+        };
+        /** Page[ImportOut] */
+        Page_ImportOut_: {
+            /** Items */
+            items: components["schemas"]["ImportOut"][];
+            /** Next Cursor */
+            next_cursor?: string | null;
+        };
+        /** Page[JobOut] */
+        Page_JobOut_: {
+            /** Items */
+            items: components["schemas"]["JobOut"][];
+            /** Next Cursor */
+            next_cursor?: string | null;
+        };
+        /** Page[ManagedAnnouncement] */
+        Page_ManagedAnnouncement_: {
+            /** Items */
+            items: components["schemas"]["ManagedAnnouncement"][];
+            /** Next Cursor */
+            next_cursor?: string | null;
+        };
+        /** Page[SeenTensorboard] */
+        Page_SeenTensorboard_: {
+            /** Items */
+            items: components["schemas"]["SeenTensorboard"][];
+            /** Next Cursor */
+            next_cursor?: string | null;
+        };
+        /** Page[SessionOut] */
+        Page_SessionOut_: {
+            /** Items */
+            items: components["schemas"]["SessionOut"][];
+            /** Next Cursor */
+            next_cursor?: string | null;
+        };
         /** Partition */
         Partition: {
             /** Default */
@@ -5835,6 +6531,12 @@ export interface components {
              * @default []
              */
             favourite_environments: string[];
+            /**
+             * @default {
+             *       "views": []
+             *     }
+             */
+            jobs_table: components["schemas"]["JobsTableIn"];
             /** Language */
             language?: ("en" | "zh") | null;
             /**
@@ -5860,6 +6562,7 @@ export interface components {
         PreferencesOut: {
             /** Favourite Environments */
             favourite_environments: string[];
+            jobs_table: components["schemas"]["JobsTableOut"];
             /** Language */
             language: ("en" | "zh") | null;
             notify: components["schemas"]["NotifyOut"];
@@ -6020,6 +6723,16 @@ export interface components {
         ReauthRequest: {
             /** Password */
             password: string;
+        };
+        /**
+         * RecentUsageOut
+         * @description The recent usage of running sessions and jobs; those without measurements are left out.
+         */
+        RecentUsageOut: {
+            /** Items */
+            items: components["schemas"]["UsageTrendOut"][];
+            /** Step S */
+            step_s: number;
         };
         /**
          * RecoveryCodes
@@ -6293,6 +7006,14 @@ export interface components {
          */
         Scope: "read" | "sessions" | "jobs" | "files" | "admin";
         /**
+         * ScriptIn
+         * @description A script with #SBATCH lines.
+         */
+        ScriptIn: {
+            /** Script */
+            script: string;
+        };
+        /**
          * SecondFactorOut
          * @description The state of the caller's second factor.
          *
@@ -6424,16 +7145,6 @@ export interface components {
             url: string | null;
         };
         /**
-         * SessionPage
-         * @description Sessions, newest first; `next_cursor` is the cursor of the page with older ones.
-         */
-        SessionPage: {
-            /** Items */
-            items: components["schemas"]["SessionOut"][];
-            /** Next Cursor */
-            next_cursor?: string | null;
-        };
-        /**
          * SessionUseOut
          * @description The usage of a session.
          *
@@ -6543,6 +7254,17 @@ export interface components {
             shared_groups: string[];
             /** Shared With */
             shared_with: string[];
+        };
+        /**
+         * SiteOut
+         * @description The appearance of this site: whether it has a logo at `/api/v1/site/logo`, and its tag
+         *     line.
+         */
+        SiteOut: {
+            /** Logo */
+            logo: boolean;
+            /** Tagline */
+            tagline: string | null;
         };
         /**
          * SizingOut
@@ -6711,6 +7433,11 @@ export interface components {
             array: string[];
             /** Available */
             available: boolean;
+            /**
+             * Category
+             * @enum {string}
+             */
+            category: "train" | "scale_out" | "sweep" | "inference" | "benchmark" | "other";
             default_resources: components["schemas"]["ResourcesOut"];
             /** Description */
             description: string;
@@ -6751,6 +7478,11 @@ export interface components {
             array: string[];
             /** Available */
             available: boolean;
+            /**
+             * Category
+             * @enum {string}
+             */
+            category: "train" | "scale_out" | "sweep" | "inference" | "benchmark" | "other";
             default_resources: components["schemas"]["ResourcesOut"];
             /** Description */
             description: string;
@@ -6773,10 +7505,15 @@ export interface components {
             /** Unavailable Reason */
             unavailable_reason: string | null;
         };
-        /** Templates */
+        /**
+         * Templates
+         * @description All templates. `recent`: the names of those the caller used last, the last one first.
+         */
         Templates: {
             /** Items */
             items: components["schemas"]["TemplateOut"][];
+            /** Recent */
+            recent: string[];
         };
         /**
          * TensorboardIn
@@ -6800,17 +7537,6 @@ export interface components {
             state: components["schemas"]["TensorboardState"];
             /** Url */
             url: string | null;
-        };
-        /**
-         * TensorboardPage
-         * @description TensorBoards, sorted by their session or job, newest first; `next_cursor` is for the next
-         *     page.
-         */
-        TensorboardPage: {
-            /** Items */
-            items: components["schemas"]["SeenTensorboard"][];
-            /** Next Cursor */
-            next_cursor?: string | null;
         };
         /**
          * TensorboardState
@@ -7019,6 +7745,49 @@ export interface components {
             items: components["schemas"]["UploadOut"][];
         };
         /**
+         * UsageHistoryOut
+         * @description GPU-hours or CPU-hours per day or month, in UTC.
+         *
+         *     Hours are null for a period of which nothing was read. `as_of` and `counted_from` are as in
+         *     UsageTotals.
+         */
+        UsageHistoryOut: {
+            /** As Of */
+            as_of: string | null;
+            /**
+             * By
+             * @enum {string}
+             */
+            by: "user" | "group" | "account";
+            /** Counted From */
+            counted_from: string | null;
+            /**
+             * Measure
+             * @enum {string}
+             */
+            measure: "gpu_hours" | "cpu_hours";
+            /**
+             * Others
+             * @description The sum of all others; null: none.
+             */
+            others: (number | null)[] | null;
+            /**
+             * Periods
+             * @description Days such as 2026-10-31, or months such as 2026-10.
+             */
+            periods: string[];
+            /**
+             * Series
+             * @description The largest of the range, the largest first.
+             */
+            series: components["schemas"]["UsageSeries"][];
+            /**
+             * Step
+             * @enum {string}
+             */
+            step: "day" | "month";
+        };
+        /**
          * UsageOut
          * @description Usage according to Slurm's accounting.
          *
@@ -7050,7 +7819,7 @@ export interface components {
         };
         /**
          * UsageRow
-         * @description The usage of one row: a user, a group, or a month.
+         * @description The usage of one row: a user, a group, a Slurm account, a month or a day.
          */
         UsageRow: {
             /** Cpu Hours */
@@ -7063,8 +7832,18 @@ export interface components {
             name: string;
         };
         /**
+         * UsageSeries
+         * @description The hours of a user, a group or a Slurm account, one value for each period.
+         */
+        UsageSeries: {
+            /** Hours */
+            hours: (number | null)[];
+            /** Name */
+            name: string;
+        };
+        /**
          * UsageTotals
-         * @description Usage between two months, inclusive.
+         * @description Usage between two months or days, inclusive.
          *
          *     `as_of` is when accounting was last read, null for never; `counted_from` the first day that was
          *     read. Running jobs count up to their present run time.
@@ -7076,7 +7855,7 @@ export interface components {
              * By
              * @enum {string}
              */
-            by: "user" | "group" | "month";
+            by: "user" | "group" | "account" | "month" | "day";
             /** Counted From */
             counted_from: string | null;
             /** First */
@@ -7086,6 +7865,29 @@ export interface components {
             /** Last */
             last: string;
             total: components["schemas"]["UsageRow"];
+        };
+        /**
+         * UsageTrendOut
+         * @description The recent usage of one session or job.
+         *
+         *     `percent` is the mean use of its GPUs, or of its CPUs if no GPU was measured (`resource`), in
+         *     each step until now; null is unknown. All its GPUs have been idle since `gpu_idle_since`, or for
+         *     longer if `gpu_idle_longer`; null: they are not idle, or it is unknown.
+         */
+        UsageTrendOut: {
+            /** Gpu Idle Longer */
+            gpu_idle_longer: boolean;
+            /** Gpu Idle Since */
+            gpu_idle_since: string | null;
+            /** Id */
+            id: string;
+            /** Percent */
+            percent: (number | null)[];
+            /**
+             * Resource
+             * @enum {string}
+             */
+            resource: "gpu" | "cpu";
         };
         /**
          * UseOut
@@ -7421,7 +8223,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["AnnouncementPage"];
+                    "application/json": components["schemas"]["Page_ManagedAnnouncement_"];
                 };
             };
             /** @description Error */
@@ -7556,7 +8358,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["EventPage"];
+                    "application/json": components["schemas"]["Page_EventOut_"];
                 };
             };
             /** @description Error */
@@ -7743,7 +8545,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ImportPage"];
+                    "application/json": components["schemas"]["Page_ImportOut_"];
                 };
             };
             /** @description Error */
@@ -8395,7 +9197,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SessionPage"];
+                    "application/json": components["schemas"]["Page_SessionOut_"];
                 };
             };
             /** @description Error */
@@ -8474,7 +9276,7 @@ export interface operations {
             query?: {
                 from?: string | null;
                 to?: string | null;
-                by?: "user" | "group" | "month";
+                by?: "user" | "group" | "account" | "month" | "day";
                 format?: "json" | "csv";
                 user?: string | null;
                 group?: string | null;
@@ -8493,6 +9295,41 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["UsageTotals"];
                     "text/csv": string;
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_usage_history: {
+        parameters: {
+            query?: {
+                from?: string | null;
+                to?: string | null;
+                by?: "user" | "group" | "account";
+                step?: "day" | "month";
+                measure?: "gpu_hours" | "cpu_hours";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsageHistoryOut"];
                 };
             };
             /** @description Error */
@@ -9305,7 +10142,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["BenchmarkRuns"];
+                    "application/json": components["schemas"]["Page_BenchmarkRunOut_"];
                 };
             };
             /** @description Error */
@@ -9393,6 +10230,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ClusterOut"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cluster_history: {
+        parameters: {
+            query?: {
+                range?: "24h" | "7d" | "30d" | "1y";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClusterHistory"];
                 };
             };
             /** @description Error */
@@ -9687,6 +10555,39 @@ export interface operations {
             };
         };
     };
+    estimate_choices: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChoicesIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChoiceEstimates"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     events: {
         parameters: {
             query?: never;
@@ -9702,6 +10603,35 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    events_snapshot: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LiveSnapshot"];
+                };
             };
             /** @description Error */
             default: {
@@ -10034,6 +10964,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RootsOut"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    search_files: {
+        parameters: {
+            query: {
+                q: string;
+                root?: string | null;
+                path?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FileMatchesOut"];
                 };
             };
             /** @description Error */
@@ -10566,7 +11529,7 @@ export interface operations {
             query?: {
                 from?: string | null;
                 to?: string | null;
-                by?: "user" | "month";
+                by?: "user" | "account" | "month" | "day";
                 format?: "json" | "csv";
             };
             header?: never;
@@ -10598,6 +11561,43 @@ export interface operations {
             };
         };
     };
+    get_group_usage_history: {
+        parameters: {
+            query?: {
+                from?: string | null;
+                to?: string | null;
+                by?: "user" | "account";
+                step?: "day" | "month";
+                measure?: "gpu_hours" | "cpu_hours";
+            };
+            header?: never;
+            path: {
+                group: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsageHistoryOut"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_jobs: {
         parameters: {
             query?: {
@@ -10609,6 +11609,7 @@ export interface operations {
                 since?: string | null;
                 until?: string | null;
                 order?: components["schemas"]["JobOrder"];
+                limit?: number;
                 cursor?: string | null;
             };
             header?: never;
@@ -10623,7 +11624,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["JobPage"];
+                    "application/json": components["schemas"]["Page_JobOut_"];
                 };
             };
             /** @description Error */
@@ -10723,6 +11724,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Comparison"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    compare_curves: {
+        parameters: {
+            query: {
+                id: string[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ComparedCurves"];
                 };
             };
             /** @description Error */
@@ -10884,6 +11916,40 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["JobDetail"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    job_curves: {
+        parameters: {
+            query?: {
+                /** @description The task, for an array. */
+                task?: number | null;
+            };
+            header?: never;
+            path: {
+                batch_job_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobCurvesOut"];
                 };
             };
             /** @description Error */
@@ -11277,6 +12343,40 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    job_usage: {
+        parameters: {
+            query?: {
+                /** @description The task, for an array. */
+                task?: number | null;
+            };
+            header?: never;
+            path: {
+                batch_job_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobUsageOut"];
+                };
             };
             /** @description Error */
             default: {
@@ -11736,11 +12836,41 @@ export interface operations {
             };
         };
     };
+    get_recent_usage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecentUsageOut"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     get_my_usage: {
         parameters: {
             query?: {
                 from?: string | null;
                 to?: string | null;
+                by?: "account" | "month" | "day";
                 format?: "json" | "csv";
             };
             header?: never;
@@ -11757,6 +12887,40 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["UsageTotals"];
                     "text/csv": string;
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_my_usage_history: {
+        parameters: {
+            query?: {
+                from?: string | null;
+                to?: string | null;
+                step?: "day" | "month";
+                measure?: "gpu_hours" | "cpu_hours";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsageHistoryOut"];
                 };
             };
             /** @description Error */
@@ -11821,6 +12985,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["CompletionOut"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    import_sbatch_script: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ScriptIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportedScriptOut"];
                 };
             };
             /** @description Error */
@@ -12039,7 +13236,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SessionPage"];
+                    "application/json": components["schemas"]["Page_SessionOut_"];
                 };
             };
             /** @description Error */
@@ -12800,6 +13997,62 @@ export interface operations {
             };
         };
     };
+    site: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SiteOut"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    site_logo: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_templates: {
         parameters: {
             query?: never;
@@ -12977,7 +14230,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["TensorboardPage"];
+                    "application/json": components["schemas"]["Page_SeenTensorboard_"];
                 };
             };
             /** @description Error */

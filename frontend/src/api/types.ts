@@ -1,11 +1,11 @@
-/** The API's shapes by the names the UI uses; the schema itself is generated from openapi.json. */
+/** The API's types under the names that the UI uses; the schema is generated from openapi.json. */
 import type { components } from './schema';
 
 type Schemas = components['schemas'];
 
 export type Me = Schemas['Me'];
 export type Role = Me['role'];
-/** the answer to a login, or to half of one */
+/** the response to a login, or to its first step */
 export type LoggedIn = Schemas['LoginOut'];
 export type SecondFactor = Schemas['SecondFactorOut'];
 export type Token = Schemas['TokenOut'];
@@ -15,7 +15,7 @@ export type Scope = Schemas['Scope'];
 export type LoginSummary = Schemas['LoginSummary'];
 export type Environment = Schemas['EnvironmentOut'];
 export type Resources = Schemas['ResourcesOut'];
-/** what a preset or a request may leave out */
+/** for presets and requests, which may omit fields */
 export type SomeResources = Schemas['ResourcesIn'];
 export type Cluster = Schemas['ClusterOut'];
 export type ClusterNode = Schemas['Node'];
@@ -44,10 +44,12 @@ export type JobRequest = Schemas['JobIn'];
 export type JobArray = NonNullable<Job['array']>;
 export type Task = Schemas['TaskOut'];
 export type Usage = Schemas['UsageOut'];
+export type ChoiceEstimate = Schemas['ChoiceEstimateOut'];
+export type ScriptImport = Schemas['ImportedScriptOut'];
 export type Template = Schemas['TemplateOut'];
 export type TemplateDetail = Schemas['TemplateDetail'];
 export type Estimate = Schemas['EstimateOut'];
-/** what a job's last runs used, and what would do */
+/** the usage of the last runs of a job, and the suggested resources */
 export type Sizing = Schemas['SizingOut'];
 export type Catalog = Schemas['CatalogOut'];
 export type CatalogFile = Schemas['CatalogFile'];
@@ -64,6 +66,7 @@ export type MyLimits = Schemas['MyLimitsOut'];
 export type SharedLimit = Schemas['TogetherOut'];
 export type Association = Schemas['AssociationOut'];
 export type UsageTotals = Schemas['UsageTotals'];
+export type UsageHistory = Schemas['UsageHistoryOut'];
 export type GroupLimits = Schemas['GroupLimitsOut'];
 export type GroupMember = Schemas['MemberOut'];
 export type Drift = Schemas['DriftItem'];

@@ -4,7 +4,7 @@ import { joinSentences } from '@/i18n/lists';
 import { announcements, jobAnnouncements } from '@/live/announce';
 import { useLive } from '@/live/store';
 
-/** Announces changes to screen readers, politely. */
+/** A live region that announces changes to screen readers politely. */
 export function Announcer() {
   const sessions = useLive((s) => s.sessions);
   const jobs = useLive((s) => s.jobs);

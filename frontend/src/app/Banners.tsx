@@ -7,8 +7,8 @@ import { Time } from '@/ui/Time';
 import { ConnectionLost, useConnectionLost, useRefetchOnReconnect } from './ConnectionLost';
 import classes from './MemberLayout.module.css';
 
-/** What holds for the whole page: a lost connection, a silent Slurm, announcements, the cluster's
- * notice. */
+/** Banners about the whole portal: a lost connection, an unavailable Slurm, announcements, the
+ * cluster's notice. */
 export function Banners() {
   const notice = useLive((s) => s.cluster?.notice ?? null);
   const staleSince = useLive((s) => s.cluster?.stale_since ?? null);
@@ -30,12 +30,13 @@ export function Banners() {
         )}
       </div>
       <TimeShort />
-      <AnnouncementBanners />
-      {notice && (
-        <div className={classes.notice}>
-          <Notice tone="info">{notice}</Notice>
-        </div>
-      )}
+      <AnnouncementBanners>
+        {notice && (
+          <div className={classes.notice}>
+            <Notice tone="info">{notice}</Notice>
+          </div>
+        )}
+      </AnnouncementBanners>
     </>
   );
 }

@@ -7,11 +7,11 @@ import { live, useLive } from '@/live/store';
 import { Notice } from '@/ui/Notice';
 import classes from './Banners.module.css';
 
-/** A connection that is back within this time isn't worth a word. */
+/** Interruptions shorter than this are not shown. */
 const GRACE_MS = 1500;
 const TICK_MS = 1000;
 
-/** Whether the link has been lost for longer than a blink. */
+/** Return whether the connection has been lost for longer than GRACE_MS. */
 export function useConnectionLost(): boolean {
   const lost = useLive((s) => s.link === 'lost');
   const [shown, setShown] = useState(false);
@@ -23,8 +23,7 @@ export function useConnectionLost(): boolean {
 }
 
 /**
- * Refetch everything that a page shows once the connection is back: failed queries and data that
- * may have changed.
+ * Refetch a page's failed queries and outdated data once the connection is back.
  */
 export function useRefetchOnReconnect(): void {
   const link = useLive((s) => s.link);
@@ -48,32 +47,32 @@ function subscribeToNetwork(listener: () => void): () => void {
 
 const hasNoNetwork = (): boolean => !navigator.onLine;
 
-/** `known`: something has come before that the page still shows. */
-function connectionText(offline: boolean, known: boolean): string {
+/** Return the banner's text; `hasData`: the page shows data from before. */
+function connectionText(offline: boolean, hasData: boolean): string {
   if (offline)
-    return known
+    return hasData
       ? t`Your device has no network connection. This is the last known state; your sessions and jobs keep running.`
       : t`Your device has no network connection, so there is nothing to show yet. Your sessions and jobs keep running.`;
-  return known
+  return hasData
     ? t`The portal doesn't answer. This is the last known state; your sessions and jobs keep running.`
     : t`The portal doesn't answer, so there is nothing to show yet. Your sessions and jobs keep running.`;
 }
 
-/** That nothing new reaches this page, and when that is tried again. */
+/** The banner of a lost connection, with the time of the next attempt. */
 export function ConnectionLost() {
   const offline = useSyncExternalStore(subscribeToNetwork, hasNoNetwork);
-  const known = useLive((s) => s.sessions !== null);
+  const hasData = useLive((s) => s.sessions !== null);
   return (
     <Notice tone="warning">
       <div className={classes.lost}>
-        <span>{connectionText(offline, known)}</span>
+        <span>{connectionText(offline, hasData)}</span>
         {!offline && <NextTry />}
       </div>
     </Notice>
   );
 }
 
-/** Counts down to the next attempt: for eyes only, or a screen reader would never stop. */
+/** A countdown to the next attempt. Hidden from screen readers, which would read it every second. */
 function NextTry() {
   const retryAt = useLive((s) => s.retryAt);
   const [now, setNow] = useState(() => Date.now());

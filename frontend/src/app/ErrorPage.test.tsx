@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { names, textOf } from '@/testing/markup';
 import { page, Refused } from '@/testing/page';
 
-describe('the page for trouble', () => {
-  it('brings the landmark where the frame itself can’t be shown', async () => {
+describe('the error page', () => {
+  it('has its own main landmark', async () => {
     const answers = { '/me': new Refused(503, 'The database does not answer.') };
     const markup = await page('/jobs', { answers });
     expect(names(markup, 'h1')).toEqual(["This page can't be shown"]);

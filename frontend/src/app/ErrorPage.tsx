@@ -2,11 +2,13 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Button, Stack, Text } from '@mantine/core';
 import { useRouter } from '@tanstack/react-router';
+import { useEffect, useRef } from 'react';
 import { sentence } from '@/api/problem';
+import { useLive } from '@/live/store';
 import { PageTitle } from '@/ui/PageTitle';
 import classes from '@/ui/PlainPage.module.css';
 
-/** Stands alone, outside the frame of all other pages, whose `main` it therefore has to bring. */
+/** An error page outside of the frame of other pages, so it brings its own `main`. */
 export function NothingToShow({ error }: { error: unknown }) {
   return (
     <main>
@@ -15,9 +17,26 @@ export function NothingToShow({ error }: { error: unknown }) {
   );
 }
 
-/** For a page that could not be shown, mostly because the portal doesn't answer. */
+/** Load the page again once the network or the event stream is back. */
+function useRetryOnReconnect(): void {
+  const router = useRouter();
+  const link = useLive((s) => s.link);
+  const before = useRef(link);
+  useEffect(() => {
+    if (link === 'open' && before.current !== 'open') void router.invalidate();
+    before.current = link;
+  }, [link, router]);
+  useEffect(() => {
+    const retry = (): void => void router.invalidate();
+    window.addEventListener('online', retry);
+    return () => window.removeEventListener('online', retry);
+  }, [router]);
+}
+
+/** The page shown when another could not be loaded, mostly because the portal doesn't respond. */
 export function ErrorPage({ error }: { error: unknown }) {
   const router = useRouter();
+  useRetryOnReconnect();
   return (
     <div className={classes.center}>
       <Stack align="flex-start" gap="md" maw={480}>

@@ -1,8 +1,10 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
+import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { PaletteButton } from '@/features/palette/PaletteButton';
 import { seesAdmin } from '@/lib/roles';
+import { siteQuery } from '@/lib/site';
 import { useMe } from '@/lib/useMe';
 import { useLive } from '@/live/store';
 import { Logo } from '@/ui/Logo';
@@ -14,6 +16,7 @@ const link = `${linkClasses.link} ${classes.link}`;
 
 export function Header() {
   const me = useMe();
+  const { data: site } = useQuery(siteQuery);
   const cluster = useLive((s) => s.cluster?.name);
   return (
     <header className={classes.header}>
@@ -22,7 +25,9 @@ export function Header() {
           <Logo size={28} />
           <span className={classes.product}>Data Scientist Portal</span>
         </Link>
-        {cluster && <span className={classes.cluster}>{cluster}</span>}
+        {(site?.tagline || cluster) && (
+          <span className={classes.cluster}>{site?.tagline ?? cluster}</span>
+        )}
         <nav className={classes.nav} aria-label={t`Main`}>
           <Link to="/" className={link} activeOptions={{ exact: true }}>
             <Trans>Home</Trans>

@@ -1,7 +1,6 @@
 import { Trans } from '@lingui/react/macro';
-import '@/ui/styles-shell';
 import { Notifications } from '@mantine/notifications';
-import { Outlet } from '@tanstack/react-router';
+import { Outlet, useLocation } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { LoginAgain } from '@/features/account/LoginAgain';
 import { ReauthProvider } from '@/features/account/ReauthProvider';
@@ -15,10 +14,12 @@ import { Announcer } from './Announcer';
 import { Banners } from './Banners';
 import { Header } from './Header';
 import classes from './MemberLayout.module.css';
+import { isWide } from './wide';
 
-/** Everything behind the login: header, notices, the page, and the live connection they share. */
+/** The layout of all pages behind the login: header, banners, the page, and the live connection. */
 export function MemberLayout() {
   const { username } = useMe();
+  const wide = useLocation({ select: ({ pathname }) => isWide(pathname) });
   useEffect(() => live.open(username), [username]);
   useEffect(() => dropDrafts(tabStorage(), username), [username]);
   useOwnLanguage();
@@ -29,7 +30,7 @@ export function MemberLayout() {
         <Trans>Skip to main content</Trans>
       </a>
       <Header />
-      <div className={classes.column}>
+      <div className={classes.column} data-wide={wide}>
         <Banners />
         <main id="main" tabIndex={-1} className={classes.main}>
           <Outlet />

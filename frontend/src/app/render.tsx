@@ -9,7 +9,7 @@ import { queryClient } from '@/lib/queries';
 import { router } from './router';
 import { theme } from './theme';
 
-/** The portal in the browser, from here on by itself. */
+/** Render the portal into an element. */
 export function render(root: HTMLElement): void {
   createRoot(root).render(
     <StrictMode>

@@ -1,8 +1,7 @@
 /**
- * The router, and what a lost login does to it. The addresses and their pages stand in routes/: those
- * for administrators in admin.ts, the others in pages.ts, the login and the guard in frame.ts, redirects
- * of former addresses in former.ts. Each page is a chunk of its own; the login page needs none of the
- * others.
+ * The router, and its reaction to a lost login. The routes are in routes/: administrators' in
+ * admin.ts, redirects of former addresses in former.ts, the login and the guard in frame.ts, all
+ * others in pages.ts. Home and the layout come with the app; each other page is a chunk of its own.
  */
 import { createRouter } from '@tanstack/react-router';
 import { onSignedOut } from '@/api/client';
@@ -32,7 +31,7 @@ export const router = createRouter({
   scrollRestoration: true,
 });
 
-/** Requires a login, and removes the data of the user from this tab. */
+/** Remove the user's data from this tab and go to the login. */
 async function goToLogin(next: string): Promise<void> {
   notifyLogout();
   await router.navigate({ to: '/login', search: loginSearch(next), replace: true });
@@ -40,14 +39,7 @@ async function goToLogin(next: string): Promise<void> {
   queryClient.clear();
 }
 
-setNavigation({
-  router,
-  goToLogin,
-  preloadHome: () => {
-    void import('./MemberLayout');
-    void import('@/features/home/HomePage');
-  },
-});
+setNavigation({ router, goToLogin });
 
 function leave(): void {
   const { pathname, href } = router.state.location;

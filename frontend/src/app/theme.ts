@@ -1,4 +1,4 @@
-/** The look: one calm colour, system fonts, soft corners. Nothing is loaded from elsewhere. */
+/** The theme: one calm color, one font, soft corners. Nothing is loaded from other sites. */
 import { t } from '@lingui/core/macro';
 import { createTheme, type MantineColorsTuple } from '@mantine/core';
 
@@ -15,7 +15,7 @@ const tide: MantineColorsTuple = [
   '#034a50',
 ];
 
-/** Greys of the dark scheme, a little blue like the surfaces they stand on. */
+/** Grays of the dark scheme, slightly blue like the surfaces around them. */
 const dark: MantineColorsTuple = [
   '#d8dfe3',
   '#b3bec5',
@@ -29,26 +29,29 @@ const dark: MantineColorsTuple = [
   '#0f1214',
 ];
 
-const SYSTEM_FONTS =
-  'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", sans-serif';
+/** Inter comes with the portal (styles.ts). It has no Chinese, for which the system's fonts follow. */
+const FONTS =
+  '"Inter Variable", "Inter fallback", system-ui, -apple-system, "Segoe UI", "Noto Sans", sans-serif';
 
 export const theme = createTheme({
   primaryColor: 'tide',
   primaryShade: { light: 7, dark: 6 },
   colors: { tide, dark },
-  fontFamily: SYSTEM_FONTS,
+  fontFamily: FONTS,
   fontFamilyMonospace: 'ui-monospace, "SF Mono", "Cascadia Mono", "DejaVu Sans Mono", monospace',
+  // buttons, links and labels are medium
+  fontWeights: { regular: '400', medium: '500', bold: '600' },
   headings: { fontWeight: '650' },
   defaultRadius: 'md',
   cursorType: 'pointer',
   respectReducedMotion: true,
-  // By name, not by Component.extend: the login page shall not load dialogs for their defaults.
+  // By name, not by Component.extend, so that the login page does not load dialogs for their
+  // defaults.
   components: {
-    Button: { defaultProps: { fw: 600 } },
     Paper: { defaultProps: { withBorder: true, radius: 'lg' } },
-    // its label is read out; without a role it may have none
+    // its label is read by screen readers; without a role it may have none
     Skeleton: { defaultProps: { role: 'status' } },
-    // a click beside it, be it the second of two on the button that has opened it, closes nothing
+    // a click outside, including the second click on the button that opened it, closes nothing
     Modal: {
       defaultProps: {
         centered: true,
@@ -57,7 +60,7 @@ export const theme = createTheme({
         closeOnClickOutside: false,
       },
     },
-    // its first item has the focus, and nothing stands in the menu that is no item of it
+    // the first item has the focus, and the menu contains only items
     Menu: { defaultProps: { withInitialFocusPlaceholder: false } },
   },
 });

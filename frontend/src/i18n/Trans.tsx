@@ -1,6 +1,6 @@
 import { Trans as LinguiTrans, type TransProps } from '@lingui/react';
 
-/** Lingui looks for a message's tags in the values put into it, too; within an element it doesn't. */
+/** Wrap a value that contains markup: Lingui would otherwise parse it as the message's tags. */
 const asItIs = (value: unknown): unknown =>
   // biome-ignore lint/complexity/noUselessFragments: it makes an element of a text
   typeof value === 'string' && value.includes('<') ? <>{value}</> : value;

@@ -1,12 +1,14 @@
 /**
  * The language of this page. It is set before any page's module is loaded (see main.tsx), so texts
- * may stand anywhere, also outside of functions; changing it reloads the page. English is in the
- * sources; another language's catalog is fetched only by its readers.
+ * may be used anywhere, including outside of functions; changing it reloads the page. English is in
+ * the sources; another language's catalog is fetched only by its readers.
  */
 import { i18n, type Messages } from '@lingui/core';
 import { compileMessage } from '@lingui/message-utils/compileMessage';
 import catalogUrl from '../../../portal/i18n/zh.json?url';
-import { type Language, languageOf, localeOf } from './language';
+import { storedClock } from './clockFormat';
+import { keepEscapes } from './escapes';
+import { dateLocaleOf, type Language, languageOf, localeOf } from './language';
 import { storedLanguage, storeLanguage } from './storedLanguage';
 import { type Catalog, setCatalog } from './translate';
 
@@ -14,17 +16,21 @@ const MOST_WAIT_MS = 4000;
 
 let language: Language = 'en';
 let tag = 'en';
-/** What this page was to speak, and does unless that couldn't be fetched. */
-let wantedLanguage: Language = 'en';
+let dateTag = 'en';
+/** The requested language. It differs from `language` if its catalog could not be fetched. */
+let requestedLanguage: Language = 'en';
 
-/** The language that this page speaks. */
+/** Return the language of this page. */
 export const currentLanguage = (): Language => language;
 
-/** For `toLocaleString` and its like. */
+/** Return the locale for `toLocaleString` and similar functions of numbers and names. */
 export const locale = (): string => tag;
 
+/** Return the locale for such functions of dates. */
+export const dateLocale = (): string => dateTag;
+
 /**
- * Compile a message of the sources on first use and cache it; Lingui itself would do so every time.
+ * Messages of the sources, compiled on first use; Lingui itself would compile them every time.
  */
 const compiledMessages = new Map<string, ReturnType<typeof compileMessage>>();
 export function compileCached(message: string): ReturnType<typeof compileMessage> {
@@ -43,8 +49,8 @@ async function loadMessages(): Promise<Messages | null> {
   }
 }
 
-/** The portal's sentences, as data rather than as a program. A page without them is better than none,
- * and than one that waits for them: what the portal says is then in English. */
+/** Load the translations of server messages, which are data rather than code. A page without them
+ * shows those messages in English, and does not wait for them. */
 async function loadServerCatalog(): Promise<Catalog | null> {
   try {
     const answer = await fetch(catalogUrl, { signal: AbortSignal.timeout(MOST_WAIT_MS) });
@@ -59,32 +65,34 @@ async function loadServerCatalog(): Promise<Catalog | null> {
 function activate(next: Language, messages: Messages): void {
   language = next;
   tag = localeOf(next, navigator.languages);
+  dateTag = dateLocaleOf(next, navigator.languages, storedClock());
   document.documentElement.lang = tag;
   i18n.loadAndActivate({ locale: tag, messages });
 }
 
-/** Settles the page's language; to be awaited before anything is shown. It is English where the words
- * of another one can't be fetched. */
+/** Set the page's language; await it before anything is shown. English if the catalog of another
+ * one cannot be fetched. */
 export async function startLanguage(): Promise<void> {
-  wantedLanguage = languageOf(storedLanguage(), navigator.languages);
+  requestedLanguage = languageOf(storedLanguage(), navigator.languages);
   i18n.setMessagesCompiler(compileCached);
-  if (wantedLanguage === 'en') return activate('en', {});
+  keepEscapes(i18n);
+  if (requestedLanguage === 'en') return activate('en', {});
   const [messages, catalogue] = await Promise.all([loadMessages(), loadServerCatalog()]);
   if (messages === null) return activate('en', {});
-  activate(wantedLanguage, messages);
+  activate(requestedLanguage, messages);
   setCatalog(catalogue);
 }
 
-/** Takes on the language that its reader chooses, from the next page on; `null` is as the browser says.
- * A browser that keeps nothing stays with its own (see `keepsChoices`). */
+/** Change the language and reload the page; `null` is the browser's language. Without storage the
+ * browser's language stays (see `canStoreLanguage`). */
 export function changeLanguage(next: Language | null): void {
   if (storeLanguage(next) && languageOf(next, navigator.languages) !== language)
     window.location.reload();
 }
 
-/** Takes on what the portal keeps. A language that couldn't be fetched just now isn't tried again: the
- * page would be loaded for ever. */
-export function followStoredLanguage(kept: Language | null): void {
-  if (storeLanguage(kept) && languageOf(kept, navigator.languages) !== wantedLanguage)
+/** Apply the portal's stored preference. A language whose catalog could not be fetched is not tried
+ * again, or the page would reload forever. */
+export function followStoredLanguage(stored: Language | null): void {
+  if (storeLanguage(stored) && languageOf(stored, navigator.languages) !== requestedLanguage)
     window.location.reload();
 }

@@ -1,16 +1,16 @@
-/** Which language the pages speak, and the numbers and dates that go with it. Pure. */
+/** The languages of the pages, and their locales for numbers and dates. Pure. */
 
-/** Also their names in the preferences of all users. */
+/** These are also the values in all users' preferences. */
 export const LANGUAGES = ['en', 'zh'] as const;
 export type Language = (typeof LANGUAGES)[number];
 
-/** Each in its own words: who looks for theirs may read no other. */
+/** Each in its own language, so that readers of no other recognize it. */
 export const NAMES: Readonly<Record<Language, string>> = { en: 'English', zh: '简体中文' };
 
-/** What `<html lang>`, numbers and dates take (BCP 47). */
+/** BCP 47 tags for `<html lang>`, numbers and dates. */
 const TAGS: Readonly<Record<Language, string>> = { en: 'en', zh: 'zh-CN' };
 
-/** How a text in it is marked. */
+/** Return the `lang` attribute of a text. */
 export const tagOf = (language: Language): string => TAGS[language];
 
 export const isLanguage = (value: unknown): value is Language =>
@@ -18,33 +18,57 @@ export const isLanguage = (value: unknown): value is Language =>
 
 const spoken = (tag: string): string => tag.toLowerCase().split('-')[0] ?? '';
 
-/** The language to speak: the one chosen, else the first of the browser's that there is. */
+/** Return the language to use: the chosen one, else the first supported one of the browser's. */
 export function languageOf(chosen: unknown, browser: readonly string[]): Language {
   if (isLanguage(chosen)) return chosen;
   return browser.map(spoken).find(isLanguage) ?? 'en';
 }
 
 /**
- * The variants of a language in which the pages are written: traditional Chinese counts as another
- * language for screen readers and fonts.
+ * The script variants in which the pages are written: for screen readers and fonts, traditional
+ * Chinese is another language.
  */
 const KINDS: Readonly<Record<Language, RegExp>> = {
   en: /^en(-|$)/i,
   zh: /^zh(-(CN|SG|Hans(-.+)?))?$/i,
 };
 
-/** Whether numbers and dates can be written by it: some systems call it "en-US@posix". */
+/** Return whether `Intl` accepts a tag: some systems report "en-US@posix". */
 function isTag(tag: string): boolean {
   try {
     return Intl.getCanonicalLocales(tag).length === 1;
   } catch {
-    return false; // a RangeError, which is the answer
+    return false; // a RangeError: not a valid tag
   }
 }
 
+/** Return whether the reader's own locale has a 24-hour clock. */
+function has24Hours(browser: readonly string[]): boolean {
+  const own = browser.find(isTag);
+  if (own === undefined) return false;
+  const { hourCycle } = new Intl.DateTimeFormat(own, { hour: 'numeric' }).resolvedOptions();
+  return hourCycle === 'h23' || hourCycle === 'h24';
+}
+
+/** A clock, as the value of `hourCycle`. */
+export const CLOCKS = ['h23', 'h12'] as const;
+export type ClockFormat = (typeof CLOCKS)[number];
+
+/** Return the locale of dates: that of the page, with the chosen clock, else with the 24-hour clock of
+ * readers who have one. An English page in a German browser has English months and no "PM". */
+export function dateLocaleOf(
+  language: Language,
+  browser: readonly string[],
+  chosen: ClockFormat | null = null,
+): string {
+  const tag = localeOf(language, browser);
+  const hourCycle = chosen ?? (has24Hours(browser) ? 'h23' : undefined);
+  return hourCycle === undefined ? tag : new Intl.Locale(tag, { hourCycle }).toString();
+}
+
 /**
- * The locale of numbers and dates, and of the page's markup: the browser's own variant of this
- * language if it names one ("en-GB"), so an English page has no German dates.
+ * Return the locale of numbers, dates and markup: the browser's own variant of this language if it
+ * has one ("en-GB"), so an English page has no German dates.
  */
 export const localeOf = (language: Language, browser: readonly string[]): string =>
   browser.find((tag) => KINDS[language].test(tag) && isTag(tag)) ?? TAGS[language];

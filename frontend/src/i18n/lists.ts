@@ -1,7 +1,7 @@
 import { currentLanguage, locale } from '.';
 import { chineseSentences, space } from './spacing';
 
-/** As the page's language joins them. */
+/** Format a list by the rules of the page's language. */
 function formatList(items: readonly string[], type: Intl.ListFormatType): string {
   const parts = new Intl.ListFormat(locale(), { type }).formatToParts(items);
   const texts = parts.map(({ type: kind, value }, at) => {
@@ -13,16 +13,16 @@ function formatList(items: readonly string[], type: Intl.ListFormatType): string
   return texts.join('');
 }
 
-/** "a", "a and b", "a, b, and c". */
+/** Join with "and": "a", "a and b", "a, b, and c". */
 export const joinWithAnd = (items: readonly string[]): string => formatList(items, 'conjunction');
 
-/** "a or b". */
+/** Join with "or": "a or b". */
 export const joinWithOr = (items: readonly string[]): string => formatList(items, 'disjunction');
 
-/** Sentences one after the other: only some languages put a space between them. */
+/** Join sentences: only some languages put a space between them. */
 export const joinSentences = (each: readonly string[]): string =>
   currentLanguage() === 'zh' ? chineseSentences(each) : each.join(' ');
 
-/** Names and values one after the other, none of them the last: "a, b, c". */
+/** Join names and values with commas: "a, b, c". */
 export const joinWithCommas = (items: readonly string[]): string =>
   items.join(currentLanguage() === 'zh' ? '、' : ', ');

@@ -1,17 +1,17 @@
 /**
- * Translates texts by one catalog: finds the sentences of a text, and fills the gaps of their
- * translations. Pure. The portal's own reader follows the same rules
- * (portal/i18n/translation.py), and both are held to the same examples (tests/data/translated.json).
+ * Translates texts with one catalog: matches a text with its sentences, and fills the placeholders
+ * of their translations. Pure. The portal's translations of e-mails follow the same rules
+ * (portal/i18n/translation.py); both are tested with tests/data/translated.json.
  */
 import { chineseSentences, space } from './spacing';
-import { type Catalog, filled, type Match, type Piece, Templates } from './templates';
+import { type Catalog, fillPlaceholders, type Match, type Piece, Templates } from './templates';
 
-/** Ends of sentences: a match does not extend beyond them. */
+/** Sentence ends: a match does not extend beyond them. */
 const BETWEEN = /(?<=[.!?…][”’)]?) (?=[A-Z“])/;
 const MAX_SENTENCES = 12;
 const CHINESE_STOP = /[。！？]$/;
 
-/** What the portal puts between several pieces, and what stands there in Chinese. */
+/** A separator that the portal puts between pieces, and its Chinese counterpart. */
 type Between = readonly [english: string, chinese: string];
 const LISTS: readonly Between[] = [
   [', ', '、'],
@@ -20,17 +20,17 @@ const LISTS: readonly Between[] = [
 ];
 const CLAUSES: Between = ['; ', '；'];
 
-/** A longer text is no sentence, but a log or a file. */
+/** A longer text is not a message, but a log or a file. */
 const MAX_LENGTH = 2000;
 /** The maximum depth of nested pieces, and of attempts per text, which may come from any user. */
 const MAX_DEPTH = 8;
 const MAX_TRIES = 500;
 
-/** What the first of them gives that gives anything; null if none does. */
-function firstResult<T>(items: readonly T[], each: (one: T) => string | null): string | null {
-  for (const one of items) {
-    const found = each(one);
-    if (found !== null) return found;
+/** Return the first result that is not null. */
+function firstResult<T>(items: readonly T[], each: (item: T) => string | null): string | null {
+  for (const item of items) {
+    const result = each(item);
+    if (result !== null) return result;
   }
   return null;
 }
@@ -48,7 +48,7 @@ export class Reader {
   }
 }
 
-/** One text being read. */
+/** The translation of one text. */
 class Reading {
   private depth = 0;
   private tries = 0;
@@ -57,15 +57,15 @@ class Reading {
 
   translated(text: string): string | null {
     if (text.length > MAX_LENGTH) return null;
-    return this.asOne(text) ?? this.inTurn(text) ?? this.exact(text, true);
+    return this.joinedSentence(text) ?? this.bySentence(text) ?? this.translateExactly(text, true);
   }
 
-  private asOne(text: string): string | null {
-    return this.listed(text, CLAUSES) ?? this.exact(text) ?? this.bare(text);
+  private joinedSentence(text: string): string | null {
+    return this.byPiece(text, CLAUSES) ?? this.translateExactly(text) ?? this.withoutFullStop(text);
   }
 
-  /** The closest sentence that fits; `across`: its gaps may hold ends of sentences. */
-  private exact(text: string, across = false): string | null {
+  /** Return the closest match; `across`: its placeholders may contain sentence ends. */
+  private translateExactly(text: string, across = false): string | null {
     this.tries += 1;
     if (this.tries > MAX_TRIES) return null;
     for (const match of this.templates.matches(text)) {
@@ -76,73 +76,76 @@ class Reading {
   }
 
   private put({ translation, pieces }: Match): string {
-    return filled(translation, (number) => {
+    return fillPlaceholders(translation, (number) => {
       const piece = pieces.get(number);
-      return piece === undefined ? '' : this.inGap(piece);
+      return piece === undefined ? '' : this.translatePiece(piece);
     });
   }
 
-  /** A piece may be a sentence of the catalog, or a user's own word. */
-  private inGap({ text, holds }: Piece): string {
+  /** Translate a placeholder's text, which may be a sentence of the catalog, or a user's own text. */
+  private translatePiece({ text, holds }: Piece): string {
     if (holds === 'own' || holds === 'number') return text;
     if (holds === 'words' && !text.includes(' ')) return text;
     if (this.depth === MAX_DEPTH) return text;
     this.depth += 1;
-    const found =
-      this.translated(text) ?? firstResult(LISTS, (between) => this.listed(text, between, holds));
+    const translation =
+      this.translated(text) ?? firstResult(LISTS, (between) => this.byPiece(text, between, holds));
     this.depth -= 1;
-    return found ?? text;
+    return translation ?? text;
   }
 
-  /** Several pieces of the catalogue; null if one of them is something else. */
-  private listed(
+  /** Translate several pieces; null if one of them has no translation. */
+  private byPiece(
     text: string,
     [between, sign]: Between,
     holds: Piece['holds'] = 'term',
   ): string | null {
     if (!text.includes(between)) return null;
-    const known: string[] = [];
+    const translations: string[] = [];
     for (const piece of text.split(between)) {
-      const found = holds === 'term' || piece.includes(' ') ? this.exact(piece) : null;
-      if (found === null) return null;
-      known.push(found);
+      const translation =
+        holds === 'term' || piece.includes(' ') ? this.translateExactly(piece) : null;
+      if (translation === null) return null;
+      translations.push(translation);
     }
-    return known.reduce((all, next) => {
+    return translations.reduce((all, next) => {
       const before = space(all.slice(-1), sign);
       return all + before + sign + space(sign, next.charAt(0)) + next;
     });
   }
 
-  /** What the portal made a sentence of by a capital letter and a full stop. */
-  private bare(text: string): string | null {
+  /** Translate a text that the portal turned into a sentence with a capital letter and a full stop. */
+  private withoutFullStop(text: string): string | null {
     if (!text.endsWith('.')) return null;
     const big = text.slice(0, -1);
     const small = big.charAt(0).toLowerCase() + big.slice(1);
-    const found = firstResult(
+    const translation = firstResult(
       [big, small],
-      (each) => this.listed(each, CLAUSES) ?? this.exact(each),
+      (each) => this.byPiece(each, CLAUSES) ?? this.translateExactly(each),
     );
-    return found === null || CHINESE_STOP.test(found) ? found : `${found}。`;
+    return translation === null || CHINESE_STOP.test(translation)
+      ? translation
+      : `${translation}。`;
   }
 
-  /** Sentence by sentence, several of them as one where the catalogue has them as one. */
-  private inTurn(text: string): string | null {
+  /** Translate sentence by sentence, but several as one if the catalog has them as one. */
+  private bySentence(text: string): string | null {
     const parts = text.split(BETWEEN);
     if (parts.length === 1 || parts.length > MAX_SENTENCES) return null;
-    let found = false;
+    let anyTranslated = false;
     const all: string[] = [];
     for (let from = 0; from < parts.length; ) {
       let to = parts.length;
       let next: string | null = null;
       for (; to > from; to -= 1) {
-        next = this.asOne(parts.slice(from, to).join(' '));
+        next = this.joinedSentence(parts.slice(from, to).join(' '));
         if (next !== null) break;
       }
       if (next === null) to = from + 1;
-      else found = true;
+      else anyTranslated = true;
       all.push(next ?? parts[from] ?? '');
       from = to;
     }
-    return found ? chineseSentences(all) : null;
+    return anyTranslated ? chineseSentences(all) : null;
   }
 }

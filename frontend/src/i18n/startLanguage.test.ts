@@ -5,7 +5,7 @@ import { storage } from '@/testing/storage';
 const reported = vi.fn();
 const html = { lang: 'en' };
 
-/** A page of its own in a browser that speaks Chinese; `zh` gives the pages' words. */
+/** Load the module afresh in a browser set to Chinese; `zh` returns the pages' catalog. */
 async function page(zh: () => object, answer: () => Promise<Response>) {
   vi.resetModules();
   vi.doMock('./zh', zh);
@@ -43,7 +43,7 @@ afterEach(() => {
 });
 
 describe('a page in Chinese', () => {
-  it('has its words and the portal’s', async () => {
+  it("has the pages' and the portal's translations", async () => {
     const { currentLanguage, locale, translate } = await page(words, portalSays);
     expect([currentLanguage(), locale(), html.lang]).toEqual(['zh', 'zh-CN', 'zh-CN']);
     expect(translate('No such job.')).toBe('没有这个作业。');
@@ -61,7 +61,7 @@ describe('a page in Chinese', () => {
     expect(vi.mocked(fetch).mock.calls[0]?.[1]?.signal).toBeInstanceOf(AbortSignal);
   });
 
-  it('is in English, all of it, if its own do not come', async () => {
+  it('is entirely in English if its catalog cannot be loaded', async () => {
     const { currentLanguage, locale, translate } = await page(lost, portalSays);
     expect([currentLanguage(), locale(), html.lang]).toEqual(['en', 'en-GB', 'en-GB']);
     expect(i18n._('Stop')).toBe('Stop');
@@ -81,12 +81,12 @@ describe('another language', () => {
     follow('en');
     expect(reload).toHaveBeenCalledTimes(2);
     expect([...kept.values()]).toEqual(['en']);
-    follow(null); // the browser says what the page speaks
+    follow(null); // the browser's language applies
     expect(kept.size).toBe(0);
     expect(reload).toHaveBeenCalledTimes(2);
   });
 
-  it('is not asked for again and again where it does not come, but by its reader', async () => {
+  it("is not refetched automatically after a failure, but on the reader's choice", async () => {
     const { followStoredLanguage: follow, changeLanguage: speakNext } = await page(
       lost,
       portalSays,
@@ -98,7 +98,7 @@ describe('another language', () => {
     expect(reload).toHaveBeenCalledOnce();
   });
 
-  it('is not taken on by a browser that keeps nothing', async () => {
+  it('is not applied without storage', async () => {
     vi.stubGlobal('window', {
       get localStorage() {
         throw new DOMException('switched off', 'SecurityError');

@@ -18,7 +18,7 @@ afterEach(() => {
 });
 
 describe('a browser', () => {
-  it('keeps what it speaks, and what was chosen at this login', () => {
+  it('stores its language, and the choice made at this login', () => {
     expect([storedLanguage(), languageBeforeLogin()]).toEqual([null, null]);
     expect([storeLanguage('zh'), storeLanguageBeforeLogin('en')]).toEqual([true, true]);
     expect([storedLanguage(), languageBeforeLogin()]).toEqual(['zh', 'en']);
@@ -33,7 +33,7 @@ describe('a browser', () => {
     expect([window.localStorage.length, window.sessionStorage.length]).toEqual([0, 0]);
   });
 
-  it('knows whether it keeps anything, and leaves no trace of finding out', () => {
+  it('detects whether storage works, and leaves no trace of the check', () => {
     expect(canStoreLanguage()).toBe(true);
     expect(window.localStorage.length).toBe(0);
     vi.stubGlobal('window', {});
@@ -41,7 +41,7 @@ describe('a browser', () => {
     expect([storeLanguage('zh'), storedLanguage()]).toEqual([false, null]);
   });
 
-  it('passes over what no version of these pages has kept', () => {
+  it('ignores invalid stored values', () => {
     window.localStorage.setItem('portal-language', 'fr');
     expect(storedLanguage()).toBeNull();
   });

@@ -1,6 +1,6 @@
 /**
- * What this browser keeps of the language that its reader has chosen. The portal keeps it too
- * (`preferences.language`), for everybody by themselves; a browser may be several users'.
+ * This browser's storage of the chosen language. The portal stores it too (`preferences.language`),
+ * for each user; a browser may have several users.
  */
 import { isLanguage, type Language } from './language';
 
@@ -12,29 +12,29 @@ const LANGUAGE_KEY = 'portal-language';
 const BEFORE_LOGIN_KEY = 'portal-language-before-login';
 const PROBE_KEY = 'portal-language-probe';
 
-function read(place: Place, key: string): Language | null {
+function read(storage: Place, key: string): Language | null {
   try {
-    const found = window[place].getItem(key);
-    return isLanguage(found) ? found : null;
+    const value = window[storage].getItem(key);
+    return isLanguage(value) ? value : null;
   } catch {
-    return null; // storage is switched off
+    return null; // storage is disabled
   }
 }
 
-/** Whether this browser keeps it. */
-function write(place: Place, key: string, language: Language | null): boolean {
+/** Store or remove a value; return whether that succeeded. */
+function write(storage: Place, key: string, language: Language | null): boolean {
   try {
-    if (language === null) window[place].removeItem(key);
-    else window[place].setItem(key, language);
+    if (language === null) window[storage].removeItem(key);
+    else window[storage].setItem(key, language);
     return true;
   } catch {
-    return false; // storage is switched off, or has no room
+    return false; // storage is disabled or full
   }
 }
 
 export const storedLanguage = (): Language | null => read('localStorage', LANGUAGE_KEY);
 
-/** `null` is as the browser says. */
+/** Store the language; `null` is the browser's. */
 export const storeLanguage = (language: Language | null): boolean =>
   write('localStorage', LANGUAGE_KEY, language);
 
@@ -43,7 +43,7 @@ export const languageBeforeLogin = (): Language | null => read('sessionStorage',
 export const storeLanguageBeforeLogin = (language: Language | null): boolean =>
   write('sessionStorage', BEFORE_LOGIN_KEY, language);
 
-/** Without storage the browser's own language stays, whatever the user chooses. */
+/** Return whether choices can be stored. Without storage the browser's own language stays. */
 export const canStoreLanguage = (): boolean =>
   write('localStorage', PROBE_KEY, 'en') && write('localStorage', PROBE_KEY, null);
 

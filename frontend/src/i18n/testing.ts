@@ -1,4 +1,6 @@
-/** Tests read the pages' texts in English, as they stand in the sources. */
+/** Sets up tests with the English texts of the sources. */
 import { i18n } from '@lingui/core';
+import { keepEscapes } from './escapes';
 
+keepEscapes(i18n);
 i18n.loadAndActivate({ locale: 'en', messages: {} });

@@ -31,7 +31,7 @@ describe('translate', () => {
     expect(translate(undefined)).toBeUndefined();
   });
 
-  it('puts the pieces where the translation wants them', () => {
+  it("fills the placeholders in the translation's order", () => {
     expect(translate('3 of 10 jobs ended.')).toBe('10 个作业中有 3 个已结束。');
     expect(translate('Slurm is asked only so often. Please try again in 7 seconds.')).toBe(
       '请在 7 秒后重试。',
@@ -61,32 +61,32 @@ describe('translate', () => {
     );
   });
 
-  it('looks for pieces only so deep', () => {
+  it('limits the depth of nested pieces', () => {
     setCatalog({ 'in {0} it': '在{0}里' });
     expect(translate(`${'in '.repeat(20)}x y${' it'.repeat(20)}`).split('在')).toHaveLength(10);
     const again = 'in it '.repeat(300);
     expect(translate(again)).toBe(again);
   });
 
-  it('takes the sentence with the most fixed words', () => {
+  it('prefers the message with the most fixed text', () => {
     expect(translate('This name is too long.')).toBe('名称太长。');
     expect(translate('This word is too long.')).toBe('This word 太长。');
   });
 
-  it('goes sentence by sentence', () => {
+  it('translates sentence by sentence', () => {
     expect(translate('It was cancelled. Start it again.')).toBe('已取消。请重新启动。');
     expect(translate('It was cancelled. The cause is unknown. Start it again.')).toBe(
       '已取消。The cause is unknown. 请重新启动。',
     );
   });
 
-  it("doesn't let a gap swallow a sentence that has its own words", () => {
+  it('does not match a placeholder with another known sentence', () => {
     expect(translate('It was cancelled. The script is too long.')).toBe(
       '已取消。The script 太长。',
     );
   });
 
-  it('knows two sentences that belong together among others', () => {
+  it('matches a message of two sentences among others', () => {
     expect(
       translate(
         'It was cancelled. Slurm is asked only so often. Please try again in 7 seconds. Start it again.',
@@ -94,7 +94,7 @@ describe('translate', () => {
     ).toBe('已取消。请在 7 秒后重试。请重新启动。');
   });
 
-  it('takes signs of the source as they are, and pieces of any kind', () => {
+  it('treats special characters literally', () => {
     expect(translate('The node $& {0}\nb is down (see a.b+c).')).toBe(
       '节点 $& {0}\nb 已宕机（见 a.b+c）。',
     );
@@ -103,7 +103,7 @@ describe('translate', () => {
 });
 
 describe('texts that users write', () => {
-  it('is translated only where the whole of it is the portal’s own', () => {
+  it('are translated only if known as a whole', () => {
     expect(translateExact('It was cancelled.')).toBe('已取消。');
     expect(translateExact('Start it again. It was cancelled.')).toBe(
       'Start it again. It was cancelled.',

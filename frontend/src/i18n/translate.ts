@@ -9,21 +9,21 @@ import type { Catalog } from './templates';
 
 export type { Catalog } from './templates';
 
-/** How many texts are kept with their translations: pages say the same again and again. */
+/** The maximum number of cached translations: pages show the same messages again and again. */
 const MAX_CACHED = 2000;
 
 let reader: Reader | null = null;
 let catalog: Catalog = {};
 let cache = new Map<string, string>();
 
-/** Who reads Chinese has the catalogue (portal/i18n/zh.json) set here once; null is English. */
+/** Set the Chinese catalog (portal/i18n/zh.json); null is English. */
 export function setCatalog(messages: Catalog | null): void {
   reader = messages && new Reader(messages);
   catalog = messages ?? {};
   cache = new Map();
 }
 
-/** A sentence of the portal's programs in the reader's language; in English the sentence itself. */
+/** Translate a message of the portal's programs; in English return it unchanged. */
 export function translate(text: string): string;
 export function translate(text: string | null): string | null;
 export function translate(text: string | undefined): string | undefined;
@@ -38,9 +38,9 @@ export function translate(text: string | null | undefined): string | null | unde
   return translation;
 }
 
-/** What a user may have written for others to read, as a title in the site's catalog or why a node
- * is out of service: in the reader's language if all of it is known as it stands, which is then the
- * portal's or Slurm's own. Anything else stays as it was written. */
+/** Translate a text that may be user-defined, such as a title in the site's catalog or the reason
+ * why a node is out of service, if all of it is a known text of the portal or Slurm. Any other is
+ * returned unchanged. */
 export function translateExact(text: string): string;
 export function translateExact(text: string | null): string | null;
 export function translateExact(text: string | undefined): string | undefined;

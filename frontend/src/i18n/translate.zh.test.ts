@@ -6,12 +6,13 @@ import { type Catalog, setCatalog, translate } from './translate';
 describe('the Chinese catalogue', () => {
   beforeAll(() => setCatalog(chinese));
 
-  // the portal's own reader, of e-mails, is held to the same: tests/unit/portal/i18n/test_translation.py
+  // the portal's translation of e-mails is tested with the same:
+  // tests/unit/portal/i18n/test_translation.py
   it.each(Object.entries(examples))('translates %s', (english, translated) => {
     expect(translate(english)).toBe(translated);
   });
 
-  it('finds every sentence that it has, and puts all pieces in', () => {
+  it('matches each of its messages, and fills all placeholders', () => {
     for (const [english, translation] of Object.entries(chinese as Catalog)) {
       const put = (text: string): string =>
         text.replace(/\{(\d+)(?::[a-z]+)?\}/g, (_gap, number) =>
@@ -26,7 +27,7 @@ describe('the Chinese catalogue', () => {
     }
   });
 
-  it('leaves texts alone that are too long for a sentence', () => {
+  it('does not translate texts too long for a message', () => {
     const text = 'It was cancelled. Start it again. '.repeat(1000);
     expect(translate(text)).toBe(text);
   });

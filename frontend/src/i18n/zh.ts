@@ -1,4 +1,4 @@
-/** What the pages say in Simplified Chinese, as one file. */
+/** The pages' messages in Simplified Chinese, as one file. */
 import type { Messages } from '@lingui/core';
 
 const catalogs = import.meta.glob<{ messages: Messages }>(

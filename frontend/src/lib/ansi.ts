@@ -1,10 +1,10 @@
 /**
- * A line of a program's output with its colours, as data: pieces of text with the names of styles.
- * Only SGR sequences count (ECMA-48, 8.3.117); other escapes and control characters are dropped, and
- * nothing of it is ever markup. Pure.
+ * Parses a line of a program's output with its colors to pieces of text with names of styles. Only
+ * SGR sequences are used (ECMA-48, 8.3.117); other escapes and control characters are dropped, and
+ * nothing becomes markup. Pure.
  *
- * A page is light or dark while programs think of black terminals: every colour becomes one of a few
- * names, for which the page has tones that can be read on it; black and white are its own text.
+ * A page is light or dark while programs assume black terminals: every color becomes one of a few
+ * names, for which the page has readable tones; black and white become the page's text color.
  */
 import { ESCAPES, lastOverwrite } from './terminal';
 
@@ -52,7 +52,7 @@ const ENDS: Readonly<Record<number, readonly Mark[]>> = {
   29: ['strike'],
 };
 
-/** Above this share of colour in it a tone counts as coloured, by hue in degrees. */
+/** Above this saturation a color is mapped by its hue in degrees. */
 const COLORED = 0.25;
 const HUES: readonly [upto: number, color: Color][] = [
   [20, 'red'],
@@ -64,7 +64,7 @@ const HUES: readonly [upto: number, color: Color][] = [
   [360, 'red'],
 ];
 
-/** The name nearest to red, green and blue of 0 to 255. */
+/** Return the name closest to red, green and blue, each 0 to 255. */
 function nearest(red: number, green: number, blue: number): Color | null {
   const most = Math.max(red, green, blue);
   const spread = most - Math.min(red, green, blue);
@@ -78,7 +78,7 @@ function nearest(red: number, green: number, blue: number): Color | null {
   return HUES.find(([upto]) => sixth * 60 <= upto)?.[1] ?? 'red';
 }
 
-/** Of xterm's 256: 16 of them named, a cube of 6 × 6 × 6, and 24 greys. */
+/** Map one of xterm's 256 colors: 16 named ones, a cube of 6 × 6 × 6, and 24 grays. */
 function paletteColor(index: number): Color | null {
   if (index === BRIGHT_BLACK) return 'grey';
   if (index < 16) return SIXTEEN[index % 8] ?? null;
@@ -91,7 +91,7 @@ function paletteColor(index: number): Color | null {
   return nearest(level(Math.floor(at / 36)), level(Math.floor(at / 6) % 6), level(at % 6));
 }
 
-/** A colour of 38 or 48 and how many numbers it took: `5;n` or `2;r;g;b`. */
+/** Parse a color of 38 or 48, `5;n` or `2;r;g;b`, with the number of parameters it takes. */
 function extendedColor(rest: readonly number[]): [color: Color | null, taken: number] {
   const [kind, a = 0, b = 0, c = 0] = rest;
   if (kind === 5) return [paletteColor(a), 2];
@@ -105,7 +105,7 @@ function withCode(style: Style, code: number): Style {
     return style.marks.includes(mark) ? style : { ...style, marks: [...style.marks, mark] };
   const ended = ENDS[code];
   if (ended !== undefined)
-    return { ...style, marks: style.marks.filter((one) => !ended.includes(one)) };
+    return { ...style, marks: style.marks.filter((mark) => !ended.includes(mark)) };
   if (code === 0) return PLAIN;
   if (code === 7 || code === 27) return { ...style, inverse: code === 7 };
   if (code === 39) return { ...style, front: null };
@@ -117,7 +117,7 @@ function withCode(style: Style, code: number): Style {
   return style;
 }
 
-/** What an escape sequence makes of a style: of all but SGR, nothing. */
+/** Return the style after an escape sequence; only SGR changes it. */
 function afterEscape(style: Style, sequence: string): Style {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences are control characters
   const inner = /^\u001b\[([\d;:]*)m$/.exec(sequence)?.[1];
@@ -135,18 +135,18 @@ function afterEscape(style: Style, sequence: string): Style {
   return now;
 }
 
-// All but the tab; line ends and returns have been dealt with.
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+// Control characters except tab; line ends and carriage returns were already handled.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: it matches control characters
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f]/g;
 
-/** One line as a terminal would leave it, begun in a style, and the style that the next begins in.
- * What a carriage return lets overwrite is gone. */
+/** Return a line's pieces as a terminal would show it, starting with a style, and the style at its
+ * end. Text overwritten after a carriage return is dropped. */
 export function paintLine(line: string, from: Style): { pieces: Piece[]; style: Style } {
   const [begin, end] = lastOverwrite(line);
   let style = from;
   for (const [sequence] of line.slice(0, begin).matchAll(ESCAPES))
     style = afterEscape(style, sequence);
-  const seen = line.slice(begin, end);
+  const visible = line.slice(begin, end);
   const pieces: Piece[] = [];
   const add = (text: string): void => {
     const clean = text.replace(CONTROL, '');
@@ -156,11 +156,11 @@ export function paintLine(line: string, from: Style): { pieces: Piece[]; style: 
     else pieces.push({ text: clean, style });
   };
   let at = 0;
-  for (const match of seen.matchAll(ESCAPES)) {
-    add(seen.slice(at, match.index));
+  for (const match of visible.matchAll(ESCAPES)) {
+    add(visible.slice(at, match.index));
     style = afterEscape(style, match[0]);
     at = match.index + match[0].length;
   }
-  add(seen.slice(at));
+  add(visible.slice(at));
   return { pieces, style };
 }

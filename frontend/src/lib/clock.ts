@@ -1,12 +1,13 @@
-/** The server's clock, as far as it differs noticeably from the browser's. Pure but for its one offset. */
+/** The server's clock: corrects the browser's clock if it differs noticeably. Pure but for its one
+ * offset. */
 
-/** `Date` headers carry whole seconds and travel time, so small differences mean nothing. */
+/** `Date` headers have whole seconds and travel time, so small differences mean nothing. */
 const TOLERANCE_MS = 3000;
 
 export class Clock {
   private offsetMs = 0;
 
-  /** Learns from a response's `Date` header. */
+  /** Update the offset from a response's `Date` header. */
   learn(dateHeader: string | null, nowMs: number): void {
     if (dateHeader === null) return;
     const server = Date.parse(dateHeader);

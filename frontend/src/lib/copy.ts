@@ -1,6 +1,6 @@
-/** Copies text; false if the browser refuses. */
+/** Copy a text; return false if the browser refuses. */
 export async function copyText(text: string): Promise<boolean> {
-  // The clipboard interface exists on https and localhost only.
+  // The clipboard API exists on https and localhost only.
   if (navigator.clipboard === undefined) return copyBySelection(text);
   return navigator.clipboard.writeText(text).then(
     () => true,

@@ -15,7 +15,7 @@ import {
 } from './drafts';
 
 describe('a draft', () => {
-  it('is found again by its user and its form alone', () => {
+  it('is found by its user and form only', () => {
     const tab = storage();
     writeDraft(tab, 'alice', 'start', { name: 'é<b>\n数据', own: null });
     expect(readDraft(tab, 'alice', 'start')).toEqual({ name: 'é<b>\n数据', own: null });
@@ -63,7 +63,7 @@ describe('drafts', () => {
     expect([...tab.kept.keys()]).toEqual(['other']);
   });
 
-  it('never fill the tab up', () => {
+  it("never fill the tab's storage", () => {
     const tab = storage();
     for (let n = 0; n < 100; n++) writeDraft(tab, 'alice', `start ${n}`, { n });
     expect(tab.length).toBeLessThan(30);
@@ -100,8 +100,8 @@ describe('drafts', () => {
   });
 });
 
-describe('what a part may be', () => {
-  it('is looked at before it is believed', () => {
+describe('the fields of a draft', () => {
+  it('are validated', () => {
     const isPlace = isLike({ name: isText, size: orNull(isNumber) });
     expect(isPlace({ name: 'a', size: null })).toBe(true);
     for (const wrong of [null, 7, [], {}, { name: 'a' }, { name: 'a', size: '1' }])

@@ -1,11 +1,10 @@
 /**
- * What is being filled in, kept by this tab until it is sent: Back, a reload, a page visited in
- * between or a tab that is opened again lose nothing. It is in the tab's own storage, under its
- * user's name: another tab has drafts of its own, and logging out takes them away. Pure but for
- * the storage it is given.
+ * Form drafts, stored by this tab until they are sent: Back, a reload, another page in between or
+ * reopening the tab lose nothing. They are in the tab's own storage, under the user's name: another
+ * tab has drafts of its own, and logging out deletes them. Pure but for the given storage.
  */
 
-/** Of a form, what was changed in it, by name. */
+/** The changed fields of a form, by name. */
 export type Parts = Readonly<Record<string, unknown>>;
 
 export type Keeper = Pick<Storage, 'getItem' | 'setItem' | 'removeItem' | 'key' | 'length'>;
@@ -13,15 +12,15 @@ export type Keeper = Pick<Storage, 'getItem' | 'setItem' | 'removeItem' | 'key' 
 const PREFIX = 'portal.draft';
 const MOST = 20;
 
-/** Of the names of drafts that belong to one entry of the tab's history. */
+/** Separates a form's name from an entry of the tab's history. */
 const AT_ENTRY = ' @';
 
-/** The name of a form's draft that is only found from one entry of the tab's history. */
+/** Return the name of a draft that belongs to one entry of the tab's history. */
 export const formAtEntry = (form: string, entry = ''): string => `${form}${AT_ENTRY}${entry}`;
 
 const keyOf = (username: string, form: string): string => `${PREFIX} ${username} ${form}`;
 
-/** This tab's storage; null where it is switched off. */
+/** Return this tab's storage; null if it is disabled. */
 export function tabStorage(): Keeper | null {
   try {
     return window.sessionStorage;
@@ -31,11 +30,11 @@ export function tabStorage(): Keeper | null {
 }
 
 export function readDraft(storage: Keeper | null, username: string, form: string): Parts {
-  return found(storage, keyOf(username, form))?.parts ?? {};
+  return readStored(storage, keyOf(username, form))?.parts ?? {};
 }
 
-/** A draft with the time when it was written; null if it isn't there, or not ours. */
-function found(storage: Keeper | null, key: string): Written | null {
+/** Read a draft with its time; null if it is absent or invalid. */
+function readStored(storage: Keeper | null, key: string): Written | null {
   try {
     const value: unknown = JSON.parse(storage?.getItem(key) ?? 'null');
     return isWritten(value) ? value : null;
@@ -44,7 +43,7 @@ function found(storage: Keeper | null, key: string): Written | null {
   }
 }
 
-/** Answers whether it is kept now. */
+/** Write a draft; return whether it is stored. */
 export function writeDraft(
   storage: Keeper | null,
   username: string,
@@ -59,24 +58,24 @@ export function writeDraft(
     storage.setItem(key, JSON.stringify({ at: now(), parts } satisfies Written));
     return true;
   } catch {
-    // full: the form works without a draft, and an earlier draft is outdated
+    // storage is full: the form works without a draft, and an earlier draft is outdated
     storage.removeItem(key);
     return false;
   }
 }
 
-/** For one more than there are: each followed link leaves a draft that hardly anyone comes back to,
- * so these go first, then what was written longest ago. */
-function makeRoom(storage: Keeper, key: string): void {
-  const others = draftsIn(storage).filter((one) => one !== key);
+/** Delete drafts to make room for another: first those of followed links, which are seldom used
+ * again, then the oldest. */
+function makeRoom(storage: Keeper, added: string): void {
+  const others = draftsIn(storage).filter((key) => key !== added);
   if (others.length < MOST) return;
-  const places = others.map((one) => ({
-    one,
-    last: one.includes(AT_ENTRY) ? 0 : 1,
-    at: found(storage, one)?.at ?? 0,
+  const entries = others.map((key) => ({
+    key,
+    last: key.includes(AT_ENTRY) ? 0 : 1,
+    at: readStored(storage, key)?.at ?? 0,
   }));
-  places.sort((a, b) => a.last - b.last || a.at - b.at);
-  for (const { one } of places.slice(0, others.length - MOST + 1)) storage.removeItem(one);
+  entries.sort((a, b) => a.last - b.last || a.at - b.at);
+  for (const { key } of entries.slice(0, others.length - MOST + 1)) storage.removeItem(key);
 }
 
 export function dropDraft(storage: Keeper | null, username: string, form: string): void {
@@ -86,17 +85,18 @@ export function dropDraft(storage: Keeper | null, username: string, form: string
 /** Remove the drafts of all users but `except`, the current one. */
 export function dropDrafts(storage: Keeper | null, except?: string): void {
   if (storage === null) return;
-  const kept = except === undefined ? undefined : keyOf(except, '');
+  const keptKey = except === undefined ? undefined : keyOf(except, '');
   for (const key of draftsIn(storage))
-    if (kept === undefined || !key.startsWith(kept)) storage.removeItem(key);
+    if (keptKey === undefined || !key.startsWith(keptKey)) storage.removeItem(key);
 }
 
 function draftsIn(storage: Keeper): string[] {
-  const keys = Array.from({ length: storage.length }, (_, place) => storage.key(place));
+  const keys = Array.from({ length: storage.length }, (_, index) => storage.key(index));
   return keys.filter((key): key is string => key?.startsWith(`${PREFIX} `) ?? false);
 }
 
-// --- what a draft's parts may be: an earlier version of these pages may have kept something else ---
+// --- type guards of a draft's fields: an earlier version of these pages may have stored other
+// types ---
 
 type Is<T> = (value: unknown) => value is T;
 
@@ -118,7 +118,7 @@ export const orNull =
 
 export const isNumber: Is<number> = (value) => typeof value === 'number';
 
-/** An object with these members. */
+/** Return a guard for an object with these members. */
 export const isLike =
   <T extends object>(members: { [K in keyof T]-?: Is<T[K]> }): Is<T> =>
   (value): value is T =>
@@ -128,7 +128,7 @@ export const isLike =
       members[name]((value as Partial<T>)[name]),
     );
 
-/** An object whose members are all of a kind. */
+/** Return a guard for an object whose members all have one type. */
 export const isRecordOf =
   <T>(is: Is<T>): Is<Readonly<Record<string, T>>> =>
   (value): value is Readonly<Record<string, T>> =>

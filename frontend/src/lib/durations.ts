@@ -1,14 +1,14 @@
-/** Spans and times by a reader's words, which are given: for the pages' and for JupyterLab's. Pure. */
+/** Formats of durations and times with given labels: for the pages and for JupyterLab. Pure. */
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** Under this much time left a session's end deserves a warning. */
+/** With less time left, a session's end deserves a warning. */
 export const WARN_BEFORE_END_MS = 15 * MINUTE;
 
-/** How a language says them; minutes after hours and seconds after minutes come with two digits. */
+/** A language's formats; minutes after hours and seconds after minutes have two digits. */
 export interface DurationLabels {
   seconds: (seconds: number | string) => string;
   minutes: (minutes: number) => string;
@@ -17,13 +17,14 @@ export interface DurationLabels {
   days: (days: number) => string;
   daysHours: (days: number, hours: number) => string;
   minutesSeconds: (minutes: number, seconds: string) => string;
-  /** there is no time left */
+  /** no time is left */
   over: () => string;
 }
 
 const twoDigits = (number: number): string => String(number).padStart(2, '0');
 
-/** Seconds below a minute, minutes below an hour, hours below two days. Never negative. */
+/** Format a duration: seconds below a minute, minutes below an hour, hours below two days. Never
+ * negative. */
 export function durationIn(labels: DurationLabels, ms: number): string {
   const left = Math.max(0, ms);
   if (left < MINUTE) return labels.seconds(Math.floor(left / SECOND));
@@ -38,13 +39,13 @@ export function durationIn(labels: DurationLabels, ms: number): string {
   return hours === 0 ? labels.days(days) : labels.daysHours(days, hours);
 }
 
-/** A short measured time, with a digit after the point; from ten seconds on as `durationIn`. */
+/** Format a short measured time with one decimal; from ten seconds on like `durationIn`. */
 export function elapsedIn(labels: DurationLabels, ms: number): string {
   if (ms >= 10 * SECOND) return durationIn(labels, ms);
   return labels.seconds((Math.max(0, ms) / SECOND).toFixed(1));
 }
 
-/** For what one watches run out: minutes with their seconds. */
+/** Format a countdown: minutes with seconds. */
 export function countdownIn(labels: DurationLabels, ms: number): string {
   const minutes = Math.floor(ms / MINUTE);
   const seconds = Math.floor((ms % MINUTE) / SECOND);
@@ -57,7 +58,7 @@ export interface TimeLeft {
   over: boolean;
 }
 
-/** The time left until `expiresAt`; in the last quarter hour it counts minutes and seconds. */
+/** Format the time left until `expiresAt`; in the last 15 minutes with seconds. */
 export function timeLeftIn(
   labels: DurationLabels,
   expiresAt: string | null,
@@ -72,7 +73,7 @@ export function timeLeftIn(
   return { text: (warning ? countdownIn : durationIn)(labels, ms), warning, over: false };
 }
 
-/** A time in the reader's zone: only the hour if it is today, else with the day. */
+/** Format a time in the reader's zone: only the hour if it is today, else with the day. */
 export function localTimeIn(locale: string | undefined, at: string, nowMs: number): string {
   const date = new Date(at);
   const now = new Date(nowMs);

@@ -7,7 +7,7 @@ import { notifyLogout } from './onLogout';
 const LOST = new ApiError(0, 'offline', 'The portal doesn’t answer.');
 const REQUEST = ['session', { cpus: 1 }];
 
-/** What was sent, each answered in turn: an error is thrown. */
+/** A portal with these responses in order, errors being thrown, and the requests it received. */
 function portal(...answers: unknown[]) {
   const sent: { body: unknown; key: string }[] = [];
   const send = (body: unknown, key: string): Promise<unknown> => {
@@ -22,7 +22,7 @@ function portal(...answers: unknown[]) {
 describe('a request', () => {
   beforeEach(notifyLogout);
 
-  it('goes out under its key again when its answer was lost, as it was', async () => {
+  it('is repeated unchanged with its key if the response was lost', async () => {
     const { sent, send, keys } = portal(LOST, new ApiError(502, 'unknown', 'Bad gateway.'), 'made');
     const bodies = ['first', 'second', 'third'];
     const ask = () => sendOnce(REQUEST, () => bodies.shift(), send);
@@ -34,7 +34,7 @@ describe('a request', () => {
     expect(sent.map(({ body }) => body)).toEqual(['first', 'first', 'first']);
   });
 
-  it('is another one once it was answered, be it with a refusal', async () => {
+  it('has a new key after any response', async () => {
     const { send, keys } = portal('made', new ApiError(409, 'conflict', 'No.'), 'made');
     await sendOnce(REQUEST, () => 1, send);
     await expect(sendOnce(REQUEST, () => 1, send)).rejects.toThrow('No.');
@@ -42,7 +42,7 @@ describe('a request', () => {
     expect(new Set(keys()).size).toBe(3);
   });
 
-  it('has one key for two clicks at once, and another for another request', async () => {
+  it('has one key for two clicks at once, and another for a different request', async () => {
     const { send, keys } = portal('made', 'made', 'made');
     await Promise.all([
       sendOnce(REQUEST, () => 1, send),
@@ -54,7 +54,7 @@ describe('a request', () => {
     expect(other).not.toBe(first);
   });
 
-  it('is a new one if what the lost answer created is over', async () => {
+  it('has a new key if the result of the lost response is over', async () => {
     const { send, keys } = portal(LOST, 'ended', 'made');
     const isOver = (answer: unknown): boolean => answer === 'ended';
     const ask = () => sendOnce(REQUEST, () => 1, send, { isOver });
@@ -67,7 +67,7 @@ describe('a request', () => {
     await expect(sendOnce(REQUEST, () => 1, at.send, { isOver })).resolves.toBe('ended');
   });
 
-  it('is forgotten after a while, and when another user logs in', async () => {
+  it('expires, and is dropped when another user logs in', async () => {
     const { send, keys } = portal(LOST, LOST, LOST);
     let time = 0;
     const ask = () =>
@@ -84,7 +84,7 @@ describe('a request', () => {
 describe('after a reload of the page, a request', () => {
   afterEach(() => vi.unstubAllGlobals());
 
-  /** What a page does that begins with this storage. */
+  /** Load the module afresh with this tab's storage. */
   async function page(tab: ReturnType<typeof storage>) {
     vi.stubGlobal('window', { sessionStorage: tab });
     vi.resetModules();
@@ -130,7 +130,7 @@ describe('after a reload of the page, a request', () => {
     expect(keys[1]).toBe(keys[0]);
   });
 
-  it('is another one after a while, and when another user logs in', async () => {
+  it('has a new key after a while, and for another user', async () => {
     const { send, keys } = portal(LOST, LOST, LOST);
     const tab = storage();
     let time = 0;
@@ -159,7 +159,7 @@ describe('after a reload of the page, a request', () => {
     },
   );
 
-  it('goes out all the same where there is no room for it', async () => {
+  it('is sent even if storage is full', async () => {
     const tab = storage(10);
     const { send, keys } = portal(LOST, 'made');
     const { ask } = await page(tab);

@@ -12,14 +12,14 @@ interface PendingRequest<B> {
   at: number;
 }
 
-/** After this time the same request counts as a new one: its result has been seen by then. */
+/** After this time the same request is a new one: its result has been seen by then. */
 const SAME_FOR_MS = 10 * 60_000;
 
 const STORAGE_KEY = 'portal.requests';
 
 /**
- * Requests sent by this tab without a response yet. They are in its storage beside the form drafts,
- * because a form survives a reload, and then it sends the same request.
+ * Requests of this tab without a response. They are in its storage beside the form drafts, because
+ * a form survives a reload, and then sends the same request.
  */
 const pending = new Map(Object.entries(stored()));
 
@@ -30,10 +30,10 @@ onLogout(() => {
 
 function stored(): Readonly<Record<string, PendingRequest<unknown>>> {
   try {
-    const found: unknown = JSON.parse(tabStorage()?.getItem(STORAGE_KEY) ?? 'null');
-    return arePendingRequests(found) ? found : {};
+    const value: unknown = JSON.parse(tabStorage()?.getItem(STORAGE_KEY) ?? 'null');
+    return arePendingRequests(value) ? value : {};
   } catch {
-    return {}; // not ours
+    return {}; // invalid
   }
 }
 
@@ -43,7 +43,7 @@ function store(): void {
     if (pending.size === 0) storage?.removeItem(STORAGE_KEY);
     else storage?.setItem(STORAGE_KEY, JSON.stringify(Object.fromEntries(pending)));
   } catch {
-    // full: this page still knows them, and what was kept before is old
+    // storage is full: this page still has them, and an earlier stored state is outdated
     storage?.removeItem(STORAGE_KEY);
   }
 }
@@ -57,18 +57,19 @@ function arePendingRequests(
   );
 }
 
-/** `crypto.randomUUID` is missing where the portal is served over plain HTTP. */
+/** Create a random key. `crypto.randomUUID` is missing where the portal is served over plain HTTP. */
 function newKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** A refusal is an answer, after which nothing was made; a gateway's word, or none, is no answer. */
+/** Return whether an error is the portal's own response, which means that nothing was created; that
+ * of a gateway, or none at all, leaves it open. */
 const isAnswer = (error: unknown): boolean =>
   error instanceof ApiError && error.status >= 400 && error.status < 500;
 
 interface Options<A> {
-  /** whether what an earlier try has made is gone again, so that it can't be what is wanted now */
+  /** whether the result of an earlier attempt is gone, so that a new one must be created */
   isOver?: (answer: A) => boolean;
   now?: () => number;
 }

@@ -33,7 +33,7 @@ describe('times', () => {
     expect(timeLeft('soon', NOW)).toBeNull();
   });
 
-  it('shows the day only when it is another', () => {
+  it('shows the day only if it is not today', () => {
     expect(localTime(inMs(-MIN), NOW, 'en-GB')).toMatch(/^\d\d:\d\d$/);
     expect(localTime(inMs(-3 * 24 * 60 * MIN), NOW, 'en-GB')).toMatch(/^26 Feb, \d\d:\d\d$/);
     expect(localTime('2024-05-05T12:00:00Z', NOW, 'en-GB')).toMatch(/2024/);
@@ -81,7 +81,7 @@ describe('safeNext', () => {
     expect(safeNext(path, origin)).toBe('/');
   });
 
-  it('knows which pages are not ours to draw', () => {
+  it('detects pages that need a full load', () => {
     expect(needsFullLoad('/user/alice/s1/lab')).toBe(true);
     expect(needsFullLoad('/users')).toBe(false);
   });
@@ -94,12 +94,12 @@ describe('plainOutput', () => {
     );
   });
 
-  it('is quick with more returns than anyone prints', () => {
+  it('is fast with many carriage returns', () => {
     const returns = '\r'.repeat(1e6);
     expect(plainOutput(`${returns}a${returns}\n${returns}`)).toBe('a\n');
   });
 
-  it('keeps Windows line ends and titles out of the way', () => {
+  it('drops Windows line ends and terminal titles', () => {
     expect(plainOutput('a\r\n\u001b]0;title\u0007b')).toBe('a\nb');
   });
 });
@@ -122,7 +122,7 @@ describe('problems', () => {
     expect(fieldMessage(error, 'pus')).toBeUndefined();
   });
 
-  it('still has a sentence for a page that is not ours', () => {
+  it('has a message for a page that is not ours', () => {
     expect(toApiError(502, '<html>', null).message).toMatch(/Try again/);
     expect(toApiError(418, null, null).message).toMatch(/418/);
   });

@@ -3,15 +3,13 @@ import type { RegisteredRouter } from '@tanstack/react-router';
 
 interface Navigation {
   router: RegisteredRouter;
-  /** ends what the user has open in this tab and asks for a login; `next` is where to go after it */
+  /** removes the user's data from this tab and goes to the login; `next` is where to go after it */
   goToLogin: (next: string) => Promise<void>;
-  /** fetches the pages that follow a login */
-  preloadHome: () => void;
 }
 
 let registered: Navigation | null = null;
 
-/** Called once, by the application. */
+/** Set the application's navigation; called once. */
 export function setNavigation(navigation: Navigation): void {
   registered = navigation;
 }

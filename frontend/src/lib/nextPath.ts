@@ -1,8 +1,9 @@
-/** Where to go after login. The parameter is anyone's to write, so only paths of our own origin count. */
+/** The target after a login. The parameter may be written by anyone, so only paths of our own
+ * origin are accepted. */
 
 const NODE_CONTENT = /^\/(user|hub|tensorboard|content)\//;
 
-/** The path, if `next` leads to a page of this origin; else the home page. */
+/** Return the path if `next` is a page of this origin; else the home page. */
 export function safeNext(next: unknown, origin: string): string {
   if (typeof next !== 'string' || !next.startsWith('/')) return '/';
   // Browsers drop tabs and newlines inside URLs and read "\" as "/", so "/\t/evil" is "//evil".
@@ -18,5 +19,6 @@ export function safeNext(next: unknown, origin: string): string {
   return url.pathname + url.search + url.hash;
 }
 
-/** Pages served by nodes or the hub, and the way to them, need a full load; our own are routes of this application. */
+/** Return whether the path needs a full load: pages of nodes, the hub and the gate are not routes
+ * of this application. */
 export const needsFullLoad = (path: string): boolean => NODE_CONTENT.test(path);

@@ -1,10 +1,10 @@
 /**
- * Stops work that a tab does across pages when the user logs out: the next user may be another one,
- * and a request would carry their cookie.
+ * Callbacks that stop a tab's work across pages when the user logs out: the next user may be
+ * another one, and a request would carry their cookie.
  */
 const listeners = new Set<() => void>();
 
-/** Registers a callback for the logout in this tab. Returns a function that removes it. */
+/** Register a callback for the logout in this tab. Returns a function that unregisters it. */
 export function onLogout(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);

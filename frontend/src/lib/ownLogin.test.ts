@@ -12,7 +12,7 @@ function storage(): Pick<Storage, 'getItem' | 'setItem'> {
 afterEach(() => vi.unstubAllGlobals());
 
 describe('isOwnLogin', () => {
-  it('knows the login that was begun here, and no other', () => {
+  it('recognizes only the login made here', () => {
     vi.stubGlobal('window', { localStorage: storage() });
     expect(isOwnLogin('a1')).toBe(false);
     rememberLogin('a1');
@@ -22,7 +22,7 @@ describe('isOwnLogin', () => {
     expect(isOwnLogin('a1')).toBe(false);
   });
 
-  it('ends no login where the browser keeps no storage', () => {
+  it('accepts every login without storage', () => {
     vi.stubGlobal('window', {
       get localStorage(): Storage {
         throw new DOMException('denied', 'SecurityError');

@@ -1,10 +1,11 @@
 /**
- * The login that this browser's own pages began. Cookies are shared by all ports of a host, so a page
- * of a notebook or a TensorBoard on another port can replace the portal's; localStorage is not shared.
+ * The login made by this browser's own pages. Cookies are shared by all ports of a host, so a page
+ * of a notebook or a TensorBoard on another port can replace the portal's; localStorage is not
+ * shared.
  */
 const KEY = 'portal-login-id';
 
-/** Remember a login that was begun on one of these pages. */
+/** Remember a login that was made on one of these pages. */
 export function rememberLogin(id: string): void {
   try {
     window.localStorage.setItem(KEY, id);
@@ -13,7 +14,7 @@ export function rememberLogin(id: string): void {
   }
 }
 
-/** Whether the cookie's login is the one begun here. True where the browser keeps no storage. */
+/** Return whether the cookie's login was made here; true if the browser has no storage. */
 export function isOwnLogin(id: string | null): boolean {
   try {
     return window.localStorage.getItem(KEY) === id;

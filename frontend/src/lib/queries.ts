@@ -1,9 +1,9 @@
-/** The questions more than one page asks, with their keys, and when to ask again. */
+/** Queries that several pages use, with their keys and the retry policy. */
 import { QueryClient, queryOptions } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
 import { ApiError } from '@/api/problem';
 
-/** A refusal stays a refusal; only a portal that doesn't answer is worth another try. */
+/** Return whether to retry: only if the portal does not respond, not after a refusal. */
 function worthAnotherTry(failures: number, error: Error): boolean {
   const refused = error instanceof ApiError && error.status >= 400 && error.status < 500;
   return !refused && failures < 2;
@@ -19,5 +19,5 @@ export const meQuery = queryOptions({
   staleTime: Number.POSITIVE_INFINITY,
 });
 
-/** The key under which one job's answer is cached. */
+/** Return the cache key of a job. */
 export const jobKey = (id: string) => ['job', id] as const;

@@ -1,9 +1,9 @@
 import { createContext, useContext } from 'react';
 
-/** Does an act; if the portal wants the password again first, asks for it and repeats the act.
+/** Runs an action; if the portal requires the password first, asks for it and repeats the action.
  * Rejects with Cancelled when the dialog is closed. */
-export type WithPassword = <T>(act: () => Promise<T>) => Promise<T>;
+export type WithPassword = <T>(action: () => Promise<T>) => Promise<T>;
 
-export const ReauthContext = createContext<WithPassword>((act) => act());
+export const ReauthContext = createContext<WithPassword>((action) => action());
 
 export const useWithPassword = (): WithPassword => useContext(ReauthContext);

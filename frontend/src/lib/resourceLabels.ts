@@ -1,4 +1,4 @@
-/** Resources in words. Pure. */
+/** Labels of resources. Pure. */
 import { plural, t } from '@lingui/core/macro';
 import type { SomeResources } from '@/api/types';
 import { minutesAsTime } from './time';
@@ -20,7 +20,7 @@ export function gpuText(resources: Pick<SomeResources, 'gpus' | 'gpu_type'>): st
   return type ? plural(gpus, { one: `# ${type} GPU`, other: `# ${type} GPUs` }) : gpusText(gpus);
 }
 
-/** "1 v100 GPU", "2 CPUs", "4 GB", "4 h": requested resources, the most important first. */
+/** Format requested resources, the most important first: "1 v100 GPU", "2 CPUs", "4 GB", "4 h". */
 export function resourceTexts(resources: SomeResources): string[] {
   const nodes = resources.nodes ?? 1;
   const each = (amount: string): string => (nodes > 1 ? t`${amount} each` : amount);

@@ -1,5 +1,5 @@
 /**
- * What a role may see and do on the administrators' pages. Pure; the portal checks every request
+ * The permissions of roles on the administrators' pages. Pure; the portal checks every request
  * itself.
  */
 import { t } from '@lingui/core/macro';
@@ -7,12 +7,13 @@ import type { Me } from '@/api/types';
 
 type WithRole = Pick<Me, 'role'>;
 
-/** Administrators, and viewers, who see the same and change nothing of it. */
+/** Return whether the role may see the administrators' pages: viewers see them but cannot change
+ * anything. */
 export const seesAdmin = ({ role }: WithRole): boolean => role === 'admin' || role === 'viewer';
 
 export const mayChange = ({ role }: WithRole): boolean => role === 'admin';
 
-/** The words for a role, as in "Carol is …". */
+/** Labels of the roles, as in "Carol is …". */
 export const ROLE_LABELS = {
   user: t({ message: 'user', context: 'a role' }),
   viewer: t({ message: 'viewer', context: 'a role' }),

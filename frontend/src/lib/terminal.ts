@@ -1,4 +1,5 @@
-/** Program output as a terminal would leave it: no colour codes, progress bars overwritten in place. */
+/** Converts program output to what a terminal would show: no color codes, progress bars overwritten
+ * in place. */
 
 // CSI sequences, OSC sequences (to BEL or ST), and two-byte escapes: ECMA-48.
 export const ESCAPES =
@@ -6,8 +7,8 @@ export const ESCAPES =
   /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[@-Z\\-_])/g;
 
 /**
- * Where the text begins and ends that carriage returns leave of a line. Without regular expressions,
- * which take most of a minute for 128 KiB of returns before a letter.
+ * Return the range of a line that remains after its carriage returns. It uses no regular
+ * expression, which would take most of a minute for 128 KiB of returns before a letter.
  */
 export function lastOverwrite(line: string): [begin: number, end: number] {
   let end = line.length;

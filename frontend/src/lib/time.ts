@@ -1,6 +1,6 @@
-/** Words for times and durations. Everything takes its "now" as an argument. */
+/** Formats of times and durations. All functions take "now" as an argument. */
 import { t } from '@lingui/core/macro';
-import { locale } from '@/i18n';
+import { dateLocale } from '@/i18n';
 import {
   countdownIn,
   type DurationLabels,
@@ -26,22 +26,23 @@ const labels: DurationLabels = {
   over: () => t`time is up`,
 };
 
-/** "45 s", "8 min", "3 h 09 min", "36 h", "2 d 4 h". Never negative. */
+/** Format a duration: "45 s", "8 min", "3 h 09 min", "36 h", "2 d 4 h". Never negative. */
 export const duration = (ms: number): string => durationIn(labels, ms);
 
-/** A short measured time: "0.4 s", "2.1 s", then as `duration`. */
+/** Format a short measured time: "0.4 s", "2.1 s", then like `duration`. */
 export const elapsed = (ms: number): string => elapsedIn(labels, ms);
 
 export const minutesAsTime = (minutes: number): string => duration(minutes * MINUTE);
 
-/** "14:59 min", "9 s": for what one watches run out. */
+/** Format a countdown: "14:59 min", "9 s". */
 export const countdown = (ms: number): string => countdownIn(labels, ms);
 
-/** The time left until `expiresAt`; in the last quarter hour it counts minutes and seconds. */
+/** Format the time left until `expiresAt`; in the last 15 minutes with seconds. */
 export const timeLeft = (expiresAt: string | null, nowMs: number): TimeLeft | null =>
   timeLeftIn(labels, expiresAt, nowMs);
 
-/** "just now", "4 min ago", "2 h 05 min ago"; beyond a day the caller shows the date. */
+/** Format a past time: "just now", "4 min ago", "2 h 05 min ago"; above a day the caller shows the
+ * date. */
 export function ago(at: string, nowMs: number): string {
   const ms = nowMs - Date.parse(at);
   if (ms < MINUTE) return t`just now`;
@@ -49,11 +50,11 @@ export function ago(at: string, nowMs: number): string {
   return t`${time} ago`;
 }
 
-/** A time in the reader's zone: only the hour if it is today, else with the day. */
-export const localTime = (at: string, nowMs: number, as: string = locale()): string =>
+/** Format a time in the reader's zone: only the hour if it is today, else with the day. */
+export const localTime = (at: string, nowMs: number, as: string = dateLocale()): string =>
   localTimeIn(as, at, nowMs);
 
-/** "2026-03-01 12:03:09 UTC", for titles. */
+/** Format a time for tooltips: "2026-03-01 12:03:09 UTC". */
 export function utcTime(at: string): string {
   return `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }

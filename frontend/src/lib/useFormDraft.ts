@@ -3,22 +3,21 @@ import { useRef, useState } from 'react';
 import { dropDraft, formAtEntry, type Parts, readDraft, tabStorage, writeDraft } from './drafts';
 import { useMe } from './useMe';
 
-/** What this tab keeps of one form. */
+/** This tab's draft of one form. */
 export interface FormDraft {
-  /** what was left here before, by part; nothing of it is checked */
-  left: Parts;
-  /** whether anything is kept, and since when: an earlier visit, or this one */
+  /** the stored fields of an earlier visit, by name; not validated */
+  stored: Parts;
+  /** whether a draft is stored, and since when: an earlier visit, or this one */
   since: 'before' | 'now' | null;
   put: (part: string, value: unknown) => void;
-  /** the form was sent, or is reset */
+  /** deletes the draft, when the form was sent or is reset */
   drop: () => void;
 }
 
 /**
- * Keep the changes made in a form. `form` names it and its subject; it is read once. `filled`: the
- * address fills the form in, which takes precedence over what was left at an earlier visit. Back
- * and a reload return to the same entry of the tab's history; following the link again creates a
- * new one.
+ * Store the changes made in a form. `form` names it and its subject; it is read once. `filled`: the
+ * address fills in the form, which takes precedence over the draft of an earlier visit. Back and a
+ * reload return to the same entry of the tab's history; following the link again creates a new one.
  */
 export function useFormDraft(form: string, filled: boolean): FormDraft {
   const { username } = useMe();
@@ -26,17 +25,17 @@ export function useFormDraft(form: string, filled: boolean): FormDraft {
   const [draft] = useState(() => {
     const storage = tabStorage();
     const name = filled ? formAtEntry(form, history.location.state.__TSR_key) : form;
-    return { storage, form: name, left: readDraft(storage, username, name) };
+    return { storage, form: name, stored: readDraft(storage, username, name) };
   });
-  const [parts] = useState(() => new Map(Object.entries(draft.left)));
+  const [parts] = useState(() => new Map(Object.entries(draft.stored)));
   const [since, setSince] = useState<FormDraft['since']>(parts.size > 0 ? 'before' : null);
   return {
-    left: draft.left,
+    stored: draft.stored,
     since,
     put: (part, value) => {
       parts.set(part, value);
-      const kept = writeDraft(draft.storage, username, draft.form, Object.fromEntries(parts));
-      setSince(kept ? (since ?? 'now') : null);
+      const isStored = writeDraft(draft.storage, username, draft.form, Object.fromEntries(parts));
+      setSince(isStored ? (since ?? 'now') : null);
     },
     drop: () => {
       parts.clear();
@@ -46,17 +45,17 @@ export function useFormDraft(form: string, filled: boolean): FormDraft {
   };
 }
 
-/** Whether a form was left in this tab with something in it. */
+/** Return whether this tab has a draft of a form. */
 export function useIsLeft(form: string): boolean {
   const { username } = useMe();
-  const [left] = useState(() => readDraft(tabStorage(), username, form));
-  return Object.keys(left).length > 0;
+  const [stored] = useState(() => readDraft(tabStorage(), username, form));
+  return Object.keys(stored).length > 0;
 }
 
-/** Puts another value in the place of one, or makes it of that one, whatever came in between. */
+/** Sets a value, or updates the current one by a function. */
 export type Put<T> = (next: T | ((now: T) => T)) => void;
 
-/** A state of a form's that its draft keeps: it begins with what was left, if that is still right. */
+/** A field of a form that is stored in its draft: initially the stored value, if it is still valid. */
 export function useKept<T>(
   draft: FormDraft,
   part: string,
@@ -64,8 +63,8 @@ export function useKept<T>(
   isRight: (value: unknown) => value is T,
 ): [T, Put<T>] {
   const [value, set] = useState<T>(() => {
-    const left = draft.left[part];
-    return isRight(left) ? left : initial();
+    const value = draft.stored[part];
+    return isRight(value) ? value : initial();
   });
   const latest = useRef(value);
   return [
@@ -84,7 +83,8 @@ export interface Draft<T> {
   kept: FormDraft;
 }
 
-/** For a form whose state is one thing: it begins as it was left, if that is still right. */
+/** The whole state of a form, stored in its draft: initially the stored state, if it is still
+ * valid. */
 export function useDraft<T>(
   form: string,
   initial: () => T,

@@ -1,4 +1,4 @@
-/** One clock for all counters of the page: it ticks each second while someone looks. */
+/** One clock for all counters of the page: it ticks each second while the page is visible. */
 import { useSyncExternalStore } from 'react';
 import { clock } from './clock';
 
@@ -13,11 +13,11 @@ function tick(): void {
 }
 
 function setRunning(): void {
-  const wanted = listeners.size > 0 && !document.hidden;
-  if (wanted && timer === undefined) {
+  const needed = listeners.size > 0 && !document.hidden;
+  if (needed && timer === undefined) {
     tick();
     timer = window.setInterval(tick, TICK_MS);
-  } else if (!wanted) {
+  } else if (!needed) {
     window.clearInterval(timer);
     timer = undefined;
   }
@@ -37,13 +37,13 @@ function subscribe(listener: () => void): () => void {
   };
 }
 
-/** Milliseconds since the epoch by the server's clock. */
+/** Return milliseconds since the epoch by the server's clock. */
 export function useNow(): number {
   const current = (): number => now;
   return useSyncExternalStore(subscribe, current, current);
 }
 
-/** What follows from the time, such as a day: renders again only when that is another. */
+/** Return a value derived from the time, such as a day; renders only when that changes. */
 export function useNowAs<T extends string | number>(select: (nowMs: number) => T): T {
   const selected = (): T => select(now);
   return useSyncExternalStore(subscribe, selected, selected);

@@ -1,15 +1,15 @@
 import { useBlocker } from '@tanstack/react-router';
 
 /**
- * Asks before what is not saved is left behind, on the way to another page and by the browser when
- * the tab is closed. `left`: it was asked, and left all the same. A login that ends asks nothing.
+ * Ask before unsaved input is discarded, by navigation to another page or by closing the tab.
+ * `onLeave` is called after the user confirmed. The end of the login does not ask.
  */
-export function useUnsavedGuard(unsaved: boolean, question: string, left: () => void): void {
+export function useUnsavedGuard(unsaved: boolean, question: string, onLeave: () => void): void {
   useBlocker({
     shouldBlockFn: ({ next }) => {
       if (!unsaved || next.pathname === '/login') return false;
       const stays = !window.confirm(question);
-      if (!stays) left();
+      if (!stays) onLeave();
       return stays;
     },
     enableBeforeUnload: unsaved,

@@ -1,4 +1,4 @@
-/** Sentences for a screen reader when something changed by itself. Pure. */
+/** Sentences for screen readers about changes. Pure. */
 import { t } from '@lingui/core/macro';
 import type { Job, Session } from '@/api/types';
 import { translate } from '@/i18n/translate';
@@ -47,26 +47,30 @@ function jobSentence(job: Job): string {
 
 type Followed = Pick<Session, 'id' | 'state'>;
 
-/** Those whose state differs; none for the first picture. */
-function changed<T extends Followed>(before: readonly T[] | null, after: readonly T[] | null): T[] {
+/** Return the items whose state has changed; none after the first snapshot. */
+function changedItems<T extends Followed>(
+  before: readonly T[] | null,
+  after: readonly T[] | null,
+): T[] {
   if (before === null || after === null || before === after) return [];
-  const known = new Map(before.map((s) => [s.id, s.state]));
-  return after.filter((s) => known.get(s.id) !== s.state);
+  const previousStates = new Map(before.map((s) => [s.id, s.state]));
+  return after.filter((s) => previousStates.get(s.id) !== s.state);
 }
 
-/** One sentence for each session whose state differs. */
+/** Return one sentence for each session whose state has changed. */
 export const announcements = (
   before: readonly Session[] | null,
   after: readonly Session[] | null,
-): string[] => changed(before, after).map(sessionSentence);
+): string[] => changedItems(before, after).map(sessionSentence);
 
-/** The same of jobs. One that has ended and is new here is an old one that came back into view. */
+/** Return one sentence for each job whose state has changed. A new item that has ended is an old
+ * job that has returned to the list. */
 export function jobAnnouncements(
   before: readonly Job[] | null,
   after: readonly Job[] | null,
 ): string[] {
-  const known = new Set(before?.map((job) => job.id));
-  return changed(before, after)
-    .filter((job) => job.state !== 'ended' || known.has(job.id))
+  const previousIds = new Set(before?.map((job) => job.id));
+  return changedItems(before, after)
+    .filter((job) => job.state !== 'ended' || previousIds.has(job.id))
     .map(jobSentence);
 }

@@ -1,4 +1,4 @@
-/** From the server's event stream to LiveEvents. Pure: the stream itself is source.ts. */
+/** Parses the server's event stream to LiveEvents. Pure: the stream itself is source.ts. */
 import type { Cluster, Job, Session } from '@/api/types';
 import type { LiveEvent } from './reducer';
 import type { Announcement } from './types';
@@ -21,7 +21,7 @@ interface Snapshot {
   announcements?: Announcement[];
 }
 
-/** null for data that isn't JSON: one broken message must not end the stream. */
+/** Parse an event; null for data that isn't JSON: one broken message must not end the stream. */
 export function toLiveEvent(name: EventName, data: string): LiveEvent | null {
   let value: unknown;
   try {
@@ -52,8 +52,8 @@ export function toLiveEvent(name: EventName, data: string): LiveEvent | null {
 const FIRST_RETRY_MS = 1000;
 const SLOWEST_RETRY_MS = 15_000;
 
-/** How long to wait before attempt number `attempt` (from 0): doubling, with jitter so that
- * a restarted portal isn't met by everybody in the same second. `random` is in [0, 1). */
+/** Return the delay before attempt number `attempt` (from 0): doubling, with jitter so that all
+ * pages do not reconnect to a restarted portal in the same second. `random` is in [0, 1). */
 export function retryDelay(attempt: number, random: number): number {
   const longest = Math.min(SLOWEST_RETRY_MS, FIRST_RETRY_MS * 2 ** attempt);
   return Math.round(longest * (0.5 + random / 2));

@@ -46,7 +46,7 @@ const session = (id: string, over: Partial<Session> = {}): Session => ({
 });
 
 const cluster = { name: 'c' } as Cluster;
-const given = (...events: LiveEvent[]): LiveState => events.reduce(reduce, initialState);
+const stateAfter = (...events: LiveEvent[]): LiveState => events.reduce(reduce, initialState);
 const ids = (state: LiveState): string[] | undefined => state.sessions?.map((s) => s.id);
 const snapshot = (...sessions: Session[]): LiveEvent => ({
   kind: 'snapshot',
@@ -57,13 +57,13 @@ const snapshot = (...sessions: Session[]): LiveEvent => ({
 });
 
 describe('reduce', () => {
-  it('knows nothing, not "no sessions", before the first snapshot', () => {
+  it('has unknown, not empty, sessions before the first snapshot', () => {
     expect(initialState.sessions).toBeNull();
-    expect(given(snapshot()).sessions).toEqual([]);
+    expect(stateAfter(snapshot()).sessions).toEqual([]);
   });
 
   it('orders live before ended, newest first', () => {
-    const state = given(
+    const state = stateAfter(
       snapshot(
         session('old', { submitted_at: '2026-01-01T08:00:00Z' }),
         session('gone', { state: 'ended', ended_at: '2026-01-01T12:00:00Z' }),
@@ -74,7 +74,7 @@ describe('reduce', () => {
   });
 
   it('replaces a session and leaves the others as they are', () => {
-    const first = given(snapshot(session('a'), session('b')));
+    const first = stateAfter(snapshot(session('a'), session('b')));
     const next = reduce(first, { kind: 'session', session: session('a', { state: 'running' }) });
     expect(next.sessions?.find((s) => s.id === 'a')?.state).toBe('running');
     expect(next.sessions?.find((s) => s.id === 'b')).toBe(
@@ -83,29 +83,29 @@ describe('reduce', () => {
     expect(next.sessions).toHaveLength(2);
   });
 
-  it('lets the stream take a session back (requeue) but not a slow answer', () => {
-    const running = given(snapshot(session('a', { state: 'running' })));
+  it('accepts an earlier state (requeue) from the stream but not from a slow response', () => {
+    const running = stateAfter(snapshot(session('a', { state: 'running' })));
     const requeued = reduce(running, { kind: 'session', session: session('a') });
     expect(requeued.sessions?.[0]?.state).toBe('queued');
     const slow: LiveEvent = { kind: 'answered', session: session('a', { state: 'submitting' }) };
     expect(reduce(running, slow)).toBe(running);
   });
 
-  it('takes an answer that is news', () => {
-    const state = given(snapshot(), { kind: 'answered', session: session('a') });
+  it('applies a newer response', () => {
+    const state = stateAfter(snapshot(), { kind: 'answered', session: session('a') });
     expect(ids(state)).toEqual(['a']);
     const stopping: LiveEvent = { kind: 'answered', session: session('a', { state: 'stopping' }) };
     expect(reduce(state, stopping).sessions?.[0]?.state).toBe('stopping');
   });
 
-  it('removes, and forgets what a later snapshot no longer has', () => {
-    const two = given(snapshot(session('a'), session('b')));
+  it('removes, and drops what a later snapshot no longer has', () => {
+    const two = stateAfter(snapshot(session('a'), session('b')));
     expect(ids(reduce(two, { kind: 'removed', id: 'a' }))).toEqual(['b']);
     expect(ids(reduce(two, snapshot(session('b'))))).toEqual(['b']);
   });
 
-  it('keeps the last picture while the link is lost, and a snapshot mends it', () => {
-    const lost = given(snapshot(session('a')), { kind: 'link', link: 'lost', retryAt: 5 });
+  it('keeps the last data while the link is lost, until the next snapshot', () => {
+    const lost = stateAfter(snapshot(session('a')), { kind: 'link', link: 'lost', retryAt: 5 });
     expect(lost.link).toBe('lost');
     expect(lost.retryAt).toBe(5);
     expect(ids(lost)).toEqual(['a']);
@@ -114,16 +114,16 @@ describe('reduce', () => {
   });
 
   it('has the announcements of the newest message, and none when they are over', () => {
-    const one = { id: 'n' } as Announcement;
-    const state = given(snapshot(), { kind: 'announcements', announcements: [one] });
+    const announcement = { id: 'n' } as Announcement;
+    const state = stateAfter(snapshot(), { kind: 'announcements', announcements: [announcement] });
     expect(initialState.announcements).toBeNull();
-    expect(state.announcements).toEqual([one]);
+    expect(state.announcements).toEqual([announcement]);
     expect(reduce(state, { kind: 'announcements', announcements: [] }).announcements).toEqual([]);
     expect(reduce(state, snapshot()).announcements).toEqual([]);
   });
 
   it('keeps the cluster when a snapshot comes without one', () => {
-    const state = given(snapshot(), {
+    const state = stateAfter(snapshot(), {
       kind: 'snapshot',
       sessions: [],
       jobs: [],
@@ -169,7 +169,7 @@ describe('retryDelay', () => {
 describe('announcements', () => {
   const a = session('a');
 
-  it('is silent for the first picture and for what only counts on', () => {
+  it('is silent for the first snapshot and for mere counters', () => {
     expect(announcements(null, [a])).toEqual([]);
     expect(announcements([a], [{ ...a, reason: 'other' }])).toEqual([]);
   });

@@ -1,4 +1,5 @@
-/** What the page knows of sessions, jobs, the cluster and announcements, and how each event changes it. Pure. */
+/** The live state of sessions, jobs, the cluster and announcements, and how each event changes it.
+ * Pure. */
 import type { Cluster, Job, Session, SessionState } from '@/api/types';
 import type { Announcement } from './types';
 
@@ -8,11 +9,11 @@ export interface LiveState {
   /** the live ones and the newest of all; null until the first snapshot has arrived */
   jobs: readonly Job[] | null;
   cluster: Cluster | null;
-  /** those that are on or begin soon; null until the first snapshot has arrived */
+  /** current and upcoming ones; null until the first snapshot has arrived */
   announcements: readonly Announcement[] | null;
-  /** `ended`: the login is over, and the page asks for another */
+  /** `ended`: the login has ended, and the page asks for another */
   link: 'connecting' | 'open' | 'lost' | 'ended';
-  /** when a lost link is tried again: milliseconds by this browser's clock */
+  /** the time of the next attempt to reconnect: milliseconds by this browser's clock */
   retryAt: number | null;
 }
 
@@ -25,7 +26,7 @@ export type LiveEvent =
       announcements: readonly Announcement[];
     }
   | { kind: 'session'; session: Session }
-  /** the answer to this browser's own request; the stream may already know better */
+  /** the response to this browser's own request; the stream may already have newer data */
   | { kind: 'answered'; session: Session }
   | { kind: 'removed'; id: string }
   | { kind: 'job'; job: Job }
@@ -44,7 +45,7 @@ export const initialState: LiveState = {
   retryAt: null,
 };
 
-/** What sessions and jobs have in common here. */
+/** The fields that sessions and jobs have in common here. */
 type Followed = Pick<Session, 'id' | 'state' | 'submitted_at' | 'ended_at'>;
 
 const PROGRESS: Record<SessionState, number> = {
@@ -59,7 +60,7 @@ const PROGRESS: Record<SessionState, number> = {
 
 export const isLive = ({ state }: Pick<Followed, 'state'>): boolean => state !== 'ended';
 
-/** Live sessions before ended ones, the newest first in each. */
+/** Sort live sessions before ended ones, the newest first in each. */
 export function inOrder<T extends Followed>(all: readonly T[]): T[] {
   const when = (s: T): string => s.ended_at ?? s.submitted_at;
   return [...all].sort(
@@ -75,10 +76,11 @@ function without<T extends Followed>(all: readonly T[] | null, id: string): read
   return all?.filter((s) => s.id !== id) ?? null;
 }
 
-/** An answer that travelled slower than the event about the same change must not undo it. */
-function wouldUndo(all: readonly Followed[] | null, answer: Followed): boolean {
-  const known = all?.find((s) => s.id === answer.id);
-  return known !== undefined && PROGRESS[known.state] > PROGRESS[answer.state];
+/** Return whether a response is older than the state: it may arrive after the event about the same
+ * change. */
+function isOutdated(all: readonly Followed[] | null, answer: Followed): boolean {
+  const current = all?.find((s) => s.id === answer.id);
+  return current !== undefined && PROGRESS[current.state] > PROGRESS[answer.state];
 }
 
 export function reduce(state: LiveState, event: LiveEvent): LiveState {
@@ -95,7 +97,7 @@ export function reduce(state: LiveState, event: LiveEvent): LiveState {
     case 'session':
       return { ...state, sessions: put(state.sessions, event.session) };
     case 'answered':
-      return wouldUndo(state.sessions, event.session)
+      return isOutdated(state.sessions, event.session)
         ? state
         : { ...state, sessions: put(state.sessions, event.session) };
     case 'removed':
@@ -103,7 +105,7 @@ export function reduce(state: LiveState, event: LiveEvent): LiveState {
     case 'job':
       return { ...state, jobs: put(state.jobs, event.job) };
     case 'job_answered':
-      return wouldUndo(state.jobs, event.job)
+      return isOutdated(state.jobs, event.job)
         ? state
         : { ...state, jobs: put(state.jobs, event.job) };
     case 'job_removed':

@@ -4,7 +4,7 @@
  * lock reads the stream and passes it on; when it closes, the lock goes to the next.
  * Each user has a stream of their own: a tab that still belongs to the previous user of the
  * browser neither leads nor forwards events.
- * Where locks don't exist (plain HTTP by a host name), each visible tab has its own stream.
+ * Without locks (plain HTTP by a host name), each visible tab has its own stream.
  */
 import type { LiveEvent, LiveState } from './reducer';
 import { type OpenSource, openSource } from './source';
@@ -15,7 +15,7 @@ type Message =
   | { kind: 'event'; event: LiveEvent }
   /** a new tab asks for the known state */
   | { kind: 'hello' }
-  /** the user does not want to wait for the next attempt */
+  /** the user wants to reconnect at once */
   | { kind: 'reopen' }
   | { kind: 'state'; state: LiveState };
 

@@ -1,26 +1,26 @@
-/** The event stream: opens it, opens it again when it breaks, and stops when the login has ended. */
+/** The event stream: opens it, reconnects when it breaks, and stops when the login has ended. */
 import { api, unwrap } from '@/api/client';
-import { saysLoginEnded } from '@/api/lostLogin';
+import { hasLoginEnded } from '@/api/lostLogin';
 import { ApiError } from '@/api/problem';
 import { EVENT_NAMES, retryDelay, toLiveEvent } from './events';
 import type { LiveEvent } from './reducer';
 
 const STREAM_URL = '/api/v1/events';
 const ME_URL = '/api/v1/me';
-/** The portal says something every 15 seconds. A connection that is silent for so much longer is dead,
- * though nothing says so: a laptop that slept, a network that changed. */
+/** The portal sends something every 15 seconds. A connection that is silent for this long is dead,
+ * without an error: the laptop slept, or the network changed. */
 const SILENCE_MS = 45_000;
-/** Longer isn't waited for the answer whether the login still holds. */
+/** The timeout of the request that checks whether the login is still valid. */
 const ANSWER_MS = 10_000;
-/** A page hidden for longer may have slept through the stream's end without an error. */
+/** A page hidden for longer may have missed the stream's end while the device slept. */
 const DISTRUST_AFTER_HIDDEN_MS = 30_000;
 
 async function loginEnded(): Promise<boolean> {
   try {
     const answer = await fetch(ME_URL, { signal: AbortSignal.timeout(ANSWER_MS) });
-    return await saysLoginEnded(answer.url, answer);
+    return await hasLoginEnded(answer.url, answer);
   } catch {
-    return false; // no answer: the stream is tried again
+    return false; // no response: reconnect later
   }
 }
 
@@ -49,7 +49,7 @@ class Source {
     this.stream?.close();
   };
 
-  /** Tries at once, without waiting for its turn. */
+  /** Reconnect at once instead of after the delay. */
   reopen = (): void => {
     if (this.closed) return;
     window.clearTimeout(this.timer);
@@ -61,13 +61,13 @@ class Source {
   private open(): void {
     const stream = new EventSource(STREAM_URL);
     this.stream = stream;
-    this.heard();
-    stream.addEventListener('ping', this.heard);
+    this.restartWatchdog();
+    stream.addEventListener('ping', this.restartWatchdog);
     for (const name of EVENT_NAMES) {
       stream.addEventListener(name, (message: MessageEvent<string>) => {
         const event = toLiveEvent(name, message.data);
         if (event === null) return;
-        this.heard();
+        this.restartWatchdog();
         this.attempt = 0;
         this.emit(event);
       });
@@ -77,7 +77,7 @@ class Source {
     };
   }
 
-  private heard = (): void => {
+  private restartWatchdog = (): void => {
     window.clearTimeout(this.watchdog);
     this.watchdog = window.setTimeout(this.lose, SILENCE_MS);
   };
@@ -92,7 +92,8 @@ class Source {
     this.timer = window.setTimeout(this.tryAgain, delay);
   };
 
-  /** EventSource hides the status, so an ordinary request finds out whether the login still holds. */
+  /** EventSource hides the status, so check with an ordinary request whether the login is still
+   * valid. */
   private tryAgain = async (): Promise<void> => {
     if (await loginEnded()) {
       this.emit({ kind: 'link', link: 'ended', retryAt: null });
@@ -105,7 +106,7 @@ class Source {
     if (!this.closed) this.open();
   };
 
-  /** The browser has no network at all: the stream is lost, though it may not say so for minutes. */
+  /** The browser is offline: the stream is lost, though it may not report that for minutes. */
   private onOffline = (): void => this.lose();
 
   private onVisibility = (): void => {
@@ -121,7 +122,7 @@ class Source {
 
 export interface OpenSource {
   close: () => void;
-  /** tries at once, without waiting for its turn */
+  /** reconnects at once instead of after the delay */
   reopen: () => void;
 }
 

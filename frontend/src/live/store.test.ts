@@ -13,7 +13,7 @@ interface Opened {
 }
 
 const opened: Opened[] = [];
-const SNAPSHOT: LiveEvent = {
+const SNAPSHOT: Extract<LiveEvent, { kind: 'snapshot' }> = {
   kind: 'snapshot',
   sessions: [],
   jobs: [],
@@ -40,7 +40,21 @@ describe('the live state', () => {
     expect(opened[0]?.state().sessions).toEqual([]);
   });
 
-  it('starts over for another user, and keeps nothing of the one before', () => {
+  it('begins with a snapshot from before the stream', () => {
+    live.seed('alice', SNAPSHOT);
+    live.open('alice');
+    expect(opened[0]?.state().sessions).toEqual([]);
+    expect(opened[0]?.state().link).toBe('connecting');
+    expect(live.isOpen()).toBe(true);
+  });
+
+  it("does not show a snapshot of another user's", () => {
+    live.seed('alice', SNAPSHOT);
+    live.open('bob');
+    expect(opened[0]?.state().sessions).toBeNull();
+  });
+
+  it('is reset for another user', () => {
     live.open('alice');
     opened[0]?.emit(SNAPSHOT);
     live.open('bob');

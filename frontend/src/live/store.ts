@@ -1,4 +1,5 @@
-/** The live state of this tab, for React. Opened by the first page behind the login, closed at log-out. */
+/** The live state of this tab, for React. Opened by the first page behind the login, closed at
+ * logout. */
 import { useSyncExternalStore } from 'react';
 import type { Job, Session } from '@/api/types';
 import { initialState, isLive, type LiveEvent, type LiveState, reduce } from './reducer';
@@ -7,7 +8,7 @@ import type { OpenSource } from './source';
 
 let state: LiveState = initialState;
 let source: OpenSource | null = null;
-/** whose state it is */
+/** the username whose state it is */
 let owner: string | null = null;
 const listeners = new Set<() => void>();
 
@@ -23,15 +24,25 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
+type Snapshot = Extract<LiveEvent, { kind: 'snapshot' }>;
+
 export const live = {
+  isOpen: (): boolean => owner !== null,
+  /** Show a user's state before the stream brings it; no effect once it is open. */
+  seed(username: string, snapshot: Snapshot): void {
+    if (owner !== null) return;
+    owner = username;
+    emit(snapshot);
+    emit({ kind: 'link', link: 'connecting', retryAt: null });
+  },
   /** Reset for another user. */
   open(username: string): void {
     if (source !== null && owner === username) return;
-    live.close();
+    if (owner !== username) live.close();
     owner = username;
     source = openLive({ emit, state: () => state }, username);
   },
-  /** Clears everything: the next user of this browser may be another one. */
+  /** Clear everything: the next user of this browser may be another one. */
   close(): void {
     source?.close();
     source = null;
@@ -39,11 +50,11 @@ export const live = {
     state = initialState;
     for (const listener of listeners) listener();
   },
-  /** Tries a lost link at once. */
+  /** Reconnect a lost stream at once. */
   reopen(): void {
     source?.reopen();
   },
-  /** Takes over the answer to a request of this tab, which may come before the stream's event. */
+  /** Apply the response to a request of this tab, which may arrive before the stream's event. */
   answered(session: Session): void {
     emit({ kind: 'answered', session });
   },
@@ -61,7 +72,7 @@ export const live = {
   },
 };
 
-/** A part of the live state; renders again only when that part changes. */
+/** Return a part of the live state; renders only when that part changes. */
 export function useLive<T>(select: (state: LiveState) => T): T {
   const selected = (): T => select(state);
   return useSyncExternalStore(subscribe, selected, selected);

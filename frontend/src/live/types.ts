@@ -1,8 +1,8 @@
-/** What the event stream carries beside the API's own types. */
+/** Types of the event stream, beside the API's own. */
 
 export type Level = 'info' | 'warning' | 'critical';
 
-/** What everyone gets of an announcement. */
+/** The part of an announcement that all users receive. */
 export interface Announcement {
   id: string;
   level: Level;

@@ -1,4 +1,4 @@
-/** What a user finds in markup: its text, and the things that have a name. */
+/** Queries on markup: its text, and elements with their accessible names. */
 
 const ENTITIES: Readonly<Record<string, string>> = {
   '&amp;': '&',
@@ -11,7 +11,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 const decoded = (text: string): string =>
   text.replace(/&(?:amp|lt|gt|quot|#x27);/g, (entity) => ENTITIES[entity] ?? entity);
 
-/** The words that stand there, in one line. */
+/** Return the text, in one line. */
 export function textOf(markup: string): string {
   const text = markup
     .replace(/<(style|script)\b.*?<\/\1>/gs, ' ')
@@ -23,13 +23,13 @@ export function textOf(markup: string): string {
 
 type Element = 'button' | 'a' | 'h1' | 'h2' | 'h3' | 'label' | 'article' | 'section' | 'li' | 'ul';
 
-interface Found {
+interface FoundElement {
   attributes: string;
   markup: string;
 }
 
-/** All elements of a kind that has none of itself inside. */
-export function all(markup: string, element: Element): Found[] {
+/** Return all elements of a kind, except those that contain one of the same kind. */
+export function all(markup: string, element: Element): FoundElement[] {
   const each = new RegExp(`<${element}\\b([^>]*)>(.*?)</${element}>`, 'gs');
   return [...markup.matchAll(each)].map(([, attributes = '', inside = '']) => ({
     attributes,
@@ -37,18 +37,18 @@ export function all(markup: string, element: Element): Found[] {
   }));
 }
 
-/** What these are called: by their label where they have one, else by their text. */
+/** Return the elements' names: their label if they have one, else their text. */
 export const names = (markup: string, element: Element): string[] =>
   all(markup, element).map(({ attributes, markup: inside }) => {
     const label = /\baria-label="([^"]*)"/.exec(attributes)?.[1];
     return label === undefined ? textOf(inside) : decoded(label);
   });
 
-/** What stands in those with a role, such as `alert`, up to their first end. */
+/** Return the contents of elements with a role, such as `alert`, up to their first closing tag. */
 export const withRole = (markup: string, role: string): string[] =>
   [...markup.matchAll(new RegExp(`<(\\w+)\\b[^>]*\\brole="${role}"[^>]*>(.*?)</\\1>`, 'gs'))].map(
     ([, , inside = '']) => textOf(inside),
   );
 
-/** Whether something is being waited for. */
+/** Return whether something is still loading. */
 export const isLoading = (markup: string): boolean => markup.includes('aria-label="Loading"');

@@ -1,7 +1,7 @@
 /**
- * Pages as they are first drawn, without a browser: the router's own routes, on answers that a portal
- * once gave (answers/). What a page asks for is answered before it is drawn again, until it asks for
- * nothing more; effects don't run.
+ * Renders pages without a browser: the router's own routes, with recorded responses of a portal
+ * (answers/). Requests are answered and the page rendered again until it makes no more; effects do
+ * not run.
  */
 import { i18n } from '@lingui/core';
 import { I18nProvider } from '@lingui/react';
@@ -10,13 +10,14 @@ import { type Query, QueryClientProvider } from '@tanstack/react-query';
 import { createMemoryHistory, Outlet, RouterProvider } from '@tanstack/react-router';
 import { renderToString } from 'react-dom/server';
 import { vi } from 'vitest';
+import type { FieldProblem } from '@/api/problem';
 import type { LiveEvent } from '@/live/reducer';
 import { cluster } from './answers/cluster';
 import { me } from './answers/me';
 import { recordedAt } from './answers/recordedAt';
 import { storage } from './storage';
 
-/** The address that relative ones belong to, which a browser knows by itself. */
+/** The base of relative addresses, which a browser knows by itself. */
 const ORIGIN = 'https://portal.example';
 
 class RequestHere extends Request {
@@ -25,25 +26,26 @@ class RequestHere extends Request {
   }
 }
 
-/** A problem instead of an answer. */
+/** A problem instead of a response. */
 export class Refused {
   constructor(
     readonly status: number,
     readonly detail: string,
+    readonly errors: readonly FieldProblem[] = [],
   ) {}
 }
 
-/** Answers by their paths below /api/v1; a function makes one of the request's body. */
+/** Responses by path below /api/v1; a function computes one from the request's body. */
 export type Answers = Readonly<Record<string, unknown>>;
 
-const problem = ({ status, detail }: Refused): Response =>
-  Response.json({ type: 'urn:portal:test', title: 'No', status, detail }, { status });
+const problem = ({ status, detail, errors }: Refused): Response =>
+  Response.json({ type: 'urn:portal:test', title: 'No', status, detail, errors }, { status });
 
 function portal(answers: Answers) {
   return async (request: Request): Promise<Response> => {
     const path = new URL(request.url).pathname.replace('/api/v1', '');
-    const found = answers[path] ?? (path === '/me' ? me : undefined);
-    const answer = typeof found === 'function' ? found(await request.json()) : found;
+    const response = answers[path] ?? (path === '/me' ? me : undefined);
+    const answer = typeof response === 'function' ? response(await request.json()) : response;
     if (answer instanceof Refused) return problem(answer);
     if (answer === undefined) return problem(new Refused(404, `No answer to ${path} is recorded.`));
     return Response.json(answer);
@@ -54,30 +56,30 @@ type Snapshot = Extract<LiveEvent, { kind: 'snapshot' }>;
 
 export interface Scene {
   answers?: Answers;
-  /** what the event stream has sent; null: nothing yet */
+  /** data of the event stream; null: nothing yet */
   live?: Partial<Snapshot> | null;
-  /** draws it once, before anything is answered */
+  /** renders once, before any response */
   early?: boolean;
 }
 
 const QUIET: Snapshot = { kind: 'snapshot', sessions: [], jobs: [], cluster, announcements: [] };
-/** Of questions that follow from answers; a page that has more of them asks for ever. */
+/** The maximum number of rounds of dependent requests; a page that needs more never settles. */
 const MOST_ROUNDS = 10;
 
-/** Asked by what was drawn, which may have no use for it yet. */
+/** Return whether a query of the rendered page is still pending. */
 const isOpen = ({ state, options }: Query): boolean =>
   state.data === undefined &&
   state.error === null &&
   (options as { enabled?: unknown }).enabled !== false;
 
-/** The storage of a browser that began this login. */
+/** The storage of a browser with this login. */
 function loggedIn(): ReturnType<typeof storage> {
   const kept = storage();
   kept.setItem('portal-login-id', me.login_id ?? '');
   return kept;
 }
 
-/** The application as a tab has it that was just opened at `recordedAt`. */
+/** Create the application of a tab opened at `recordedAt`. */
 async function application(live: Scene['live']) {
   vi.resetModules();
   vi.setSystemTime(recordedAt);
@@ -102,7 +104,10 @@ async function application(live: Scene['live']) {
   return { router, queryClient, theme };
 }
 
-/** The markup of the page at this address. */
+/** React reports this of a component that is loaded when it is first drawn. */
+const LAZY = /does not support Suspense/;
+
+/** Render the page at this address. */
 export async function page(
   address: string,
   { answers = {}, live, early = false }: Scene = {},
@@ -127,15 +132,18 @@ export async function page(
         </MantineProvider>
       </I18nProvider>,
     );
-  const asked = (): Query[] => (early ? [] : queryClient.getQueryCache().getAll().filter(isOpen));
+  const openQueries = (): Query[] =>
+    early ? [] : queryClient.getQueryCache().getAll().filter(isOpen);
   let markup = draw();
-  for (let round = 0; asked().length > 0; round++) {
+  const loads = (): boolean => !early && LAZY.test(markup);
+  for (let round = 0; openQueries().length > 0 || loads(); round++) {
     if (round === MOST_ROUNDS) throw new Error(`${address} asks for more after each answer.`);
-    await Promise.allSettled(asked().map((query) => query.fetch()));
+    await Promise.allSettled(openQueries().map((query) => query.fetch()));
+    await vi.dynamicImportSettled();
     markup = draw();
   }
   queryClient.clear();
-  // on a server React leaves to the browser what it couldn't draw, and says why
+  // React's server renderer leaves what fails to the browser, with the reason
   const why = /<template[^>]*\bdata-msg="([^"]*)"/.exec(markup)?.[1];
   if (why !== undefined && !early) throw new Error(`${address} can’t be drawn: ${why}`);
   return markup.replace(/<style\b.*?<\/style>/gs, '');

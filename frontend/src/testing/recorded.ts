@@ -1,4 +1,4 @@
-/** All recorded answers by their paths, and the matching events of the stream. */
+/** All recorded responses by path, and the matching events of the stream. */
 import type { components } from '@/api/schema';
 import type { Job, Session } from '@/api/types';
 import { arrayJob } from './answers/arrayJob';
@@ -19,25 +19,27 @@ import { templates } from './answers/templates';
 import type { Answers, Scene } from './page';
 
 function inState<T extends { state: string }>(all: readonly T[], state: string): T {
-  const found = all.find((one) => one.state === state);
-  if (found === undefined) throw new Error(`Nothing that is ${state} was recorded.`);
-  return found;
+  const match = all.find((item) => item.state === state);
+  if (match === undefined) throw new Error(`Nothing that is ${state} was recorded.`);
+  return match;
 }
 
 export const runningSession: Session = inState(sessions.items, 'running');
 export const endedSession: Session = inState(sessions.items, 'ended');
 export const runningJob: Job = inState(jobs.items, 'running');
 
-/** Completes resources as a site does whose partition is the environment's or the first. */
+/** Complete resources like a site whose partition is the environment's or the first. */
 function completeResources(body: components['schemas']['CompletionIn']) {
   const { default_resources: defaults } =
     environments.items.find(({ name }) => name === body.environment) ?? template;
   return {
-    items: body.requests.map((one) => ({
+    items: body.requests.map((request) => ({
       ...defaults,
       time_limit_minutes: defaults.time_limit_minutes ?? 240,
-      ...one,
+      ...request,
+      errors: [],
     })),
+    errors: [],
   };
 }
 
@@ -60,5 +62,5 @@ export const answers: Answers = {
   [`/sessions/${runningSession.id}/use`]: sessionUse,
 };
 
-/** The pages with all that there is. */
+/** A scene with all recorded data. */
 export const FULL: Scene = { answers, live: { sessions: sessions.items, jobs: jobs.items } };

@@ -1,6 +1,6 @@
 import type { Keeper } from '@/lib/drafts';
 
-/** A tab's storage that holds so many characters a value. */
+/** A tab's storage with a maximum length of values. */
 export function storage(room = Number.POSITIVE_INFINITY): Keeper & { kept: Map<string, string> } {
   const kept = new Map<string, string>();
   return {
@@ -8,7 +8,7 @@ export function storage(room = Number.POSITIVE_INFINITY): Keeper & { kept: Map<s
     get length() {
       return kept.size;
     },
-    key: (place) => [...kept.keys()][place] ?? null,
+    key: (index) => [...kept.keys()][index] ?? null,
     getItem: (key) => kept.get(key) ?? null,
     setItem: (key, value) => {
       if (value.length > room) throw new DOMException('full', 'QuotaExceededError');

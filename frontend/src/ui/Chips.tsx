@@ -7,15 +7,15 @@ import { useAction } from './useAction';
 interface Props {
   label: string;
   names: readonly string[];
-  /** where a name leads; nowhere without it */
+  /** the kind of page that a name links to; no link without it */
   to?: 'group' | 'user';
   /** no buttons without it */
   onRemove?: ((name: string) => Promise<unknown>) | undefined;
-  /** what the button's name says, as in "Remove alice from physics" */
+  /** the button's label, such as "Remove alice from physics" */
   removeLabel?: (name: string) => string;
 }
 
-/** Names, each with a button that takes it away. */
+/** Names, each with a button that removes it. */
 export function Chips({ label, names, to, onRemove, removeLabel }: Props) {
   return (
     <ul className={classes.chips} aria-label={label}>
@@ -34,7 +34,7 @@ interface ChipProps {
 }
 
 function Chip({ name, to, onRemove, label }: ChipProps) {
-  const [busy, act] = useAction();
+  const [busy, run] = useAction();
   return (
     <li className={classes.chip}>
       {to === 'group' && (
@@ -53,7 +53,7 @@ function Chip({ name, to, onRemove, label }: ChipProps) {
           className={classes.remove}
           aria-label={label ?? t`Remove ${name}`}
           disabled={busy}
-          onClick={() => void act(() => onRemove(name))}
+          onClick={() => void run(() => onRemove(name))}
         >
           {busy ? <Loader size={12} /> : <span aria-hidden="true">×</span>}
         </UnstyledButton>

@@ -11,7 +11,7 @@ interface Props {
   disabled?: boolean;
 }
 
-/** A card to choose from, really a radio button: arrow keys, one tab stop, read as what it is. */
+/** A radio button that looks like a card: arrow keys, one tab stop. */
 export function ChoiceCard({ group, value, checked, onChoose, title, children, disabled }: Props) {
   return (
     <label

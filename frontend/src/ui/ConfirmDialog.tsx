@@ -11,14 +11,14 @@ import { Cancelled } from './showError';
 
 interface FormProps {
   onClose: () => void;
-  /** what it does when it is confirmed; the dialog closes when that is done and stays when it fails */
+  /** the action to confirm; the dialog closes on success and stays open on failure */
   act: () => Promise<unknown>;
   button: string;
   children: ReactNode;
   danger?: boolean;
-  /** something is still missing */
+  /** whether a required field is missing */
   disabled?: boolean;
-  /** for the button that changes nothing */
+  /** the label of the cancel button */
   keep?: string;
 }
 
@@ -30,7 +30,7 @@ interface ShellProps {
   size?: string;
 }
 
-/** Asks before an act that can't be taken back easily, and says here if it failed. */
+/** A dialog that asks for confirmation of an action, and shows its error. */
 export function ConfirmDialog({
   title,
   opened,
@@ -59,7 +59,7 @@ export function DialogShell({ title, opened, onClose, children, size = 'md' }: S
   );
 }
 
-/** The inside of a question, for those that ask for more than a yes. */
+/** The content of a confirmation, for dialogs with more fields. */
 export function ConfirmForm({
   onClose,
   act,
@@ -82,7 +82,7 @@ export function ConfirmForm({
       await withPassword(act);
       onClose();
     } catch (error) {
-      if (!(error instanceof Cancelled)) setRefusal(whole(error));
+      if (!(error instanceof Cancelled)) setRefusal(fullText(error));
     } finally {
       setBusy(false);
     }
@@ -111,8 +111,8 @@ export function ConfirmForm({
   );
 }
 
-/** A dialog shows the errors of all fields together. */
-function whole(error: unknown): string {
+/** Return all fields' errors in one text, for a dialog. */
+function fullText(error: unknown): string {
   const fields = error instanceof ApiError ? error.fields : [];
   return fields.length === 0
     ? sentence(error)

@@ -5,11 +5,11 @@ interface Props {
   summary: string;
   children: ReactNode;
   open?: boolean;
-  /** called whenever it is opened or closed */
+  /** called when it is opened or closed */
   onTurn?: (open: boolean) => void;
 }
 
-/** A box that shows only its title until it is opened. */
+/** A collapsible box; only its title is visible until it is opened. */
 export function Fold({ summary, children, open, onTurn }: Props) {
   return (
     <details

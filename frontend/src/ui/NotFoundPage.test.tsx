@@ -5,14 +5,14 @@ import { page, Refused } from '@/testing/page';
 const NOTHING = ['There is nothing at this address'];
 const mains = (markup: string): number => markup.match(/<main\b/g)?.length ?? 0;
 
-describe('the page for what isn’t there', () => {
-  it('brings the landmark where no other page frames it', async () => {
+describe('the page for unknown addresses', () => {
+  it('has its own main landmark outside of the frame', async () => {
     const markup = await page('/nowhere/at/all');
     expect(names(markup, 'h1')).toEqual(NOTHING);
     expect(mains(markup)).toBe(1);
   });
 
-  it('leaves it to the frame within it', async () => {
+  it('has no main landmark inside the frame', async () => {
     const answers = { '/jobs/job-gone': new Refused(404, 'No such job.') };
     const markup = await page('/jobs/job-gone', { answers });
     expect(names(markup, 'h1')).toEqual(NOTHING);

@@ -6,7 +6,7 @@ import { Logo } from './Logo';
 import { PageTitle } from './PageTitle';
 import classes from './PlainPage.module.css';
 
-/** Stands alone, outside the frame of all other pages, whose `main` it therefore has to bring. */
+/** A page outside of the frame of other pages, so it brings its own `main`. */
 export function UnknownAddress() {
   return (
     <main>

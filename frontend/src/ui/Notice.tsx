@@ -5,11 +5,11 @@ import classes from './Notice.module.css';
 interface Props {
   tone: 'info' | 'warning' | 'error';
   children: ReactNode;
-  /** read out as soon as it appears */
+  /** whether screen readers announce it at once */
   urgent?: boolean;
 }
 
-/** A sentence the reader should see: a notice of the cluster, a warning, an error. */
+/** A message in a box: a notice of the cluster, a warning, an error. */
 export function Notice({ tone, children, urgent = tone === 'error' }: Props) {
   return (
     <div className={`${classes.notice} ${classes[tone]}`} role={urgent ? 'alert' : undefined}>

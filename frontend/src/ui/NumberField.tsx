@@ -8,14 +8,14 @@ interface Props {
   value: number | null;
   onChange: (value: number | null) => void;
   min: number;
-  /** so many digits after the point */
+  /** the number of decimals */
   decimals?: number;
-  /** of what is shown, where the value is kept in another */
+  /** the displayed unit, if it differs from the value's */
   unit?: Unit;
   error: string | undefined;
 }
 
-/** A number as typed; an error is shown beside it, not corrected. */
+/** A number field that keeps the typed text; an error is shown below it, not corrected. */
 export function NumberField(props: Props) {
   const { label, value, onChange, min, decimals = 0, unit = AS_IT_IS, error } = props;
   const [typed, setTyped] = useState<string | number | null>(null);
@@ -27,7 +27,7 @@ export function NumberField(props: Props) {
         setTyped(next);
         onChange(unit.read(typedNumber(next)));
       }}
-      // What stands there from now on is the value itself: "1." becomes 1.
+      // From now on show the value itself: "1." becomes 1.
       onBlur={() => setTyped(null)}
       min={min}
       allowDecimal={decimals > 0}

@@ -4,11 +4,11 @@ import { type ReactNode, useEffect, useRef } from 'react';
 
 interface Props {
   children: ReactNode;
-  /** the browser tab's title, when the heading isn't plain text */
+  /** the browser tab's title, if the heading isn't plain text */
   tab: string;
 }
 
-/** A page's heading. After a move within the application it takes the focus, as a new page would. */
+/** A page's heading. It takes the focus after a navigation within the application. */
 export function PageTitle({ children, tab }: Props) {
   const heading = useRef<HTMLHeadingElement>(null);
   const router = useRouter();

@@ -2,7 +2,7 @@ import { t } from '@lingui/core/macro';
 import { Loader } from '@mantine/core';
 import classes from './PlainPage.module.css';
 
-/** Shown when a page takes longer than a blink to arrive. */
+/** The page shown while another takes long to load. */
 export function PendingPage() {
   return (
     <div className={classes.center}>

@@ -26,7 +26,7 @@ export function RestoredNotice(props: Props) {
   );
 }
 
-/** The same at the foot of a form with unsaved entries. */
+/** The same button below a form with unsaved entries. */
 export function StartOver(props: Props) {
   const { draft } = props;
   if (draft.since !== 'now') return null;
@@ -34,7 +34,7 @@ export function StartOver(props: Props) {
 }
 
 function StartOverButton({ draft, onStartOver }: Props) {
-  const [asking, setAsking] = useState(false);
+  const [confirming, setConfirming] = useState(false);
   const begin = (): Promise<void> => {
     draft.drop();
     onStartOver();
@@ -47,14 +47,14 @@ function StartOverButton({ draft, onStartOver }: Props) {
         variant="subtle"
         size="compact-sm"
         style={{ justifySelf: 'center' }}
-        onClick={() => setAsking(true)}
+        onClick={() => setConfirming(true)}
       >
         <Trans>Start over</Trans>
       </Button>
       <ConfirmDialog
         title={t`Start over?`}
-        opened={asking}
-        onClose={() => setAsking(false)}
+        opened={confirming}
+        onClose={() => setConfirming(false)}
         act={begin}
         button={t`Start over`}
         keep={t`Keep it`}

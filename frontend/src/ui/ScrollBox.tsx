@@ -1,18 +1,25 @@
-import type { ReactNode } from 'react';
+import type { ReactNode, Ref } from 'react';
 import classes from './ScrollBox.module.css';
 
 interface Props {
   label: string;
-  /** of the window's height, the most that is shown at once */
+  /** the maximum height, relative to the window's */
   height: `${number}vh`;
   children: ReactNode;
+  ref?: Ref<HTMLElement>;
 }
 
-/** A frame for a table that may be wider and longer than the page. */
-export function ScrollBox({ label, height, children }: Props) {
+/** A scrollable frame for a table that may be wider and longer than the page. */
+export function ScrollBox({ label, height, children, ref }: Props) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards must be able to scroll it
-    <section className={classes.box} style={{ maxHeight: height }} tabIndex={0} aria-label={label}>
+    <section
+      ref={ref}
+      className={classes.box}
+      style={{ maxHeight: height }}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards must be able to scroll it
+      tabIndex={0}
+      aria-label={label}
+    >
       {children}
     </section>
   );

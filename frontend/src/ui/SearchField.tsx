@@ -12,14 +12,14 @@ interface Props {
 
 const TYPED_MS = 250;
 
-/** A field that searches while one types, a moment after the last key. */
+/** A field that searches while the user types, shortly after the last key. */
 export function SearchField({ label, placeholder, value, onSearch, className }: Props) {
   const [text, setText] = useState(value);
   const search = useRef(onSearch);
   search.current = onSearch;
-  // A search that changes elsewhere (a link, "back") shows here; a trailing space stays.
+  // Apply a search that changed elsewhere (a link, "back"); a trailing space stays.
   useEffect(() => setText((typed) => (typed.trim() === value ? typed : value)), [value]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what is typed is what asks
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only typing starts a search
   useEffect(() => {
     if (text.trim() === value) return;
     const timer = window.setTimeout(() => search.current(text.trim()), TYPED_MS);

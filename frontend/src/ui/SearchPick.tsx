@@ -4,25 +4,25 @@ import { sentence } from '@/api/problem';
 
 interface Choice {
   name: string;
-  /** what else helps to know it */
+  /** a description that helps to identify it */
   about: string;
 }
 
-export interface Found {
+export interface Suggestions {
   choices: Choice[] | undefined;
   error: Error | null;
-  asking: boolean;
+  pending: boolean;
 }
 
 export interface PickProps {
   label: string;
   description?: string;
   placeholder?: string;
-  /** who or what can't be picked any more */
+  /** names that are not offered */
   without?: readonly string[];
   disabled?: boolean;
   error?: string | undefined;
-  /** false: what was typed stays, for it could not be done */
+  /** false: keep the typed text, because the action failed */
   onPick: (name: string) => unknown;
 }
 
@@ -30,14 +30,25 @@ interface Props extends PickProps {
   text: string;
   setText: (text: string) => void;
   none: string;
-  found: Found;
+  suggestions: Suggestions;
 }
 
-/** A text field that offers what it finds; Enter picks. */
-export function SearchPick({ text, setText, found, none, without = [], onPick, ...field }: Props) {
+/** A text field with suggestions; Enter picks one. */
+export function SearchPick({
+  text,
+  setText,
+  suggestions,
+  none,
+  without = [],
+  onPick,
+  ...field
+}: Props) {
   const combobox = useCombobox({ onDropdownClose: () => combobox.resetSelectedOption() });
-  // Until the answer to what is typed is there, of the one before only what fits: Enter picks it.
-  const fitting = found.asking ? found.choices?.filter(matches(text)) : found.choices;
+  // Until the response to the typed text arrives, offer the matching ones of the previous: Enter
+  // picks.
+  const fitting = suggestions.pending
+    ? suggestions.choices?.filter(matches(text))
+    : suggestions.choices;
   const choices = fitting?.filter(({ name }) => !without.includes(name)) ?? [];
   const pick = async (name: string): Promise<void> => {
     combobox.closeDropdown();
@@ -58,10 +69,10 @@ export function SearchPick({ text, setText, found, none, without = [], onPick, .
           onFocus={() => combobox.openDropdown()}
           onBlur={() => combobox.closeDropdown()}
           onKeyDown={(event) => {
-            // Enter picks, and never sends the form around it.
+            // Enter picks, and never submits the form around it.
             if (event.key === 'Enter') event.preventDefault();
           }}
-          rightSection={found.asking && text !== '' ? <Loader size={16} /> : null}
+          rightSection={suggestions.pending && text !== '' ? <Loader size={16} /> : null}
           autoComplete="off"
           autoCapitalize="none"
           spellCheck={false}
@@ -83,7 +94,11 @@ export function SearchPick({ text, setText, found, none, without = [], onPick, .
           ))}
           {choices.length === 0 && (
             <Combobox.Empty>
-              {found.error ? sentence(found.error) : found.asking ? t`Searching…` : none}
+              {suggestions.error
+                ? sentence(suggestions.error)
+                : suggestions.pending
+                  ? t`Searching…`
+                  : none}
             </Combobox.Empty>
           )}
         </Combobox.Options>
@@ -92,7 +107,7 @@ export function SearchPick({ text, setText, found, none, without = [], onPick, .
   );
 }
 
-/** Whether a choice has every word in it that was typed. */
+/** Return a filter for choices that contain every typed word. */
 function matches(text: string): (choice: Choice) => boolean {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   return ({ name, about }) => {

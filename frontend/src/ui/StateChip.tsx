@@ -1,13 +1,12 @@
 import classes from './StateChip.module.css';
-
-export type Tone = 'busy' | 'good' | 'waiting' | 'quiet' | 'bad';
+import type { Tone } from './tones';
 
 export interface StateLabel {
   label: string;
   tone: Tone;
 }
 
-/** A state as a word with a dot; the colour never says anything the word doesn't. */
+/** A state as text with a colored dot; the color never adds information. */
 export function StateChip({ tone, label }: StateLabel) {
   return (
     <span className={`${classes.chip} ${classes[tone]}`}>

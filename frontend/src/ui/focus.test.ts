@@ -5,7 +5,7 @@ const frames: (() => void)[] = [];
 let field: { focus: () => void; closest: () => null; scrollIntoView: () => void } | null = null;
 const form = { current: { querySelector: () => field } as unknown as HTMLElement };
 
-vi.stubGlobal('window', { requestAnimationFrame: (act: () => void) => frames.push(act) });
+vi.stubGlobal('window', { requestAnimationFrame: (callback: () => void) => frames.push(callback) });
 
 function draw(count: number): void {
   for (let drawn = 0; drawn < count; drawn++) frames.shift()?.();

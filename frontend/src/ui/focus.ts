@@ -1,17 +1,17 @@
 import type { RefObject } from 'react';
 
-/** Does it once what has just changed is drawn: after an answer from the network React may need a
- * frame for that. */
-function afterDrawing(act: () => void): void {
-  window.requestAnimationFrame(() => window.requestAnimationFrame(act));
+/** Call a function once the latest change is rendered: after a response React may need a frame for
+ * that. */
+function afterDrawing(callback: () => void): void {
+  window.requestAnimationFrame(() => window.requestAnimationFrame(callback));
 }
 
-/** The frames for which a problem is awaited: two seconds, more where frames take longer. */
+/** The frames to wait for a problem: two seconds, more if frames take longer. */
 const MAX_FRAMES = 120;
 
-/** Puts the focus on a form's first invalid field and brings it into view with the sentence below it.
- * Without one it is the problem that is no field's, marked with data-problem. On a busy machine React
- * draws either some frames later. */
+/** Focus a form's first invalid field and scroll it into view with the message below it. Without
+ * one it is the problem that belongs to no field, marked with data-problem. On a busy machine
+ * React renders either some frames later. */
 export function focusFirstProblem(form: RefObject<HTMLElement | null>): void {
   const focus = (frames: number): void => {
     const field =
@@ -27,7 +27,7 @@ export function focusFirstProblem(form: RefObject<HTMLElement | null>): void {
   afterDrawing(() => focus(MAX_FRAMES));
 }
 
-/** Gives the focus to the page's heading if nothing has it: what had it may be gone. */
+/** Focus the page's heading if nothing has the focus: the focused element may be gone. */
 export function focusPageIfLost(): void {
   afterDrawing(() => {
     if (document.activeElement === document.body)
@@ -37,8 +37,8 @@ export function focusPageIfLost(): void {
 
 const ABOVE_THE_PAGE = '[role="dialog"],[role="menu"]';
 
-/** Whether a key is for a dialog or a menu above the page: one that is open, or the one that it has
- * just closed. */
+/** Return whether a key belongs to a dialog or menu above the page: one that is open, or that the
+ * key has just closed. */
 export function isForDialog({ target }: KeyboardEvent): boolean {
   if (target instanceof Element && target.closest(ABOVE_THE_PAGE) !== null) return true;
   return document.querySelector(ABOVE_THE_PAGE) !== null;

@@ -1,4 +1,4 @@
-/** The few icons the UI uses: 24-unit outlines in the colour of the text, hidden from screen readers. */
+/** The icons of the UI: 24-unit outlines in the text color, hidden from screen readers. */
 const PATHS = {
   play: 'M7 5.5v13l11-6.5z',
   stop: 'M7 7h10v10H7z',
@@ -25,6 +25,9 @@ const PATHS = {
   star: 'M12 4l2.4 5.2 5.6.7-4.1 3.9 1.1 5.6L12 16.6 7 19.4l1.1-5.6L4 9.9l5.6-.7z',
   link: 'M10 14a4 4 0 0 0 6 .4l3-3a4 4 0 0 0-5.7-5.7L12 7M14 10a4 4 0 0 0-6-.4l-3 3a4 4 0 0 0 5.7 5.7L12 17',
   save: 'M6 4h12v16l-6-4.5L6 20z',
+  more: 'M5.5 12h.01M12 12h.01M18.5 12h.01',
+  right: 'M9.5 6l6 6-6 6',
+  columns: 'M4 5h16v14H4zM9.5 5v14M14.5 5v14',
   bell: 'M6 16.5V11a6 6 0 0 1 12 0v5.5l1.5 2h-15zM10 21h4',
 } as const;
 

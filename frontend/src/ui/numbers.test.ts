@@ -1,18 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { AS_IT_IS, shownNumber, typedNumber, type Unit } from './numbers';
 
-/** Shown in hours, kept in minutes. */
+/** Displayed in hours, stored in minutes. */
 const HOURS: Unit = {
   show: (minutes) => (minutes === null ? null : Math.round((minutes / 60) * 100) / 100),
   read: (hours) => (hours === null ? null : Math.round(hours * 60)),
 };
 
-/** What the field shows and what the form holds after each key; the input gives numbers as text
- * while they are on their way. */
+/** Return the field's text and the form's value after each key; an incomplete number is text. */
 function keys(unit: Unit, ...typed: (string | number)[]): [string | number, number | null][] {
-  return typed.map((one) => {
-    const value = unit.read(typedNumber(one));
-    return [shownNumber(one, value, unit), value];
+  return typed.map((key) => {
+    const value = unit.read(typedNumber(key));
+    return [shownNumber(key, value, unit), value];
   });
 }
 

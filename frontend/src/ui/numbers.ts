@@ -1,21 +1,21 @@
-/** What stands in a number field while it is typed, and the value it means. Pure. */
+/** The text of a number field during typing, and its value. Pure. */
 
-/** How a value is shown in another unit than it is kept in, and read from it. */
+/** The conversion between a value and its displayed unit. */
 export interface Unit {
   show: (value: number | null) => number | null;
-  read: (shown: number | null) => number | null;
+  read: (displayed: number | null) => number | null;
 }
 
-export const AS_IT_IS: Unit = { show: (value) => value, read: (shown) => shown };
+export const AS_IT_IS: Unit = { show: (value) => value, read: (displayed) => displayed };
 
-/** "1." and "0.0" are on their way to a number, and mean one already; null where none stands there. */
+/** Parse a typed number, including incomplete ones such as "1." and "0.0"; null if there is none. */
 export function typedNumber(typed: string | number): number | null {
   const number =
     typeof typed === 'number' ? typed : typed.trim() === '' ? Number.NaN : Number(typed);
   return Number.isFinite(number) ? number : null;
 }
 
-/** What the field shows: what was typed for as long as it means the value, else the value. */
+/** Return the field's text: the typed text while it equals the value, else the value. */
 export function shownNumber(
   typed: string | number | null,
   value: number | null,

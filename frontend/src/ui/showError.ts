@@ -2,10 +2,10 @@ import { t } from '@lingui/core/macro';
 import { notifications } from '@mantine/notifications';
 import { sentence } from '@/api/problem';
 
-/** Thrown when someone closes a dialog instead of answering it; not an error to show. */
+/** Thrown when the user closes a dialog; not an error to show. */
 export class Cancelled extends Error {}
 
-/** Says in one sentence that an act failed, where no field or card is the better place. */
+/** Show a notification that an action failed, for errors without a field or card of their own. */
 export function showError(error: unknown): void {
   if (error instanceof Cancelled) return;
   notifications.show({

@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import { showError } from './showError';
 
-type RunAction = (what: () => Promise<unknown>) => Promise<boolean>;
+type RunAction = (action: () => Promise<unknown>) => Promise<boolean>;
 
 /**
  * Run an action of a button: busy during the run, an error notification if it fails. Resolves to
@@ -9,10 +9,10 @@ type RunAction = (what: () => Promise<unknown>) => Promise<boolean>;
  */
 export function useAction(): [busy: boolean, act: RunAction] {
   const [busy, setBusy] = useState(false);
-  const act = async (what: () => Promise<unknown>): Promise<boolean> => {
+  const run = async (action: () => Promise<unknown>): Promise<boolean> => {
     setBusy(true);
     try {
-      await what();
+      await action();
       return true;
     } catch (error) {
       showError(error);
@@ -21,5 +21,5 @@ export function useAction(): [busy: boolean, act: RunAction] {
       setBusy(false);
     }
   };
-  return [busy, act];
+  return [busy, run];
 }

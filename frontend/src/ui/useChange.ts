@@ -3,19 +3,19 @@ import { useAction } from './useAction';
 
 interface Changing {
   busy: boolean;
-  /** Does it, asks for the password first where the portal wants it, and says so if it failed.
-   * Answers whether it was done. */
-  change: (act: () => Promise<unknown>) => Promise<boolean>;
+  /** runs an action, asks for the password if the portal requires it, and shows an error if it
+   * fails; resolves to whether it succeeded */
+  change: (action: () => Promise<unknown>) => Promise<boolean>;
   withPassword: WithPassword;
 }
 
-/** For small changes without a dialog of their own; not twice at once. */
+/** A runner for small changes without a dialog; one at a time. */
 export function useChange(): Changing {
   const withPassword = useWithPassword();
-  const [busy, act] = useAction();
+  const [busy, run] = useAction();
   return {
     busy,
-    change: async (what) => !busy && (await act(() => withPassword(what))),
+    change: async (action) => !busy && (await run(() => withPassword(action))),
     withPassword,
   };
 }

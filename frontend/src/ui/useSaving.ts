@@ -6,8 +6,8 @@ import { Cancelled } from './showError';
 
 type Errors = Readonly<Partial<Record<string, string>>>;
 
-interface Asked {
-  /** what the form itself finds wrong, by field */
+interface SavingOptions {
+  /** the errors that the form itself detects, by field */
   check?: () => Errors;
   /** rejects with the portal's refusal */
   save: () => Promise<unknown>;
@@ -21,15 +21,15 @@ interface Saving {
   /** the portal's refusal; null if there is none */
   refusal: unknown;
   submit: (event: FormEvent) => Promise<void>;
-  /** the error of a field; errors that the form itself finds appear only after a first try */
+  /** a field's error; those that the form itself detects appear only after the first attempt */
   error: (field: string) => string | undefined;
   /** a refusal that belongs to none of these fields; null if it does */
   elsewhere: (fields: readonly string[]) => unknown;
 }
 
-/** A form that is checked, saved once at a time, with the password if the portal wants it, and that
- * shows at its fields why it was refused. */
-export function useSaving({ check = () => ({}), save, failed }: Asked): Saving {
+/** The saving of a form: validates, saves once at a time, asks for the password if the portal
+ * requires it, and assigns refusals to fields. */
+export function useSaving({ check = () => ({}), save, failed }: SavingOptions): Saving {
   const withPassword = useWithPassword();
   const form = useRef<HTMLFormElement>(null);
   const [tried, setTried] = useState(false);
@@ -37,7 +37,7 @@ export function useSaving({ check = () => ({}), save, failed }: Asked): Saving {
   const [busy, setBusy] = useState(false);
 
   const submit = async (event: FormEvent): Promise<void> => {
-    if (event.target !== event.currentTarget) return; // of a dialog within
+    if (event.target !== event.currentTarget) return; // submitted by a dialog inside
     event.preventDefault();
     if (busy) return;
     setTried(true);

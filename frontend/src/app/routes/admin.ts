@@ -1,54 +1,55 @@
 /** The administrators' pages. */
-import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { createRoute } from '@tanstack/react-router';
 import { readAuditSearch } from '@/features/audit/search';
 import { readLimitsSearch } from '@/features/limits/search';
 import { readUsageSearch } from '@/features/usage/search';
 import { asFilter, type Filter } from '@/features/users/filters';
 import { memberRoute } from './frame';
+import { lazyPage } from './lazyPage';
 
 const adminRoute = createRoute({
   getParentRoute: () => memberRoute,
   path: '/admin',
-  component: lazyRouteComponent(() => import('@/features/admin/AdminPage'), 'AdminPage'),
+  component: lazyPage(() => import('@/features/admin/AdminPage'), 'AdminPage'),
 });
 
 const adminImagesRoute = createRoute({
   getParentRoute: () => memberRoute,
   path: '/admin/images',
-  component: lazyRouteComponent(() => import('@/features/admin/ImagesPage'), 'ImagesPage'),
+  component: lazyPage(() => import('@/features/admin/ImagesPage'), 'ImagesPage'),
 });
 
 const adminCatalogRoute = createRoute({
   getParentRoute: () => memberRoute,
   path: '/admin/catalog',
-  component: lazyRouteComponent(() => import('@/features/admin/CatalogPage'), 'CatalogPage'),
+  component: lazyPage(() => import('@/features/admin/CatalogPage'), 'CatalogPage'),
 });
 
 const adminUsersRoute = createRoute({
   getParentRoute: () => memberRoute,
   path: '/admin/users',
   validateSearch: readUsersSearch,
-  component: lazyRouteComponent(() => import('@/features/users/UsersPage'), 'UsersPage'),
+  component: lazyPage(() => import('@/features/users/UsersPage'), 'UsersPage'),
 });
 
 const adminUserRoute = createRoute({
   getParentRoute: () => memberRoute,
   path: '/admin/users/$username',
-  component: lazyRouteComponent(() => import('@/features/users/UserPage'), 'UserPage'),
+  component: lazyPage(() => import('@/features/users/UserPage'), 'UserPage'),
 });
 
 /** Not below /admin/users, where "new" may be a username. */
 const newUserRoute = createRoute({
   getParentRoute: () => memberRoute,
   path: '/admin/new/user',
-  component: lazyRouteComponent(() => import('@/features/users/NewUserPage'), 'NewUserPage'),
+  component: lazyPage(() => import('@/features/users/NewUserPage'), 'NewUserPage'),
 });
 
 const newUsersRoute = createRoute({
   getParentRoute: () => memberRoute,
   path: '/admin/new/users',
   validateSearch: readImportSearch,
-  component: lazyRouteComponent(() => import('@/features/users/NewUsersPage'), 'NewUsersPage'),
+  component: lazyPage(() => import('@/features/users/NewUsersPage'), 'NewUsersPage'),
 });
 
 const adminGroupsRoute = createRoute({
@@ -58,40 +59,40 @@ const adminGroupsRoute = createRoute({
     ...textOf(search.q),
     ...(search.all === true ? { all: true } : {}),
   }),
-  component: lazyRouteComponent(() => import('@/features/groups/GroupsPage'), 'GroupsPage'),
+  component: lazyPage(() => import('@/features/groups/GroupsPage'), 'GroupsPage'),
 });
 
 const adminGroupRoute = createRoute({
   getParentRoute: () => memberRoute,
   path: '/admin/groups/$group',
-  component: lazyRouteComponent(() => import('@/features/groups/GroupPage'), 'GroupPage'),
+  component: lazyPage(() => import('@/features/groups/GroupPage'), 'GroupPage'),
 });
 
 const adminLimitsRoute = createRoute({
   getParentRoute: () => memberRoute,
   path: '/admin/limits',
   validateSearch: readLimitsSearch,
-  component: lazyRouteComponent(() => import('@/features/limits/LimitsPage'), 'LimitsPage'),
+  component: lazyPage(() => import('@/features/limits/LimitsPage'), 'LimitsPage'),
 });
 
 const adminUsageRoute = createRoute({
   getParentRoute: () => memberRoute,
   path: '/admin/usage',
   validateSearch: readUsageSearch,
-  component: lazyRouteComponent(() => import('@/features/usage/UsagePage'), 'UsagePage'),
+  component: lazyPage(() => import('@/features/usage/UsagePage'), 'UsagePage'),
 });
 
 const adminAuditRoute = createRoute({
   getParentRoute: () => memberRoute,
   path: '/admin/audit',
   validateSearch: readAuditSearch,
-  component: lazyRouteComponent(() => import('@/features/audit/AuditPage'), 'AuditPage'),
+  component: lazyPage(() => import('@/features/audit/AuditPage'), 'AuditPage'),
 });
 
 const adminAnnouncementsRoute = createRoute({
   getParentRoute: () => memberRoute,
   path: '/admin/announcements',
-  component: lazyRouteComponent(
+  component: lazyPage(
     () => import('@/features/announcements/AnnouncementsPage'),
     'AnnouncementsPage',
   ),
@@ -100,7 +101,7 @@ const adminAnnouncementsRoute = createRoute({
 const adminStatusRoute = createRoute({
   getParentRoute: () => memberRoute,
   path: '/admin/status',
-  component: lazyRouteComponent(() => import('@/features/status/StatusPage'), 'StatusPage'),
+  component: lazyPage(() => import('@/features/status/StatusPage'), 'StatusPage'),
 });
 
 export const adminPages = [
@@ -129,7 +130,7 @@ export function readImportSearch(search: Record<string, unknown>): { import?: st
   return typeof search.import === 'string' ? { import: search.import } : {};
 }
 
-/** What was searched for; the router reads "2024" in an address as a number. */
+/** Return the search text. The router parses "2024" in an address as a number. */
 function textOf(q: unknown): { q?: string } {
   return (typeof q === 'string' && q !== '') || typeof q === 'number' ? { q: String(q) } : {};
 }

@@ -1,13 +1,16 @@
 import { isRedirect } from '@tanstack/react-router';
-import { expect, it } from 'vitest';
-import { formerPages } from './former';
+import { expect, it, vi } from 'vitest';
+
+// the routes import the layout, which looks for the browser's means on import
+vi.stubGlobal('window', globalThis);
+const { formerPages } = await import('./former');
 
 interface Redirecting {
   path?: string;
   beforeLoad?: (given: object) => void;
 }
 
-/** Where a former address leads to. */
+/** Return the target of the redirect from a former address. */
 function targetOf(path: string, given: object): unknown {
   const pages: Redirecting[] = formerPages.map(({ options }) => options as Redirecting);
   try {

@@ -1,4 +1,4 @@
-/** Addresses of former versions, which bookmarks may still have: redirected to the present ones. */
+/** Redirects from addresses of former versions, which bookmarks may still contain. */
 import { createRoute, redirect } from '@tanstack/react-router';
 import { readImportSearch, readUsersSearch } from './admin';
 import { memberRoute } from './frame';

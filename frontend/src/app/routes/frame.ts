@@ -1,19 +1,23 @@
-/** What every address is below: the frame of all pages, the two that stand outside of it, and who gets in. */
-import { createRootRoute, createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router';
+/** The root routes: the frame of all pages, the pages outside of it, and the login guard. */
+import { createRootRoute, createRoute, redirect } from '@tanstack/react-router';
 import { api, unwrap } from '@/api/client';
 import { ApiError } from '@/api/problem';
 import { needsEnrolment } from '@/features/login/secondFactor';
 import { isOwnLogin } from '@/lib/ownLogin';
 import { meQuery, queryClient } from '@/lib/queries';
+import { fetchSnapshot } from '@/live/snapshot';
+import { live } from '@/live/store';
 import { UnknownAddress } from '@/ui/NotFoundPage';
 import { NothingToShow } from '../ErrorPage';
+import { MemberLayout } from '../MemberLayout';
+import { lazyPage } from './lazyPage';
 
 export const rootRoute = createRootRoute({
   notFoundComponent: UnknownAddress,
   errorComponent: NothingToShow,
 });
 
-/** `next`: where to go after the login; `replaced`: another page had put its login in this one's place. */
+/** `next`: where to go after the login; `replaced`: another user's login has replaced this page's. */
 interface LoginSearch {
   next?: string;
   replaced?: true;
@@ -26,15 +30,16 @@ export const loginRoute = createRoute({
     ...(typeof search.next === 'string' ? { next: search.next } : {}),
     ...(search.replaced === true ? { replaced: true } : {}),
   }),
-  component: lazyRouteComponent(() => import('@/features/login/LoginPage'), 'LoginPage'),
+  component: lazyPage(() => import('@/features/login/LoginPage'), 'LoginPage'),
   errorComponent: NothingToShow,
 });
 
-/** Where someone whose role needs a second factor sets it up; nothing else works for them. */
+/** The setup of a second factor, the only page open to a user whose role requires it and who has
+ * none. */
 export const enrolRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/second-factor',
-  component: lazyRouteComponent(() => import('@/features/account/EnrolPage'), 'EnrolPage'),
+  component: lazyPage(() => import('@/features/account/EnrolPage'), 'EnrolPage'),
   errorComponent: NothingToShow,
 });
 
@@ -43,13 +48,19 @@ export const memberRoute = createRoute({
   id: 'member',
   beforeLoad: async ({ location }) => {
     try {
+      let first = live.isOpen() ? null : fetchSnapshot();
       let me = await queryClient.ensureQueryData(meQuery);
-      // another tab may have logged in since this one asked
-      if (!isOwnLogin(me.login_id)) me = await queryClient.fetchQuery({ ...meQuery, staleTime: 0 });
+      if (!isOwnLogin(me.login_id)) {
+        // another tab may have logged in since the requests
+        first = null;
+        me = await queryClient.fetchQuery({ ...meQuery, staleTime: 0 });
+      }
       if (!isOwnLogin(me.login_id)) {
         await endForeignLogin();
         throw redirect({ to: '/login', search: { replaced: true } });
       }
+      const snapshot = await first;
+      if (snapshot !== null) live.seed(me.username, snapshot);
       return { me };
     } catch (error) {
       if (needsEnrolment(error)) throw redirect({ to: '/second-factor' });
@@ -57,17 +68,17 @@ export const memberRoute = createRoute({
       throw redirect({ to: '/login', search: loginSearch(location.href) });
     }
   },
-  component: lazyRouteComponent(() => import('../MemberLayout'), 'MemberLayout'),
+  component: MemberLayout,
   errorComponent: NothingToShow,
 });
 
-/** End a login that no page of the portal began in this browser. */
+/** End a login that was not made by a page of the portal in this browser. */
 async function endForeignLogin(): Promise<void> {
   queryClient.clear();
   await unwrap(api.POST('/api/v1/logout'));
 }
 
-/** Where to go after the login; home needs no saying. */
+/** Return the search parameters that lead back after a login; the home page is the default. */
 export function loginSearch(href: string): { next?: string } {
   return href === '/' ? {} : { next: href };
 }

@@ -1,33 +1,37 @@
-/** The pages behind the login, but for the administrators' (admin.ts). */
-import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+/** The routes behind the login, except for administrators' (admin.ts). */
+import { createRoute } from '@tanstack/react-router';
 import { readBenchmarksSearch } from '@/features/benchmarks/search';
 import { readClusterSearch } from '@/features/cluster/search';
 import { readCompareSearch } from '@/features/compare/search';
 import { readFilesSearch } from '@/features/files/search';
+import { HomePage } from '@/features/home/HomePage';
+import { prefetchHome } from '@/features/home/prefetch';
 import { readJobsSearch } from '@/features/jobs/search';
-import { readSessionSearch } from '@/features/sessions/search';
+import { readSessionSearch, readStartAgainSearch } from '@/features/sessions/search';
 import { readStartLink } from '@/features/sessions/startLink';
 import { type Filled, readFilled } from '@/features/submit/link';
 import { memberRoute } from './frame';
+import { lazyPage } from './lazyPage';
 
 const homeRoute = createRoute({
   getParentRoute: () => memberRoute,
   path: '/',
-  component: lazyRouteComponent(() => import('@/features/home/HomePage'), 'HomePage'),
+  loader: prefetchHome,
+  component: HomePage,
 });
 
 const startRoute = createRoute({
   getParentRoute: () => memberRoute,
   path: '/start',
   validateSearch: readStartLink,
-  component: lazyRouteComponent(() => import('@/features/start/StartPage'), 'StartPage'),
+  component: lazyPage(() => import('@/features/start/StartPage'), 'StartPage'),
 });
 
 const sessionRoute = createRoute({
   getParentRoute: () => memberRoute,
   path: '/sessions/$id',
   validateSearch: readSessionSearch,
-  component: lazyRouteComponent(() => import('@/features/sessions/SessionPage'), 'SessionPage'),
+  component: lazyPage(() => import('@/features/sessions/SessionPage'), 'SessionPage'),
 });
 
 const logRoute = createRoute({
@@ -35,52 +39,44 @@ const logRoute = createRoute({
   path: '/sessions/$id/log',
   validateSearch: (search: Record<string, unknown>): { stream?: 'stdout' } =>
     search.stream === 'stdout' ? { stream: 'stdout' } : {},
-  component: lazyRouteComponent(
-    () => import('@/features/sessions/SessionLogPage'),
-    'SessionLogPage',
-  ),
+  component: lazyPage(() => import('@/features/sessions/SessionLogPage'), 'SessionLogPage'),
 });
 
 const tensorboardRoute = createRoute({
   getParentRoute: () => memberRoute,
   path: '/sessions/$id/tensorboard',
-  component: lazyRouteComponent(
-    () => import('@/features/tensorboard/TensorboardPage'),
-    'TensorboardPage',
-  ),
+  component: lazyPage(() => import('@/features/tensorboard/TensorboardPage'), 'TensorboardPage'),
 });
 
 const jobsRoute = createRoute({
   getParentRoute: () => memberRoute,
   path: '/jobs',
   validateSearch: readJobsSearch,
-  component: lazyRouteComponent(() => import('@/features/jobs/JobsPage'), 'JobsPage'),
+  component: lazyPage(() => import('@/features/jobs/JobsPage'), 'JobsPage'),
 });
 
-/** Runs side by side; `ids` are theirs, with commas between. */
+/** `ids`: the compared runs, separated by commas. */
 const compareRoute = createRoute({
   getParentRoute: () => memberRoute,
   path: '/jobs/compare',
   validateSearch: readCompareSearch,
-  component: lazyRouteComponent(() => import('@/features/compare/ComparePage'), 'ComparePage'),
+  component: lazyPage(() => import('@/features/compare/ComparePage'), 'ComparePage'),
 });
 
 const benchmarksRoute = createRoute({
   getParentRoute: () => memberRoute,
   path: '/benchmarks',
   validateSearch: readBenchmarksSearch,
-  component: lazyRouteComponent(
-    () => import('@/features/benchmarks/BenchmarksPage'),
-    'BenchmarksPage',
-  ),
+  component: lazyPage(() => import('@/features/benchmarks/BenchmarksPage'), 'BenchmarksPage'),
 });
 
-/** `template`: whose form; `from`: the job whose parameters it begins with; `own`: a free script; and
- * what a link fills in. */
+/** `template`: the form's template; `from`: the job whose parameters are copied; `own`: a free
+ * script; `imported`: filled in from a file; the rest is filled in by links. */
 interface SubmitSearch extends Filled {
   template?: string;
   from?: string;
   own?: true;
+  imported?: true;
 }
 
 const submitRoute = createRoute({
@@ -90,18 +86,19 @@ const submitRoute = createRoute({
     ...(typeof search.template === 'string' ? { template: search.template } : {}),
     ...(typeof search.from === 'string' ? { from: search.from } : {}),
     ...(search.own === true ? { own: true } : {}),
+    ...(search.imported === true ? { imported: true } : {}),
     ...readFilled(search),
   }),
-  component: lazyRouteComponent(() => import('@/features/submit/SubmitPage'), 'SubmitPage'),
+  component: lazyPage(() => import('@/features/submit/SubmitPage'), 'SubmitPage'),
 });
 
 const jobRoute = createRoute({
   getParentRoute: () => memberRoute,
   path: '/jobs/$id',
-  component: lazyRouteComponent(() => import('@/features/jobs/JobPage'), 'JobPage'),
+  component: lazyPage(() => import('@/features/jobs/JobPage'), 'JobPage'),
 });
 
-/** `task`: of an array, whose; `find`: what to look for at once. */
+/** `task`: one task of an array; `find`: the initial search text. */
 interface JobLogSearch {
   stream?: 'stderr';
   task?: number;
@@ -118,7 +115,7 @@ const jobLogRoute = createRoute({
       ? { find: String(search.find) }
       : {}),
   }),
-  component: lazyRouteComponent(() => import('@/features/jobs/JobLogPage'), 'JobLogPage'),
+  component: lazyPage(() => import('@/features/jobs/JobLogPage'), 'JobLogPage'),
 });
 
 const jobTensorboardRoute = createRoute({
@@ -126,16 +123,13 @@ const jobTensorboardRoute = createRoute({
   path: '/jobs/$id/tensorboard',
   validateSearch: (search: Record<string, unknown>): { logdir?: string } =>
     typeof search.logdir === 'string' ? { logdir: search.logdir } : {},
-  component: lazyRouteComponent(
-    () => import('@/features/tensorboard/TensorboardPage'),
-    'JobTensorboardPage',
-  ),
+  component: lazyPage(() => import('@/features/tensorboard/TensorboardPage'), 'JobTensorboardPage'),
 });
 
 const runningTensorboardRoute = createRoute({
   getParentRoute: () => memberRoute,
   path: '/tensorboards/$id',
-  component: lazyRouteComponent(
+  component: lazyPage(
     () => import('@/features/tensorboard/TensorboardPage'),
     'RunningTensorboardPage',
   ),
@@ -144,59 +138,54 @@ const runningTensorboardRoute = createRoute({
 const sharedRoute = createRoute({
   getParentRoute: () => memberRoute,
   path: '/shared',
-  component: lazyRouteComponent(() => import('@/features/tensorboard/SharedPage'), 'SharedPage'),
+  component: lazyPage(() => import('@/features/tensorboard/SharedPage'), 'SharedPage'),
 });
 
-/** Where the gate's page for a session that isn't running leads its owner. */
+/** The target of the gate's page about a session that is not running. */
 const notRunningRoute = createRoute({
   getParentRoute: () => memberRoute,
   path: '/start-again/$name',
-  component: lazyRouteComponent(
-    () => import('@/features/sessions/NotRunningPage'),
-    'NotRunningPage',
-  ),
+  validateSearch: readStartAgainSearch,
+  component: lazyPage(() => import('@/features/sessions/NotRunningPage'), 'NotRunningPage'),
 });
 
 const filesRoute = createRoute({
   getParentRoute: () => memberRoute,
   path: '/files',
   validateSearch: readFilesSearch,
-  component: lazyRouteComponent(() => import('@/features/files/FilesPage'), 'FilesPage'),
+  component: lazyPage(() => import('@/features/files/FilesPage'), 'FilesPage'),
 });
 
 const glossaryRoute = createRoute({
   getParentRoute: () => memberRoute,
   path: '/glossary',
-  component: lazyRouteComponent(() => import('@/features/glossary/GlossaryPage'), 'GlossaryPage'),
+  component: lazyPage(() => import('@/features/glossary/GlossaryPage'), 'GlossaryPage'),
 });
 
 const clusterRoute = createRoute({
   getParentRoute: () => memberRoute,
   path: '/cluster',
   validateSearch: readClusterSearch,
-  component: lazyRouteComponent(() => import('@/features/cluster/ClusterPage'), 'ClusterPage'),
+  component: lazyPage(() => import('@/features/cluster/ClusterPage'), 'ClusterPage'),
 });
 
 const accountRoute = createRoute({
   getParentRoute: () => memberRoute,
   path: '/account',
-  component: lazyRouteComponent(() => import('@/features/account/AccountPage'), 'AccountPage'),
+  component: lazyPage(() => import('@/features/account/AccountPage'), 'AccountPage'),
 });
 
 const accountSectionRoute = createRoute({
   getParentRoute: () => memberRoute,
   path: '/account/$section',
-  component: lazyRouteComponent(() => import('@/features/account/AccountPage'), 'AccountPage'),
+  component: lazyPage(() => import('@/features/account/AccountPage'), 'AccountPage'),
 });
 
-/** For the managers of a group. */
+/** The page for the managers of a group. */
 const groupRoute = createRoute({
   getParentRoute: () => memberRoute,
   path: '/groups/$group',
-  component: lazyRouteComponent(
-    () => import('@/features/groups/ManagedGroupPage'),
-    'ManagedGroupPage',
-  ),
+  component: lazyPage(() => import('@/features/groups/ManagedGroupPage'), 'ManagedGroupPage'),
 });
 
 export const pages = [

@@ -4,7 +4,7 @@ import linkClasses from '@/ui/NavLink.module.css';
 import classes from './AccountNav.module.css';
 import { SECTIONS, type Section } from './sections';
 
-/** The parts of one's account: beside them, and on a phone above. */
+/** Navigation between the account's sections: beside them, or above them on a phone. */
 export function AccountNav({ here }: { here: Section }) {
   return (
     <nav aria-label={t`Your account`}>

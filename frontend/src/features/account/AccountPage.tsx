@@ -14,13 +14,13 @@ import { LoginsSection } from './LoginsSection';
 import { PasswordSection } from './PasswordSection';
 import { ProfileSection } from './ProfileSection';
 import { SecondFactorSection } from './SecondFactorSection';
-import { type Section, sectionOf } from './sections';
+import { findSection, type Section } from './sections';
 import { TokensSection } from './TokensSection';
 
 /** The user's own account: profile, limits and usage, logins and notifications. */
 export function AccountPage() {
   const { section: slug } = useParams({ strict: false });
-  const section = sectionOf(slug);
+  const section = findSection(slug);
   if (section === undefined) return <NotFoundPage />;
   const part = section.label;
   return (

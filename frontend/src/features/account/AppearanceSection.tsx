@@ -1,10 +1,13 @@
+import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Paper, Stack, Text, Title, useMantineColorScheme } from '@mantine/core';
+import { storeClock, storedClock } from '@/i18n/clockFormat';
+import type { ClockFormat } from '@/i18n/language';
 import classes from '@/ui/AccountSection.module.css';
 import { ChoiceCard } from '@/ui/ChoiceCard';
 import { SCHEMES } from './schemes';
 
-/** Light or dark, kept in this browser. */
+/** The color scheme, stored in this browser. */
 export function AppearanceSection() {
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   return (
@@ -33,6 +36,42 @@ export function AppearanceSection() {
           ))}
         </Stack>
       </fieldset>
+      <TimeFormat />
     </Paper>
+  );
+}
+
+const CLOCK_LABELS: readonly [ClockFormat | null, string][] = [
+  [null, t`By the browser's region`],
+  ['h23', t`24 hours: 21:05`],
+  ['h12', t`12 hours: 9:05 PM`],
+];
+
+/** The clock of all times; the pages read it when they load. */
+function TimeFormat() {
+  const chosen = storedClock();
+  const choose = (clock: ClockFormat | null): void => {
+    if (storeClock(clock)) window.location.reload();
+  };
+  return (
+    <>
+      <Title order={3} size="h5" id="time-format" mt="lg" mb="xs">
+        <Trans>Time format</Trans>
+      </Title>
+      <fieldset className={classes.choices} aria-labelledby="time-format">
+        <Stack gap="xs">
+          {CLOCK_LABELS.map(([clock, label]) => (
+            <ChoiceCard
+              key={label}
+              group="time-format"
+              value={clock ?? ''}
+              checked={chosen === clock}
+              onChoose={() => choose(clock)}
+              title={label}
+            />
+          ))}
+        </Stack>
+      </fieldset>
+    </>
   );
 }

@@ -15,7 +15,7 @@ interface Props {
   onCancel: () => void;
 }
 
-/** Asks for a code, for what would weaken the second factor. */
+/** A form for the code that confirms weakening the second factor. */
 export function CodeForm({ text, button, onCode, onCancel }: Props) {
   const form = useRef<HTMLFormElement>(null);
   const [code, setCode] = useState('');

@@ -1,6 +1,5 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import '@/ui/styles-shell';
 import { Anchor, Paper, Stack, Text, Title } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { useCallback, useEffect, useState } from 'react';
@@ -11,7 +10,8 @@ import { Enrolment } from './Enrolment';
 import { logOut } from './logOut';
 import { RecoveryCodes } from './RecoveryCodes';
 
-/** For a user whose role requires a second factor that is not set up yet: until then nothing else works. */
+/** The page for a user whose role requires a second factor that is not set up; until then nothing
+ * else works. */
 export function EnrolPage() {
   const navigate = useNavigate();
   const [codes, setCodes] = useState<string[] | null>(null);
@@ -30,7 +30,7 @@ export function EnrolPage() {
     if (me) broadcastLogin({ kind: 'logged-in', username: me.username });
   };
 
-  // A user who has logged in elsewhere has nothing to set up here; the codes are shown only once.
+  // A login of another tab has nothing to set up here; the recovery codes are shown only once.
   const idle = codes === null;
   useEffect(
     () =>

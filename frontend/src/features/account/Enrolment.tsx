@@ -9,7 +9,7 @@ import {
   beginEnrolment,
   codeRefusal,
   confirmEnrolment,
-  grouped,
+  formatSecret,
 } from '@/features/login/secondFactor';
 import { useWithPassword } from '@/lib/reauth';
 import classes from '@/ui/AccountSection.module.css';
@@ -22,7 +22,7 @@ interface Props {
   onCancel?: () => void;
 }
 
-/** Scan, then give one code: only then does the second factor count. */
+/** The setup of an authenticator app: scan, then enter a code to confirm. */
 export function Enrolment({ onCodes, onCancel }: Props) {
   const withPassword = useWithPassword();
   const { data, error } = useQuery({
@@ -57,7 +57,7 @@ export function Enrolment({ onCodes, onCancel }: Props) {
     }
   };
 
-  const secret = data ? grouped(data.secret) : '';
+  const secret = data ? formatSecret(data.secret) : '';
 
   if (error) {
     const why =

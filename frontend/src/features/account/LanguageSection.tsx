@@ -12,7 +12,7 @@ import classes from '@/ui/AccountSection.module.css';
 import { ChoiceCard } from '@/ui/ChoiceCard';
 import { Notice } from '@/ui/Notice';
 
-/** Which language the pages speak, kept by the portal. */
+/** The display language, stored by the portal. */
 export function LanguageSection() {
   const { data, error } = useQuery(preferencesQuery);
   const [keeps] = useState(canStoreLanguage);
@@ -49,7 +49,7 @@ function Languages({ chosen }: { chosen: Language | null }) {
   const { mutate } = useSavePreferences();
   const choose = (language: Language | null): void => {
     const onSuccess = (): void => {
-      // it is newer than what was chosen at the login
+      // this choice is newer than that made at the login
       storeLanguageBeforeLogin(null);
       changeLanguage(language);
     };

@@ -1,5 +1,5 @@
 import { t } from '@lingui/core/macro';
-import { Paper, Skeleton, Table, Title } from '@mantine/core';
+import { Paper, Skeleton, Table, Title, VisuallyHidden } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { sentence } from '@/api/problem';
 import classes from '@/ui/AccountSection.module.css';
@@ -47,7 +47,9 @@ export function ActionTable({ columns, children }: { columns: Column[]; children
             {columns.map(({ id, header }) => (
               <Table.Th key={id}>{header}</Table.Th>
             ))}
-            <Table.Th aria-label={t`Actions`} />
+            <Table.Th>
+              <VisuallyHidden>{t`Actions`}</VisuallyHidden>
+            </Table.Th>
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>{children}</Table.Tbody>

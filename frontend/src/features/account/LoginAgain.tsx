@@ -14,36 +14,36 @@ import { queryClient } from '@/lib/queries';
 import { useMe } from '@/lib/useMe';
 import { resumeRequests } from './passwordAgain';
 
-/** It stands over every other dialog: what they hold waits for it. */
+/** Above every other dialog; what they contain is kept. */
 const ABOVE_ALL = 1000;
 
-/** Asks for a login over the page when the one it was opened with has ended, so that nothing typed is
- * lost. Only the same user can continue here. */
+/** The login dialog that opens over the page when its login has ended, so that no input is lost.
+ * Only the same user can continue. */
 export function LoginAgain() {
   const { username } = useMe();
-  const [asking, setAsking] = useState(false);
-  useEffect(() => lostLogin.askedBy(setAsking), []);
+  const [open, setOpen] = useState(false);
+  useEffect(() => lostLogin.registerDialog(setOpen), []);
   useEffect(() => {
-    if (asking) broadcastLogin({ kind: 'ended' });
-  }, [asking]);
+    if (open) broadcastLogin({ kind: 'ended' });
+  }, [open]);
   useEffect(
     () =>
       onOtherTabs((news) => {
-        if (news.kind === 'ended') void lostLogin.ask();
+        if (news.kind === 'ended') void lostLogin.requestLogin();
         if (news.kind !== 'logged-in') return;
-        if (news.username === username) goOn(null);
+        if (news.username === username) resume(null);
         else {
-          // This page belongs to a user whose login has ended for good.
+          // The page belongs to a user whose login has ended for good.
           notifyLogout();
           window.location.assign('/');
         }
       }),
     [username],
   );
-  useEscapeDisabled(asking);
+  useEscapeDisabled(open);
   return (
     <Modal
-      opened={asking}
+      opened={open}
       onClose={() => undefined}
       title={t`Please log in again`}
       size="sm"
@@ -57,7 +57,7 @@ export function LoginAgain() {
 }
 
 /** Resume the waiting requests, and refetch what may have changed. */
-function goOn(password: string | null): void {
+function resume(password: string | null): void {
   resumeRequests(password);
   void queryClient.invalidateQueries();
 }
@@ -68,26 +68,26 @@ type Step = 'password' | 'code' | 'elsewhere';
 
 function Steps({ username }: { username: string }) {
   const [step, setStep] = useState<Step>('password');
-  const [why, setWhy] = useState<string | null>(null);
+  const [error, setError] = useState<string | null>(null);
   // kept until the login is complete
   const password = useRef<string | null>(null);
 
-  const enter = (found: LoggedIn): void => {
-    rememberLogin(found.login_id);
-    broadcastLogin(toLoginEvent(found));
-    if (found.password_change_required || found.second_factor === 'enrolment-required')
+  const enter = (user: LoggedIn): void => {
+    rememberLogin(user.login_id);
+    broadcastLogin(toLoginEvent(user));
+    if (user.password_change_required || user.second_factor === 'enrolment-required')
       setStep('elsewhere');
-    else if (found.second_factor === 'required') setStep('code');
-    else goOn(password.current);
+    else if (user.second_factor === 'required') setStep('code');
+    else resume(password.current);
   };
 
-  const enterPassword = (found: LoggedIn, given: Given): void => {
-    password.current = given.password;
-    enter(found);
+  const enterPassword = (user: LoggedIn, credentials: Given): void => {
+    password.current = credentials.password;
+    enter(user);
   };
 
   const back = (sentence: string | null): void => {
-    setWhy(sentence);
+    setError(sentence);
     setStep('password');
   };
 
@@ -115,7 +115,7 @@ function Steps({ username }: { username: string }) {
           what you have typed is kept.
         </Trans>
       </Text>
-      <LoginForm username={username} onUser={enterPassword} why={why} />
+      <LoginForm username={username} onUser={enterPassword} why={error} />
       <Text size="sm">
         <Anchor component="button" type="button" onClick={elsewhere}>
           <Trans>Log in as another user</Trans>
@@ -125,8 +125,8 @@ function Steps({ username }: { username: string }) {
   );
 }
 
-/** While it asks, the Escape key closes none of the dialogs below. This must be mounted before any of
- * them: of listeners at one place the first hears first. */
+/** Keep the Escape key from closing the dialogs below. Mount this before any of them: listeners on
+ * the same element run in the order in which they were added. */
 function useEscapeDisabled(asking: boolean): void {
   const now = useRef(asking);
   now.current = asking;

@@ -8,13 +8,13 @@ import { useAction } from '@/ui/useAction';
 import { ActionTable, ListSection } from './ListSection';
 import { endLogin, endOtherLogins, loginsQuery } from './logins';
 
-/** The browsers that one is logged in with; each can be logged out from here. */
+/** The user's logins in browsers; each can be ended here. */
 export function LoginsSection() {
   const { data, error } = useQuery(loginsQuery);
   const queries = useQueryClient();
-  const [busy, act] = useAction();
+  const [busy, run] = useAction();
   const end = (what: () => Promise<unknown>): void => {
-    void act(what).then(() => queries.invalidateQueries(loginsQuery));
+    void run(what).then(() => queries.invalidateQueries(loginsQuery));
   };
   const most = data?.max_logins ?? 0;
   return (
@@ -88,7 +88,7 @@ function LoginRow({ login, busy, onEnd }: { login: LoginSummary } & Omit<TablePr
         <Time at={login.began_at} />
       </Table.Td>
       <Table.Td>
-        <Time at={login.last_used_at} />
+        <Time at={login.last_used_at} relative />
       </Table.Td>
       <Table.Td ta="right">
         {login.current ? (

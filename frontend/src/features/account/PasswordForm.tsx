@@ -12,7 +12,7 @@ import { Cancelled } from '@/ui/showError';
 
 interface Props {
   onDone: () => void;
-  /** only where the form stands in a dialog */
+  /** only in a dialog */
   onCancel?: () => void;
 }
 
@@ -50,14 +50,14 @@ export function PasswordForm({ onDone, onCancel }: Props) {
     if (busy) return;
     const typed = new FormData(event.currentTarget);
     const [current, fresh, again] = ['current', 'fresh', 'again'].map((n) => String(typed.get(n)));
-    const found = check(current ?? '', fresh ?? '', again ?? '');
-    setErrors(found);
+    const problems = check(current ?? '', fresh ?? '', again ?? '');
+    setErrors(problems);
     setRefusal(null);
-    if (Object.keys(found).length > 0) return focusFirstProblem(form);
+    if (Object.keys(problems).length > 0) return focusFirstProblem(form);
     setBusy(true);
     const body = { current_password: current ?? '', new_password: fresh ?? '' };
     try {
-      // the present password is the one that the portal would ask for
+      // the current password also confirms the action
       await unwrap(api.POST('/api/v1/reauth', { body: { password: body.current_password } }));
       await withPassword(() => unwrap(api.POST('/api/v1/me/password', { body })));
       onDone();

@@ -6,11 +6,11 @@ import { useState } from 'react';
 import classes from '@/ui/AccountSection.module.css';
 import { PasswordForm } from './PasswordForm';
 
-/** The directory's password, changed here. */
+/** The section that changes the directory's password. */
 export function PasswordSection() {
   const [times, setTimes] = useState(0);
   const done = (): void => {
-    setTimes(times + 1); // an empty form again
+    setTimes(times + 1); // remount an empty form
     notifications.show({
       message: t`Your password is changed. Use the new one everywhere you log in with this account.`,
       role: 'status',

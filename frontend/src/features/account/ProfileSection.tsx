@@ -10,7 +10,7 @@ import { useMe } from '@/lib/useMe';
 import classes from '@/ui/AccountSection.module.css';
 import { Time } from '@/ui/Time';
 
-/** Who one is here, as the directory says; nothing of it can be changed on this page. */
+/** The user's data from the directory, which cannot be changed here. */
 export function ProfileSection() {
   const me = useMe();
   return (

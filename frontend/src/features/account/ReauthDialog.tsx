@@ -12,7 +12,7 @@ interface Props {
   onCancel: () => void;
 }
 
-/** It asks on behalf of another dialog, whichever of the two was first on the page. */
+/** Above the dialog that requires the password, whichever of the two was rendered first. */
 const DIALOG_Z_INDEX = 250;
 
 export function ReauthDialog({ opened, onGiven, onCancel }: Props) {

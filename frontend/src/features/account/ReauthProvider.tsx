@@ -4,24 +4,24 @@ import { Cancelled } from '@/ui/showError';
 import { runWithPassword } from './passwordAgain';
 import { ReauthDialog } from './ReauthDialog';
 
-interface Asking {
-  given: () => void;
-  cancelled: () => void;
+interface PasswordPrompt {
+  confirm: () => void;
+  cancel: () => void;
 }
 
 export function ReauthProvider({ children }: { children: ReactNode }) {
-  const [asking, setAsking] = useState<Asking | null>(null);
+  const [prompt, setPrompt] = useState<PasswordPrompt | null>(null);
 
   const askForPassword = useCallback(
     () =>
       new Promise<void>((resolve, reject) => {
-        setAsking({ given: resolve, cancelled: () => reject(new Cancelled()) });
-      }).finally(() => setAsking(null)),
+        setPrompt({ confirm: resolve, cancel: () => reject(new Cancelled()) });
+      }).finally(() => setPrompt(null)),
     [],
   );
 
   const withPassword: WithPassword = useCallback(
-    (act) => runWithPassword(act, askForPassword),
+    (action) => runWithPassword(action, askForPassword),
     [askForPassword],
   );
 
@@ -29,9 +29,9 @@ export function ReauthProvider({ children }: { children: ReactNode }) {
     <ReauthContext value={withPassword}>
       {children}
       <ReauthDialog
-        opened={asking !== null}
-        onGiven={() => asking?.given()}
-        onCancel={() => asking?.cancelled()}
+        opened={prompt !== null}
+        onGiven={() => prompt?.confirm()}
+        onCancel={() => prompt?.cancel()}
       />
     </ReauthContext>
   );

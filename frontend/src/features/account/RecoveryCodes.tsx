@@ -1,8 +1,8 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Button, Group, Stack, Text } from '@mantine/core';
-import { CopyButton } from '@/features/log/CopyButton';
 import classes from '@/ui/AccountSection.module.css';
+import { CopyButton } from '@/ui/CopyButton';
 
 interface Props {
   codes: string[];
@@ -18,7 +18,7 @@ function download(text: string): void {
   URL.revokeObjectURL(address);
 }
 
-/** The codes for the day the phone is lost; this is the only time they are shown. */
+/** The recovery codes, for a lost phone. They are shown only once. */
 export function RecoveryCodes({ codes, onDone }: Props) {
   const text = `${codes.join('\n')}\n`;
   return (

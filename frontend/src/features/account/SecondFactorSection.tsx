@@ -24,7 +24,7 @@ function titleOf(dialog: Dialog): string {
   return dialog === 'renew' ? t`New recovery codes` : t`Your recovery codes`;
 }
 
-/** The authenticator app that a login asks for besides the password. */
+/** The section of the authenticator app, the login's second factor. */
 export function SecondFactorSection() {
   const { data, error } = useQuery(secondFactorQuery);
   return (

@@ -14,9 +14,9 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { sentence } from '@/api/problem';
 import type { NewToken, Scope } from '@/api/types';
-import { CopyButton } from '@/features/log/CopyButton';
 import { useMe } from '@/lib/useMe';
 import classes from '@/ui/AccountSection.module.css';
+import { CopyButton } from '@/ui/CopyButton';
 import { Notice } from '@/ui/Notice';
 import { useSaving } from '@/ui/useSaving';
 import {
@@ -35,27 +35,27 @@ interface Props {
   onClose: () => void;
 }
 
-/** Makes a token, and shows it this once. */
+/** The dialog that creates a token and shows it once. */
 export function TokenDialog({ opened, maxDays, onClose }: Props) {
   const queries = useQueryClient();
-  const [made, setMade] = useState<NewToken | null>(null);
+  const [created, setCreated] = useState<NewToken | null>(null);
   const close = (): void => {
     onClose();
-    setMade(null);
+    setCreated(null);
     void queries.invalidateQueries(tokensQuery);
   };
   return (
     <Modal
-      // closed before the answer came: it is shown all the same, for it won't be again
-      opened={opened || made !== null}
+      // shown even if closed before the response: it cannot be shown again
+      opened={opened || created !== null}
       onClose={close}
-      title={made ? t`Token ${{ name: made.name }}` : t`New access token`}
-      closeOnEscape={made === null}
+      title={created ? t`Token ${{ name: created.name }}` : t`New access token`}
+      closeOnEscape={created === null}
     >
-      {made ? (
-        <Made token={made} onDone={close} />
+      {created ? (
+        <Made token={created} onDone={close} />
       ) : (
-        <TokenForm maxDays={maxDays} onMade={setMade} onCancel={close} />
+        <TokenForm maxDays={maxDays} onMade={setCreated} onCancel={close} />
       )}
     </Modal>
   );

@@ -14,7 +14,7 @@ import { ActionTable, ListSection } from './ListSection';
 import { TokenDialog } from './TokenDialog';
 import { revokeToken, SCOPES, tokensQuery } from './tokens';
 
-/** What one's programs show instead of a password. */
+/** The user's access tokens, which programs use instead of a password. */
 export function TokensSection() {
   const { data, error } = useQuery(tokensQuery);
   const [creating, setCreating] = useState(false);
@@ -66,7 +66,7 @@ function TokenTable({ tokens }: { tokens: Token[] }) {
           <Table.Td>{joinWithCommas(token.scopes.map((scope) => SCOPES[scope].label))}</Table.Td>
           <Table.Td>
             {token.last_used_at ? (
-              <Time at={token.last_used_at} />
+              <Time at={token.last_used_at} relative />
             ) : (
               t({ message: 'not yet', context: 'used' })
             )}
@@ -91,13 +91,13 @@ function TokenTable({ tokens }: { tokens: Token[] }) {
 
 function Revoke({ token }: { token: Token }) {
   const queries = useQueryClient();
-  const [asking, setAsking] = useState(false);
-  const [busy, act] = useAction();
+  const [confirming, setConfirming] = useState(false);
+  const [busy, run] = useAction();
 
   const revoke = (): Promise<boolean> =>
-    act(async () => {
+    run(async () => {
       await revokeToken(token.id);
-      setAsking(false);
+      setConfirming(false);
       await queries.invalidateQueries(tokensQuery);
     });
 
@@ -108,14 +108,14 @@ function Revoke({ token }: { token: Token }) {
         color="red"
         c="var(--bad)"
         size="compact-sm"
-        onClick={() => setAsking(true)}
+        onClick={() => setConfirming(true)}
         aria-label={t`Revoke token ${{ name: token.name }}`}
       >
         <Trans>Revoke</Trans>
       </Button>
       <Modal
-        opened={asking}
-        onClose={() => setAsking(false)}
+        opened={confirming}
+        onClose={() => setConfirming(false)}
         title={t`Revoke token ${{ name: token.name }}?`}
         size="sm"
       >
@@ -123,7 +123,7 @@ function Revoke({ token }: { token: Token }) {
           <Trans>Programs that use it are rejected from their next request on.</Trans>
         </Text>
         <Group justify="flex-end" mt="lg">
-          <Button variant="default" onClick={() => setAsking(false)} data-autofocus>
+          <Button variant="default" onClick={() => setConfirming(false)} data-autofocus>
             <Trans>Keep it</Trans>
           </Button>
           <Button color="red.9" loading={busy} onClick={() => void revoke()}>

@@ -5,7 +5,7 @@ import { dropDrafts, tabStorage } from '@/lib/drafts';
 import { navigation } from '@/lib/navigation';
 import { showError } from '@/ui/showError';
 
-/** Ends the login of this browser, in all its tabs. */
+/** End the login of this browser, in all its tabs. */
 export async function logOut(): Promise<void> {
   try {
     await unwrap(api.POST('/api/v1/logout'));

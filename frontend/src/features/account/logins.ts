@@ -1,4 +1,4 @@
-/** The browsers that one is logged in with, as the portal knows them. */
+/** The queries of the user's logins in browsers. */
 import { queryOptions } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
 

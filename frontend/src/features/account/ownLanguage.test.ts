@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { afterLogin } from './ownLanguage';
 
 describe('after a login', () => {
-  it('the pages go by what the portal keeps, whatever was chosen before', () => {
+  it("the portal's preference applies, whatever was chosen before", () => {
     expect(afterLogin('zh', null)).toEqual({ does: 'follow', language: 'zh' });
     expect(afterLogin('en', 'zh')).toEqual({ does: 'follow', language: 'en' });
   });
@@ -12,7 +12,7 @@ describe('after a login', () => {
     expect(afterLogin(null, 'en')).toEqual({ does: 'save', language: 'en' });
   });
 
-  it('the pages go by the browser if nothing was chosen, or nothing that they know', () => {
+  it("the browser's language applies without a valid choice", () => {
     expect(afterLogin(null, null)).toEqual({ does: 'follow', language: null });
     expect(afterLogin('fr', null)).toEqual({ does: 'follow', language: null });
   });

@@ -1,17 +1,18 @@
-/** One's language: kept by the portal for every browser, while each has its own until it knows. Pure. */
+/** The user's display language: the portal's preference applies in every browser, the browser's own
+ * until that is known. Pure. */
 import { isLanguage, type Language } from '@/i18n/language';
 
 export type Step =
-  /** the pages go by it here; null is as the browser says */
+  /** display pages in it; null: the browser's language */
   | { does: 'follow'; language: Language | null }
   /** send the choice to the portal */
   | { does: 'save'; language: Language };
 
 /**
- * Return what to do once the user is known. `kept` is the portal's preference, `chosen` the choice
+ * Return what to do once the user is known. `stored` is the portal's preference, `chosen` the choice
  * made at this login. Anything else in the browser's storage may be another user's.
  */
-export function afterLogin(kept: unknown, chosen: Language | null): Step {
-  if (isLanguage(kept)) return { does: 'follow', language: kept };
+export function afterLogin(stored: unknown, chosen: Language | null): Step {
+  if (isLanguage(stored)) return { does: 'follow', language: stored };
   return chosen === null ? { does: 'follow', language: null } : { does: 'save', language: chosen };
 }

@@ -11,13 +11,13 @@ class RequestHere extends Request {
 
 /** A portal whose login has ended and that requires the password for a new token. */
 class Portal {
-  readonly asked: string[] = [];
+  readonly requests: string[] = [];
   loggedIn = false;
   confirmed = false;
 
   readonly fetch = async (request: Request): Promise<Response> => {
     const call = `${request.method} ${new URL(request.url).pathname.replace('/api/v1', '')}`;
-    this.asked.push(call);
+    this.requests.push(call);
     if (!this.loggedIn) return problem(401, 'login-required');
     if (call === 'POST /reauth') {
       this.confirmed = (await request.json()).password === 'right';
@@ -30,7 +30,7 @@ class Portal {
   };
 }
 
-/** The page on this portal; `asking` is whether it asks for the login. */
+/** Open a page on this portal; `asking` is whether its login dialog is open. */
 async function openPage(portal: Portal) {
   vi.resetModules();
   vi.stubGlobal('Request', RequestHere);
@@ -39,8 +39,8 @@ async function openPage(portal: Portal) {
   const { lostLogin } = await import('@/api/lostLogin');
   const { resumeRequests, runWithPassword } = await import('./passwordAgain');
   const page = { asking: false };
-  lostLogin.askedBy((asking) => {
-    page.asking = asking;
+  lostLogin.registerDialog((open) => {
+    page.asking = open;
   });
   const askForPassword = vi.fn(async () => {
     portal.confirmed = true;
@@ -54,7 +54,7 @@ async function openPage(portal: Portal) {
     listTokens: () => unwrap(api.GET('/api/v1/tokens')),
     endOtherLogins,
     endOtherLoginsWithPassword: () => runWithPassword(endOtherLogins, askForPassword),
-    /** Logs in once the page asks for it. */
+    /** Log in once the login dialog is open. */
     logIn: async (password: string | null) => {
       await expect.poll(() => page.asking).toBe(true);
       portal.loggedIn = true;
@@ -74,8 +74,8 @@ describe('a login in place', () => {
     const token = page.createToken();
     await page.logIn('right');
     await token;
-    const asked = ['POST /tokens', 'POST /tokens', 'POST /reauth', 'POST /tokens'];
-    expect(portal.asked).toEqual(asked);
+    const expected = ['POST /tokens', 'POST /tokens', 'POST /reauth', 'POST /tokens'];
+    expect(portal.requests).toEqual(expected);
     expect(page.askForPassword).not.toHaveBeenCalled();
   });
 
@@ -85,7 +85,7 @@ describe('a login in place', () => {
     await page.logIn('right');
     await waiting;
     await page.createToken();
-    expect(portal.asked).not.toContain('POST /reauth');
+    expect(portal.requests).not.toContain('POST /reauth');
     expect(page.askForPassword).toHaveBeenCalledOnce();
   });
 
@@ -95,7 +95,7 @@ describe('a login in place', () => {
     await page.logIn('right');
     await waiting;
     await page.createToken();
-    expect(portal.asked).not.toContain('POST /reauth');
+    expect(portal.requests).not.toContain('POST /reauth');
     expect(page.askForPassword).toHaveBeenCalledOnce();
   });
 
@@ -104,7 +104,7 @@ describe('a login in place', () => {
     const token = page.createToken();
     await page.logIn(null);
     await token;
-    expect(portal.asked).not.toContain('POST /reauth');
+    expect(portal.requests).not.toContain('POST /reauth');
     expect(page.askForPassword).toHaveBeenCalledOnce();
   });
 

@@ -1,10 +1,10 @@
-/** The password of a sensitive action: asked for when the portal requires it, or that of a login in
- * place for which the action has waited. */
+/** Password confirmation of sensitive actions: the password is requested when the portal requires
+ * it, or taken from a login in place for which the action has waited. */
 import { api } from '@/api/client';
 import { lostLogin } from '@/api/lostLogin';
 import { ApiError } from '@/api/problem';
 
-/** A running action; `password`: the one entered for a login for which it waited. */
+/** A running action; `password`: the one entered at the login for which it waited. */
 interface RunningAction {
   password: string | null;
 }

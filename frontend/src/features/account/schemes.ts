@@ -1,4 +1,4 @@
-/** Light or dark, in words. */
+/** Labels of the color schemes. */
 import { t } from '@lingui/core/macro';
 
 export const SCHEMES = [

@@ -1,4 +1,4 @@
-/** The parts of one's account, in the order of its navigation. Pure. */
+/** The account's sections, in the order of their navigation. Pure. */
 import { t } from '@lingui/core/macro';
 
 export const SECTIONS = [
@@ -14,7 +14,8 @@ export const SECTIONS = [
 
 export type Section = (typeof SECTIONS)[number];
 
-/** Which of them an address names; without a name the first, and none for a name that isn't one. */
-export function sectionOf(slug: string | undefined): Section | undefined {
+/** Return the section that an address names: the first without a name, undefined for an unknown
+ * one. */
+export function findSection(slug: string | undefined): Section | undefined {
   return slug === undefined ? SECTIONS[0] : SECTIONS.find((section) => section.slug === slug);
 }

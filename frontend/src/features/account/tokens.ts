@@ -1,4 +1,4 @@
-/** Words for access tokens, and what the portal knows of them. The words are pure. */
+/** Labels and queries of access tokens. The labels are pure. */
 import { plural, t } from '@lingui/core/macro';
 import { queryOptions } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
@@ -30,13 +30,13 @@ export const SCOPES: Record<Scope, { label: string; description: string }> = {
   },
 };
 
-/** The scopes that this role can give to a token. */
+/** Return the scopes that this role can give to a token. */
 export function scopesFor(role: Role): Scope[] {
   const own: Scope[] = ['read', 'sessions', 'jobs', 'files'];
   return role === 'admin' ? [...own, 'admin'] : own;
 }
 
-/** Times to choose from, in days: those that the portal allows, and its longest. */
+/** Return the lifetimes to choose from, in days: the usual ones that are allowed, and the longest. */
 export function lifetimes(maxDays: number): { value: string; label: string }[] {
   const days = [7, 30, 90, 180, 365].filter((choice) => choice < maxDays);
   return [...days, maxDays].map((value) => ({ value: String(value), label: daysText(value) }));
@@ -46,10 +46,11 @@ export function daysText(days: number): string {
   return days === 365 ? t`one year` : plural(days, { one: 'one day', other: '# days' });
 }
 
-/** The default lifetime of a new token: a month, or the longest time allowed. */
+/** Return the default lifetime of a new token: a month, or the longest allowed. */
 export const usualLifetime = (maxDays: number): string => String(Math.min(30, maxDays));
 
-/** A command that tries a token out. The token itself stays out of it: histories are read by others. */
+/** Return a command that tries a token. It does not contain the token: a shell's history may be
+ * read by others. */
 export function curlExample(origin: string): string {
   return [
     `read -rs PORTAL_TOKEN   # ${t`paste the token, press Enter`}`,

@@ -5,7 +5,7 @@ import { followStoredLanguage } from '@/i18n';
 import { languageBeforeLogin, storeLanguageBeforeLogin } from '@/i18n/storedLanguage';
 import { afterLogin } from './ownLanguage';
 
-/** Has the page speak what its reader has chosen, and the portal know what they chose at the login. */
+/** Sync the display language with the user's preference, including a choice made at the login. */
 export function useOwnLanguage(): void {
   const { data } = useQuery(preferencesQuery);
   const { mutate } = useSavePreferences();
@@ -15,7 +15,7 @@ export function useOwnLanguage(): void {
     if (checked.current || !data) return;
     checked.current = true;
     const { does, language } = afterLogin(data.language, languageBeforeLogin());
-    // a choice that could not be sent is sent by the next page
+    // the next page repeats a choice that could not be sent
     if (does === 'save') mutate({ language }, { onSuccess: () => storeLanguageBeforeLogin(null) });
     else {
       storeLanguageBeforeLogin(null);

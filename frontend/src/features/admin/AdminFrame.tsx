@@ -10,12 +10,12 @@ interface Props {
   /** the browser tab's title */
   tab: string;
   title: ReactNode;
-  /** beside the title: a number, or what one does on this page */
+  /** beside the title: a number, or the page's actions */
   aside?: ReactNode;
   children: ReactNode;
 }
 
-/** What all administrators' pages have in common; to others there is nothing at these addresses. */
+/** The frame of the administrators' pages; other users get "not found". */
 export function AdminFrame({ tab, title, aside, children }: Props) {
   const me = useMe();
   if (!seesAdmin(me)) return <NotFoundPage />;

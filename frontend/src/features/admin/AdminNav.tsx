@@ -5,9 +5,9 @@ import { Link, useLocation } from '@tanstack/react-router';
 import { type KeyboardEvent, useId, useRef, useState } from 'react';
 import { Icon } from '@/ui/icons';
 import classes from './AdminNav.module.css';
-import { ADMIN_PARTS, isAt, placeOf } from './nav';
+import { ADMIN_GROUPS, currentEntry, isCurrent } from './nav';
 
-/** The administrators' pages: a bar, and on a phone a list that opens. */
+/** The navigation of the administrators' pages: a bar, or a dropdown on a phone. */
 export function AdminNav() {
   const path = useLocation({ select: (location) => location.pathname });
   const [open, setOpen] = useState(false);
@@ -31,26 +31,26 @@ export function AdminNav() {
           <span className={classes.where}>
             <Trans>Administration</Trans>
           </span>{' '}
-          {placeOf(path)?.label ?? t`Choose a page`}
+          {currentEntry(path)?.label ?? t`Choose a page`}
         </span>
         <Icon name="down" size={16} />
       </UnstyledButton>
       <div id={id} className={classes.parts} data-open={open}>
-        {ADMIN_PARTS.map((part) => (
+        {ADMIN_GROUPS.map((part) => (
           <ul key={part.title} className={classes.part} aria-label={part.title}>
             <li className={classes.title} aria-hidden="true">
               {part.title}
             </li>
-            {part.places.map((place) => (
-              <li key={place.to}>
+            {part.entries.map((entry) => (
+              <li key={entry.to}>
                 <Link
-                  to={place.to}
+                  to={entry.to}
                   className={classes.link}
                   activeOptions={{ exact: true }}
-                  aria-current={isAt(place, path) ? 'page' : undefined}
+                  aria-current={isCurrent(entry, path) ? 'page' : undefined}
                   onClick={() => setOpen(false)}
                 >
-                  {place.label}
+                  {entry.label}
                 </Link>
               </li>
             ))}

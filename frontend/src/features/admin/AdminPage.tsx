@@ -1,10 +1,11 @@
 import { t } from '@lingui/core/macro';
 import { Plural, Trans } from '@lingui/react/macro';
-import { Paper, Skeleton } from '@mantine/core';
+import { Paper } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { sentence } from '@/api/problem';
 import { isLive } from '@/live/reducer';
-import { Notice } from '@/ui/Notice';
+import { ListSkeleton } from '@/ui/ListSkeleton';
+import { TryAgain } from '@/ui/TryAgain';
 import { AdminFrame } from './AdminFrame';
 import classes from './AdminPage.module.css';
 import { AdminTable } from './AdminTable';
@@ -30,14 +31,12 @@ function LiveCount() {
 }
 
 function AllSessions() {
-  const { data, error } = useQuery(allSessionsQuery);
+  const { data, error, refetch } = useQuery(allSessionsQuery);
   const running = data?.filter(isLive);
   return (
     <>
-      {error && <Notice tone="error">{sentence(error)}</Notice>}
-      {running === undefined && !error && (
-        <Skeleton height={200} radius="lg" aria-label={t`Loading`} />
-      )}
+      {error && <TryAgain error={sentence(error)} onRetry={() => void refetch()} />}
+      {running === undefined && !error && <ListSkeleton rows={5} />}
       {running?.length === 0 && (
         <Paper className={classes.none}>
           <Trans>No sessions are running.</Trans>

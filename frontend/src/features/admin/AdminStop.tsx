@@ -11,18 +11,18 @@ import { useWithPassword } from '@/lib/reauth';
 import { useAction } from '@/ui/useAction';
 import { allSessionsQuery } from './queries';
 
-/** Stops someone else's session, after a question, and a password if it was given long ago. */
+/** The button that stops another user's session, after confirmation and possibly the password. */
 export function AdminStop({ session }: { session: Session }) {
   const { name, owner } = session;
   const queries = useQueryClient();
   const withPassword = useWithPassword();
-  const [asking, setAsking] = useState(false);
-  const [busy, act] = useAction();
+  const [confirming, setConfirming] = useState(false);
+  const [busy, run] = useAction();
   const params = { path: { session_id: session.id } };
 
   const stop = async (): Promise<void> => {
-    setAsking(false);
-    await act(async () => {
+    setConfirming(false);
+    await run(async () => {
       await withPassword(() =>
         unwrap(api.DELETE('/api/v1/admin/sessions/{session_id}', { params })),
       );
@@ -39,7 +39,7 @@ export function AdminStop({ session }: { session: Session }) {
         c="var(--bad)"
         size="compact-sm"
         loading={busy}
-        onClick={() => setAsking(true)}
+        onClick={() => setConfirming(true)}
         aria-label={t`Stop session ${name} of ${owner}`}
       >
         <Trans>Stop</Trans>
@@ -47,10 +47,10 @@ export function AdminStop({ session }: { session: Session }) {
       <StopDialog
         name={name}
         owner={owner}
-        opened={asking}
+        opened={confirming}
         busy={busy}
         onStop={() => void stop()}
-        onClose={() => setAsking(false)}
+        onClose={() => setConfirming(false)}
       />
     </>
   );

@@ -1,6 +1,6 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { Paper, Table } from '@mantine/core';
+import { Paper, Table, VisuallyHidden } from '@mantine/core';
 import type { Session } from '@/api/types';
 import { stateLabel } from '@/features/sessions/labels';
 import { translate, translateExact } from '@/i18n/translate';
@@ -37,7 +37,11 @@ export function AdminTable({ sessions }: { sessions: Session[] }) {
               <Table.Th>
                 <Trans>Until</Trans>
               </Table.Th>
-              <Table.Th aria-label={t`Actions`} />
+              <Table.Th>
+                <VisuallyHidden>
+                  <Trans>Actions</Trans>
+                </VisuallyHidden>
+              </Table.Th>
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>

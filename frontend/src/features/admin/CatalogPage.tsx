@@ -1,18 +1,19 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { Paper, Skeleton, Title } from '@mantine/core';
+import { Paper, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { sentence } from '@/api/problem';
 import type { Catalog } from '@/api/types';
 import { translate } from '@/i18n/translate';
+import { ListSkeleton } from '@/ui/ListSkeleton';
 import { Notice } from '@/ui/Notice';
 import { AdminFrame } from './AdminFrame';
 import classes from './CatalogPage.module.css';
 import { CatalogTable } from './CatalogTable';
-import { catalogProblem } from './catalogProblems';
+import { parseProblem } from './catalogProblems';
 import { catalogQuery } from './queries';
 
-/** What the catalog's files come to, for administrators: mistakes first. */
+/** The catalog as loaded from its files, for administrators: problems first. */
 export function CatalogPage() {
   return (
     <AdminFrame tab={t`Catalog`} title={t`Catalog`}>
@@ -26,7 +27,7 @@ function WholeCatalog() {
   return (
     <>
       {error && <Notice tone="error">{sentence(error)}</Notice>}
-      {!data && !error && <Skeleton height={240} radius="lg" aria-label={t`Loading`} />}
+      {!data && !error && <ListSkeleton rows={6} />}
       {data && (
         <div className={classes.sections}>
           <Problems lines={data.problems} />
@@ -42,7 +43,7 @@ function Problems({ lines }: { lines: Catalog['problems'] }) {
   return (
     <section aria-labelledby="problems">
       <Title order={2} size="h4" id="problems">
-        <Trans>Mistakes in files</Trans>
+        <Trans>Errors in files</Trans>
       </Title>
       {lines.length === 0 ? (
         <Paper className={classes.note} mt="sm">
@@ -70,14 +71,14 @@ function Problems({ lines }: { lines: Catalog['problems'] }) {
 }
 
 function Problem({ line }: { line: string }) {
-  const { name, file, field, what } = catalogProblem(line);
+  const { name, file, field, message } = parseProblem(line);
   return (
     <Paper component="li" className={classes.problem}>
       <div className={classes.where}>
         {name || t`Catalog`}
         {field && <code className={classes.field}>{field}</code>}
       </div>
-      <div className={classes.what}>{translate(what)}</div>
+      <div className={classes.what}>{translate(message)}</div>
       {file && <div className={classes.path}>{file}</div>}
     </Paper>
   );

@@ -6,9 +6,9 @@ import type { CatalogFile } from '@/api/types';
 import { translate, translateExact } from '@/i18n/translate';
 import { StateChip } from '@/ui/StateChip';
 import classes from './CatalogPage.module.css';
-import { usable } from './catalogProblems';
+import { usableText } from './catalogProblems';
 
-/** Environments or templates: where each comes from, and whether it can be used. */
+/** A table of environments or templates: the file of each, and whether it can be used. */
 export function CatalogTable({ title, items }: { title: string; items: CatalogFile[] }) {
   const id = useId();
   return (
@@ -17,7 +17,7 @@ export function CatalogTable({ title, items }: { title: string; items: CatalogFi
         <Title order={2} size="h4" id={id}>
           {title}
         </Title>
-        <span className={classes.quiet}>{usable(items)}</span>
+        <span className={classes.quiet}>{usableText(items)}</span>
       </div>
       <Paper className={classes.table} mt="sm">
         <Table verticalSpacing={6} horizontalSpacing="md" aria-labelledby={id}>

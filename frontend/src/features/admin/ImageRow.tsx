@@ -16,7 +16,7 @@ import classes from './ImagesPage.module.css';
 import { size } from './images';
 import { imagesQuery } from './queries';
 
-/** One file of the import folder: where it came from, and who runs from it. */
+/** One file of the import folder: its origin, and the sessions and jobs that use it. */
 export function ImageRow({ image }: { image: ImportedImage }) {
   const change = mayChange(useMe());
   return (
@@ -58,14 +58,14 @@ function usedText(environments: readonly string[]): string {
 function Delete({ image }: { image: ImportedImage }) {
   const queries = useQueryClient();
   const withPassword = useWithPassword();
-  const [asking, setAsking] = useState(false);
-  const [busy, act] = useAction();
+  const [confirming, setConfirming] = useState(false);
+  const [busy, run] = useAction();
   const { file } = image;
   const names = joinWithCommas(image.environments);
   const params = { path: { file } };
 
   const remove = async (): Promise<void> => {
-    setAsking(false);
+    setConfirming(false);
     await withPassword(() => unwrap(api.DELETE('/api/v1/admin/catalog/images/{file}', { params })));
     notifications.show({ message: t`${file} is deleted.` });
     await queries.invalidateQueries(imagesQuery);
@@ -79,22 +79,27 @@ function Delete({ image }: { image: ImportedImage }) {
         c="var(--bad)"
         size="compact-sm"
         loading={busy}
-        onClick={() => setAsking(true)}
+        onClick={() => setConfirming(true)}
         aria-label={t`Delete ${file}`}
       >
         <Trans>Delete</Trans>
       </Button>
-      <Modal opened={asking} onClose={() => setAsking(false)} title={t`Delete ${file}?`} size="sm">
+      <Modal
+        opened={confirming}
+        onClose={() => setConfirming(false)}
+        title={t`Delete ${file}?`}
+        size="sm"
+      >
         <Text size="sm">
           {image.environments.length === 0
             ? t`No environment uses it. It can be imported again.`
             : t`${names} can’t be started until it is imported again.`}
         </Text>
         <Group justify="flex-end" mt="lg">
-          <Button variant="default" onClick={() => setAsking(false)} data-autofocus>
+          <Button variant="default" onClick={() => setConfirming(false)} data-autofocus>
             <Trans>Keep it</Trans>
           </Button>
-          <Button color="red.9" onClick={() => void act(remove)}>
+          <Button color="red.9" onClick={() => void run(remove)}>
             <Trans>Delete it</Trans>
           </Button>
         </Group>

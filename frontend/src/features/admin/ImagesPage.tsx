@@ -1,6 +1,6 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { Paper, Skeleton, Title } from '@mantine/core';
+import { Paper, Title } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useId } from 'react';
 import { sentence } from '@/api/problem';
@@ -8,6 +8,7 @@ import type { ImageImport, ImportedImage } from '@/api/types';
 import { translate } from '@/i18n/translate';
 import { mayChange } from '@/lib/roles';
 import { useMe } from '@/lib/useMe';
+import { ListSkeleton } from '@/ui/ListSkeleton';
 import { Notice } from '@/ui/Notice';
 import { RestartableForm } from '@/ui/RestoredForm';
 import { AdminFrame } from './AdminFrame';
@@ -36,9 +37,7 @@ function Images() {
   return (
     <>
       {error && <Notice tone="error">{sentence(error)}</Notice>}
-      {!error && (images.isPending || imports.isPending) && (
-        <Skeleton height={240} radius="lg" aria-label={t`Loading`} />
-      )}
+      {!error && (images.isPending || imports.isPending) && <ListSkeleton rows={6} />}
       {images.data?.off && <Notice tone="info">{translate(images.data.off)}</Notice>}
       {images.data && !images.data.off && imports.data && (
         <div className={classes.sections}>
@@ -59,7 +58,7 @@ function Images() {
   );
 }
 
-/** Refetches the list of files when an import ends. */
+/** Refetch the list of files when an import ends. */
 function useFreshImages(rows: ImageImport[] | undefined): void {
   const queries = useQueryClient();
   const done = rows?.filter((row) => !isLiveImport(row)).length;

@@ -16,7 +16,7 @@ import { importsQuery } from './queries';
 
 interface Draft {
   reference: string;
-  /** the file's name; null as long as it follows the reference */
+  /** the file's name; null while it follows the reference */
   own: string | null;
   replace: boolean;
 }
@@ -24,22 +24,22 @@ interface Draft {
 const EMPTY: Draft = { reference: '', own: null, replace: false };
 const isDraft = isLike<Draft>({ reference: isText, own: orNull(isText), replace: isBoolean });
 
-/** Asks for one image. Where it is refused, the field says why. */
+/** The form that imports an image. A refusal is shown at the field. */
 export function ImportForm({ onStartOver }: { onStartOver: () => void }) {
   const queries = useQueryClient();
   const { draft, setDraft, kept } = useDraft('image', () => EMPTY, isDraft);
   const { reference, own, replace } = draft;
   const file = own ?? suggestedFile(reference);
-  const again = (): void => void queries.invalidateQueries(importsQuery);
+  const refetch = (): void => void queries.invalidateQueries(importsQuery);
   const { form, busy, error, elsewhere, submit } = useSaving({
     save: async () => {
       const body = { reference, file, replace };
       await unwrap(api.POST('/api/v1/admin/catalog/images', { body }));
       setDraft(EMPTY);
       kept.drop();
-      again();
+      refetch();
     },
-    failed: again,
+    failed: refetch,
   });
   const refusal = elsewhere(['reference', 'file']);
   const set = (change: Partial<Draft>): void => setDraft((before) => ({ ...before, ...change }));

@@ -15,7 +15,7 @@ import classes from './ImagesPage.module.css';
 import { importStateLabel, isLiveImport, progressText } from './images';
 import { importsQuery } from './queries';
 
-/** One import: how far it is, or how it ended. */
+/** One import: its progress or its outcome. */
 export function ImportRow({ row }: { row: ImageImport }) {
   const live = isLiveImport(row);
   const change = mayChange(useMe());
@@ -42,7 +42,7 @@ function Bar({ row }: { row: ImageImport }) {
   const { file } = row;
   const text = progressText(row);
   const waiting = row.state === 'queued';
-  const known = row.percent !== null;
+  const hasProgress = row.percent !== null;
   return (
     <div className={classes.progress}>
       <div
@@ -56,8 +56,8 @@ function Bar({ row }: { row: ImageImport }) {
         <Progress.Root size="sm">
           <Progress.Section
             value={waiting ? 0 : (row.percent ?? 100)}
-            striped={!known}
-            animated={!known && !waiting}
+            striped={!hasProgress}
+            animated={!hasProgress && !waiting}
             withAria={false}
           />
         </Progress.Root>
@@ -71,7 +71,7 @@ function Cancel({ row }: { row: ImageImport }) {
   const { file } = row;
   const queries = useQueryClient();
   const withPassword = useWithPassword();
-  const [busy, act] = useAction();
+  const [busy, run] = useAction();
   const params = { path: { import_id: row.id } };
   const cancel = async (): Promise<void> => {
     await withPassword(() =>
@@ -84,7 +84,7 @@ function Cancel({ row }: { row: ImageImport }) {
       variant="default"
       size="compact-sm"
       loading={busy}
-      onClick={() => void act(cancel)}
+      onClick={() => void run(cancel)}
       aria-label={t`Cancel the import of ${file}`}
     >
       <Trans>Cancel</Trans>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { catalogProblem, usable } from './catalogProblems';
+import { parseProblem, usableText } from './catalogProblems';
 
 describe('a problem of the catalog', () => {
   it.each([
@@ -33,8 +33,8 @@ describe('a problem of the catalog', () => {
       ['folder', '/no/folder', '', 'there is no such folder'],
     ],
     ['None: something else', ['', '', '', 'None: something else']],
-  ])('%s', (line, [name, file, field, what]) => {
-    expect(catalogProblem(line)).toEqual({ name, file, field, what });
+  ])('%s', (line, [name, file, field, message]) => {
+    expect(parseProblem(line)).toEqual({ name, file, field, message });
   });
 });
 
@@ -44,6 +44,6 @@ describe('how many are available', () => {
     [[true, false], '1 of 2 available'],
     [[false], '0 of 1 available'],
   ])('%j: %s', (rows, words) => {
-    expect(usable(rows.map((available) => ({ available })))).toBe(words);
+    expect(usableText(rows.map((available) => ({ available })))).toBe(words);
   });
 });

@@ -1,29 +1,29 @@
-/** The catalog's problems, taken apart for the page. Pure. */
+/** The catalog's problems, parsed for the page. Pure. */
 import { t } from '@lingui/core/macro';
 
 export interface CatalogProblem {
-  /** the file's name alone, for reading */
+  /** the file's name alone, for display */
   name: string;
-  /** its whole path, for finding it; empty where the line names none */
+  /** its whole path, for the tooltip; empty if the line names no file */
   file: string;
-  /** what of the file, as `default_resources.gpus`; empty where it is the file itself */
+  /** the field in the file, such as `default_resources.gpus`; empty for the file itself */
   field: string;
-  what: string;
+  message: string;
 }
 
 const FILE = /^(\/.*?\.[a-z]+|\/[^:]*): (.*)$/s;
 const FIELD = /^([A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*): (.*)$/s;
 
-/** `/site/environments/a.yaml: gpu: 'maybe' is not one of …` in its parts; a line of another form
- * stays whole. */
-export function catalogProblem(line: string): CatalogProblem {
+/** Parse `/site/environments/a.yaml: gpu: 'maybe' is not one of …`; a line of another form becomes
+ * the problem's text. */
+export function parseProblem(line: string): CatalogProblem {
   const [, file = '', rest = line] = FILE.exec(line) ?? [];
-  const [, field = '', what = rest] = (file && FIELD.exec(rest)) || [];
-  return { name: file.split('/').pop() ?? '', file, field, what };
+  const [, field = '', message = rest] = (file && FIELD.exec(rest)) || [];
+  return { name: file.split('/').pop() ?? '', file, field, message };
 }
 
-/** Of each kind, how many can be used: "17 of 19 can be used". */
-export function usable(items: readonly { available: boolean }[]): string {
+/** Return how many items can be used: "17 of 19 can be used". */
+export function usableText(items: readonly { available: boolean }[]): string {
   const all = items.length;
   const can = items.filter((item) => item.available).length;
   return can === all ? t`All ${can} available` : t`${can} of ${all} available`;

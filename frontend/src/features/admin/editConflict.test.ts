@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { ApiError, toApiError } from '@/api/problem';
 import { editConflictText } from './editConflict';
 
-describe('a save that came too late', () => {
-  it('names who saved first', () => {
+describe('the text of an edit conflict', () => {
+  it('names the user who saved first', () => {
     const problem = {
       type: 'urn:portal:edit-conflict',
       detail: 'dora changed this.',
@@ -18,7 +18,7 @@ describe('a save that came too late', () => {
     );
   });
 
-  it('leaves other refusals alone', () => {
+  it('is null for other errors', () => {
     expect(editConflictText(new ApiError(409, 'conflict', 'No.'), () => '')).toBeNull();
     expect(editConflictText(new Error('x'), () => '')).toBeNull();
   });

@@ -4,7 +4,7 @@ import { ApiError } from '@/api/problem';
 
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** Who it was and what the form holds now; null if the refusal is another one. */
+/** Return which user saved and what the form contains now; null for another error. */
 export function editConflictText(error: unknown, time: (at: string) => string): string | null {
   if (!(error instanceof ApiError) || error.slug !== 'edit-conflict') return null;
   const [by, at] = [text(error.more.changed_by), text(error.more.changed_at)];

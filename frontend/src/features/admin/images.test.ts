@@ -36,7 +36,7 @@ describe('sizes', () => {
   });
 });
 
-describe('an import in words', () => {
+describe('the labels of an import', () => {
   it('shows the current step, with known figures', () => {
     expect(progressText(ROW)).toBe('Asking the registry');
     expect(progressText({ ...ROW, phase: 'fetching' })).toBe('Fetching');

@@ -1,11 +1,11 @@
-/** Imports of images in words, and what a file would be called. Pure. */
+/** Labels of image imports, and the suggested file name. Pure. */
 import { t } from '@lingui/core/macro';
 import type { ImageImport } from '@/api/types';
 import type { StateLabel } from '@/ui/StateChip';
 
 const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'] as const;
 
-/** "960 B", "1.2 MB", "14 GB": decimal, as registries count. */
+/** Format bytes in decimal units, like registries: "960 B", "1.2 MB", "14 GB". */
 export function size(bytes: number): string {
   const power = Math.min(
     UNITS.length - 1,
@@ -35,7 +35,7 @@ export function importStateLabel({ state, stopping }: ImageImport): StateLabel {
   }
 }
 
-/** What an import is at. */
+/** Return an import's progress. */
 export function progressText(row: ImageImport): string {
   if (row.state === 'queued') return t`Waiting for another import to end`;
   if (row.stopping) return t`Stopping`;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { ADMIN_PARTS, placeOf } from './nav';
+import { ADMIN_GROUPS, currentEntry } from './nav';
 
-describe("where one is among the administrators' pages", () => {
+describe("the current entry of the administrators' pages", () => {
   it.each([
     ['/admin', 'Sessions'],
     ['/admin/', 'Sessions'],
@@ -13,11 +13,11 @@ describe("where one is among the administrators' pages", () => {
     ['/admin/limitsandmore', undefined],
     ['/jobs', undefined],
   ])('%s: %s', (path, label) => {
-    expect(placeOf(path)?.label).toBe(label);
+    expect(currentEntry(path)?.label).toBe(label);
   });
 
   it('has each page once', () => {
-    const all = ADMIN_PARTS.flatMap((part) => part.places.map((place) => place.to));
+    const all = ADMIN_GROUPS.flatMap((part) => part.entries.map((entry) => entry.to));
     expect(new Set(all).size).toBe(all.length);
   });
 });

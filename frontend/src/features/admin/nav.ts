@@ -1,22 +1,22 @@
-/** The administrators' pages, by what they are about. Pure. */
+/** The administrators' pages, grouped by subject. Pure. */
 import { t } from '@lingui/core/macro';
 
-export interface AdminPlace {
+export interface AdminEntry {
   label: string;
   to: string;
-  /** other addresses that belong to it, each with all below it */
+  /** other addresses that belong to it, with their subpaths */
   also?: readonly string[];
 }
 
 export interface AdminPart {
   title: string;
-  places: readonly AdminPlace[];
+  entries: readonly AdminEntry[];
 }
 
-export const ADMIN_PARTS: readonly AdminPart[] = [
+export const ADMIN_GROUPS: readonly AdminPart[] = [
   {
     title: t`Users`,
-    places: [
+    entries: [
       { label: t`Users`, to: '/admin/users', also: ['/admin/new'] },
       { label: t`Groups`, to: '/admin/groups' },
       { label: t`Limits`, to: '/admin/limits' },
@@ -25,7 +25,7 @@ export const ADMIN_PARTS: readonly AdminPart[] = [
   },
   {
     title: t`Operations`,
-    places: [
+    entries: [
       { label: t`Sessions`, to: '/admin' },
       { label: t`Status`, to: '/admin/status' },
       { label: t`Announcements`, to: '/admin/announcements' },
@@ -34,7 +34,7 @@ export const ADMIN_PARTS: readonly AdminPart[] = [
   },
   {
     title: t`Software`,
-    places: [
+    entries: [
       { label: t`Images`, to: '/admin/images' },
       { label: t`Catalog`, to: '/admin/catalog' },
     ],
@@ -45,14 +45,14 @@ function within(path: string, folder: string): boolean {
   return path === folder || path.startsWith(`${folder}/`);
 }
 
-/** Whether the page at `path` belongs to a place; `/admin` is a page of its own, not all below it. */
-export function isAt(place: AdminPlace, path: string): boolean {
+/** Return whether the page at `path` belongs to an entry; `/admin` only matches itself. */
+export function isCurrent(entry: AdminEntry, path: string): boolean {
   const at = path.length > 1 ? path.replace(/\/+$/, '') : path;
-  if (place.to === '/admin') return at === '/admin';
-  return [place.to, ...(place.also ?? [])].some((folder) => within(at, folder));
+  if (entry.to === '/admin') return at === '/admin';
+  return [entry.to, ...(entry.also ?? [])].some((folder) => within(at, folder));
 }
 
-/** Where someone is, for the button that opens the list on a phone. */
-export function placeOf(path: string): AdminPlace | undefined {
-  return ADMIN_PARTS.flatMap((part) => part.places).find((place) => isAt(place, path));
+/** Return the current entry, for the button that opens the dropdown on a phone. */
+export function currentEntry(path: string): AdminEntry | undefined {
+  return ADMIN_GROUPS.flatMap((part) => part.entries).find((entry) => isCurrent(entry, path));
 }

@@ -3,23 +3,24 @@ import { api, unwrap } from '@/api/client';
 import type { Session } from '@/api/types';
 import { isLiveImport } from './images';
 
-/** Other users' sessions don't come by the event stream, so they are polled while the page is open. */
+/** The event stream does not carry other users' sessions, so they are polled while the page is
+ * open. */
 const REFRESH_MS = 5000;
 
 /** A cluster with more live sessions than these pages hold needs a search, not a longer list. */
 const MOST_PAGES = 10;
 
 async function allLive(): Promise<Session[]> {
-  const found: Session[] = [];
+  const sessions: Session[] = [];
   let cursor: string | null = null;
   for (let page = 0; page < MOST_PAGES; page++) {
     const query: { state: 'live'; cursor?: string } = { state: 'live', ...(cursor && { cursor }) };
     const answer = await unwrap(api.GET('/api/v1/admin/sessions', { params: { query } }));
-    found.push(...answer.items);
+    sessions.push(...answer.items);
     cursor = answer.next_cursor ?? null;
     if (cursor === null) break;
   }
-  return found;
+  return sessions;
 }
 
 export const allSessionsQuery = queryOptions({
@@ -31,7 +32,7 @@ export const allSessionsQuery = queryOptions({
 
 const FOLLOW_MS = 1000;
 
-/** Followed closely while something is under way, and rarely otherwise: others import too. */
+/** Polled often while an import runs, and rarely otherwise: other administrators import too. */
 export const importsQuery = queryOptions({
   queryKey: ['admin', 'imports'],
   queryFn: async () => (await unwrap(api.GET('/api/v1/admin/catalog/images/imports'))).items,

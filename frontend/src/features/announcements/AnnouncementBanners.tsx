@@ -1,12 +1,12 @@
 import { t } from '@lingui/core/macro';
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { useMe } from '@/lib/useMe';
 import { useNow } from '@/lib/useNow';
 import { useLive } from '@/live/store';
 import type { Announcement } from '@/live/types';
 import classes from './AnnouncementBanners.module.css';
 import { AnnouncementCard } from './AnnouncementCard';
-import { atFirst, canDismiss, textKey, visibleAnnouncements } from './current';
+import { canDismiss, initiallyVisible, textKey, visibleAnnouncements } from './current';
 import { useDismissed } from './dismissed';
 import { MoreButton } from './MoreButton';
 
@@ -14,29 +14,32 @@ import { MoreButton } from './MoreButton';
 const MOST_SHOWN = 2;
 const NONE: readonly Announcement[] = [];
 
-/** The current announcements, shown on every page. */
-export function AnnouncementBanners() {
+/** The current announcements, shown on every page; `children` follow them. */
+export function AnnouncementBanners({ children }: { children?: ReactNode }) {
   const all = useLive((s) => s.announcements) ?? NONE;
   const { username } = useMe();
   const [dismissed, dismiss] = useDismissed(username);
   const [open, setOpen] = useState(false);
   const shown = visibleAnnouncements(all, dismissed, useNow());
   const more = shown.length - MOST_SHOWN;
-  const first = atFirst(shown, open, MOST_SHOWN);
-  const isCritical = (one: Announcement): boolean => one.level === 'critical';
-  const card = (one: Announcement) => (
+  const first = initiallyVisible(shown, open, MOST_SHOWN);
+  const isCritical = (announcement: Announcement): boolean => announcement.level === 'critical';
+  const card = (announcement: Announcement) => (
     <AnnouncementCard
-      key={one.id}
-      announcement={one}
-      onPutAway={canDismiss(one) ? () => dismiss(textKey(one)) : undefined}
+      key={announcement.id}
+      announcement={announcement}
+      onPutAway={canDismiss(announcement) ? () => dismiss(textKey(announcement)) : undefined}
     />
   );
-  // Both are always there: what comes into them later is read out.
+  // Both live regions are always rendered, so that screen readers read what is added later.
   return (
     <section aria-label={t`Announcements`} className={classes.banners}>
       <div aria-live="assertive">{first.filter(isCritical).map(card)}</div>
-      <div aria-live="polite">{first.filter((one) => !isCritical(one)).map(card)}</div>
+      <div aria-live="polite">
+        {first.filter((announcement) => !isCritical(announcement)).map(card)}
+      </div>
       <MoreButton more={more} open={open} onTurn={() => setOpen(!open)} />
+      {children}
     </section>
   );
 }

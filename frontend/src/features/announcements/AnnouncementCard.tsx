@@ -4,11 +4,11 @@ import { CloseButton, VisuallyHidden } from '@mantine/core';
 import type { Announcement } from '@/live/types';
 import { Icon } from '@/ui/icons';
 import classes from './AnnouncementCard.module.css';
-import { pieces } from './current';
+import { splitLinks } from './current';
 
 interface Props {
   announcement: Pick<Announcement, 'level' | 'title' | 'text'>;
-  /** absent where it can't be put away */
+  /** absent if it cannot be dismissed */
   onPutAway?: (() => void) | undefined;
 }
 
@@ -18,7 +18,7 @@ const LEVEL_LABELS = {
   critical: t`Important`,
 } as const;
 
-/** An announcement as everyone sees it, and as the form shows it beforehand. */
+/** An announcement as displayed to all users, and in the form's preview. */
 export function AnnouncementCard({ announcement, onPutAway }: Props) {
   const { level, title, text } = announcement;
   const word = LEVEL_LABELS[level];
@@ -50,7 +50,7 @@ export function AnnouncementCard({ announcement, onPutAway }: Props) {
 export function AnnouncementText({ text }: { text: string }) {
   return (
     <p className={classes.text}>
-      {pieces(text).map((piece, index) =>
+      {splitLinks(text).map((piece, index) =>
         piece.href === undefined ? (
           piece.text
         ) : (

@@ -15,7 +15,7 @@ import { useSaving } from '@/ui/useSaving';
 import { AnnouncementCard } from './AnnouncementCard';
 import classes from './Announcements.module.css';
 import {
-  changes,
+  changedFields,
   type Draft,
   draftOf,
   formErrors,
@@ -23,13 +23,13 @@ import {
   LEVELS,
   MAX_TITLE,
   newDraft,
-  rebased,
+  rebase,
   toBody,
 } from './form';
 import { announce, editAnnouncement, freshAnnouncement } from './queries';
 
 interface Props {
-  /** the one to edit; null for a new one */
+  /** the announcement to edit; null for a new one */
   before: AdminAnnouncement | null;
   onDone: () => void;
   onStartOver: () => void;
@@ -37,7 +37,7 @@ interface Props {
 
 const FIELDS = ['title', 'text', 'level', 'starts_at', 'ends_at', 'public'];
 
-/** Writes an announcement, and shows it as everyone will see it. */
+/** The form of an announcement, with a preview. */
 export function AnnouncementForm({ before, onDone, onStartOver }: Props) {
   const writing = useDraft(
     `announcement ${before?.id ?? 'new'}`,
@@ -51,7 +51,7 @@ export function AnnouncementForm({ before, onDone, onStartOver }: Props) {
   };
 
   const save = async (): Promise<void> => {
-    const body = base === null ? null : changes(base, draft);
+    const body = base === null ? null : changedFields(base, draft);
     if (base === null) await announce(toBody(draft));
     else if (body && Object.keys(body).length > 0)
       await editAnnouncement(base.id, base.version, body);
@@ -62,7 +62,7 @@ export function AnnouncementForm({ before, onDone, onStartOver }: Props) {
     const conflict = error instanceof ApiError && error.slug === 'edit-conflict';
     const now = base !== null && conflict ? await freshAnnouncement(base.id) : undefined;
     if (base === null || now === undefined) return;
-    writing.setDraft((typed) => ({ base: now, draft: rebased(base, now, typed.draft) }));
+    writing.setDraft((typed) => ({ base: now, draft: rebase(base, now, typed.draft) }));
   };
 
   const saving = useSaving({ check: () => formErrors(draft), save, failed });
@@ -97,7 +97,7 @@ export function AnnouncementForm({ before, onDone, onStartOver }: Props) {
   );
 }
 
-/** What no field says. */
+/** An error that belongs to no field. */
 function Refusal({ error }: { error: unknown }) {
   const shown = FIELDS.some((field) => fieldMessage(error, field) !== undefined);
   if (error === null || shown) return null;
@@ -150,7 +150,7 @@ function Levels({ level: chosen, onChoose }: { level: Level; onChoose: (level: L
           onChoose={() => onChoose(level)}
           title={LEVELS[level].label}
         >
-          {LEVELS[level].what}
+          {LEVELS[level].description}
         </ChoiceCard>
       ))}
     </fieldset>

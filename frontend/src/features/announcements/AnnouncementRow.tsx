@@ -26,41 +26,42 @@ const STATES: Record<AnnouncementState, StateLabel> = {
 
 interface Props {
   announcement: AdminAnnouncement;
-  onEdit: ((one: AdminAnnouncement) => void) | undefined;
+  onEdit: ((announcement: AdminAnnouncement) => void) | undefined;
 }
 
-export function AnnouncementRow({ announcement: one, onEdit }: Props) {
-  const state = announcementState(one, useNow());
-  const { title, created_by: author, updated_by: editor } = one;
+export function AnnouncementRow({ announcement, onEdit }: Props) {
+  const state = announcementState(announcement, useNow());
+  const { title, created_by: author, updated_by: editor } = announcement;
   return (
     <Paper component="li" className={classes.row}>
       <div className={classes.head}>
         <StateChip {...STATES[state]} />
-        <strong className={classes.title}>{one.title}</strong>
-        <span className={classes.quiet}>{LEVELS[one.level].label}</span>
+        <strong className={classes.title}>{announcement.title}</strong>
+        <span className={classes.quiet}>{LEVELS[announcement.level].label}</span>
       </div>
-      {one.text && (
+      {announcement.text && (
         <div className={classes.text}>
-          <AnnouncementText text={one.text} />
+          <AnnouncementText text={announcement.text} />
         </div>
       )}
       <div className={classes.foot}>
         <span className={classes.quiet}>
-          <When announcement={one} /> {one.public && t`Also shown on the login page.`}{' '}
+          <Period announcement={announcement} />{' '}
+          {announcement.public && t`Also shown on the login page.`}{' '}
           {editor === author ? t`By ${author}.` : t`By ${author}, last changed by ${editor}.`}
         </span>
         {onEdit && (
           <div className={classes.actions}>
-            {state === 'shown' && <EndNow announcement={one} />}
+            {state === 'shown' && <EndNow announcement={announcement} />}
             <Button
               variant="default"
               size="compact-sm"
-              onClick={() => onEdit(one)}
+              onClick={() => onEdit(announcement)}
               aria-label={t`Edit ${title}`}
             >
               <Trans>Edit…</Trans>
             </Button>
-            <Delete announcement={one} />
+            <Delete announcement={announcement} />
           </div>
         )}
       </div>
@@ -68,25 +69,25 @@ export function AnnouncementRow({ announcement: one, onEdit }: Props) {
   );
 }
 
-function When({ announcement: one }: { announcement: AdminAnnouncement }) {
-  return one.ends_at ? (
+function Period({ announcement }: { announcement: AdminAnnouncement }) {
+  return announcement.ends_at ? (
     <Trans>
-      From <Time at={one.starts_at} /> until <Time at={one.ends_at} />.
+      From <Time at={announcement.starts_at} /> until <Time at={announcement.ends_at} />.
     </Trans>
   ) : (
     <Trans>
-      From <Time at={one.starts_at} /> until someone ends it.
+      From <Time at={announcement.starts_at} /> until someone ends it.
     </Trans>
   );
 }
 
-function EndNow({ announcement: one }: { announcement: AdminAnnouncement }) {
-  const { title } = one;
+function EndNow({ announcement }: { announcement: AdminAnnouncement }) {
+  const { title } = announcement;
   const withPassword = useWithPassword();
-  const [busy, act] = useAction();
+  const [busy, run] = useAction();
   const end = async (): Promise<void> => {
     const ends_at = new Date(clock.now()).toISOString();
-    await withPassword(() => editAnnouncement(one.id, one.version, { ends_at }));
+    await withPassword(() => editAnnouncement(announcement.id, announcement.version, { ends_at }));
     notifications.show({ message: t`“${title}” is no longer shown.` });
   };
   return (
@@ -94,7 +95,7 @@ function EndNow({ announcement: one }: { announcement: AdminAnnouncement }) {
       variant="default"
       size="compact-sm"
       loading={busy}
-      onClick={() => void act(end)}
+      onClick={() => void run(end)}
       aria-label={t`End now: ${title}`}
     >
       <Trans>End now</Trans>
@@ -102,9 +103,9 @@ function EndNow({ announcement: one }: { announcement: AdminAnnouncement }) {
   );
 }
 
-function Delete({ announcement: one }: { announcement: AdminAnnouncement }) {
-  const { title } = one;
-  const [asking, setAsking] = useState(false);
+function Delete({ announcement }: { announcement: AdminAnnouncement }) {
+  const { title } = announcement;
+  const [confirming, setConfirming] = useState(false);
   return (
     <>
       <Button
@@ -112,16 +113,16 @@ function Delete({ announcement: one }: { announcement: AdminAnnouncement }) {
         color="red"
         c="var(--bad)"
         size="compact-sm"
-        onClick={() => setAsking(true)}
+        onClick={() => setConfirming(true)}
         aria-label={t`Delete ${title}`}
       >
         <Trans>Delete…</Trans>
       </Button>
       <ConfirmDialog
         title={t`Delete the announcement?`}
-        opened={asking}
-        onClose={() => setAsking(false)}
-        act={() => deleteAnnouncement(one.id)}
+        opened={confirming}
+        onClose={() => setConfirming(false)}
+        act={() => deleteAnnouncement(announcement.id)}
         button={t`Delete it`}
         keep={t`Keep it`}
         danger

@@ -18,7 +18,7 @@ import classes from './Announcements.module.css';
 import { type AnnouncementState, announcementState } from './current';
 import { announcementsQuery } from './queries';
 
-/** The administrators' page for announcements: written here, shown on every page. */
+/** The administrators' page for announcements. */
 export function AnnouncementsPage() {
   const change = mayChange(useMe());
   const [editing, setEditing] = useState<AdminAnnouncement | 'new' | null>(null);
@@ -59,8 +59,8 @@ export function AnnouncementsPage() {
 }
 
 interface ListProps {
-  /** absent for those who may only look */
-  onEdit: ((one: AdminAnnouncement) => void) | undefined;
+  /** absent for users who may only view */
+  onEdit: ((announcement: AdminAnnouncement) => void) | undefined;
 }
 
 const ORDER: Record<AnnouncementState, number> = { shown: 0, planned: 1, over: 2 };
@@ -69,7 +69,8 @@ function List({ onEdit }: ListProps) {
   const { data, error, hasNextPage, isFetchingNextPage, fetchNextPage } =
     useInfiniteQuery(announcementsQuery);
   const now = useNow();
-  const rank = (one: AdminAnnouncement): number => ORDER[announcementState(one, now)];
+  const rank = (announcement: AdminAnnouncement): number =>
+    ORDER[announcementState(announcement, now)];
   const all = data?.pages.flatMap((page) => page.items) ?? [];
   const rows = all.sort((a, b) => rank(a) - rank(b) || b.starts_at.localeCompare(a.starts_at));
   return (
@@ -85,8 +86,8 @@ function List({ onEdit }: ListProps) {
         </Paper>
       )}
       <ul className={classes.list}>
-        {rows.map((one) => (
-          <AnnouncementRow key={one.id} announcement={one} onEdit={onEdit} />
+        {rows.map((announcement) => (
+          <AnnouncementRow key={announcement.id} announcement={announcement} onEdit={onEdit} />
         ))}
       </ul>
       {hasNextPage && (

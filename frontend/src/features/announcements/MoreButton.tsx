@@ -3,13 +3,13 @@ import { Button } from '@mantine/core';
 import { Icon } from '@/ui/icons';
 
 interface Props {
-  /** how many are not shown while it is closed */
+  /** the number of announcements hidden while it is closed */
   more: number;
   open: boolean;
   onTurn: () => void;
 }
 
-/** Shows the announcements that are left out at first. */
+/** The button that shows the announcements hidden at first. */
 export function MoreButton({ more, open, onTurn }: Props) {
   if (more <= 0) return null;
   return (

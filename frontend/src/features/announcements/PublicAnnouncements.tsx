@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { api, unwrap } from '@/api/client';
 import { useNow } from '@/lib/useNow';
 import { AnnouncementCard } from './AnnouncementCard';
-import { atFirst, visibleAnnouncements } from './current';
+import { initiallyVisible, visibleAnnouncements } from './current';
 import { MoreButton } from './MoreButton';
 
 /** A login page may stay open for long. */
@@ -25,11 +25,11 @@ export function PublicAnnouncements() {
   const { data } = useQuery(publicQuery);
   const [open, setOpen] = useState(false);
   const shown = visibleAnnouncements(data ?? [], NONE_DISMISSED, useNow());
-  const first = atFirst(shown, open, MOST_SHOWN);
+  const first = initiallyVisible(shown, open, MOST_SHOWN);
   return (
     <>
-      {first.map((one) => (
-        <AnnouncementCard key={one.id} announcement={one} />
+      {first.map((announcement) => (
+        <AnnouncementCard key={announcement.id} announcement={announcement} />
       ))}
       <MoreButton more={shown.length - MOST_SHOWN} open={open} onTurn={() => setOpen(!open)} />
     </>

@@ -1,4 +1,4 @@
-/** The form of an announcement: its entries, their errors, and the request to the API. Pure. */
+/** The form of an announcement: its fields, their errors, and the request to the API. Pure. */
 import { t } from '@lingui/core/macro';
 import { isBoolean, isLike, isNumber, isOneOf, isText, orNull } from '@/lib/drafts';
 import type { Level, Announcement as Shown } from '@/live/types';
@@ -9,11 +9,11 @@ export interface Draft {
   level: Level;
   title: string;
   text: string;
-  /** as the browser's field has it, 2026-11-22T06:00 of the reader's clock; empty: now */
+  /** as the browser's field has it, 2026-11-22T06:00 in the reader's time zone; empty: now */
   starts: string;
-  /** empty: until someone ends it */
+  /** empty: until deleted */
   ends: string;
-  /** on the login page too */
+  /** also on the login page */
   public: boolean;
 }
 
@@ -21,27 +21,27 @@ export interface Body {
   level: Level;
   title: string;
   text: string;
-  /** absent: at once */
+  /** absent: now */
   starts_at?: string;
   ends_at: string | null;
   public: boolean;
 }
 
-export const LEVELS: Record<Level, { label: string; what: string }> = {
-  info: { label: t`Information`, what: t`Everyone can close it.` },
-  warning: { label: t`Warning`, what: t`Stands out; everyone can close it.` },
+export const LEVELS: Record<Level, { label: string; description: string }> = {
+  info: { label: t`Information`, description: t`Everyone can close it.` },
+  warning: { label: t`Warning`, description: t`Stands out; everyone can close it.` },
   critical: {
     label: t`Critical`,
-    what: t`Users can’t close it; screen readers announce it immediately.`,
+    description: t`Users can’t close it; screen readers announce it immediately.`,
   },
 };
 
 export const MAX_TITLE = 200;
 
-/** The one that is edited, as it was when that began. */
+/** The edited announcement, as it was when editing began. */
 export type Base = Announcement & { version: number };
 
-/** What a form holds; `base` is null for a new one. */
+/** The form's content; `base` is null for a new announcement. */
 export interface EditedDraft {
   base: Base | null;
   draft: Draft;
@@ -74,7 +74,7 @@ export const isEditedDraft = isLike<EditedDraft>({
 
 const twoDigits = (n: number): string => String(n).padStart(2, '0');
 
-/** A moment for the browser's field, by the reader's clock. */
+/** Format a time for the browser's field, in the reader's time zone. */
 export function toField(at: string | null): string {
   if (at === null) return '';
   const d = new Date(at);
@@ -91,13 +91,13 @@ export const newDraft = (): Draft => ({
   public: false,
 });
 
-export const draftOf = (one: Announcement): Draft => ({
-  level: one.level,
-  title: one.title,
-  text: one.text,
-  starts: toField(one.starts_at),
-  ends: toField(one.ends_at),
-  public: one.public,
+export const draftOf = (announcement: Announcement): Draft => ({
+  level: announcement.level,
+  title: announcement.title,
+  text: announcement.text,
+  starts: toField(announcement.starts_at),
+  ends: toField(announcement.ends_at),
+  public: announcement.public,
 });
 
 function moment(field: string): string | null {
@@ -114,12 +114,10 @@ export function formErrors(draft: Draft): Errors {
   const ends = draft.ends === '' ? null : moment(draft.ends);
   if (draft.starts !== '' && starts === null) errors.starts_at = t`Enter a day and a time.`;
   if (draft.ends !== '' && ends === null) errors.ends_at = t`Enter a day and a time.`;
-  if (starts !== null && ends !== null && ends <= starts)
-    errors.ends_at = t`It would end before it starts.`;
   return errors;
 }
 
-/** For a new one. */
+/** Build the request for a new announcement. */
 export function toBody(draft: Draft): Body {
   const starts = draft.starts === '' ? null : moment(draft.starts);
   return {
@@ -136,7 +134,7 @@ export function toBody(draft: Draft): Body {
  * For an existing announcement, send only changed fields: the time field has whole minutes, and an
  * untouched time keeps its seconds.
  */
-export function changes(before: Announcement, draft: Draft): Partial<Body> {
+export function changedFields(before: Announcement, draft: Draft): Partial<Body> {
   const [old, body] = [draftOf(before), toBody(draft)];
   return {
     ...(body.level !== before.level && { level: body.level }),
@@ -150,7 +148,7 @@ export function changes(before: Announcement, draft: Draft): Partial<Body> {
 }
 
 /** Rebase after another user saved: typed fields stay, untouched fields take the saved values. */
-export function rebased(before: Announcement, now: Announcement, draft: Draft): Draft {
+export function rebase(before: Announcement, now: Announcement, draft: Draft): Draft {
   const [old, theirs] = [draftOf(before), draftOf(now)];
   const value = <K extends keyof Draft>(field: K): Draft[K] =>
     draft[field] === old[field] ? theirs[field] : draft[field];

@@ -4,7 +4,7 @@ import type { AdminAnnouncement } from '@/api/types';
 import { queryClient } from '@/lib/queries';
 import type { Body } from './form';
 
-/** Others edit too; and a planned one starts, a shown one ends, by the clock. */
+/** Other administrators edit too, and announcements start and end by the clock. */
 const REFRESH_MS = 30_000;
 
 export const announcementsQuery = infiniteQueryOptions({
@@ -17,12 +17,12 @@ export const announcementsQuery = infiniteQueryOptions({
   staleTime: 0,
 });
 
-const again = () => queryClient.invalidateQueries(announcementsQuery);
+const refetch = () => queryClient.invalidateQueries(announcementsQuery);
 const at = (id: string) => ({ params: { path: { announcement_id: id } } });
 
 export async function announce(body: Body): Promise<void> {
   await unwrap(api.POST('/api/v1/admin/announcements', { body }));
-  await again();
+  await refetch();
 }
 
 export async function editAnnouncement(
@@ -36,17 +36,17 @@ export async function editAnnouncement(
       body: { ...body, version },
     }),
   );
-  await again();
+  await refetch();
 }
 
 export async function deleteAnnouncement(id: string): Promise<void> {
   await unwrap(api.DELETE('/api/v1/admin/announcements/{announcement_id}', at(id)));
-  await again();
+  await refetch();
 }
 
-/** What an announcement is now, for a form whose basis has changed; undefined if it is gone. */
+/** Refetch an announcement for a form with outdated data; undefined if it is gone. */
 export async function freshAnnouncement(id: string): Promise<AdminAnnouncement | undefined> {
-  await again();
+  await refetch();
   const pages = queryClient.getQueryData(announcementsQuery.queryKey)?.pages ?? [];
-  return pages.flatMap((page) => page.items).find((one) => one.id === id);
+  return pages.flatMap((page) => page.items).find((announcement) => announcement.id === id);
 }

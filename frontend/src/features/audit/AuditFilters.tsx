@@ -7,7 +7,7 @@ import { useState } from 'react';
 import { translate } from '@/i18n/translate';
 import { SearchField } from '@/ui/SearchField';
 import classes from './Audit.module.css';
-import { byKind } from './labels';
+import { groupByKind } from './labels';
 import { actionsQuery } from './queries';
 import { type AuditSearch, MORE_FILTERS, withFilter } from './search';
 
@@ -22,23 +22,19 @@ export function AuditFilters({ search }: { search: AuditSearch }) {
   const text = (name: 'actor' | 'target' | 'ip', label: string) => (
     <SearchField label={label} value={search[name] ?? ''} onSearch={(value) => set(name, value)} />
   );
-  const day = (name: 'from' | 'to', label: string, whole: string) => (
+  const day = (name: 'from' | 'to', label: string, ariaLabel: string) => (
     <TextInput
       type="date"
       leftSection={<span className={classes.quiet}>{label}</span>}
       leftSectionWidth={50}
-      aria-label={whole}
+      aria-label={ariaLabel}
       value={search[name] ?? ''}
       onChange={(event) => set(name, event.currentTarget.value)}
     />
   );
   return (
     <search className={classes.filters} aria-label={t`Filters`}>
-      <SearchField
-        label={t`Find any word`}
-        value={search.q ?? ''}
-        onSearch={(value) => set('q', value)}
-      />
+      <SearchField label={t`Search`} value={search.q ?? ''} onSearch={(value) => set('q', value)} />
       <ActionSelect value={search.action ?? ''} onChange={(value) => set('action', value)} />
       <Button
         className={classes.fold}
@@ -67,8 +63,8 @@ interface SelectProps {
 
 function ActionSelect({ value, onChange }: SelectProps) {
   const { data } = useQuery(actionsQuery);
-  const kinds = byKind(data ?? []);
-  const known = kinds.some(
+  const kinds = groupByKind(data ?? []);
+  const isListed = kinds.some(
     ({ all, actions }) => all === value || actions.some(({ action }) => action === value),
   );
   return (
@@ -78,9 +74,9 @@ function ActionSelect({ value, onChange }: SelectProps) {
       onChange={(event) => onChange(event.currentTarget.value)}
     >
       <option value="">
-        <Trans>Any action</Trans>
+        <Trans>All actions</Trans>
       </option>
-      {value !== '' && !known && <option value={value}>{value}</option>}
+      {value !== '' && !isListed && <option value={value}>{value}</option>}
       {kinds.map(({ name, all, actions }) => (
         <optgroup key={name} label={name}>
           {all !== null && <option value={all}>{t`${name}: all of it`}</option>}

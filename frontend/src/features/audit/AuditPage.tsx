@@ -1,11 +1,12 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { Button, Paper, Skeleton } from '@mantine/core';
+import { Button, Paper } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useSearch } from '@tanstack/react-router';
 import { useEffect, useRef } from 'react';
 import { sentence } from '@/api/problem';
 import { AdminFrame } from '@/features/admin/AdminFrame';
+import { ListSkeleton } from '@/ui/ListSkeleton';
 import { Notice } from '@/ui/Notice';
 import classes from './Audit.module.css';
 import { AuditFilters } from './AuditFilters';
@@ -13,7 +14,7 @@ import { AuditTable } from './AuditTable';
 import { auditQuery } from './queries';
 import { type AuditSearch, exportHref } from './search';
 
-/** Who did what, newest first, for administrators. */
+/** The audit log, newest event first, for administrators. */
 export function AuditPage() {
   const search = useSearch({ from: '/member/admin/audit' });
   return (
@@ -25,10 +26,12 @@ export function AuditPage() {
 }
 
 function Downloads({ search }: { search: AuditSearch }) {
-  const some = Object.keys(search).length > 0;
+  const isFiltered = Object.keys(search).length > 0;
   return (
     <div className={classes.downloads}>
-      <span className={classes.quiet}>{some ? t`Download the results:` : t`Download all:`}</span>
+      <span className={classes.quiet}>
+        {isFiltered ? t`Download the results:` : t`Download all:`}
+      </span>
       <a href={exportHref(search, 'csv')} download>
         CSV
       </a>
@@ -56,7 +59,7 @@ function Events({ search }: { search: AuditSearch }) {
           </Button>
         </div>
       )}
-      {isPending && !error && <Skeleton height={320} radius="lg" aria-label={t`Loading`} />}
+      {isPending && !error && <ListSkeleton />}
       {data && events.length === 0 && <NothingFound search={search} />}
       {events.length > 0 && <AuditTable events={events} />}
       {hasNextPage && (
@@ -79,11 +82,11 @@ function Events({ search }: { search: AuditSearch }) {
   );
 }
 
-/** Call `act` whenever the element becomes visible. */
-function useWhenSeen(act: () => void): (element: HTMLDivElement | null) => void {
-  const latest = useRef(act);
+/** Call `callback` whenever the element becomes visible. */
+function useWhenSeen(callback: () => void): (element: HTMLDivElement | null) => void {
+  const latest = useRef(callback);
   useEffect(() => {
-    latest.current = act;
+    latest.current = callback;
   });
   const observer = useRef<IntersectionObserver | null>(null);
   return useRef((element: HTMLDivElement | null) => {
@@ -97,10 +100,10 @@ function useWhenSeen(act: () => void): (element: HTMLDivElement | null) => void 
 }
 
 function NothingFound({ search }: { search: AuditSearch }) {
-  const some = Object.keys(search).length > 0;
+  const isFiltered = Object.keys(search).length > 0;
   return (
     <Paper className={classes.none}>
-      {some ? (
+      {isFiltered ? (
         <Trans>
           No matching events. <Link to="/admin/audit">Show everything</Link>
         </Trans>

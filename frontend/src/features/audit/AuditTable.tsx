@@ -9,7 +9,7 @@ import { Icon } from '@/ui/icons';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
 import classes from './Audit.module.css';
-import { actionTone, lines, summary } from './labels';
+import { actionTone, summary, toLines } from './labels';
 
 export function AuditTable({ events }: { events: readonly AuditEvent[] }) {
   return (
@@ -88,7 +88,7 @@ function Details({ event }: { event: AuditEvent }) {
   const time = utcTime(event.at);
   return (
     <dl className={classes.lines}>
-      {lines(event).map(({ name, old, now }) => (
+      {toLines(event).map(({ name, old, now }) => (
         <div key={name}>
           <dt>{name}</dt>
           <dd>

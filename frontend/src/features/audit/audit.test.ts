@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { actionTone, byKind, lines, summary } from './labels';
+import { actionTone, groupByKind, summary, toLines } from './labels';
 import { exportHref, readAuditSearch, toQuery, withFilter } from './search';
 
 describe('the search', () => {
-  it('is read from the address, whatever stands there', () => {
+  it('is parsed from any address', () => {
     expect(
       readAuditSearch({
         q: 42,
@@ -18,18 +18,18 @@ describe('the search', () => {
     });
   });
 
-  it('loses a filter that is emptied', () => {
+  it('drops a filter that is emptied', () => {
     expect(withFilter({ q: 'a', ip: '::1' }, 'ip', ' ')).toEqual({ q: 'a' });
   });
 
-  it('means whole days, to the end of the last', () => {
+  it('includes whole days, to the end of the last', () => {
     const { from = '', to = '', query } = toQuery({ q: 'x', from: '2026-11-01', to: '2026-11-01' });
     expect(query).toBe('x');
     expect(new Date(from)).toEqual(new Date(2026, 10, 1));
     expect(new Date(to)).toEqual(new Date(2026, 10, 2));
   });
 
-  it('goes into the download as it is', () => {
+  it("is part of the download's address", () => {
     expect(exportHref({ q: 'a&b c', action: 'login' }, 'jsonl')).toBe(
       '/api/v1/admin/audit/export?format=jsonl&action=login&query=a%26b+c',
     );
@@ -37,15 +37,15 @@ describe('the search', () => {
 });
 
 describe('an event', () => {
-  it('stands out when it was refused', () => {
+  it('is highlighted if it was refused', () => {
     expect(actionTone('login.failed')).toBe('bad');
     expect(actionTone('password.refused')).toBe('bad');
     expect(actionTone('login')).toBe('quiet');
   });
 
-  it('is chosen by what it is about, or all of a kind', () => {
+  it('is filtered by action, or by kind', () => {
     const action = (name: string) => ({ action: name, title: name });
-    const kinds = byKind([
+    const kinds = groupByKind([
       action('session.stop'),
       action('login'),
       action('session.start'),
@@ -70,7 +70,7 @@ describe('details of an event', () => {
       { field: 'ends_at', old: null, new: '2026-11-22T05:21:41.270000+00:00' },
     ];
     expect(
-      lines({ changes, detail: { uid: 'again', browser: '<b>Firefox</b>', forced: false } }),
+      toLines({ changes, detail: { uid: 'again', browser: '<b>Firefox</b>', forced: false } }),
     ).toEqual([
       { name: 'GPUs', old: '–', now: '4' },
       { name: 'Partitions', old: 'gpu', now: '–' },

@@ -1,13 +1,13 @@
-/** The audit's events in words. Pure. */
+/** Labels of audit events. Pure. */
 import { t } from '@lingui/core/macro';
 import { joinWithCommas } from '@/i18n/lists';
 import { utcTime } from '@/lib/time';
-import type { Tone } from '@/ui/StateChip';
+import type { Tone } from '@/ui/tones';
 import { nameText } from './names';
 
 const BAD = /(^|[._])(failed|refused)$/;
 
-/** Refusals stand out; all else is calm. */
+/** Highlight refused actions; all others are neutral. */
 export const actionTone = (action: string): Tone => (BAD.test(action) ? 'bad' : 'quiet');
 
 export interface Action {
@@ -17,30 +17,30 @@ export interface Action {
 
 interface Kind {
   name: string;
-  /** asks for all of the kind; none where there is only one */
+  /** the filter for all actions of this kind; null if there is only one */
   all: string | null;
   actions: Action[];
 }
 
-/** The actions by what they are about, for the choice. */
-export function byKind(actions: readonly Action[]): Kind[] {
+/** Group the actions by kind, for the filter. */
+export function groupByKind(actions: readonly Action[]): Kind[] {
   const kinds = new Map<string, Action[]>();
-  for (const one of actions) {
-    const kind = one.action.split('.')[0] ?? one.action;
-    kinds.set(kind, [...(kinds.get(kind) ?? []), one]);
+  for (const action of actions) {
+    const kind = action.action.split('.')[0] ?? action.action;
+    kinds.set(kind, [...(kinds.get(kind) ?? []), action]);
   }
   return [...kinds]
     .sort(([a], [b]) => a.localeCompare(b))
-    .map(([kind, found]) => ({
+    .map(([kind, actions]) => ({
       name: nameText(kind),
-      all: found.length > 1 && found.every(({ action }) => action !== kind) ? `${kind}.` : null,
-      actions: found,
+      all: actions.length > 1 && actions.every(({ action }) => action !== kind) ? `${kind}.` : null,
+      actions,
     }));
 }
 
 const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 
-/** A value as one reads it; nothing is a dash. */
+/** Format a value; an empty one is a dash. */
 export function valueText(value: unknown): string {
   if (value === null || value === undefined || value === '') return '–';
   if (typeof value === 'boolean') return value ? t`yes` : t`no`;
@@ -53,7 +53,7 @@ export function valueText(value: unknown): string {
   return String(value);
 }
 
-/** The portal's names for why it refused a login or a password. */
+/** The portal's reasons for refusing a login or a password. */
 const REASONS: Readonly<Record<string, string>> = {
   WrongCredentials: t({ message: 'Wrong password', context: 'in the audit' }),
   WrongCode: t({ message: 'Wrong code', context: 'in the audit' }),
@@ -68,10 +68,10 @@ const REASONS: Readonly<Record<string, string>> = {
   'another UID': t({ message: 'UID has changed', context: 'in the audit' }),
 };
 
-/** A detail as one reads it. An administrator's own reason stays as it was written. */
+/** Format a detail. An administrator's own reason is not translated. */
 function detailText(name: string, value: unknown): string {
-  const known = name === 'why' && typeof value === 'string' && Object.hasOwn(REASONS, value);
-  return valueText(known ? REASONS[value] : value);
+  const isReason = name === 'why' && typeof value === 'string' && Object.hasOwn(REASONS, value);
+  return valueText(isReason ? REASONS[value] : value);
 }
 
 export interface EventDetails {
@@ -79,14 +79,14 @@ export interface EventDetails {
   detail: Readonly<Record<string, unknown>>;
 }
 
-/** One line of an event's details: a change has the old and the new value, others only the new one. */
+/** One line of an event's details: a change has an old and a new value, others only the new one. */
 export interface Line {
   name: string;
   old?: string;
   now: string;
 }
 
-export function lines({ changes, detail }: EventDetails): Line[] {
+export function toLines({ changes, detail }: EventDetails): Line[] {
   const changed = changes.map((change) => ({
     name: nameText(change.field),
     old: valueText(change.old),
@@ -100,9 +100,9 @@ export function lines({ changes, detail }: EventDetails): Line[] {
   ];
 }
 
-/** All of it in one line, for the closed row; numbers that only machines read wait until it opens. */
+/** Summarize the details in one line for a collapsed row; internal ids are omitted. */
 export function summary({ changes, detail: { id: _id, ...detail } }: EventDetails): string {
-  return lines({ changes, detail })
+  return toLines({ changes, detail })
     .map(({ name, old, now }) =>
       old === undefined ? t`${name}: ${now}` : t`${name}: ${old} → ${now}`,
     )

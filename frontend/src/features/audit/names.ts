@@ -1,7 +1,7 @@
-/** What the audit's events are about, and what they say of it, by the portal's names for it. Pure. */
+/** Labels of the targets and fields in audit events. Pure. */
 import { t } from '@lingui/core/macro';
 
-/** Those that there are words for; in English what `nameText` would say anyway. */
+/** Names with a translation; in English the same as `nameText` returns without them. */
 const KNOWN: Readonly<Record<string, string>> = {
   login: t({ message: 'Login', context: 'in the audit' }),
   logout: t({ message: 'Logout', context: 'in the audit' }),
@@ -104,10 +104,10 @@ const PARTS = new Map([
 
 const UNCHANGED = new Set(['uid', 'gid']);
 
-/** `gpus_by_type` → "GPUs by type". */
+/** Return a field's label: `gpus_by_type` → "GPUs by type". */
 export function nameText(name: string): string {
-  const known = Object.hasOwn(KNOWN, name) ? KNOWN[name] : undefined;
-  if (known !== undefined) return known;
+  const label = Object.hasOwn(KNOWN, name) ? KNOWN[name] : undefined;
+  if (label !== undefined) return label;
   const text = name
     .split('_')
     .map((word) => PARTS.get(word) ?? word)

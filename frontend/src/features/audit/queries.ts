@@ -16,7 +16,7 @@ export const auditQuery = (search: AuditSearch) =>
     staleTime: 0,
   });
 
-/** Which actions there are; a new version of the portal may bring more, a page's life long none. */
+/** The existing actions; they only change with the portal's version, so they are fetched once. */
 export const actionsQuery = queryOptions({
   queryKey: ['admin', 'audit-actions'],
   queryFn: async () => (await unwrap(api.GET('/api/v1/admin/audit/actions'))).items,

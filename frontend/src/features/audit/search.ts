@@ -1,4 +1,5 @@
-/** What the audit is searched for: from and to the page's address, and in the API's words. Pure. */
+/** The audit log's filters: parsed from and written to the page's address, and as API parameters.
+ * Pure. */
 
 export interface AuditSearch {
   /** free text */
@@ -6,13 +7,13 @@ export interface AuditSearch {
   actor?: string;
   action?: string;
   target?: string;
-  /** days of the reader's calendar, as 2026-11-22; both are inclusive */
+  /** dates in the reader's time zone, as 2026-11-22; both are inclusive */
   from?: string;
   to?: string;
   ip?: string;
 }
 
-/** Those that a phone folds away. */
+/** Filters that are collapsed on a phone. */
 export const MORE_FILTERS = ['actor', 'target', 'from', 'to', 'ip'] as const;
 const TEXTS = ['q', 'actor', 'action', 'target', 'ip'] as const;
 const DAYS = ['from', 'to'] as const;
@@ -21,24 +22,24 @@ const DAY = /^\d{4}-\d{2}-\d{2}$/;
 const isDay = (value: unknown): value is string =>
   typeof value === 'string' && DAY.test(value) && !Number.isNaN(Date.parse(value));
 
-/** Takes an address's parameters as they are; what means nothing is left out. */
+/** Parse an address's parameters; invalid ones are dropped. */
 export function readAuditSearch(search: Record<string, unknown>): AuditSearch {
-  const found: AuditSearch = {};
+  const result: AuditSearch = {};
   for (const name of TEXTS) {
     const value = search[name];
     if (typeof value === 'string' || typeof value === 'number') {
       const text = String(value).trim();
-      if (text !== '') found[name] = text;
+      if (text !== '') result[name] = text;
     }
   }
   for (const name of DAYS) {
     const value = search[name];
-    if (isDay(value)) found[name] = value;
+    if (isDay(value)) result[name] = value;
   }
-  return found;
+  return result;
 }
 
-/** One filter changed; an empty text takes it away. */
+/** Return the filters with one changed; an empty text removes it. */
 export function withFilter(
   search: AuditSearch,
   name: keyof AuditSearch,
@@ -47,7 +48,7 @@ export function withFilter(
   return readAuditSearch({ ...search, [name]: value });
 }
 
-/** The moment at which a day begins for the reader; `later` days after it. */
+/** Return the start of a day in the reader's time zone, `later` days after it. */
 function beginningOf(day: string, later = 0): string {
   const [year = 0, month = 1, date = 1] = day.split('-').map(Number);
   return new Date(year, month - 1, date + later).toISOString();
@@ -63,7 +64,7 @@ export interface AuditQuery {
   ip?: string;
 }
 
-/** For the API, which counts in moments: a day is all of it, until the next begins. */
+/** Convert to API parameters, which are times: a day ends when the next begins. */
 export function toQuery({ q, from, to, ...rest }: AuditSearch): AuditQuery {
   return {
     ...rest,
@@ -73,7 +74,7 @@ export function toQuery({ q, from, to, ...rest }: AuditSearch): AuditQuery {
   };
 }
 
-/** The address to download all matching events. */
+/** Return the address to download all matching events. */
 export function exportHref(search: AuditSearch, format: 'csv' | 'jsonl'): string {
   const parameters = new URLSearchParams({ format, ...toQuery(search) });
   return `/api/v1/admin/audit/export?${parameters}`;

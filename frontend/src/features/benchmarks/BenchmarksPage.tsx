@@ -16,23 +16,23 @@ import { PageTitle } from '@/ui/PageTitle';
 import { MOST_MARKS } from '@/ui/plot/marks';
 import classes from './Benchmarks.module.css';
 import { FiguresTable } from './FiguresTable';
-import { clusterColumns, firstTemplate, linesOf, measuresOf, runColumn, sameText } from './figures';
+import { clusterColumns, firstTemplate, measuresOf, runColumn, sameText, toLines } from './figures';
 import { BenchmarkPlots } from './Pictures';
 import { type BenchmarkRun, type ClusterFigure, clusterFiguresQuery, runsQuery } from './queries';
 
 const DRAWN_AT_FIRST = 6;
 
-/** What benchmarks have measured: one's own runs beside each other and beside the cluster's. */
+/** Benchmark results: the user's runs beside each other and beside the cluster's figures. */
 export function BenchmarksPage() {
   const search = useSearch({ from: '/member/benchmarks' });
   const templates = useQuery(templatesQuery);
   const cluster = useQuery(clusterFiguresQuery);
   const newest = useInfiniteQuery(runsQuery());
   const error = templates.error ?? cluster.error ?? newest.error;
-  const known = templates.data?.filter(({ tags }) => tags.includes('benchmark')) ?? [];
+  const benchmarks = templates.data?.filter(({ tags }) => tags.includes('benchmark')) ?? [];
   const loaded = templates.data && cluster.data && newest.data;
   const runs = newest.data?.pages.flatMap((page) => page.items) ?? [];
-  const names = known.map(({ name }) => name);
+  const names = benchmarks.map(({ name }) => name);
   const chosen = search.template ?? firstTemplate(names, runs, cluster.data ?? []);
   return (
     <>
@@ -60,8 +60,8 @@ export function BenchmarksPage() {
         <Benchmark
           key={chosen}
           name={chosen}
-          known={known}
-          wanted={search.measure}
+          templates={benchmarks}
+          selected={search.measure}
           cluster={cluster.data.filter(({ template }) => template === chosen)}
         />
       )}
@@ -71,18 +71,18 @@ export function BenchmarksPage() {
 
 interface Props {
   name: string;
-  known: Template[];
-  wanted: string | undefined;
+  templates: Template[];
+  selected: string | undefined;
   cluster: ClusterFigure[];
 }
 
-function Benchmark({ name, known, wanted, cluster }: Props) {
+function Benchmark({ name, templates, selected, cluster }: Props) {
   const navigate = useNavigate();
   const query = useInfiniteQuery(runsQuery(name));
-  const template = known.find((one) => one.name === name);
+  const template = templates.find((other) => other.name === name);
   const runs = useMemo(() => query.data?.pages.flatMap((page) => page.items) ?? [], [query.data]);
   const measures = useMemo(() => measuresOf(runs, cluster), [runs, cluster]);
-  const measure = wanted && measures.has(wanted) ? wanted : [...measures.keys()][0];
+  const measure = selected && measures.has(selected) ? selected : [...measures.keys()][0];
   const about = measure === undefined ? undefined : measures.get(measure);
   const go = (search: { template: string; measure?: string }): void => {
     void navigate({ to: '/benchmarks', search, replace: true });
@@ -96,15 +96,15 @@ function Benchmark({ name, known, wanted, cluster }: Props) {
           onChange={(event) => go({ template: event.currentTarget.value })}
         >
           {template === undefined && <option value={name}>{name}</option>}
-          {known.map((one) => (
-            <option key={one.name} value={one.name}>
-              {translateExact(one.title)}
+          {templates.map((choice) => (
+            <option key={choice.name} value={choice.name}>
+              {translateExact(choice.title)}
             </option>
           ))}
         </NativeSelect>
         {measures.size > 1 && (
           <NativeSelect
-            label={t`Figure`}
+            label={t`Metric`}
             value={measure}
             onChange={(event) => go({ template: name, measure: event.currentTarget.value })}
             data={[...measures.keys()].map((value) => ({ value, label: translateExact(value) }))}
@@ -116,7 +116,7 @@ function Benchmark({ name, known, wanted, cluster }: Props) {
             to={`/jobs/new?template=${name}`}
             leftSection={<Icon name="play" />}
           >
-            <Trans>Run it</Trans>
+            <Trans>Run benchmark</Trans>
           </Button>
         )}
       </div>
@@ -151,7 +151,7 @@ function Nothing({ runs }: { runs: BenchmarkRun[] }) {
   );
 }
 
-/** A measure with its unit, where its name doesn't say it already. */
+/** Return a measure's title with its unit, unless its name contains it. */
 function titleText(measure: string, unit: string): string {
   const name = translateExact(measure);
   return measure.includes(unit) ? name : t`${name}, in ${unit}`;
@@ -177,11 +177,11 @@ function Figures({ measure, unit, better, runs, cluster }: FiguresProps) {
   );
   const lines = useMemo(() => {
     const all = [...runs.flatMap(({ figures }) => figures), ...cluster];
-    return linesOf(all.filter((one) => one.measure === measure).map(({ labels }) => labels));
+    return toLines(all.filter((figure) => figure.measure === measure).map(({ labels }) => labels));
   }, [runs, cluster, measure]);
   const drawn = useMemo(() => {
-    const wanted = columns.filter(({ key }, index) => turned.get(key) ?? index < DRAWN_AT_FIRST);
-    return wanted.slice(0, MOST_MARKS);
+    const drawn = columns.filter(({ key }, index) => turned.get(key) ?? index < DRAWN_AT_FIRST);
+    return drawn.slice(0, MOST_MARKS);
   }, [columns, turned]);
   const marks = useMemo(() => drawn.map((_, index) => index), [drawn]);
   const markOf = (key: string): number | null => {
@@ -190,14 +190,14 @@ function Figures({ measure, unit, better, runs, cluster }: FiguresProps) {
   };
   const title = titleText(measure, unit);
   const same = sameText(lines);
-  const which = better === 'higher' ? t`Higher is better.` : t`Lower is better.`;
+  const direction = better === 'higher' ? t`Higher is better.` : t`Lower is better.`;
   return (
     <>
       <h2 className={classes.heading}>
         {title}
         <span className={classes.detail}>
           {' '}
-          {joinSentences(same ? [which, t`In all rows: ${same}.`] : [which])}
+          {joinSentences(same ? [direction, t`In all rows: ${same}.`] : [direction])}
         </span>
       </h2>
       <BenchmarkPlots lines={lines} columns={drawn} marks={marks} unit={unit} />

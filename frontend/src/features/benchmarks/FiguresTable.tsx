@@ -4,21 +4,21 @@ import { Link } from '@tanstack/react-router';
 import { markBorder } from '@/ui/plot/marks';
 import { ScrollBox } from '@/ui/ScrollBox';
 import classes from './Benchmarks.module.css';
-import { type Column, figureText, type Line, labelText, variedOf } from './figures';
+import { type Column, distinguishingNames, figureText, type Line, labelText } from './figures';
 
 interface Props {
   lines: readonly Line[];
   columns: readonly Column[];
-  /** by column, how it is drawn; null: it is not */
+  /** by column, its mark in the charts; null: not drawn */
   marks: (number | null)[];
   better: 'higher' | 'lower';
   title: string;
   onTurn: (key: string) => void;
 }
 
-/** All figures: measures in rows, runs or hardware in columns. */
+/** A table of all figures: measures in rows, runs or hardware in columns. */
 export function FiguresTable({ lines, columns, marks, better, title, onTurn }: Props) {
-  const names = variedOf(lines);
+  const names = distinguishingNames(lines);
   return (
     <ScrollBox label={title} height="80vh">
       <table className={classes.table}>
@@ -77,8 +77,8 @@ interface RowProps extends Pick<Props, 'columns' | 'better'> {
 
 function FigureRow({ line, names, columns, better }: RowProps) {
   const values = columns.map(({ values }) => values.get(line.key));
-  const known = values.filter((value) => value !== undefined);
-  const best = better === 'higher' ? Math.max(...known) : Math.min(...known);
+  const measured = values.filter((value) => value !== undefined);
+  const best = better === 'higher' ? Math.max(...measured) : Math.min(...measured);
   return (
     <tr>
       {names.map((name) => (
@@ -88,7 +88,7 @@ function FigureRow({ line, names, columns, better }: RowProps) {
       ))}
       {columns.map((column, index) => {
         const value = values[index];
-        const first = known.length > 1 && value === best;
+        const first = measured.length > 1 && value === best;
         return (
           <td key={column.key} data-best={first}>
             {value === undefined ? '–' : figureText(value)}

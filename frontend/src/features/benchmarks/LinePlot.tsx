@@ -11,7 +11,7 @@ const HEIGHT_PX = 230;
 interface Props {
   facet: Facet;
   columns: readonly Column[];
-  /** by column, how it is drawn */
+  /** by column, its mark */
   marks: readonly number[];
   unit: string;
 }
@@ -22,15 +22,15 @@ const short = (value: number): string =>
     : value.toLocaleString(locale(), { notation: 'compact', maximumSignificantDigits: 3 });
 
 function dataOf(facet: Facet, columns: readonly Column[]): uPlot.AlignedData {
-  const places = facet.lines.map(({ labels }) => Number(labels[facet.axis ?? '']));
+  const sizes = facet.lines.map(({ labels }) => Number(labels[facet.axis ?? '']));
   const values = columns.map((column) =>
     facet.lines.map(({ key }) => column.values.get(key) ?? null),
   );
-  return [places, ...values];
+  return [sizes, ...values];
 }
 
 function options({ facet, columns, marks, unit }: Props): ReturnType<Drawing['options']> {
-  const places = facet.lines.map(({ labels }) => Number(labels[facet.axis ?? '']));
+  const sizes = facet.lines.map(({ labels }) => Number(labels[facet.axis ?? '']));
   const axis = axisStyle();
   return {
     height: HEIGHT_PX,
@@ -47,7 +47,7 @@ function options({ facet, columns, marks, unit }: Props): ReturnType<Drawing['op
         label: facet.axis ?? '',
         labelSize: 22,
         size: 28,
-        splits: () => places,
+        splits: () => sizes,
         values: (_plot, splits) => splits.map(short),
       },
       { ...axis, label: unit, labelSize: 22, size: 62, values: (_plot, all) => all.map(short) },
@@ -66,7 +66,8 @@ function options({ facet, columns, marks, unit }: Props): ReturnType<Drawing['op
   };
 }
 
-/** A figure by the problem's size, a line for each column; the table beside it says the same. */
+/** A chart of a figure by problem size, one line for each column. The table beside it has the same
+ * data. */
 export function LinePlot({ facet, columns, marks, unit }: Props) {
   const drawing = useMemo<Drawing>(
     () => ({
@@ -75,6 +76,6 @@ export function LinePlot({ facet, columns, marks, unit }: Props) {
     }),
     [facet, columns, marks, unit],
   );
-  const place = usePlot(drawing);
-  return <div ref={place} className={classes.plot} aria-hidden="true" />;
+  const container = usePlot(drawing);
+  return <div ref={container} className={classes.plot} aria-hidden="true" />;
 }

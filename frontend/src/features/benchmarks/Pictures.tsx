@@ -5,12 +5,12 @@ import { markFill } from '@/ui/plot/marks';
 import classes from './Benchmarks.module.css';
 import {
   type Column,
+  distinguishingNames,
   type Facet,
-  facetsOf,
   figureText,
   type Line,
   namedText,
-  variedOf,
+  toFacets,
 } from './figures';
 
 const LinePlot = lazy(async () => ({ default: (await import('./LinePlot')).LinePlot }));
@@ -22,9 +22,9 @@ interface Props {
   unit: string;
 }
 
-/** The figures as pictures: by the problem's size where there are several, as bars where not. */
+/** Charts of the figures: lines by problem size if there are several sizes, else bars. */
 export function BenchmarkPlots({ lines, columns, marks, unit }: Props) {
-  const facets = useMemo(() => facetsOf(lines), [lines]);
+  const facets = useMemo(() => toFacets(lines), [lines]);
   return (
     <div className={classes.pictures} data-single={facets.length === 1}>
       {facets.map((facet) => (
@@ -46,7 +46,7 @@ export function BenchmarkPlots({ lines, columns, marks, unit }: Props) {
 function Bars({ facet, columns, marks, unit }: Omit<Props, 'lines'> & { facet: Facet }) {
   const all = columns.flatMap(({ values }) => facet.lines.map(({ key }) => values.get(key) ?? 0));
   const most = Math.max(...all, 0);
-  const names = variedOf(facet.lines);
+  const names = distinguishingNames(facet.lines);
   return (
     <div className={classes.bars} aria-hidden="true">
       {facet.lines.map(({ key, labels }) => (

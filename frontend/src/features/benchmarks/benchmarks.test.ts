@@ -2,16 +2,16 @@ import { describe, expect, it } from 'vitest';
 import {
   axisOf,
   clusterColumns,
-  facetsOf,
+  distinguishingNames,
   figureText,
   firstTemplate,
   hardwareText,
   keyOf,
-  linesOf,
   measuresOf,
   runColumn,
   sameText,
-  variedOf,
+  toFacets,
+  toLines,
 } from './figures';
 import type { BenchmarkRun, ClusterFigure, Labels } from './queries';
 import { readBenchmarksSearch } from './search';
@@ -72,7 +72,7 @@ describe('columns', () => {
 
 describe('rows', () => {
   it('keep words as they come and sort numbers, whatever order the labels have', () => {
-    const lines = linesOf([
+    const lines = toLines([
       { precision: 'fp64', size: 4096 },
       { precision: 'fp64', size: 512 },
       { size: 512, precision: 'fp16' },
@@ -87,37 +87,37 @@ describe('rows', () => {
 });
 
 it('labels that are the same in all rows are shown once', () => {
-  const lines = linesOf([
+  const lines = toLines([
     { precision: 'fp16', size: 64, tf32: false },
     { precision: 'fp32', size: 64, tf32: false },
   ]);
-  expect(variedOf(lines)).toEqual(['precision']);
+  expect(distinguishingNames(lines)).toEqual(['precision']);
   expect(sameText(lines)).toBe('size 64, tf32 no');
-  expect(sameText(linesOf([{ size: 64 }]))).toBe('');
+  expect(sameText(toLines([{ size: 64 }]))).toBe('');
 });
 
 describe('pictures', () => {
-  const lines = linesOf([
+  const lines = toLines([
     { precision: 'fp32', size: 64, tf32: false },
     { precision: 'fp32', size: 128, tf32: false },
     { precision: 'fp16', size: 64, tf32: false },
   ]);
 
-  it('are drawn along the number of which there are most, one for each of the rest', () => {
+  it('have the most varied number as axis, and a facet for each of the rest', () => {
     expect(axisOf(lines)).toBe('size');
-    expect(facetsOf(lines).map(({ title, lines: own }) => [title, own.length])).toEqual([
+    expect(toFacets(lines).map(({ title, lines: own }) => [title, own.length])).toEqual([
       ['fp32', 2],
       ['fp16', 1],
     ]);
   });
 
-  it('are bars where there is one place only', () => {
-    const words = linesOf([{ pattern: 'sequential' }, { pattern: '4K' }]);
-    expect(facetsOf(words)).toEqual([{ title: '', axis: null, lines: words }]);
+  it('are bars if there is only one position', () => {
+    const words = toLines([{ pattern: 'sequential' }, { pattern: '4K' }]);
+    expect(toFacets(words)).toEqual([{ title: '', axis: null, lines: words }]);
   });
 });
 
-it('a figure has the digits that mean something', () => {
+it('a figure has four significant digits', () => {
   expect([0.123456, 12.3456, 1234.56, 91234].map(figureText)).toEqual([
     '0.1235',
     '12.35',
@@ -139,7 +139,7 @@ it('the user’s newest run is the initial selection', () => {
   expect(firstTemplate([], [], [])).toBeUndefined();
 });
 
-it('the address keeps what means something', () => {
+it('the address keeps valid parameters', () => {
   expect(readBenchmarksSearch({ template: 'x', measure: 7 })).toEqual({
     template: 'x',
     measure: '7',

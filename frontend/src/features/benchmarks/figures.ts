@@ -1,4 +1,4 @@
-/** Figures of runs and of the cluster, side by side: columns, rows, and what can be drawn. Pure. */
+/** Figures of runs and of the cluster: columns, rows, and chart data. Pure. */
 import { plural, t } from '@lingui/core/macro';
 import { locale } from '@/i18n';
 import { joinWithCommas } from '@/i18n/lists';
@@ -8,7 +8,7 @@ import type { BenchmarkRun, ClusterFigure, Labels } from './queries';
 
 export interface Column {
   key: string;
-  /** of the whole cluster, or one's own run */
+  /** the whole cluster's, or one of the user's runs */
   kind: 'cluster' | 'run';
   name: string;
   detail: string;
@@ -30,13 +30,13 @@ function gpusText({ gpus, gpu_type }: Pick<BenchmarkRun, 'gpu_type' | 'gpus'>): 
   return gpus === 1 ? type : t`${gpus} × ${type}`;
 }
 
-/** "v100", "2 × v100", "4 × v100 on 2 nodes", "no GPU". */
+/** Describe the hardware: "v100", "2 × v100", "4 × v100 on 2 nodes", "no GPU". */
 export function hardwareText(on: Pick<BenchmarkRun, 'gpu_type' | 'gpus' | 'nodes'>): string {
   const hardware = gpusText(on);
   return on.nodes > 1 ? t`${hardware} on ${{ nodes: on.nodes }} nodes` : hardware;
 }
 
-/** What can be shown of a benchmark: its measures, each with a unit. */
+/** Return a benchmark's measures, each with its unit. */
 export function measuresOf(
   runs: readonly BenchmarkRun[],
   cluster: readonly ClusterFigure[],
@@ -45,23 +45,23 @@ export function measuresOf(
   return new Map(all.map(({ measure, unit, better }) => [measure, { unit, better }]));
 }
 
-/** The cluster's medians, one column for each sort of hardware. */
+/** Return the cluster's medians, one column for each kind of hardware. */
 export function clusterColumns(figures: readonly ClusterFigure[], measure: string): Column[] {
-  const found = new Map<string, ClusterFigure[]>();
-  for (const figure of figures.filter((one) => one.measure === measure)) {
+  const groups = new Map<string, ClusterFigure[]>();
+  for (const figure of figures.filter((other) => other.measure === measure)) {
     const key = `${figure.gpu_type}/${figure.gpus}/${figure.nodes}`;
-    found.set(key, [...(found.get(key) ?? []), figure]);
+    groups.set(key, [...(groups.get(key) ?? []), figure]);
   }
-  return [...found].map(([key, same]) => {
+  return [...groups].map(([key, same]) => {
     const [first] = same;
-    const runs = Math.max(...same.map((one) => one.runs));
-    const users = Math.max(...same.map((one) => one.users));
+    const runs = Math.max(...same.map((figure) => figure.runs));
+    const users = Math.max(...same.map((figure) => figure.users));
     return {
       key,
       kind: 'cluster',
       name: first ? hardwareText(first) : '',
       detail: medianText(runs, users),
-      values: new Map(same.map((one) => [keyOf(one.labels), one.median])),
+      values: new Map(same.map((figure) => [keyOf(figure.labels), figure.median])),
     };
   });
 }
@@ -75,7 +75,7 @@ function medianText(runs: number, users: number): string {
 }
 
 export function runColumn(run: BenchmarkRun, measure: string, nowMs: number): Column {
-  const figures = run.figures.filter((one) => one.measure === measure);
+  const figures = run.figures.filter((figure) => figure.measure === measure);
   const hardware = hardwareText(run);
   const where = run.node ? t`${hardware} on ${{ node: run.node }}` : hardware;
   return {
@@ -83,7 +83,7 @@ export function runColumn(run: BenchmarkRun, measure: string, nowMs: number): Co
     kind: 'run',
     name: run.name,
     detail: t`${where}, ${{ time: localTime(run.ended_at, nowMs) }}`,
-    values: new Map(figures.map((one) => [keyOf(one.labels), one.value])),
+    values: new Map(figures.map((figure) => [keyOf(figure.labels), figure.value])),
   };
 }
 
@@ -92,13 +92,13 @@ type Label = Labels[string];
 const rank = (value: Label): number => (typeof value === 'string' ? 1 : 0);
 
 function compare(a: Label, b: Label): number {
-  if (typeof a === 'string' && typeof b === 'string') return 0; // as the template has them
+  if (typeof a === 'string' && typeof b === 'string') return 0; // in the template's order
   return rank(a) - rank(b) || Number(a) - Number(b);
 }
 
-/** Everything that was measured, once: words in the order in which they came, numbers by size. */
-export function linesOf(all: readonly Labels[]): Line[] {
-  const found = new Map(all.map((labels) => [keyOf(labels), labels]));
+/** Return each measured combination of labels once: text in order of appearance, numbers ascending. */
+export function toLines(all: readonly Labels[]): Line[] {
+  const byKey = new Map(all.map((labels) => [keyOf(labels), labels]));
   const uses = new Map<Label, number>();
   for (const labels of all)
     for (const value of Object.values(labels))
@@ -112,26 +112,27 @@ export function linesOf(all: readonly Labels[]): Line[] {
     }
     return 0;
   };
-  return [...found]
+  return [...byKey]
     .map(([key, labels]) => ({ key, labels }))
     .sort((a, b) => order(a.labels, b.labels));
 }
 
-/** The labels' names, in the order in which they first appear. */
+/** Return the labels' names in order of first appearance. */
 export function namesOf(all: readonly Labels[]): string[] {
   return [...new Set(all.flatMap((labels) => Object.keys(labels)))];
 }
 
-/** The labels that distinguish the rows; for a single row, all labels. */
-export function variedOf(lines: readonly Line[]): string[] {
+/** Return the labels that distinguish the rows; for a single row, all labels. */
+export function distinguishingNames(lines: readonly Line[]): string[] {
   const names = namesOf(lines.map(({ labels }) => labels));
   const varied = names.filter((name) => new Set(lines.map(({ labels }) => labels[name])).size > 1);
   return varied.length > 0 ? varied : names;
 }
 
-/** The parameters that are equal in all rows: "tf32 no, image_size 224"; empty if there are none. */
+/** Format the parameters that are equal in all rows: "tf32 no, image_size 224"; empty if there are
+ * none. */
 export function sameText(lines: readonly Line[]): string {
-  const varied = variedOf(lines);
+  const varied = distinguishingNames(lines);
   const [first] = lines;
   if (first === undefined) return '';
   const same = Object.entries(first.labels).filter(([name]) => !varied.includes(name));
@@ -144,7 +145,7 @@ export const labelText = (value: Label | undefined): string => {
   return typeof value === 'number' ? value.toLocaleString(locale()) : translateExact(value);
 };
 
-/** A figure as one reads it: four digits that mean something. */
+/** Format a figure with four significant digits. */
 export function figureText(value: number): string {
   const digits = Math.abs(value) >= 1000 ? 0 : undefined;
   const rounded = Number(value.toPrecision(4));
@@ -160,14 +161,14 @@ export function figureText(value: number): string {
 
 export interface Facet {
   title: string;
-  /** what the horizontal axis counts; null: there is one place only, so bars say it better */
+  /** the label on the horizontal axis; null: there is only one position, so draw bars */
   axis: string | null;
   lines: Line[];
 }
 
 const isSize = (value: Label | undefined): value is number => typeof value === 'number';
 
-/** The label along which one draws: the number of which there are the most different ones. */
+/** Return the label for the horizontal axis: the numeric one with the most distinct values. */
 export function axisOf(lines: readonly Line[]): string | null {
   let best: string | null = null;
   let most = 1;
@@ -178,32 +179,32 @@ export function axisOf(lines: readonly Line[]): string | null {
   return best;
 }
 
-/** One picture for each combination of the other labels. */
-export function facetsOf(lines: readonly Line[]): Facet[] {
+/** Return one chart for each combination of the other labels. */
+export function toFacets(lines: readonly Line[]): Facet[] {
   const axis = axisOf(lines);
   const names = namesOf(lines.map(({ labels }) => labels));
   const varied = names.filter(
     (name) => name !== axis && new Set(lines.map(({ labels }) => labels[name])).size > 1,
   );
   if (axis === null) return [{ title: '', axis, lines: [...lines] }];
-  const found = new Map<string, Line[]>();
+  const facets = new Map<string, Line[]>();
   for (const line of lines) {
     const title = joinWithCommas(varied.map((name) => namedText(name, line.labels[name])));
-    found.set(title, [...(found.get(title) ?? []), line]);
+    facets.set(title, [...(facets.get(title) ?? []), line]);
   }
-  return [...found].map(([title, same]) => ({ title, axis, lines: same }));
+  return [...facets].map(([title, same]) => ({ title, axis, lines: same }));
 }
 
-/** A word speaks for itself; a number or a flag wants its name. */
+/** Format a label's value; numbers and flags are preceded by the name. */
 export const namedText = (name: string, value: Label | undefined): string =>
   typeof value === 'string' ? translateExact(value) : `${name} ${labelText(value)}`;
 
-/** The benchmark to show first: that of the newest run, else any with runs, else the first. */
+/** Select the benchmark to show first: that of the newest run, else any with runs, else the first. */
 export function firstTemplate(
   names: readonly string[],
   runs: readonly BenchmarkRun[],
   cluster: readonly ClusterFigure[],
 ): string | undefined {
-  const wanted = [...runs.slice(0, 1), ...cluster].map(({ template }) => template);
-  return wanted.find((name) => names.includes(name)) ?? names[0];
+  const candidates = [...runs.slice(0, 1), ...cluster].map(({ template }) => template);
+  return candidates.find((name) => names.includes(name)) ?? names[0];
 }

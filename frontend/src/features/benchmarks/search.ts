@@ -1,4 +1,4 @@
-/** Which benchmark's figures are shown: from and to the page's address. Pure. */
+/** The selected benchmark: parsed from and written to the page's address. Pure. */
 
 export interface BenchmarksSearch {
   template?: string;
@@ -8,7 +8,7 @@ export interface BenchmarksSearch {
 const textOf = (value: unknown): string =>
   typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 
-/** Takes an address's parameters as they are; what means nothing is left out. */
+/** Parse an address's parameters; invalid ones are dropped. */
 export function readBenchmarksSearch(search: Record<string, unknown>): BenchmarksSearch {
   const [template, measure] = [textOf(search.template), textOf(search.measure)];
   return { ...(template && { template }), ...(measure && { measure }) };

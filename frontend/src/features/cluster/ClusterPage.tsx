@@ -5,25 +5,26 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useCallback, useMemo } from 'react';
 import { sentence } from '@/api/problem';
-import { TryAgain } from '@/features/files/TryAgain';
 import { Notice } from '@/ui/Notice';
 import { PageTitle } from '@/ui/PageTitle';
 import { Time } from '@/ui/Time';
+import { TryAgain } from '@/ui/TryAgain';
 import classes from './Cluster.module.css';
+import { HistorySection } from './HistorySection';
 import { NodeDetails } from './NodeDetails';
 import { NodeFilters } from './NodeFilters';
 import { NodeMap } from './NodeMap';
 import { NodeTable } from './NodeTable';
-import { filtered, sorted } from './nodeMap';
+import { filterNodes, sortNodes } from './nodeMap';
 import { OutOfService } from './OutOfService';
 import { QueueSection } from './QueueSection';
 import { nodesQuery, queueQuery, reservationsQuery, useFreshCluster } from './queries';
 import { ReservationsSection } from './ReservationsSection';
-import { type ClusterSearch, changed, isFiltered, unfiltered, type View } from './search';
+import { type ClusterSearch, isFiltered, unfiltered, type View, withChange } from './search';
 import { Totals } from './Totals';
 import type { VisibleNodes } from './types';
 
-/** The nodes of the cluster, their use, the queue and the reservations. */
+/** The cluster: its nodes, their usage, the queue and the reservations. */
 export function ClusterPage() {
   useFreshCluster();
   const nodes = useQuery(nodesQuery);
@@ -52,25 +53,29 @@ export function ClusterPage() {
             <Trans>Queue</Trans>
           </a>
           <a href="#ahead-title">
-            <Trans>Planned</Trans>
+            <Trans>Maintenance and reservations</Trans>
+          </a>
+          <a href="#history-title">
+            <Trans>History</Trans>
           </a>
         </nav>
       )}
       {nodes.error && !nodes.data && (
-        <TryAgain error={sentence(nodes.error)} again={() => void nodes.refetch()} />
+        <TryAgain error={sentence(nodes.error)} onRetry={() => void nodes.refetch()} />
       )}
       {nodes.error && nodes.data && (
         <Notice tone="warning">{t`This page may be out of date. ${{ problem: sentence(nodes.error) }}`}</Notice>
       )}
       {!nodes.data && !nodes.error && <Skeleton height={360} radius="lg" aria-label={t`Loading`} />}
-      {nodes.data && <Nodes seen={nodes.data} />}
+      {nodes.data && <Nodes snapshot={nodes.data} />}
       {(nodes.data || queue.data) && <QueueSection queue={queue.data} error={queue.error} />}
       {(nodes.data || ahead.data) && <ReservationsSection ahead={ahead.data} error={ahead.error} />}
+      {nodes.data && <HistorySection />}
     </>
   );
 }
 
-function Nodes({ seen }: { seen: VisibleNodes }) {
+function Nodes({ snapshot }: { snapshot: VisibleNodes }) {
   const search = useSearch({ from: '/member/cluster' });
   const navigate = useNavigate({ from: '/cluster' });
   const go = (next: ClusterSearch): void => {
@@ -80,24 +85,27 @@ function Nodes({ seen }: { seen: VisibleNodes }) {
     (node: string | undefined): void => {
       void navigate({
         to: '/cluster',
-        search: (now) => changed(now, { node }),
+        search: (now) => withChange(now, { node }),
         replace: true,
         resetScroll: false,
       });
     },
     [navigate],
   );
-  const shown = useMemo(() => sorted(filtered(seen.nodes, search), search), [seen.nodes, search]);
-  if (seen.at === null)
+  const visible = useMemo(
+    () => sortNodes(filterNodes(snapshot.nodes, search), search),
+    [snapshot.nodes, search],
+  );
+  if (snapshot.at === null)
     return (
       <Notice tone="info">
         <Trans>The node list is not available yet.</Trans>
       </Notice>
     );
-  const chosen = seen.nodes.find((node) => node.name === search.node);
+  const chosen = snapshot.nodes.find((node) => node.name === search.node);
   return (
     <>
-      <Totals nodes={seen.nodes} />
+      <Totals nodes={snapshot.nodes} />
       <section aria-labelledby="nodes-title">
         <div className={classes.bar}>
           <h2 id="nodes-title" className={classes.title}>
@@ -107,26 +115,30 @@ function Nodes({ seen }: { seen: VisibleNodes }) {
             aria-label={t`View`}
             size="xs"
             value={search.view ?? 'picture'}
-            onChange={(view) => go(changed(search, { view: view === 'table' ? view : undefined }))}
+            onChange={(view) =>
+              go(withChange(search, { view: view === 'table' ? view : undefined }))
+            }
             data={[
-              { value: 'picture', label: t`Picture` },
+              { value: 'picture', label: t`Grid` },
               { value: 'table', label: t`Table` },
             ]}
           />
         </div>
-        <NodeFilters nodes={seen.nodes} shown={shown.length} search={search} go={go} />
+        <NodeFilters nodes={snapshot.nodes} count={visible.length} search={search} go={go} />
         <div className={classes.split} data-open={chosen !== undefined}>
-          {shown.length === 0 && <NoneLeft search={search} go={go} />}
-          {shown.length > 0 && search.view === 'table' && (
-            <NodeTable seen={seen} nodes={shown} search={search} go={go} />
+          {visible.length === 0 && <NoneLeft search={search} go={go} />}
+          {visible.length > 0 && search.view === 'table' && (
+            <NodeTable snapshot={snapshot} nodes={visible} search={search} go={go} />
           )}
-          {shown.length > 0 && search.view !== 'table' && (
-            <NodeMap nodes={shown} chosen={search.node} choose={chooseNode} />
+          {visible.length > 0 && search.view !== 'table' && (
+            <NodeMap nodes={visible} chosen={search.node} choose={chooseNode} />
           )}
-          {chosen && <NodeDetails node={chosen} seen={seen} close={() => chooseNode(undefined)} />}
+          {chosen && (
+            <NodeDetails node={chosen} snapshot={snapshot} close={() => chooseNode(undefined)} />
+          )}
         </div>
       </section>
-      <OutOfService nodes={seen.nodes} search={search} />
+      <OutOfService nodes={snapshot.nodes} search={search} />
     </>
   );
 }

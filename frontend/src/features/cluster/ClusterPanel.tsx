@@ -8,18 +8,18 @@ import { GpuTypeRow } from './GpuTypeRow';
 import { NodeRow } from './NodeRow';
 import { inNodeOrder, isKnown } from './nodes';
 
-/** With more nodes than this the single ones are folded away. */
+/** With more nodes than this, the list of nodes is collapsed. */
 const SHOWN_OPEN = 8;
 
-/** Free resources by GPU type and by node. */
+/** The cluster's use by GPU type and by node. */
 export function ClusterPanel() {
   const cluster = useLive((s) => s.cluster);
   if (cluster === null) return <Skeleton height={220} radius="lg" />;
   return (
-    <Paper component="section" className={classes.panel} aria-labelledby="free-now">
+    <Paper component="section" className={classes.panel} aria-labelledby="in-use-now">
       <div className={classes.head}>
-        <h2 id="free-now" className={classes.title}>
-          {cluster.stale_since === null ? t`Free now` : t`Free when Slurm last answered`}
+        <h2 id="in-use-now" className={classes.title}>
+          {cluster.stale_since === null ? t`In use now` : t`In use when Slurm last answered`}
         </h2>
         <Link to="/cluster">
           <Trans>Whole cluster</Trans>

@@ -1,23 +1,22 @@
 import { Trans } from '@lingui/react/macro';
 import type { GpuCount } from '@/api/types';
+import { UsedBar } from '@/ui/UsedBar';
 import classes from './ClusterPanel.module.css';
 
 export function GpuTypeRow({ gpu }: { gpu: GpuCount }) {
   const { free, total } = gpu;
-  const share = total === 0 ? 0 : (100 * free) / total;
+  const used = total - free;
   return (
     <li className={classes.type}>
       <p>
         <span className={classes.gpu}>{gpu.type}</span>
         <span>
           <Trans>
-            <strong>{free}</strong> of {total} GPUs
+            <strong>{used}</strong> of {total} GPUs in use
           </Trans>
         </span>
       </p>
-      <div className={classes.track} aria-hidden="true">
-        <div style={{ width: `${share}%` }} />
-      </div>
+      <UsedBar used={used} total={total} />
     </li>
   );
 }

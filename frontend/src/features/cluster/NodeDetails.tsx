@@ -19,12 +19,12 @@ import type { VisibleNode, VisibleNodes } from './types';
 
 interface Props {
   node: VisibleNode;
-  seen: VisibleNodes;
+  snapshot: VisibleNodes;
   close: () => void;
 }
 
-/** One node: its state and reason, the user's own jobs there, and its reservations. */
-export function NodeDetails({ node, seen, close }: Props) {
+/** The details of a node: state and reason, the user's own jobs on it, and its reservations. */
+export function NodeDetails({ node, snapshot, close }: Props) {
   useEffect(() => {
     const key = (event: KeyboardEvent): void => {
       if (event.key === 'Escape' && !event.defaultPrevented && !isForDialog(event)) close();
@@ -68,8 +68,8 @@ export function NodeDetails({ node, seen, close }: Props) {
         <Fact name={t`Slurm state`}>
           <code>{node.state}</code>
         </Fact>
-        <Inhabitants node={node} />
-        <Where node={node} seen={seen} />
+        <NodeJobs node={node} />
+        <Resources node={node} snapshot={snapshot} />
         <Planned node={node} />
       </dl>
     </Paper>
@@ -95,7 +95,7 @@ function Reason({ node: { reason, since } }: { node: VisibleNode }) {
 
 interface FactProps {
   name: string;
-  /** the glossary's, if it has one for this */
+  /** the glossary's term, if it has one for this */
   word?: string;
   children: ReactNode;
 }
@@ -109,8 +109,8 @@ function Fact({ name, word, children }: FactProps) {
   );
 }
 
-/** What runs there: mine by name, others' by number, and by name for administrators. */
-function Inhabitants({ node }: { node: VisibleNode }) {
+/** The jobs on a node: the user's own by name, others' as a number, and by name for administrators. */
+function NodeJobs({ node }: { node: VisibleNode }) {
   return (
     <>
       {node.mine.length > 0 && (
@@ -145,8 +145,8 @@ function whoText(username: string, jobs: number, gpus: number | null): string {
   return t`${username}: ${plural(jobs, { one: '# job', other: '# jobs' })}, ${plural(gpus, { one: '# GPU', other: '# GPUs' })}`;
 }
 
-function Where({ node, seen }: { node: VisibleNode; seen: VisibleNodes }) {
-  if (!seen.sees_addresses || !node.addresses) return null;
+function Resources({ node, snapshot }: { node: VisibleNode; snapshot: VisibleNodes }) {
+  if (!snapshot.sees_addresses || !node.addresses) return null;
   const { in_band, infiniband, management } = node.addresses;
   return (
     <>
@@ -168,12 +168,13 @@ function Planned({ node }: { node: VisibleNode }) {
   const ahead = reservationsOf(node, data?.items ?? []);
   if (ahead.length === 0) return null;
   return (
-    <Fact name={t`Planned`}>
+    <Fact name={t`Maintenance and reservations`}>
       <ul className={classes.plainList}>
-        {ahead.map((one) => (
-          <li key={`${one.start} ${one.name}`}>
+        {ahead.map((reservation) => (
+          <li key={`${reservation.start} ${reservation.name}`}>
             <Trans>
-              {{ what: reservationTitle(one) }}, <Time at={one.start} /> – <Time at={one.end} />
+              {{ what: reservationTitle(reservation) }}, <Time at={reservation.start} /> –{' '}
+              <Time at={reservation.end} />
             </Trans>
           </li>
         ))}

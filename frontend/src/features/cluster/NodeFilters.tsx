@@ -2,32 +2,32 @@ import { plural, t } from '@lingui/core/macro';
 import { NativeSelect } from '@mantine/core';
 import { SearchField } from '@/ui/SearchField';
 import classes from './Cluster.module.css';
-import { count, nodesText } from './labels';
+import { countText, nodesText } from './labels';
 import { gpuTypes } from './nodeMap';
-import { type ClusterSearch, changed, NO_GPU, type Show } from './search';
+import { type ClusterSearch, NO_GPU, type Show, withChange } from './search';
 import type { VisibleNode } from './types';
 
 interface Props {
   nodes: readonly VisibleNode[];
-  /** how many are left */
-  shown: number;
+  /** the number of matching nodes */
+  count: number;
   search: ClusterSearch;
   go: (next: ClusterSearch) => void;
 }
 
 const SHOWS: readonly { value: Show | ''; label: string }[] = [
-  { value: '', label: t`In any state` },
+  { value: '', label: t`All states` },
   { value: 'free', label: t`With free resources` },
   { value: 'mine', label: t`With my jobs or sessions` },
   { value: 'busy', label: t`With jobs` },
   { value: 'out', label: t`Out of service` },
 ];
 
-/** Which nodes are shown; kept in the address, so that a link shows the same. */
-export function NodeFilters({ nodes, shown, search, go }: Props) {
+/** The filters of the nodes, kept in the address, so that a link shows the same. */
+export function NodeFilters({ nodes, count, search, go }: Props) {
   const partitions = [...new Set(nodes.flatMap((node) => node.partitions))].sort();
   const types = gpuTypes(nodes);
-  const left = count(shown);
+  const left = countText(count);
   const without = nodes.some((node) => node.gpus.length === 0);
   return (
     <search className={classes.filters} aria-label={t`Filters`}>
@@ -36,21 +36,21 @@ export function NodeFilters({ nodes, shown, search, go }: Props) {
         label={t`Find a node`}
         placeholder={t`Name, partition, reason …`}
         value={search.q ?? ''}
-        onSearch={(q) => go(changed(search, { q }))}
+        onSearch={(q) => go(withChange(search, { q }))}
       />
       <NativeSelect
         aria-label={t`Partition`}
         value={search.partition ?? ''}
-        onChange={(event) => go(changed(search, { partition: event.currentTarget.value }))}
+        onChange={(event) => go(withChange(search, { partition: event.currentTarget.value }))}
         data={[{ value: '', label: t`All partitions` }, ...partitions]}
       />
       {types.length > 0 && (
         <NativeSelect
           aria-label={t`GPU type`}
           value={search.gpu ?? ''}
-          onChange={(event) => go(changed(search, { gpu: event.currentTarget.value }))}
+          onChange={(event) => go(withChange(search, { gpu: event.currentTarget.value }))}
           data={[
-            { value: '', label: t`Any GPU or none` },
+            { value: '', label: t`All GPU types` },
             ...types,
             ...(without ? [{ value: NO_GPU, label: t`Without GPUs` }] : []),
           ]}
@@ -61,13 +61,13 @@ export function NodeFilters({ nodes, shown, search, go }: Props) {
         value={search.show ?? ''}
         onChange={(event) => {
           const show = SHOWS.find(({ value }) => value === event.currentTarget.value)?.value;
-          go(changed(search, { show: show || undefined }));
+          go(withChange(search, { show: show || undefined }));
         }}
         data={[...SHOWS]}
       />
       <p className={classes.count} role="status">
-        {shown === nodes.length
-          ? nodesText(shown)
+        {count === nodes.length
+          ? nodesText(count)
           : plural(nodes.length, { one: `${left} of # node`, other: `${left} of # nodes` })}
       </p>
     </search>

@@ -3,7 +3,7 @@ import { Paper, VisuallyHidden } from '@mantine/core';
 import { type KeyboardEvent, useMemo, useRef } from 'react';
 import { countsText, hardwareText, nodesText } from './labels';
 import classes from './NodeMap.module.css';
-import { countGpus, type Group, groups } from './nodeMap';
+import { countGpus, type Group, groupNodes } from './nodeMap';
 import { SmallTile, Tile } from './Tile';
 import type { VisibleNode } from './types';
 
@@ -13,15 +13,15 @@ const MOST_NAMED = 240;
 interface Props {
   nodes: readonly VisibleNode[];
   chosen: string | undefined;
-  /** the same at every rendering, or thousands of tiles are rendered again */
+  /** must be stable between renders, or thousands of tiles are rendered again */
   choose: (name: string) => void;
 }
 
-/** Each node a tile, each GPU a square; nodes that are made alike stand together. One stop for the
- * tab key: arrows move from node to node, Enter shows one. */
+/** A map with a tile for each node and a square for each GPU; nodes with the same hardware are
+ * grouped. It is one tab stop: arrow keys move between nodes, Enter opens one. */
 export function NodeMap({ nodes, chosen, choose }: Props) {
   const box = useRef<HTMLDivElement>(null);
-  const all = useMemo(() => groups(nodes), [nodes]);
+  const all = useMemo(() => groupNodes(nodes), [nodes]);
   const dense = nodes.length > MOST_NAMED;
   const first = all[0]?.nodes[0]?.name;
   const stop = nodes.some((node) => node.name === chosen) ? chosen : first;
@@ -89,7 +89,7 @@ function GroupOfNodes({ group, One, stop, chosen, choose }: GroupProps) {
   );
 }
 
-/** Where an arrow key leads: along the tiles, or to the one above or below. */
+/** Move the focus with an arrow key: along the tiles, or to the row above or below. */
 function move(event: KeyboardEvent, box: HTMLElement | null): void {
   const tiles = [...(box?.querySelectorAll<HTMLElement>('li > button') ?? [])];
   const at = tiles.indexOf(document.activeElement as HTMLElement);
@@ -112,7 +112,7 @@ function move(event: KeyboardEvent, box: HTMLElement | null): void {
   next.focus();
 }
 
-/** The tile in the next row, above or below, that is the least to the side. */
+/** Return the tile in the next row, above or below, with the smallest horizontal distance. */
 function nearest(here: HTMLElement, tiles: readonly HTMLElement[], way: 1 | -1) {
   const from = here.getBoundingClientRect();
   let best: HTMLElement | undefined;

@@ -3,23 +3,24 @@ import type { ClusterNode, GpuCount } from '@/api/types';
 import classes from './ClusterPanel.module.css';
 import { isUsable, nodeText } from './nodes';
 
-/** One dot a GPU; beyond this many, numbers say it better. */
+/** One dot for each GPU; above this number they are shown as text. */
 const MOST_DOTS = 16;
 
 function Dots({ gpu }: { gpu: GpuCount }) {
   const { free, total, type } = gpu;
-  const label = t`${free} of ${total} ${type} GPUs free`;
+  const used = total - free;
+  const label = t`${used} of ${total} ${type} GPUs in use`;
   if (total > MOST_DOTS)
     return (
       <span title={label}>
-        {free}/{total}
+        {used}/{total}
       </span>
     );
   return (
     <span className={classes.dots} role="img" aria-label={label} title={label}>
       {Array.from({ length: total }, (_, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: the dots have no identity but their place
-        <span key={index} className={index < free ? classes.free : classes.used} />
+        <span key={index} className={index < used ? classes.used : classes.free} />
       ))}
     </span>
   );

@@ -10,44 +10,44 @@ import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
 import { conditionLabel, gpusShort, memoryCell } from './labels';
 import classes from './NodeTable.module.css';
-import { type ClusterSearch, type Column, changed, sortBy } from './search';
+import { type ClusterSearch, type Column, sortBy, withChange } from './search';
 import type { VisibleNode, VisibleNodes } from './types';
 
 const ROW_REM = 2.6;
 
 interface Props {
-  seen: VisibleNodes;
+  snapshot: VisibleNodes;
   nodes: readonly VisibleNode[];
   search: ClusterSearch;
   go: (next: ClusterSearch) => void;
 }
 
-/** The same as the picture, as text; rows out of sight aren't drawn. */
-export function NodeTable({ seen, nodes, search, go }: Props) {
+/** The node map's data as a table; rows outside the viewport are not rendered. */
+export function NodeTable({ snapshot, nodes, search, go }: Props) {
   const body = useRef<HTMLTableSectionElement>(null);
   const { from, to } = useWindowed(body, nodes.length, ROW_REM);
-  const columns = seen.sees_addresses ? 10 : 7;
+  const columns = snapshot.sees_addresses ? 10 : 7;
   return (
     <Paper className={classes.box}>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards must be able to scroll it */}
       <section className={classes.scroll} aria-label={t`Table of nodes`} tabIndex={0}>
         <table className={classes.table} aria-rowcount={nodes.length + 1}>
           <thead>
-            <Heads search={search} go={go} addresses={seen.sees_addresses} />
+            <Heads search={search} go={go} addresses={snapshot.sees_addresses} />
           </thead>
           <tbody ref={body}>
-            <Gap rows={from} columns={columns} />
+            <Spacer rows={from} columns={columns} />
             {nodes.slice(from, to).map((node, at) => (
               <Row
                 key={node.name}
                 node={node}
                 row={from + at + 2}
                 chosen={search.node === node.name}
-                choose={() => go(changed(search, { node: node.name }))}
-                addresses={seen.sees_addresses}
+                choose={() => go(withChange(search, { node: node.name }))}
+                addresses={snapshot.sees_addresses}
               />
             ))}
-            <Gap rows={nodes.length - to} columns={columns} />
+            <Spacer rows={nodes.length - to} columns={columns} />
           </tbody>
         </table>
       </section>
@@ -55,8 +55,8 @@ export function NodeTable({ seen, nodes, search, go }: Props) {
   );
 }
 
-/** In place of the rows that aren't drawn. */
-function Gap({ rows, columns }: { rows: number; columns: number }) {
+/** Empty space in place of rows that are not rendered. */
+function Spacer({ rows, columns }: { rows: number; columns: number }) {
   if (rows <= 0) return null;
   return (
     <tr>

@@ -7,8 +7,8 @@ import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
 import classes from './Cluster.module.css';
 import { conditionLabel } from './labels';
-import { sorted } from './nodeMap';
-import { type ClusterSearch, changed } from './search';
+import { sortNodes } from './nodeMap';
+import { type ClusterSearch, withChange } from './search';
 import type { VisibleNode } from './types';
 
 const MOST = 8;
@@ -18,14 +18,14 @@ interface Props {
   search: ClusterSearch;
 }
 
-/** The nodes that take no work, and why; nothing where all do. */
+/** The nodes out of service with their reasons; empty if there are none. */
 export function OutOfService({ nodes, search }: Props) {
-  const out = sorted(
+  const out = sortNodes(
     nodes.filter((node) => !node.takes_work),
     {},
   );
   if (out.length === 0) return null;
-  const rest = changed(search, { view: 'table', show: 'out', node: undefined });
+  const rest = withChange(search, { view: 'table', show: 'out', node: undefined });
   return (
     <section className={classes.section} aria-labelledby="out-title">
       <h2 id="out-title" className={classes.title}>

@@ -1,14 +1,15 @@
 import { plural, t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { Paper, Skeleton, Table } from '@mantine/core';
+import { Paper, Table } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { sentence } from '@/api/problem';
 import { Term } from '@/features/glossary/Term';
 import { translate } from '@/i18n/translate';
 import { minutesAsTime } from '@/lib/time';
+import { ListSkeleton } from '@/ui/ListSkeleton';
 import { Notice } from '@/ui/Notice';
 import classes from './Cluster.module.css';
-import { type Waits, waitingText, whereMineWait } from './labels';
+import { pendingPositions, type Waits, waitingText } from './labels';
 import { MyJobLink } from './MyJobLink';
 import type { ClusterQueue, PartitionQueue } from './types';
 
@@ -17,7 +18,7 @@ interface Props {
   error: Error | null;
 }
 
-/** What runs and waits in each partition, and where one's own stands. */
+/** Running and pending jobs of each partition, and the positions of the user's own. */
 export function QueueSection({ queue, error }: Props) {
   return (
     <section className={classes.section} aria-labelledby="queue-title">
@@ -25,7 +26,7 @@ export function QueueSection({ queue, error }: Props) {
         <Term word="Queue">{t`Queue`}</Term>
       </h2>
       {error && !queue && <Notice tone="error">{sentence(error)}</Notice>}
-      {!error && !queue && <Skeleton height={160} radius="lg" aria-label={t`Loading`} />}
+      {!error && !queue && <ListSkeleton rows={4} />}
       {queue && queue.partitions.length === 0 && (
         <p className={classes.quiet}>
           <Trans>The partition list is not available yet.</Trans>
@@ -34,7 +35,7 @@ export function QueueSection({ queue, error }: Props) {
       {queue && queue.partitions.length > 0 && (
         <>
           <Partitions queue={queue} />
-          <Mine partitions={queue.partitions} />
+          <OwnJobs partitions={queue.partitions} />
         </>
       )}
     </section>
@@ -44,7 +45,7 @@ export function QueueSection({ queue, error }: Props) {
 function Partitions({ queue }: { queue: ClusterQueue }) {
   return (
     <Paper className={classes.table}>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards must be able to scroll it */}
       <section className={classes.scroll} aria-label={t`Table of partitions`} tabIndex={0}>
         <Table verticalSpacing="sm" horizontalSpacing="md">
           <Table.Thead>
@@ -62,7 +63,7 @@ function Partitions({ queue }: { queue: ClusterQueue }) {
                 <Trans>Running</Trans>
               </Table.Th>
               <Table.Th>
-                <Trans>Waiting in line</Trans>
+                <Trans>Pending</Trans>
               </Table.Th>
               <Table.Th>
                 <Trans>Yours</Trans>
@@ -70,8 +71,8 @@ function Partitions({ queue }: { queue: ClusterQueue }) {
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
-            {queue.partitions.map((one) => (
-              <Partition key={one.name} one={one} />
+            {queue.partitions.map((partition) => (
+              <Partition key={partition.name} partition={partition} />
             ))}
           </Table.Tbody>
         </Table>
@@ -80,31 +81,33 @@ function Partitions({ queue }: { queue: ClusterQueue }) {
   );
 }
 
-function Partition({ one }: { one: PartitionQueue }) {
+function Partition({ partition }: { partition: PartitionQueue }) {
   return (
     <Table.Tr>
       <Table.Th scope="row">
-        {one.name}
-        {one.default && (
+        {partition.name}
+        {partition.default && (
           <span className={classes.quiet}>
             {' '}
             <Trans>(default)</Trans>
           </span>
         )}
-        {one.state !== 'UP' && (
+        {partition.state !== 'UP' && (
           <span className={classes.closed}>
             {' '}
-            {t`takes no jobs: ${{ state: one.state.toLowerCase() }}`}
+            {t`takes no jobs: ${{ state: partition.state.toLowerCase() }}`}
           </span>
         )}
       </Table.Th>
-      <Table.Td>{one.nodes}</Table.Td>
+      <Table.Td>{partition.nodes}</Table.Td>
       <Table.Td>
-        {one.max_time_minutes === null ? t`no limit` : minutesAsTime(one.max_time_minutes)}
+        {partition.max_time_minutes === null
+          ? t`no limit`
+          : minutesAsTime(partition.max_time_minutes)}
       </Table.Td>
-      <Table.Td>{one.running}</Table.Td>
-      <Table.Td>{waitingText(one)}</Table.Td>
-      <Table.Td>{mineText(one)}</Table.Td>
+      <Table.Td>{partition.running}</Table.Td>
+      <Table.Td>{waitingText(partition)}</Table.Td>
+      <Table.Td>{mineText(partition)}</Table.Td>
     </Table.Tr>
   );
 }
@@ -115,9 +118,9 @@ function mineText({ mine_running: running, mine_waiting: waiting }: PartitionQue
   return running === 0 ? t`${waiting} waiting` : t`${running} running, ${waiting} waiting`;
 }
 
-/** One's own that waits, with its place and the reason. */
-function Mine({ partitions }: { partitions: readonly PartitionQueue[] }) {
-  const waiting = whereMineWait(partitions);
+/** The user's pending jobs, with position and reason. */
+function OwnJobs({ partitions }: { partitions: readonly PartitionQueue[] }) {
+  const waiting = pendingPositions(partitions);
   if (waiting.length === 0)
     return (
       <p className={classes.below}>
@@ -125,17 +128,17 @@ function Mine({ partitions }: { partitions: readonly PartitionQueue[] }) {
       </p>
     );
   const all = Math.max(...partitions.map((queue) => queue.mine_waiting));
-  const shown = waiting.reduce((sum, { job }) => sum + job.tasks, 0);
+  const count = waiting.reduce((sum, { job }) => sum + job.tasks, 0);
   return (
     <>
       <h3 className={classes.subtitle}>
         <Trans>Your place in the queue</Trans>
       </h3>
       <Paper component="ul" className={classes.list}>
-        {waiting.map((one) => (
-          <MineRow key={one.job.job_id} {...one} />
+        {waiting.map((job) => (
+          <OwnJobRow key={job.job.job_id} {...job} />
         ))}
-        {all > shown && (
+        {all > count && (
           <li>
             <Link to="/jobs" search={{ state: 'live' }}>
               <Trans>Other waiting jobs</Trans>
@@ -153,7 +156,7 @@ function Mine({ partitions }: { partitions: readonly PartitionQueue[] }) {
   );
 }
 
-function MineRow({ job, places }: Waits) {
+function OwnJobRow({ job, places: positions }: Waits) {
   return (
     <li>
       <strong>
@@ -165,8 +168,8 @@ function MineRow({ job, places }: Waits) {
           {plural(job.tasks, { one: '# task', other: '# tasks' })}
         </span>
       )}
-      {places.map((place) => (
-        <div key={place}>{place}</div>
+      {positions.map((position) => (
+        <div key={position}>{position}</div>
       ))}
       {job.reason && <div className={classes.quiet}>{translate(job.reason)}</div>}
       {job.suggestion && <div className={classes.quiet}>{translate(job.suggestion)}</div>}

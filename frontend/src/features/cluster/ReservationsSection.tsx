@@ -3,14 +3,14 @@ import { Trans } from '@lingui/react/macro';
 import { Paper, Skeleton } from '@mantine/core';
 import { sentence } from '@/api/problem';
 import { Term } from '@/features/glossary/Term';
-import { locale } from '@/i18n';
+import { dateLocale } from '@/i18n';
 import { joinWithCommas } from '@/i18n/lists';
 import { useNow } from '@/lib/useNow';
 import { Notice } from '@/ui/Notice';
 import { Time } from '@/ui/Time';
 import classes from './Cluster.module.css';
-import { reservationSuggestion, reservationTitle, whichNodes } from './labels';
-import { DAY, reach, spanOf, ticks } from './nodeMap';
+import { reservationNodes, reservationSuggestion, reservationTitle } from './labels';
+import { DAY, spanOf, ticks, timelineLength } from './nodeMap';
 import type { Reservation, Reservations } from './types';
 
 interface Props {
@@ -18,12 +18,12 @@ interface Props {
   error: Error | null;
 }
 
-/** Maintenance and reservations, along the time and in words. */
+/** Maintenance and reservations, as a timeline and as text. */
 export function ReservationsSection({ ahead, error }: Props) {
   return (
     <section className={classes.section} aria-labelledby="ahead-title">
       <h2 id="ahead-title" className={classes.title}>
-        <Trans>Planned</Trans>
+        <Trans>Maintenance and reservations</Trans>
       </h2>
       {error && !ahead && <Notice tone="error">{sentence(error)}</Notice>}
       {!error && !ahead && <Skeleton height={80} radius="lg" aria-label={t`Loading`} />}
@@ -51,17 +51,22 @@ export function ReservationsSection({ ahead, error }: Props) {
   );
 }
 
-/** The picture moves by the minute, not by the second. */
+/** The timeline moves each minute, not each second. */
 const MINUTE = 60_000;
 
 function Timeline({ items }: { items: readonly Reservation[] }) {
   const now = Math.floor(useNow() / MINUTE) * MINUTE;
-  const far = reach(items, now);
+  const far = timelineLength(items, now);
   return (
     <Paper className={classes.timeline}>
       <ul className={classes.plans}>
-        {items.map((one) => (
-          <Plan key={`${one.start} ${one.end} ${one.nodes.join()}`} one={one} now={now} far={far} />
+        {items.map((reservation) => (
+          <ReservationItem
+            key={`${reservation.start} ${reservation.end} ${reservation.nodes.join()}`}
+            reservation={reservation}
+            now={now}
+            far={far}
+          />
         ))}
       </ul>
       <div className={classes.ticks} aria-hidden="true">
@@ -81,35 +86,45 @@ function Timeline({ items }: { items: readonly Reservation[] }) {
 function tickText(at: number, far: number): string {
   const date = new Date(at);
   return far > 2 * DAY
-    ? date.toLocaleDateString(locale(), { day: 'numeric', month: 'short' })
-    : date.toLocaleTimeString(locale(), { hour: '2-digit', minute: '2-digit' });
+    ? date.toLocaleDateString(dateLocale(), { day: 'numeric', month: 'short' })
+    : date.toLocaleTimeString(dateLocale(), { hour: '2-digit', minute: '2-digit' });
 }
 
-function Plan({ one, now, far }: { one: Reservation; now: number; far: number }) {
-  const span = spanOf(one, now, far);
-  const begun = Date.parse(one.start) <= now;
+function ReservationItem({
+  reservation,
+  now,
+  far,
+}: {
+  reservation: Reservation;
+  now: number;
+  far: number;
+}) {
+  const span = spanOf(reservation, now, far);
+  const begun = Date.parse(reservation.start) <= now;
   return (
     <li>
       <p className={classes.plan}>
-        <strong>{reservationTitle(one)}</strong>
+        <strong>{reservationTitle(reservation)}</strong>
         <span>
-          <Time at={one.start} /> – <Time at={one.end} />
+          <Time at={reservation.start} /> – <Time at={reservation.end} />
         </span>
-        <span className={classes.quiet}>{whichNodes(one)}</span>
-        {one.kept_for && one.kept_for.length > 0 && (
-          <span className={classes.quiet}>{t`for ${{ users: joinWithCommas(one.kept_for) }}`}</span>
+        <span className={classes.quiet}>{reservationNodes(reservation)}</span>
+        {reservation.kept_for && reservation.kept_for.length > 0 && (
+          <span
+            className={classes.quiet}
+          >{t`for ${{ users: joinWithCommas(reservation.kept_for) }}`}</span>
         )}
       </p>
       <div className={classes.rail} aria-hidden="true">
         {span && (
           <span
-            data-maintenance={one.maintenance}
-            data-mine={one.mine}
+            data-maintenance={reservation.maintenance}
+            data-mine={reservation.mine}
             style={{ left: `${100 * span.from}%`, width: `${100 * span.long}%` }}
           />
         )}
       </div>
-      <p className={classes.quiet}>{reservationSuggestion(one, begun)}</p>
+      <p className={classes.quiet}>{reservationSuggestion(reservation, begun)}</p>
     </li>
   );
 }

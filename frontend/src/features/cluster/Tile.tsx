@@ -7,13 +7,13 @@ import type { VisibleNode } from './types';
 
 interface TileProps {
   node: VisibleNode;
-  /** where the tab key stops */
+  /** whether it is the tab stop */
   stop: boolean;
   chosen: boolean;
   choose: (name: string) => void;
 }
 
-/** A node by its name, with a square for each GPU. */
+/** A node's tile: its name, and a square for each GPU. */
 export const Tile = memo(function Tile({ node, stop, chosen, choose }: TileProps) {
   const label = nodeSentence(node);
   return (
@@ -31,7 +31,7 @@ export const Tile = memo(function Tile({ node, stop, chosen, choose }: TileProps
       >
         <span className={classes.name}>{node.name}</span>
         {node.gpus.length > 0 ? <Gpus node={node} /> : <Cpus node={node} />}
-        {/* The name above has the word; here it is for the eye. */}
+        {/* Decorative: the name above contains the state. */}
         {!node.takes_work && (
           <span className={classes.why} data-word={conditionLabel(node).label} aria-hidden="true" />
         )}
@@ -40,7 +40,7 @@ export const Tile = memo(function Tile({ node, stop, chosen, choose }: TileProps
   );
 });
 
-/** One of hundreds: a coloured box, a stripe for each GPU. */
+/** A small tile for maps of hundreds of nodes: a colored box with a stripe for each GPU. */
 export const SmallTile = memo(function SmallTile({ node, stop, chosen, choose }: TileProps) {
   const label = nodeSentence(node);
   return (
@@ -60,15 +60,15 @@ export const SmallTile = memo(function SmallTile({ node, stop, chosen, choose }:
   );
 });
 
-/** A row for each type. */
+/** The GPUs of a node, one row for each type. */
 function Gpus({ node }: { node: VisibleNode }) {
   return (
     <>
       {node.gpus.map((gpus) => (
         <span key={gpus.type} className={classes.squares}>
-          {squaresOf(gpus).map((square, place) => (
+          {squaresOf(gpus).map((square, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: the squares have no identity but their place
-            <Swatch key={place} square={square} />
+            <Swatch key={index} square={square} />
           ))}
         </span>
       ))}
@@ -76,7 +76,7 @@ function Gpus({ node }: { node: VisibleNode }) {
   );
 }
 
-/** A node without GPUs: how much of its CPUs is free. */
+/** The free CPUs of a node without GPUs. */
 function Cpus({ node }: { node: VisibleNode }) {
   return (
     <span className={classes.cpus}>

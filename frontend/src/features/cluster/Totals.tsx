@@ -2,12 +2,12 @@ import { t } from '@lingui/core/macro';
 import { Plural, Trans } from '@lingui/react/macro';
 import { Paper } from '@mantine/core';
 import classes from './Cluster.module.css';
-import { count, countsText, SQUARE_LABELS } from './labels';
+import { countsText, countText, SQUARE_LABELS } from './labels';
 import { type Counts, countGpus, gpuTypes, SQUARES } from './nodeMap';
 import { Swatch } from './Swatch';
 import type { VisibleNode } from './types';
 
-/** All of it at a glance: the GPUs of each type, and the nodes. It explains the picture's colours. */
+/** The totals: GPUs of each type, and nodes. Also the legend of the map's colors. */
 export function Totals({ nodes }: { nodes: readonly VisibleNode[] }) {
   const all = countGpus(nodes);
   return (
@@ -24,8 +24,8 @@ export function Totals({ nodes }: { nodes: readonly VisibleNode[] }) {
 }
 
 function GpuType({ type, counts }: { type: string; counts: Counts }) {
-  const free = count(counts.free);
-  const total = count(counts.total);
+  const free = countText(counts.free);
+  const total = countText(counts.total);
   return (
     <li>
       <p className={classes.figure}>
@@ -47,7 +47,7 @@ function NodeCounts({ nodes }: { nodes: readonly VisibleNode[] }) {
   const out = nodes.filter((node) => !node.takes_work).length;
   const cpus = nodes.reduce((sum, node) => sum + node.cpus, 0);
   const free = nodes.reduce((sum, node) => sum + node.cpus_free, 0);
-  const working = count(nodes.length - out);
+  const working = countText(nodes.length - out);
   return (
     <li>
       <p className={classes.figure}>
@@ -61,17 +61,17 @@ function NodeCounts({ nodes }: { nodes: readonly VisibleNode[] }) {
         {out > 0 && <span data-square="out" style={{ flexGrow: out }} />}
       </div>
       <p className={classes.quiet}>
-        {t`${{ free: count(free) }} of ${{ total: count(cpus) }} CPUs free`}
+        {t`${{ free: countText(free) }} of ${{ total: countText(cpus) }} CPUs free`}
       </p>
     </li>
   );
 }
 
 function Legend({ all }: { all: Counts }) {
-  const shown = SQUARES.filter((square) => square !== 'unclear' || all.unclear > 0);
+  const visible = SQUARES.filter((square) => square !== 'unclear' || all.unclear > 0);
   return (
     <ul className={classes.legend} aria-label={t`Legend: one square for each GPU`}>
-      {shown.map((square) => (
+      {visible.map((square) => (
         <li key={square}>
           <Swatch square={square} />
           {SQUARE_LABELS[square]}

@@ -5,26 +5,26 @@ import {
   hardwareText,
   memoryCell,
   nodeSentence,
+  pendingPositions,
+  reservationNodes,
   reservationSuggestion,
   reservationTitle,
   waitingText,
-  whereMineWait,
-  whichNodes,
 } from './labels';
 import {
   countGpus,
   DAY,
-  filtered,
-  groups,
-  reach,
+  filterNodes,
+  groupNodes,
   reservationsOf,
-  sorted,
+  sortNodes,
   spanOf,
   squaresOf,
   stripesOf,
   ticks,
+  timelineLength,
 } from './nodeMap';
-import { changed, isFiltered, NO_GPU, readClusterSearch, sortBy, unfiltered } from './search';
+import { isFiltered, NO_GPU, readClusterSearch, sortBy, unfiltered, withChange } from './search';
 import type { MyWaiting, NodeGpus, PartitionQueue, Reservation, VisibleNode } from './types';
 
 const gpus = (over: Partial<NodeGpus> = {}): NodeGpus => ({
@@ -79,10 +79,10 @@ describe('the picture', () => {
     expect(countGpus(ALL, 'a100').total).toBe(0);
   });
 
-  it('puts nodes together that are made alike, GPUs first', () => {
-    const found = groups(ALL);
-    expect(found.map((group) => names(group.nodes))).toEqual([['node2', 'node1'], ['node10']]);
-    expect(hardwareText(found[0]?.like ?? plain)).toBe('4 v100 GPUs, 32 CPUs, 128 GB');
+  it('groups nodes by hardware, GPUs first', () => {
+    const result = groupNodes(ALL);
+    expect(result.map((group) => names(group.nodes))).toEqual([['node2', 'node1'], ['node10']]);
+    expect(hardwareText(result[0]?.like ?? plain)).toBe('4 v100 GPUs, 32 CPUs, 128 GB');
     expect(hardwareText(plain)).toBe('no GPU, 32 CPUs, 128 GB');
   });
 
@@ -113,7 +113,7 @@ describe('which nodes are shown', () => {
     [{ show: 'out' as const }, ['node2']],
     [{ q: 'nothing' }, []],
   ])('%o', (search, expected) => {
-    expect(names(filtered(ALL, search))).toEqual(expected);
+    expect(names(filterNodes(ALL, search))).toEqual(expected);
   });
 
   it('finds addresses and users where they are known', () => {
@@ -121,27 +121,27 @@ describe('which nodes are shown', () => {
       users: [{ username: 'bob', jobs: 1, gpus: 1 }],
       addresses: { in_band: '10.0.0.1', infiniband: null, management: 'n-bmc' },
     });
-    for (const q of ['bob', '10.0.0.1', 'bmc']) expect(filtered([seen], { q })).toHaveLength(1);
+    for (const q of ['bob', '10.0.0.1', 'bmc']) expect(filterNodes([seen], { q })).toHaveLength(1);
   });
 
   it('sorts in natural order, numbers with the largest first', () => {
-    expect(names(sorted(ALL, {}))).toEqual(['node1', 'node2', 'node10']);
-    expect(names(sorted(ALL, { desc: true }))).toEqual(['node10', 'node2', 'node1']);
-    expect(names(sorted(ALL, { sort: 'memory' }))).toEqual(['node10', 'node1', 'node2']);
-    expect(names(sorted(ALL, { sort: 'gpus' }))).toEqual(['node1', 'node2', 'node10']);
+    expect(names(sortNodes(ALL, {}))).toEqual(['node1', 'node2', 'node10']);
+    expect(names(sortNodes(ALL, { desc: true }))).toEqual(['node10', 'node2', 'node1']);
+    expect(names(sortNodes(ALL, { sort: 'memory' }))).toEqual(['node10', 'node1', 'node2']);
+    expect(names(sortNodes(ALL, { sort: 'gpus' }))).toEqual(['node1', 'node2', 'node10']);
   });
 
-  it('is kept in the address, and what means nothing there is left out', () => {
+  it('is kept in the address without invalid parameters', () => {
     const odd = { view: 'wall', q: 7, show: 'all', sort: 'colour', desc: 'yes', node: '', x: 1 };
     expect(readClusterSearch(odd)).toEqual({ q: '7' });
     const search = { view: 'table', gpu: 'v100', sort: 'cpus', desc: true } as const;
     expect(readClusterSearch({ ...search })).toEqual(search);
-    expect(changed(search, { gpu: '' })).toEqual({ view: 'table', sort: 'cpus', desc: true });
+    expect(withChange(search, { gpu: '' })).toEqual({ view: 'table', sort: 'cpus', desc: true });
     expect(isFiltered({ node: 'node1', view: 'table' })).toBe(false);
     expect(unfiltered({ q: 'a', show: 'out', view: 'table' })).toEqual({ view: 'table' });
   });
 
-  it('turns the order round at the second press', () => {
+  it('reverses the order at the second click', () => {
     const once = sortBy({}, 'cpus');
     expect(once).toEqual({ sort: 'cpus' });
     expect(sortBy(once, 'cpus')).toEqual({ sort: 'cpus', desc: true });
@@ -151,7 +151,7 @@ describe('which nodes are shown', () => {
 });
 
 describe('a node in words', () => {
-  it('describes all that the picture shows', () => {
+  it('describes everything on the map', () => {
     expect(nodeSentence(mine)).toBe(
       'node1: Partly in use. v100: 1 free, 1 yours, 2 in use by others.',
     );
@@ -163,7 +163,7 @@ describe('a node in words', () => {
     expect(memoryCell(drained)).toBe('0 of 128 GB');
   });
 
-  it('knows a word for each condition', () => {
+  it('has a label for each condition', () => {
     expect(conditionLabel(drained)).toMatchObject({ label: 'Out of service', tone: 'bad' });
   });
 });
@@ -198,13 +198,13 @@ describe('the queue', () => {
   it('lists a job once, with its place in each partition', () => {
     const debug = queue({ name: 'debug', mine: [waits({ place: 1 })] });
     const held = queue({ name: 'cpu', mine: [waits({ job_id: 8, place: null })] });
-    expect(whereMineWait([queue(), debug, held]).map((one) => one.places)).toEqual([
-      ['About position 3 of 12 in gpu', 'Next in line in debug'],
+    expect(pendingPositions([queue(), debug, held]).map((job) => job.places)).toEqual([
+      ['About position 3 of 12 in gpu', 'Next in debug'],
       ['Not in line in cpu'],
     ]);
   });
 
-  it('counts those that are not in line apart', () => {
+  it('counts jobs that are not in line separately', () => {
     expect(waitingText(queue())).toBe('12');
     expect(waitingText(queue({ aside: 2 }))).toBe('12 and 2 not in line');
   });
@@ -224,7 +224,7 @@ const plan = (startH: number, hours: number, over: Partial<Reservation> = {}): R
 });
 
 describe('reservations', () => {
-  it('is named as far as it may be', () => {
+  it('shows its name only if permitted', () => {
     expect(reservationTitle(plan(1, 1))).toBe('Reserved for others');
     expect(reservationTitle(plan(1, 1, { name: 'course', mine: true }))).toBe(
       'Reserved for you: course',
@@ -240,27 +240,27 @@ describe('reservations', () => {
 
   it('names a few nodes', () => {
     const many = Array.from({ length: 9 }, (_, at) => `n${at}`);
-    expect(whichNodes(plan(1, 1, { nodes: many }))).toBe('n0, n1, n2, n3 and 5 more');
-    expect(whichNodes(plan(1, 1, { nodes: many, all_nodes: true }))).toBe('all nodes');
+    expect(reservationNodes(plan(1, 1, { nodes: many }))).toBe('n0, n1, n2, n3 and 5 more');
+    expect(reservationNodes(plan(1, 1, { nodes: many, all_nodes: true }))).toBe('all nodes');
     expect(reservationsOf(mine, [plan(1, 1), plan(2, 1, { nodes: ['other'] })])).toHaveLength(1);
   });
 
-  it('stands where it belongs along the time', () => {
-    const far = reach([plan(1, 1), plan(90, 10)], NOW);
+  it('has a position in the timeline', () => {
+    const far = timelineLength([plan(1, 1), plan(90, 10)], NOW);
     expect(far).toBeCloseTo(105 * 3_600_000);
-    expect(reach([], NOW)).toBe(DAY / 2);
-    expect(reach([plan(0, 10_000)], NOW)).toBe(30 * DAY);
+    expect(timelineLength([], NOW)).toBe(DAY / 2);
+    expect(timelineLength([plan(0, 10_000)], NOW)).toBe(30 * DAY);
     expect(spanOf(plan(-2, 4), NOW, 4 * 3_600_000)).toEqual({ from: 0, long: 0.5 });
     expect(spanOf(plan(2, 20), NOW, 4 * 3_600_000)).toEqual({ from: 0.5, long: 0.5 });
     expect(spanOf(plan(5, 1), NOW, 4 * 3_600_000)).toBeNull();
   });
 
-  it('has few marks under it, all of them ahead', () => {
+  it('has a few labels, all in the future', () => {
     for (const far of [DAY / 2, DAY, 5 * DAY, 30 * DAY]) {
-      const found = ticks(NOW, far);
-      expect(found.length).toBeGreaterThan(0);
-      expect(found.length).toBeLessThan(6);
-      expect(found.every((at) => at > NOW && at < NOW + far)).toBe(true);
+      const times = ticks(NOW, far);
+      expect(times.length).toBeGreaterThan(0);
+      expect(times.length).toBeLessThan(6);
+      expect(times.every((at) => at > NOW && at < NOW + far)).toBe(true);
     }
   });
 });

@@ -1,4 +1,4 @@
-/** The cluster's page in words. Pure. */
+/** Labels of the cluster page. Pure. */
 import { plural, t } from '@lingui/core/macro';
 import { locale } from '@/i18n';
 import { joinSentences, joinWithCommas } from '@/i18n/lists';
@@ -46,7 +46,7 @@ const CONDITIONS: Record<Condition, StateLabel & { means: string }> = {
 export const conditionLabel = ({ condition }: Pick<VisibleNode, 'condition'>) =>
   CONDITIONS[condition];
 
-/** What a square of the picture means. */
+/** The labels of the map's squares. */
 export const SQUARE_LABELS: Record<Square, string> = {
   free: t`free`,
   mine: t`yours`,
@@ -63,17 +63,17 @@ const COUNTED: Record<Square, (number: string) => string> = {
   out: (number) => t`${number} out of service`,
 };
 
-/** "1 free, 2 yours, 1 in use by others": what there is of each, in the order of the squares. */
+/** Format counts in the order of the squares: "1 free, 2 yours, 1 in use by others". */
 export function countsText(counts: Pick<Counts, Square>): string {
   const order: Square[] = ['free', 'mine', 'others', 'unclear', 'out'];
-  const some = order.filter((square) => counts[square] > 0);
-  return joinWithCommas(some.map((square) => COUNTED[square](count(counts[square]))));
+  const present = order.filter((square) => counts[square] > 0);
+  return joinWithCommas(present.map((square) => COUNTED[square](countText(counts[square]))));
 }
 
 export const gpusText = (gpus: NodeGpus): string =>
   t`${{ type: gpus.type }}: ${{ counts: countsText(gpus) }}`;
 
-/** "2 of 4 free, 1 yours": a table's cell. */
+/** Format a table cell: "2 of 4 free, 1 yours". */
 export function gpusShort(gpus: NodeGpus): string {
   const { free, total, type, mine } = gpus;
   return mine > 0
@@ -89,14 +89,14 @@ type Memory = Pick<VisibleNode, 'memory_gb' | 'memory_free_gb'>;
 const memoryFree = ({ memory_free_gb: free }: Memory): string =>
   free === 0 ? '0' : memoryText(free);
 
-/** "64 GB of 128 GB", for a column of free resources. */
+/** Format a cell of free memory: "64 GB of 128 GB". */
 export const memoryCell = (node: Memory): string =>
   t`${{ free: memoryFree(node) }} of ${{ total: memoryText(node.memory_gb) }}`;
 
 export const memoryFreeText = (node: Memory): string =>
   t`${{ free: memoryFree(node) }} of ${{ total: memoryText(node.memory_gb) }} free`;
 
-/** All of a node in one sentence, for who hears the picture. */
+/** Describe a node in one sentence, for screen readers. */
 export function nodeSentence(node: VisibleNode): string {
   const parts: string[] = [];
   const reason = translateExact(node.reason);
@@ -108,7 +108,7 @@ export function nodeSentence(node: VisibleNode): string {
   return joinSentences([condition, ...parts.map((part) => t`${part}.`)]);
 }
 
-/** What a group of nodes is made of: "4 v100 GPUs, 32 CPUs, 128 GB". */
+/** Describe the hardware of a group of nodes: "4 v100 GPUs, 32 CPUs, 128 GB". */
 export function hardwareText(node: Pick<VisibleNode, 'gpus' | 'cpus' | 'memory_gb'>): string {
   const gpus = node.gpus.map(({ type, total }) => gpuText({ gpus: total, gpu_type: type }));
   const all = gpus.length === 0 ? [t`no GPU`] : gpus;
@@ -116,63 +116,68 @@ export function hardwareText(node: Pick<VisibleNode, 'gpus' | 'cpus' | 'memory_g
   return joinWithCommas([...all, cpus, memoryText(node.memory_gb)]);
 }
 
-/** "12,500", as the reader writes it. */
-export const count = (number: number): string => number.toLocaleString(locale());
+/** Format a number in the reader's locale: "12,500". */
+export const countText = (number: number): string => number.toLocaleString(locale());
 
 export const nodesText = (number: number): string =>
   plural(number, { one: '# node', other: '# nodes' });
 
-/** A place in the queue. It is about right: Slurm fits small jobs in between. */
+/** Format a position in the queue. It is approximate: backfill lets small jobs start earlier. */
 export function placeText({ place }: Pick<MyWaiting, 'place'>, queue: PartitionQueue): string {
   const { name, in_line: all } = queue;
   if (place === null) return t`Not in line in ${name}`;
-  if (place === 1) return t`Next in line in ${name}`;
+  if (place === 1) return t`Next in ${name}`;
   return t`About position ${place} of ${all} in ${name}`;
 }
 
 export interface Waits {
   job: MyWaiting;
-  /** a line for each partition that it waits in */
+  /** one line for each partition that it is pending in */
   places: string[];
 }
 
-/** One's own that waits, each once, with its places. */
-export function whereMineWait(partitions: readonly PartitionQueue[]): Waits[] {
-  const found = new Map<number, Waits>();
+/** Return the user's pending jobs, each once, with their positions. */
+export function pendingPositions(partitions: readonly PartitionQueue[]): Waits[] {
+  const byId = new Map<number, Waits>();
   for (const queue of partitions)
     for (const job of queue.mine) {
-      const waits = found.get(job.job_id) ?? { job, places: [] };
+      const waits = byId.get(job.job_id) ?? { job, places: [] };
       waits.places.push(placeText(job, queue));
-      found.set(job.job_id, waits);
+      byId.set(job.job_id, waits);
     }
-  return [...found.values()];
+  return [...byId.values()];
 }
 
-/** "3 in line, 1 waits for something else". */
+/** Format the number of pending jobs: "3 in line, 1 waits for something else". */
 export function waitingText(queue: Pick<PartitionQueue, 'in_line' | 'aside'>): string {
   const { in_line: waiting, aside } = queue;
   return aside === 0 ? String(waiting) : t`${waiting} and ${aside} not in line`;
 }
 
-/** The title of a reservation, and for which users it is. */
-export function reservationTitle(one: Reservation): string {
-  const { name } = one;
-  if (one.maintenance) return name === null ? t`Maintenance` : t`Maintenance ${name}`;
-  if (one.mine) return t`Reserved for you: ${{ name: name ?? '' }}`;
+/** Return a reservation's title, including the users that it is for. */
+export function reservationTitle(reservation: Reservation): string {
+  const { name } = reservation;
+  if (reservation.maintenance) return name === null ? t`Maintenance` : t`Maintenance ${name}`;
+  if (reservation.mine) return t`Reserved for you: ${{ name: name ?? '' }}`;
   return name === null ? t`Reserved for others` : t`Reservation ${name}`;
 }
 
-/** What it means for who looks. */
-export function reservationSuggestion(one: Reservation, begun: boolean): string {
-  if (one.mine) return t`A job runs in it with “--reservation=${{ name: one.name ?? '' }}”.`;
+/** Return the effect of a reservation on the user. */
+export function reservationSuggestion(reservation: Reservation, begun: boolean): string {
+  if (reservation.mine)
+    return t`A job runs in it with “--reservation=${{ name: reservation.name ?? '' }}”.`;
   if (begun) return t`No other jobs start on these nodes until it ends.`;
   return t`Jobs that would still be running when it begins don’t start on these nodes before it; a shorter time limit may help.`;
 }
 
 const MOST_NAMES = 4;
 
-/** "all nodes", "node01, node02", "node01, node02, node03, node04 and 12 more". */
-export function whichNodes({ nodes, all_nodes }: Pick<Reservation, 'nodes' | 'all_nodes'>): string {
+/** Format a reservation's nodes: "all nodes", "node01, node02", "node01, node02, node03, node04 and
+ * 12 more". */
+export function reservationNodes({
+  nodes,
+  all_nodes,
+}: Pick<Reservation, 'nodes' | 'all_nodes'>): string {
   if (all_nodes) return t`all nodes`;
   const first = joinWithCommas(nodes.slice(0, MOST_NAMES));
   const rest = nodes.length - MOST_NAMES;

@@ -1,4 +1,4 @@
-/** Nodes as a picture and as a table: what each GPU is, which nodes are alike, in which order. Pure. */
+/** Data of the node map and the node table: GPU states, groups of equal nodes, order. Pure. */
 import { translateExact } from '@/i18n/translate';
 import { type ClusterSearch, type Column, NO_GPU, type Show } from './search';
 import type { Reservation, VisibleNode } from './types';
@@ -10,7 +10,7 @@ export type Counts = Record<Square | 'total', number>;
 
 const NONE: Counts = { mine: 0, others: 0, unclear: 0, free: 0, out: 0, total: 0 };
 
-/** The GPUs of these nodes together; of one type, if one is named. */
+/** Count the GPUs of these nodes, optionally of one type. */
 export function countGpus(nodes: readonly VisibleNode[], type?: string): Counts {
   const sum = { ...NONE };
   for (const node of nodes)
@@ -22,8 +22,7 @@ export function countGpus(nodes: readonly VisibleNode[], type?: string): Counts 
   return sum;
 }
 
-/** One word for each GPU. Slurm doesn't say which of a node's GPUs is whose, so what is alike stands
- * together. */
+/** Return one state for each GPU, sorted: Slurm does not report which GPU of a node a job has. */
 export const squaresOf = (gpus: VisibleNode['gpus'][number]): Square[] =>
   SQUARES.flatMap((square) => Array<Square>(gpus[square]).fill(square));
 
@@ -33,7 +32,7 @@ export interface Part {
   share: number;
 }
 
-/** How much of a node's CPUs is free: the picture of a node without GPUs. */
+/** Return the free share of a node's CPUs: the map's data for a node without GPUs. */
 export function cpuParts(node: Pick<VisibleNode, 'cpus' | 'cpus_free' | 'takes_work'>): Part[] {
   if (!node.takes_work) return [{ square: 'out', share: node.cpus }];
   return [
@@ -42,17 +41,17 @@ export function cpuParts(node: Pick<VisibleNode, 'cpus' | 'cpus_free' | 'takes_w
   ];
 }
 
-/** A node in stripes, as a CSS background: one for each GPU, else for its CPUs in use and free. */
+/** Return a CSS background for a node: one stripe for each GPU, else for its used and free CPUs. */
 export function stripesOf(node: VisibleNode): string {
   const squares = node.gpus.flatMap(squaresOf);
   const parts: Part[] =
     squares.length > 0 ? squares.map((square) => ({ square, share: 1 })) : cpuParts(node);
-  const whole = parts.reduce((sum, part) => sum + part.share, 0) || 1;
+  const total = parts.reduce((sum, part) => sum + part.share, 0) || 1;
   let at = 0;
   const stops = parts.flatMap(({ square, share }) => {
-    const from = percent(at / whole);
+    const from = percent(at / total);
     at += share;
-    const to = percent(at / whole);
+    const to = percent(at / total);
     const gap = squares.length > 0 ? [`var(--surface) calc(${to} - 1px) ${to}`] : [];
     return [`var(--stripe-${square}) ${from} ${gap.length > 0 ? `calc(${to} - 1px)` : to}`, ...gap];
   });
@@ -66,7 +65,7 @@ export const gpuTypes = (nodes: readonly VisibleNode[]): string[] =>
 
 export interface Group {
   key: string;
-  /** the first of them; in what they are made of the others are like it */
+  /** the first of the nodes; all have the same hardware */
   like: VisibleNode;
   nodes: VisibleNode[];
 }
@@ -74,17 +73,17 @@ export interface Group {
 const hardwareOf = (node: VisibleNode): string =>
   JSON.stringify([node.gpus.map((gpus) => [gpus.type, gpus.total]), node.cpus, node.memory_gb]);
 
-/** Nodes that are made alike; those with the most GPUs first, in each the nodes by name. */
-export function groups(nodes: readonly VisibleNode[]): Group[] {
-  const found = new Map<string, VisibleNode[]>();
+/** Group nodes by hardware: those with the most GPUs first, and in each group the nodes by name. */
+export function groupNodes(nodes: readonly VisibleNode[]): Group[] {
+  const byHardware = new Map<string, VisibleNode[]>();
   for (const node of nodes) {
     const key = hardwareOf(node);
-    const alike = found.get(key);
+    const alike = byHardware.get(key);
     if (alike) alike.push(node);
-    else found.set(key, [node]);
+    else byHardware.set(key, [node]);
   }
   const all: Group[] = [];
-  for (const [key, alike] of found) {
+  for (const [key, alike] of byHardware) {
     const [like] = alike;
     if (like) all.push({ key, like, nodes: alike });
   }
@@ -101,7 +100,7 @@ const IS: Record<Show, (node: VisibleNode) => boolean> = {
   out: (node) => !node.takes_work,
 };
 
-/** All a node can be found by. */
+/** Return the text that the search matches. */
 function text(node: VisibleNode): string {
   const { addresses, users } = node;
   return [
@@ -116,13 +115,13 @@ function text(node: VisibleNode): string {
     addresses?.infiniband,
     addresses?.management,
   ]
-    .filter((one) => one !== null && one !== undefined)
+    .filter((text) => text !== null && text !== undefined)
     .join('\n')
     .toLowerCase();
 }
 
 /** The nodes that match the filters. */
-export function filtered(nodes: readonly VisibleNode[], search: ClusterSearch): VisibleNode[] {
+export function filterNodes(nodes: readonly VisibleNode[], search: ClusterSearch): VisibleNode[] {
   const words = (search.q ?? '').toLowerCase().split(/\s+/).filter(Boolean);
   const { partition, gpu, show } = search;
   return nodes.filter(
@@ -146,19 +145,19 @@ const BY: Record<Column, (a: VisibleNode, b: VisibleNode) => number> = {
   partitions: (a, b) => a.partitions.join().localeCompare(b.partitions.join()),
 };
 
-/** node2 before node10; numbers with the largest first. */
-export function sorted(nodes: readonly VisibleNode[], search: ClusterSearch): VisibleNode[] {
+/** Sort by name (node2 before node10), or by a number with the largest first. */
+export function sortNodes(nodes: readonly VisibleNode[], search: ClusterSearch): VisibleNode[] {
   const by = BY[search.sort ?? 'name'];
   const way = search.desc ? -1 : 1;
   return [...nodes].sort((a, b) => way * (by(a, b) || BY_NAME.compare(a.name, b.name)));
 }
 
-/** The reservations of a node, the next first. */
+/** Return a node's reservations, the next first. */
 export const reservationsOf = (node: VisibleNode, ahead: readonly Reservation[]): Reservation[] =>
-  ahead.filter((one) => one.nodes.includes(node.name));
+  ahead.filter((reservation) => reservation.nodes.includes(node.name));
 
 export interface Span {
-  /** where it begins and how long it is, in parts of the whole, 0 to 1 */
+  /** its start and length, as fractions of the timeline, 0 to 1 */
   from: number;
   long: number;
 }
@@ -168,13 +167,14 @@ export const DAY = 24 * HOUR;
 const LEAST = 12 * HOUR;
 const MOST = 30 * DAY;
 
-/** How far ahead a timeline looks, in ms: all that is planned, half a day to a month. */
-export function reach(ahead: readonly Reservation[], nowMs: number): number {
-  const last = Math.max(0, ...ahead.map((one) => Date.parse(one.end) - nowMs));
+/** Return the length of the timeline in ms: up to the last reservation, between half a day and a
+ * month. */
+export function timelineLength(ahead: readonly Reservation[], nowMs: number): number {
+  const last = Math.max(0, ...ahead.map((reservation) => Date.parse(reservation.end) - nowMs));
   return Math.min(MOST, Math.max(LEAST, last * 1.05));
 }
 
-/** Where a reservation stands in a timeline; null: beyond its end. */
+/** Return a reservation's position in the timeline; null: beyond its end. */
 export function spanOf(
   { start, end }: Pick<Reservation, 'start' | 'end'>,
   nowMs: number,
@@ -185,10 +185,10 @@ export function spanOf(
   return from >= 1 || to <= 0 ? null : { from, long: to - from };
 }
 
-/** Within this part of a timeline a mark's words find room. */
+/** Labels begin within this fraction of the timeline, so that their text fits. */
 const ROOM = 0.85;
 
-/** Moments to write under a timeline: whole days of the reader's calendar, or hours where it is
+/** Return the times to label below a timeline: days in the reader's time zone, or hours if it is
  * short; few enough for a phone. */
 export function ticks(nowMs: number, reachMs: number): number[] {
   const inDays = reachMs > 2 * DAY;
@@ -196,10 +196,10 @@ export function ticks(nowMs: number, reachMs: number): number[] {
     ? DAY * Math.ceil(reachMs / DAY / 4)
     : Math.max(6, Math.ceil(reachMs / HOUR / 24) * 6) * HOUR;
   const first = inDays ? midnight(nowMs) : nextHour(nowMs, 6);
-  const found: number[] = [];
-  for (let at = first; at < nowMs + ROOM * reachMs; at += step) found.push(at);
-  // one right behind "now" would stand upon it
-  return found.filter((at) => at - nowMs > 0.12 * reachMs);
+  const times: number[] = [];
+  for (let at = first; at < nowMs + ROOM * reachMs; at += step) times.push(at);
+  // a label close to "now" would overlap it
+  return times.filter((at) => at - nowMs > 0.12 * reachMs);
 }
 
 function midnight(nowMs: number): number {

@@ -1,4 +1,4 @@
-/** How nodes are listed. Pure. */
+/** The order and labels of nodes. Pure. */
 import { t } from '@lingui/core/macro';
 import type { Cluster, ClusterNode } from '@/api/types';
 import { translateExact } from '@/i18n/translate';
@@ -6,20 +6,20 @@ import { memoryText } from '@/lib/resourceLabels';
 
 const UNUSABLE = /down|drain|fail|maint|not_respond|no_respond|power|unknown|reboot|reserv/i;
 
-/** Whether Slurm can place work on this node. */
+/** Return whether Slurm can place work on this node. */
 export const isUsable = (node: Pick<ClusterNode, 'state'>): boolean => !UNUSABLE.test(node.state);
 
-/** Whether the portal has read the cluster's state from Slurm since it started. */
+/** Return whether the portal has read the cluster's state from Slurm since it started. */
 export const isKnown = (cluster: Cluster): boolean => cluster.at !== null;
 
 const BY_NAME = new Intl.Collator('en', { numeric: true });
 
-/** node2 before node10. */
+/** Sort by name, node2 before node10. */
 export function inNodeOrder(nodes: readonly ClusterNode[]): ClusterNode[] {
   return [...nodes].sort((a, b) => BY_NAME.compare(a.name, b.name));
 }
 
-/** "2 of 8 CPUs and 12 GB free", or why the node is out of service. */
+/** Describe a node: "2 of 8 CPUs and 12 GB free", or why it is out of service. */
 export function nodeText(node: ClusterNode): string {
   if (!isUsable(node))
     return (

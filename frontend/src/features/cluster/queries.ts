@@ -1,14 +1,17 @@
 /**
  * Queries of the cluster page. They cost Slurm nothing: the portal answers from its last snapshot.
  */
-import { queryOptions, useQueryClient } from '@tanstack/react-query';
+import { keepPreviousData, queryOptions, useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { api, unwrap } from '@/api/client';
 import { useLive } from '@/live/store';
+import type { HistoryRange } from './types';
 
 const REFRESH_MS = 20_000;
 const RESERVATIONS_MS = 60_000;
-/** Several changes at once cause one request. */
+/** The portal records once a minute. */
+const HISTORY_MS = 60_000;
+/** Several changes within this time cause one request. */
 const SETTLE_MS = 400;
 const KEY = 'cluster';
 
@@ -32,6 +35,15 @@ export const reservationsQuery = queryOptions({
   refetchInterval: RESERVATIONS_MS,
   staleTime: 0,
 });
+
+export const historyQuery = (range: HistoryRange) =>
+  queryOptions({
+    queryKey: [KEY, 'history', range],
+    queryFn: () => unwrap(api.GET('/api/v1/cluster/history', { params: { query: { range } } })),
+    refetchInterval: HISTORY_MS,
+    placeholderData: keepPreviousData,
+    staleTime: 0,
+  });
 
 /**
  * Refetch nodes and queues when the live stream reports a change to the cluster or to the user's

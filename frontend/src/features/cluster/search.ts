@@ -1,4 +1,5 @@
-/** What of the cluster is shown, kept in the page's address. Pure. */
+/** The cluster page's filters and choices, kept in its address. Pure. */
+import type { HistoryRange } from './types';
 
 export type View = 'picture' | 'table';
 export type Show = 'free' | 'mine' | 'busy' | 'out';
@@ -13,51 +14,57 @@ export interface ClusterSearch {
   show?: Show;
   sort?: Exclude<Column, 'name'>;
   desc?: true;
-  /** the node that is looked at */
+  /** the node whose details are open */
   node?: string;
+  /** the range of the history; 24 hours by default */
+  history?: HistoryRange;
 }
 
-/** In place of a type: nodes without GPUs. No type of Slurm's is called so. */
+export const HISTORY_RANGES: readonly HistoryRange[] = ['24h', '7d', '30d', '1y'];
+
+/** Selects nodes without GPUs. No GPU type of Slurm has this name. */
 export const NO_GPU = '-';
 
 const SHOWS: readonly Show[] = ['free', 'mine', 'busy', 'out'];
 const COLUMNS: readonly Column[] = ['name', 'state', 'gpus', 'cpus', 'memory', 'partitions'];
 const TEXTS = ['q', 'partition', 'gpu', 'node'] as const;
 
-/** Takes an address's parameters as they are; what means nothing is left out. */
+/** Parse an address's parameters; invalid ones are dropped. */
 export function readClusterSearch(search: Record<string, unknown>): ClusterSearch {
-  const found: ClusterSearch = {};
+  const result: ClusterSearch = {};
   for (const name of TEXTS) {
     const value = search[name];
     const text = typeof value === 'string' || typeof value === 'number' ? String(value).trim() : '';
-    if (text !== '') found[name] = text;
+    if (text !== '') result[name] = text;
   }
-  if (search.view === 'table') found.view = 'table';
-  const show = SHOWS.find((one) => one === search.show);
-  if (show) found.show = show;
-  const sort = COLUMNS.find((one) => one === search.sort);
-  if (sort && sort !== 'name') found.sort = sort;
-  if (search.desc === true) found.desc = true;
-  return found;
+  if (search.view === 'table') result.view = 'table';
+  const show = SHOWS.find((choice) => choice === search.show);
+  if (show) result.show = show;
+  const sort = COLUMNS.find((column) => column === search.sort);
+  if (sort && sort !== 'name') result.sort = sort;
+  if (search.desc === true) result.desc = true;
+  const history = HISTORY_RANGES.find((range) => range === search.history);
+  if (history && history !== '24h') result.history = history;
+  return result;
 }
 
 type Change = { [K in keyof ClusterSearch]?: ClusterSearch[K] | undefined };
 
-/** Some of it changed; undefined and empty texts take it away. */
-export const changed = (search: ClusterSearch, change: Change): ClusterSearch =>
+/** Return the parameters with a change applied; undefined and empty texts remove one. */
+export const withChange = (search: ClusterSearch, change: Change): ClusterSearch =>
   readClusterSearch({ ...search, ...change });
 
-/** By this column; once more turns the order round. */
+/** Sort by this column; again reverses the order. */
 export function sortBy(search: ClusterSearch, column: Column): ClusterSearch {
-  const again = (search.sort ?? 'name') === column;
-  return changed(search, {
+  const isCurrent = (search.sort ?? 'name') === column;
+  return withChange(search, {
     sort: column === 'name' ? undefined : column,
-    desc: again && !search.desc ? true : undefined,
+    desc: isCurrent && !search.desc ? true : undefined,
   });
 }
 
 export const isFiltered = ({ q, partition, gpu, show }: ClusterSearch): boolean =>
-  [q, partition, gpu, show].some((one) => one !== undefined);
+  [q, partition, gpu, show].some((value) => value !== undefined);
 
 export const unfiltered = (search: ClusterSearch): ClusterSearch =>
-  changed(search, { q: undefined, partition: undefined, gpu: undefined, show: undefined });
+  withChange(search, { q: undefined, partition: undefined, gpu: undefined, show: undefined });

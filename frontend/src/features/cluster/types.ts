@@ -1,4 +1,4 @@
-/** The API's shapes of the cluster's page. */
+/** The API's types of the cluster page. */
 import type { components } from '@/api/schema';
 
 type Schemas = components['schemas'];
@@ -14,3 +14,5 @@ export type MyJob = Schemas['MyJob'];
 export type MyWaiting = Schemas['MyWaiting'];
 export type Reservations = Schemas['Reservations'];
 export type Reservation = Schemas['Reservation'];
+export type ClusterHistory = Schemas['ClusterHistory'];
+export type HistoryRange = ClusterHistory['range'];

@@ -8,6 +8,9 @@ import { sentence } from '@/api/problem';
 import type { Job } from '@/api/types';
 import { jobReason, jobStateLabel } from '@/features/jobs/labels';
 import { templatesQuery } from '@/features/jobs/queries';
+import { ComparedMetrics } from '@/features/metrics/ComparedMetrics';
+import { ParallelChart } from '@/features/metrics/ParallelChart';
+import type { SweepRun } from '@/features/metrics/parallel';
 import { TensorboardLink } from '@/features/tensorboard/TensorboardLink';
 import { translate, translateExact } from '@/i18n/translate';
 import { useLive } from '@/live/store';
@@ -21,7 +24,7 @@ import { compareQuery, type Run } from './queries';
 import { type Section, sections, UNKNOWN } from './rows';
 import { idsOf } from './search';
 
-/** Runs side by side: what they were given, what they used, what came out. */
+/** A comparison of runs: their parameters, usage and results. */
 export function ComparePage() {
   const search = useSearch({ from: '/member/jobs/compare' });
   const ids = useMemo(() => idsOf(search.ids), [search.ids]);
@@ -54,7 +57,7 @@ export function ComparePage() {
   );
 }
 
-/** A change of one of them may be its end, and with that all of its figures. */
+/** Refetch when one of the runs changes, which may be its end, with all of its figures. */
 function useAskAgain(ids: string[]): void {
   const client = useQueryClient();
   const states = useLive((s) =>
@@ -93,7 +96,7 @@ function Runs({ runs, all }: { runs: Run[]; all: boolean }) {
     () => new Map(templates.data?.map(({ name, title }) => [name, translateExact(title)])),
     [templates.data],
   );
-  const found = useMemo(() => sections(runs, titles, all), [runs, titles, all]);
+  const comparison = useMemo(() => sections(runs, titles, all), [runs, titles, all]);
   const problem = runs.find((run) => run.metrics_problem !== null)?.metrics_problem;
   const go = (ids: string[], same: boolean): void => {
     const search = { ids: ids.join(), ...(same && { all: true as const }) };
@@ -132,12 +135,13 @@ function Runs({ runs, all }: { runs: Run[]; all: boolean }) {
               ))}
             </tr>
           </thead>
-          {found.map((section) => (
+          {comparison.map((section) => (
             <Rows key={section.kind} section={section} runs={runs} />
           ))}
         </table>
       </ScrollBox>
-      <Notes runs={runs} found={found} />
+      <Notes runs={runs} sections={comparison} />
+      <Metrics runs={runs} />
     </>
   );
 }
@@ -200,11 +204,33 @@ function Rows({ section, runs }: { section: Section; runs: Run[] }) {
   );
 }
 
-/** What the table can't say by itself. */
-function Notes({ runs, found }: { runs: Run[]; found: Section[] }) {
+/** The curves of the runs' metrics, and their last values against the parameters. */
+function Metrics({ runs }: { runs: Run[] }) {
+  const jobs = useMemo(() => runs.map(({ job }) => job), [runs]);
+  const sweep = useMemo(() => runs.map(toSweepRun), [runs]);
+  return (
+    <section aria-labelledby="metrics" className={classes.metrics}>
+      <h2 id="metrics">
+        <Trans>Metrics</Trans>
+      </h2>
+      <ComparedMetrics jobs={jobs} />
+      <ParallelChart title={t`Parameters and metrics of the runs`} runs={sweep} />
+    </section>
+  );
+}
+
+const toSweepRun = ({ job, metrics }: Run): SweepRun => ({
+  key: job.id,
+  label: job.name,
+  parameters: job.parameters,
+  metrics,
+});
+
+/** Explanations that the table has no room for. */
+function Notes({ runs, sections }: { runs: Run[]; sections: Section[] }) {
   const arrays = runs.filter(({ job }) => job.array !== null);
-  const silent = !found.some(({ kind }) => kind === 'logged');
-  const same = !found.some(({ kind }) => kind === 'parameters');
+  const silent = !sections.some(({ kind }) => kind === 'logged');
+  const same = !sections.some(({ kind }) => kind === 'parameters');
   return (
     <div className={classes.notes}>
       {same && <p>{t`They have the same parameters, or none.`}</p>}

@@ -42,7 +42,7 @@ describe('runs side by side', () => {
     { loss: null, accuracy: 0.91234 },
   );
 
-  it('show what differs, and what was logged and used always', () => {
+  it('show differing rows, and always logged values and usage', () => {
     expect(shown([one, other])).toEqual({
       Parameters: { lr: ['0.1', '0.01'], words: ['a, b', '–'] },
       'Last values': { loss: ['0.25', 'not a number'], accuracy: ['–', '0.9123'] },
@@ -66,10 +66,10 @@ describe('runs side by side', () => {
 
   it('leave out rows without any value', () => {
     const waiting = run({ started_at: null, ended_at: null, exit_code: null, node: null });
-    const found = shown([waiting, waiting], true);
-    expect(found.Used).toBeUndefined();
-    expect(found['Last values']).toBeUndefined();
-    expect(found.Timeline).not.toHaveProperty('Node');
+    const result = shown([waiting, waiting], true);
+    expect(result.Used).toBeUndefined();
+    expect(result['Last values']).toBeUndefined();
+    expect(result.Timeline).not.toHaveProperty('Node');
   });
 });
 

@@ -1,11 +1,12 @@
-/** What runs have in common, and in what they differ, as rows of a table. Pure. */
+/** The table of a comparison: what runs have in common, and how they differ. Pure. */
 import { t } from '@lingui/core/macro';
 import type { Job, Resources } from '@/api/types';
-import { metricText, valueText } from '@/features/jobs/labels';
+import { valueText } from '@/features/jobs/labels';
 import { joinWithCommas } from '@/i18n/lists';
 import { translateExact } from '@/i18n/translate';
 import { gpuText, memoryText } from '@/lib/resourceLabels';
 import { duration, minutesAsTime } from '@/lib/time';
+import { metricText } from '@/ui/metricText';
 import type { Run } from './queries';
 
 export const UNKNOWN = '–';
@@ -15,7 +16,7 @@ export interface Row {
   /** one for each run */
   texts: string[];
   differs: boolean;
-  /** for a column of numbers */
+  /** whether to align the column as numbers */
   numeric: boolean;
 }
 
@@ -26,22 +27,24 @@ export interface Section {
 }
 
 function row(label: string, texts: (string | null | undefined)[], numeric = false): Row {
-  const shown = texts.map((text) => text || UNKNOWN);
-  return { label, texts: shown, differs: new Set(shown).size > 1, numeric };
+  const displayed = texts.map((text) => text || UNKNOWN);
+  return { label, texts: displayed, differs: new Set(displayed).size > 1, numeric };
 }
 
 const hasKnownValue = ({ texts }: Row): boolean => texts.some((text) => text !== UNKNOWN);
 
-/** A number that accounting or the request may not have. */
-const some = (value: number | null | undefined, say: (value: number) => string): string | null =>
-  value == null ? null : say(value);
+/** Format a number that accounting or the request may lack. */
+const formatOptional = (
+  value: number | null | undefined,
+  format: (value: number) => string,
+): string | null => (value == null ? null : format(value));
 
 const between = (from: string | null, to: string | null): string | null =>
   from === null || to === null ? null : duration(Date.parse(to) - Date.parse(from));
 
-/** The names of what the runs have, in the order in which they first appear. */
+/** Return the names that the runs have, in order of first appearance. */
 function namesOf(all: (object | null | undefined)[]): string[] {
-  return [...new Set(all.flatMap((one) => Object.keys(one ?? {})))];
+  return [...new Set(all.flatMap((item) => Object.keys(item ?? {})))];
 }
 
 function parameters(jobs: Job[]): Row[] {
@@ -64,33 +67,37 @@ function metricRows(runs: Run[]): Row[] {
 }
 
 function requestedRows(jobs: Job[]): Row[] {
-  const toRow = (label: string, say: (asked: Resources) => string | null | undefined): Row =>
+  const toRow = (label: string, format: (requested: Resources) => string | null | undefined): Row =>
     row(
       label,
-      jobs.map(({ resources }) => say(resources)),
+      jobs.map(({ resources }) => format(resources)),
     );
   return [
     toRow(t`Partition`, ({ partition }) => partition),
-    toRow(t`Nodes`, ({ nodes }) => some(nodes, String)),
+    toRow(t`Nodes`, ({ nodes }) => formatOptional(nodes, String)),
     toRow(t`GPUs`, (resources) => (resources.gpus ? gpuText(resources) : t`none`)),
-    toRow(t`CPUs`, ({ cpus }) => some(cpus, String)),
-    toRow(t`Memory`, ({ memory_gb: memory }) => some(memory, memoryText)),
-    toRow(t`Time limit`, ({ time_limit_minutes: minutes }) => some(minutes, minutesAsTime)),
+    toRow(t`CPUs`, ({ cpus }) => formatOptional(cpus, String)),
+    toRow(t`Memory`, ({ memory_gb: memory }) => formatOptional(memory, memoryText)),
+    toRow(t`Time limit`, ({ time_limit_minutes: minutes }) =>
+      formatOptional(minutes, minutesAsTime),
+    ),
     toRow(t`Account`, ({ account }) => account),
     toRow(t`QOS`, ({ qos }) => qos),
   ];
 }
 
 function usageRows(jobs: Job[]): Row[] {
-  const toRow = (label: string, say: (job: Job) => string | null): Row =>
-    row(label, jobs.map(say), true);
+  const toRow = (label: string, format: (job: Job) => string | null): Row =>
+    row(label, jobs.map(format), true);
   return [
     toRow(t`Waited`, (job) => between(job.submitted_at, job.started_at)),
     toRow(t`Ran`, (job) => between(job.started_at, job.ended_at)),
     toRow(t`Share of the time limit`, shareOfLimit),
-    toRow(t`CPU utilization`, ({ usage }) => some(usage?.cpu_efficiency, percent)),
+    toRow(t`CPU utilization`, ({ usage }) => formatOptional(usage?.cpu_efficiency, percent)),
     toRow(t`Peak memory`, ({ usage }) =>
-      usage?.memory_too_short ? t`too short to measure` : some(usage?.max_rss_gb, memoryText),
+      usage?.memory_too_short
+        ? t`too short to measure`
+        : formatOptional(usage?.max_rss_gb, memoryText),
     ),
     toRow(t`Share of the requested memory`, shareOfMemory),
   ];
@@ -105,8 +112,8 @@ function shareOfLimit({ started_at, ended_at, resources }: Job): string | null {
 }
 
 function shareOfMemory({ usage, resources }: Job): string | null {
-  const { memory_gb: asked } = resources;
-  return usage?.max_rss_gb == null || !asked ? null : percent(usage.max_rss_gb / asked);
+  const { memory_gb: requested } = resources;
+  return usage?.max_rss_gb == null || !requested ? null : percent(usage.max_rss_gb / requested);
 }
 
 function timeline(jobs: Job[], titles: ReadonlyMap<string, string>): Row[] {
@@ -125,12 +132,13 @@ function timeline(jobs: Job[], titles: ReadonlyMap<string, string>): Row[] {
     row(t`Node`, jobs.map(nodes)),
     row(
       t`Exit code`,
-      jobs.map((job) => some(job.exit_code, String)),
+      jobs.map((job) => formatOptional(job.exit_code, String)),
     ),
   ];
 }
 
-/** All that can be compared; without `all` only what differs, but for what was logged and used. */
+/** Return the table's sections. Without `all`, only rows that differ, except for logged values and
+ * usage. */
 export function sections(
   runs: Run[],
   titles: ReadonlyMap<string, string>,
@@ -138,8 +146,8 @@ export function sections(
 ): Section[] {
   const jobs = runs.map(({ job }) => job);
   const differing = (rows: Row[]): Row[] =>
-    rows.filter((one) => hasKnownValue(one) && (all || one.differs));
-  const found = [
+    rows.filter((row) => hasKnownValue(row) && (all || row.differs));
+  const sections = [
     { kind: 'parameters', title: t`Parameters`, rows: differing(parameters(jobs)) },
     { kind: 'logged', title: t`Last values`, rows: metricRows(runs).filter(hasKnownValue) },
     {
@@ -150,5 +158,5 @@ export function sections(
     { kind: 'asked', title: t`Requested`, rows: differing(requestedRows(jobs)) },
     { kind: 'timeline', title: t`Timeline`, rows: differing(timeline(jobs, titles)) },
   ] satisfies Section[];
-  return found.filter(({ rows }) => rows.length > 0);
+  return sections.filter(({ rows }) => rows.length > 0);
 }

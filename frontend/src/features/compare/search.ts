@@ -1,14 +1,14 @@
-/** Which runs stand side by side: from and to the page's address. Pure. */
+/** The compared runs: parsed from and written to the page's address. Pure. */
 import { MOST_COMPARED } from '@/features/jobs/selection';
 
 export interface CompareSearch {
-  /** ids with commas between */
+  /** ids, separated by commas */
   ids?: string;
-  /** also the rows that are equal in all of them */
+  /** also the rows that are equal in all runs */
   all?: true;
 }
 
-/** Takes an address's parameters as they are; what means nothing is left out. */
+/** Parse an address's parameters; invalid ones are dropped. */
 export function readCompareSearch(search: Record<string, unknown>): CompareSearch {
   const ids = typeof search.ids === 'string' ? idsOf(search.ids) : [];
   return {
@@ -17,7 +17,7 @@ export function readCompareSearch(search: Record<string, unknown>): CompareSearc
   };
 }
 
-/** Each once, and no more than can be compared. */
+/** Parse the ids: each once, and no more than can be compared. */
 export function idsOf(text: string | undefined): string[] {
   const ids = (text ?? '').split(',').map((id) => id.trim());
   return [...new Set(ids.filter((id) => id !== ''))].slice(0, MOST_COMPARED);

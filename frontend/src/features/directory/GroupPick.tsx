@@ -7,7 +7,7 @@ import { groupsFoundQuery } from './groups';
 
 const TYPED_MS = 200;
 
-/** A field that finds groups of the directory while one types. */
+/** A field that searches groups of the directory. */
 export function GroupPick(props: PickProps) {
   const [text, setText] = useState('');
   const [typed] = useDebouncedValue(text.trim(), TYPED_MS);
@@ -22,7 +22,7 @@ export function GroupPick(props: PickProps) {
       text={text}
       setText={setText}
       none={t`There is no such group.`}
-      found={{ choices, error, asking: isFetching || typed !== text.trim() }}
+      suggestions={{ choices, error, pending: isFetching || typed !== text.trim() }}
     />
   );
 }

@@ -8,7 +8,7 @@ import { userSearchQuery } from './queries';
 
 const TYPED_MS = 200;
 
-/** A field that finds users as one types. */
+/** A field that searches users. */
 export function UserPick(props: PickProps) {
   const [text, setText] = useState('');
   const [typed] = useDebouncedValue(text.trim(), TYPED_MS);
@@ -23,7 +23,7 @@ export function UserPick(props: PickProps) {
       text={text}
       setText={setText}
       none={t`There is no such user.`}
-      found={{ choices, error, asking: isFetching || typed !== text.trim() }}
+      suggestions={{ choices, error, pending: isFetching || typed !== text.trim() }}
     />
   );
 }

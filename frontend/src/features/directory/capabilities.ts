@@ -1,4 +1,4 @@
-/** What the portal can change in this directory. Pure. */
+/** The portal's capabilities in this directory. Pure. */
 import type { components } from '@/api/schema';
 
 type Schemas = components['schemas'];
@@ -6,6 +6,6 @@ type Schemas = components['schemas'];
 export type Capabilities = Schemas['CapabilitiesOut'];
 export type Ability = Schemas['Ability'];
 
-/** Whether the portal can do it here. */
+/** Return whether the portal can do this here. */
 export const can = ({ missing }: Pick<Capabilities, 'missing'>, ability: Ability): boolean =>
   missing[ability] === undefined;

@@ -1,4 +1,4 @@
-/** Groups of the directory, for lists and for fields that search. */
+/** Queries of the directory's groups, for lists and search fields. */
 import { queryOptions } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
 import type { components } from '@/api/schema';
@@ -6,7 +6,7 @@ import type { components } from '@/api/schema';
 type GroupRow = components['schemas']['GroupRow'];
 type GroupsPage = components['schemas']['Groups'];
 
-/** Whether a group has no members and no effects: usually a user's private group. */
+/** Return whether a group has no members and no effects: usually a user's private group. */
 export const isBare = (
   group: Pick<GroupRow, 'member_count' | 'makes_admins' | 'lets_in' | 'description'>,
 ): boolean =>
@@ -28,7 +28,7 @@ interface GroupsFound extends GroupsPage {
   leftOut: number;
 }
 
-/** Reads on until there is something to show: most groups may be the private groups of users. */
+/** Read pages until one has something to show: most groups may be private groups of users. */
 export async function readGroups(
   { text, all }: GroupsSearch,
   from: string | null,
@@ -41,9 +41,9 @@ export async function readGroups(
         params: { query: { query: text, cursor, limit: PAGE } },
       }),
     );
-    const shown = all || text !== '' ? page.items : page.items.filter((row) => !isBare(row));
-    items.push(...shown);
-    leftOut += page.items.length - shown.length;
+    const visible = all || text !== '' ? page.items : page.items.filter((row) => !isBare(row));
+    items.push(...visible);
+    leftOut += page.items.length - visible.length;
     cursor = page.next_cursor;
     if (cursor === null || items.length >= ENOUGH || pages === MOST_PAGES)
       return { ...page, items, leftOut };
@@ -52,7 +52,7 @@ export async function readGroups(
 
 const MOST_FOUND = 20;
 
-/** For a field that searches: a handful of groups. */
+/** A query for a search field: the first few matching groups. */
 export const groupsFoundQuery = (text: string) =>
   queryOptions({
     queryKey: [...GROUPS_KEY, 'found', text],

@@ -4,7 +4,7 @@ import type { components } from '@/api/schema';
 type Schemas = components['schemas'];
 type UserRow = Schemas['UserRow'];
 
-/** The login name; a deleted user's name was released, so their former name is shown. */
+/** Return the login name. A deleted user's name was released, so return their former one. */
 export const loginOf = (row: Pick<UserRow, 'username' | 'former_username'>): string =>
   row.former_username ?? row.username;
 

@@ -1,4 +1,4 @@
-/** Users of the directory, for fields that search. */
+/** Queries of the directory's users, for search fields. */
 import { queryOptions } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
 
@@ -6,7 +6,7 @@ export const USERS_KEY = ['admin', 'users'] as const;
 
 const MOST_FOUND = 20;
 
-/** For a search field: a few users. */
+/** A query for a search field: the first few matching users. */
 export const userSearchQuery = (text: string) =>
   queryOptions({
     queryKey: [...USERS_KEY, 'found', text],

@@ -9,25 +9,25 @@ import type { Estimate, Resources } from '@/api/types';
 import { translate } from '@/i18n/translate';
 import { duration, localTime } from '@/lib/time';
 import { useNow } from '@/lib/useNow';
-import { estimateQuery, type Forecast } from './queries';
+import { type EstimateRequest, estimateQuery } from './queries';
 import classes from './StartEstimate.module.css';
 
 const TYPED_MS = 700;
-const AT_ONCE_MS = 60_000;
+const IMMEDIATE_MS = 60_000;
 
 interface Props {
-  ask: Forecast;
+  request: EstimateRequest;
   possible: boolean;
-  /** the estimate without Slurm, unless Slurm rejects the request */
+  /** the portal's own estimate; hidden when Slurm rejects the request */
   lead?: ReactNode;
   onChoose: (resources: Resources) => void;
 }
 
-/** When it would start, and what would start earlier. */
-export function StartEstimate({ ask, possible, lead, onChoose }: Props) {
-  const [asked] = useDebouncedValue(JSON.stringify(ask), TYPED_MS);
+/** Slurm's start estimate of a request, with alternatives that start earlier. */
+export function StartEstimate({ request, possible, lead, onChoose }: Props) {
+  const [settled] = useDebouncedValue(JSON.stringify(request), TYPED_MS);
   const { data, error } = useQuery({
-    ...estimateQuery(JSON.parse(asked) as Forecast),
+    ...estimateQuery(JSON.parse(settled) as EstimateRequest),
     enabled: possible,
   });
   if (!possible)
@@ -47,7 +47,7 @@ export function StartEstimate({ ask, possible, lead, onChoose }: Props) {
             <Trans>Asking Slurm when it would start…</Trans>
           </p>
         ) : (
-          <Forecasted estimate={data} onChoose={onChoose} />
+          <EstimateDetails estimate={data} onChoose={onChoose} />
         )}
       </div>
     </>
@@ -57,40 +57,40 @@ export function StartEstimate({ ask, possible, lead, onChoose }: Props) {
 const isRefusal = (error: Error): boolean =>
   error instanceof ApiError && [409, 422].includes(error.status);
 
-/** What Slurm refuses outright is worth its words; a forecast that can't be had is no trouble. */
+/** Return Slurm's message for a refusal only: a missing estimate is not an error of the request. */
 function errorText(error: Error): string {
   return isRefusal(error) ? translate(error.message) : t`No start estimate is available.`;
 }
 
-/** Null: at once. */
-function later(startAt: string, now: number): { time: string; span: string } | null {
+/** Return the start time and the time until then; null if it starts immediately. */
+function delayedStart(startAt: string, now: number): { time: string; span: string } | null {
   const inMs = Date.parse(startAt) - now;
-  if (inMs < AT_ONCE_MS) return null;
+  if (inMs < IMMEDIATE_MS) return null;
   return { time: localTime(startAt, now), span: duration(inMs) };
 }
 
 function startSentence(startAt: string, certain: boolean, now: number): string {
-  const when = later(startAt, now);
-  if (when === null) return certain ? t`Starts at once.` : t`Would start at once.`;
-  const { time, span } = when;
+  const delayed = delayedStart(startAt, now);
+  if (delayed === null) return certain ? t`Starts at once.` : t`Would start at once.`;
+  const { time, span } = delayed;
   return certain
     ? t`Starts around ${time}, in ${span}.`
     : t`Would start around ${time}, in ${span}.`;
 }
 
 export function startText(startAt: string, now: number): string {
-  const when = later(startAt, now);
-  if (when === null) return t`at once`;
-  const { time, span } = when;
+  const delayed = delayedStart(startAt, now);
+  if (delayed === null) return t`at once`;
+  const { time, span } = delayed;
   return t`around ${time}, in ${span}`;
 }
 
-interface ForecastedProps {
+interface DetailsProps {
   estimate: Estimate;
   onChoose: (resources: Resources) => void;
 }
 
-function Forecasted({ estimate, onChoose }: ForecastedProps) {
+function EstimateDetails({ estimate, onChoose }: DetailsProps) {
   const now = useNow();
   return (
     <>
@@ -102,12 +102,16 @@ function Forecasted({ estimate, onChoose }: ForecastedProps) {
       </p>
       {estimate.alternatives.length > 0 && (
         <ul className={classes.alternatives}>
-          {estimate.alternatives.map((other) => (
-            <li key={other.title}>
-              <Button size="compact-sm" variant="default" onClick={() => onChoose(other.resources)}>
-                {translate(other.title)}
+          {estimate.alternatives.map((alternative) => (
+            <li key={alternative.title}>
+              <Button
+                size="compact-sm"
+                variant="default"
+                onClick={() => onChoose(alternative.resources)}
+              >
+                {translate(alternative.title)}
               </Button>
-              <span className={classes.quiet}>{startText(other.start_at, now)}</span>
+              <span className={classes.quiet}>{startText(alternative.start_at, now)}</span>
             </li>
           ))}
         </ul>

@@ -8,7 +8,7 @@ import { nameOf, readable } from './paths';
 import { imageAddress } from './queries';
 import type { At, Preview, Table } from './types';
 
-/** The beginning of a file. Whatever it is, it is shown as text or as an image, never as HTML. */
+/** The beginning of a file. It is always shown as text or as an image, never as HTML. */
 export function Contents({ at, preview }: { at: At; preview: Preview }) {
   return (
     <>
@@ -41,7 +41,7 @@ function Kind({ at, preview }: { at: At; preview: Preview }) {
   );
 }
 
-/** Scrolled text has to be reachable by keyboard. */
+/** Text in a box that is focusable, so that it can be scrolled by keyboard. */
 export function Plain({ text, className = '' }: { text: string; className?: string | undefined }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls

@@ -6,14 +6,14 @@ import { readable, steps } from './paths';
 import { EXACT, goTo } from './search';
 import type { Root } from './types';
 
-/** The way from the root to here. */
+/** Breadcrumbs from the root to this folder. */
 export function Crumbs({ root, path }: { root: Root; path: string }) {
   const search = useSearch({ from: '/member/files' });
-  const way = [{ name: translateExact(root.title), path: '' }, ...steps(path)];
+  const ancestors = [{ name: translateExact(root.title), path: '' }, ...steps(path)];
   return (
     <nav aria-label={t`Folder`}>
       <ol className={classes.crumbs}>
-        {way.map((step) => (
+        {ancestors.map((step) => (
           <li key={step.path}>
             <Link
               to="/files"

@@ -11,20 +11,20 @@ import { MoveForm } from './MoveForm';
 import { folderOf, join, nameOf, nameProblem, readable, stemLength } from './paths';
 import type { Entry, Root, Roots } from './types';
 
-/** What a dialog is open for. */
-export type Asked =
-  | { what: 'folder' }
-  | { what: 'rename'; entry: Entry }
-  | { what: 'move'; entries: readonly Entry[] }
-  | { what: 'forever'; paths: readonly string[] };
+/** The open dialog and its subject. */
+export type FileDialog =
+  | { kind: 'folder' }
+  | { kind: 'rename'; entry: Entry }
+  | { kind: 'move'; entries: readonly Entry[] }
+  | { kind: 'forever'; paths: readonly string[] };
 
 interface Props {
-  asked: Asked | null;
+  dialog: FileDialog | null;
   close: () => void;
   root: Root;
   roots: Roots;
   path: string;
-  /** something was done with what was selected */
+  /** called after an action on the selection */
   done: () => void;
 }
 
@@ -36,29 +36,29 @@ const TITLES = {
 };
 
 export function FileDialogs(props: Props) {
-  const { asked, close } = props;
+  const { dialog, close } = props;
   return (
-    <DialogShell title={asked ? TITLES[asked.what] : ''} opened={asked !== null} onClose={close}>
-      {asked && <Inside {...props} asked={asked} />}
+    <DialogShell title={dialog ? TITLES[dialog.kind] : ''} opened={dialog !== null} onClose={close}>
+      {dialog && <Inside {...props} dialog={dialog} />}
     </DialogShell>
   );
 }
 
-function Inside({ asked, close, root, roots, path, done }: Props & { asked: Asked }) {
-  if (asked.what === 'folder') return <NewFolder root={root.name} path={path} close={close} />;
-  if (asked.what === 'rename')
-    return <Rename root={root.name} entry={asked.entry} close={close} done={done} />;
-  if (asked.what === 'move')
+function Inside({ dialog, close, root, roots, path, done }: Props & { dialog: FileDialog }) {
+  if (dialog.kind === 'folder') return <NewFolder root={root.name} path={path} close={close} />;
+  if (dialog.kind === 'rename')
+    return <Rename root={root.name} entry={dialog.entry} close={close} done={done} />;
+  if (dialog.kind === 'move')
     return (
       <MoveForm
         from={{ root: root.name, path }}
         roots={roots}
-        entries={asked.entries}
+        entries={dialog.entries}
         close={close}
         done={done}
       />
     );
-  return <Forever root={root.name} paths={asked.paths} close={close} done={done} />;
+  return <PermanentDeletion root={root.name} paths={dialog.paths} close={close} done={done} />;
 }
 
 function NewFolder({ root, path, close }: { root: string; path: string; close: () => void }) {
@@ -126,12 +126,12 @@ interface ForeverProps {
   done: () => void;
 }
 
-/** Where there is no trash. */
-function Forever({ root, paths, close, done }: ForeverProps) {
+/** The dialog of permanent deletion, for roots without a trash. */
+function PermanentDeletion({ root, paths, close, done }: ForeverProps) {
   const [first = ''] = paths;
   const name = readable(nameOf(first));
   const count = paths.length;
-  const act = async (): Promise<void> => {
+  const deleteAll = async (): Promise<void> => {
     const { failed } = await remove(root, paths, true);
     done();
     const [problem] = failed;
@@ -145,7 +145,7 @@ function Forever({ root, paths, close, done }: ForeverProps) {
       );
   };
   return (
-    <ConfirmForm onClose={close} button={t`Delete for good`} danger keep={t`Keep`} act={act}>
+    <ConfirmForm onClose={close} button={t`Delete for good`} danger keep={t`Keep`} act={deleteAll}>
       <Text size="sm">
         {count === 1 ? (
           <Trans>

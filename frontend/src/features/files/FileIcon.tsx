@@ -4,7 +4,7 @@ const FOLDER = 'M3.5 6.5h6l2 2.5h9v10h-17z';
 const FILE = 'M6 3.5h8l4.5 4.5v12.5H6zM14 3.5V8h4.5';
 const OTHER = 'M12 4a8 8 0 1 0 0 16 8 8 0 0 0 0-16zM12 8v5M12 16v.01';
 
-/** What kind of thing it is, for the eye; what it is called says the rest. */
+/** A decorative icon of an entry's kind. */
 export function FileIcon({ entry }: { entry: Pick<Entry, 'kind' | 'target_kind'> }) {
   const folder = isFolder(entry as Entry);
   const path = folder ? FOLDER : isFile(entry as Entry) ? FILE : OTHER;

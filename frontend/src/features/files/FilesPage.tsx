@@ -1,6 +1,6 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { Paper, Skeleton } from '@mantine/core';
+import { Paper } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useSearch } from '@tanstack/react-router';
 import { useEffect } from 'react';
@@ -8,8 +8,10 @@ import { sentence } from '@/api/problem';
 import { translate, translateExact } from '@/i18n/translate';
 import { useMe } from '@/lib/useMe';
 import choice from '@/ui/ChoiceLinks.module.css';
+import { ListSkeleton } from '@/ui/ListSkeleton';
 import { Notice } from '@/ui/Notice';
 import { PageTitle } from '@/ui/PageTitle';
+import { TryAgain } from '@/ui/TryAgain';
 import classes from './Files.module.css';
 import { FolderView } from './FolderView';
 import { rootsQuery } from './queries';
@@ -17,16 +19,15 @@ import { SpaceLeft } from './SpaceLeft';
 import { EXACT, goTo } from './search';
 import { roomOf } from './sizes';
 import { TrashView } from './TrashView';
-import { TryAgain } from './TryAgain';
 import type { Root, Roots } from './types';
 import { UnfinishedUploads } from './UnfinishedUploads';
 import { UploadList } from './UploadList';
 import { uploads } from './uploader';
 
-/** One's own files, on the places the site shows. */
+/** The user's files, in the roots that the site configures. */
 export function FilesPage() {
   const { username } = useMe();
-  const asked = useQuery(rootsQuery);
+  const query = useQuery(rootsQuery);
   useEffect(() => uploads.ownedBy(username), [username]);
   return (
     <>
@@ -35,11 +36,11 @@ export function FilesPage() {
           <Trans>Files</Trans>
         </PageTitle>
       </div>
-      {asked.isPending && <Skeleton height={320} radius="lg" aria-label={t`Loading`} />}
-      {asked.error && !asked.data && (
-        <TryAgain error={sentence(asked.error)} again={() => void asked.refetch()} />
+      {query.isPending && <ListSkeleton />}
+      {query.error && !query.data && (
+        <TryAgain error={sentence(query.error)} onRetry={() => void query.refetch()} />
       )}
-      {asked.data && <Inside roots={asked.data} />}
+      {query.data && <Inside roots={query.data} />}
     </>
   );
 }
@@ -88,7 +89,7 @@ function Contents({ root, roots }: { root: Root; roots: Roots }) {
 
 function Places({ roots, root }: { roots: Roots; root: Root | undefined }) {
   const search = useSearch({ from: '/member/files' });
-  // the router would match every folder below as well, so the exact place is compared here
+  // the router would also match every folder below, so compare the exact address here
   const here = (name: string, trash: boolean) => {
     const is = root?.name === name && (search.trash ?? false) === trash;
     return { 'data-here': is, ...(is ? { 'aria-current': 'page' as const } : {}) };

@@ -13,7 +13,7 @@ import { EXACT, type FilesSearch, goTo, type Sort, sortBy } from './search';
 import { all, extend, moveTo, none, type Selection, toggle } from './selection';
 import { sizeText } from './sizes';
 import { type Entry, isFolder } from './types';
-import { remPx, useWindowed } from './useWindowed';
+import { scrollToRow, useWindowed } from './useWindowed';
 
 const ROW_REM = 2.75;
 const SCREENFUL = 10;
@@ -34,11 +34,11 @@ interface Props {
   selection: Selection;
   select: (selection: Selection) => void;
   acts: GridActs;
-  /** requests the entries after the last one */
+  /** fetches the entries after the last one */
   more: () => void;
 }
 
-/** A folder's entries. One stop for the tab key; arrows move, space selects, Enter opens. */
+/** A folder's entries. It is one tab stop: arrow keys move, Space selects, Enter opens. */
 export function FolderGrid(props: Props) {
   const { entries, total, label, selection, select, more } = props;
   const body = useRef<HTMLDivElement>(null);
@@ -101,7 +101,7 @@ function useKeys(props: Props, body: { current: HTMLElement | null }) {
     event.preventDefault();
     const next = event.shiftKey ? extend(selection, entries, row) : moveTo(selection, entries, row);
     select(next);
-    bringIntoSight(body.current, next.active);
+    scrollToRow(body.current, next.active, ROW_REM);
   };
   return (event: KeyboardEvent): void => {
     const { active } = selection;
@@ -119,7 +119,7 @@ function useKeys(props: Props, body: { current: HTMLElement | null }) {
       if (!event.altKey) go(event, row);
       return;
     }
-    // a key pressed on a checkbox or a heading is theirs
+    // checkboxes and headings handle their own keys
     if (event.target !== event.currentTarget) return;
     if (event.key === ' ') select(toggle(selection, entries, active));
     else if (event.key === 'a' && (event.ctrlKey || event.metaKey)) select(all(selection, entries));
@@ -131,16 +131,6 @@ function useKeys(props: Props, body: { current: HTMLElement | null }) {
     else return;
     event.preventDefault();
   };
-}
-
-/** Rows out of sight aren't drawn, so it is counted where the row would be. */
-function bringIntoSight(body: HTMLElement | null, row: number): void {
-  if (!body) return;
-  const height = remPx() * ROW_REM;
-  const top = body.getBoundingClientRect().top + row * height;
-  if (top < height) window.scrollBy({ top: top - height });
-  else if (top + 2 * height > window.innerHeight)
-    window.scrollBy({ top: top + 2 * height - window.innerHeight });
 }
 
 interface HeadProps {

@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { rootsQuery } from './queries';
 import { searchForFolder } from './search';
 
-/** A folder of the cluster; a link to it in Files where Files shows it. */
+/** A path on the cluster, with a link to it if it is below a root of Files. */
 export function FolderLink({ folder }: { folder: string }) {
   const { data } = useQuery(rootsQuery);
   const search = searchForFolder(data?.items ?? [], folder);

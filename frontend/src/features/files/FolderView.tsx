@@ -1,25 +1,26 @@
 import { plural, t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { Button, Checkbox, Paper, Skeleton } from '@mantine/core';
+import { Button, Checkbox, Paper } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useCallback, useMemo, useState } from 'react';
 import { sentence } from '@/api/problem';
 import { locale } from '@/i18n';
 import { translateExact } from '@/i18n/translate';
+import { ListSkeleton } from '@/ui/ListSkeleton';
 import { Notice } from '@/ui/Notice';
 import { SearchField } from '@/ui/SearchField';
+import { TryAgain } from '@/ui/TryAgain';
 import { Crumbs } from './Crumbs';
-import { type Asked, FileDialogs } from './FileDialogs';
+import { type FileDialog, FileDialogs } from './FileDialogs';
 import classes from './Files.module.css';
 import { FolderGrid } from './FolderGrid';
 import { PreviewPane } from './PreviewPane';
 import { folderOf, join, nameOf, readable } from './paths';
 import { folderQuery } from './queries';
-import { type FilesSearch, goTo, showing } from './search';
+import { type FilesSearch, goTo, withPreview } from './search';
 import { NOTHING, none, type Selection } from './selection';
 import { Toolbar } from './Toolbar';
-import { TryAgain } from './TryAgain';
 import { type Entry, isFolder, type Root, type Roots } from './types';
 import { useDeleting } from './useDeleting';
 import { useDrop } from './useDrop';
@@ -56,7 +57,7 @@ interface Props {
 }
 
 function useFolder({ root, path, search }: Props) {
-  const asked = useInfiniteQuery({
+  const query = useInfiniteQuery({
     ...folderQuery(
       { root: root.name, path },
       {
@@ -69,29 +70,29 @@ function useFolder({ root, path, search }: Props) {
     placeholderData: (before) => before,
   });
   const entries = useMemo(
-    () => asked.data?.pages.flatMap(({ items }) => items) ?? [],
-    [asked.data],
+    () => query.data?.pages.flatMap(({ items }) => items) ?? [],
+    [query.data],
   );
-  const { hasNextPage, isFetching, fetchNextPage, error } = asked;
+  const { hasNextPage, isFetching, fetchNextPage, error } = query;
   const more = useCallback(() => {
     if (hasNextPage && !isFetching && !error) void fetchNextPage();
   }, [hasNextPage, isFetching, error, fetchNextPage]);
-  return { asked, entries, more };
+  return { query, entries, more };
 }
 
 function Listing(props: Props) {
   const { root, path, search } = props;
   const navigate = useNavigate();
-  const { asked, entries, more } = useFolder(props);
+  const { query, entries, more } = useFolder(props);
   const [selection, select] = useState<Selection>(NOTHING);
-  const [dialog, ask] = useState<Asked | null>(null);
+  const [dialog, setDialog] = useState<FileDialog | null>(null);
   const chosen = useMemo(
     () => entries.filter((entry) => selection.paths.has(entry.path)),
     [entries, selection.paths],
   );
-  const first = asked.data?.pages[0];
+  const first = query.data?.pages[0];
   const writable = first?.writable ?? false;
-  const remove = useDeleting(root.name, ask, () => select(none));
+  const remove = useDeleting(root.name, setDialog, () => select(none));
   const drop = useDrop(root.name, path, writable);
   const go = (to: FilesSearch): void => void navigate({ to: '/files', search: to });
   const active = entries[selection.active];
@@ -105,11 +106,11 @@ function Listing(props: Props) {
         writable={writable}
         filled={entries.length > 0}
         chosen={chosen}
-        ask={ask}
+        openDialog={setDialog}
         remove={() => remove(chosen.map((entry) => entry.path))}
       />
       <div className={classes.stack}>
-        <State {...props} asked={asked} count={entries.length} />
+        <State {...props} query={query} count={entries.length} />
         {first?.real && <RealPlace real={first.real} search={search} />}
         {entries.length > 0 && (
           <div className={classes.drop} data-label={t`Drop to upload here`} {...drop}>
@@ -127,10 +128,10 @@ function Listing(props: Props) {
                   go(
                     isFolder(entry)
                       ? goTo(search, root.name, entry.path)
-                      : showing(search, entry.name),
+                      : withPreview(search, entry.name),
                   ),
                 up: () => path !== '' && go(goTo(search, root.name, folderOf(path))),
-                rename: (entry) => ask({ what: 'rename', entry }),
+                rename: (entry) => setDialog({ kind: 'rename', entry }),
                 remove: () => remove(targets.map((entry) => entry.path)),
               }}
             />
@@ -142,10 +143,10 @@ function Listing(props: Props) {
           </div>
         )}
       </div>
-      <Foot asked={asked} count={entries.length} chosen={chosen.length} />
+      <Foot query={query} count={entries.length} chosen={chosen.length} />
       <FileDialogs
-        asked={dialog}
-        close={() => ask(null)}
+        dialog={dialog}
+        close={() => setDialog(null)}
         root={root}
         roots={props.roots}
         path={path}
@@ -155,14 +156,16 @@ function Listing(props: Props) {
   );
 }
 
-type Asking = ReturnType<typeof useFolder>['asked'];
+type FolderQuery = ReturnType<typeof useFolder>['query'];
 
-function State({ asked, count }: Props & { asked: Asking; count: number }) {
-  if (asked.isPending) return <Skeleton height={320} radius="lg" aria-label={t`Loading`} />;
+function State({ query, count }: Props & { query: FolderQuery; count: number }) {
+  if (query.isPending) return <ListSkeleton />;
   return (
     <>
-      {asked.error && <TryAgain error={sentence(asked.error)} again={() => void asked.refetch()} />}
-      {asked.data?.pages[0]?.complete === false && count > 0 && (
+      {query.error && (
+        <TryAgain error={sentence(query.error)} onRetry={() => void query.refetch()} />
+      )}
+      {query.data?.pages[0]?.complete === false && count > 0 && (
         <Notice tone="warning">
           <Trans>This folder is too large to list completely. Search for a name.</Trans>
         </Notice>
@@ -174,7 +177,7 @@ function State({ asked, count }: Props & { asked: Asking; count: number }) {
 function Filter({ search }: { search: FilesSearch }) {
   const navigate = useNavigate();
   const { q, hidden, ...rest } = search;
-  const shown = hidden ? { hidden } : {};
+  const hiddenOption = hidden ? { hidden } : {};
   return (
     <search className={classes.bar}>
       <SearchField
@@ -184,7 +187,7 @@ function Filter({ search }: { search: FilesSearch }) {
         onSearch={(text) =>
           void navigate({
             to: '/files',
-            search: { ...rest, ...shown, ...(text === '' ? {} : { q: text }) },
+            search: { ...rest, ...hiddenOption, ...(text === '' ? {} : { q: text }) },
             replace: true,
           })
         }
@@ -252,8 +255,8 @@ function Empty({ search, writable }: { search: FilesSearch; writable: boolean })
   );
 }
 
-function Foot({ asked, count, chosen }: { asked: Asking; count: number; chosen: number }) {
-  const total = asked.data?.pages[0]?.total ?? 0;
+function Foot({ query, count, chosen }: { query: FolderQuery; count: number; chosen: number }) {
+  const total = query.data?.pages[0]?.total ?? 0;
   const entries = plural(total, { one: '# entry', other: '# entries' });
   const shown = count.toLocaleString(locale());
   const listed = count < total ? t`${shown} of ${entries}` : entries;
@@ -263,11 +266,11 @@ function Foot({ asked, count, chosen }: { asked: Asking; count: number; chosen: 
       <span className={classes.quiet} role="status">
         {count > 0 && (chosen > 0 ? t`${listed}, ${selected} selected` : listed)}
       </span>
-      {asked.hasNextPage && (
+      {query.hasNextPage && (
         <Button
           variant="default"
-          loading={asked.isFetchingNextPage}
-          onClick={() => void asked.fetchNextPage()}
+          loading={query.isFetchingNextPage}
+          onClick={() => void query.fetchNextPage()}
         >
           <Trans>Show more</Trans>
         </Button>

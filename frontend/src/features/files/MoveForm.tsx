@@ -22,20 +22,20 @@ interface Props {
   done: () => void;
 }
 
-/** Lets the user navigate to a folder and moves the selected items there. */
+/** A form that selects a folder and moves the selected items there. */
 export function MoveForm({ from, roots, entries, close, done }: Props) {
   const [to, setTo] = useState<At>(from);
-  const [left, setLeft] = useState(entries);
+  const [remaining, setRemaining] = useState(entries);
   const same = to.root === from.root && to.path === from.path;
-  const into = left.find(
+  const into = remaining.find(
     (entry) => entry.kind === 'folder' && to.root === from.root && isWithin(to.path, entry.path),
   );
-  const count = left.length;
-  const name = readable(left[0]?.name ?? '');
+  const count = remaining.length;
+  const name = readable(remaining[0]?.name ?? '');
   const place = to.path === '' ? title(roots, to.root) : readable(to.path);
-  const act = async (): Promise<void> => {
-    let rest = left;
-    for (const entry of left) {
+  const moveAll = async (): Promise<void> => {
+    let rest = remaining;
+    for (const entry of remaining) {
       await move(
         { root: from.root, path: entry.path },
         { root: to.root, path: join(to.path, entry.name) },
@@ -43,7 +43,7 @@ export function MoveForm({ from, roots, entries, close, done }: Props) {
         throw named(entry, error);
       });
       rest = rest.filter((other) => other !== entry);
-      setLeft(rest);
+      setRemaining(rest);
     }
     done();
   };
@@ -52,7 +52,7 @@ export function MoveForm({ from, roots, entries, close, done }: Props) {
       onClose={close}
       button={t`Move here`}
       disabled={same || into !== undefined}
-      act={act}
+      act={moveAll}
     >
       {roots.items.length > 1 && (
         <NativeSelect
@@ -89,7 +89,7 @@ export function MoveForm({ from, roots, entries, close, done }: Props) {
 const title = (roots: Roots, root: string): string =>
   translate(roots.items.find(({ name }) => name === root)?.title ?? root);
 
-/** Says of several which one it was. */
+/** Add the item's name to the error if there are several. */
 const named = (entry: Entry, error: unknown): unknown =>
   error instanceof ApiError
     ? new ApiError(

@@ -4,7 +4,7 @@ import { Plain } from './Contents';
 import classes from './Preview.module.css';
 import type { Cell, CellOutput, Notebook } from './types';
 
-/** A notebook's cells, to read. */
+/** A read-only view of a notebook's cells. */
 export function NotebookCells({ notebook }: { notebook: Notebook }) {
   if (notebook.cells.length === 0)
     return (

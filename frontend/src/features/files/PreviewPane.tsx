@@ -8,14 +8,14 @@ import { sentence } from '@/api/problem';
 import { useIsLeft } from '@/lib/useFormDraft';
 import { focusPageIfLost } from '@/ui/focus';
 import { Time } from '@/ui/Time';
+import { TryAgain } from '@/ui/TryAgain';
 import { Contents } from './Contents';
 import classes from './Preview.module.css';
 import { nameOf, readable } from './paths';
 import { downloadAddress, entryQuery, previewQuery } from './queries';
-import { showing } from './search';
+import { withPreview } from './search';
 import { sizeText } from './sizes';
 import { TextEditor } from './TextEditor';
-import { TryAgain } from './TryAgain';
 import { type At, type Entry, isFile } from './types';
 import { fileDraft } from './useEditing';
 
@@ -24,16 +24,16 @@ interface Props {
   maxTextBytes: number;
 }
 
-/** The facts and the content of one file, beside the list. */
+/** The properties and the content of one file, beside the list. */
 export function PreviewPane({ at, maxTextBytes }: Props) {
-  const asked = useQuery(entryQuery(at));
+  const query = useQuery(entryQuery(at));
   const search = useSearch({ from: '/member/files' });
   const navigate = useNavigate();
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus({ preventScroll: true }), []);
-  const { data: entry, error } = asked;
+  const { data: entry, error } = query;
   const close = (): void => {
-    void navigate({ to: '/files', search: showing(search, null) }).then(focusPageIfLost);
+    void navigate({ to: '/files', search: withPreview(search, null) }).then(focusPageIfLost);
   };
   return (
     <Paper
@@ -54,8 +54,8 @@ export function PreviewPane({ at, maxTextBytes }: Props) {
         </div>
         <CloseButton aria-label={t`Close the preview`} onClick={close} />
       </div>
-      {error && <TryAgain error={sentence(error)} again={() => void asked.refetch()} />}
-      {asked.isPending && <Skeleton height={200} mt="md" aria-label={t`Loading`} />}
+      {error && <TryAgain error={sentence(error)} onRetry={() => void query.refetch()} />}
+      {query.isPending && <Skeleton height={200} mt="md" aria-label={t`Loading`} />}
       {entry && <Inside at={at} entry={entry} maxTextBytes={maxTextBytes} />}
     </Paper>
   );
@@ -112,7 +112,7 @@ function Inside({ at, entry, maxTextBytes }: Props & { entry: Entry }) {
           </Button>
         )}
       </div>
-      {error && <TryAgain error={sentence(error)} again={() => void query.refetch()} />}
+      {error && <TryAgain error={sentence(error)} onRetry={() => void query.refetch()} />}
       {query.isPending && <Skeleton height={200} aria-label={t`Loading`} />}
       {preview && <Contents at={at} preview={preview} />}
     </>

@@ -11,7 +11,7 @@ const COLORS: Record<Measure['level'], string> = {
   full: 'red.8',
 };
 
-/** The room in a place: one's own quota, and the disk that all share. Nothing where nothing is known. */
+/** The storage of a root: the user's quota, and the shared disk. Empty if nothing is known. */
 export function SpaceLeft({ title, space }: { title: string; space: Space }) {
   const room = roomOf(space);
   if (!room) return null;

@@ -6,10 +6,10 @@ import type { KeyboardEvent } from 'react';
 import { sentence } from '@/api/problem';
 import { Notice } from '@/ui/Notice';
 import { RestartableForm, RestoredNotice } from '@/ui/RestoredForm';
+import { TryAgain } from '@/ui/TryAgain';
 import { readText } from './actions';
 import { Plain } from './Contents';
 import classes from './Preview.module.css';
-import { TryAgain } from './TryAgain';
 import type { At, FileText } from './types';
 import { useEditing } from './useEditing';
 
@@ -18,24 +18,24 @@ interface Props {
   close: () => void;
 }
 
-/** Edits a small text file as it is now. */
+/** An editor for a small text file. */
 export function TextEditor({ at, close }: Props) {
-  const asked = useQuery({
+  const query = useQuery({
     queryKey: ['files', 'text', at.root, at.path],
     queryFn: () => readText(at),
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
     retry: false,
   });
-  const { data: read } = asked;
+  const { data: read } = query;
   if (read)
     return (
       <RestartableForm>
         {(startOver) => <Editor at={at} close={close} read={read} onStartOver={startOver} />}
       </RestartableForm>
     );
-  if (asked.error)
-    return <TryAgain error={sentence(asked.error)} again={() => void asked.refetch()} />;
+  if (query.error)
+    return <TryAgain error={sentence(query.error)} onRetry={() => void query.refetch()} />;
   return <Skeleton height={200} mt="md" aria-label={t`Loading`} />;
 }
 
@@ -62,10 +62,10 @@ function Editor({ at, close, read, onStartOver }: EditorProps) {
       )}
       {problem !== null && <Notice tone="error">{sentence(problem)}</Notice>}
       {theirs && (
-        <Quicker
+        <ConflictNotice
           theirs={theirs}
           busy={busy}
-          take={() => editing.take(theirs)}
+          onTake={() => editing.take(theirs)}
           keep={() => editing.replace(theirs)}
         />
       )}
@@ -78,7 +78,7 @@ function Editor({ at, close, read, onStartOver }: EditorProps) {
         }
         value={draft.text}
         onChange={(event) => editing.edit(event.currentTarget.value)}
-        // text typed while it is saved would be lost with the editor
+        // text typed during saving would be lost with the editor
         readOnly={busy}
         rows={20}
         spellCheck={false}
@@ -100,12 +100,12 @@ function Editor({ at, close, read, onStartOver }: EditorProps) {
 interface QuickerProps {
   theirs: FileText;
   busy: boolean;
-  take: () => void;
+  onTake: () => void;
   keep: () => void;
 }
 
-/** Another user saved the file: show both versions, and let the user choose. */
-function Quicker({ theirs, busy, take, keep }: QuickerProps) {
+/** A conflict with another user's save: show both versions, and let the user choose. */
+function ConflictNotice({ theirs, busy, onTake, keep }: QuickerProps) {
   return (
     <div className={classes.both}>
       <p className={classes.quiet}>
@@ -113,7 +113,7 @@ function Quicker({ theirs, busy, take, keep }: QuickerProps) {
       </p>
       <Plain text={theirs.text} />
       <Group>
-        <Button variant="default" onClick={take}>
+        <Button variant="default" onClick={onTake}>
           <Trans>Use this version, discard mine</Trans>
         </Button>
         <Button variant="default" loading={busy} onClick={keep}>

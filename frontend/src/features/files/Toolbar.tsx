@@ -3,13 +3,13 @@ import { Trans } from '@lingui/react/macro';
 import { Button } from '@mantine/core';
 import { useRef } from 'react';
 import { Icon } from '@/ui/icons';
-import type { Asked } from './FileDialogs';
+import type { FileDialog } from './FileDialogs';
 import classes from './Files.module.css';
 import { archiveAddress, downloadAddress } from './queries';
 import { type Entry, isFile } from './types';
 import { uploads } from './uploader';
 
-/** what fits into an address on its way through a proxy */
+/** in characters; proxies reject longer addresses */
 const LONGEST_ADDRESS = 6000;
 const MOST_NAMES = 200;
 
@@ -17,15 +17,15 @@ interface Props {
   root: string;
   path: string;
   writable: boolean;
-  /** there is something to download */
+  /** whether there is something to download */
   filled: boolean;
   chosen: readonly Entry[];
-  ask: (asked: Asked) => void;
+  openDialog: (dialog: FileDialog) => void;
   remove: () => void;
 }
 
 /** The actions on the folder and on the selected items. */
-export function Toolbar({ root, path, writable, filled, chosen, ask, remove }: Props) {
+export function Toolbar({ root, path, writable, filled, chosen, openDialog, remove }: Props) {
   const [only] = chosen.length === 1 ? chosen : [];
   return (
     <div className={classes.bar} role="toolbar" aria-label={t`Files`}>
@@ -35,7 +35,7 @@ export function Toolbar({ root, path, writable, filled, chosen, ask, remove }: P
           <Button
             variant="default"
             leftSection={<Icon name="plus" />}
-            onClick={() => ask({ what: 'folder' })}
+            onClick={() => openDialog({ kind: 'folder' })}
           >
             <Trans>New folder</Trans>
           </Button>
@@ -50,11 +50,11 @@ export function Toolbar({ root, path, writable, filled, chosen, ask, remove }: P
         <>
           <Download root={root} path={path} chosen={chosen} />
           {only && (
-            <Button variant="default" onClick={() => ask({ what: 'rename', entry: only })}>
+            <Button variant="default" onClick={() => openDialog({ kind: 'rename', entry: only })}>
               <Trans>Rename</Trans>
             </Button>
           )}
-          <Button variant="default" onClick={() => ask({ what: 'move', entries: chosen })}>
+          <Button variant="default" onClick={() => openDialog({ kind: 'move', entries: chosen })}>
             <Trans>Move</Trans>
           </Button>
           <Button variant="default" leftSection={<Icon name="trash" />} onClick={remove}>

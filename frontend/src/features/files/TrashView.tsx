@@ -1,14 +1,16 @@
 import { t } from '@lingui/core/macro';
 import { Plural, Trans } from '@lingui/react/macro';
-import { Button, Paper, Skeleton, Text } from '@mantine/core';
+import { Button, Paper, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { sentence } from '@/api/problem';
 import { translateExact } from '@/i18n/translate';
 import { ConfirmDialog } from '@/ui/ConfirmDialog';
 import { Icon } from '@/ui/icons';
+import { ListSkeleton } from '@/ui/ListSkeleton';
 import { Notice } from '@/ui/Notice';
 import { Time } from '@/ui/Time';
+import { TryAgain } from '@/ui/TryAgain';
 import { useChange } from '@/ui/useChange';
 import { emptyTrash, restore } from './actions';
 import { FileIcon } from './FileIcon';
@@ -16,16 +18,15 @@ import classes from './Files.module.css';
 import { folderOf, nameOf, readable } from './paths';
 import { trashQuery } from './queries';
 import { sizeText } from './sizes';
-import { TryAgain } from './TryAgain';
 import type { Root, TrashItem } from './types';
 
 const AT_FIRST = 200;
 
-/** What was deleted of a place, until it goes for good. */
+/** A root's trash: deleted items until they are removed permanently. */
 export function TrashView({ root, days }: { root: Root; days: number }) {
-  const asked = useQuery(trashQuery(root.name));
-  const [asking, ask] = useState<readonly TrashItem[] | 'all' | null>(null);
-  const { data, error } = asked;
+  const query = useQuery(trashQuery(root.name));
+  const [confirming, setConfirming] = useState<readonly TrashItem[] | 'all' | null>(null);
+  const { data, error } = query;
   const items = data?.items ?? [];
   const place = translateExact(root.title);
   return (
@@ -38,13 +39,17 @@ export function TrashView({ root, days }: { root: Root; days: number }) {
           </Trans>
         </p>
         {items.length > 0 && (
-          <Button variant="default" leftSection={<Icon name="trash" />} onClick={() => ask('all')}>
+          <Button
+            variant="default"
+            leftSection={<Icon name="trash" />}
+            onClick={() => setConfirming('all')}
+          >
             <Trans>Empty the trash</Trans>
           </Button>
         )}
       </div>
-      {error && <TryAgain error={sentence(error)} again={() => void asked.refetch()} />}
-      {asked.isPending && <Skeleton height={240} radius="lg" aria-label={t`Loading`} />}
+      {error && <TryAgain error={sentence(error)} onRetry={() => void query.refetch()} />}
+      {query.isPending && <ListSkeleton rows={6} />}
       {data && !data.complete && (
         <Notice tone="warning">
           <Trans>The trash has more items than can be shown.</Trans>
@@ -55,16 +60,21 @@ export function TrashView({ root, days }: { root: Root; days: number }) {
           <Trans>The trash is empty.</Trans>
         </Paper>
       )}
-      {items.length > 0 && <Lines root={root} items={items} forever={(item) => ask([item])} />}
+      {items.length > 0 && (
+        <Lines root={root} items={items} forever={(item) => setConfirming([item])} />
+      )}
       <ConfirmDialog
-        title={asking === 'all' ? t`Empty the trash?` : t`Delete for good?`}
-        opened={asking !== null}
-        onClose={() => ask(null)}
+        title={confirming === 'all' ? t`Empty the trash?` : t`Delete for good?`}
+        opened={confirming !== null}
+        onClose={() => setConfirming(null)}
         button={t`Delete for good`}
         keep={t`Keep`}
         danger
         act={() =>
-          emptyTrash(root.name, asking === 'all' ? null : (asking ?? []).map(({ id }) => id))
+          emptyTrash(
+            root.name,
+            confirming === 'all' ? null : (confirming ?? []).map(({ id }) => id),
+          )
         }
       >
         <Text size="sm">

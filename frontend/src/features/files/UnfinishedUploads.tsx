@@ -7,25 +7,25 @@ import { translateExact } from '@/i18n/translate';
 import { ConfirmDialog } from '@/ui/ConfirmDialog';
 import { Notice } from '@/ui/Notice';
 import { Time } from '@/ui/Time';
-import { dropUpload } from './actions';
+import { cancelUpload } from './actions';
 import classes from './Files.module.css';
 import { folderOf, nameOf, readable } from './paths';
 import { uploadsQuery } from './queries';
 import { sizeText } from './sizes';
 import type { Roots, Upload } from './types';
-import { type Item, notTheSame } from './upload';
+import { type Item, resumeProblem } from './upload';
 import { uploads } from './uploader';
 
 /** Uploads that were started in another tab or browser: they continue with the same file. */
 export function UnfinishedUploads({ roots }: { roots: Roots }) {
-  const asked = useQuery(uploadsQuery);
+  const query = useQuery(uploadsQuery);
   const here = useSyncExternalStore(uploads.subscribe, uploads.snapshot);
   const [dropping, drop] = useState<Upload | null>(null);
-  const others = asked.data?.items.filter((upload) => !here.some((item) => isOf(item, upload)));
+  const unfinished = query.data?.items.filter((upload) => !here.some((item) => isOf(item, upload)));
   const name = dropping && shownName(dropping);
   return (
     <>
-      {others && others.length > 0 && (
+      {unfinished && unfinished.length > 0 && (
         <Paper component="section" className={classes.uploads} aria-label={t`Unfinished uploads`}>
           <div className={classes.line}>
             <div className={classes.what}>
@@ -41,7 +41,7 @@ export function UnfinishedUploads({ roots }: { roots: Roots }) {
             </div>
           </div>
           <ul className={classes.lines}>
-            {others.map((upload) => (
+            {unfinished.map((upload) => (
               <Line key={upload.id} upload={upload} roots={roots} drop={() => drop(upload)} />
             ))}
           </ul>
@@ -54,7 +54,7 @@ export function UnfinishedUploads({ roots }: { roots: Roots }) {
         button={t`Discard`}
         keep={t`Keep`}
         danger
-        act={() => (dropping ? dropUpload(dropping.id) : Promise.resolve())}
+        act={() => (dropping ? cancelUpload(dropping.id) : Promise.resolve())}
       >
         <Text size="sm">
           <Trans>The part of “{name}” that was uploaded is deleted.</Trans>
@@ -64,7 +64,7 @@ export function UnfinishedUploads({ roots }: { roots: Roots }) {
   );
 }
 
-/** One that this tab has only just begun may be in the list before its id is known here. */
+/** Return whether an item of this tab is this upload, also before the item's id is known. */
 const isOf = (item: Item, { id, root, path }: Upload): boolean =>
   item.id === null ? item.root === root && item.path === path : item.id === id;
 
@@ -83,9 +83,9 @@ function Line({ upload, roots, drop }: LineProps) {
   const { root, offset } = upload;
   const goOn = (file: File): void => {
     if (root === null) return;
-    const found = notTheSame(upload, file);
-    setProblem(found);
-    if (found === null) uploads.goOn(upload, root, file);
+    const problem = resumeProblem(upload, file);
+    setProblem(problem);
+    if (problem === null) uploads.resume(upload, root, file);
   };
   return (
     <li className={classes.line}>
@@ -115,9 +115,9 @@ function Line({ upload, roots, drop }: LineProps) {
 }
 
 function placeText({ root, path }: Upload, roots: Roots): string {
-  const found = roots.items.find(({ name }) => name === root);
-  if (!found) return t`Its location is no longer shown here.`;
-  const place = translateExact(found.title);
+  const match = roots.items.find(({ name }) => name === root);
+  if (!match) return t`Its location is no longer shown here.`;
+  const place = translateExact(match.title);
   const folder = readable(folderOf(path));
   return folder === '' ? t`in ${place}` : t`in ${place}, ${folder}`;
 }

@@ -5,16 +5,16 @@ import { useSyncExternalStore } from 'react';
 import classes from './Files.module.css';
 import { folderOf, join, nameOf, readable } from './paths';
 import { sizeText } from './sizes';
-import { anotherName, type Item, isOver, percentOf, type UploadState } from './upload';
+import { type Item, isOver, percentOf, suggestFreeName, type UploadState } from './upload';
 import { uploads } from './uploader';
 
 /** The uploads of this tab. */
 export function UploadList() {
   const items = useSyncExternalStore(uploads.subscribe, uploads.snapshot);
-  const shown = items.filter(({ state }) => state !== 'gone');
-  if (shown.length === 0) return null;
-  const over = shown.filter(isOver).length;
-  const count = shown.length;
+  const visible = items.filter(({ state }) => state !== 'gone');
+  if (visible.length === 0) return null;
+  const over = visible.filter(isOver).length;
+  const count = visible.length;
   return (
     <Paper component="section" className={classes.uploads} aria-label={t`Uploads`}>
       <div className={classes.line}>
@@ -28,7 +28,7 @@ export function UploadList() {
         )}
       </div>
       <ul className={classes.lines}>
-        {shown.map((item) => (
+        {visible.map((item) => (
           <Line key={item.key} item={item} />
         ))}
       </ul>
@@ -48,7 +48,7 @@ const STATE_LABELS: Record<UploadState, string> = {
   gone: t`discarded`,
 };
 
-/** Whether an upload continues by itself or when the user resumes it. */
+/** Describe an upload's state, including whether a paused one continues by itself. */
 const stateText = ({ state, waitsForNetwork }: Item): string =>
   state === 'paused' && waitsForNetwork ? t`continues automatically` : STATE_LABELS[state];
 
@@ -74,7 +74,7 @@ function Line({ item }: { item: Item }) {
 }
 
 function Acts({ item, name }: { item: Item; name: string }) {
-  const act = (label: string, event: Parameters<typeof uploads.dispatch>[1]) => (
+  const actionButton = (label: string, event: Parameters<typeof uploads.dispatch>[1]) => (
     <Button
       variant="default"
       size="compact-sm"
@@ -86,19 +86,19 @@ function Acts({ item, name }: { item: Item; name: string }) {
   );
   if (isOver(item)) return null;
   const { state, path } = item;
-  const other = anotherName(nameOf(path));
+  const other = suggestFreeName(nameOf(path));
   return (
     <div className={classes.acts}>
-      {state === 'asking' && item.replaceable && act(t`Replace`, { type: 'replace' })}
+      {state === 'asking' && item.replaceable && actionButton(t`Replace`, { type: 'replace' })}
       {state === 'asking' &&
-        act(t`Keep both as “${{ name: readable(other) }}”`, {
+        actionButton(t`Keep both as “${{ name: readable(other) }}”`, {
           type: 'rename',
           path: join(folderOf(path), other),
         })}
-      {state === 'paused' && act(t`Continue`, { type: 'resume' })}
+      {state === 'paused' && actionButton(t`Continue`, { type: 'resume' })}
       {(state === 'sending' || state === 'waiting') &&
-        act(t`Pause`, { type: 'pause', message: null })}
-      {act(t`Cancel`, { type: 'cancel' })}
+        actionButton(t`Pause`, { type: 'pause', message: null })}
+      {actionButton(t`Cancel`, { type: 'cancel' })}
     </div>
   );
 }

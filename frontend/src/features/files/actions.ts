@@ -1,4 +1,4 @@
-/** What one can do with files. Each act leaves the lists as they then are. */
+/** Actions on files. Each updates the cached lists. */
 import { t } from '@lingui/core/macro';
 import type { InfiniteData } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
@@ -10,10 +10,10 @@ import { folderKey, ROOTS_KEY, SPACE_KEY, trashKey, UPLOADS_KEY } from './querie
 import type { At, Entry, FolderPage, Problem, TextIn } from './types';
 
 const FEW_PAGES = 2;
-/** as many paths or ids as one request takes */
+/** the API's limit of paths or ids per request */
 const AT_ONCE = 200;
 
-/** Refetch a folder. Of a list that was read far down, only the first page is refetched. */
+/** Refetch a folder. Of a list with several pages, refetch only the first. */
 export function refresh(folder: At): void {
   for (const [key, data] of queryClient.getQueriesData<InfiniteData<FolderPage, string | null>>({
     queryKey: folderKey(folder),
@@ -35,11 +35,11 @@ function invalidateSpace(): void {
 }
 
 export async function makeFolder({ root, path }: At): Promise<Entry> {
-  const made = await unwrap(
+  const created = await unwrap(
     api.POST('/api/v1/files/folders', { body: { root, path, parents: false } }),
   );
   refresh({ root, path: folderOf(path) });
-  return made;
+  return created;
 }
 
 export async function move(from: At, to: At, overwrite = false): Promise<Entry> {
@@ -59,7 +59,7 @@ export interface Deleted {
   failed: { path: string; error: Problem }[];
 }
 
-/** Deletes; what could not be deleted comes back with its reason. Asks in pieces the API takes. */
+/** Delete entries in batches; return those that could not be deleted, with the reasons. */
 export async function remove(
   root: string,
   paths: readonly string[],
@@ -82,7 +82,7 @@ export async function remove(
   return outcome;
 }
 
-/** Brings things back from the trash; throws with the first reason if some stay there. */
+/** Restore items from the trash; throw with the first reason if some could not be restored. */
 export async function restore(root: string, ids: readonly string[]): Promise<void> {
   const problems: Problem[] = [];
   try {
@@ -98,11 +98,11 @@ export async function restore(root: string, ids: readonly string[]): Promise<voi
   if (!first) return;
   const reason = translate(first.detail);
   const others = problems.length - 1;
-  const whole = others > 0 ? t`${reason} (and ${others} more)` : reason;
-  throw new ApiError(409, 'not-restored', whole);
+  const message = others > 0 ? t`${reason} (and ${others} more)` : reason;
+  throw new ApiError(409, 'not-restored', message);
 }
 
-/** Empties the trash, or takes some things out of it for good. A large one takes several requests. */
+/** Empty the trash, or delete some items of it permanently. A large one takes several requests. */
 export async function emptyTrash(root: string, ids: readonly string[] | null): Promise<void> {
   try {
     for (;;) {
@@ -125,8 +125,8 @@ export async function saveText(body: TextIn): Promise<Entry> {
   return saved;
 }
 
-/** Gives an upload up, and what has come of it. */
-export async function dropUpload(id: string): Promise<void> {
+/** Cancel an upload and delete the part received so far. */
+export async function cancelUpload(id: string): Promise<void> {
   await unwrap(
     api.DELETE('/api/v1/files/uploads/{upload_id}', { params: { path: { upload_id: id } } }),
   );

@@ -6,11 +6,11 @@ import { folderOf, join } from './paths';
 import type { At } from './types';
 import { uploads } from './uploader';
 
-/** More than this is better packed into one file: each one is asked for by itself. */
+/** Above this, users should pack the files into one archive: each file takes its own requests. */
 export const MOST_AT_ONCE = 1000;
 
-export interface Found {
-  /** each after the one it is in */
+export interface DroppedItems {
+  /** each after its parent */
   folders: string[];
   files: { path: string; file: File }[];
 }
@@ -18,16 +18,16 @@ export interface Found {
 const fileOf = (entry: FileSystemFileEntry): Promise<File> =>
   new Promise((resolve, reject) => entry.file(resolve, reject));
 
-/** A browser reports a folder's entries in batches; an empty batch is the last. */
-async function inside(entry: FileSystemDirectoryEntry): Promise<FileSystemEntry[]> {
+/** Return a folder's entries, which a browser reports in batches; an empty batch is the last. */
+async function readEntries(entry: FileSystemDirectoryEntry): Promise<FileSystemEntry[]> {
   const reader = entry.createReader();
   const all: FileSystemEntry[] = [];
   for (;;) {
-    const some = await new Promise<FileSystemEntry[]>((resolve, reject) =>
+    const batch = await new Promise<FileSystemEntry[]>((resolve, reject) =>
       reader.readEntries(resolve, reject),
     );
-    if (some.length === 0) return all;
-    all.push(...some);
+    if (batch.length === 0) return all;
+    all.push(...batch);
     if (all.length > MOST_AT_ONCE) throw tooMany();
   }
 }
@@ -39,28 +39,31 @@ const tooMany = (): ApiError =>
     t`These are more than ${{ most: MOST_AT_ONCE }} files and folders: upload them as a zip file.`,
   );
 
-/** All that was dropped, by its path below the folder it fell into; what is no entry is a file. */
-export async function found(dropped: readonly (FileSystemEntry | File)[]): Promise<Found> {
-  const all: Found = { folders: [], files: [] };
-  const left: { path: string; entry: FileSystemEntry }[] = [];
-  for (const one of dropped) {
-    if (one instanceof File) all.files.push({ path: one.name, file: one });
-    else left.push({ path: one.name, entry: one });
+/** Collect the dropped folders and files, by path relative to the drop's folder. Items without an
+ * entry are files. */
+export async function collectDropped(
+  dropped: readonly (FileSystemEntry | File)[],
+): Promise<DroppedItems> {
+  const all: DroppedItems = { folders: [], files: [] };
+  const queue: { path: string; entry: FileSystemEntry }[] = [];
+  for (const item of dropped) {
+    if (item instanceof File) all.files.push({ path: item.name, file: item });
+    else queue.push({ path: item.name, entry: item });
   }
-  for (let next = left.shift(); next !== undefined; next = left.shift()) {
+  for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
     const { path, entry } = next;
     if (entry.isDirectory) {
       all.folders.push(path);
-      const within = await inside(entry as FileSystemDirectoryEntry);
-      left.push(...within.map((one) => ({ path: join(path, one.name), entry: one })));
+      const within = await readEntries(entry as FileSystemDirectoryEntry);
+      queue.push(...within.map((child) => ({ path: join(path, child.name), entry: child })));
     } else all.files.push({ path, file: await fileOf(entry as FileSystemFileEntry) });
-    if (all.folders.length + all.files.length + left.length > MOST_AT_ONCE) throw tooMany();
+    if (all.folders.length + all.files.length + queue.length > MOST_AT_ONCE) throw tooMany();
   }
   return all;
 }
 
-/** Makes the folders that aren't there yet, and uploads the files into them. */
-export async function take(into: At, { folders, files }: Found): Promise<void> {
+/** Create the missing folders, and upload the files into them. */
+export async function uploadDropped(into: At, { folders, files }: DroppedItems): Promise<void> {
   for (const path of folders)
     await makeFolder({ root: into.root, path: join(into.path, path) }).catch((error: unknown) => {
       if (!(error instanceof ApiError) || error.slug !== 'file-exists') throw error;

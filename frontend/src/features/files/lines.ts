@@ -1,4 +1,4 @@
-/** A field for text knows only "\n"; a file's own line ends come back when it is saved. */
+/** Line ends: a text field only has "\n"; the file's own are restored when it is saved. */
 export type LineEnds = '\n' | '\r\n' | 'mixed';
 
 export function lineEnds(text: string): LineEnds {
@@ -9,9 +9,9 @@ export function lineEnds(text: string): LineEnds {
   return bare.includes('\n') ? 'mixed' : '\r\n';
 }
 
-/** As a field shows it. */
+/** Convert to the field's line ends. */
 export const forField = (text: string): string => text.replace(/\r\n?/g, '\n');
 
-/** As the file has it. */
+/** Convert to the file's line ends. */
 export const forFile = (text: string, ends: LineEnds): string =>
   ends === '\r\n' ? text.replaceAll('\n', '\r\n') : text;

@@ -1,31 +1,30 @@
-/** Paths below a root ("a/b.txt", "" is the root itself) and the names in them. */
+/** Paths relative to a root ("a/b.txt"; "" is the root itself), and file names. */
 import { t } from '@lingui/core/macro';
 
-/** A byte of a name that is no UTF-8 comes as one of these characters; see docs/files.md. */
+/** First of the characters that stand for bytes of a name that is not UTF-8; see docs/files.md. */
 const BYTE_FIRST = 0xef80;
 const BYTE_LAST = 0xefff;
-const MOST_NAME_BYTES = 255;
 
 export const join = (folder: string, name: string): string =>
   folder === '' ? name : `${folder}/${name}`;
 
 export const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 
-/** The folder something is in; of the root, the root. */
+/** Return the parent folder; the root's is the root. */
 export const folderOf = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf('/')));
 
-/** Each folder on the way, the outermost first; the root isn't among them. */
+/** Return each folder of a path, the outermost first, without the root. */
 export function steps(path: string): { name: string; path: string }[] {
   const names = path.split('/').filter((name) => name !== '');
   return names.map((name, at) => ({ name, path: names.slice(0, at + 1).join('/') }));
 }
 
-/** Whether `path` is `folder` or lies in it. */
+/** Return whether `path` is `folder` or lies in it. */
 export const isWithin = (path: string, folder: string): boolean =>
   folder === '' || path === folder || path.startsWith(`${folder}/`);
 
-/** A name as it can be read: what has no shape of its own (bytes, line breaks, characters that turn
- * the direction of writing) is written out. */
+/** Return a name for display: bytes, line breaks and characters that change the text direction are
+ * escaped. */
 export function readable(name: string): string {
   let text = '';
   for (const sign of name) {
@@ -46,29 +45,16 @@ function isShapeless(code: number): boolean {
   return control || turns || invisible;
 }
 
-/** How long a name is on the disk. */
-export function nameBytes(name: string): number {
-  let bytes = 0;
-  for (const sign of name) {
-    const code = sign.codePointAt(0) ?? 0;
-    bytes += code >= BYTE_FIRST && code <= BYTE_LAST ? 1 : new TextEncoder().encode(sign).length;
-  }
-  return bytes;
-}
-
-/** Why this can't be a name, or null if it can. */
+/** Return why this can't be sent as one name of a path, or null if it can. */
 export function nameProblem(name: string): string | null {
   if (name.trim() === '') return t`Give it a name.`;
   if (name === '.' || name === '..') return t`“${name}” is not a valid name; choose another.`;
   if (name.includes('/')) return t`A name can’t contain “/”.`;
   if (name.includes('\0')) return t`A name can’t contain that character.`;
-  const bytes = nameBytes(name);
-  if (bytes > MOST_NAME_BYTES)
-    return t`This name is too long: ${bytes} bytes. The limit is ${{ most: MOST_NAME_BYTES }}.`;
   return null;
 }
 
-/** How much of a name to select for renaming: all but its ending. */
+/** Return how many characters to select for renaming: all but the extension. */
 export function stemLength(name: string): number {
   const dot = name.lastIndexOf('.');
   return dot > 0 ? dot : name.length;

@@ -1,4 +1,4 @@
-/** What the files pages ask the portal. */
+/** Queries of the files pages. */
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
 import { ApiError } from '@/api/problem';
@@ -14,7 +14,7 @@ export const trashKey = (root: string) => [...FILES_KEY, 'trash', root] as const
 
 const PAGE = 500;
 
-/** A file system that hangs was waited for long enough by the portal. */
+/** Do not retry after a timeout: the portal has already waited for a file system that hangs. */
 const onceMore = (failures: number, error: Error): boolean =>
   failures < 1 && error instanceof ApiError && error.status === 0;
 
@@ -24,7 +24,7 @@ export const rootsQuery = queryOptions({
   retry: onceMore,
 });
 
-/** Only the room in each place; for pages that show no files. */
+/** A query for the storage of each root, for pages that show no files. */
 export const spaceQuery = queryOptions({
   queryKey: SPACE_KEY,
   queryFn: () => unwrap(api.GET('/api/v1/files/space')),
@@ -56,7 +56,7 @@ export const folderQuery = ({ root, path }: At, options: FolderOptions) =>
     refetchOnWindowFocus: ({ state }) => (state.data?.pages.length ?? 0) <= 2,
   });
 
-/** A handful of folders inside a folder, for choosing where to. */
+/** A query for the first folders inside a folder, to select a target. */
 export const subfoldersQuery = ({ root, path }: At) =>
   queryOptions({
     queryKey: [...folderKey({ root, path }), 'folders'],
@@ -92,7 +92,7 @@ export const trashQuery = (root: string) =>
     staleTime: 0,
   });
 
-/** Uploads that aren't finished, of every tab and browser. */
+/** A query for unfinished uploads, of every tab and browser. */
 export const uploadsQuery = queryOptions({
   queryKey: UPLOADS_KEY,
   queryFn: () => unwrap(api.GET('/api/v1/files/uploads')),
@@ -100,14 +100,14 @@ export const uploadsQuery = queryOptions({
   staleTime: 0,
 });
 
-/** Addresses the browser loads by itself. */
+/** Return an address that the browser loads by itself. */
 export const imageAddress = ({ root, path }: At, version: string): string =>
   `/api/v1/files/image?${new URLSearchParams({ root, path, v: version })}`;
 
 export const downloadAddress = ({ root, path }: At): string =>
   `/api/v1/files/download?${new URLSearchParams({ root, path })}`;
 
-/** Some entries of a folder as one zip; without names the whole folder. */
+/** Return the address of a zip of some entries of a folder, or of all if `names` is empty. */
 export function archiveAddress({ root, path }: At, names: readonly string[] = []): string {
   const query = new URLSearchParams({ root, path, format: 'zip' });
   for (const name of names) query.append('name', name);

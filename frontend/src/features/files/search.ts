@@ -1,4 +1,4 @@
-/** What the address of the files page says; whatever is missing has its usual value. */
+/** The address of the files page; absent parameters have their defaults. */
 export type Sort = 'name' | 'size' | 'modified';
 
 export interface FilesSearch {
@@ -9,12 +9,12 @@ export interface FilesSearch {
   hidden?: true;
   /** part of a name */
   q?: string;
-  /** the name of the entry that is looked at */
+  /** the name of the entry in the preview */
   show?: string;
   trash?: true;
 }
 
-/** The router reads "2024" in an address as a number. */
+/** Return a parameter's text. The router parses "2024" in an address as a number. */
 function textAt(search: Record<string, unknown>, key: string): string | undefined {
   const value = search[key];
   if (typeof value === 'number') return String(value);
@@ -22,19 +22,19 @@ function textAt(search: Record<string, unknown>, key: string): string | undefine
 }
 
 export function readFilesSearch(search: Record<string, unknown>): FilesSearch {
-  const found: FilesSearch = {};
+  const result: FilesSearch = {};
   for (const key of ['root', 'path', 'q', 'show'] as const) {
     const text = textAt(search, key);
-    if (text !== undefined) found[key] = text;
+    if (text !== undefined) result[key] = text;
   }
-  if (search.sort === 'size' || search.sort === 'modified') found.sort = search.sort;
-  if (search.desc === true) found.desc = true;
-  if (search.hidden === true) found.hidden = true;
-  if (search.trash === true) found.trash = true;
-  return found;
+  if (search.sort === 'size' || search.sort === 'modified') result.sort = search.sort;
+  if (search.desc === true) result.desc = true;
+  if (search.hidden === true) result.hidden = true;
+  if (search.trash === true) result.trash = true;
+  return result;
 }
 
-/** Another folder keeps how things are shown, and nothing of what was looked for in this one. */
+/** Go to another folder: keep the display options, drop the search and the preview. */
 export function goTo(now: FilesSearch, root: string, path: string): FilesSearch {
   return {
     root,
@@ -45,7 +45,7 @@ export function goTo(now: FilesSearch, root: string, path: string): FilesSearch 
   };
 }
 
-/** Where Files shows this folder of the cluster; null: below none of the roots. */
+/** Return the address of a path on the cluster in Files; null: it is below none of the roots. */
 export function searchForFolder(
   roots: readonly { name: string; path: string }[],
   folder: string,
@@ -58,7 +58,19 @@ export function searchForFolder(
     : goTo({}, root.name, folder.slice(root.path.length).replace(/^\/|\/$/g, ''));
 }
 
-/** The same folder by another column; the same column again turns it round. */
+/** Return the address of a file on the cluster in Files, with its preview; null as above. */
+export function searchForFile(
+  roots: readonly { name: string; path: string }[],
+  path: string,
+): (FilesSearch & { root: string; show: string }) | null {
+  const cut = path.lastIndexOf('/');
+  const search = searchForFolder(roots, path.slice(0, cut));
+  return search?.root === undefined
+    ? null
+    : { ...search, root: search.root, show: path.slice(cut + 1) };
+}
+
+/** Sort by a column; the same column again reverses the order. */
 export function sortBy(now: FilesSearch, column: Sort): FilesSearch {
   const { sort, desc, ...rest } = now;
   const same = (sort ?? 'name') === column;
@@ -69,11 +81,11 @@ export function sortBy(now: FilesSearch, column: Sort): FilesSearch {
   };
 }
 
-/** The same place with one thing shown, or none. */
-export function showing(now: FilesSearch, name: string | null): FilesSearch {
+/** Return the address with one entry in the preview, or none. */
+export function withPreview(now: FilesSearch, name: string | null): FilesSearch {
   const { show, ...rest } = now;
   return name === null ? rest : { ...rest, show: name };
 }
 
-/** For links here: the router marks as current only what leads to just this address. */
+/** Options of links: the router otherwise also marks links to parent folders as current. */
 export const EXACT = { exact: true, includeSearch: true } as const;

@@ -1,11 +1,11 @@
-/** Which entries of a folder are selected. Rows are known by their place in the list, entries by
- * their path, so that a selection outlives a list that grew. */
+/** The selection of a folder's entries. Rows are identified by index, entries by path, so that the
+ * selection survives when the list grows. */
 
 export interface Selection {
   paths: ReadonlySet<string>;
-  /** the row one is at, or -1 */
+  /** the active row, or -1 */
   active: number;
-  /** where a range begins */
+  /** the start of a range */
   anchor: number;
 }
 
@@ -18,7 +18,7 @@ interface Rowed {
 const within = (row: number, rows: readonly Rowed[]): number =>
   Math.max(0, Math.min(rows.length - 1, row));
 
-/** The row becomes the active one; nothing is selected by that. */
+/** Make the row active without selecting it. */
 export function moveTo(now: Selection, rows: readonly Rowed[], row: number): Selection {
   const active = within(row, rows);
   return { ...now, active, anchor: active };
@@ -32,7 +32,7 @@ export function toggle(now: Selection, rows: readonly Rowed[], row: number): Sel
   return { paths, active: row, anchor: row };
 }
 
-/** Everything from where the range began to this row, beside what was selected before. */
+/** Select the range from the anchor to this row, in addition to the earlier selection. */
 export function extend(now: Selection, rows: readonly Rowed[], row: number): Selection {
   const active = within(row, rows);
   const anchor = now.anchor < 0 ? active : now.anchor;

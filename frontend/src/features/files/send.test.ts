@@ -45,17 +45,17 @@ describe('a chunk', () => {
   });
 
   it('reports where the next one begins', async () => {
-    const seen: number[] = [];
-    const { answer } = sendChunk('u 1', 8, new Blob(['x']), (sent) => seen.push(sent));
+    const progress: number[] = [];
+    const { answer } = sendChunk('u 1', 8, new Blob(['x']), (sent) => progress.push(sent));
     expect(Played.last.open).toHaveBeenCalledWith('PUT', '/api/v1/files/uploads/u%201?offset=8');
     Played.last.upload.onprogress?.({ loaded: 1 });
     Played.last.answers(200, { offset: 9 });
     expect(await answer).toBe(9);
-    expect(seen).toEqual([1]);
+    expect(progress).toEqual([1]);
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('is lost when nothing moves any more, however slowly it went before', async () => {
+  it('is lost when it stalls, but not when it is slow', async () => {
     const { answer } = sendChunk('u1', 0, new Blob(['xx']), () => undefined);
     const lost = expect(answer).rejects.toMatchObject({ status: 0, slug: 'offline' });
     vi.advanceTimersByTime(59_000);
@@ -67,13 +67,13 @@ describe('a chunk', () => {
     await lost;
   });
 
-  it('that is stopped is not lost', async () => {
+  it('is not lost when it is stopped', async () => {
     const { answer, abort } = sendChunk('u1', 0, new Blob(['xx']), () => undefined);
     abort();
     await expect(answer).rejects.toMatchObject({ slug: 'aborted' });
   });
 
-  it('is refused in the portal’s words', async () => {
+  it("is refused with the portal's message", async () => {
     const { answer } = sendChunk('u1', 0, new Blob(['xx']), () => undefined);
     Played.last.answers(507, { type: 'urn:portal:no-space', detail: 'The disk is full.' });
     await expect(answer).rejects.toMatchObject({ slug: 'no-space', message: 'The disk is full.' });

@@ -2,11 +2,11 @@
 import { t } from '@lingui/core/macro';
 import { ApiError, OFFLINE_MESSAGE, toApiError } from '@/api/problem';
 
-/** A connection that is gone without a word: nothing leaves, and no answer comes, for so long. */
+/** A connection is considered dead after this time without any progress. */
 const STALLED_MS = 60_000;
 
 interface Sending {
-  /** the offset the portal then has; rejects with an ApiError */
+  /** the portal's offset after this chunk; rejects with an ApiError */
   answer: Promise<number>;
   abort: () => void;
 }
@@ -47,7 +47,7 @@ export function sendChunk(
   return { answer, abort: () => request.abort() };
 }
 
-/** undefined for a response that is not JSON, such as a proxy's page. */
+/** Parse JSON; undefined for another response, such as a proxy's page. */
 function readJson(text: string): unknown {
   try {
     return JSON.parse(text);

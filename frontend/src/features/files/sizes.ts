@@ -1,11 +1,11 @@
-/** Words and shares for sizes. Sizes are bytes, shown in units of 1024 as `ls -h` and `quota` do. */
+/** Text and fractions for sizes in bytes, in units of 1024 like `ls -h` and `quota`. */
 import { t } from '@lingui/core/macro';
 import { locale } from '@/i18n';
 import type { Space } from './types';
 
 const UNITS = ['KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
 
-/** "0 bytes", "812 bytes", "1.4 KiB", "23 GiB". */
+/** Format a size: "0 bytes", "812 bytes", "1.4 KiB", "23 GiB". */
 export function sizeText(bytes: number): string {
   if (bytes < 1024) return bytes === 1 ? t`1 byte` : t`${bytes} bytes`;
   let value = bytes;
@@ -17,17 +17,17 @@ export function sizeText(bytes: number): string {
   return `${value < 9.95 ? value.toFixed(1) : Math.round(value)} ${UNITS[unit]}`;
 }
 
-/** How urgent it is to tidy up. */
+/** The fill level of a disk or quota. */
 type Level = 'fine' | 'tight' | 'full';
 
-/** One kind of room, as a sentence and as a share of 100 that is used. */
+/** The used part of a disk or quota, as a sentence and in percent. */
 export interface Measure {
   text: string;
   percent: number;
   level: Level;
 }
 
-/** The room in a place: of its whole disk, and by one's own quota. */
+/** A root's storage: the whole disk, and the user's quota. */
 export interface StorageRoom {
   disk: Measure | null;
   /** null without a quota, or if it is unknown; `quotaText` distinguishes them */
@@ -39,7 +39,7 @@ export interface StorageRoom {
 const TIGHT = 90;
 const LEVELS: readonly Level[] = ['fine', 'tight', 'full'];
 
-/** null: nothing is known of it. */
+/** Return a root's storage; null: nothing is known. */
 export function roomOf({ quota, free_bytes: free, total_bytes: total }: Space): StorageRoom | null {
   if (free === null || total === null) return null;
   const disk = total > 0 ? diskRoom(free, total) : null;
@@ -57,12 +57,13 @@ const unlimitedText = (used: number): string =>
   t`You use ${{ used: sizeText(used) }}; you have no quota.`;
 
 function diskRoom(free: number, total: number): Measure {
-  const text = t`${{ free: sizeText(free) }} of ${{ total: sizeText(total) }} are free on this disk.`;
+  const used = sizeText(total - free);
+  const text = t`${used} of ${{ total: sizeText(total) }} are used on this disk.`;
   const percent = Math.min(100, Math.floor(((total - free) / total) * 100));
   return { text, percent, level: free === 0 ? 'full' : percent >= TIGHT ? 'tight' : 'fine' };
 }
 
-/** What ends first counts: bytes or files. */
+/** Return the quota that is closest to its limit: bytes or files. */
 function quotaRoom(quota: NonNullable<Space['quota']>): Measure | null {
   const { used_bytes: bytes, limit_bytes: mostBytes, used_files, limit_files: mostFiles } = quota;
   const measures: Measure[] = [];
@@ -82,7 +83,7 @@ function quotaRoom(quota: NonNullable<Space['quota']>): Measure | null {
         t`You have ${{ used: countText(used_files) }} of your ${{ most: countText(mostFiles) }} files.`,
       ),
     );
-  return measures.toSorted((one, other) => other.percent - one.percent)[0] ?? null;
+  return measures.toSorted((measure, other) => other.percent - measure.percent)[0] ?? null;
 }
 
 const countText = (count: number): string => count.toLocaleString(locale());

@@ -1,4 +1,4 @@
-/** The shapes of the files API by the names these pages use. */
+/** The files API's types, under the names used here. */
 import type { components } from '@/api/schema';
 
 type Schemas = components['schemas'];
@@ -20,13 +20,13 @@ export type TrashItem = Schemas['TrashItem'];
 export type Upload = Schemas['UploadOut'];
 export type Problem = Schemas['ProblemOut'];
 
-/** A root, or a folder or file below it by its path without a leading "/". */
+/** A root with the relative path of a folder or file in it, without a leading "/". */
 export interface At {
   root: string;
   path: string;
 }
 
-/** What one gets by opening it: a link counts as what it leads to. */
+/** Return whether an entry opens as a folder; a link counts as its target. */
 export const isFolder = (entry: Entry): boolean =>
   entry.kind === 'folder' || entry.target_kind === 'folder';
 

@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import {
-  anotherName,
-  type Begun,
-  begunItem,
   chunkOf,
   type Event,
   type Item,
   isMoving,
   newItem,
-  notTheSame,
   percentOf,
+  resumedItem,
+  resumeProblem,
+  retryDelayMs,
+  type StartedUpload,
   step,
-  waitMs,
+  suggestFreeName,
 } from './upload';
 
 const following = (item: Item, ...events: Event[]): Item => events.reduce(step, item);
@@ -20,7 +20,7 @@ const BEGIN: Event = { type: 'begin' };
 const fresh = (size = 20): Item => newItem(1, 'home', 'a/b.bin', size);
 
 describe('an upload', () => {
-  it('goes chunk by chunk to its end', () => {
+  it('sends chunk by chunk to its end', () => {
     let item = following(fresh(), BEGIN, begun());
     expect(chunkOf(item)).toEqual([0, 8]);
     item = following(item, { type: 'progress', inFlight: 4 });
@@ -33,11 +33,11 @@ describe('an upload', () => {
     expect(following(item, { type: 'finished' })).toMatchObject({ state: 'done', message: null });
   });
 
-  it('has nothing to send of an empty file', () => {
+  it('sends no chunk of an empty file', () => {
     expect(following(fresh(0), BEGIN, begun()).state).toBe('finishing');
   });
 
-  it('asks before it replaces', () => {
+  it('asks before it replaces a file', () => {
     const taken: Event = { type: 'taken', replaceable: true, message: 'taken' };
     const asking = following(fresh(), BEGIN, taken);
     expect(asking).toMatchObject({ state: 'asking', replaceable: true });
@@ -61,7 +61,7 @@ describe('an upload', () => {
     expect(following(again, { type: 'arrived', offset: 13 }).tries).toBe(0);
   });
 
-  it('does not mind answers that come too late', () => {
+  it('ignores late responses', () => {
     const paused = following(fresh(), BEGIN, begun(), { type: 'pause', message: null });
     expect(following(paused, { type: 'arrived', offset: 8 })).toBe(paused);
     expect(following(paused, { type: 'lost', message: 'x' }).waitsForNetwork).toBe(false);
@@ -86,7 +86,7 @@ describe('an upload', () => {
 });
 
 describe('an upload that was begun before', () => {
-  const upload: Begun = {
+  const upload: StartedUpload = {
     id: 'u1',
     path: 'a/b.bin',
     size_bytes: 20,
@@ -97,31 +97,31 @@ describe('an upload that was begun before', () => {
   const file = { name: 'b.bin', size: 20, lastModified: Date.parse('2026-01-01T00:00:00Z') };
 
   it('continues at the offset from the portal', () => {
-    const item = begunItem(7, upload, 'home');
+    const item = resumedItem(7, upload, 'home');
     expect(item).toMatchObject({ id: 'u1', path: 'a/b.bin', offset: 8, overwrite: true });
     expect(percentOf(item)).toBe(40);
     expect(following(item, BEGIN, begun(16)).state).toBe('sending');
   });
 
-  it('takes no other file', () => {
-    expect(notTheSame(upload, file)).toBeNull();
-    expect(notTheSame(upload, { ...file, name: 'b (1).bin' })).toBeNull();
-    expect(notTheSame(upload, { ...file, size: 21 })).toContain('different size');
-    expect(notTheSame(upload, { ...file, name: 'b.csv' })).toContain('another type');
+  it('refuses another file', () => {
+    expect(resumeProblem(upload, file)).toBeNull();
+    expect(resumeProblem(upload, { ...file, name: 'b (1).bin' })).toBeNull();
+    expect(resumeProblem(upload, { ...file, size: 21 })).toContain('different size');
+    expect(resumeProblem(upload, { ...file, name: 'b.csv' })).toContain('another type');
     const later = Date.parse('2026-01-02T10:00:01Z');
-    expect(notTheSame(upload, { ...file, lastModified: later })).toContain('was changed');
+    expect(resumeProblem(upload, { ...file, lastModified: later })).toContain('was changed');
   });
 });
 
-describe('the little things', () => {
+describe('retries and names', () => {
   it('waits longer each time', () => {
-    expect([1, 2, 3, 20].map(waitMs)).toEqual([1000, 2000, 4000, 30_000]);
+    expect([1, 2, 3, 20].map(retryDelayMs)).toEqual([1000, 2000, 4000, 30_000]);
   });
 
-  it('finds another name', () => {
-    expect(anotherName('a.csv')).toBe('a (2).csv');
-    expect(anotherName('a (2).csv')).toBe('a (3).csv');
-    expect(anotherName('.bashrc')).toBe('.bashrc (2)');
-    expect(anotherName('Makefile')).toBe('Makefile (2)');
+  it('suggests a free name', () => {
+    expect(suggestFreeName('a.csv')).toBe('a (2).csv');
+    expect(suggestFreeName('a (2).csv')).toBe('a (3).csv');
+    expect(suggestFreeName('.bashrc')).toBe('.bashrc (2)');
+    expect(suggestFreeName('Makefile')).toBe('Makefile (2)');
   });
 });

@@ -1,8 +1,8 @@
-/** What happens to one upload, as a pure step from state to state. `uploader.ts` does the sending.
+/** The state machine of one upload, as a pure function. `uploader.ts` does the sending.
  *
  *   waiting → beginning → sending → finishing → done
- * From beginning it may come to `asking` (the name is already taken), from anywhere on the way to `paused`
- * (by the user, or because nothing answers), `failed` or `gone` (cancelled). */
+ * `beginning` may lead to `asking` (the name is taken); every state before `done` to `paused` (by the
+ * user, or because nothing responds), `failed` or `gone` (canceled). */
 
 import { t } from '@lingui/core/macro';
 import type { Upload } from './types';
@@ -25,26 +25,26 @@ export interface Item {
   path: string;
   sizeBytes: number;
   state: UploadState;
-  /** the portal's name for it, once it has begun */
+  /** the portal's id of the upload, once it was created */
   id: string | null;
   chunkBytes: number;
-  /** what the portal has for certain */
+  /** the bytes that the portal has confirmed */
   offset: number;
-  /** sent of the present chunk; not certain yet */
+  /** bytes of the current chunk sent but not confirmed */
   inFlight: number;
   overwrite: boolean;
   /** whether "replace" can be offered while asking */
   replaceable: boolean;
   /** why it is paused or has failed */
   message: string | null;
-  /** paused because nothing answered: continues automatically when something does */
+  /** paused because nothing responded: continues automatically when something does */
   waitsForNetwork: boolean;
-  /** how often in a row it was tried in vain */
+  /** the number of consecutive failed attempts */
   tries: number;
 }
 
 /** The portal's record of an upload. */
-export type Begun = Pick<
+export type StartedUpload = Pick<
   Upload,
   'id' | 'path' | 'size_bytes' | 'offset' | 'overwrite' | 'created_at'
 >;
@@ -83,8 +83,9 @@ export function newItem(key: number, root: string, path: string, sizeBytes: numb
   };
 }
 
-/** An upload that was started elsewhere or earlier, and continues here at the offset from the portal. */
-export function begunItem(key: number, upload: Begun, root: string): Item {
+/** Create an item that continues an upload of another tab, or an earlier one, at the portal's
+ * offset. */
+export function resumedItem(key: number, upload: StartedUpload, root: string): Item {
   const { id, path, size_bytes: sizeBytes, offset, overwrite } = upload;
   return { ...newItem(key, root, path, sizeBytes), id, offset: offset ?? 0, overwrite };
 }
@@ -93,8 +94,8 @@ export function begunItem(key: number, upload: Begun, root: string): Item {
  * Return why this file cannot continue the upload, or null if it can: the rest of a different file
  * would produce a corrupt mixture.
  */
-export function notTheSame(
-  upload: Begun,
+export function resumeProblem(
+  upload: StartedUpload,
   file: Pick<File, 'name' | 'size' | 'lastModified'>,
 ): string | null {
   const name = upload.path.slice(upload.path.lastIndexOf('/') + 1);
@@ -117,33 +118,33 @@ const OVER: ReadonlySet<UploadState> = new Set(['done', 'failed', 'gone']);
 const MOVING: ReadonlySet<UploadState> = new Set(['beginning', 'sending', 'finishing']);
 
 export const isOver = (item: Item): boolean => OVER.has(item.state);
-/** Whether the upload is in progress. */
+/** Return whether the upload is in progress. */
 export const isMoving = (item: Item): boolean => MOVING.has(item.state);
 
 const sendingState = (item: Item, offset: number): UploadState =>
   offset >= item.sizeBytes ? 'finishing' : 'sending';
 
-/** The item after the event; an event that comes too late (an answer after "cancel") changes nothing. */
+/** Return the item after the event. A late event (a response after "cancel") changes nothing. */
 export function step(item: Item, event: Event): Item {
-  if (event.type === 'cancel') return item.state === 'done' ? item : calm(item, 'gone', null);
+  if (event.type === 'cancel') return item.state === 'done' ? item : stop(item, 'gone', null);
   if (isOver(item)) return item;
-  if (event.type === 'pause') return calm(item, 'paused', event.message);
+  if (event.type === 'pause') return stop(item, 'paused', event.message);
   if (event.type === 'resume') return item.state === 'paused' ? waiting(item) : item;
-  if (event.type === 'replace' || event.type === 'rename') return answered(item, event);
-  // whole on the disk, even if someone pressed "pause" in the last moment
-  if (event.type === 'finished') return calm({ ...item, offset: item.sizeBytes }, 'done', null);
+  if (event.type === 'replace' || event.type === 'rename') return resolveConflict(item, event);
+  // complete on the disk, even if it was paused in the last moment
+  if (event.type === 'finished') return stop({ ...item, offset: item.sizeBytes }, 'done', null);
   if (!isMoving(item) && event.type !== 'begin') return item;
-  return moved(item, event);
+  return advance(item, event);
 }
 
-function answered(item: Item, event: Extract<Event, { type: 'replace' | 'rename' }>): Item {
+function resolveConflict(item: Item, event: Extract<Event, { type: 'replace' | 'rename' }>): Item {
   if (item.state !== 'asking') return item;
   return event.type === 'replace'
     ? { ...waiting(item), overwrite: true }
     : { ...waiting(item), path: event.path };
 }
 
-function moved(item: Item, event: Event): Item {
+function advance(item: Item, event: Event): Item {
   switch (event.type) {
     case 'begin':
       return item.state === 'waiting' ? { ...item, state: 'beginning', message: null } : item;
@@ -157,7 +158,7 @@ function moved(item: Item, event: Event): Item {
         state: sendingState(item, event.offset),
       };
     case 'taken':
-      return { ...calm(item, 'asking', event.message), replaceable: event.replaceable };
+      return { ...stop(item, 'asking', event.message), replaceable: event.replaceable };
     case 'progress':
       return { ...item, inFlight: event.inFlight };
     case 'arrived':
@@ -170,18 +171,18 @@ function moved(item: Item, event: Event): Item {
       };
     case 'lost':
       return {
-        ...calm(item, 'paused', event.message),
+        ...stop(item, 'paused', event.message),
         waitsForNetwork: true,
         tries: item.tries + 1,
       };
     case 'fail':
-      return calm(item, 'failed', event.message);
+      return stop(item, 'failed', event.message);
     default:
       return item;
   }
 }
 
-const calm = (item: Item, state: UploadState, message: string | null): Item => ({
+const stop = (item: Item, state: UploadState, message: string | null): Item => ({
   ...item,
   state,
   message,
@@ -189,15 +190,15 @@ const calm = (item: Item, state: UploadState, message: string | null): Item => (
   waitsForNetwork: false,
 });
 
-const waiting = (item: Item): Item => calm(item, 'waiting', null);
+const waiting = (item: Item): Item => stop(item, 'waiting', null);
 
-/** The next chunk as [from, to) in bytes. */
+/** Return the next chunk as [from, to) in bytes. */
 export const chunkOf = (item: Item): [number, number] => [
   item.offset,
   Math.min(item.sizeBytes, item.offset + item.chunkBytes),
 ];
 
-/** Sent, of 100. */
+/** Return the percentage sent. */
 export function percentOf(item: Item): number {
   if (item.state === 'done') return 100;
   if (item.sizeBytes === 0) return 0;
@@ -208,12 +209,12 @@ export function percentOf(item: Item): number {
 const FIRST_WAIT_MS = 1000;
 const LONGEST_WAIT_MS = 30_000;
 
-/** How long to wait before the next try, after so many in vain. */
-export const waitMs = (tries: number): number =>
+/** Return the delay before the next attempt, after `tries` failed ones. */
+export const retryDelayMs = (tries: number): number =>
   Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.max(0, tries - 1));
 
-/** A name beside the one that is taken: "a (2).csv", then "a (3).csv". */
-export function anotherName(name: string): string {
+/** Suggest a free name: "a (2).csv", then "a (3).csv". */
+export function suggestFreeName(name: string): string {
   const dot = name.lastIndexOf('.');
   const at = dot > 0 ? dot : name.length;
   const [stem, ending] = [name.slice(0, at), name.slice(at)];

@@ -5,12 +5,12 @@ import { uploads } from './uploader';
 
 const browser = vi.hoisted(() => {
   const window = new EventTarget();
-  // no timer ever fires: nothing is tried again by itself
+  // no timer ever fires: nothing is retried automatically
   vi.stubGlobal('window', Object.assign(window, { setTimeout: () => 0 }));
   return window;
 });
 
-/** A network that is gone: no request is ever answered. */
+/** A lost network: no request is ever answered. */
 vi.mock('@/api/client', async (importOriginal) => ({
   ...(await importOriginal<object>()),
   api: { POST: vi.fn(() => Promise.reject(new TypeError('no network'))) },

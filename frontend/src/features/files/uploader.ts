@@ -1,5 +1,5 @@
-/** The uploads of this tab. They go on while one looks at other pages; each chunk is asked for again
- * when the network was lost. Two at a time. */
+/** The uploads of this tab, two at a time. They continue on other pages, and retry a chunk after
+ * the network was lost. */
 import { t } from '@lingui/core/macro';
 import { api, unwrap } from '@/api/client';
 import { lostLogin } from '@/api/lostLogin';
@@ -7,21 +7,21 @@ import { ApiError, sentence } from '@/api/problem';
 import { translate } from '@/i18n/translate';
 import { onLogout } from '@/lib/onLogout';
 import { queryClient } from '@/lib/queries';
-import { dropUpload, refresh } from './actions';
+import { cancelUpload, refresh } from './actions';
 import { folderOf } from './paths';
 import { UPLOADS_KEY } from './queries';
 import { sendChunk } from './send';
 import {
-  type Begun,
-  begunItem,
   chunkOf,
   type Event,
   type Item,
   isMoving,
   isOver,
   newItem,
+  resumedItem,
+  retryDelayMs,
+  type StartedUpload,
   step,
-  waitMs,
 } from './upload';
 
 const AT_ONCE = 2;
@@ -29,7 +29,7 @@ const CHECKSUM_AGAIN_MS = 1000;
 
 const files = new Map<number, File>();
 const aborts = new Map<number, () => void>();
-/** which run of an item counts: one that was paused and goes on has a new one */
+/** the current run of each item; resuming starts a new one */
 const runs = new Map<number, number>();
 const listeners = new Set<() => void>();
 let items: readonly Item[] = [];
@@ -49,7 +49,8 @@ export const uploads = {
     forgetAll();
     owner = username;
   },
-  add(root: string, folder: string, chosen: readonly File[]): void {
+  /** Start uploading files, and return their items' keys. */
+  add(root: string, folder: string, chosen: readonly File[]): number[] {
     const fresh = chosen.map((file) => {
       const path = folder === '' ? file.name : `${folder}/${file.name}`;
       const item = newItem(nextKey++, root, path, file.size);
@@ -57,15 +58,31 @@ export const uploads = {
       return item;
     });
     set([...items, ...fresh]);
-    pump();
+    startWaiting();
+    return fresh.map(({ key }) => key);
   },
-  /** Continues an upload that was started in another tab, or before this page was loaded. */
-  goOn(upload: Begun, root: string, file: File): void {
+  /** Return an item once it has ended; undefined if it was removed, for example by a logout. */
+  ended(key: number): Promise<Item | undefined> {
+    return new Promise((resolve) => {
+      const check = (): boolean => {
+        const item = find(key);
+        if (item && !isOver(item)) return false;
+        resolve(item);
+        return true;
+      };
+      if (check()) return;
+      const unsubscribe = uploads.subscribe(() => {
+        if (check()) unsubscribe();
+      });
+    });
+  },
+  /** Continue an upload of another tab, or one from before this page was loaded. */
+  resume(upload: StartedUpload, root: string, file: File): void {
     if (items.some(({ id, state }) => id === upload.id && !OVER_HERE.has(state))) return;
-    const item = begunItem(nextKey++, upload, root);
+    const item = resumedItem(nextKey++, upload, root);
     files.set(item.key, file);
     set([...items, item]);
-    pump();
+    startWaiting();
   },
   dispatch(key: number, event: Event): void {
     const before = find(key);
@@ -73,17 +90,17 @@ export const uploads = {
     apply(key, event);
     const stopped = event.type === 'pause' || event.type === 'cancel';
     if (stopped) aborts.get(key)?.();
-    if (event.type === 'cancel' && before.id && before.state !== 'done') void giveUp(before.id);
-    pump();
+    if (event.type === 'cancel' && before.id && before.state !== 'done') void discard(before.id);
+    startWaiting();
   },
-  /** Removes ended uploads from the list. */
+  /** Remove ended uploads from the list. */
   clear(): void {
     for (const item of items) if (isOver(item)) files.delete(item.key);
     set(items.filter((item) => !isOver(item)));
   },
 };
 
-/** what this tab has nothing to do with any more */
+/** states in which this tab no longer handles the item */
 const OVER_HERE: ReadonlySet<Item['state']> = new Set(['failed', 'gone']);
 
 const find = (key: number): Item | undefined => items.find((item) => item.key === key);
@@ -98,7 +115,7 @@ function apply(key: number, event: Event): Item | undefined {
   return find(key);
 }
 
-/** Stops them all; what the portal has of them stays there for their owner to go on with. */
+/** Stop all uploads. The received parts stay at the portal, where their owner can continue. */
 function forgetAll(): void {
   owner = null;
   for (const item of items) aborts.get(item.key)?.();
@@ -108,8 +125,8 @@ function forgetAll(): void {
 
 onLogout(forgetAll);
 
-/** Lets those begin whose turn it is. */
-function pump(): void {
+/** Start waiting uploads up to the limit. */
+function startWaiting(): void {
   let moving = items.filter(isMoving).length;
   for (const { key, state } of items) {
     if (moving >= AT_ONCE) return;
@@ -122,21 +139,21 @@ function pump(): void {
 async function run(key: number): Promise<void> {
   const mine = nextRun++;
   runs.set(key, mine);
-  const counts = (): boolean => runs.get(key) === mine && find(key) !== undefined;
+  const isCurrent = (): boolean => runs.get(key) === mine && find(key) !== undefined;
   apply(key, { type: 'begin' });
   try {
-    await begin(key, counts);
-    await sendAll(key, counts);
-    await finish(key, counts);
+    await begin(key, isCurrent);
+    await sendAll(key, isCurrent);
+    await finish(key, isCurrent);
   } catch (error) {
-    if (counts()) refused(key, error);
+    if (isCurrent()) refused(key, error);
   } finally {
-    if (counts()) aborts.delete(key);
-    pump();
+    if (isCurrent()) aborts.delete(key);
+    startWaiting();
   }
 }
 
-async function begin(key: number, counts: () => boolean): Promise<void> {
+async function begin(key: number, isCurrent: () => boolean): Promise<void> {
   const item = find(key);
   if (item?.state !== 'beginning') return;
   const { root, path, sizeBytes, overwrite } = item;
@@ -148,31 +165,31 @@ async function begin(key: number, counts: () => boolean): Promise<void> {
       : api.GET('/api/v1/files/uploads/{upload_id}', { params: { path: { upload_id: item.id } } }),
   );
   const { id, chunk_bytes: chunkBytes, offset } = upload;
-  if (counts() && find(key)?.state === 'beginning')
+  if (isCurrent() && find(key)?.state === 'beginning')
     apply(key, { type: 'begun', id, chunkBytes, offset: offset ?? 0 });
-  // paused or cancelled while it was being created, before its id was known
-  else if (item.id === null) await giveUp(id);
+  // paused or canceled during creation, before its id was known
+  else if (item.id === null) await discard(id);
 }
 
-async function sendAll(key: number, counts: () => boolean): Promise<void> {
+async function sendAll(key: number, isCurrent: () => boolean): Promise<void> {
   for (;;) {
     const item = find(key);
     const file = files.get(key);
-    if (!counts() || item?.state !== 'sending' || !item.id || !file) return;
+    if (!isCurrent() || item?.state !== 'sending' || !item.id || !file) return;
     const [from, to] = chunkOf(item);
     const sending = sendChunk(item.id, from, file.slice(from, to), (sent) => {
-      if (counts()) apply(key, { type: 'progress', inFlight: Math.min(sent, to - from) });
+      if (isCurrent()) apply(key, { type: 'progress', inFlight: Math.min(sent, to - from) });
     });
     aborts.set(key, sending.abort);
     const arrived = await sending.answer;
-    if (counts()) apply(key, { type: 'arrived', offset: arrived });
+    if (isCurrent()) apply(key, { type: 'arrived', offset: arrived });
   }
 }
 
-async function finish(key: number, counts: () => boolean): Promise<void> {
+async function finish(key: number, isCurrent: () => boolean): Promise<void> {
   for (;;) {
     const item = find(key);
-    if (!counts() || item?.state !== 'finishing' || !item.id) return;
+    if (!isCurrent() || item?.state !== 'finishing' || !item.id) return;
     const { done } = await unwrap(
       api.POST('/api/v1/files/uploads/{upload_id}/complete', {
         params: { path: { upload_id: item.id } },
@@ -197,13 +214,14 @@ function finished(key: number): void {
   void queryClient.invalidateQueries({ queryKey: UPLOADS_KEY });
 }
 
-/** Nothing answers, or what does is a proxy without a portal behind it, or a busy one. */
-const passes = ({ status, slug }: ApiError): boolean =>
+/** Return whether an error is temporary: no response, a proxy without a portal behind it, or a busy
+ * portal. */
+const isTemporary = ({ status, slug }: ApiError): boolean =>
   status === 0 || status === 429 || (status >= 500 && status !== 507) || slug === 'file-busy';
 
 function refused(key: number, error: unknown): void {
   if (!(error instanceof ApiError)) {
-    // a file that can't be read any more: it was moved or changed after it was chosen
+    // the file is no longer readable: it was moved or changed after it was selected
     apply(key, { type: 'fail', message: t`The file could not be read on your computer.` });
   } else if (error.slug === 'aborted') return;
   else if (error.slug === 'file-exists') {
@@ -218,26 +236,26 @@ function refused(key: number, error: unknown): void {
       type: 'pause',
       message: t`Your login has ended. Continue after you log in again.`,
     });
-    void lostLogin.ask().then((again) => {
-      if (again) uploads.dispatch(key, { type: 'resume' });
+    void lostLogin.requestLogin().then((renewed) => {
+      if (renewed) uploads.dispatch(key, { type: 'resume' });
     });
-  } else if (passes(error)) later(key, sentence(error));
+  } else if (isTemporary(error)) retryLater(key, sentence(error));
   else {
     apply(key, { type: 'fail', message: sentence(error) });
     const id = find(key)?.id;
-    if (id) void giveUp(id);
+    if (id) void discard(id);
   }
 }
 
-/** Tries again after a while, and as soon as the browser has its network back. */
-function later(key: number, message: string): void {
+/** Retry after a delay, or as soon as the browser's network is back. */
+function retryLater(key: number, message: string): void {
   const item = apply(key, { type: 'lost', message });
   if (!item?.waitsForNetwork) return;
   const { tries } = item;
   window.setTimeout(() => {
     const now = find(key);
     if (now?.waitsForNetwork && now.tries === tries) uploads.dispatch(key, { type: 'resume' });
-  }, waitMs(tries));
+  }, retryDelayMs(tries));
 }
 
 window.addEventListener('online', () => {
@@ -245,12 +263,12 @@ window.addEventListener('online', () => {
     if (waitsForNetwork) uploads.dispatch(key, { type: 'resume' });
 });
 
-/** Leaving the page would end them; the browser asks first. */
+/** Leaving the page would end the uploads, so let the browser ask first. */
 window.addEventListener('beforeunload', (event) => {
   if (items.some((item) => isMoving(item) || item.waitsForNetwork)) event.preventDefault();
 });
 
-/** What has come of it is deleted. If that fails, it goes by itself after `file_upload_days`. */
-async function giveUp(id: string): Promise<void> {
-  await dropUpload(id).catch(() => undefined);
+/** Delete the received part. If that fails, the portal deletes it after `file_upload_days`. */
+async function discard(id: string): Promise<void> {
+  await cancelUpload(id).catch(() => undefined);
 }

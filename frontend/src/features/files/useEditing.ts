@@ -8,12 +8,12 @@ import { readText, saveText } from './actions';
 import { forField, forFile, lineEnds } from './lines';
 import type { At, FileText, TextIn } from './types';
 
-/** The name of the draft of an edited file. */
+/** Return the name of an edited file's draft. */
 export const fileDraft = ({ root, path }: At): string => `file ${root} ${path}`;
 
 interface Draft {
   text: string;
-  /** the version it began with */
+  /** the version at the beginning */
   version: string;
   encoding: string;
   ends: ReturnType<typeof lineEnds>;
@@ -67,14 +67,14 @@ export function useEditing(at: At, read: FileText, close: () => void) {
       setBusy(false);
     }
   };
-  /** takes the current content of the file */
-  const take = (now: FileText): void => {
+  /** replace the text by the file's current content */
+  const takeTheirs = (now: FileText): void => {
     setDraft(begin(now));
     kept.drop();
     setTheirs(null);
     setProblem(null);
   };
-  /** puts what was typed in its place */
+  /** replace the file's current content by the text */
   const replace = ({ version }: FileText): void => {
     setTheirs(null);
     void save(version);
@@ -89,7 +89,7 @@ export function useEditing(at: At, read: FileText, close: () => void) {
     edit: (text: string): void => setDraft({ ...draft, text }),
     save: (): void => void save(draft.version),
     done,
-    take,
+    take: takeTheirs,
     replace,
   };
 }

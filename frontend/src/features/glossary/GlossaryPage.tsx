@@ -10,15 +10,15 @@ import { PageTitle } from '@/ui/PageTitle';
 import { SearchField } from '@/ui/SearchField';
 import classes from './GlossaryPage.module.css';
 import { glossaryQuery } from './glossary';
-import { type Entry, found } from './parse';
+import { type Entry, searchEntries } from './parse';
 
-/** All words of the pages with what they mean. */
+/** The glossary: all terms of the pages with their definitions. */
 export function GlossaryPage() {
   const { data: entries, isError, refetch } = useQuery(glossaryQuery);
   return (
     <>
-      <PageTitle tab={t`Words explained`}>
-        <Trans>Words explained</Trans>
+      <PageTitle tab={t`Glossary`}>
+        <Trans>Glossary</Trans>
       </PageTitle>
       {isError && (
         <Stack align="flex-start">
@@ -42,7 +42,7 @@ function EntryList({ entries }: { entries: readonly Entry[] }) {
   useEffect(() => {
     document.getElementById(hash)?.scrollIntoView();
   }, [hash]);
-  const matching = found(entries, text);
+  const matching = searchEntries(entries, text);
   return (
     <>
       <SearchField

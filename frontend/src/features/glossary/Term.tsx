@@ -5,21 +5,21 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type KeyboardEvent, useState } from 'react';
 import { glossaryQuery } from './glossary';
-import { explanation } from './parse';
+import { findEntry } from './parse';
 import classes from './Term.module.css';
 
 interface Props {
-  /** a word of docs/glossary.md, or one that it gives the same meaning: English in any language */
+  /** an English term of docs/glossary.md, or one of its synonyms there */
   word: string;
-  /** as it stands there, in the page's language */
+  /** the term as displayed, in the page's language */
   children: string;
 }
 
-/** A technical word that explains itself where it stands. Not for within a label or another button. */
+/** A term with a popup that explains it. Not to be used inside a label or another button. */
 export function Term({ word, children }: Props) {
   const [open, setOpen] = useState(false);
-  // The focus stays on the word, so the explanation itself hears of no key; what the word stands in,
-  // such as a node's details, shall not close with it.
+  // The focus stays on the term, so the popup receives no key events. Escape must not also close
+  // what contains the term, such as a node's details.
   const onKeyDown = (event: KeyboardEvent): void => {
     if (!open || event.key !== 'Escape') return;
     event.preventDefault();
@@ -44,15 +44,16 @@ export function Term({ word, children }: Props) {
 }
 
 interface MaybeProps {
-  /** as for a Term; the label itself if left out, which may be a word in the page's language */
+  /** like Term's; the label itself if left out, which may be in the page's language */
   word?: string;
   children: string;
 }
 
-/** A label that explains itself if the glossary has it, and is plain text if not, or until it is there. */
+/** A label with an explanation if the glossary has the term; plain text otherwise, or until the
+ * glossary is loaded. */
 export function MaybeTerm({ children: label, word = label }: MaybeProps) {
   const { data: entries } = useQuery(glossaryQuery);
-  return entries && explanation(entries, word) ? <Term word={word}>{label}</Term> : label;
+  return entries && findEntry(entries, word) ? <Term word={word}>{label}</Term> : label;
 }
 
 function Explained({ word }: { word: string }) {
@@ -63,7 +64,7 @@ function Explained({ word }: { word: string }) {
         <Trans>The explanation couldn't be loaded. Try again.</Trans>
       </Text>
     );
-  const entry = entries && explanation(entries, word);
+  const entry = entries && findEntry(entries, word);
   if (!entry) return <Text size="sm">…</Text>;
   return (
     <>

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import chineseMarkdown from '../../../../docs/glossary.zh.md?raw';
 import { glossary } from './glossary';
-import { anchorOf, explanation, found, parseGlossary, translated } from './parse';
+import { anchorOf, findEntry, parseGlossary, searchEntries, translateEntries } from './parse';
 
 const GLOSSARY = await glossary();
 const PAGES = import.meta.glob<string>('../../**/*.tsx', {
@@ -11,7 +11,7 @@ const PAGES = import.meta.glob<string>('../../**/*.tsx', {
 });
 
 describe('the glossary', () => {
-  it('is read as it is written', () => {
+  it('is parsed', () => {
     const text =
       '# Words\n\nHow it is written.\n\n## Array\n\nAlso: Task, Tasks\n\nMany runs\nof one.\n\n## CPU\n\nA core.\n';
     expect(parseGlossary(text)).toEqual([
@@ -37,7 +37,7 @@ describe('the glossary', () => {
     const names = (words: readonly { word: string }[]) => words.map(({ word }) => word);
     expect(chinese).toHaveLength(GLOSSARY.length);
     expect(new Set(names(chinese)).size).toBe(chinese.length);
-    // names that no language translates stand at the same places, so nothing is out of step
+    // names that are not translated are at the same positions in both languages
     const untranslated = names(chinese).map((word) => (/[一-鿿]/.test(word) ? null : word));
     for (const [at, word] of untranslated.entries())
       if (word !== null) expect(word).toBe(GLOSSARY[at]?.word);
@@ -47,29 +47,29 @@ describe('the glossary', () => {
     }
   });
 
-  it('is requested in English and answers in Chinese', () => {
-    const entries = translated(GLOSSARY, parseGlossary(chineseMarkdown));
-    const node = explanation(entries, 'Nodes');
+  it('is searched in English and displayed in Chinese', () => {
+    const entries = translateEntries(GLOSSARY, parseGlossary(chineseMarkdown));
+    const node = findEntry(entries, 'Nodes');
     expect(node).toMatchObject({ anchor: 'node', word: '节点', also: ['Node', 'Nodes'] });
-    expect(explanation(entries, '节点')).toBe(node);
-    expect(explanation(entries, 'GPU')?.also).not.toContain('GPU');
+    expect(findEntry(entries, '节点')).toBe(node);
+    expect(findEntry(entries, 'GPU')?.also).not.toContain('GPU');
   });
 
-  it('finds words in any case, and by what stands for them', () => {
-    expect(explanation(GLOSSARY, 'gpus')?.word).toBe('GPU');
-    expect(explanation(GLOSSARY, 'nonsense')).toBeUndefined();
-    expect(found(GLOSSARY, ' QOS ').map(({ word }) => word)).toEqual(['QOS']);
-    expect(found(GLOSSARY, '')).toHaveLength(GLOSSARY.length);
+  it('finds terms in any case, and by synonyms', () => {
+    expect(findEntry(GLOSSARY, 'gpus')?.word).toBe('GPU');
+    expect(findEntry(GLOSSARY, 'nonsense')).toBeUndefined();
+    expect(searchEntries(GLOSSARY, ' QOS ').map(({ word }) => word)).toEqual(['QOS']);
+    expect(searchEntries(GLOSSARY, '')).toHaveLength(GLOSSARY.length);
     expect(anchorOf('In-band address')).toBe('in-band-address');
   });
 
-  it('knows every word that a page asks it for', () => {
-    const asked = Object.entries(PAGES).flatMap(([file, source]) =>
+  it('has every term that a page uses', () => {
+    const usedWords = Object.entries(PAGES).flatMap(([file, source]) =>
       [...source.matchAll(/<Term\s+word="([^"]+)"/g)].map(([, word = '']) => ({ file, word })),
     );
-    expect(asked.length).toBeGreaterThan(10);
-    // what a page only knows when it runs is asked for by MaybeTerm, which can do without
-    for (const { file, word } of asked)
-      expect(explanation(GLOSSARY, word), `${file}: ${word}`).toBeDefined();
+    expect(usedWords.length).toBeGreaterThan(10);
+    // a MaybeTerm's word is only known at run time, and may be missing
+    for (const { file, word } of usedWords)
+      expect(findEntry(GLOSSARY, word), `${file}: ${word}`).toBeDefined();
   });
 });

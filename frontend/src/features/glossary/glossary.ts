@@ -4,11 +4,11 @@
  */
 import { queryOptions } from '@tanstack/react-query';
 import { currentLanguage, locale } from '@/i18n';
-import { type Entry, parseGlossary, translated } from './parse';
+import { type Entry, parseGlossary, translateEntries } from './parse';
 
 async function inChinese(english: readonly Entry[]): Promise<Entry[]> {
   const { default: chinese } = await import('../../../../docs/glossary.zh.md?raw');
-  const entries = translated(english, parseGlossary(chinese));
+  const entries = translateEntries(english, parseGlossary(chinese));
   return entries.sort((a, b) => a.word.localeCompare(b.word, locale()));
 }
 

@@ -1,10 +1,10 @@
-/** docs/glossary.md as words and their explanations. Pure. */
+/** Parser of docs/glossary.md: terms and their definitions. Pure. */
 
 export interface Entry {
-  /** as the end of an address: the same in every language */
+  /** the fragment of the address: the same in every language */
   anchor: string;
   word: string;
-  /** other words that mean it */
+  /** synonyms */
   also: readonly string[];
   text: string;
 }
@@ -18,38 +18,38 @@ function entryOf(section: string): Entry {
   return { anchor: anchorOf(word), word, also: also?.slice(ALSO.length).split(', ') ?? [], text };
 }
 
-/** In the file's order. */
+/** Parse the entries, in the file's order. */
 export function parseGlossary(markdown: string): Entry[] {
   const [, ...sections] = markdown.split(/^## /m);
   return sections.map(entryOf);
 }
 
-/** The same words in another language, one by one. The English ones still find them: they are what the
- * pages ask for, and what the rest of the world says. */
-export const translated = (entries: readonly Entry[], other: readonly Entry[]): Entry[] =>
+/** Return the entries in another language. English terms still find them, as the pages' code and
+ * other documents use those. */
+export const translateEntries = (entries: readonly Entry[], other: readonly Entry[]): Entry[] =>
   entries.map((entry, at) => {
     const { word, also, text } = other[at] ?? entry;
     const all = [...also, entry.word, ...entry.also].filter((each) => each !== word);
     return { anchor: entry.anchor, word, also: [...new Set(all)], text };
   });
 
-const plain = (word: string): string => word.toLowerCase();
+const normalize = (word: string): string => word.toLowerCase();
 
-/** The entry that explains a word, in whatever case it is written. */
-export function explanation(entries: readonly Entry[], word: string): Entry | undefined {
-  const wanted = plain(word);
+/** Return the entry of a term, ignoring case. */
+export function findEntry(entries: readonly Entry[], word: string): Entry | undefined {
+  const query = normalize(word);
   return entries.find((entry) =>
-    [entry.word, ...entry.also].some((each) => plain(each) === wanted),
+    [entry.word, ...entry.also].some((each) => normalize(each) === query),
   );
 }
 
-/** An English word as the end of an address. */
-export const anchorOf = (word: string): string => plain(word).replace(/[^a-z0-9]+/g, '-');
+/** Convert an English term to a fragment of an address. */
+export const anchorOf = (word: string): string => normalize(word).replace(/[^a-z0-9]+/g, '-');
 
-/** Those in whose words or explanation the text stands. */
-export function found(entries: readonly Entry[], text: string): Entry[] {
-  const wanted = plain(text.trim());
+/** Return the entries whose terms or definition contain the text. */
+export function searchEntries(entries: readonly Entry[], text: string): Entry[] {
+  const query = normalize(text.trim());
   return entries.filter(({ word, also, text: explained }) =>
-    [word, ...also, explained].some((each) => plain(each).includes(wanted)),
+    [word, ...also, explained].some((each) => normalize(each).includes(query)),
   );
 }

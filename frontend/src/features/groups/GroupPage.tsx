@@ -1,6 +1,6 @@
 import { t } from '@lingui/core/macro';
 import { Plural, Trans } from '@lingui/react/macro';
-import { Button, Paper, Skeleton, Text } from '@mantine/core';
+import { Button, Paper, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -15,6 +15,7 @@ import { Chips } from '@/ui/Chips';
 import { ConfirmDialog } from '@/ui/ConfirmDialog';
 import classes from '@/ui/DetailPage.module.css';
 import { Notice } from '@/ui/Notice';
+import { PageSkeleton } from '@/ui/PageSkeleton';
 import { useChange } from '@/ui/useChange';
 import { deleteGroup, setManager, setMember } from './actions';
 import { groupEffects, sizeText } from './labels';
@@ -22,7 +23,7 @@ import { Members } from './Members';
 import { groupQuery } from './queries';
 import type { WholeGroup } from './types';
 
-/** One group: who is in it, who manages it. */
+/** A group: its members and managers. */
 export function GroupPage() {
   const { group } = useParams({ from: '/member/admin/groups/$group' });
   return (
@@ -48,7 +49,7 @@ function Body({ name }: { name: string }) {
   return (
     <div className={classes.page}>
       {error && <Notice tone="error">{sentence(error)}</Notice>}
-      {!data && !error && <Skeleton height={300} radius="lg" aria-label={t`Loading`} />}
+      {!data && !error && <PageSkeleton />}
       {data && <Whole group={data} />}
     </div>
   );
@@ -194,7 +195,7 @@ function GroupManagers({ group, changing }: Part) {
 function Deletion({ group }: { group: WholeGroup }) {
   const { name } = group;
   const navigate = useNavigate();
-  const [asking, setAsking] = useState(false);
+  const [confirming, setConfirming] = useState(false);
   const remove = async (): Promise<void> => {
     await deleteGroup(name);
     await navigate({ to: '/admin/groups' });
@@ -202,13 +203,13 @@ function Deletion({ group }: { group: WholeGroup }) {
   return (
     <>
       <div>
-        <Button variant="default" c="var(--bad)" onClick={() => setAsking(true)}>
+        <Button variant="default" c="var(--bad)" onClick={() => setConfirming(true)}>
           <Trans>Delete the group…</Trans>
         </Button>
       </div>
       <ConfirmDialog
-        opened={asking}
-        onClose={() => setAsking(false)}
+        opened={confirming}
+        onClose={() => setConfirming(false)}
         title={t`Delete the group ${name}?`}
         act={remove}
         button={t`Delete the group`}

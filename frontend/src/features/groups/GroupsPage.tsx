@@ -1,6 +1,6 @@
 import { plural, t } from '@lingui/core/macro';
 import { Plural, Trans } from '@lingui/react/macro';
-import { Button, Paper, Skeleton, Table } from '@mantine/core';
+import { Button, Paper, Table } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -12,6 +12,7 @@ import { mayChange } from '@/lib/roles';
 import { useMe } from '@/lib/useMe';
 import classes from '@/ui/AdminList.module.css';
 import { Icon } from '@/ui/icons';
+import { ListSkeleton } from '@/ui/ListSkeleton';
 import { Notice } from '@/ui/Notice';
 import { SearchField } from '@/ui/SearchField';
 import { groupEffects, sizeText } from './labels';
@@ -48,7 +49,7 @@ function Groups() {
   const me = useMe();
   const navigate = useNavigate();
   const { q: text = '', all = false } = useSearch({ from: '/member/admin/groups' });
-  const { data, error, isPending, isPlaceholderData, hasNextPage, isFetchingNextPage, ...asked } =
+  const { data, error, isPending, isPlaceholderData, hasNextPage, isFetchingNextPage, ...query } =
     useInfiniteQuery({ ...groupsQuery({ text, all }), placeholderData: (before) => before });
   const groups = data?.pages.flatMap((page) => page.items) ?? [];
   const able = data?.pages[0]?.capabilities;
@@ -79,7 +80,7 @@ function Groups() {
       <div className={classes.stack}>
         {error && <Notice tone="error">{sentence(error)}</Notice>}
         {incomplete && <Notice tone="warning">{incomplete}</Notice>}
-        {isPending && !error && <Skeleton height={240} radius="lg" aria-label={t`Loading`} />}
+        {isPending && !error && <ListSkeleton rows={6} />}
         {data && groups.length === 0 && leftOut === 0 && (
           <Paper className={classes.empty}>
             {text === ''
@@ -97,7 +98,7 @@ function Groups() {
           <Button
             variant="default"
             loading={isFetchingNextPage}
-            onClick={() => void asked.fetchNextPage()}
+            onClick={() => void query.fetchNextPage()}
           >
             <Trans>Show more</Trans>
           </Button>
@@ -109,7 +110,7 @@ function Groups() {
 
 interface CountedProps {
   n: number;
-  /** there are more, which haven't been fetched yet */
+  /** whether more groups can be fetched */
   more: boolean;
   leftOut: number;
 }

@@ -1,6 +1,6 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { Paper, Skeleton } from '@mantine/core';
+import { Paper } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { sentence } from '@/api/problem';
@@ -9,12 +9,13 @@ import { GroupUsage } from '@/features/usage/GroupUsage';
 import { useMe } from '@/lib/useMe';
 import classes from '@/ui/DetailPage.module.css';
 import { Notice } from '@/ui/Notice';
+import { PageSkeleton } from '@/ui/PageSkeleton';
 import { PageTitle } from '@/ui/PageTitle';
 import { sizeText } from './labels';
 import { Members } from './Members';
 import { ledGroupQuery } from './queries';
 
-/** A group as those see it who lead it: its members, what they use, what they may. */
+/** A group as its managers see it: its members, their usage and limits. */
 export function ManagedGroupPage() {
   const me = useMe();
   const { group } = useParams({ from: '/member/groups/$group' });
@@ -27,7 +28,7 @@ export function ManagedGroupPage() {
         <Trans>Group {group}</Trans>
       </PageTitle>
       {error && <Notice tone="error">{sentence(error)}</Notice>}
-      {!data && !error && <Skeleton height={240} radius="lg" aria-label={t`Loading`} />}
+      {!data && !error && <PageSkeleton />}
       {data && (
         <>
           <p className={classes.line}>

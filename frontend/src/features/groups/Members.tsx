@@ -4,7 +4,7 @@ import { Button, TextInput } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useAction } from '@/ui/useAction';
-import { foundMembers } from './labels';
+import { filterMembers } from './labels';
 import classes from './Members.module.css';
 import type { GroupMember } from './types';
 
@@ -19,12 +19,12 @@ interface Props {
 const SEARCH_FROM = 8;
 const AT_ONCE = 100;
 
-/** Who is in a group; a long list can be searched. */
+/** The members of a group; a long list has a search field. */
 export function Members({ group, members, links = false, onRemove }: Props) {
   const [text, setText] = useState('');
   const [most, setMost] = useState(AT_ONCE);
-  const found = foundMembers(members, text);
-  const left = found.length - most;
+  const matches = filterMembers(members, text);
+  const left = matches.length - most;
   if (members.length === 0)
     return (
       <p className={classes.quiet}>
@@ -45,13 +45,13 @@ export function Members({ group, members, links = false, onRemove }: Props) {
           spellCheck={false}
         />
       )}
-      {found.length === 0 && (
+      {matches.length === 0 && (
         <p className={classes.quiet}>
           <Trans>No matching members.</Trans>
         </p>
       )}
       <ul className={classes.list} aria-label={t`Members of ${group}`}>
-        {found.slice(0, most).map((member) => (
+        {matches.slice(0, most).map((member) => (
           <Member
             key={member.username}
             group={group}
@@ -78,7 +78,7 @@ interface MemberProps {
 }
 
 function Member({ group, member, links, onRemove }: MemberProps) {
-  const [busy, act] = useAction();
+  const [busy, run] = useAction();
   const { username, display_name: name } = member;
   const notes = [
     ...(member.disabled ? [t`disabled`] : []),
@@ -108,7 +108,7 @@ function Member({ group, member, links, onRemove }: MemberProps) {
           c="dimmed"
           fw={500}
           loading={busy}
-          onClick={() => void act(() => onRemove(username))}
+          onClick={() => void run(() => onRemove(username))}
           aria-label={t`Remove ${username} from ${group}`}
         >
           <Trans>Remove</Trans>

@@ -102,7 +102,7 @@ function ChosenMembers({ members, problem, onChange }: MembersProps) {
         <Chips
           label={t`Selected members`}
           names={members}
-          onRemove={async (username) => onChange(members.filter((one) => one !== username))}
+          onRemove={async (username) => onChange(members.filter((member) => member !== username))}
           removeLabel={(username) => t`Remove ${username}`}
         />
       )}

@@ -1,4 +1,4 @@
-/** What administrators do to groups. Call them through `useWithPassword`. */
+/** Administrators' actions on groups. Call them through `useWithPassword`. */
 import { api, unwrap } from '@/api/client';
 import { GROUPS_KEY } from '@/features/directory/groups';
 import { queryClient } from '@/lib/queries';
@@ -8,7 +8,7 @@ import type { GroupRequest, WholeGroup } from './types';
 const at = (group: string) => ({ params: { path: { group } } });
 const pathParams = (group: string, username: string) => ({ params: { path: { group, username } } });
 
-/** The members and managers of a group are also shown on the pages of users. */
+/** Refetch the group, and the users whose pages show their groups. */
 async function invalidateGroup(group: string): Promise<void> {
   void queryClient.invalidateQueries({ queryKey: GROUPS_KEY });
   await Promise.all([
@@ -18,9 +18,9 @@ async function invalidateGroup(group: string): Promise<void> {
 }
 
 export async function createGroup(body: GroupRequest): Promise<WholeGroup> {
-  const made = await unwrap(api.POST('/api/v1/admin/groups', { body }));
+  const group = await unwrap(api.POST('/api/v1/admin/groups', { body }));
   await invalidateGroup(body.name);
-  return made;
+  return group;
 }
 
 export async function deleteGroup(group: string): Promise<void> {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { isBare } from '@/features/directory/groups';
-import { foundMembers, groupEffects, sizeText } from './labels';
+import { filterMembers, groupEffects, sizeText } from './labels';
 import type { GroupMember } from './types';
 
 const PLAIN = { member_count: 0, makes_admins: false, lets_in: false, description: null };
@@ -22,7 +22,7 @@ describe('a group', () => {
     expect(isBare({ ...PLAIN, description: 'Winter term' })).toBe(false);
   });
 
-  it('is searched for members by all words, in any order', () => {
+  it('filters members by all words, in any order', () => {
     const member = (username: string, display_name: string | null): GroupMember => ({
       username,
       display_name,
@@ -31,7 +31,7 @@ describe('a group', () => {
       disabled: false,
     });
     const members = [member('ada', 'Ada Lovelace'), member('bob', null)];
-    const names = (text: string) => foundMembers(members, text).map(({ username }) => username);
+    const names = (text: string) => filterMembers(members, text).map(({ username }) => username);
     expect(names('')).toEqual(['ada', 'bob']);
     expect(names(' LOVE ad')).toEqual(['ada']);
     expect(names('bo')).toEqual(['bob']);

@@ -1,4 +1,4 @@
-/** Groups in words. Pure. */
+/** Labels of groups. Pure. */
 import { plural, t } from '@lingui/core/macro';
 import { joinSentences } from '@/i18n/lists';
 import type { GroupMember, GroupRow } from './types';
@@ -6,7 +6,7 @@ import type { GroupMember, GroupRow } from './types';
 export const sizeText = (n: number | null): string =>
   n === null ? '–' : plural(n, { one: '# member', other: '# members' });
 
-/** What being in a group brings, and what the directory says it is for. */
+/** Return the effects of membership, and the directory's description. */
 export function groupEffects(
   group: Pick<GroupRow, 'makes_admins' | 'lets_in' | 'description'>,
 ): string {
@@ -17,8 +17,8 @@ export function groupEffects(
   ]);
 }
 
-/** Those whose names hold every word that was typed. */
-export function foundMembers(members: readonly GroupMember[], text: string): GroupMember[] {
+/** Return the members whose names contain every typed word. */
+export function filterMembers(members: readonly GroupMember[], text: string): GroupMember[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   return members.filter(({ username, display_name }) => {
     const names = `${username} ${display_name ?? ''}`.toLowerCase();

@@ -1,4 +1,4 @@
-/** What these pages ask the portal about groups. */
+/** Queries of the pages about groups. */
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
 import { GROUPS_KEY, type GroupsSearch, readGroups } from '@/features/directory/groups';
@@ -20,7 +20,7 @@ export const groupQuery = (name: string) =>
     staleTime: 0,
   });
 
-/** The same as its managers see it. */
+/** A query for a group as its managers see it. */
 export const ledGroupQuery = (name: string) =>
   queryOptions({
     queryKey: ['group', name],

@@ -1,4 +1,4 @@
-/** What the API says of groups, by the names these pages use. */
+/** The groups API's types, under the names used here. */
 import type { components } from '@/api/schema';
 
 type Schemas = components['schemas'];

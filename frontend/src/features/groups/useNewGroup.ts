@@ -18,13 +18,13 @@ const isDraft = isLike<Draft>({ name: isText, gid: isText, description: isText, 
 export const FIELDS = ['name', 'gid', 'description', 'members'] as const;
 type FieldName = (typeof FIELDS)[number];
 
-/** What can be seen to be wrong without the portal. */
+/** Return the problems that can be detected without the portal. */
 const problemsOf = ({ name, gid }: Draft): Partial<Record<FieldName, string>> => ({
   ...(name.trim() === '' ? { name: t`Enter a name.` } : {}),
   ...(/^\d{0,10}$/.test(gid.trim()) ? {} : { gid: t`Enter a number, or leave the field empty.` }),
 });
 
-/** The request body, without empty fields. */
+/** Build the request body, without empty fields. */
 const bodyOf = ({ name, gid, description, members }: Draft) => ({
   name: name.trim(),
   members,
@@ -32,7 +32,7 @@ const bodyOf = ({ name, gid, description, members }: Draft) => ({
   ...(description.trim() === '' ? {} : { description: description.trim() }),
 });
 
-/** A group as it is being filled in; once it is made, its page comes. */
+/** The draft of a new group; navigates to the group once it is created. */
 export function useNewGroup(onClose: () => void) {
   const navigate = useNavigate();
   const { draft, setDraft, kept } = useDraft('new-group', () => EMPTY, isDraft);

@@ -10,14 +10,14 @@ const SHOWN_AT_FIRST = 4;
 export function EarlierSessions({ sessions }: { sessions: Session[] }) {
   const [all, setAll] = useState(false);
   if (sessions.length === 0) return null;
-  const shown = all ? sessions : sessions.slice(0, SHOWN_AT_FIRST);
-  const more = sessions.length - shown.length;
+  const visible = all ? sessions : sessions.slice(0, SHOWN_AT_FIRST);
+  const more = sessions.length - visible.length;
   return (
     <section className={classes.earlier} aria-labelledby="earlier">
       <h2 id="earlier">
         <Trans>Earlier sessions</Trans>
       </h2>
-      {shown.map((session) => (
+      {visible.map((session) => (
         <SessionCard key={session.id} session={session} />
       ))}
       {more > 0 && (

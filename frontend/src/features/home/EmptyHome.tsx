@@ -5,7 +5,7 @@ import { Link } from '@tanstack/react-router';
 import { Icon } from '@/ui/icons';
 import classes from './HomePage.module.css';
 
-/** Nothing runs: says what a session is, and offers the next step. */
+/** The home page without sessions and jobs: explains sessions, and offers the next step. */
 export function EmptyHome({ first }: { first: boolean }) {
   return (
     <Paper className={classes.empty}>

@@ -2,9 +2,12 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Button, Paper } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
 import type { Job } from '@/api/types';
+import { CancelDialog } from '@/features/jobs/JobActions';
 import { failed, jobReason, jobStateLabel, jobTime } from '@/features/jobs/labels';
 import { useJobCount } from '@/features/jobs/useJobCount';
+import { TrendLine } from '@/features/measurements/TrendLine';
 import { useNow } from '@/lib/useNow';
 import { isLive } from '@/live/reducer';
 import { useLive } from '@/live/store';
@@ -15,12 +18,12 @@ import { jobsForHome, moreText } from './homeJobs';
 
 const LIVE = { state: 'live' } as const;
 
-/** One's jobs at a glance: what waits and runs, then what has ended lately. */
+/** The user's jobs: live ones, then recently ended ones. */
 export function HomeJobs() {
   const jobs = useLive((s) => s.jobs);
   if (jobs === null) return null;
-  const shown = jobsForHome(jobs, Date.now());
-  const shownLive = shown.filter(isLive).length;
+  const visible = jobsForHome(jobs, Date.now());
+  const shownLive = visible.filter(isLive).length;
   return (
     <section aria-labelledby="your-jobs">
       <div className={classes.top}>
@@ -32,7 +35,7 @@ export function HomeJobs() {
         </Link>
       </div>
       <Paper className={classes.list}>
-        {shown.length === 0 ? (
+        {visible.length === 0 ? (
           <div className={classes.none}>
             <p>
               {jobs.length === 0
@@ -45,7 +48,7 @@ export function HomeJobs() {
           </div>
         ) : (
           <ul>
-            {shown.map((job) => (
+            {visible.map((job) => (
               <JobLine key={job.id} job={job} />
             ))}
           </ul>
@@ -56,7 +59,7 @@ export function HomeJobs() {
   );
 }
 
-/** How many more there are than stand here. */
+/** A link with the number of jobs that are not shown. */
 function More({ shown }: { shown: number }) {
   const text = moreText(shown, useJobCount(LIVE));
   return (
@@ -94,6 +97,30 @@ function JobLine({ job }: { job: Job }) {
           <Trans>Why?</Trans>
         </Button>
       )}
+      {job.state === 'running' && !job.external && <JobTrend job={job} />}
     </li>
+  );
+}
+
+/** The job's recent use, and the question before it is cancelled because its GPU is idle. */
+function JobTrend({ job }: { job: Job }) {
+  const [asking, setAsking] = useState(false);
+  const stop = (
+    <Button
+      size="compact-sm"
+      variant="subtle"
+      color="red"
+      c="var(--bad)"
+      aria-label={t`Cancel ${{ name: job.name }}`}
+      onClick={() => setAsking(true)}
+    >
+      <Trans>Cancel</Trans>
+    </Button>
+  );
+  return (
+    <div className={classes.trend}>
+      <TrendLine id={job.id} name={job.name} stop={stop} />
+      <CancelDialog job={job} opened={asking} onClose={() => setAsking(false)} />
+    </div>
   );
 }

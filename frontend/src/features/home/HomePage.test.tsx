@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { sizeText } from '@/features/files/sizes';
 import { limits } from '@/testing/answers/limits';
+import { recordedAt } from '@/testing/answers/recordedAt';
 import { space } from '@/testing/answers/space';
 import { isLoading, names, textOf } from '@/testing/markup';
 import { page, Refused } from '@/testing/page';
@@ -27,21 +28,39 @@ describe('the home page', () => {
     );
     const text = textOf(markup);
     expect(text).toContain('It ended with exit code 3.');
-    expect(text).toContain('8 of 8 GPUs');
+    expect(text).toContain('0 of 8 GPUs in use');
     expect(text).toContain('1 session, 1 job');
     const rooms = space.items.map(({ free_bytes, total_bytes }) => {
-      return `${sizeText(free_bytes)} of ${sizeText(total_bytes)} are free`;
+      return `${sizeText(total_bytes - free_bytes)} of ${sizeText(total_bytes)} are used`;
     });
     expect(text).toContain(rooms[0]);
     expect(isLoading(markup)).toBe(false);
   });
 
-  it('offers a start for each setup, by name and by what it is', async () => {
+  it('offers a start for each setup, by name and content', async () => {
     const markup = await page('/', FULL);
     expect(names(markup, 'button')).toContain(
       'Start a session: Small and quick, Python 3.11, no GPU, 1 CPU, 256 MB, 10 min',
     );
     expect(names(markup, 'a')).toContain('Change before starting: Small and quick');
+  });
+
+  it('shows the recent use of what runs, and hints at idle GPUs', async () => {
+    const quiet = { percent: [0, 0], gpu_idle_longer: false };
+    const idle = new Date(Date.parse(recordedAt) - 25 * 60_000).toISOString();
+    const items = [
+      { ...quiet, id: runningSession.id, resource: 'gpu', gpu_idle_since: idle },
+      { ...quiet, id: runningJob.id, resource: 'cpu', percent: [3], gpu_idle_since: null },
+    ];
+    const recent = { ...answers, '/me/recent-usage': { step_s: 30, items } };
+    const markup = await page('/', { ...FULL, answers: recent });
+    const text = textOf(markup);
+    expect(text).toContain('GPU idle for 25 min');
+    expect(text).toContain('CPU 3 % now');
+    expect(names(markup, 'button')).toEqual(
+      expect.arrayContaining([`Stop ${runningSession.name}`, `Keep ${runningSession.name}`]),
+    );
+    expect(names(markup, 'button')).not.toContain(`Keep ${runningJob.name}`);
   });
 
   it('guides a user without sessions or jobs', async () => {
@@ -66,7 +85,7 @@ describe('the home page', () => {
     expect(textOf(markup)).toMatch(/Sessions 1 of 2/);
   });
 
-  it('waits for what has not come yet', async () => {
+  it('shows what is still loading', async () => {
     const markup = await page('/', { live: null, early: true });
     expect(isLoading(markup)).toBe(true);
     expect(textOf(markup)).not.toContain('Start your first session');

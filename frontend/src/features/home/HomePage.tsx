@@ -14,6 +14,7 @@ import { HomeJobs } from './HomeJobs';
 import classes from './HomePage.module.css';
 import { MySpace, MyUsage } from './MyShare';
 import { StartAgain } from './StartAgain';
+import { UsageStrip } from './UsageStrip';
 
 /** The user's sessions and jobs, saved setups, free resources and limits. */
 export function HomePage() {
@@ -33,6 +34,7 @@ export function HomePage() {
           </Button>
         )}
       </div>
+      <UsageStrip />
       <div className={classes.columns}>
         <div className={classes.sections}>
           <section aria-labelledby="your-sessions">

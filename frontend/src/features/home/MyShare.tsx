@@ -19,7 +19,7 @@ import { isLive } from '@/live/reducer';
 import { useLive } from '@/live/store';
 import classes from './MyShare.module.css';
 
-/** Asks again when a session or job begins or ends, so that the figures agree with the page. */
+/** Refetch when a session or job starts or ends, so that the figures match the page. */
 function useFreshUsage(): void {
   const live = useLive(({ sessions, jobs }) =>
     [...(sessions ?? []), ...(jobs ?? [])]
@@ -27,13 +27,13 @@ function useFreshUsage(): void {
       .map(({ id, state }) => `${id} ${state}`)
       .join(),
   );
-  // biome-ignore lint/correctness/useExhaustiveDependencies: it is asked because of the change
+  // biome-ignore lint/correctness/useExhaustiveDependencies: refetch because of the change
   useEffect(() => {
     void queryClient.invalidateQueries({ queryKey: myLimitsQuery.queryKey });
   }, [live]);
 }
 
-/** What one uses now of what one may use. */
+/** The user's usage and limits. */
 export function MyUsage() {
   const { data, error } = useQuery(myLimitsQuery);
   useFreshUsage();
@@ -46,7 +46,7 @@ export function MyUsage() {
         <>
           <p className={classes.now}>{textOfUse(data.use)}</p>
           {bars(data.effective, data.use).some((bar) => bar.limited) ? (
-            <UsageBars effective={data.effective} use={data.use} user={data.username} plain />
+            <UsageBars effective={data.effective} use={data.use} user={data.username} onlyLimited />
           ) : (
             <p className={classes.quiet}>
               <Trans>No limits are set for you in this portal.</Trans>
@@ -67,7 +67,7 @@ export function MyUsage() {
   );
 }
 
-/** The room for one's files, by place. */
+/** The user's storage, by root. */
 export function MySpace() {
   const { data, error } = useQuery(spaceQuery);
   return (
@@ -77,8 +77,8 @@ export function MySpace() {
       </h2>
       {data ? (
         <ul className={classes.places}>
-          {data.items.map((place) => (
-            <Place key={place.name} place={place} />
+          {data.items.map((root) => (
+            <RootStorage key={root.name} root={root} />
           ))}
         </ul>
       ) : error ? (
@@ -95,17 +95,17 @@ export function MySpace() {
   );
 }
 
-function Place({ place }: { place: components['schemas']['RoomOut'] }) {
-  const room = roomOf(place);
+function RootStorage({ root }: { root: components['schemas']['RoomOut'] }) {
+  const room = roomOf(root);
   return (
     <li>
-      <p className={classes.name}>{translateExact(place.title)}</p>
-      {place.problem !== null || room === null ? (
+      <p className={classes.name}>{translateExact(root.title)}</p>
+      {root.problem !== null || room === null ? (
         <p className={classes.quiet}>
-          {translate(place.problem) ?? t`The available space is not known.`}
+          {translate(root.problem) ?? t`The available space is not known.`}
         </p>
       ) : (
-        <SpaceLeft title={translateExact(place.title)} space={place} />
+        <SpaceLeft title={translateExact(root.title)} space={root} />
       )}
       {room?.level === 'full' && (
         <p className={classes.full}>

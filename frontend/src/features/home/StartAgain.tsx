@@ -16,11 +16,11 @@ import { Time } from '@/ui/Time';
 import { useAction } from '@/ui/useAction';
 import classes from './StartAgain.module.css';
 
-/** So many tiles: those one has saved, then those one used last. */
+/** The maximum numbers of tiles: saved setups, then recently used ones. */
 const MOST_SAVED = 6;
 const MOST_RECENT = 3;
 
-/** What one can start with a single click: saved setups, and what the last sessions had. */
+/** Sessions that can be started with one click: saved setups, and those of the last sessions. */
 export function StartAgain() {
   const { data: saved, error: noneSaved } = useQuery(setupsQuery);
   const { data: used, error: noneUsed } = useQuery(recentSetupsQuery);
@@ -74,15 +74,15 @@ interface TileProps {
     problem: string | null;
   };
   name: string;
-  /** when a session was last started with it, for one that isn't saved */
+  /** the last start of a session with it, for a setup that is not saved */
   usedAt?: string;
   start: () => Promise<Session>;
 }
 
 function Tile({ setup, name, usedAt, start }: TileProps) {
   const navigate = useNavigate();
-  const [busy, act] = useAction();
-  // A second click comes before the button is drawn busy.
+  const [busy, run] = useAction();
+  // A second click may come before the button is rendered as busy.
   const started = useRef(false);
   const { environment, resources, problem } = setup;
   const title = translateExact(setup.environment_title);
@@ -91,7 +91,7 @@ function Tile({ setup, name, usedAt, start }: TileProps) {
   const onStart = async (): Promise<void> => {
     if (started.current) return;
     started.current = true;
-    await act(async () => {
+    await run(async () => {
       const session = await start();
       await navigate({ to: '/start-again/$name', params: { name: session.name } });
     });

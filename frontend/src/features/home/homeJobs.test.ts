@@ -7,9 +7,9 @@ const NOW = Date.parse('2026-03-01T12:00:00Z');
 const job = (name: string, state: Job['state'], submitted: string, ended: string | null = null) =>
   ({ name, state, submitted_at: submitted, ended_at: ended }) as Job;
 
-describe('atAGlance', () => {
-  it('has what runs, then what waits, then what has ended within a day', () => {
-    const shown = jobsForHome(
+describe('jobsForHome', () => {
+  it('has running, then pending jobs, then those ended within a day', () => {
+    const result = jobsForHome(
       [
         job('yesterday', 'ended', '2026-02-27T00:00:00Z', '2026-02-28T13:00:00Z'),
         job('long ago', 'ended', '2026-02-20T00:00:00Z', '2026-02-28T11:00:00Z'),
@@ -20,7 +20,7 @@ describe('atAGlance', () => {
       ],
       NOW,
     );
-    expect(shown.map((one) => one.name)).toEqual([
+    expect(result.map((job) => job.name)).toEqual([
       'new run',
       'old run',
       'waits',
@@ -31,7 +31,7 @@ describe('atAGlance', () => {
 });
 
 describe('moreText', () => {
-  it('counts the jobs that are not shown, and makes no number up', () => {
+  it('counts the jobs that are not shown, if their number is known', () => {
     expect([5, 250, undefined, 4, 3].map((count) => moreText(4, count))).toEqual([
       '1 more waiting or running',
       '246 more waiting or running',

@@ -1,4 +1,4 @@
-/** Which jobs stand on the home page. Pure. */
+/** The selection of jobs on the home page. Pure. */
 import { plural, t } from '@lingui/core/macro';
 import type { Job } from '@/api/types';
 import { isLive } from '@/live/reducer';
@@ -9,7 +9,8 @@ const LATELY_MS = 24 * 60 * 60 * 1000;
 
 const waits = ({ state }: Job): number => (state === 'queued' || state === 'submitting' ? 1 : 0);
 
-/** What runs, then what waits, then what has ended within a day; the newest of each first. */
+/** Return running jobs, then pending ones, then those that ended within a day; in each the newest
+ * first. */
 export function jobsForHome(jobs: readonly Job[], nowMs: number): Job[] {
   const live = jobs
     .filter(isLive)

@@ -6,42 +6,36 @@ import { useState } from 'react';
 import type { Job } from '@/api/types';
 import { ShareButton } from '@/features/tensorboard/ShareButton';
 import { TensorboardLink } from '@/features/tensorboard/TensorboardLink';
-import { isLive } from '@/live/reducer';
 import classes from '@/ui/CardList.module.css';
+import { focusPageIfLost } from '@/ui/focus';
 import { Icon } from '@/ui/icons';
 import { useAction } from '@/ui/useAction';
-import { cancelJob, removeJob } from './actions';
+import { allowedActions, cancelJob, removeJob } from './actions';
 
 interface Props {
   job: Job;
-  /** on the page that shows the log itself there is no way to it */
+  /** false on the page of the log itself */
   withLog?: boolean;
-  /** whether others may look at its TensorBoard: then that can be taken back, whatever it shows */
+  /** whether its TensorBoard is shared: then sharing can be revoked in any state */
   shared?: boolean;
   onRemoved: () => void;
 }
 
-/** What can be done about a job as it stands. */
+/** The actions that are possible in the job's state. */
 export function JobActions({ job, withLog = true, shared = false, onRemoved }: Props) {
-  const begun = job.started_at !== null;
-  const again = !job.external && !isLive(job);
-  // Of what was submitted elsewhere only its owner knows where it logs: the job's page asks.
-  const board = begun && (job.logdir !== null || job.tensorboard !== null);
+  const can = allowedActions(job);
   return (
     <div className={classes.actions}>
-      {board && (
+      {can.tensorboard && (
         <TensorboardLink id={job.id} kind="jobs" variant={withLog ? 'subtle' : 'default'} />
       )}
-      {!withLog && (board || shared) && (
+      {!withLog && (can.tensorboard || shared) && (
         <ShareButton parent={{ kind: 'jobs', id: job.id }} name={job.name} />
       )}
-      {withLog && begun && <JobLogLink job={job} />}
-      {again && <RunAgain id={job.id} />}
-      {isLive(job) ? (
-        job.state !== 'stopping' && <CancelButton job={job} />
-      ) : (
-        <RemoveButton id={job.id} onRemoved={onRemoved} />
-      )}
+      {withLog && can.log && <JobLogLink job={job} />}
+      {can.runAgain && <RunAgain id={job.id} />}
+      {can.cancel && <CancelButton job={job} />}
+      {can.remove && <RemoveButton id={job.id} onRemoved={onRemoved} />}
     </div>
   );
 }
@@ -75,14 +69,14 @@ function RunAgain({ id }: { id: string }) {
 }
 
 function RemoveButton({ id, onRemoved }: { id: string; onRemoved: () => void }) {
-  const [busy, act] = useAction();
+  const [busy, run] = useAction();
   return (
     <Button
       variant="subtle"
       color="gray"
       loading={busy}
       leftSection={<Icon name="trash" />}
-      onClick={() => void act(() => removeJob(id).then(onRemoved))}
+      onClick={() => void run(() => removeJob(id).then(onRemoved))}
     >
       <Trans>Remove</Trans>
     </Button>
@@ -90,12 +84,7 @@ function RemoveButton({ id, onRemoved }: { id: string; onRemoved: () => void }) 
 }
 
 function CancelButton({ job }: { job: Job }) {
-  const [asking, setAsking] = useState(false);
-  const [busy, act] = useAction();
-  const cancel = async (): Promise<void> => {
-    await act(() => cancelJob(job.id));
-    setAsking(false);
-  };
+  const [confirming, setConfirming] = useState(false);
   return (
     <>
       <Button
@@ -103,30 +92,49 @@ function CancelButton({ job }: { job: Job }) {
         color="red"
         c="var(--bad)"
         leftSection={<Icon name="stop" />}
-        onClick={() => setAsking(true)}
+        onClick={() => setConfirming(true)}
       >
         <Trans>Cancel</Trans>
       </Button>
-      <Modal
-        opened={asking}
-        onClose={() => setAsking(false)}
-        title={t`Cancel job ${{ name: job.name }}?`}
-        size="sm"
-      >
-        <Text size="sm">
-          {job.started_at === null
-            ? t`It has not started yet and loses its place in the queue.`
-            : t`It ends now. What it has written to files stays, with its log.`}
-        </Text>
-        <Group justify="flex-end" mt="lg">
-          <Button variant="default" onClick={() => setAsking(false)} data-autofocus>
-            {job.started_at === null ? t`Keep it` : t`Keep it running`}
-          </Button>
-          <Button color="red.9" loading={busy} onClick={() => void cancel()}>
-            <Trans>Cancel it</Trans>
-          </Button>
-        </Group>
-      </Modal>
+      <CancelDialog job={job} opened={confirming} onClose={() => setConfirming(false)} />
     </>
+  );
+}
+
+interface CancelProps {
+  job: Job;
+  opened: boolean;
+  onClose: () => void;
+}
+
+/** The confirmation before a job is cancelled. */
+export function CancelDialog({ job, opened, onClose }: CancelProps) {
+  const [busy, run] = useAction();
+  const cancel = async (): Promise<void> => {
+    await run(() => cancelJob(job.id));
+    onClose();
+  };
+  return (
+    <Modal
+      opened={opened}
+      onClose={onClose}
+      title={t`Cancel job ${{ name: job.name }}?`}
+      size="sm"
+      onExitTransitionEnd={focusPageIfLost}
+    >
+      <Text size="sm">
+        {job.started_at === null
+          ? t`It has not started yet and loses its place in the queue.`
+          : t`It ends now. What it has written to files stays, with its log.`}
+      </Text>
+      <Group justify="flex-end" mt="lg">
+        <Button variant="default" onClick={onClose} data-autofocus>
+          {job.started_at === null ? t`Keep it` : t`Keep it running`}
+        </Button>
+        <Button color="red.9" loading={busy} onClick={() => void cancel()}>
+          <Trans>Cancel it</Trans>
+        </Button>
+      </Group>
+    </Modal>
   );
 }

@@ -4,7 +4,6 @@ import { Button, Checkbox, Paper } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { memo, useState } from 'react';
 import type { Job } from '@/api/types';
-import { ErrorLine } from '@/features/log/ErrorLine';
 import { Facts } from '@/features/sessions/Facts';
 import { TensorboardLine } from '@/features/tensorboard/TensorboardLine';
 import { translate } from '@/i18n/translate';
@@ -15,19 +14,21 @@ import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
 import { stopJobTensorboard } from './actions';
 import { JobActions } from './JobActions';
+import { JobError } from './JobError';
 import {
   arrayText,
-  failed,
+  hasErrorLine,
   jobReason,
   jobStateLabel,
   jobTime,
   nodesText,
   requestedTexts,
+  templateText,
 } from './labels';
 
 interface Props {
   job: Job;
-  /** the title of its template, if it is one that is known */
+  /** the title of its template, if known */
   title: string | undefined;
   chosen: boolean;
   onChoose: (id: string) => void;
@@ -40,8 +41,7 @@ export const JobCard = memo(function JobCard(props: Props) {
   const [opened, setOpened] = useState(false);
   const reason = jobReason(job);
   const heading = `job-${job.id}`;
-  // The error of an array is in the log of one of its tasks; the page of the job leads there.
-  const explains = failed(job) && job.started_at !== null && job.array === null;
+  const explains = hasErrorLine(job);
   return (
     <Paper
       component="article"
@@ -60,7 +60,7 @@ export const JobCard = memo(function JobCard(props: Props) {
             {job.name}
           </Link>
         </h2>
-        <span className={classes.quiet}>{title ?? kindText(job)}</span>
+        <span className={classes.quiet}>{templateText(job, title)}</span>
         <span className={classes.chip}>
           <StateChip {...jobStateLabel(job)} />
         </span>
@@ -79,7 +79,7 @@ export const JobCard = memo(function JobCard(props: Props) {
           {job.suggestion && <span className={classes.quiet}>{translate(job.suggestion)}</span>}
         </p>
       )}
-      {opened && <ErrorLine source={{ kind: 'jobs', id: job.id }} endedAt={job.ended_at} />}
+      {opened && <JobError job={job} />}
       <div className={classes.foot}>
         <div className={classes.about}>
           <JobTimes job={job} />
@@ -108,14 +108,9 @@ export const JobCard = memo(function JobCard(props: Props) {
   );
 });
 
-function kindText(job: Job): string {
-  if (job.external) return t`submitted outside the portal`;
-  return job.template ?? t`your own script`;
-}
-
-/** How long it waits, runs or ran, and when it ends or ended. */
+/** A job's time pending, running or run, and when it ends or ended. */
 export function JobTimes({ job }: { job: Job }) {
-  const now = useNowAs((ms) => (job.ended_at === null ? ms : 0)); // of what has ended nothing changes
+  const now = useNowAs((ms) => (job.ended_at === null ? ms : 0)); // an ended job does not change
   const text = jobTime(job, now);
   const time = text.charAt(0).toUpperCase() + text.slice(1);
   const { ended_at: ended, estimated_start: start, job_id: id } = job;
@@ -124,7 +119,7 @@ export function JobTimes({ job }: { job: Job }) {
     <span className={classes.quiet}>
       {ended !== null ? (
         <Trans>
-          {time}, ended <Time at={ended} />
+          {time}, ended <Time at={ended} relative />
         </Trans>
       ) : expected ? (
         <Trans>

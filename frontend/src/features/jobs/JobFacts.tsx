@@ -10,7 +10,7 @@ import classes from './JobPage.module.css';
 import { requestedTexts, valueText } from './labels';
 
 interface Fact {
-  /** the English word of the glossary that explains the label; null: it is a name of one's own */
+  /** the glossary's English term for the label; null: it is a user-defined name */
   word: string | null;
   label: string;
   value: ReactNode;
@@ -18,10 +18,10 @@ interface Fact {
 
 function resourceFacts(job: JobDetail): Fact[] {
   const { partition, account, qos } = job.resources;
-  const asked = requestedTexts(job);
+  const requested = requestedTexts(job);
   return [
-    ...(asked.length > 0
-      ? [{ word: 'Resources', label: t`Resources`, value: <Texts texts={asked} /> }]
+    ...(requested.length > 0
+      ? [{ word: 'Resources', label: t`Resources`, value: <Texts texts={requested} /> }]
       : []),
     ...(partition ? [{ word: 'Partition', label: t`Partition`, value: partition }] : []),
     ...(account ? [{ word: 'Account', label: t`Account`, value: account }] : []),
@@ -58,10 +58,22 @@ function aboutFacts(job: JobDetail, title: string | undefined): Fact[] {
       : []),
     ...(job.external ? [{ word: 'Origin', label: t`Origin`, value: t`outside the portal` }] : []),
     ...(job.workdir
-      ? [{ word: 'Runs in', label: t`Runs in`, value: <FolderLink folder={job.workdir} /> }]
+      ? [
+          {
+            word: 'Working directory',
+            label: t`Working directory`,
+            value: <FolderLink folder={job.workdir} />,
+          },
+        ]
       : []),
     ...(job.logdir
-      ? [{ word: 'Logs to', label: t`Logs to`, value: <FolderLink folder={job.logdir} /> }]
+      ? [
+          {
+            word: 'Log directory',
+            label: t`Log directory`,
+            value: <FolderLink folder={job.logdir} />,
+          },
+        ]
       : []),
   ];
 }
@@ -74,7 +86,7 @@ function parameterFacts(job: JobDetail): Fact[] {
   }));
 }
 
-/** Side by side, each of them on one line. */
+/** Texts side by side, each without line breaks. */
 function Texts({ texts }: { texts: string[] }) {
   return texts.map((text) => text.replaceAll(' ', '\u00a0')).join(' · ');
 }

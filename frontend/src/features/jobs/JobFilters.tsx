@@ -2,32 +2,11 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Button, NativeSelect, TextInput } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
 import { locale } from '@/i18n';
 import { SearchField } from '@/ui/SearchField';
 import classes from './JobFilters.module.css';
 import { isFiltered, type JobsSearch, NO_TEMPLATE, readJobsSearch } from './search';
-
-const STATES: [group: string, choices: [value: string, label: string][]][] = [
-  [
-    t`Not ended`,
-    [
-      ['live', t`Waiting or running`],
-      ['waiting', t`Waiting`],
-      ['running', t`Running`],
-    ],
-  ],
-  [
-    t`Ended`,
-    [
-      ['ended', t`Ended (any result)`],
-      ['completed', t`Completed`],
-      ['failed', t`Failed, for any reason`],
-      ['out_of_memory', t`Out of memory`],
-      ['timeout', t`Timed out`],
-      ['cancelled', t`Cancelled`],
-    ],
-  ],
-];
 
 const ORDERS: [value: string, label: string][] = [
   ['', t`Newest first`],
@@ -35,16 +14,23 @@ const ORDERS: [value: string, label: string][] = [
   ['name', t`By name, A to Z`],
   ['name_down', t`By name, Z to A`],
   ['ended', t`Most recently ended first`],
+  ['ended_up', t`First ended first`],
+  ['started', t`Most recently started first`],
+  ['started_up', t`First started first`],
 ];
 
 interface Props {
   search: JobsSearch;
-  /** of templates by name */
+  /** by template name */
   titles: ReadonlyMap<string, string>;
+  /** for a list without heads to sort by */
+  withOrder: boolean;
+  /** more controls in the same line */
+  children?: ReactNode;
 }
 
 /** The filters and the order, kept in the address so that a link shows the same. */
-export function JobFilters({ search, titles }: Props) {
+export function JobFilters({ search, titles, withOrder, children }: Props) {
   const navigate = useNavigate();
   const set = (name: keyof JobsSearch, value: string): void => {
     const next = readJobsSearch({ ...search, [name]: value });
@@ -59,18 +45,6 @@ export function JobFilters({ search, titles }: Props) {
         value={search.q ?? ''}
         onSearch={(text) => set('q', text)}
       />
-      <NativeSelect
-        aria-label={t`State`}
-        value={search.state ?? ''}
-        onChange={(event) => set('state', event.currentTarget.value)}
-      >
-        <option value="">{t`Any state`}</option>
-        {STATES.map(([group, choices]) => (
-          <optgroup key={group} label={group}>
-            <Options choices={choices} />
-          </optgroup>
-        ))}
-      </NativeSelect>
       <TemplateSelect
         value={search.template ?? ''}
         titles={titles}
@@ -87,25 +61,30 @@ export function JobFilters({ search, titles }: Props) {
         value={search.since ?? ''}
         onChange={(event) => set('since', event.currentTarget.value)}
       />
-      <NativeSelect
-        aria-label={t`Order`}
-        value={search.order ?? ''}
-        onChange={(event) => set('order', event.currentTarget.value)}
-      >
-        <Options choices={ORDERS} />
-      </NativeSelect>
+      {withOrder && (
+        <NativeSelect
+          aria-label={t`Order`}
+          value={search.order ?? ''}
+          onChange={(event) => set('order', event.currentTarget.value)}
+        >
+          <Options choices={ORDERS} />
+        </NativeSelect>
+      )}
       {isFiltered(search) && (
         <Button
           className={classes.clear}
           variant="subtle"
           color="gray"
-          onClick={() =>
-            void navigate({ to: '/jobs', search: search.order ? { order: search.order } : {} })
-          }
+          onClick={() => {
+            const { order, group } = search;
+            const kept = readJobsSearch({ order, group });
+            void navigate({ to: '/jobs', search: kept });
+          }}
         >
           <Trans>Show all</Trans>
         </Button>
       )}
+      {children}
     </search>
   );
 }
@@ -125,7 +104,7 @@ interface TemplateProps {
 }
 
 function TemplateSelect({ value, titles, onChange }: TemplateProps) {
-  const known = value === '' || value === NO_TEMPLATE || titles.has(value);
+  const isListed = value === '' || value === NO_TEMPLATE || titles.has(value);
   const byTitle = [...titles].sort(([, a], [, b]) => a.localeCompare(b, locale()));
   return (
     <NativeSelect
@@ -135,7 +114,7 @@ function TemplateSelect({ value, titles, onChange }: TemplateProps) {
     >
       <option value="">{t`Any template`}</option>
       <option value={NO_TEMPLATE}>{t`No template`}</option>
-      {!known && <option value={value}>{value}</option>}
+      {!isListed && <option value={value}>{value}</option>}
       <Options choices={byTitle} />
     </NativeSelect>
   );

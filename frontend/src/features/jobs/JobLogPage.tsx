@@ -2,24 +2,24 @@ import { t } from '@lingui/core/macro';
 import { Skeleton } from '@mantine/core';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { ApiError, sentence } from '@/api/problem';
-import logClasses from '@/features/log/LogPage.module.css';
 import { LogView } from '@/features/log/LogView';
 import type { Stream } from '@/features/log/source';
 import { NotFoundPage } from '@/ui/NotFoundPage';
 import { Notice } from '@/ui/Notice';
+import head from '@/ui/PageHead.module.css';
 import { PageTitle } from '@/ui/PageTitle';
 import { StateChip } from '@/ui/StateChip';
 import { jobStateLabel } from './labels';
 import { useJob } from './useJob';
 
-/** What a job, or one task of an array, has printed. */
+/** The log of a job, or of one task of an array. */
 export function JobLogPage() {
   const { id } = useParams({ from: '/member/jobs/$id/log' });
   const { stream = 'stdout', task, find = '' } = useSearch({ from: '/member/jobs/$id/log' });
   const navigate = useNavigate();
   const { job, error } = useJob(id);
-  // An array has a log for each task; the first one's is as good as any.
-  const whose = task ?? (job?.array ? (job.array.tasks[0]?.index ?? 0) : undefined);
+  // An array has a log for each task, so default to the first task's.
+  const taskIndex = task ?? (job?.array ? (job.array.tasks[0]?.index ?? 0) : undefined);
   const choose = (value: Stream): void => {
     const search = {
       ...(value === 'stderr' ? { stream: value } : {}),
@@ -28,13 +28,13 @@ export function JobLogPage() {
     void navigate({ to: '/jobs/$id/log', params: { id }, search, replace: true });
   };
   if (error instanceof ApiError && error.status === 404) return <NotFoundPage />;
-  const title = titleText(job?.name, whose);
+  const title = titleText(job?.name, taskIndex);
   return (
     <>
-      <Link to="/jobs/$id" params={{ id }} className={logClasses.back}>
+      <Link to="/jobs/$id" params={{ id }} className={head.back}>
         ← {job?.name ?? t`The job`}
       </Link>
-      <div className={logClasses.top}>
+      <div className={head.top}>
         <PageTitle tab={title}>{title}</PageTitle>
         {job && <StateChip {...jobStateLabel(job)} />}
       </div>
@@ -42,7 +42,7 @@ export function JobLogPage() {
       {!job && !error && <Skeleton height={320} radius="lg" aria-label={t`Loading`} />}
       {job && (
         <LogView
-          source={{ kind: 'jobs', id, task: whose }}
+          source={{ kind: 'jobs', id, task: taskIndex }}
           stream={stream}
           onStream={choose}
           first="stdout"
@@ -53,7 +53,7 @@ export function JobLogPage() {
   );
 }
 
-/** `name`: undefined while the job isn't known. */
+/** Return the page's title; `name`: undefined until the job is loaded. */
 function titleText(name: string | undefined, task: number | undefined): string {
   if (name === undefined) return task === undefined ? t`Log of job` : t`Log of job, task ${task}`;
   return task === undefined ? t`Log of ${name}` : t`Log of ${name}, task ${task}`;

@@ -41,6 +41,13 @@ describe('a job’s page', () => {
     expect(names(markup, 'a')).toContain('/cluster/home/carol/portal/runs/one');
   });
 
+  it('offers the executed copy of a notebook', async () => {
+    const job = { ...failedJob, executed_notebook: '/cluster/home/carol/out.ipynb' };
+    const markup = await page(FAILED, { answers: { ...answers, [FAILED]: job } });
+    expect(textOf(markup)).toContain('The executed notebook');
+    expect(textOf(await page(FAILED, FULL))).not.toContain('The executed notebook');
+  });
+
   it('shows the reason and suggestion for a failed array task', async () => {
     const [first, ...others] = arrayJob.array.tasks;
     const failed = {
@@ -55,7 +62,7 @@ describe('a job’s page', () => {
     expect(textOf(markup)).toContain('A disk was full. Free some.');
   });
 
-  it('offers to end one that runs', async () => {
+  it('offers to cancel a running job', async () => {
     const running = { ...failedJob, state: 'running', outcome: null, ended_at: null, reason: null };
     const markup = await page(FAILED, { answers: { ...answers, [FAILED]: running } });
     expect(names(markup, 'button')).toContain('Cancel');
@@ -63,7 +70,7 @@ describe('a job’s page', () => {
     expect(textOf(markup)).not.toContain('It ended with');
   });
 
-  it('names what would start sooner while one waits', async () => {
+  it('shows options to start sooner while it is pending', async () => {
     const queued = { state: 'queued', outcome: null, started_at: null, ended_at: null };
     const other = { title: '2 GPUs instead of 4', start_at: '2026-01-01T00:00:00Z' };
     const estimate = { start_at: null, certain: false, note: '', alternatives: [other] };

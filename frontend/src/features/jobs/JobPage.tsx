@@ -3,11 +3,11 @@ import { Trans } from '@lingui/react/macro';
 import { Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { ApiError, sentence } from '@/api/problem';
 import type { JobDetail, Task } from '@/api/types';
-import { ErrorLine, type LinePlace } from '@/features/log/ErrorLine';
-import logClasses from '@/features/log/LogPage.module.css';
+import { FilePreview } from '@/features/files/FilePreview';
+import { ErrorLine, type LinePosition } from '@/features/log/ErrorLine';
 import { Reason } from '@/features/sessions/Reason';
 import { sharedText } from '@/features/tensorboard/sharing';
 import { TensorboardLine } from '@/features/tensorboard/TensorboardLine';
@@ -15,6 +15,8 @@ import { translate } from '@/i18n/translate';
 import { Fold } from '@/ui/Fold';
 import { NotFoundPage } from '@/ui/NotFoundPage';
 import { Notice } from '@/ui/Notice';
+import head from '@/ui/PageHead.module.css';
+import { PageSkeleton } from '@/ui/PageSkeleton';
 import { PageTitle } from '@/ui/PageTitle';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
@@ -33,33 +35,45 @@ import { TensorboardBox } from './TensorboardBox';
 import { Timeline } from './Timeline';
 import { useJob } from './useJob';
 
-/** Everything about one job. */
+const MetricsSection = lazy(async () => ({
+  default: (await import('./MetricsSection')).MetricsSection,
+}));
+
+/** The page of a job. */
 export function JobPage() {
   const { id } = useParams({ from: '/member/jobs/$id' });
   const { job, error } = useJob(id);
   if (error instanceof ApiError && error.status === 404) return <NotFoundPage />;
   if (error) return <Notice tone="error">{sentence(error)}</Notice>;
-  if (job === undefined) return <Skeleton height={320} radius="lg" aria-label={t`Loading`} />;
+  if (job === undefined) return <PageSkeleton />;
   return <Detail key={job.id} job={job} />;
 }
 
 function Detail({ job }: { job: JobDetail }) {
   const title = useTemplateTitle(job.template);
-  const [line, setLine] = useState<LinePlace | null>(null);
+  const [line, setLine] = useState<LinePosition | null>(null);
   return (
     <>
-      <Link to="/jobs" className={logClasses.back}>
+      <Link to="/jobs" className={head.back}>
         <Trans>← Your jobs</Trans>
       </Link>
-      <div className={logClasses.top}>
+      <div className={head.top}>
         <PageTitle tab={job.name}>{job.name}</PageTitle>
         <StateChip {...jobStateLabel(job)} />
       </div>
       <div className={classes.page}>
-        <Now job={job} onShow={setLine} />
+        <JobStatus job={job} onShow={setLine} />
         <Timeline job={job} />
         {job.array && <TaskTable job={job} array={job.array} />}
-        {job.started_at && !job.array && <JobLog id={job.id} shown={line} />}
+        {job.started_at && !job.array && <JobLog id={job.id} position={line} />}
+        {job.started_at && job.logdir && !job.external && (
+          <Suspense fallback={<Skeleton height={240} radius="lg" />}>
+            <MetricsSection job={job} />
+          </Suspense>
+        )}
+        {job.state === 'ended' && job.started_at && job.executed_notebook && (
+          <ExecutedNotebook path={job.executed_notebook} />
+        )}
         <JobUsage job={job} />
         <JobFacts job={job} title={title} />
         <TensorboardBox job={job} />
@@ -69,8 +83,8 @@ function Detail({ job }: { job: JobDetail }) {
   );
 }
 
-/** How it stands, why, and what can be done about it. */
-function Now({ job, onShow }: { job: JobDetail; onShow: (place: LinePlace) => void }) {
+/** The job's state with its reason and actions. */
+function JobStatus({ job, onShow }: { job: JobDetail; onShow: (position: LinePosition) => void }) {
   const navigate = useNavigate();
   const reason = jobReason(job);
   const others = sharedText(job);
@@ -85,7 +99,7 @@ function Now({ job, onShow }: { job: JobDetail; onShow: (place: LinePlace) => vo
       )}
       {reason && <Reason reason={reason} suggestion={job.suggestion} />}
       <SoonerOptions job={job} />
-      <WentWrong job={job} onShow={onShow} />
+      <ErrorSummary job={job} onShow={onShow} />
       <JobActions
         job={job}
         withLog={false}
@@ -106,8 +120,14 @@ function Now({ job, onShow }: { job: JobDetail; onShow: (place: LinePlace) => vo
   );
 }
 
-/** The line with the error: its own, or of an array that of the first task that failed. */
-function WentWrong({ job, onShow }: { job: JobDetail; onShow: (place: LinePlace) => void }) {
+/** The line with the error: the job's own, or that of an array's first failed task. */
+function ErrorSummary({
+  job,
+  onShow,
+}: {
+  job: JobDetail;
+  onShow: (position: LinePosition) => void;
+}) {
   const navigate = useNavigate();
   const task = job.array?.tasks.find(failedTask)?.index;
   if (!failed(job) || job.started_at === null || (job.array && task === undefined)) return null;
@@ -136,6 +156,16 @@ function WentWrong({ job, onShow }: { job: JobDetail; onShow: (place: LinePlace)
 
 const failedTask = ({ state, outcome = null, node = null }: Task): boolean =>
   node !== null && failed({ state, outcome });
+
+/** The executed copy of a notebook; it is read only when it is visible. */
+function ExecutedNotebook({ path }: { path: string }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <Fold summary={t`The executed notebook`} open={open} onTurn={setOpen}>
+      {open && <FilePreview path={path} />}
+    </Fold>
+  );
+}
 
 /** Syntax highlighting is loaded only when the script is visible. */
 function Script({ text }: { text: string }) {

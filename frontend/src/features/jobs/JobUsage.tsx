@@ -1,15 +1,17 @@
 import { Trans } from '@lingui/react/macro';
 import type { JobDetail } from '@/api/types';
+import { JobCharts } from './JobCharts';
 import pageClasses from './JobPage.module.css';
 import classes from './JobUsage.module.css';
 import { shareText, suggestionTexts, type UsageRow, unknownText, usageRows } from './usageRows';
 
-/** The usage of the requested resources. */
+/** The usage of the requested resources: totals, and charts over time. */
 export function JobUsage({ job }: { job: JobDetail }) {
   const rows = usageRows(job);
   const suggestion = suggestionTexts(job);
-  const unknown = unknownText(job);
-  if (rows.length === 0 && unknown === null) return null;
+  // With samplers, the charts show the GPUs, which accounting does not know.
+  const unknown = job.usage === null || job.external ? unknownText(job) : null;
+  if (rows.length === 0 && unknown === null && job.started_at === null) return null;
   return (
     <section aria-labelledby="used">
       <h2 id="used" className={pageClasses.heading}>
@@ -28,6 +30,7 @@ export function JobUsage({ job }: { job: JobDetail }) {
         </p>
       ))}
       {unknown && <p className={classes.note}>{unknown}</p>}
+      {job.started_at !== null && <JobCharts job={job} />}
     </section>
   );
 }

@@ -1,41 +1,108 @@
 import { describe, expect, it } from 'vitest';
 import { jobs } from '@/testing/answers/jobs';
-import { all, isLoading, names, textOf, withRole } from '@/testing/markup';
+import { isLoading, names, textOf, withRole } from '@/testing/markup';
 import { page, Refused } from '@/testing/page';
 import { answers, FULL, runningJob } from '@/testing/recorded';
 
-const NONE = { ...answers, '/jobs': { items: [], next_cursor: null }, '/jobs/count': { count: 0 } };
+const NONE = {
+  ...answers,
+  '/jobs': { items: [], next_cursor: null },
+  '/jobs/count': { count: 0, by_state: {} },
+};
 
-/** The card of the job with this name. */
-function card(markup: string, name: string): string {
-  const found = all(markup, 'article').find((one) => names(one.markup, 'h2').includes(name));
+/** Return the row of the job with this name. */
+function row(markup: string, name: string): string {
+  const found = rows(markup).find((each) => names(each, 'a')[0] === name);
   expect(found, name).toBeDefined();
-  return found?.markup ?? '';
+  return found ?? '';
 }
 
-describe('the list of jobs', () => {
-  it('has a card for each', async () => {
+const rows = (markup: string): string[] =>
+  [...markup.matchAll(/<tr\b[^>]*data-key.*?<\/tr>/gs)].map(([each]) => each);
+
+const heads = (markup: string): string[] =>
+  [...markup.matchAll(/<th scope="col".*?<\/th>/gs)].map(([each]) => textOf(each));
+
+const withTable = (jobs_table: object) => ({
+  ...FULL,
+  answers: { ...answers, '/me/preferences': { jobs_table } },
+});
+
+describe('the table of jobs', () => {
+  it('has a row for each', async () => {
     const markup = await page('/jobs', FULL);
-    const cards = all(markup, 'article').flatMap((one) => names(one.markup, 'h2'));
-    expect(cards.sort()).toEqual(jobs.items.map(({ name }) => name).sort());
+    const links = rows(markup).map((each) => names(each, 'a')[0]);
+    expect(links.sort()).toEqual(jobs.items.map(({ name }) => name).sort());
     expect(markup).toContain('aria-label="Select baseline"');
   });
 
-  it('offers for one that runs its end, for one that failed the reason', async () => {
+  it('shows the state, and why one failed', async () => {
     const markup = await page('/jobs', FULL);
-    const running = card(markup, runningJob.name);
-    expect(textOf(running)).toMatch(/your own script Running/);
-    expect(names(running, 'button')).toEqual(['Cancel']);
-    const failed = card(markup, 'broken import');
-    expect(textOf(failed)).toContain('It ended with exit code 3.');
-    expect(names(failed, 'button')).toEqual(['Show the error', 'Remove']);
-    expect(names(failed, 'a')).toEqual(expect.arrayContaining(['Log', 'Run again']));
+    expect(textOf(row(markup, runningJob.name))).toContain('Running your own script');
+    expect(textOf(row(markup, 'broken import'))).toContain('It ended with exit code 3.');
+    expect(names(row(markup, 'broken import'), 'button')).toContain('Show the error');
   });
 
-  it('counts the states of an array’s tasks', async () => {
-    const array = card(await page('/jobs', FULL), 'hyperparameter-array');
-    expect(textOf(array)).toContain('4 tasks: 4 completed');
+  it('counts the tasks of an array', async () => {
+    const array = row(await page('/jobs', FULL), 'hyperparameter-array');
+    expect(names(array, 'button')).toContain('4 tasks');
+    expect(array).toContain('title="4 tasks: 4 completed"');
     expect(textOf(array)).toContain('Many trainings side by side');
+  });
+
+  it('counts the jobs in each state', async () => {
+    const markup = await page('/jobs', FULL);
+    const tabs = names(markup, 'a').filter((name) => /\d$/.test(name));
+    expect(tabs).toEqual(
+      expect.arrayContaining(['All 16', 'Running 1', 'Failed 4', 'Completed 9', 'Cancelled 2']),
+    );
+    expect(tabs.join()).not.toContain('Timed out');
+  });
+
+  it('sorts by its heads', async () => {
+    const markup = await page('/jobs?order=name', FULL);
+    expect(markup).toMatch(/aria-sort="ascending"[^>]*><a[^>]*href="\/jobs\?order=name_down"/);
+    expect(heads(markup).slice(0, 2)).toEqual(['Name ↑', 'State']);
+  });
+
+  it('has the chosen columns, with parameters', async () => {
+    const scene = withTable({ columns: ['memory', 'param:epochs'], views: [] });
+    const markup = await page('/jobs', scene);
+    expect(heads(markup)).toEqual(['Name', 'Memory used', 'epochs']);
+    expect(textOf(row(markup, 'hyperparameter-array'))).toContain('18 % 2');
+  });
+
+  it('has columns of the last metrics', async () => {
+    const items = jobs.items.map((job) => ({ ...job, metrics: { loss: 0.123456, bad: null } }));
+    const scene = withTable({ columns: ['metric:loss', 'metric:bad'], views: [] });
+    const listed = { answers: { ...scene.answers, '/jobs': { ...jobs, items } } };
+    const markup = await page('/jobs', listed);
+    expect(heads(markup)).toEqual(['Name', 'loss', 'bad']);
+    expect(textOf(row(markup, 'hyperparameter-array'))).toContain('0.1235 not a number');
+  });
+
+  it('has groups that fold, with their numbers', async () => {
+    const markup = await page('/jobs?group=template', FULL);
+    const groups = names(markup, 'button').filter((name) => / jobs?$/.test(name));
+    expect(groups).toContain('Many trainings side by side 1 job');
+    expect(groups).toContain('No template 2 jobs');
+  });
+
+  it('names the saved view that it shows', async () => {
+    const view = { name: 'Broken', search: { state: 'failed' }, columns: null };
+    const scene = withTable({ columns: null, views: [view] });
+    expect(names(await page('/jobs?state=failed', scene), 'button')).toContain('View: Broken');
+    expect(names(await page('/jobs', scene), 'button')).toContain('Views');
+  });
+
+  it('keeps a long name in one line and shows what would turn its text around', async () => {
+    const name = `\u202egnp.exe\u0000 ${'長'.repeat(290)}`;
+    const [first, ...rest] = jobs.items;
+    const scene = { answers: { ...answers, '/jobs': { items: [{ ...first, name }, ...rest] } } };
+    const markup = await page('/jobs', scene);
+    expect(markup).not.toContain('\u202e');
+    const link = /<a title="\\u202egnp.exe\\u0000 長+"[^>]*data-main/;
+    expect(markup).toMatch(link);
   });
 
   it('suggests a first step when there are no jobs', async () => {
@@ -54,6 +121,7 @@ describe('the list of jobs', () => {
     expect(isLoading(await page('/jobs', { live: null, early: true }))).toBe(true);
     const markup = await page('/jobs', { answers: { '/jobs': new Refused(403, 'Not now.') } });
     expect(withRole(markup, 'alert').join()).toContain('Not now.');
+    expect(names(markup, 'button')).toContain('Try again');
     expect(textOf(markup)).not.toContain('Submit your first job');
   });
 });

@@ -1,49 +1,81 @@
 import { plural, t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { Button, Paper, Skeleton, Stack, Text, Title, VisuallyHidden } from '@mantine/core';
+import { Button, Paper, Stack, Text, Title, VisuallyHidden } from '@mantine/core';
+import { useMediaQuery } from '@mantine/hooks';
 import { Link, useSearch } from '@tanstack/react-router';
-import { useCallback, useEffect, useRef, useState } from 'react';
+import { useCallback, useMemo, useRef } from 'react';
 import { sentence } from '@/api/problem';
-import classes from '@/ui/CardList.module.css';
+import cardClasses from '@/ui/CardList.module.css';
 import { Icon } from '@/ui/icons';
-import { Notice } from '@/ui/Notice';
+import { ListSkeleton } from '@/ui/ListSkeleton';
 import { PageTitle } from '@/ui/PageTitle';
+import { TryAgain } from '@/ui/TryAgain';
+import { shownColumns } from './columns';
 import { JobCard } from './JobCard';
 import { JobFilters } from './JobFilters';
+import filterClasses from './JobFilters.module.css';
+import classes from './JobsPage.module.css';
+import { JobTable } from './JobTable';
 import { SelectionBar } from './SelectionBar';
-import { isFiltered, type JobsSearch } from './search';
-import { isChosen, NOTHING, type Selection, turned } from './selection';
-import { useJobs } from './useJobs';
+import { StateTabs } from './StateTabs';
+import { isFiltered, type JobsSearch, SPARSE } from './search';
+import { isChosen, type Selection } from './selection';
+import { ColumnsButton, GroupSelect } from './TableTools';
+import { useJobSelection } from './useJobSelection';
+import { type Jobs, useJobs } from './useJobs';
+import { useTablePreferences } from './useTablePreferences';
+import { ViewsButton } from './Views';
 
-/** One's jobs as they change: filtered, sorted, and several at once. */
+/** Below this width the jobs are cards. */
+const NARROW = '(max-width: 47.99em)';
+
+/** The user's jobs, updated live, with filters, sorting and bulk operations. */
 export function JobsPage() {
   const search = useSearch({ from: '/member/jobs' });
   const jobs = useJobs(search);
-  const { rows, titles, error, loading, count } = jobs;
+  const preferences = useTablePreferences();
+  const isNarrow = useMediaQuery(NARROW, false, { getInitialValueInEffect: false });
+  const { rows, titles, error, count, counts } = jobs;
+  const loading = jobs.loading || preferences.loading;
   const filtered = isFiltered(search);
   const none = !loading && !error && rows.length === 0;
   return (
-    <>
+    <div className={isNarrow || rows.length === 0 ? undefined : classes.wide}>
       <Top />
-      {(filtered || rows.length > 0) && <JobFilters search={search} titles={titles} />}
-      {error && <Notice tone="error">{sentence(error)}</Notice>}
-      {loading && rows.length === 0 && (
-        <Skeleton height={130} radius="lg" aria-label={t`Loading`} />
+      {(filtered || rows.length > 0) && (
+        <>
+          <StateTabs search={search} counts={counts} />
+          <JobFilters search={search} titles={titles} withOrder={isNarrow}>
+            {!isNarrow && (
+              <>
+                <GroupSelect search={search} />
+                <div className={filterClasses.tools}>
+                  <ViewsButton search={search} preferences={preferences} />
+                  <ColumnsButton jobs={rows} preferences={preferences} />
+                </div>
+              </>
+            )}
+          </JobFilters>
+        </>
       )}
+      {error && <TryAgain error={sentence(error)} onRetry={jobs.retry} />}
+      {loading && rows.length === 0 && <ListSkeleton />}
       {none && (filtered ? <NoneFound /> : <NoneYet />)}
       <VisuallyHidden component="p" role="status">
         {!loading && count !== undefined && plural(count, { one: '# job', other: '# jobs' })}
       </VisuallyHidden>
-      {rows.length > 0 && <List search={search} jobs={jobs} />}
-    </>
+      {!loading && rows.length > 0 && (
+        <List search={search} jobs={jobs} columns={isNarrow ? undefined : preferences.columns} />
+      )}
+    </div>
   );
 }
 
 function Top() {
   return (
-    <div className={classes.top}>
+    <div className={cardClasses.top}>
       <PageTitle tab={t`Jobs`}>{t`Your jobs`}</PageTitle>
-      <div className={classes.toplinks}>
+      <div className={cardClasses.toplinks}>
         <Button
           component={Link}
           to="/benchmarks"
@@ -70,17 +102,17 @@ function Top() {
   );
 }
 
-function List({ search, jobs }: { search: JobsSearch; jobs: ReturnType<typeof useJobs> }) {
-  const { rows, titles, count, more, reading, readMore, forget } = jobs;
-  const [selection, setSelection] = useState<Selection>(NOTHING);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what was chosen was of another list
-  useEffect(() => setSelection(NOTHING), [search]);
-  const shown = useRef(rows);
-  shown.current = rows;
-  const choose = useCallback(
-    (id: string) => setSelection((before) => turned(before, id, shown.current)),
-    [],
-  );
+interface ListProps {
+  search: JobsSearch;
+  jobs: Jobs;
+  /** the columns of the table; undefined: cards instead */
+  columns: readonly string[] | null | undefined;
+}
+
+function List({ search, jobs, columns }: ListProps) {
+  const { rows, count, more, reading, readMore, forget } = jobs;
+  const { selection, setSelection, choose, extend } = useJobSelection(search);
+  const shown = useMemo(() => columns !== undefined && shownColumns(columns), [columns]);
   return (
     <>
       <SelectionBar
@@ -91,30 +123,69 @@ function List({ search, jobs }: { search: JobsSearch; jobs: ReturnType<typeof us
         onSelect={setSelection}
         onRemoved={forget}
       />
-      <div className={classes.list}>
-        {rows.map((job) => (
-          <JobCard
-            key={job.id}
-            job={job}
-            title={job.template === null ? undefined : titles.get(job.template)}
-            chosen={isChosen(selection, job.id)}
-            onChoose={choose}
-            onRemoved={forget}
-          />
-        ))}
-        {more && (
-          <Button variant="default" loading={reading} onClick={readMore}>
-            {search.order === undefined ? t`Show older jobs` : t`Show more jobs`}
-          </Button>
-        )}
-      </div>
+      {search.order && SPARSE[search.order] && (
+        <p className={classes.note}>
+          {SPARSE[search.order] === 'ended_at'
+            ? t`Sorted by their end: jobs that have not ended are not listed.`
+            : t`Sorted by their start: jobs that have not started are not listed.`}
+        </p>
+      )}
+      {!shown ? (
+        <Cards jobs={jobs} selection={selection} onChoose={choose} />
+      ) : (
+        <JobTable
+          search={search}
+          jobs={jobs}
+          columns={shown}
+          selection={selection}
+          onChoose={choose}
+          onExtend={extend}
+        />
+      )}
+      {more && (
+        <Button
+          className={classes.older}
+          variant="default"
+          fullWidth
+          loading={reading}
+          onClick={readMore}
+        >
+          {search.order === undefined ? t`Show older jobs` : t`Show more jobs`}
+        </Button>
+      )}
     </>
+  );
+}
+
+interface CardsProps {
+  jobs: Jobs;
+  selection: Selection;
+  onChoose: ReturnType<typeof useJobSelection>['choose'];
+}
+
+function Cards({ jobs: { rows, titles, forget }, selection, onChoose }: CardsProps) {
+  const loaded = useRef(rows);
+  loaded.current = rows;
+  const choose = useCallback((id: string) => onChoose(id, false, loaded.current), [onChoose]);
+  return (
+    <div className={cardClasses.list}>
+      {rows.map((job) => (
+        <JobCard
+          key={job.id}
+          job={job}
+          title={job.template === null ? undefined : titles.get(job.template)}
+          chosen={isChosen(selection, job.id)}
+          onChoose={choose}
+          onRemoved={forget}
+        />
+      ))}
+    </div>
   );
 }
 
 function NoneYet() {
   return (
-    <Paper className={classes.empty}>
+    <Paper className={cardClasses.empty}>
       <Stack align="flex-start" gap="sm">
         <Title order={2} size="h4">
           <Trans>Submit your first job</Trans>
@@ -142,7 +213,7 @@ function NoneYet() {
 
 function NoneFound() {
   return (
-    <Paper className={classes.empty}>
+    <Paper className={cardClasses.empty}>
       <Stack align="flex-start" gap="sm">
         <Text>
           <Trans>No matching jobs.</Trans>

@@ -1,9 +1,9 @@
 import { t } from '@lingui/core/macro';
-import { CopyButton } from '@/features/log/CopyButton';
+import { CopyButton } from '@/ui/CopyButton';
 import { CodeBlock } from '@/ui/code/CodeBlock';
 import classes from './JobPage.module.css';
 
-/** A script to read and to copy. */
+/** A read-only script with a copy button. */
 export function ScriptText({ text, label = t`The script` }: { text: string; label?: string }) {
   return (
     <div className={classes.script}>

@@ -11,15 +11,15 @@ import { clock } from '@/lib/clock';
 import { ConfirmDialog } from '@/ui/ConfirmDialog';
 import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
-import { type Act, actOnMany, type Outcome } from './bulk';
+import { actOnMany, type BulkAction, type Outcome } from './bulk';
 import { doneText, questionText } from './bulkLabels';
 import classes from './SelectionBar.module.css';
 import type { JobsSearch } from './search';
-import { chosenOf, MOST_COMPARED, NOTHING, possible, type Selection } from './selection';
+import { MOST_COMPARED, NOTHING, possibleActions, type Selection, selectedJobs } from './selection';
 
 interface Props {
   search: JobsSearch;
-  /** the jobs that are shown; `count`: how many there are with those not shown yet */
+  /** the loaded jobs; `count`: the number of all matching jobs */
   rows: readonly Job[];
   count: number | undefined;
   selection: Selection;
@@ -27,9 +27,9 @@ interface Props {
   onRemoved: (...ids: string[]) => void;
 }
 
-/** Chooses all, says how many are chosen, and has what can be done with them. */
+/** The bar that selects all jobs, counts the selection, and offers bulk operations. */
 export function SelectionBar({ search, rows, count, selection, onSelect, onRemoved }: Props) {
-  const chosen = chosenOf(selection, rows);
+  const chosen = selectedJobs(selection, rows);
   const number = selection.kind === 'all' ? (count ?? chosen.length) : chosen.length;
   const everything = rows.length > 0 && chosen.length === rows.length;
   const more = count !== undefined && count > rows.length;
@@ -79,26 +79,26 @@ interface ActsProps extends Pick<Props, 'search' | 'selection' | 'onSelect' | 'o
 }
 
 function Acts({ search, selection, chosen, number, onSelect, onRemoved }: ActsProps) {
-  const [asking, setAsking] = useState<Act | null>(null);
+  const [confirming, setConfirming] = useState<BulkAction | null>(null);
   const [done, setDone] = useState(0);
   const [refused, setRefused] = useState<Outcome['refused']>([]);
-  const can = possible(chosen);
+  const can = possibleActions(chosen);
   const all = selection.kind === 'all';
   const comparable = !all && number >= 2 && number <= MOST_COMPARED;
-  const act = async (): Promise<void> => {
-    if (asking === null) return;
+  const apply = async (): Promise<void> => {
+    if (confirming === null) return;
     setRefused([]);
-    const named = new Set(can[asking].map(({ id }) => id));
+    const named = new Set(can[confirming].map(({ id }) => id));
     const target: Selection = all ? selection : { kind: 'some', ids: named };
-    const outcome = await actOnMany(asking, target, search, setDone);
-    notifications.show({ message: doneText(asking, outcome.done.length), autoClose: 6000 });
+    const outcome = await actOnMany(confirming, target, search, setDone);
+    notifications.show({ message: doneText(confirming, outcome.done.length), autoClose: 6000 });
     setRefused(outcome.refused);
-    if (asking === 'remove') onRemoved(...outcome.done);
+    if (confirming === 'remove') onRemoved(...outcome.done);
     if (outcome.refused.length === 0) onSelect(NOTHING);
   };
-  const ask = (what: Act): void => {
+  const openConfirmation = (action: BulkAction): void => {
     setDone(0);
-    setAsking(what);
+    setConfirming(action);
   };
   return (
     <>
@@ -118,7 +118,7 @@ function Acts({ search, selection, chosen, number, onSelect, onRemoved }: ActsPr
             variant="default"
             c="var(--bad)"
             leftSection={<Icon name="stop" />}
-            onClick={() => ask('cancel')}
+            onClick={() => openConfirmation('cancel')}
           >
             {all ? t`Cancel all` : t`Cancel ${{ count: can.cancel.length }}`}
           </Button>
@@ -127,7 +127,7 @@ function Acts({ search, selection, chosen, number, onSelect, onRemoved }: ActsPr
           <Button
             variant="default"
             leftSection={<Icon name="trash" />}
-            onClick={() => ask('remove')}
+            onClick={() => openConfirmation('remove')}
           >
             {all ? t`Remove all` : t`Remove ${{ count: can.remove.length }}`}
           </Button>
@@ -137,21 +137,23 @@ function Acts({ search, selection, chosen, number, onSelect, onRemoved }: ActsPr
         </Button>
       </div>
       {refused.length > 0 && <Refused refused={refused} chosen={chosen} />}
-      {asking && (
+      {confirming && (
         <ConfirmDialog
           opened
-          danger={asking === 'cancel'}
-          title={asking === 'cancel' ? t`Cancel these jobs?` : t`Remove these jobs from the list?`}
-          button={asking === 'cancel' ? t`Cancel them` : t`Remove them`}
+          danger={confirming === 'cancel'}
+          title={
+            confirming === 'cancel' ? t`Cancel these jobs?` : t`Remove these jobs from the list?`
+          }
+          button={confirming === 'cancel' ? t`Cancel them` : t`Remove them`}
           keep={t`Keep them`}
-          onClose={() => setAsking(null)}
-          act={act}
+          onClose={() => setConfirming(null)}
+          act={apply}
         >
-          <p className={classes.question}>{questionText(asking, all ? null : can, number)}</p>
-          {!all && <Names jobs={can[asking]} />}
+          <p className={classes.question}>{questionText(confirming, all ? null : can, number)}</p>
+          {!all && <Names jobs={can[confirming]} />}
           {done > 0 && (
             <p className={classes.question} role="status">
-              {doneText(asking, done)}
+              {doneText(confirming, done)}
             </p>
           )}
         </ConfirmDialog>

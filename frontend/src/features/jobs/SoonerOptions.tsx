@@ -7,7 +7,7 @@ import { translate } from '@/i18n/translate';
 import { useNow } from '@/lib/useNow';
 import classes from './JobPage.module.css';
 
-/** For a job that waits: with which other resources it would start sooner. */
+/** Other resources with which a pending job would start sooner. */
 export function SoonerOptions({ job }: { job: JobDetail }) {
   const { template, environment, resources } = job;
   const { data } = useQuery({

@@ -6,13 +6,14 @@ import { useState } from 'react';
 import type { JobArray, JobDetail, Task } from '@/api/types';
 import { Term } from '@/features/glossary/Term';
 import { translate } from '@/i18n/translate';
+import { metricText } from '@/ui/metricText';
 import { ScrollBox } from '@/ui/ScrollBox';
 import { StateChip } from '@/ui/StateChip';
 import classes from './JobPage.module.css';
-import { arrayText, jobStateLabel, metricText, taskColumns, valueText } from './labels';
-import { type Order, ordered, reversed } from './order';
+import { arrayText, jobStateLabel, taskColumns, valueText } from './labels';
+import { nextOrder, type Order, sortTasks } from './order';
 
-/** An array's tasks: what each was given, against what came out, or has come out so far. */
+/** An array's tasks: the parameters of each beside its metrics so far. */
 export function TaskTable({ job, array }: { job: JobDetail; array: JobArray }) {
   const columns = taskColumns(array.tasks);
   const [order, setOrder] = useState<Order | null>(null);
@@ -40,7 +41,7 @@ export function TaskTable({ job, array }: { job: JobDetail; array: JobArray }) {
                   key={name}
                   name={name}
                   order={order}
-                  onTurn={() => setOrder(reversed(order, name))}
+                  onTurn={() => setOrder(nextOrder(order, name))}
                 />
               ))}
               <Table.Th>{t`Node`}</Table.Th>
@@ -51,7 +52,7 @@ export function TaskTable({ job, array }: { job: JobDetail; array: JobArray }) {
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
-            {ordered(array.tasks, order).map((task) => (
+            {sortTasks(array.tasks, order).map((task) => (
               <TaskRow key={task.index} id={job.id} task={task} columns={columns} />
             ))}
           </Table.Tbody>

@@ -6,7 +6,7 @@ import type { JobDetail } from '@/api/types';
 import { Fold } from '@/ui/Fold';
 import classes from './JobPage.module.css';
 
-/** Which folder TensorBoard shows. */
+/** The field for the folder that TensorBoard shows. */
 export function TensorboardBox({ job }: { job: JobDetail }) {
   return (
     <Fold

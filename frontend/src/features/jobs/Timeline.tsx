@@ -8,19 +8,25 @@ import pageClasses from './JobPage.module.css';
 import classes from './Timeline.module.css';
 import { STAGE_LABELS, stages, timelineEvents } from './timelineStages';
 
-/** Its way through the queue: a picture of how long what took, and when it was. */
+/** A job's timeline: a chart of its stages, and the times of its events. */
 export function Timeline({ job }: { job: JobDetail }) {
   const now = useNow();
+  const parts = stages(job, now);
   const restarts = job.usage?.restarts ?? 0;
   return (
     <section aria-labelledby="course">
       <h2 id="course" className={pageClasses.heading}>
         <Trans>Timeline</Trans>
       </h2>
+      <div className={classes.bars} aria-hidden="true">
+        {parts.map(({ kind, width }) => (
+          <span key={kind} className={classes[kind]} style={{ flexGrow: width }} />
+        ))}
+      </div>
       <ol className={classes.stages} aria-label={t`How long each stage took`}>
-        {stages(job, now).map(({ kind, ms, width }) => (
-          <li key={kind} className={classes.stage} style={{ flexGrow: width }}>
-            <span className={`${classes.bar} ${classes[kind]}`} aria-hidden="true" />
+        {parts.map(({ kind, ms }) => (
+          <li key={kind}>
+            <span className={`${classes.swatch} ${classes[kind]}`} aria-hidden="true" />
             <span className={classes.name}>{STAGE_LABELS[kind]}</span>{' '}
             <span className={classes.took}>{duration(ms)}</span>
           </li>

@@ -1,39 +1,39 @@
-/** Cancels or removes several jobs, in as many requests as it takes. */
+/** Cancels or removes several jobs, in as many requests as necessary. */
 import { api, unwrap } from '@/api/client';
 import type { components } from '@/api/schema';
 import { queryClient } from '@/lib/queries';
 import { live } from '@/live/store';
 import { JOBS_KEY } from './queries';
 import { type JobsSearch, toQuery } from './search';
-import { bundles, type Selection } from './selection';
+import { type Selection, toBatches } from './selection';
 
-export type Act = 'cancel' | 'remove';
+export type BulkAction = 'cancel' | 'remove';
 type Chosen = components['schemas']['Chosen'];
 type ManyDone = components['schemas']['ManyDone'];
 
 export interface Outcome {
-  /** the ids of those it was done to, which may never have been shown */
+  /** the ids of changed jobs, including those not loaded here */
   done: string[];
   refused: ManyDone['refused'];
 }
 
-const ASK: Record<Act, (body: Chosen) => Promise<ManyDone>> = {
+const ASK: Record<BulkAction, (body: Chosen) => Promise<ManyDone>> = {
   cancel: async (body) => unwrap(api.POST('/api/v1/jobs/cancel-many', { body })),
   remove: async (body) => unwrap(api.POST('/api/v1/jobs/remove-many', { body })),
 };
 
-/** Does it to the chosen ones, telling how many it has come to so far. What fails in the middle leaves what
- * is done done; the list is read again either way. */
+/** Apply an action to the selected jobs, and report the progress. A failure keeps what was done;
+ * the list is refetched in both cases. */
 export async function actOnMany(
-  act: Act,
+  action: BulkAction,
   selection: Selection,
   search: JobsSearch,
   onProgress: (done: number) => void,
 ): Promise<Outcome> {
   const all: Outcome = { done: [], refused: [] };
-  const ask = async (body: Chosen): Promise<ManyDone> => {
-    const answer = await ASK[act](body);
-    if (act === 'remove') for (const id of answer.done) live.jobRemoved(id);
+  const send = async (body: Chosen): Promise<ManyDone> => {
+    const answer = await ASK[action](body);
+    if (action === 'remove') for (const id of answer.done) live.jobRemoved(id);
     all.done.push(...answer.done);
     all.refused.push(...answer.refused);
     onProgress(all.done.length);
@@ -41,11 +41,11 @@ export async function actOnMany(
   };
   try {
     if (selection.kind === 'some') {
-      for (const ids of bundles([...selection.ids])) await ask({ ids });
+      for (const ids of toBatches([...selection.ids])) await send({ ids });
     } else {
       const matching = { ...toQuery(search), until: selection.until };
-      let answer = await ask({ matching });
-      while (answer.left && answer.done.length > 0) answer = await ask({ matching });
+      let answer = await send({ matching });
+      while (answer.left && answer.done.length > 0) answer = await send({ matching });
     }
   } finally {
     void queryClient.invalidateQueries({ queryKey: JOBS_KEY });

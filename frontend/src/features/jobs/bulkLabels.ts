@@ -1,11 +1,11 @@
 /** Labels of bulk operations on jobs. Pure. */
 import { plural, t } from '@lingui/core/macro';
 import { joinSentences } from '@/i18n/lists';
-import type { Act } from './bulk';
+import type { BulkAction } from './bulk';
 import type { Possible } from './selection';
 
-export function doneText(act: Act, count: number): string {
-  return act === 'cancel'
+export function doneText(action: BulkAction, count: number): string {
+  return action === 'cancel'
     ? plural(count, { one: '# job cancelled.', other: '# jobs cancelled.' })
     : plural(count, {
         one: '# job removed from the list.',
@@ -14,13 +14,13 @@ export function doneText(act: Act, count: number): string {
 }
 
 /**
- * The question of the dialog; if all matching jobs are meant (`can` is null), their number is
+ * Return the dialog's question. If all matching jobs are selected (`can` is null), their number is
  * unknown.
  */
-export function questionText(act: Act, can: Possible | null, chosen: number): string {
+export function questionText(action: BulkAction, can: Possible | null, chosen: number): string {
   const files = t`Their files and logs stay where they are.`;
   if (can === null) {
-    return act === 'cancel'
+    return action === 'cancel'
       ? plural(chosen, {
           one: 'Of the # job that match, those that are waiting lose their place in the queue and those that are running end now. Those that have ended stay as they are.',
           other:
@@ -34,14 +34,14 @@ export function questionText(act: Act, can: Possible | null, chosen: number): st
           files,
         ]);
   }
-  const meant = can[act].length;
+  const meant = can[action].length;
   const others = chosen - meant;
   const left = plural(others, {
     one: 'The other one stays as it is.',
     other: 'The other # stay as they are.',
   });
   const first =
-    act === 'cancel'
+    action === 'cancel'
       ? [
           plural(meant, {
             one: '# job: waiting jobs lose their place in the queue, and running jobs end now.',

@@ -4,13 +4,13 @@ import { errorLine } from '@/features/log/findError';
 import { jobAnnouncements } from '@/live/announce';
 import { toLiveEvent } from '@/live/events';
 import { initialState, reduce } from '@/live/reducer';
+import { metricText } from '@/ui/metricText';
 import {
   arrayText,
   failed,
   jobReason,
   jobStateLabel,
   jobTime,
-  metricText,
   nodesText,
   taskColumns,
   valueText,
@@ -62,14 +62,14 @@ describe('jobRows', () => {
     ]);
   });
 
-  it('knows who still wants a place there', () => {
+  it('detects jobs whose position is unknown', () => {
     const live = [job('z', { state: 'ended' }), job('new')];
     expect(unplaced([job('z')], live, none, { order: 'name' })).toEqual(['new']);
     expect(unplaced([], live, new Set(['z']), { order: 'name', state: 'ended' })).toEqual([]);
     expect(unplaced([], live, none, {})).toEqual([]);
   });
 
-  it('lets go of what no longer fits the filter or was removed', () => {
+  it('drops jobs that no longer match or were removed', () => {
     const read = [job('a'), job('b')];
     const ended = [job('a', { state: 'ended' })];
     expect(ids(jobRows(read, ended, none, { state: 'live' }))).toEqual(['b']);
@@ -78,7 +78,7 @@ describe('jobRows', () => {
 });
 
 describe('words', () => {
-  it('name success, and give the reason of a failure', () => {
+  it('name success, and the reason of a failure', () => {
     expect(jobStateLabel({ state: 'ended', outcome: 'completed' }).tone).toBe('good');
     expect(failed({ state: 'ended', outcome: 'cancelled' })).toBe(false);
     expect(failed({ state: 'ended', outcome: 'timeout' })).toBe(true);
@@ -87,7 +87,7 @@ describe('words', () => {
     expect(jobReason(job('a'))).toBeNull();
   });
 
-  it('show how long it waits, runs or ran', () => {
+  it('show the time pending, running or run', () => {
     expect(jobTime(job('a', { state: 'queued', started_at: null }), NOW)).toBe(
       'waiting for 11 min',
     );
@@ -100,7 +100,7 @@ describe('words', () => {
     );
   });
 
-  it('name one node, a few, or how many', () => {
+  it('name one node, a few, or their number', () => {
     const on = (...nodes: string[]) => nodesText({ node: nodes[0] ?? null, nodes });
     expect([on(), on('a'), on('a', 'b'), on('a', 'b', 'c', 'd')]).toEqual([
       null,
@@ -136,13 +136,13 @@ describe('words', () => {
 });
 
 describe('errorLine', () => {
-  it('finds the error before what comes after it', () => {
+  it('finds the error before later lines', () => {
     const log = 'epoch 1\nTraceback (most recent call last):\nValueError: no such file x\nbye\n';
     expect(errorLine(log)).toBe('ValueError: no such file x');
     expect(errorLine('python: command not found\n\n')).toBe('python: command not found');
   });
 
-  it('falls back on the last line, and on nothing', () => {
+  it('falls back to the last line, or null', () => {
     expect(errorLine('loss 0.3, validation error rate 2\nstopping\n')).toBe('stopping');
     expect(errorLine(' \n')).toBeNull();
   });
@@ -164,7 +164,7 @@ describe('live jobs', () => {
     expect(jobAnnouncements(first.jobs, running.jobs)).toEqual(['Job a is running on n1.']);
   });
 
-  it('are not announced when an old one comes back into view', () => {
+  it('are not announced when an old one returns to the list', () => {
     expect(jobAnnouncements([], [job('old', { state: 'ended' })])).toEqual([]);
   });
 });

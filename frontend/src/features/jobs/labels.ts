@@ -8,22 +8,29 @@ import { resourceTexts } from '@/lib/resourceLabels';
 import { duration, minutesAsTime } from '@/lib/time';
 import type { StateLabel } from '@/ui/StateChip';
 
-const OUTCOMES: Partial<Record<Outcome, StateLabel>> = {
-  completed: { label: t`Completed`, tone: 'good' },
-  cancelled: { label: t`Cancelled`, tone: 'quiet' },
+const OUTCOMES: Partial<Record<Outcome, string>> = {
+  completed: t`Completed`,
+  cancelled: t`Cancelled`,
 };
 
-/** A job works while it runs; that it is done is the good news. */
+/** Return a job's state label: as of a session, but for the words for its end. */
 export function jobStateLabel({ state, outcome }: Pick<Job, 'state' | 'outcome'>): StateLabel {
-  if (state === 'running') return { label: t`Running`, tone: 'busy' };
-  if (state === 'stopping') return { label: t`Ending`, tone: 'busy' };
-  return (state === 'ended' && outcome && OUTCOMES[outcome]) || stateLabel({ state, outcome });
+  const as = stateLabel({ state, outcome });
+  if (state === 'stopping') return { ...as, label: t`Ending` };
+  const label = state === 'ended' && outcome ? OUTCOMES[outcome] : undefined;
+  return label === undefined ? as : { ...as, label };
 }
 
 export const failed = (job: Pick<Job, 'state' | 'outcome'>): boolean =>
   job.state === 'ended' && jobStateLabel(job).tone === 'bad';
 
-/** Why it stands as it does; null where there is nothing to say. */
+/** Return whether a job's log may have an error to show. That of an array is in the log of one of its
+ * tasks; the job's page links to it. */
+export const hasErrorLine = (
+  job: Pick<Job, 'state' | 'outcome' | 'started_at' | 'array'>,
+): boolean => failed(job) && job.started_at !== null && job.array === null;
+
+/** Return the reason of the state; null if there is none. */
 export function jobReason(job: Pick<Job, 'state' | 'outcome' | 'reason' | 'node'>): string | null {
   if (job.reason) return translate(job.reason);
   if (job.state === 'queued') return t`It is waiting for Slurm to schedule it.`;
@@ -44,7 +51,7 @@ export function jobReason(job: Pick<Job, 'state' | 'outcome' | 'reason' | 'node'
 
 type Times = Pick<Job, 'state' | 'submitted_at' | 'started_at' | 'ended_at' | 'expires_at'>;
 
-/** "waiting for 3 min", "running for 12 min, 48 min left", "ran 3 min". */
+/** Format a job's time: "waiting for 3 min", "running for 12 min, 48 min left", "ran 3 min". */
 export function jobTime(job: Times, nowMs: number): string {
   const { started_at: started, ended_at: ended, expires_at: expires } = job;
   if (ended !== null) {
@@ -72,17 +79,18 @@ const COUNTED: [keys: string[], say: (count: number) => string][] = [
   [['cancelled'], (count) => t`${count} cancelled`],
 ];
 
-/** "4 tasks: 2 completed, 1 running, 1 waiting". */
+/** Format an array's tasks: "4 tasks: 2 completed, 1 running, 1 waiting". */
 export function arrayText({ size, counts }: Pick<JobArray, 'size' | 'counts'>): string {
-  const parts = COUNTED.flatMap(([keys, say]) => {
+  const parts = COUNTED.flatMap(([keys, toText]) => {
     const count = keys.reduce((sum, key) => sum + (counts[key] ?? 0), 0);
-    return count > 0 ? [say(count)] : [];
+    return count > 0 ? [toText(count)] : [];
   });
   const tasks = plural(size, { one: '# task', other: '# tasks' });
   return parts.length === 0 ? tasks : t`${tasks}: ${{ counts: joinWithCommas(parts) }}`;
 }
 
-/** The requested resources; of a job from outside the portal only the time limit is known. */
+/** Return the requested resources; for a job submitted outside the portal, only the time limit is
+ * known. */
 export function requestedTexts({
   resources,
   external,
@@ -92,7 +100,13 @@ export function requestedTexts({
   return minutes === null ? [] : [minutesAsTime(minutes)];
 }
 
-/** "node01", "node01, node02", "node01 and 7 more". */
+/** Return the name of a job's template, or its kind without one. */
+export function templateText(job: Job, title: string | undefined): string {
+  if (job.external) return t`submitted outside the portal`;
+  return title ?? job.template ?? t`your own script`;
+}
+
+/** Format a job's nodes: "node01", "node01, node02", "node01 and 7 more". */
 export function nodesText({ node, nodes }: Pick<Job, 'node' | 'nodes'>): string | null {
   const [first] = nodes;
   if (first === undefined || nodes.length === 1) return node ?? first ?? null;
@@ -101,7 +115,7 @@ export function nodesText({ node, nodes }: Pick<Job, 'node' | 'nodes'>): string 
     : t`${first} and ${{ more: nodes.length - 1 }} more`;
 }
 
-/** A parameter's value as one would say it. */
+/** Format a parameter's value. */
 export function valueText(value: unknown): string {
   if (value === null || value === undefined || value === '') return '–';
   if (typeof value === 'boolean') return value ? t`yes` : t`no`;
@@ -109,18 +123,12 @@ export function valueText(value: unknown): string {
   return String(value);
 }
 
-/** A metric with as many digits as one can compare at a glance. */
-export function metricText(value: number | null | undefined): string {
-  if (value === null) return t`not a number`;
-  return value === undefined ? '–' : String(Number(value.toPrecision(4)));
-}
-
 export interface TaskColumns {
   parameters: string[];
   metrics: string[];
 }
 
-/** The columns of a table of tasks, in the order in which they first appear. */
+/** Return the columns of a table of tasks, in order of first appearance. */
 export function taskColumns(tasks: readonly Task[]): TaskColumns {
   const names = (pick: (task: Task) => object | null | undefined): string[] => [
     ...new Set(tasks.flatMap((task) => Object.keys(pick(task) ?? {}))),

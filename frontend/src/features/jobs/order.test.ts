@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Task } from '@/api/types';
-import { ordered, reversed } from './order';
+import { nextOrder, sortTasks } from './order';
 
 const task = (index: number, metrics: Task['metrics']): Task => ({
   index,
@@ -19,21 +19,21 @@ const TASKS = [
 const indices = (tasks: readonly Task[]): number[] => tasks.map(({ index }) => index);
 
 describe('the order of tasks', () => {
-  it('is by number, then smallest first, then largest first, and back', () => {
-    const up = reversed(null, 'loss');
+  it('cycles from number to ascending to descending', () => {
+    const up = nextOrder(null, 'loss');
     expect(up).toEqual({ metric: 'loss', direction: 'ascending' });
-    const down = reversed(up, 'loss');
+    const down = nextOrder(up, 'loss');
     expect(down).toEqual({ metric: 'loss', direction: 'descending' });
-    expect(reversed(down, 'loss')).toBeNull();
-    expect(reversed(down, 'accuracy')).toEqual({ metric: 'accuracy', direction: 'ascending' });
+    expect(nextOrder(down, 'loss')).toBeNull();
+    expect(nextOrder(down, 'accuracy')).toEqual({ metric: 'accuracy', direction: 'ascending' });
   });
 
-  it('has those without a number last, whichever way', () => {
-    expect(indices(ordered(TASKS, null))).toEqual([0, 1, 2, 3]);
-    expect(indices(ordered(TASKS, { metric: 'loss', direction: 'ascending' }))).toEqual([
+  it('has tasks without a value last in both directions', () => {
+    expect(indices(sortTasks(TASKS, null))).toEqual([0, 1, 2, 3]);
+    expect(indices(sortTasks(TASKS, { metric: 'loss', direction: 'ascending' }))).toEqual([
       2, 0, 1, 3,
     ]);
-    expect(indices(ordered(TASKS, { metric: 'loss', direction: 'descending' }))).toEqual([
+    expect(indices(sortTasks(TASKS, { metric: 'loss', direction: 'descending' }))).toEqual([
       0, 2, 1, 3,
     ]);
   });

@@ -6,14 +6,15 @@ export interface Order {
   direction: 'ascending' | 'descending';
 }
 
-/** What a click on a metric's heading brings: smallest first, largest first, as numbered. */
-export function reversed(order: Order | null, metric: string): Order | null {
+/** Return the order after a click on a metric's heading: ascending, then descending, then by
+ * number. */
+export function nextOrder(order: Order | null, metric: string): Order | null {
   if (order?.metric !== metric) return { metric, direction: 'ascending' };
   return order.direction === 'ascending' ? { metric, direction: 'descending' } : null;
 }
 
-/** The tasks in that order; those without a value come last, whichever way. */
-export function ordered(tasks: readonly Task[], order: Order | null): readonly Task[] {
+/** Sort the tasks; those without a value come last in both directions. */
+export function sortTasks(tasks: readonly Task[], order: Order | null): readonly Task[] {
   if (order === null) return tasks;
   const value = (task: Task): number | null => task.metrics?.[order.metric] ?? null;
   const sign = order.direction === 'ascending' ? 1 : -1;

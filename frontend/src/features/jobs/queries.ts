@@ -1,18 +1,26 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
 import { jobKey } from '@/lib/queries';
-import { type JobsSearch, toQuery } from './search';
+import { filterOf, type JobsSearch, toQuery } from './search';
 
 export const JOBS_KEY = ['jobs'] as const;
 
-export const jobsQuery = (search: JobsSearch) =>
+/** jobs per request; each page of a long list is fetched again with it */
+const PAGE = 100;
+
+export const jobsQuery = ({ group: _group, ...search }: JobsSearch) =>
   infiniteQueryOptions({
     queryKey: [...JOBS_KEY, 'pages', search],
     queryFn: ({ pageParam }) =>
       unwrap(
         api.GET('/api/v1/jobs', {
           params: {
-            query: { ...toQuery(search), order: search.order ?? 'newest', cursor: pageParam },
+            query: {
+              ...toQuery(search),
+              order: search.order ?? 'newest',
+              limit: PAGE,
+              cursor: pageParam,
+            },
           },
         }),
       ),
@@ -21,14 +29,19 @@ export const jobsQuery = (search: JobsSearch) =>
     staleTime: 0,
   });
 
-/** How many jobs the filters let through, in whatever order. */
-export const jobCountQuery = ({ order: _order, ...search }: JobsSearch) =>
-  queryOptions({
-    queryKey: [...JOBS_KEY, 'count', search],
+export const COUNTS_KEY = [...JOBS_KEY, 'count'] as const;
+
+/** A query for the number of jobs in each state that match the other filters. */
+export function jobCountsQuery(search: JobsSearch) {
+  const { state: _state, ...filter } = filterOf(search);
+  return queryOptions({
+    queryKey: [...COUNTS_KEY, filter],
     queryFn: async () =>
-      (await unwrap(api.GET('/api/v1/jobs/count', { params: { query: toQuery(search) } }))).count,
+      (await unwrap(api.GET('/api/v1/jobs/count', { params: { query: toQuery(filter) } })))
+        .by_state,
     staleTime: 0,
   });
+}
 
 export const jobQuery = (id: string) =>
   queryOptions({
@@ -38,9 +51,17 @@ export const jobQuery = (id: string) =>
     staleTime: 0,
   });
 
-export const templatesQuery = queryOptions({
+const allTemplates = {
   queryKey: ['templates'],
-  queryFn: async () => (await unwrap(api.GET('/api/v1/templates'))).items,
+  queryFn: () => unwrap(api.GET('/api/v1/templates')),
+};
+
+export const templatesQuery = queryOptions({ ...allTemplates, select: ({ items }) => items });
+
+/** The names of the templates that the user used last. */
+export const recentTemplatesQuery = queryOptions({
+  ...allTemplates,
+  select: ({ recent }) => recent,
 });
 
 export const templateQuery = (name: string) =>

@@ -2,7 +2,15 @@ import { describe, expect, it } from 'vitest';
 import type { Job } from '@/api/types';
 import { doneText, questionText } from './bulkLabels';
 import { isFiltered, matches, readJobsSearch, toQuery } from './search';
-import { bundles, chosenOf, isChosen, MOST_NAMED, NOTHING, possible, turned } from './selection';
+import {
+  isChosen,
+  MOST_NAMED,
+  NOTHING,
+  possibleActions,
+  selectedJobs,
+  toBatches,
+  toggled,
+} from './selection';
 
 const job = (over: Partial<Job> = {}): Job =>
   ({
@@ -20,21 +28,21 @@ const ended = (outcome: Job['outcome']): Job =>
   job({ state: 'ended', outcome, ended_at: '2026-01-05T11:00:00Z' });
 
 describe('the address of the list', () => {
-  it('keeps what means something', () => {
+  it('keeps valid parameters', () => {
     const search = { state: 'failed', q: 7, template: '-', since: '2026-01-02', order: 'name' };
     expect(readJobsSearch(search)).toEqual({ ...search, q: '7' });
     expect(isFiltered(readJobsSearch(search))).toBe(true);
   });
 
-  it('leaves out what doesn’t, and knows that an order leaves nothing out', () => {
+  it('drops invalid parameters, and counts the order as no filter', () => {
     const search = { state: 'gone', q: ' ', since: 'yesterday', order: 'newest', template: [1] };
     expect(readJobsSearch(search)).toEqual({});
     expect(isFiltered({ order: 'ended' })).toBe(false);
   });
 });
 
-describe('what the portal is asked', () => {
-  it('in its own words', () => {
+describe('the API parameters', () => {
+  it('follow from the filters', () => {
     expect(toQuery({})).toEqual({ state: 'all', outcome: [] });
     expect(toQuery({ state: 'waiting', q: 'x' })).toEqual({
       state: 'waiting',
@@ -52,7 +60,7 @@ describe('what the portal is asked', () => {
 });
 
 describe('matches', () => {
-  it('finds names in part, and Slurm’s number as a whole', () => {
+  it('finds parts of names, and whole job ids', () => {
     expect(matches(job(), { q: 'mnist' })).toBe(true);
     expect(matches(job(), { q: '42' })).toBe(true);
     expect(matches(job({ job_id: 142 }), { q: '42' })).toBe(false);
@@ -70,7 +78,7 @@ describe('matches', () => {
     expect(matches(ended('completed'), { state: 'live' })).toBe(false);
   });
 
-  it('knows templates, days, and that by its end only what has ended is listed', () => {
+  it('filters by template and day, and by end time only ended jobs', () => {
     expect(matches(job(), { template: 'keras' })).toBe(true);
     expect(matches(job(), { template: '-' })).toBe(false);
     expect(matches(job({ template: null }), { template: '-' })).toBe(true);
@@ -84,21 +92,21 @@ describe('matches', () => {
 describe('a selection', () => {
   const rows = [job(), job({ id: 'b', state: 'ended' }), job({ id: 'c', state: 'stopping' })];
 
-  it('is turned one by one, also out of all', () => {
-    const one = turned(NOTHING, 'a', rows);
-    expect(chosenOf(one, rows).map(({ id }) => id)).toEqual(['a']);
-    expect(turned(one, 'a', rows)).toEqual(NOTHING);
+  it('toggles single jobs, also out of all', () => {
+    const selection = toggled(NOTHING, 'a', rows);
+    expect(selectedJobs(selection, rows).map(({ id }) => id)).toEqual(['a']);
+    expect(toggled(selection, 'a', rows)).toEqual(NOTHING);
     const all = { kind: 'all', until: '2026-01-01T00:00:00Z' } as const;
     expect(isChosen(all, 'whatever')).toBe(true);
-    expect(chosenOf(turned(all, 'a', rows), rows).map(({ id }) => id)).toEqual(['b', 'c']);
+    expect(selectedJobs(toggled(all, 'a', rows), rows).map(({ id }) => id)).toEqual(['b', 'c']);
   });
 
-  it('is never of what has left the list', () => {
-    expect(chosenOf({ kind: 'some', ids: new Set(['gone']) }, rows)).toEqual([]);
+  it('drops jobs that have left the list', () => {
+    expect(selectedJobs({ kind: 'some', ids: new Set(['gone']) }, rows)).toEqual([]);
   });
 
   it('lists the jobs that each action applies to', () => {
-    const can = possible(rows);
+    const can = possibleActions(rows);
     expect(can.cancel.map(({ id }) => id)).toEqual(['a']);
     expect(can.remove.map(({ id }) => id)).toEqual(['b']);
     expect(questionText('cancel', can, 3)).toBe(
@@ -108,9 +116,9 @@ describe('a selection', () => {
     expect(doneText('cancel', 1)).toBe('1 job cancelled.');
   });
 
-  it('is named in as many requests as it takes', () => {
+  it('is split into several requests', () => {
     const ids = Array.from({ length: MOST_NAMED + 1 }, (_, n) => String(n));
-    expect(bundles(ids).map(({ length }) => length)).toEqual([MOST_NAMED, 1]);
-    expect(bundles([])).toEqual([]);
+    expect(toBatches(ids).map(({ length }) => length)).toEqual([MOST_NAMED, 1]);
+    expect(toBatches([])).toEqual([]);
   });
 });

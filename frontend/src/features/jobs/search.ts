@@ -1,4 +1,5 @@
-/** What the list of jobs shows: from and to the page's address, and in the API's words. Pure. */
+/** The filters and order of the list of jobs: from and to the page's address, and as API
+ * parameters. Pure. */
 import type { Job, Outcome } from '@/api/types';
 
 const SHOWN = [
@@ -14,35 +15,53 @@ const SHOWN = [
 ] as const;
 export type Shown = (typeof SHOWN)[number];
 
-const ORDERS = ['oldest', 'name', 'name_down', 'ended'] as const;
+const ORDERS = [
+  'oldest',
+  'name',
+  'name_down',
+  'ended',
+  'ended_up',
+  'started',
+  'started_up',
+] as const;
+export type ListOrder = (typeof ORDERS)[number];
 
-/** Stands for the jobs of no template; no template can be called so. */
+const GROUPS = ['template', 'name'] as const;
+export type Grouping = (typeof GROUPS)[number];
+
+/** Selects jobs without a template. No template can have this name. */
 export const NO_TEMPLATE = '-';
 
 export interface JobsSearch {
-  /** without it, all */
+  /** all if absent */
   state?: Shown;
-  /** found in names and Slurm's numbers */
+  /** a search in names and Slurm job ids */
   q?: string;
   template?: string;
-  /** a day of the reader's calendar, as 2026-11-22 */
+  /** a date in the reader's time zone, as 2026-11-22 */
   since?: string;
-  /** without it, the newest first */
-  order?: (typeof ORDERS)[number];
+  /** newest first if absent */
+  order?: ListOrder;
+  /** not grouped if absent */
+  group?: Grouping;
 }
+
+/** The filters alone. */
+export type JobsFilter = Omit<JobsSearch, 'order' | 'group'>;
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 
 const oneOf = <T extends string>(all: readonly T[], value: unknown): T | undefined =>
-  all.find((one) => one === value);
+  all.find((option) => option === value);
 
 const textOf = (value: unknown): string =>
   typeof value === 'string' || typeof value === 'number' ? String(value).trim() : '';
 
-/** Takes an address's parameters as they are; what means nothing is left out. */
+/** Parse an address's parameters; invalid ones are dropped. */
 export function readJobsSearch(search: Record<string, unknown>): JobsSearch {
   const state = oneOf(SHOWN, search.state);
   const order = oneOf(ORDERS, search.order);
+  const group = oneOf(GROUPS, search.group);
   const [q, template, since] = [search.q, search.template, search.since].map(textOf);
   return {
     ...(state && { state }),
@@ -50,12 +69,15 @@ export function readJobsSearch(search: Record<string, unknown>): JobsSearch {
     ...(template && { template }),
     ...(since && DAY.test(since) && !Number.isNaN(Date.parse(since)) && { since }),
     ...(order && { order }),
+    ...(group && { group }),
   };
 }
 
-/** Whether anything is left out; the order leaves nothing out. */
-export const isFiltered = ({ order: _order, ...filters }: JobsSearch): boolean =>
-  Object.keys(filters).length > 0;
+export const filterOf = ({ order: _order, group: _group, ...filter }: JobsSearch): JobsFilter =>
+  filter;
+
+/** Return whether any filter is set. */
+export const isFiltered = (search: JobsSearch): boolean => Object.keys(filterOf(search)).length > 0;
 
 const OUTCOMES: Partial<Record<Shown, Outcome[]>> = {
   completed: ['completed'],
@@ -67,7 +89,7 @@ const OUTCOMES: Partial<Record<Shown, Outcome[]>> = {
 
 export interface JobsQuery {
   state: 'live' | 'waiting' | 'running' | 'ended' | 'all';
-  /** none stand for any */
+  /** empty means any */
   outcome: Outcome[];
   template?: string;
   q?: string;
@@ -79,8 +101,8 @@ function beginningOf(day: string): string {
   return new Date(year, month - 1, date).toISOString();
 }
 
-/** For the API, which counts in moments: a day begins at the reader's midnight. */
-export function toQuery({ state, q, template, since }: JobsSearch): JobsQuery {
+/** Convert to API parameters, which are times: a day begins at the reader's midnight. */
+export function toQuery({ state, q, template, since }: JobsFilter): JobsQuery {
   const outcome = (state && OUTCOMES[state]) ?? [];
   const plain = state === 'live' || state === 'waiting' || state === 'running' ? state : undefined;
   return {
@@ -94,12 +116,16 @@ export function toQuery({ state, q, template, since }: JobsSearch): JobsQuery {
 
 type Followed = Pick<
   Job,
-  'state' | 'outcome' | 'name' | 'job_id' | 'template' | 'submitted_at' | 'ended_at'
+  'state' | 'outcome' | 'name' | 'job_id' | 'template' | 'submitted_at' | 'started_at' | 'ended_at'
 >;
 
 const WAITING = ['submitting', 'queued'];
+const LIVE_STATES = [...WAITING, 'starting', 'running', 'suspended', 'stopping'];
 
-function isShown({ state, outcome }: Followed, shown: Shown | undefined): boolean {
+function isShown(
+  { state, outcome }: Pick<Followed, 'state' | 'outcome'>,
+  shown: Shown | undefined,
+): boolean {
   const ended = state === 'ended';
   const outcomes = shown && OUTCOMES[shown];
   if (outcomes) return ended && outcome !== null && outcomes.includes(outcome);
@@ -109,13 +135,36 @@ function isShown({ state, outcome }: Followed, shown: Shown | undefined): boolea
   return WAITING.includes(state) === (shown === 'waiting');
 }
 
-/** Whether the portal would list this job; by the portal's own rules. */
+/** The orders that list only jobs that have this time. */
+export const SPARSE: Partial<Record<ListOrder, 'started_at' | 'ended_at'>> = {
+  started: 'started_at',
+  started_up: 'started_at',
+  ended: 'ended_at',
+  ended_up: 'ended_at',
+};
+
+/** Return whether the portal would list this job; the same rules as the portal's. */
 export function matches(job: Followed, search: JobsSearch): boolean {
   const { state, q = '', template, since, order } = search;
   if (!isShown(job, state)) return false;
-  if (order === 'ended' && job.ended_at === null) return false;
+  const key = order && SPARSE[order];
+  if (key && job[key] === null) return false;
   if (template && job.template !== (template === NO_TEMPLATE ? null : template)) return false;
   if (since && Date.parse(job.submitted_at) < Date.parse(beginningOf(since))) return false;
   const text = q.toLowerCase();
   return text === '' || job.name.toLowerCase().includes(text) || String(job.job_id) === q;
+}
+
+/** Return how many jobs are shown in a state, of the counts by state, or by outcome if ended. */
+export function countShown(
+  byState: Readonly<Record<string, number>>,
+  shown: Shown | undefined,
+): number {
+  const isState = (key: string): key is Job['state'] => LIVE_STATES.includes(key);
+  return Object.entries(byState)
+    .filter(([key]) => {
+      if (isState(key)) return isShown({ state: key, outcome: null }, shown);
+      return isShown({ state: 'ended', outcome: key === 'ended' ? null : (key as Outcome) }, shown);
+    })
+    .reduce((sum, [, count]) => sum + count, 0);
 }

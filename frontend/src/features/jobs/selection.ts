@@ -1,4 +1,4 @@
-/** Which jobs are chosen: some, one by one, or all that the filters let through. Pure. */
+/** The selection of jobs: individual ones, or all that match the filters. Pure. */
 import type { Job } from '@/api/types';
 import { isLive } from '@/live/reducer';
 
@@ -6,41 +6,56 @@ export type Selection = { kind: 'some'; ids: ReadonlySet<string> } | { kind: 'al
 
 export const NOTHING: Selection = { kind: 'some', ids: new Set() };
 
-/** So many can be named in one request. */
+/** The API's limit of ids in one request. */
 export const MOST_NAMED = 500;
 export const MOST_COMPARED = 8;
 
 export const isChosen = (selection: Selection, id: string): boolean =>
   selection.kind === 'all' || selection.ids.has(id);
 
-/** One more or one less. Of all that match, one less is those that are shown, without it. */
-export function turned(selection: Selection, id: string, shown: readonly Job[]): Selection {
-  const before = selection.kind === 'all' ? shown.map((job) => job.id) : selection.ids;
+/** Toggle one job. If all matching jobs were selected, keep the loaded ones except for it. */
+export function toggled(selection: Selection, id: string, loaded: readonly Job[]): Selection {
+  const before = selection.kind === 'all' ? loaded.map((job) => job.id) : selection.ids;
   const ids = new Set(before);
   if (!ids.delete(id)) ids.add(id);
   return { kind: 'some', ids };
 }
 
-/** The chosen ones among those that are shown: what has left the list is chosen no more. */
-export const chosenOf = (selection: Selection, shown: readonly Job[]): Job[] =>
-  shown.filter(({ id }) => isChosen(selection, id));
+/** Add the jobs between two, in the order of the rows, to the selection; those that are not loaded
+ * count as absent. */
+export function withRange(
+  selection: Selection,
+  rows: readonly Job[],
+  from: string,
+  to: string,
+): Selection {
+  if (selection.kind === 'all') return selection;
+  const ends = [from, to].map((id) => rows.findIndex((job) => job.id === id));
+  const present = ends.filter((at) => at >= 0);
+  const between = rows.slice(Math.min(...present), Math.max(...present) + 1);
+  return { kind: 'some', ids: new Set([...selection.ids, ...between.map(({ id }) => id)]) };
+}
+
+/** Return the selected jobs among the loaded ones; those that have left the list are deselected. */
+export const selectedJobs = (selection: Selection, loaded: readonly Job[]): Job[] =>
+  loaded.filter(({ id }) => isChosen(selection, id));
 
 export interface Possible {
   cancel: Job[];
   remove: Job[];
 }
 
-/** What can be done to which of them. */
-export function possible(jobs: readonly Job[]): Possible {
+/** Return the possible actions with the jobs that each applies to. */
+export function possibleActions(jobs: readonly Job[]): Possible {
   return {
     cancel: jobs.filter((job) => isLive(job) && job.state !== 'stopping'),
     remove: jobs.filter((job) => !isLive(job)),
   };
 }
 
-/** Pieces that one request can name. */
-export function bundles(ids: readonly string[]): string[][] {
-  const found: string[][] = [];
-  for (let at = 0; at < ids.length; at += MOST_NAMED) found.push(ids.slice(at, at + MOST_NAMED));
-  return found;
+/** Split ids into batches for one request each. */
+export function toBatches(ids: readonly string[]): string[][] {
+  const batches: string[][] = [];
+  for (let at = 0; at < ids.length; at += MOST_NAMED) batches.push(ids.slice(at, at + MOST_NAMED));
+  return batches;
 }

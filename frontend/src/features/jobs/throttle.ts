@@ -1,26 +1,29 @@
-/** Runs a function less often than it is called. Knows nothing of jobs. */
+/** Runs a function less often than it is called. Independent of jobs. */
 
 interface Throttled {
-  ask: () => void;
+  request: () => void;
   /** cancels a pending call */
   stop: () => void;
 }
 
 /**
- * Return a throttle that runs `act` at once, but never twice at a time, nor before a pause after
+ * Return a throttle that runs `action` at once, but never twice at a time, nor before a pause after
  * its end. Requests during a run or pause cause one more run, so the last caller gets a current
- * result.
+ * result. `pauseMs` gets the number of runs since it last rested.
  */
-export function throttle(act: () => Promise<unknown>, pauseMs: () => number): Throttled {
-  let wanted = false;
+export function throttle(
+  action: () => Promise<unknown>,
+  pauseMs: (runs: number) => number,
+): Throttled {
+  let requested = false;
   let busy = false;
   const run = async (): Promise<void> => {
     busy = true;
     try {
-      while (wanted) {
-        wanted = false;
-        await act();
-        const pause = pauseMs();
+      for (let runs = 1; requested; runs++) {
+        requested = false;
+        await action();
+        const pause = pauseMs(runs);
         if (pause > 0) await new Promise((resolve) => setTimeout(resolve, pause));
       }
     } finally {
@@ -28,12 +31,20 @@ export function throttle(act: () => Promise<unknown>, pauseMs: () => number): Th
     }
   };
   return {
-    ask: () => {
-      wanted = true;
+    request: () => {
+      requested = true;
       if (!busy) void run();
     },
     stop: () => {
-      wanted = false;
+      requested = false;
     },
   };
 }
+
+const SHORTEST_MS = 2000;
+const LONGEST_MS = 15_000;
+
+/** Return the pause after a run of many: a single change is shown at once, but hundreds of them, such
+ * as a sweep that is submitted, cause few requests. */
+export const growingPause = (runs: number): number =>
+  Math.min(SHORTEST_MS * 2 ** (runs - 1), LONGEST_MS);

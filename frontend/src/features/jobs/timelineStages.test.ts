@@ -29,17 +29,17 @@ const job = (over: Partial<JobDetail> = {}): JobDetail =>
     ...over,
   }) as JobDetail;
 
-const minutes = (found: ReturnType<typeof stages>) =>
-  found.map(({ kind, ms }) => [kind, ms / 60_000]);
+const minutes = (result: ReturnType<typeof stages>) =>
+  result.map(({ kind, ms }) => [kind, ms / 60_000]);
 
 describe('the timeline of a job', () => {
-  it('is waiting and running, as long as each took', () => {
-    const found = stages(job(), now);
-    expect(minutes(found)).toEqual([
+  it('shows pending and running with their durations', () => {
+    const result = stages(job(), now);
+    expect(minutes(result)).toEqual([
       ['waiting', 10],
       ['running', 10],
     ]);
-    expect(found.map(({ width }) => Math.round(width))).toEqual([50, 50]);
+    expect(result.map(({ width }) => Math.round(width))).toEqual([50, 50]);
     expect(timelineEvents(job()).map(({ label }) => label)).toEqual([
       'Submitted',
       'Started',
@@ -86,13 +86,13 @@ describe('what was used', () => {
   it('is shown beside what was requested', () => {
     expect(usageRows(job())).toEqual([
       { label: 'Time', text: '10 min of 1 h', share: 1 / 6 },
-      { label: 'CPUs busy on average', text: '1 of 4', share: 0.25 },
+      { label: 'Average CPU utilization', text: '1 of 4', share: 0.25 },
       { label: 'Peak memory', text: '8.5 GB of 16 GB', share: 8.5 / 16 },
     ]);
     expect(usageRows(job({ usage: null }))).toEqual([]);
   });
 
-  it('is one node’s, and of an array its longest task’s', () => {
+  it('is that of one node, and for an array of its longest task', () => {
     const { usage, resources } = job();
     expect(cpusInUse({ usage, resources: { ...resources, nodes: 2 } })).toBe(0.5);
     const array = job({ array: { size: 2, counts: {}, tasks: [] } });
@@ -138,7 +138,7 @@ describe('what was used', () => {
     expect(suggestion({ cpu_s: 2400 }, { outcome: 'timeout' })[0]).toContain('longer time limit');
   });
 
-  it('draws no conclusion from what ended at once, or hasn’t ended', () => {
+  it('suggests nothing for jobs that ended at once or are live', () => {
     const short = { elapsed_s: 5, longest_s: 5, cpu_s: 1, max_rss_gb: 0.01 };
     expect(suggestion(short, { outcome: 'failed' })).toEqual([]);
     expect(suggestion({ max_rss_gb: 3 }, { state: 'running' })).toEqual([]);

@@ -1,4 +1,4 @@
-/** A job's way through the queue as stages of a picture, and as sentences. Pure. */
+/** A job's timeline as stages of a chart, and as sentences. Pure. */
 import { t } from '@lingui/core/macro';
 import type { Job } from '@/api/types';
 
@@ -7,7 +7,7 @@ export type StageKind = 'waiting' | 'running' | 'left';
 export interface Stage {
   kind: StageKind;
   ms: number;
-  /** of the picture, out of 100 */
+  /** in percent of the chart */
   width: number;
 }
 
@@ -23,42 +23,42 @@ type Times = Pick<
   'state' | 'submitted_at' | 'started_at' | 'ended_at' | 'expires_at' | 'estimated_start'
 >;
 
-/** A stage of a second or more can be seen, however short it was beside the others. */
+/** The minimum width of a stage of a second or more, in percent, so that it stays visible. */
 const LEAST_WIDTH = 4;
 const SHOWN_MS = 1000;
 
 const time = (at: string | null): number | null => (at === null ? null : Date.parse(at));
 
-/** How long each stage took, or has taken so far; `left` is what its time limit still allows. */
+/** Return how long each stage took, or has taken so far; `left` is the rest of the time limit. */
 export function stages(job: Times, nowMs: number): Stage[] {
   const submitted = Date.parse(job.submitted_at);
-  // Slurm's times are whole seconds, so that a start may seem to come before its submission.
+  // Slurm's times are whole seconds, so a start may seem to precede the submission.
   const ended = time(job.ended_at);
   const started = time(job.started_at);
   const end = ended ?? Math.max(nowMs, submitted);
-  const found: { kind: StageKind; ms: number }[] = [
+  const durations: { kind: StageKind; ms: number }[] = [
     { kind: 'waiting', ms: Math.max(0, (started ?? end) - submitted) },
   ];
   if (started !== null) {
-    found.push({ kind: 'running', ms: Math.max(0, end - started) });
+    durations.push({ kind: 'running', ms: Math.max(0, end - started) });
     const limit = time(job.expires_at);
     if (ended === null && limit !== null && limit > end)
-      found.push({ kind: 'left', ms: limit - end });
+      durations.push({ kind: 'left', ms: limit - end });
   }
-  const shown = found.filter(({ ms }) => ms >= SHOWN_MS);
-  return widths(shown.length > 0 ? shown : found.slice(-1));
+  const visible = durations.filter(({ ms }) => ms >= SHOWN_MS);
+  return widths(visible.length > 0 ? visible : durations.slice(-1));
 }
 
-function widths(found: readonly { kind: StageKind; ms: number }[]): Stage[] {
-  const whole = found.reduce((sum, { ms }) => sum + ms, 0);
-  const wide = found.map(({ ms }) =>
-    Math.max(LEAST_WIDTH, whole === 0 ? LEAST_WIDTH : (100 * ms) / whole),
+function widths(durations: readonly { kind: StageKind; ms: number }[]): Stage[] {
+  const total = durations.reduce((sum, { ms }) => sum + ms, 0);
+  const wide = durations.map(({ ms }) =>
+    Math.max(LEAST_WIDTH, total === 0 ? LEAST_WIDTH : (100 * ms) / total),
   );
-  const sum = wide.reduce((all, one) => all + one, 0);
-  return found.map((stage, at) => ({ ...stage, width: (100 * (wide[at] ?? 0)) / sum }));
+  const sum = wide.reduce((all, width) => all + width, 0);
+  return durations.map((stage, at) => ({ ...stage, width: (100 * (wide[at] ?? 0)) / sum }));
 }
 
-/** What has happened to it and what will, in order. */
+/** Return the past and expected events, in order. */
 export function timelineEvents(job: Times): TimelineEvent[] {
   const { state, started_at: started, ended_at: ended } = job;
   const events: TimelineEvent[] = [

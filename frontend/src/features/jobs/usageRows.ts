@@ -1,4 +1,4 @@
-/** The usage of a job's requested resources, in numbers and in plain words. Pure. */
+/** The usage of a job's requested resources, as numbers and as sentences. Pure. */
 import { t } from '@lingui/core/macro';
 import type { Job, JobDetail, Usage } from '@/api/types';
 import { memoryText } from '@/lib/resourceLabels';
@@ -8,7 +8,7 @@ export interface UsageRow {
   label: string;
   /** "3.1 GB of 16 GB" */
   text: string;
-  /** fraction of the request, 0 to 1; null where that isn't known */
+  /** fraction of the request, 0 to 1; null if unknown */
   share: number | null;
 }
 
@@ -17,28 +17,28 @@ type MeasuredJob = Pick<
   'usage' | 'resources' | 'outcome' | 'state' | 'array' | 'started_at'
 >;
 
-/** Accounting looks at a job every so often: what ended sooner than this it may not have seen. */
+/** Accounting samples at intervals: it may have no data for a job shorter than this. */
 const MEASURED_S = 30;
 
-const shareOf = (used: number, asked: number | null): number | null =>
-  asked === null || asked <= 0 ? null : Math.min(1, used / asked);
+const shareOf = (used: number, requested: number | null): number | null =>
+  requested === null || requested <= 0 ? null : Math.min(1, used / requested);
 
-/** CPUs in use on average on one node; null where accounting has no data. */
+/** Return the average number of CPUs in use on one node; null if accounting has no data. */
 export function cpusInUse({ usage, resources }: Pick<Job, 'usage' | 'resources'>): number | null {
   if (usage?.cpu_s == null || !usage.elapsed_s) return null;
   return usage.cpu_s / usage.elapsed_s / Math.max(1, resources.nodes);
 }
 
-/** "1.2", "0.03" */
+/** Format a number of CPUs: "1.2", "0.03". */
 const cpus = (count: number): string => `${Number(count.toFixed(count < 0.1 ? 2 : 1))}`;
 
-/** "19 %", "under 1 %" */
+/** Format a percentage: "19 %", "under 1 %". */
 export const shareText = (share: number): string =>
   share > 0 && share < 0.01 ? t`under 1 %` : t`${{ percent: Math.round(share * 100) }} %`;
 
 const ofText = (used: string, asked: string): string => t`${used} of ${asked}`;
 
-/** The rows of the table, as far as accounting has data. */
+/** Return the rows of the table, as far as accounting has data. */
 export function usageRows(job: MeasuredJob): UsageRow[] {
   const { usage, resources } = job;
   if (usage === null) return [];
@@ -56,23 +56,23 @@ export function usageRows(job: MeasuredJob): UsageRow[] {
   const busy = cpusInUse(job);
   if (busy !== null)
     rows.push({
-      label: t`CPUs busy on average`,
+      label: t`Average CPU utilization`,
       text: ofText(cpus(busy), `${resources.cpus}`),
       share: shareOf(busy, resources.cpus),
     });
   return [...rows, ...memoryRows(usage, resources.memory_gb)];
 }
 
-function memoryRows(usage: Usage, asked: number | null): UsageRow[] {
+function memoryRows(usage: Usage, requested: number | null): UsageRow[] {
   const label = t`Peak memory`;
   if (usage.memory_too_short) return [{ label, text: t`too short to measure`, share: null }];
   if (usage.max_rss_gb == null) return [];
   const most = memoryText(usage.max_rss_gb);
-  const text = asked === null ? most : ofText(most, memoryText(asked));
-  return [{ label, text, share: shareOf(usage.max_rss_gb, asked) }];
+  const text = requested === null ? most : ofText(most, memoryText(requested));
+  return [{ label, text, share: shareOf(usage.max_rss_gb, requested) }];
 }
 
-/** What one would do better next time, worst first; nothing where it was well sized. */
+/** Return suggestions for the next run, the most important first; empty if it was well sized. */
 export function suggestionTexts(job: MeasuredJob): string[] {
   const { usage, resources, outcome } = job;
   if (usage === null || job.state !== 'ended') return [];

@@ -4,9 +4,9 @@ import type { JobDetail } from '@/api/types';
 import { useLiveJob } from '@/live/store';
 import { jobQuery } from './queries';
 
-/** An array's tasks and their metrics change without the job's own row changing. */
+/** An array's tasks and their metrics change without a change of the job's own row. */
 const TASKS_EVERY_MS = 5000;
-/** After an end the metrics are read once more. */
+/** The metrics are refetched once more after the end. */
 const TASKS_SETTLE_MS = 60_000;
 
 function pollInterval(job: JobDetail | undefined): number | false {
@@ -15,7 +15,7 @@ function pollInterval(job: JobDetail | undefined): number | false {
   return settled ? false : TASKS_EVERY_MS;
 }
 
-/** A job with everything that is known of it, kept up to date. */
+/** A job with all its details, kept up to date. */
 export function useJob(id: string): { job: JobDetail | undefined; error: Error | null } {
   const client = useQueryClient();
   const live = useLiveJob(id);

@@ -1,18 +1,36 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useEffect, useMemo } from 'react';
+import { useEffect, useMemo, useRef } from 'react';
 import { useLive } from '@/live/store';
-import { JOBS_KEY, jobCountQuery } from './queries';
-import type { JobsSearch } from './search';
+import { COUNTS_KEY, jobCountsQuery } from './queries';
+import { countShown, type JobsSearch } from './search';
+import { growingPause, throttle } from './throttle';
 
-/** How many jobs the filters let through, by the portal: the stream has only the newest of many.
- * Undefined until it is known. It changes with the jobs' states, too. */
-export function useJobCount(search: JobsSearch): number | undefined {
+export type CountsByState = Readonly<Record<string, number>>;
+
+/** The number of jobs by state, or by outcome if ended, that match the other filters. From the
+ * portal: the stream only has the newest jobs. Undefined until it is known. Refetched when a job's
+ * state changes, less often while many do. */
+export function useJobCounts(search: JobsSearch): CountsByState | undefined {
   const client = useQueryClient();
   const live = useLive((s) => s.jobs);
   const states = useMemo(() => live?.map(({ id, state }) => id + state).join(), [live]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: each change of a state may change it
+  const counting = useMemo(
+    () => throttle(() => client.invalidateQueries({ queryKey: COUNTS_KEY }), growingPause),
+    [client],
+  );
+  useEffect(() => counting.stop, [counting]);
+  const before = useRef(states);
   useEffect(() => {
-    if (search.state) void client.invalidateQueries({ queryKey: [...JOBS_KEY, 'count'] });
-  }, [states, client, search.state]);
-  return useQuery(jobCountQuery(search)).data;
+    if (before.current === states) return;
+    const isFirst = before.current === undefined;
+    before.current = states;
+    if (!isFirst) counting.request();
+  }, [states, counting]);
+  return useQuery(jobCountsQuery(search)).data;
+}
+
+/** The number of jobs that match the filters; undefined until it is known. */
+export function useJobCount(search: JobsSearch): number | undefined {
+  const counts = useJobCounts(search);
+  return counts && countShown(counts, search.state);
 }

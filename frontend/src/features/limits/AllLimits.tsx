@@ -1,6 +1,6 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { Paper, Skeleton, Table, Title } from '@mantine/core';
+import { Paper, Table, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useId } from 'react';
@@ -8,6 +8,7 @@ import { sentence } from '@/api/problem';
 import type { Limit } from '@/api/types';
 import { GroupPick } from '@/features/directory/GroupPick';
 import { UserPick } from '@/features/directory/UserPick';
+import { ListSkeleton } from '@/ui/ListSkeleton';
 import { Notice } from '@/ui/Notice';
 import classes from './Limits.module.css';
 import { limitText } from './labels';
@@ -15,28 +16,28 @@ import { limitsQuery } from './queries';
 import { SlurmSyncState } from './SlurmSyncState';
 import type { LimitsSearch } from './search';
 
-/** Every limit there is: everybody's, groups', users'. */
+/** All limits: the default, those of groups, and those of users. */
 export function AllLimits() {
   const { data, error } = useQuery(limitsQuery);
   const limitsOfScope = (...scopes: Limit['scope'][]): Limit[] =>
     data?.filter(({ scope }) => scopes.includes(scope)) ?? [];
   return (
     <>
-      <Choose />
+      <OpenLimits />
       {error && <Notice tone="error">{sentence(error)}</Notice>}
-      {!data && !error && <Skeleton height={260} radius="lg" aria-label={t`Loading`} />}
+      {!data && !error && <ListSkeleton rows={6} />}
       {data && (
         <>
-          <Everybody limit={limitsOfScope('default')[0]} />
-          <Some
+          <DefaultSection limit={limitsOfScope('default')[0]} />
+          <LimitTable
             title={t`Groups`}
             rows={limitsOfScope('member', 'group')}
-            none={t`No group has a limit.`}
+            emptyText={t`No group has a limit.`}
           />
-          <Some
+          <LimitTable
             title={t`Users with personal limits`}
             rows={limitsOfScope('user')}
-            none={t`No user has a personal limit: the default and group limits apply.`}
+            emptyText={t`No user has a personal limit: the default and group limits apply.`}
           />
         </>
       )}
@@ -44,8 +45,8 @@ export function AllLimits() {
   );
 }
 
-/** Open the limits of any user, whether or not there are any. */
-function Choose() {
+/** Fields that open the limits of any user or group, even if they have none yet. */
+function OpenLimits() {
   const navigate = useNavigate();
   const show = (search: LimitsSearch): void => void navigate({ to: '/admin/limits', search });
   return (
@@ -64,7 +65,7 @@ function Choose() {
   );
 }
 
-function Everybody({ limit }: { limit: Limit | undefined }) {
+function DefaultSection({ limit }: { limit: Limit | undefined }) {
   return (
     <section aria-labelledby="default">
       <div className={classes.head}>
@@ -89,7 +90,14 @@ function Everybody({ limit }: { limit: Limit | undefined }) {
   );
 }
 
-function Some({ title, rows, none }: { title: string; rows: Limit[]; none: string }) {
+interface TableProps {
+  title: string;
+  rows: Limit[];
+  /** shown without rows */
+  emptyText: string;
+}
+
+function LimitTable({ title, rows, emptyText }: TableProps) {
   const id = useId();
   return (
     <section aria-labelledby={id}>
@@ -97,7 +105,7 @@ function Some({ title, rows, none }: { title: string; rows: Limit[]; none: strin
         {title}
       </Title>
       {rows.length === 0 ? (
-        <Paper className={classes.none}>{none}</Paper>
+        <Paper className={classes.none}>{emptyText}</Paper>
       ) : (
         <Paper className={classes.table}>
           <Table
@@ -129,7 +137,7 @@ function Some({ title, rows, none }: { title: string; rows: Limit[]; none: strin
   );
 }
 
-const OF: Partial<Record<Limit['scope'], string>> = {
+const SCOPE_LABELS: Partial<Record<Limit['scope'], string>> = {
   member: t`each member`,
   group: t`all together`,
 };
@@ -138,11 +146,11 @@ function Row({ row }: { row: Limit }) {
   const search = row.scope === 'user' ? { user: row.name } : { group: row.name };
   return (
     <Table.Tr>
-      <Table.Td className={classes.whose}>
+      <Table.Td className={classes.owner}>
         <Link to="/admin/limits" search={search}>
           {row.name}
         </Link>
-        {OF[row.scope] && <div className={classes.quiet}>{OF[row.scope]}</div>}
+        {SCOPE_LABELS[row.scope] && <div className={classes.quiet}>{SCOPE_LABELS[row.scope]}</div>}
       </Table.Td>
       <Table.Td>{limitText(row)}</Table.Td>
       <Table.Td>{row.slurm && <SlurmSyncState slurm={row.slurm} />}</Table.Td>

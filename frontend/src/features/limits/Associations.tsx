@@ -8,7 +8,7 @@ import { Time } from '@/ui/Time';
 import classes from './Limits.module.css';
 import { associationStateLabel, figuresText } from './labels';
 
-/** What the portal has applied to a user's associations, and what Slurm has. */
+/** A user's associations: the values that the portal applied, and the actual ones in Slurm. */
 export function Associations({ associations }: { associations: readonly Association[] }) {
   return (
     <section aria-labelledby="slurm">
@@ -42,8 +42,11 @@ export function Associations({ associations }: { associations: readonly Associat
                 </Table.Tr>
               </Table.Thead>
               <Table.Tbody>
-                {associations.map((one) => (
-                  <Row key={`${one.account}/${one.partition}`} association={one} />
+                {associations.map((association) => (
+                  <Row
+                    key={`${association.account}/${association.partition}`}
+                    association={association}
+                  />
                 ))}
               </Table.Tbody>
             </Table>
@@ -54,12 +57,12 @@ export function Associations({ associations }: { associations: readonly Associat
   );
 }
 
-function Row({ association: one }: { association: Association }) {
-  const { partition } = one;
+function Row({ association }: { association: Association }) {
+  const { account, partition, state, refused, written_at, wanted, written, found } = association;
   return (
     <Table.Tr>
       <Table.Td>
-        {one.account}
+        {account}
         {partition && (
           <div className={classes.quiet}>
             <Trans>partition {partition}</Trans>
@@ -67,22 +70,18 @@ function Row({ association: one }: { association: Association }) {
         )}
       </Table.Td>
       <Table.Td>
-        <StateChip {...associationStateLabel(one.state)} />
-        {one.refused && <div className={classes.refused}>{translate(one.refused)}</div>}
-        {one.written_at && (
+        <StateChip {...associationStateLabel(state)} />
+        {refused && <div className={classes.refused}>{translate(refused)}</div>}
+        {written_at && (
           <div className={classes.origin}>
             <Trans>
-              applied <Time at={one.written_at} />
+              applied <Time at={written_at} />
             </Trans>
           </div>
         )}
       </Table.Td>
-      <Table.Td>
-        {figuresText(one.state === 'pending' ? one.wanted : one.written, partition)}
-      </Table.Td>
-      <Table.Td>
-        {one.found === null ? t`no such association` : figuresText(one.found, partition)}
-      </Table.Td>
+      <Table.Td>{figuresText(state === 'pending' ? wanted : written, partition)}</Table.Td>
+      <Table.Td>{found === null ? t`no such association` : figuresText(found, partition)}</Table.Td>
     </Table.Tr>
   );
 }

@@ -13,7 +13,7 @@ export function DefaultLimit() {
   if (!data) return <Skeleton height={320} radius="lg" aria-label={t`Loading`} />;
   return (
     <LimitCard
-      whose={{ scope: 'default', name: '' }}
+      source={{ scope: 'default', name: '' }}
       title={t`Default for all users`}
       about={t`Applies to users if neither a personal limit nor a group limit sets a value.`}
       limit={data.find(({ scope }) => scope === 'default')}

@@ -14,13 +14,13 @@ import { ConfirmDialog } from '@/ui/ConfirmDialog';
 import { Notice } from '@/ui/Notice';
 import { Time } from '@/ui/Time';
 import classes from './Drift.module.css';
-import { placeText } from './labels';
+import { associationText } from './labels';
 import { driftQuery, settleDrift } from './queries';
 
-/** Drift: associations that were changed in Slurm by hand, to restore or to accept. */
+/** Drift: associations that were changed outside the portal, to restore or to accept. */
 export function DriftSection() {
   const { data, error } = useQuery(driftQuery);
-  const trouble = translate(data?.trouble);
+  const problem = translate(data?.trouble);
   const open = data?.items.filter((item) => !item.accepted) ?? [];
   const accepted = data?.items.filter((item) => item.accepted) ?? [];
   return (
@@ -33,9 +33,9 @@ export function DriftSection() {
       </div>
       {error && <Notice tone="error">{sentence(error)}</Notice>}
       {!data && !error && <Skeleton height={60} radius="lg" aria-label={t`Loading`} />}
-      {trouble && (
+      {problem && (
         <Notice tone="warning">
-          <Trans>Slurm can't be reached now. {trouble}</Trans>
+          <Trans>Slurm can't be reached now. {problem}</Trans>
         </Notice>
       )}
       {data && open.length === 0 && (
@@ -80,7 +80,7 @@ function List({ items }: { items: readonly Drift[] }) {
   );
 }
 
-type How = 'mend' | 'accept';
+type Decision = 'mend' | 'accept';
 
 function Item({ item }: { item: Drift }) {
   const change = mayChange(useMe());
@@ -88,7 +88,7 @@ function Item({ item }: { item: Drift }) {
   return (
     <Paper component="li" className={classes.item}>
       <div>
-        <div className={classes.where}>{placeText(item)}</div>
+        <div className={classes.association}>{associationText(item)}</div>
         <div className={classes.quiet}>
           {item.since ? (
             <Trans>
@@ -115,24 +115,24 @@ function Item({ item }: { item: Drift }) {
       </dl>
       {change && (
         <div className={classes.actions}>
-          <Settle how="mend" item={item} />
-          {!item.accepted && <Settle how="accept" item={item} />}
+          <SettleButton decision="mend" item={item} />
+          {!item.accepted && <SettleButton decision="accept" item={item} />}
         </div>
       )}
     </Paper>
   );
 }
 
-const DRIFT_LABELS: Record<How, { button: string; title: string; yes: string }> = {
-  mend: { button: t`Repair…`, title: t`Repair it in Slurm?`, yes: t`Repair` },
-  accept: { button: t`Accept…`, title: t`Accept what Slurm has?`, yes: t`Accept it` },
+const DRIFT_LABELS: Record<Decision, { button: string; title: string; confirm: string }> = {
+  mend: { button: t`Repair…`, title: t`Repair it in Slurm?`, confirm: t`Repair` },
+  accept: { button: t`Accept…`, title: t`Accept what Slurm has?`, confirm: t`Accept it` },
 };
 
-function Settle({ how, item }: { how: How; item: Drift }) {
+function SettleButton({ decision, item }: { decision: Decision; item: Drift }) {
   const [asking, setAsking] = useState(false);
-  const { button, title, yes } = DRIFT_LABELS[how];
-  const where = placeText(item);
-  const [field, wanted, found] = [
+  const { button, title, confirm } = DRIFT_LABELS[decision];
+  const association = associationText(item);
+  const [field, applied, actual] = [
     translate(item.field),
     translate(item.wanted),
     translate(item.found),
@@ -144,7 +144,9 @@ function Settle({ how, item }: { how: How; item: Drift }) {
         size="compact-sm"
         onClick={() => setAsking(true)}
         aria-label={
-          how === 'mend' ? t`Repair ${field} of ${where}` : t`Accept ${field} of ${where}`
+          decision === 'mend'
+            ? t`Repair ${field} of ${association}`
+            : t`Accept ${field} of ${association}`
         }
       >
         {button}
@@ -153,13 +155,13 @@ function Settle({ how, item }: { how: How; item: Drift }) {
         title={title}
         opened={asking}
         onClose={() => setAsking(false)}
-        act={() => settleDrift(item.id, how)}
-        button={yes}
+        act={() => settleDrift(item.id, decision)}
+        button={confirm}
       >
         <Text size="sm">
-          {how === 'mend'
-            ? t`${where}: ${field} becomes “${wanted}” again, as set by the portal's limit.`
-            : t`${where}: ${field} stays “${found}” until the limit itself is changed.`}
+          {decision === 'mend'
+            ? t`${association}: ${field} becomes “${applied}” again, as set by the portal's limit.`
+            : t`${association}: ${field} stays “${actual}” until the limit itself is changed.`}
         </Text>
       </ConfirmDialog>
     </>

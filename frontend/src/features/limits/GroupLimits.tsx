@@ -1,6 +1,6 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { Button, Modal, Paper, Skeleton, Table, Text, Title } from '@mantine/core';
+import { Button, Modal, Paper, Skeleton, Table, Text, Title, VisuallyHidden } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -10,31 +10,31 @@ import { translate } from '@/i18n/translate';
 import { Notice } from '@/ui/Notice';
 import { LimitForm } from './LimitForm';
 import classes from './Limits.module.css';
-import { ceilingText, limitText, managerMaySet, sharedCounting, usageText } from './labels';
+import { ceilingText, groupTotalValues, limitText, managerMaySet, usageText } from './labels';
 import { groupLimitsQuery, saveMemberLimit } from './queries';
 import type { Values } from './types';
 import { UsageBars } from './UsageBars';
 
 interface Props {
   group: string;
-  /** a viewer looks only; managers and administrators set */
+  /** whether limits can be changed: not by viewers */
   change?: boolean;
 }
 
-/** A group for its managers: what it may use and does, and the limits of its members. */
+/** A group's limits and usage, with the limits of its members, for group managers. */
 export function GroupLimits({ group, change = true }: Props) {
   const { data, error } = useQuery(groupLimitsQuery(group));
   const [editing, setEditing] = useState<string | null>(null);
   if (error && !data) return <Notice tone="error">{sentence(error)}</Notice>;
   if (!data) return <Skeleton height={260} radius="lg" aria-label={t`Loading`} />;
   const member = data.members.find(({ username }) => username === editing);
-  const one = member?.username ?? '';
+  const name = member?.username ?? '';
   const close = (): void => setEditing(null);
   return (
     <div className={classes.sections}>
-      <Whole limits={data} />
+      <GroupTotal limits={data} />
       <Members limits={data} onEdit={change ? setEditing : undefined} />
-      <Modal opened={member !== undefined} onClose={close} title={t`Limits of ${one}`} size="lg">
+      <Modal opened={member !== undefined} onClose={close} title={t`Limits of ${name}`} size="lg">
         {member && (
           <MemberForm key={member.username} limits={data} member={member} onDone={close} />
         )}
@@ -43,22 +43,22 @@ export function GroupLimits({ group, change = true }: Props) {
   );
 }
 
-function Whole({ limits }: { limits: Limits }) {
-  const each = limits.member ? limitText(limits.member) : '';
+function GroupTotal({ limits }: { limits: Limits }) {
+  const perMember = limits.member ? limitText(limits.member) : '';
   return (
     <Paper component="section" className={classes.card} aria-labelledby="together">
       <Title order={2} size="h4" id="together" mb="sm">
         <Trans>All members together, now</Trans>
       </Title>
       <UsageBars
-        effective={limits.together ? sharedCounting(limits.together) : {}}
+        effective={limits.together ? groupTotalValues(limits.together) : {}}
         use={limits.use}
       />
-      <p className={classes.each}>
-        {each === '' ? (
+      <p className={classes.perMember}>
+        {perMember === '' ? (
           <Trans>Each member: the default limit.</Trans>
         ) : (
-          <Trans>Each member: {each}.</Trans>
+          <Trans>Each member: {perMember}.</Trans>
         )}
       </p>
     </Paper>
@@ -99,7 +99,11 @@ function Members({ limits, onEdit }: MembersProps) {
                 <Table.Th>
                   <Trans>Own limit</Trans>
                 </Table.Th>
-                {onEdit && <Table.Th aria-label={t`Actions`} />}
+                {onEdit && (
+                  <Table.Th>
+                    <VisuallyHidden>{t`Actions`}</VisuallyHidden>
+                  </Table.Th>
+                )}
               </Table.Tr>
             </Table.Thead>
             <Table.Tbody>
@@ -124,7 +128,7 @@ function Member({ member, onEdit }: MemberProps) {
   const setter = member.limit?.updated_by;
   return (
     <Table.Tr>
-      <Table.Td className={classes.whose}>
+      <Table.Td className={classes.owner}>
         {member.display_name || username}
         <div className={classes.quiet}>{username}</div>
       </Table.Td>
@@ -187,10 +191,10 @@ function MemberForm({ limits, member, onDone }: FormProps) {
         </Trans>
       </Text>
       <LimitForm
-        whose={{ scope: 'user', name: username }}
-        before={member.limit}
+        source={{ scope: 'user', name: username }}
+        current={member.limit}
         hint={(field) => ceilingText(field, limits.ceiling)}
-        offered={(field) => managerMaySet(field, limits.ceiling)}
+        isOffered={(field) => managerMaySet(field, limits.ceiling)}
         onSave={save}
         onCancel={onDone}
       />

@@ -11,14 +11,14 @@ import { defaultFallbacks } from './labels';
 import { limitsQuery } from './queries';
 import type { Scope } from './types';
 
-/** Both limits of a group: of each member, and of all together. */
+/** Both limits of a group: per member, and the group total. */
 export function GroupView({ group }: { group: string }) {
   const { data, error } = useQuery(limitsQuery);
   if (error && !data) return <Notice tone="error">{sentence(error)}</Notice>;
   if (!data) return <Skeleton height={320} radius="lg" aria-label={t`Loading`} />;
-  const limitOfScope = (wanted: Scope) =>
-    data.find(({ scope, name }) => scope === wanted && name === group);
-  const everybody = data.find(({ scope }) => scope === 'default');
+  const limitOfScope = (requested: Scope) =>
+    data.find(({ scope, name }) => scope === requested && name === group);
+  const defaultLimit = data.find(({ scope }) => scope === 'default');
   return (
     <>
       <nav className={classes.links} aria-label={t`More about ${group}`}>
@@ -30,14 +30,14 @@ export function GroupView({ group }: { group: string }) {
         </Link>
       </nav>
       <LimitCard
-        whose={{ scope: 'member', name: group }}
+        source={{ scope: 'member', name: group }}
         title={t`Each member`}
         about={t`Applies to each member separately. A user in several groups gets the most generous value; a personal limit takes precedence.`}
         limit={limitOfScope('member')}
-        otherwise={defaultFallbacks(everybody)}
+        fallbacks={defaultFallbacks(defaultLimit)}
       />
       <LimitCard
-        whose={{ scope: 'group', name: group }}
+        source={{ scope: 'group', name: group }}
         title={t`All members together`}
         about={t`The total that all members together may use at one time. It applies in addition to each member's own limit.`}
         limit={limitOfScope('group')}

@@ -23,32 +23,33 @@ import {
 } from './types';
 
 interface Props {
-  whose: LimitSource;
+  source: LimitSource;
   title: string;
   about?: ReactNode;
-  /** what is written down now */
+  /** the stored limit */
   limit: Limit | undefined;
-  otherwise?: Partial<Record<Field, EffectiveValue | null>>;
+  /** values that apply to empty fields */
+  fallbacks?: Partial<Record<Field, EffectiveValue | null>>;
 }
 
-/** One limit: its form for those who may change it, its words for the others. */
-export function LimitCard({ whose, title, about, limit, otherwise }: Props) {
+/** One limit: a form, or text for users who may not change it. */
+export function LimitCard({ source, title, about, limit, fallbacks }: Props) {
   const change = mayChange(useMe());
   const id = useId();
   const [answer, setAnswer] = useState<LimitSet | null>(null);
-  const [account, setAccount] = useState(false);
+  const [createAccount, setCreateAccount] = useState(false);
   const slurm = limit?.slurm ?? answer?.slurm;
-  const { name } = whose;
+  const { name } = source;
   const setter = limit?.updated_by;
 
   const save = async (values: Values, version: number | null): Promise<void> => {
     if (isEmptyLimit(values)) {
-      if (version !== null) await removeLimit(whose, version);
+      if (version !== null) await removeLimit(source, version);
       setAnswer(null);
       notifications.show({ message: t`Saved: there is no such limit now.` });
       return;
     }
-    setAnswer(await saveLimit(whose, values, version, account));
+    setAnswer(await saveLimit(source, values, version, createAccount));
     notifications.show({ message: t`Saved. It counts from now on.` });
   };
 
@@ -58,7 +59,7 @@ export function LimitCard({ whose, title, about, limit, otherwise }: Props) {
         <Title order={2} size="h4" id={id}>
           {title}
         </Title>
-        {limit && change && <Remove whose={whose} title={title} limit={limit} />}
+        {limit && change && <Remove source={source} title={title} limit={limit} />}
       </div>
       {about && <p className={classes.about}>{about}</p>}
       {limit && (
@@ -71,18 +72,18 @@ export function LimitCard({ whose, title, about, limit, otherwise }: Props) {
       {slurm && <SlurmSyncState slurm={slurm} />}
       {change ? (
         <LimitForm
-          whose={whose}
-          before={limit ?? null}
-          hint={(field) => emptyText(field, otherwise?.[field])}
-          offered={(field) => whose.scope !== 'group' || GROUP_TOTAL_FIELDS.includes(field)}
+          source={source}
+          current={limit ?? null}
+          hint={(field) => emptyText(field, fallbacks?.[field])}
+          isOffered={(field) => source.scope !== 'group' || GROUP_TOTAL_FIELDS.includes(field)}
           onSave={save}
         >
-          {whose.scope === 'group' && (
+          {source.scope === 'group' && (
             <Checkbox
               label={t`Make an account in Slurm for ${name}, if it has none`}
               description={t`Without an account, only the portal enforces this limit; sbatch in a terminal doesn't.`}
-              checked={account}
-              onChange={(event) => setAccount(event.currentTarget.checked)}
+              checked={createAccount}
+              onChange={(event) => setCreateAccount(event.currentTarget.checked)}
             />
           )}
         </LimitForm>
@@ -94,12 +95,12 @@ export function LimitCard({ whose, title, about, limit, otherwise }: Props) {
 }
 
 interface RemoveProps {
-  whose: LimitSource;
+  source: LimitSource;
   title: string;
   limit: Limit;
 }
 
-function Remove({ whose, title, limit }: RemoveProps) {
+function Remove({ source, title, limit }: RemoveProps) {
   const values = limitText(limit);
   const [asking, setAsking] = useState(false);
   return (
@@ -117,7 +118,7 @@ function Remove({ whose, title, limit }: RemoveProps) {
         title={t`Remove the limit?`}
         opened={asking}
         onClose={() => setAsking(false)}
-        act={() => removeLimit(whose, limit.version)}
+        act={() => removeLimit(source, limit.version)}
         button={t`Remove it`}
         keep={t`Keep it`}
         danger

@@ -29,21 +29,21 @@ import {
   type Values,
 } from './types';
 
-/** What is written down, and which version of it. */
-export type Written = Values & { version: number };
+/** A stored limit with its version. */
+export type StoredLimit = Values & { version: number };
 
 interface Props {
-  whose: LimitSource;
-  /** what is written down now; null if nothing is */
-  before: Written | null;
-  /** what stands below a field: what counts if it is left empty, or how much can be given */
+  source: LimitSource;
+  /** the stored limit; null if there is none */
+  current: StoredLimit | null;
+  /** text below a field: the value that applies if it is empty, or the allowed range */
   hint?: (field: Field) => string;
-  /** which fields there are; all, unless it says otherwise */
-  offered?: (field: Field) => boolean;
+  /** whether the form has a field; by default all */
+  isOffered?: (field: Field) => boolean;
   /** rejects with the portal's refusal */
   onSave: (values: Values, version: number | null) => Promise<unknown>;
   onCancel?: (() => void) | undefined;
-  /** what else there is to decide, above the button */
+  /** further inputs above the button */
   children?: ReactNode;
 }
 
@@ -51,17 +51,17 @@ const PLACEHOLDERS: Partial<Record<Field, string>> = {
   time_limit_minutes: t`hours`,
   memory_gb: 'GB',
 };
-/** Where what is typed has a unit, it stands with the name; lists are of what may be used. */
+/** Labels with the unit of the typed number; lists name what may be used. */
 const FORM_LABELS: Record<NumberField | ListField, string> = {
   ...LABELS,
-  time_limit_minutes: t`Longest time, hours`,
+  time_limit_minutes: t`Maximum time limit, hours`,
   memory_gb: t`Memory at once, GB`,
   partitions: t`Partitions that may be used`,
   accounts: t`Accounts that may be used`,
   qos: t`QOS that may be used`,
 };
 
-/** What stands below a field stands below all fields of its row, which stay in line. */
+/** Descriptions are below the inputs, so that the inputs of a row stay aligned. */
 const COMMON = {
   autoComplete: 'off',
   autoCapitalize: 'none',
@@ -69,7 +69,7 @@ const COMMON = {
   inputWrapperOrder: ['label', 'input', 'description', 'error'],
 } satisfies TextInputProps;
 
-/** Limits of one user, group or everybody. An empty field says nothing of its own. */
+/** The form of one limit. An empty field is unset. */
 export function LimitForm(props: Props) {
   return (
     <RestartableForm>{(startOver) => <Form {...props} onStartOver={startOver} />}</RestartableForm>
@@ -77,25 +77,25 @@ export function LimitForm(props: Props) {
 }
 
 function Form({ onStartOver, ...props }: Props & { onStartOver: () => void }) {
-  const { whose, before, hint = () => '', offered = () => true, onSave, onCancel } = props;
+  const { source, current, hint = () => '', isOffered = () => true, onSave, onCancel } = props;
   const types = useLive((s) => s.cluster?.gpus)?.map((gpu) => gpu.type) ?? [];
   const {
     draft: typed,
     setDraft: setTyped,
     kept,
-  } = useDraft(`limits ${whose.scope} ${whose.name}`, () => null, isTyped);
-  // When another user has saved, their values replace the untouched fields.
-  const written = draftOf(before, types);
-  const draft = typed === null ? written : rebased(typed.before, written, typed.now);
-  const forget = (): void => {
+  } = useDraft(`limits ${source.scope} ${source.name}`, () => null, isTyped);
+  // After another user has saved, their values replace the untouched fields.
+  const stored = draftOf(current, types);
+  const draft = typed === null ? stored : rebased(typed.before, stored, typed.now);
+  const discard = (): void => {
     setTyped(null);
     kept.drop();
   };
   const saving = useSaving({
     check: () => formErrors(draft),
     save: async () => {
-      await onSave(toValues(draft, before), before?.version ?? null);
-      // what was typed while it was saved stays
+      await onSave(toValues(draft, current), current?.version ?? null);
+      // keep changes that were made during the request
       setTyped((now) => (now === typed ? null : now));
       kept.drop();
     },
@@ -105,17 +105,17 @@ function Form({ onStartOver, ...props }: Props & { onStartOver: () => void }) {
   });
   const { error, refusal } = saving;
   const set = (change: Partial<Draft>): void =>
-    setTyped({ before: written, now: { ...draft, ...change } });
+    setTyped({ before: stored, now: { ...draft, ...change } });
   const part: PartProps = { draft, set, error, hint };
 
   return (
     <form ref={saving.form} onSubmit={(event) => void saving.submit(event)} noValidate>
       <Stack>
         <RestoredNotice draft={kept} onStartOver={onStartOver} />
-        {refusal !== null && <Refusal error={refusal} shown={Object.keys(draft.types)} />}
-        <Numbers fields={NUMBERS.filter(offered)} {...part} />
+        {refusal !== null && <RefusalNotice error={refusal} gpuTypes={Object.keys(draft.types)} />}
+        <Numbers fields={NUMBERS.filter(isOffered)} {...part} />
         <Types types={types} {...part} />
-        <Names fields={LISTS.filter(offered)} {...part} />
+        <Names fields={LISTS.filter(isOffered)} {...part} />
         {props.children}
         <div className={classes.foot}>
           <Button type="submit" loading={saving.busy}>
@@ -125,7 +125,7 @@ function Form({ onStartOver, ...props }: Props & { onStartOver: () => void }) {
             <Button
               variant="default"
               onClick={() => {
-                forget();
+                discard();
                 onCancel();
               }}
             >
@@ -154,7 +154,7 @@ interface NumbersProps extends Omit<PartProps, 'draft' | 'set'> {
   set: (change: Pick<Draft, 'numbers'>) => void;
 }
 
-/** Those limits that are numbers. */
+/** The inputs of limits that are numbers. */
 export function Numbers({ fields, draft, set, error, hint }: NumbersProps) {
   return (
     <div className={classes.fields}>
@@ -204,7 +204,7 @@ function Names({ fields, draft, set, error, hint }: NamesProps) {
 }
 
 interface TypesProps extends PartProps {
-  /** those of the cluster, which may arrive after the form */
+  /** the cluster's GPU types, which may arrive after the form */
   types: readonly string[];
 }
 
@@ -237,10 +237,10 @@ function Types({ types, draft, set, error, hint }: TypesProps) {
   );
 }
 
-/** What no field says. `shown`: the GPU types that have a field. */
-function Refusal({ error, shown }: { error: unknown; shown: readonly string[] }) {
-  const named = [...FIELDS, ...shown].some((name) => fieldMessage(error, name) !== undefined);
+/** An error that is not shown at a field. `gpuTypes`: the types that have a field. */
+function RefusalNotice({ error, gpuTypes }: { error: unknown; gpuTypes: readonly string[] }) {
+  const isShown = [...FIELDS, ...gpuTypes].some((name) => fieldMessage(error, name) !== undefined);
   const conflict = editConflictText(error, (at) => localTime(at, clock.now()));
-  if (named && conflict === null) return null;
+  if (isShown && conflict === null) return null;
   return <Notice tone="error">{conflict ?? sentence(error)}</Notice>;
 }

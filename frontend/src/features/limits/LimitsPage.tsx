@@ -11,7 +11,7 @@ import classes from './Limits.module.css';
 import type { LimitsSearch } from './search';
 import { UserView } from './UserView';
 
-/** The limits of all users and groups, or of the one that the address names. */
+/** All limits, or those of the user or group in the address. */
 export function LimitsPage() {
   const search = useSearch({ from: '/member/admin/limits' });
   const title = titleOf(search);
@@ -35,12 +35,12 @@ export function LimitsPage() {
 }
 
 function titleOf(search: LimitsSearch): string {
-  const one = search.user ?? search.group;
-  if (one !== undefined) return t`Limits of ${one}`;
+  const name = search.user ?? search.group;
+  if (name !== undefined) return t`Limits of ${name}`;
   return search.default ? t`Limits of all users` : t`Limits`;
 }
 
-/** With a key each: what was typed about one shall not follow to the next. */
+/** The keys reset the forms when the page shows another user or group. */
 function Content({ search }: { search: LimitsSearch }) {
   if (search.user !== undefined) return <UserView key={search.user} username={search.user} />;
   if (search.group !== undefined) return <GroupView key={search.group} group={search.group} />;

@@ -11,21 +11,21 @@ import { FIELDS, LABELS, originText, valueText } from './labels';
 import { myLimitsQuery } from './queries';
 import { UsageBars } from './UsageBars';
 
-/** What one may use, what one uses now, and whose rule that is. */
+/** The user's own limits and usage, with the source of each limit. */
 export function MySection() {
   const { data, error } = useQuery(myLimitsQuery);
   return (
     <>
       <Paper component="section" className={classes.card} aria-labelledby="my-limits">
         <Title order={2} size="h4" id="my-limits" mb="sm">
-          <Trans>What you may use</Trans>
+          <Trans>Your limits</Trans>
         </Title>
         {error && !data && <Notice tone="error">{sentence(error)}</Notice>}
         {!data && !error && <Skeleton height={120} aria-label={t`Loading`} />}
         {data && (
           <>
             <UsageBars effective={data.effective} use={data.use} />
-            <Others limits={data} />
+            <OtherLimits limits={data} />
           </>
         )}
       </Paper>
@@ -34,8 +34,8 @@ export function MySection() {
   );
 }
 
-/** What no bar can show: the longest time, and which partitions, accounts and QOS. */
-function Others({ limits }: { limits: UserLimits }) {
+/** Limits without a bar: time limit, partitions, accounts and QOS. */
+function OtherLimits({ limits }: { limits: UserLimits }) {
   const limited = FIELDS.filter(
     (field) =>
       ['time_limit_minutes', 'partitions', 'accounts', 'qos'].includes(field) &&
@@ -44,15 +44,15 @@ function Others({ limits }: { limits: UserLimits }) {
   return (
     <>
       {limited.length > 0 && (
-        <dl className={classes.others}>
+        <dl className={classes.otherLimits}>
           {limited.map((field) => {
-            const counting = limits.effective[field];
+            const effective = limits.effective[field];
             return (
               <div key={field}>
                 <dt>{LABELS[field]}</dt>
                 <dd>
-                  {valueText(field, counting?.value)}{' '}
-                  <span className={classes.origin}>{originText(counting?.from ?? null)}</span>
+                  {valueText(field, effective?.value)}{' '}
+                  <span className={classes.origin}>{originText(effective?.from ?? null)}</span>
                 </dd>
               </div>
             );

@@ -5,19 +5,19 @@ import { namesOf } from './draft';
 interface Props extends Omit<TextInputProps, 'onChange'> {
   value: string;
   onChange: (value: string) => void;
-  /** names that can be added; none while they are unknown */
+  /** names that can be added; empty until they are loaded */
   suggestions: readonly string[];
 }
 
-/** Names with commas between, which can be typed or picked. */
+/** An input for names separated by commas, with suggestions. */
 export function NameField({ value, onChange, suggestions, ...field }: Props) {
   const combobox = useCombobox({ onDropdownClose: () => combobox.resetSelectedOption() });
   const names = namesOf(value);
   const typed = /[^\s,;]+$/.exec(value)?.[0] ?? '';
-  const open = names.filter((name) => name !== typed);
-  const offered = suggestions.filter((name) => !open.includes(name) && name.includes(typed));
+  const complete = names.filter((name) => name !== typed);
+  const offered = suggestions.filter((name) => !complete.includes(name) && name.includes(typed));
   const pick = (name: string): void => {
-    onChange(`${[...open, name].join(', ')}, `); // for the next one
+    onChange(`${[...complete, name].join(', ')}, `); // ready for the next name
   };
   return (
     <Combobox store={combobox} onOptionSubmit={pick}>

@@ -4,7 +4,7 @@ import { StateChip } from '@/ui/StateChip';
 import classes from './Limits.module.css';
 import { slurmStateLabel } from './labels';
 
-/** Whether a limit has been applied to Slurm, and Slurm's answer. */
+/** The state of a limit in Slurm, with Slurm's message. */
 export function SlurmSyncState({ slurm }: { slurm: SlurmSays }) {
   return (
     <div className={classes.syncState}>

@@ -1,3 +1,4 @@
+import { UsedBar } from '@/ui/UsedBar';
 import classes from './Limits.module.css';
 import { originText } from './labels';
 import type { EffectiveValue, Usage } from './types';
@@ -7,26 +8,26 @@ interface Props {
   effective: Partial<Record<string, EffectiveValue>>;
   /** null: the usage is unknown */
   use: Usage | null;
-  /** the user they belong to, to recognize "own limit" */
+  /** the username of the limits, to recognize the user's own limit */
   user?: string;
-  /** only what is limited */
-  plain?: boolean;
+  /** omits bars without a limit */
+  onlyLimited?: boolean;
 }
 
-/** What is used now of what may be used. */
-export function UsageBars({ effective, use, user, plain }: Props) {
+/** Current usage of each limit as bars. */
+export function UsageBars({ effective, use, user, onlyLimited }: Props) {
   const all = bars(effective, use);
-  const shown = all.filter((bar) => bar.limited || (bar.known && !plain));
+  const shown = all.filter((bar) => bar.limited || (bar.known && !onlyLimited));
   return (
     <ul className={classes.bars}>
       {shown.map((bar) => (
-        <OneBar key={bar.key} bar={bar} user={user} />
+        <UsageBar key={bar.key} bar={bar} user={user} />
       ))}
     </ul>
   );
 }
 
-function OneBar({ bar, user }: { bar: Bar; user: string | undefined }) {
+function UsageBar({ bar, user }: { bar: Bar; user: string | undefined }) {
   const origin = originText(bar.from, user);
   return (
     <li className={classes.bar}>
@@ -35,8 +36,8 @@ function OneBar({ bar, user }: { bar: Bar; user: string | undefined }) {
         <span>{bar.text}</span>
       </p>
       {bar.share !== null && (
-        <div className={classes.track} aria-hidden="true">
-          <div data-full={bar.full} style={{ width: `${100 * bar.share}%` }} />
+        <div className={classes.track}>
+          <UsedBar used={bar.share} total={1} />
         </div>
       )}
       {origin && <span className={classes.origin}>{origin}</span>}

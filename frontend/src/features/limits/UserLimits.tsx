@@ -10,7 +10,7 @@ import classes from './Limits.module.css';
 import { userLimitsQuery } from './queries';
 import { UsageBars } from './UsageBars';
 
-/** In short, for the page of a user: what they use of what they may. */
+/** A user's usage and limits in short, for the user's page. */
 export function UserLimits({ username }: { username: string }) {
   const { data, error } = useQuery(userLimitsQuery(username));
   const id = useId();

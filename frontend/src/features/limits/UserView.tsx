@@ -16,15 +16,15 @@ import { FIELDS, fallbacksOf, LABELS, originText, valueText } from './labels';
 import { limitsQuery, userLimitsQuery } from './queries';
 import { UsageBars } from './UsageBars';
 
-/** One user: what they use of what they may, the limit of their own, and how Slurm has it. */
+/** One user: usage, effective limits, the user's own limit, and their associations in Slurm. */
 export function UserView({ username }: { username: string }) {
   const { data, error } = useQuery(userLimitsQuery(username));
   const all = useQuery(limitsQuery);
   if (error && !data) return <Notice tone="error">{sentence(error)}</Notice>;
   if (!data || all.isPending) return <Skeleton height={420} radius="lg" aria-label={t`Loading`} />;
-  // The list also says how the limit stands with Slurm.
-  const own = all.data?.find(({ scope, name }) => scope === 'user' && name === username);
-  const before = own ?? data.limits.find(({ scope }) => scope === 'user');
+  // The limit in the list also has its state in Slurm.
+  const listed = all.data?.find(({ scope, name }) => scope === 'user' && name === username);
+  const limit = listed ?? data.limits.find(({ scope }) => scope === 'user');
   return (
     <>
       <Links username={username} groups={data.groups} />
@@ -35,12 +35,12 @@ export function UserView({ username }: { username: string }) {
         <UsageBars effective={data.effective} use={data.use} user={username} />
       </Paper>
       <GroupTotals together={data.together} />
-      <Counts limits={data} />
+      <EffectiveLimits limits={data} />
       <LimitCard
-        whose={{ scope: 'user', name: username }}
+        source={{ scope: 'user', name: username }}
         title={t`Own limits of ${username}`}
-        limit={before}
-        otherwise={fallbacksOf(data.effective)}
+        limit={limit}
+        fallbacks={fallbacksOf(data.effective)}
       />
       {data.slurm && <Associations associations={data.slurm} />}
     </>
@@ -68,8 +68,8 @@ function Links({ username, groups }: { username: string; groups: string[] }) {
   );
 }
 
-/** What counts of each field; to those who see the form it says the same. */
-function Counts({ limits }: { limits: UserLimits }) {
+/** The effective limits, for users without the form, which shows them, too. */
+function EffectiveLimits({ limits }: { limits: UserLimits }) {
   const change = mayChange(useMe());
   if (change) return null;
   return (
@@ -90,12 +90,12 @@ function Counts({ limits }: { limits: UserLimits }) {
         </Table.Thead>
         <Table.Tbody>
           {FIELDS.map((field) => {
-            const counting = limits.effective[field];
+            const effective = limits.effective[field];
             return (
               <Table.Tr key={field}>
                 <Table.Td>{LABELS[field]}</Table.Td>
-                <Table.Td>{valueText(field, counting?.value)}</Table.Td>
-                <Table.Td>{originText(counting?.from ?? null, limits.username) || '–'}</Table.Td>
+                <Table.Td>{valueText(field, effective?.value)}</Table.Td>
+                <Table.Td>{originText(effective?.from ?? null, limits.username) || '–'}</Table.Td>
               </Table.Tr>
             );
           })}

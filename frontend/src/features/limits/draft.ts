@@ -1,16 +1,16 @@
-/** The form of limits: what was typed, what is wrong with it, what the API gets. Pure. */
+/** The limit form's draft, its errors, and conversion to and from the API's values. Pure. */
 import { t } from '@lingui/core/macro';
 import { isLike, isRecordOf, isText, orNull } from '@/lib/drafts';
 import { LISTS, type ListField, NUMBERS, type NumberField, type Values } from './types';
 
-/** Everything as typed; an empty text says nothing about its field. */
+/** The typed texts; a field with an empty text is unset. */
 export interface Draft {
   numbers: Record<NumberField, string>;
   types: Record<string, string>;
   lists: Record<ListField, string>;
 }
 
-/** What was typed, and what the form had in it before. */
+/** The current draft, and the stored limit's draft when typing began. */
 export interface Typed {
   before: Draft;
   now: Draft;
@@ -30,7 +30,7 @@ const isDraft = isLike<Draft>({
 
 export const isTyped = orNull(isLike<Typed>({ before: isDraft, now: isDraft }));
 
-/** Hours, as short as they come: 90 → "1.5", 100 → "1.67". */
+/** Return minutes as hours with up to two decimals: 90 → "1.5", 100 → "1.67". */
 function hoursText(minutes: number): string {
   return String(Math.round((minutes / MINUTES_IN_HOUR) * 100) / 100);
 }
@@ -40,7 +40,7 @@ function numberText(field: NumberField, value: number | null | undefined): strin
   return field === 'time_limit_minutes' ? hoursText(value) : String(value);
 }
 
-/** `types`: the GPU types of the cluster; those that the limits name are there anyhow. */
+/** Return the draft of a limit, with fields for the cluster's GPU types and those of the limit. */
 export function draftOf(values: Partial<Values> | null, types: readonly string[]): Draft {
   const byType = values?.gpus_by_type ?? {};
   const all = [...new Set([...types, ...Object.keys(byType)])];
@@ -51,12 +51,12 @@ export function draftOf(values: Partial<Values> | null, types: readonly string[]
   };
 }
 
-const WHOLE = /^\d{1,9}$/;
+const WHOLE_NUMBER = /^\d{1,9}$/;
 const HOURS = /^\d{1,6}([.,]\d{1,3})?$/;
 
 export type Errors = Record<string, string>;
 
-/** By the name of the field, as the API names it too. */
+/** Return the errors by field, as the API names them. */
 export function formErrors(draft: Draft): Errors {
   const errors: Errors = {};
   for (const field of NUMBERS) {
@@ -65,10 +65,10 @@ export function formErrors(draft: Draft): Errors {
     if (field === 'time_limit_minutes') {
       if (!HOURS.test(text) || minutesOf(text) < 1)
         errors[field] = t`Enter hours, such as 24 or 1.5.`;
-    } else if (!WHOLE.test(text)) errors[field] = t`Enter a whole number, 0 or more.`;
+    } else if (!WHOLE_NUMBER.test(text)) errors[field] = t`Enter a whole number, 0 or more.`;
   }
   for (const [type, text] of Object.entries(draft.types))
-    if (text.trim() !== '' && !WHOLE.test(text.trim()))
+    if (text.trim() !== '' && !WHOLE_NUMBER.test(text.trim()))
       errors[`gpus_by_type.${type}`] = t`Enter a whole number, 0 or more.`;
   return errors;
 }
@@ -77,19 +77,19 @@ function minutesOf(hours: string): number {
   return Math.round(Number(hours.replace(',', '.')) * MINUTES_IN_HOUR);
 }
 
-/** Names between commas or spaces, each once. */
+/** Split a text at commas, semicolons and spaces into distinct names. */
 export function namesOf(text: string): string[] {
   return [...new Set(text.split(/[\s,;]+/).filter((name) => name !== ''))];
 }
 
-/** What the API gets. `before` keeps minutes that two digits of hours can't say. */
-export function toValues(draft: Draft, before: Partial<Values> | null): Values {
+/** Return the API's values. Minutes of `stored` that two decimals of hours can't express are kept. */
+export function toValues(draft: Draft, stored: Partial<Values> | null): Values {
   const number = (field: NumberField): number | null => {
     const text = draft.numbers[field].trim();
     if (text === '') return null;
     if (field !== 'time_limit_minutes') return Number(text);
-    const known = before?.time_limit_minutes ?? null;
-    return known !== null && hoursText(known) === text ? known : minutesOf(text);
+    const minutes = stored?.time_limit_minutes ?? null;
+    return minutes !== null && hoursText(minutes) === text ? minutes : minutesOf(text);
   };
   const types = Object.entries(draft.types).filter(([, text]) => text.trim() !== '');
   const list = (field: ListField): string[] | null => {
@@ -106,26 +106,26 @@ export function toValues(draft: Draft, before: Partial<Values> | null): Values {
   };
 }
 
-/** Whether it says nothing at all: then there is no limit to keep. */
+/** Return whether all fields are unset, so that no limit needs to be stored. */
 export function isEmptyLimit(values: Values): boolean {
   return Object.values(values).every((value) => value === null);
 }
 
 /** Rebase after another user saved: typed fields stay, untouched fields take the saved values. */
-export function rebased(before: Draft, now: Draft, typed: Draft): Draft {
-  const part = <K extends string>(
-    old: Record<K, string>,
-    theirs: Record<K, string>,
-    mine: Record<K, string>,
+export function rebased(before: Draft, saved: Draft, typed: Draft): Draft {
+  const rebasedPart = <K extends string>(
+    before: Record<K, string>,
+    saved: Record<K, string>,
+    typed: Record<K, string>,
   ): Record<K, string> => {
-    const names = [...new Set([...Object.keys(theirs), ...Object.keys(mine)])] as K[];
+    const names = [...new Set([...Object.keys(saved), ...Object.keys(typed)])] as K[];
     return record(names, (name) =>
-      (mine[name] ?? '') === (old[name] ?? '') ? (theirs[name] ?? '') : mine[name],
+      (typed[name] ?? '') === (before[name] ?? '') ? (saved[name] ?? '') : typed[name],
     );
   };
   return {
-    numbers: part(before.numbers, now.numbers, typed.numbers),
-    types: part(before.types, now.types, typed.types),
-    lists: part(before.lists, now.lists, typed.lists),
+    numbers: rebasedPart(before.numbers, saved.numbers, typed.numbers),
+    types: rebasedPart(before.types, saved.types, typed.types),
+    lists: rebasedPart(before.lists, saved.lists, typed.lists),
   };
 }

@@ -1,5 +1,6 @@
-/** Limits in words. Pure. */
+/** Limits, usage and associations as text. Pure. */
 import { plural, t } from '@lingui/core/macro';
+import type { Drift } from '@/api/types';
 import { joinWithCommas } from '@/i18n/lists';
 import { translate } from '@/i18n/translate';
 import { memoryText } from '@/lib/resourceLabels';
@@ -23,7 +24,7 @@ export const LABELS: Record<Field, string> = {
   jobs: t`Jobs at once`,
   cpus: t`CPUs at once`,
   memory_gb: t`Memory at once`,
-  time_limit_minutes: t`Longest time`,
+  time_limit_minutes: t`Maximum time limit`,
   partitions: t`Partitions`,
   accounts: t`Accounts`,
   qos: 'QOS',
@@ -33,8 +34,7 @@ export const FIELDS = Object.keys(LABELS) as Field[];
 
 const isList = (field: Field): boolean => (LISTS as readonly Field[]).includes(field);
 
-/** "4 GPUs", "2 h", "gpu, cpu", "2 v100, 1 a100"; null is no limit, or
- * any of them. */
+/** Return a value as text, as in "4 GPUs", "2 h" or "gpu, cpu"; null is no limit, or any name. */
 export function valueText(field: Field, value: unknown): string {
   if (value === null || value === undefined) {
     if (field === 'accounts') return t`those set in Slurm`;
@@ -65,7 +65,7 @@ function countText(field: Field, n: number): string {
   }
 }
 
-/** Where a value comes from, as the end of a sentence; `user` is who reads or is read about. */
+/** Return the source of a value, as the end of a sentence; `user` is the limited user. */
 export function originText(from: LimitSource | null, user?: string): string {
   if (from === null) return '';
   const { name } = from;
@@ -81,30 +81,30 @@ export function originText(from: LimitSource | null, user?: string): string {
   }
 }
 
-/** What counts while a field is left empty: "Empty: 4 GPUs, by default". */
-export function emptyText(field: Field, otherwise: Maybe<EffectiveValue>): string {
-  if (otherwise === undefined) return '';
-  if (field === 'accounts' && (otherwise?.value ?? null) === null)
+/** Return the value that applies if a field is empty, as in "Empty: 4 GPUs, by default". */
+export function emptyText(field: Field, fallback: Maybe<EffectiveValue>): string {
+  if (fallback === undefined) return '';
+  if (field === 'accounts' && (fallback?.value ?? null) === null)
     return t`Empty: those set in Slurm; without any, nothing can be started.`;
-  const value = valueText(field, otherwise?.value);
-  const origin = originText(otherwise?.from ?? null);
-  return origin === '' || otherwise?.value === null
+  const value = valueText(field, fallback?.value);
+  const origin = originText(fallback?.from ?? null);
+  return origin === '' || fallback?.value === null
     ? t`Empty: ${value}`
     : t`Empty: ${value}, ${origin}`;
 }
 
-/** What a row of limits says, as in "4 GPUs, 64 GB of memory"; empty if it says nothing. */
+/** Return a limit as text, as in "4 GPUs, 64 GB of memory"; empty if all fields are unset. */
 export function limitText(values: Values): string {
   return joinWithCommas(
     FIELDS.flatMap((field) => {
       const value = values[field];
-      return value === null || value === undefined ? [] : [fullText(field, value)];
+      return value === null || value === undefined ? [] : [labeledText(field, value)];
     }),
   );
 }
 
-/** A value that says of what it is. */
-function fullText(field: Field, value: unknown): string {
+/** Return a value as text with the name of its field, as in "64 GB of memory". */
+function labeledText(field: Field, value: unknown): string {
   const text = valueText(field, value);
   switch (field) {
     case 'memory_gb':
@@ -143,13 +143,13 @@ export function associationStateLabel(state: SlurmState | 'drifted'): StateLabel
   return slurmStateLabel(state);
 }
 
-/** The limit by which the portal closes a partition for a user. */
-const JOBS_IN_SLURM = 'Pending and running jobs';
+/** The figure of a limit on jobs; 0 closes a partition for a user. */
+const JOBS_FIGURE = 'Pending and running jobs';
 
-/** "GPUs at once: 2; Time limit: 60 minutes", in the portal's own words for Slurm's figures.
- * `partition`: whose association it is, empty for one that holds in all of them. */
+/** Return an association's figures as text, as in "GPUs at once: 2; Time limit: 60 minutes".
+ * `partition` is the association's; empty if it applies to all partitions. */
 export function figuresText(figures: Readonly<Record<string, string>>, partition = ''): string {
-  if (partition !== '' && figures[JOBS_IN_SLURM] === '0') return t`closed: no jobs here`;
+  if (partition !== '' && figures[JOBS_FIGURE] === '0') return t`closed: no jobs here`;
   const texts = Object.entries(figures).map(([figure, text]) => {
     const [name, value] = [translate(figure), translate(text)];
     return t`${name}: ${value}`;
@@ -157,9 +157,11 @@ export function figuresText(figures: Readonly<Record<string, string>>, partition
   return texts.length === 0 ? t`nothing` : texts.reduce((all, next) => t`${all}; ${next}`);
 }
 
-/** "bob in account research, partition gpu"; an account's own has no user. */
-export function placeText(place: { account: string; username: string; partition: string }): string {
-  const { account, username, partition } = place;
+type AssociationKey = Pick<Drift, 'account' | 'username' | 'partition'>;
+
+/** Return the name of an association, as in "bob in account research, partition gpu"; an account's
+ * own association has no user. */
+export function associationText({ account, username, partition }: AssociationKey): string {
   if (username)
     return partition
       ? t`${username} in account ${account}, partition ${partition}`
@@ -171,12 +173,12 @@ export function placeText(place: { account: string; username: string; partition:
 
 type Effective = Readonly<Record<string, { otherwise: Maybe<EffectiveValue> }>>;
 
-/** What counts for each field if the user's own limit says nothing of it. */
+/** Return the values that apply to fields which the user's own limit leaves unset. */
 export function fallbacksOf(effective: Effective): Partial<Record<Field, EffectiveValue | null>> {
   return Object.fromEntries(FIELDS.map((field) => [field, effective[field]?.otherwise ?? null]));
 }
 
-/** The same for the members of a group: the default applies to them. */
+/** Return the values that apply to fields which a group's limit per member leaves unset. */
 export function defaultFallbacks(
   limit: Values | undefined,
 ): Partial<Record<Field, EffectiveValue | null>> {
@@ -188,13 +190,13 @@ export function defaultFallbacks(
   return Object.fromEntries(FIELDS.map((field) => [field, fallbackOf(field)]));
 }
 
-/** A group's common limit in the form in which a user's counts. */
-export function sharedCounting(limit: Values): Partial<Record<Field, EffectiveValue>> {
-  const named = FIELDS.filter((field) => limit[field] !== null);
-  return Object.fromEntries(named.map((field) => [field, { value: limit[field], from: null }]));
+/** Return a group total as effective values. */
+export function groupTotalValues(limit: Values): Partial<Record<Field, EffectiveValue>> {
+  const fields = FIELDS.filter((field) => limit[field] !== null);
+  return Object.fromEntries(fields.map((field) => [field, { value: limit[field], from: null }]));
 }
 
-/** "2 GPUs, 1 session, 3 jobs": current usage; "nothing" if there is none. */
+/** Return the current usage as text, as in "2 GPUs, 1 session, 3 jobs"; "nothing" if there is none. */
 export function usageText(use: Usage): string {
   const texts = (['gpus', 'sessions', 'jobs'] as const).flatMap((field) => {
     const number = use[field] ?? 0;
@@ -205,14 +207,14 @@ export function usageText(use: Usage): string {
 
 type Ceiling = Readonly<Record<string, { value: unknown }>>;
 
-/** "Up to 4 GPUs": the most that a manager may give; empty where nothing limits it. */
+/** Return the highest value that a manager may set, as in "Up to 4 GPUs"; empty if unlimited. */
 export function ceilingText(field: Field, ceiling: Ceiling): string {
-  const most = ceiling[field]?.value ?? null;
-  if (most === null) return '';
-  const value = valueText(field, most);
+  const maximum = ceiling[field]?.value ?? null;
+  if (maximum === null) return '';
+  const value = valueText(field, maximum);
   return isList(field) ? t`Some of: ${value}` : t`Up to ${value}`;
 }
 
-/** Lists are a leader's to narrow only where the group has one. */
+/** Return whether a manager may set a field; lists only if the group has one to narrow. */
 export const managerMaySet = (field: Field, ceiling: Ceiling): boolean =>
   !isList(field) || (ceiling[field]?.value ?? null) !== null;

@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { draftOf, formErrors, isEmptyLimit, namesOf, rebased, toValues } from './draft';
 import {
+  associationText,
   ceilingText,
   defaultFallbacks,
   emptyText,
   fallbacksOf,
   figuresText,
+  groupTotalValues,
   limitText,
   managerMaySet,
   originText,
-  placeText,
-  sharedCounting,
   usageText,
   valueText,
 } from './labels';
@@ -31,8 +31,8 @@ const NOTHING: Values = {
   qos: null,
 };
 
-describe('a limit in words', () => {
-  it('has its unit, and none is none', () => {
+describe('a limit as text', () => {
+  it('has its unit, or says that there is none', () => {
     expect(valueText('gpus', 1)).toBe('1 GPU');
     expect(valueText('gpus', 0)).toBe('0 GPUs');
     expect(valueText('gpus', null)).toBe('no limit');
@@ -73,8 +73,8 @@ describe('current usage', () => {
   });
 });
 
-describe('what a manager may give', () => {
-  it('is what the group has', () => {
+describe('the values a manager may set', () => {
+  it('are limited by the group', () => {
     const ceiling = { gpus: { value: 4 }, jobs: { value: null }, partitions: { value: ['gpu'] } };
     expect(ceilingText('gpus', ceiling)).toBe('Up to 4 GPUs');
     expect(ceilingText('partitions', ceiling)).toBe('Some of: gpu');
@@ -85,12 +85,12 @@ describe('what a manager may give', () => {
   });
 });
 
-describe('what Slurm has', () => {
-  it('is described by place and in words', () => {
-    expect(placeText({ account: 'research', username: 'bob', partition: '' })).toBe(
+describe('an association', () => {
+  it('has a name and figures as text', () => {
+    expect(associationText({ account: 'research', username: 'bob', partition: '' })).toBe(
       'bob in account research',
     );
-    expect(placeText({ account: 'research', username: '', partition: 'gpu' })).toBe(
+    expect(associationText({ account: 'research', username: '', partition: 'gpu' })).toBe(
       'All of account research, partition gpu',
     );
     expect(figuresText({ 'GPUs at once': '2', 'Time limit': '60 minutes' })).toBe(
@@ -101,17 +101,17 @@ describe('what Slurm has', () => {
     expect(figuresText({ 'Pending and running jobs': '0' })).toBe('Pending and running jobs: 0');
   });
 
-  it("counts for the fields that a user's own limit leaves empty", () => {
+  it('has fallbacks for fields that a limit leaves unset', () => {
     const from = { scope: 'default', name: '' } as const;
-    const otherwise = fallbacksOf({
+    const fallbacks = fallbacksOf({
       gpus: { otherwise: { value: 4, from } },
       jobs: { otherwise: null },
     });
-    expect(otherwise.gpus).toEqual({ value: 4, from });
-    expect(otherwise.jobs).toBeNull();
+    expect(fallbacks.gpus).toEqual({ value: 4, from });
+    expect(fallbacks.jobs).toBeNull();
     expect(defaultFallbacks({ ...NOTHING, cpus: 8 }).cpus).toEqual({ value: 8, from });
     expect(defaultFallbacks(undefined).cpus).toBeNull();
-    expect(sharedCounting({ ...NOTHING, gpus: 8 })).toEqual({ gpus: { value: 8, from: null } });
+    expect(groupTotalValues({ ...NOTHING, gpus: 8 })).toEqual({ gpus: { value: 8, from: null } });
   });
 });
 
@@ -124,7 +124,7 @@ describe('the form', () => {
     partitions: ['gpu', 'cpu'],
   };
 
-  it('gives back what it was given', () => {
+  it('converts a limit to a draft and back', () => {
     const draft = draftOf(limit, ['v100']);
     expect(Object.keys(draft.types)).toEqual(['v100', 'h100']);
     expect(draft.numbers.time_limit_minutes).toBe('1.67');
@@ -132,13 +132,13 @@ describe('the form', () => {
     expect(isEmptyLimit(toValues(draftOf(null, ['v100']), null))).toBe(true);
   });
 
-  it('keeps zero apart from nothing', () => {
+  it('distinguishes zero from unset', () => {
     const draft = draftOf({ ...NOTHING, gpus: 0 }, []);
     expect(draft.numbers.gpus).toBe('0');
     expect(toValues(draft, null).gpus).toBe(0);
   });
 
-  it('takes hours with a comma, and names with commas or spaces', () => {
+  it('parses hours with a comma, and names with commas or spaces', () => {
     const draft = draftOf(null, []);
     draft.numbers.time_limit_minutes = '1,5';
     draft.lists.accounts = ' a, b  a;c ';
@@ -149,17 +149,17 @@ describe('the form', () => {
     expect(namesOf(' ')).toEqual([]);
   });
 
-  it('keeps what was typed when another user has saved, and takes the rest from them', () => {
+  it('keeps typed fields when another user has saved, and takes the others from them', () => {
     const before = draftOf(limit, ['v100']);
     const typed = draftOf({ ...limit, gpus: 8 }, ['v100']);
-    const theirs = draftOf({ ...limit, gpus: 2, cpus: 16, gpus_by_type: { a100: 3 } }, ['v100']);
-    const found = rebased(before, theirs, typed);
-    expect(found.numbers).toMatchObject({ gpus: '8', cpus: '16' });
-    expect(found.types).toEqual({ v100: '', a100: '3', h100: '' });
-    expect(found.lists).toEqual(before.lists);
+    const saved = draftOf({ ...limit, gpus: 2, cpus: 16, gpus_by_type: { a100: 3 } }, ['v100']);
+    const draft = rebased(before, saved, typed);
+    expect(draft.numbers).toMatchObject({ gpus: '8', cpus: '16' });
+    expect(draft.types).toEqual({ v100: '', a100: '3', h100: '' });
+    expect(draft.lists).toEqual(before.lists);
   });
 
-  it('finds what is no number', () => {
+  it('reports texts that are no numbers', () => {
     const draft = draftOf(null, ['v100']);
     draft.numbers.gpus = '-1';
     draft.numbers.cpus = '1.5';
@@ -174,15 +174,15 @@ describe('the form', () => {
   });
 });
 
-describe('use against limits', () => {
+describe('usage bars', () => {
   const from = { scope: 'default', name: '' } as const;
 
-  it('is a share of what is allowed, where something limits it', () => {
-    const found = bars(
+  it('show the share of a limit, if there is one', () => {
+    const all = bars(
       { gpus: { value: 4, from }, sessions: { value: 0, from }, jobs: { value: null, from: null } },
       { gpus: 2, sessions: 0, jobs: 7, cpus: 3, memory_gb: 0 },
     );
-    expect(found.map(({ label, text, share, full }) => [label, text, share, full])).toEqual([
+    expect(all.map(({ label, text, share, full }) => [label, text, share, full])).toEqual([
       ['GPUs', '2 of 4', 0.5, false],
       ['CPUs', '3 in use, no limit', null, false],
       ['Memory', '0 GB in use, no limit', null, false],
@@ -191,19 +191,19 @@ describe('use against limits', () => {
     ]);
   });
 
-  it('stops at full, and marks an unknown value', () => {
+  it('are at most full, and mark an unknown value', () => {
     const effective = { gpus: { value: 4, from } };
     expect(bars(effective, { gpus: 9 })[0]).toMatchObject({ share: 1, full: true, text: '9 of 4' });
     expect(bars(effective, null)[0]).toMatchObject({ share: null, text: 'not known, 4 at most' });
   });
 
-  it('has GPUs of each type that is limited or used', () => {
-    const found = bars(
+  it('include each GPU type that is limited or used', () => {
+    const all = bars(
       { gpus_by_type: { value: { v100: 2 }, from } },
       { gpus: 1, gpus_by_type: { a100: 1 }, cpus: null },
     );
-    expect(found.find(({ key }) => key === 'cpus')?.text).toBe('not known, no limit');
-    expect(found.slice(0, 3).map(({ label, text }) => `${label} ${text}`)).toEqual([
+    expect(all.find(({ key }) => key === 'cpus')?.text).toBe('not known, no limit');
+    expect(all.slice(0, 3).map(({ label, text }) => `${label} ${text}`)).toEqual([
       'GPUs 1 in use, no limit',
       'a100 GPUs 1 in use, no limit',
       'v100 GPUs 0 of 2',

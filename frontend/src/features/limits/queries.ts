@@ -23,7 +23,7 @@ export const userLimitsQuery = (username: string) =>
     staleTime: 0,
   });
 
-/** Names that fields can have. */
+/** Suggestions for the fields that are lists of names. */
 export const limitChoicesQuery = queryOptions({
   queryKey: ['admin', 'limits', 'choices'],
   queryFn: () => unwrap(api.GET('/api/v1/admin/limits/choices')),
@@ -53,7 +53,7 @@ export const groupLimitsQuery = (group: string) =>
     staleTime: 0,
   });
 
-/** Everything that a changed limit may change. */
+/** Reload all queries that a changed limit affects. */
 export async function limitsChanged(): Promise<void> {
   await Promise.all([
     queryClient.invalidateQueries({ queryKey: ['admin', 'limits'] }),
@@ -63,21 +63,21 @@ export async function limitsChanged(): Promise<void> {
   ]);
 }
 
-/** `version` of what was read; null where nothing was written down yet. `createAccount`: for a group
- * together, make Slurm's account of it where there is none. */
+/** Save a limit. `version` is that of the limit as read; null for a new limit. `createAccount`: for a
+ * group total, create the group's Slurm account if there is none. */
 export async function saveLimit(
-  whose: LimitSource,
+  source: LimitSource,
   values: Values,
   version: number | null,
   createAccount: boolean,
 ): Promise<LimitSet> {
   const body = { ...values, version, create_account: createAccount };
   const saved =
-    whose.scope === 'default'
+    source.scope === 'default'
       ? await unwrap(api.PUT('/api/v1/admin/limits/default', { body }))
       : await unwrap(
           api.PUT('/api/v1/admin/limits/{scope}/{name}', {
-            params: { path: { scope: whose.scope, name: whose.name } },
+            params: { path: { scope: source.scope, name: source.name } },
             body,
           }),
         );
@@ -85,15 +85,15 @@ export async function saveLimit(
   return saved;
 }
 
-/** `version` is that of the limit as seen; a newer version is not overwritten. */
-export async function removeLimit(whose: LimitSource, version: number): Promise<void> {
+/** Delete a limit. `version` is that of the limit as read; a newer version is not deleted. */
+export async function removeLimit(source: LimitSource, version: number): Promise<void> {
   const query = { version };
-  if (whose.scope === 'default')
+  if (source.scope === 'default')
     await unwrap(api.DELETE('/api/v1/admin/limits/default', { params: { query } }));
   else
     await unwrap(
       api.DELETE('/api/v1/admin/limits/{scope}/{name}', {
-        params: { path: { scope: whose.scope, name: whose.name }, query },
+        params: { path: { scope: source.scope, name: source.name }, query },
       }),
     );
   await limitsChanged();
@@ -115,9 +115,10 @@ export async function saveMemberLimit(
   return saved;
 }
 
-export async function settleDrift(id: string, how: 'mend' | 'accept'): Promise<void> {
+export async function settleDrift(id: string, decision: 'mend' | 'accept'): Promise<void> {
   const params = { path: { drift_id: id } };
-  if (how === 'mend') await unwrap(api.POST('/api/v1/admin/drift/{drift_id}/mend', { params }));
+  if (decision === 'mend')
+    await unwrap(api.POST('/api/v1/admin/drift/{drift_id}/mend', { params }));
   else await unwrap(api.POST('/api/v1/admin/drift/{drift_id}/accept', { params }));
   await limitsChanged();
 }

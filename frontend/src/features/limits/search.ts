@@ -1,6 +1,6 @@
-/** Whose limits the page shows, in its address. Pure. */
+/** The user or group of the limits page, in its address. Pure. */
 
-/** At most one of these; none is the list of all. */
+/** At most one of these; without one, the page lists all limits. */
 export interface LimitsSearch {
   user?: string;
   group?: string;
@@ -10,7 +10,7 @@ export interface LimitsSearch {
 const text = (value: unknown): string =>
   typeof value === 'string' || typeof value === 'number' ? String(value).trim() : '';
 
-/** Also reads `person`, as in addresses of former versions. */
+/** Read the address; also `person`, as in addresses of former versions. */
 export function readLimitsSearch(search: Record<string, unknown>): LimitsSearch {
   const [user, group] = [text(search.user ?? search.person), text(search.group)];
   if (user !== '') return { user };

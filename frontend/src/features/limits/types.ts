@@ -1,4 +1,4 @@
-/** The API's limits, by the names that these pages use. */
+/** Types of limits, as in the API. */
 
 export const NUMBERS = [
   'gpus',
@@ -15,7 +15,7 @@ export type ListField = (typeof LISTS)[number];
 export type Field = NumberField | ListField | 'gpus_by_type';
 export type Scope = 'default' | 'member' | 'group' | 'user';
 
-/** null: says nothing about it */
+/** The values of a limit; null is unset. */
 export type Values = Record<NumberField, number | null> &
   Record<ListField, string[] | null> & { gpus_by_type: Record<string, number> | null };
 
@@ -25,18 +25,18 @@ export interface LimitSource {
   name: string;
 }
 
-/** One value that counts, and whose limit it is. */
+/** An effective value and the limit that it comes from. */
 export interface EffectiveValue {
   value: unknown;
   from: LimitSource | null;
 }
 
-/** Running work, and waiting sessions and jobs too; null where unknown. */
+/** Usage of running work; sessions and jobs include pending ones. null if unknown. */
 export type Usage = Partial<Record<Exclude<NumberField, 'time_limit_minutes'>, number | null>> & {
   gpus_by_type?: Record<string, number> | null;
 };
 
-/** What a group's members can have together; the rest is of each one's. */
+/** The fields of group totals; the others exist per member only. */
 export const GROUP_TOTAL_FIELDS: readonly Field[] = [
   'gpus',
   'gpus_by_type',

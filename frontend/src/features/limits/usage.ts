@@ -1,4 +1,4 @@
-/** What someone uses now against what they may use. Pure. */
+/** Usage bars: current usage in relation to the effective limits. Pure. */
 import { t } from '@lingui/core/macro';
 import { memoryText } from '@/lib/resourceLabels';
 import type { EffectiveValue, Usage } from './types';
@@ -6,13 +6,13 @@ import type { EffectiveValue, Usage } from './types';
 export interface Bar {
   key: string;
   label: string;
-  /** "2 of 4", "2, no limit" */
+  /** as in "2 of 4" or "2 in use, no limit" */
   text: string;
   /** 0 to 1; null without a limit or if the usage is unknown */
   share: number | null;
   full: boolean;
   limited: boolean;
-  /** what is used */
+  /** whether the usage is known */
   known: boolean;
   from: EffectiveValue['from'];
 }
@@ -32,47 +32,57 @@ function bar(
   used: number | null | undefined,
   limit: EffectiveValue | undefined,
 ): Bar {
-  const most = typeof limit?.value === 'number' ? limit.value : null;
+  const maximum = typeof limit?.value === 'number' ? limit.value : null;
   const from = limit?.from ?? null;
   const known = used ?? undefined;
-  const now = known === undefined ? null : text(known);
-  if (most === null)
+  const current = known === undefined ? null : text(known);
+  if (maximum === null)
     return {
       key,
       label,
-      text: now === null ? t`not known, no limit` : t`${now} in use, no limit`,
+      text: current === null ? t`not known, no limit` : t`${current} in use, no limit`,
       share: null,
       full: false,
       limited: false,
       known: used !== null && used !== undefined,
       from,
     };
-  const share = known === undefined ? null : most === 0 ? 1 : Math.min(1, known / most);
-  const full = known !== undefined && known >= most;
-  const limited = text(most);
-  const whole = now === null ? t`not known, ${limited} at most` : t`${now} of ${limited}`;
-  return { key, label, text: whole, share, full, limited: true, known: known !== undefined, from };
+  const share = known === undefined ? null : maximum === 0 ? 1 : Math.min(1, known / maximum);
+  const full = known !== undefined && known >= maximum;
+  const allowed = text(maximum);
+  const limitedText =
+    current === null ? t`not known, ${allowed} at most` : t`${current} of ${allowed}`;
+  return {
+    key,
+    label,
+    text: limitedText,
+    share,
+    full,
+    limited: true,
+    known: known !== undefined,
+    from,
+  };
 }
 
-/** A bar for each kind; GPUs of a type follow GPUs, where a type is limited or used. */
+/** Return a bar for each kind; GPU types that are limited or used follow GPUs. */
 export function bars(effective: Partial<Record<string, EffectiveValue>>, use: Usage | null): Bar[] {
   return KINDS.flatMap(([key, label, text]) => {
-    const one = bar(key, label, text, use?.[key], effective[key]);
-    return key === 'gpus' ? [one, ...typeBars(effective.gpus_by_type, use)] : [one];
+    const kindBar = bar(key, label, text, use?.[key], effective[key]);
+    return key === 'gpus' ? [kindBar, ...typeBars(effective.gpus_by_type, use)] : [kindBar];
   });
 }
 
 function typeBars(limit: EffectiveValue | undefined, use: Usage | null): Bar[] {
-  const most = (limit?.value ?? {}) as Record<string, number>;
+  const maximum = (limit?.value ?? {}) as Record<string, number>;
   const used = use?.gpus_by_type ?? {};
-  const types = [...new Set([...Object.keys(most), ...Object.keys(used)])].sort();
+  const types = [...new Set([...Object.keys(maximum), ...Object.keys(used)])].sort();
   return types.map((type) =>
     bar(
       `gpus_by_type.${type}`,
       t`${type} GPUs`,
       String,
       use?.gpus_by_type ? (used[type] ?? 0) : undefined,
-      most[type] === undefined ? undefined : { value: most[type], from: limit?.from ?? null },
+      maximum[type] === undefined ? undefined : { value: maximum[type], from: limit?.from ?? null },
     ),
   );
 }

@@ -10,8 +10,8 @@ import { LogTail } from './LogTail';
 import { logTailQuery } from './queries';
 import type { LogSource, Stream } from './source';
 
-/** Where a line stands in a log. */
-export interface LinePlace {
+/** The position of a line in a log. */
+export interface LinePosition {
   stream: Stream;
   line: string;
 }
@@ -19,11 +19,11 @@ export interface LinePlace {
 interface Props {
   source: LogSource;
   endedAt: string | null;
-  /** on a page that has the log: goes to where the line stands in it */
-  onShow?: (place: LinePlace) => void;
+  /** on a page with the log: scrolls to the line */
+  onShow?: (position: LinePosition) => void;
 }
 
-/** The error of a failed job: the line that names it, then the lines around it. */
+/** The error of a failed job: the line with the error, then the lines around it. */
 export function ErrorLine({ source, endedAt, onShow }: Props) {
   const { data, error } = useQuery(logTailQuery(source, endedAt));
   if (error) return <p className={classes.quiet}>{sentence(error)}</p>;

@@ -3,13 +3,13 @@ import { ActionIcon, TextInput } from '@mantine/core';
 import type { KeyboardEvent } from 'react';
 import { Icon } from '@/ui/icons';
 import classes from './LogPage.module.css';
-import { foundText } from './labels';
+import { matchText } from './labels';
 import type { Finder } from './useFind';
 
-/** Looks for words in a log; Enter goes to the one before, as reading begins at the end. */
+/** The search field of a log; Enter goes to the previous match, as reading begins at the end. */
 export function FindBar({ finder, partly }: { finder: Finder; partly: boolean }) {
-  const { text, setText, finding, at, step, typing } = finder;
-  const none = finding.found.length === 0;
+  const { text, setText, result, at, step, typing } = finder;
+  const none = result.matches.length === 0;
   const onKey = (event: KeyboardEvent): void => {
     if (event.key === 'Enter') {
       event.preventDefault();
@@ -53,7 +53,7 @@ export function FindBar({ finder, partly }: { finder: Finder; partly: boolean })
         <Icon name="down" />
       </ActionIcon>
       <span className={classes.count} role="status">
-        {!typing && foundText(text, finding, at, partly)}
+        {!typing && matchText(text, result, at, partly)}
       </span>
     </search>
   );

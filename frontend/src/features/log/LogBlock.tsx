@@ -1,7 +1,7 @@
 import { memo } from 'react';
 import type { Piece, Style } from '@/lib/ansi';
-import { type Block, painted } from './doc';
-import { type Found, type MarkedPiece, marked } from './find';
+import { type Block, paintBlock } from './doc';
+import { type MarkedPiece, type Match, markMatches } from './find';
 import classes from './LogText.module.css';
 
 function classOf({ front, back, inverse, marks }: Style): string | undefined {
@@ -12,17 +12,17 @@ function classOf({ front, back, inverse, marks }: Style): string | undefined {
 
 interface Props {
   block: Block;
-  /** whether another block's line follows */
+  /** whether no other block follows */
   last: boolean;
-  found: readonly Found[];
-  current: Found | null;
+  matches: readonly Match[];
+  current: Match | null;
 }
 
-/** Some lines of a log. Those that aren't in sight cost the browser next to nothing. */
-export const LogBlock = memo(function LogBlock({ block, last, found, current }: Props) {
-  const lines = painted(block);
+/** A block of a log's lines. Blocks outside the viewport cost the browser almost nothing. */
+export const LogBlock = memo(function LogBlock({ block, last, matches, current }: Props) {
+  const lines = paintBlock(block);
   const end = last ? '' : '\n';
-  const plain = found.length === 0 && lines.every(isBare);
+  const plain = matches.length === 0 && lines.every(isBare);
   return (
     <span
       className={classes.block}
@@ -31,8 +31,13 @@ export const LogBlock = memo(function LogBlock({ block, last, found, current }: 
       {plain
         ? lines.map((pieces) => pieces[0]?.text ?? '').join('\n') + end
         : lines.map((pieces, line) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: a line has no other name than its place
-            <Line key={line} pieces={pieces} found={foundInLine(found, line)} current={current}>
+            <Line
+              // biome-ignore lint/suspicious/noArrayIndexKey: lines have no identity but their index
+              key={line}
+              pieces={pieces}
+              matches={matchesInLine(matches, line)}
+              current={current}
+            >
               {line + 1 < lines.length ? '\n' : end}
             </Line>
           ))}
@@ -43,21 +48,21 @@ export const LogBlock = memo(function LogBlock({ block, last, found, current }: 
 const isBare = (pieces: readonly Piece[]): boolean =>
   pieces.length === 0 || (pieces.length === 1 && classOf((pieces[0] as Piece).style) === undefined);
 
-const foundInLine = (found: readonly Found[], line: number): Found[] =>
-  found.filter((one) => one.line === line);
+const matchesInLine = (matches: readonly Match[], line: number): Match[] =>
+  matches.filter((match) => match.line === line);
 
 interface LineProps {
   pieces: readonly Piece[];
-  found: readonly Found[];
-  current: Found | null;
-  /** what ends it */
+  matches: readonly Match[];
+  current: Match | null;
+  /** the line's end */
   children: string;
 }
 
-function Line({ pieces, found, current, children }: LineProps) {
+function Line({ pieces, matches, current, children }: LineProps) {
   return (
     <>
-      {marked(pieces, found).map((piece, at) => (
+      {markMatches(pieces, matches).map((piece, at) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: a piece has no other name than its place
         <Shown key={at} piece={piece} current={current} />
       ))}
@@ -66,12 +71,12 @@ function Line({ pieces, found, current, children }: LineProps) {
   );
 }
 
-function Shown({ piece, current }: { piece: MarkedPiece; current: Found | null }) {
-  const { text, style, found } = piece;
+function Shown({ piece, current }: { piece: MarkedPiece; current: Match | null }) {
+  const { text, style, match } = piece;
   const className = classOf(style);
-  if (found === null)
+  if (match === null)
     return className === undefined ? text : <span className={className}>{text}</span>;
-  const now = isSame(found, current);
+  const now = isSameMatch(match, current);
   return (
     <mark className={now ? classes.current : classes.found} data-current={now || undefined}>
       {text}
@@ -79,9 +84,12 @@ function Shown({ piece, current }: { piece: MarkedPiece; current: Found | null }
   );
 }
 
-/** Matches are searched again with each new line. */
-function isSame(one: Found, other: Found | null): boolean {
+/** Return whether two matches are the same; matches are searched again with each new line. */
+function isSameMatch(match: Match, other: Match | null): boolean {
   return (
-    other !== null && one.key === other.key && one.line === other.line && one.start === other.start
+    other !== null &&
+    match.key === other.key &&
+    match.line === other.line &&
+    match.start === other.start
   );
 }

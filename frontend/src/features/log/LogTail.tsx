@@ -9,7 +9,7 @@ import type { LogSource } from './source';
 
 const LINES = 12;
 
-/** The cause mostly stands in the very last line. */
+/** Scroll to the end, as the cause is mostly in the very last line. */
 function scrollToEnd(box: HTMLPreElement | null): void {
   if (box) box.scrollTop = box.scrollHeight;
 }
@@ -20,7 +20,7 @@ interface Props {
   opened?: boolean;
 }
 
-/** The last lines of a failed one's log, where the cause often stands. */
+/** The last lines of a failed session's or job's log, which often contain the cause. */
 export function LogTail({ source, endedAt, opened = true }: Props) {
   const [open, setOpen] = useState(opened);
   const { data, error } = useQuery({ ...logTailQuery(source, endedAt), enabled: open });

@@ -3,30 +3,30 @@ import { Button } from '@mantine/core';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { Icon } from '@/ui/icons';
 import type { LogDoc } from './doc';
-import type { Found } from './find';
+import type { Match } from './find';
 import { LogBlock } from './LogBlock';
 import classes from './LogText.module.css';
 
-/** This near to the end counts as reading along. */
+/** The view follows the log while it is this close to the end. */
 const NEAR_PX = 40;
-const NONE: readonly Found[] = [];
+const NONE: readonly Match[] = [];
 
 interface Props {
   doc: LogDoc;
-  /** what a screen reader calls it */
+  /** the label for screen readers */
   label: string;
   /** the text shown for an empty log */
   empty: string;
-  found: readonly Found[];
-  /** of those found, the one to look at */
-  current: Found | null;
+  matches: readonly Match[];
+  /** the current match */
+  current: Match | null;
   wrap: boolean;
-  /** as tall as it is long, so that what comes after a short log is seen */
+  /** as tall as its content, so that what follows a short log is visible */
   short: boolean;
 }
 
-/** The text; it stays at its end unless the reader has scrolled up or looks for something. */
-export function LogText({ doc, label, empty, found, current, wrap, short }: Props) {
+/** The log's text. It stays at the end unless the reader has scrolled up or is searching. */
+export function LogText({ doc, label, empty, matches, current, wrap, short }: Props) {
   const box = useRef<HTMLElement>(null);
   const text = useRef<HTMLPreElement>(null);
   const [along, setAlong] = useState(true);
@@ -34,7 +34,7 @@ export function LogText({ doc, label, empty, found, current, wrap, short }: Prop
   const top = useRef(0);
   const first = doc.blocks[0]?.key;
 
-  const some = doc.characters > 0;
+  const hasText = doc.characters > 0;
   // biome-ignore lint/correctness/useExhaustiveDependencies: the text is there once there is some
   useLayoutEffect(() => {
     if (!along || !box.current || !text.current) return;
@@ -42,13 +42,14 @@ export function LogText({ doc, label, empty, found, current, wrap, short }: Prop
       if (box.current) box.current.scrollTop = box.current.scrollHeight;
     };
     toEnd();
-    // New lines make it longer, and so does what comes into sight: until then its height is a guess.
+    // The height grows with new lines, and with blocks that become visible: until then theirs is
+    // estimated.
     const grown = new ResizeObserver(toEnd);
     grown.observe(text.current);
     return () => grown.disconnect();
-  }, [along, some]);
+  }, [along, hasText]);
 
-  // What is put in front shall not move what one reads.
+  // Text inserted in front must not move what the user reads.
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new first block is what moves it
   useLayoutEffect(() => {
     const now = box.current;
@@ -66,11 +67,11 @@ export function LogText({ doc, label, empty, found, current, wrap, short }: Prop
     setAlong(isNearEnd(now));
   }, [current]);
 
-  const byBlock = useMemo(() => grouped(found), [found]);
+  const byBlock = useMemo(() => groupByBlock(matches), [matches]);
   const onScroll = (): void => {
     const now = box.current;
     if (now === null) return;
-    // Only scrolling up leaves the end; growth of the log must not.
+    // Only scrolling up stops following; growth of the log must not.
     if (isNearEnd(now)) setAlong(true);
     else if (now.scrollTop < top.current) setAlong(false);
     top.current = now.scrollTop;
@@ -97,7 +98,7 @@ export function LogText({ doc, label, empty, found, current, wrap, short }: Prop
                 key={block.key}
                 block={block}
                 last={at === last}
-                found={byBlock.get(block.key) ?? NONE}
+                matches={byBlock.get(block.key) ?? NONE}
                 current={current?.key === block.key ? current : null}
               />
             ))}
@@ -122,12 +123,12 @@ export function LogText({ doc, label, empty, found, current, wrap, short }: Prop
 const isNearEnd = ({ scrollTop, clientHeight, scrollHeight }: HTMLElement): boolean =>
   scrollHeight - scrollTop - clientHeight < NEAR_PX;
 
-function grouped(found: readonly Found[]): Map<number, Found[]> {
-  const groups = new Map<number, Found[]>();
-  for (const one of found) {
-    const group = groups.get(one.key);
-    if (group) group.push(one);
-    else groups.set(one.key, [one]);
+function groupByBlock(matches: readonly Match[]): Map<number, Match[]> {
+  const groups = new Map<number, Match[]>();
+  for (const match of matches) {
+    const group = groups.get(match.key);
+    if (group) group.push(match);
+    else groups.set(match.key, [match]);
   }
   return groups;
 }

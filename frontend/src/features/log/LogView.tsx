@@ -3,9 +3,9 @@ import { Trans } from '@lingui/react/macro';
 import { Button, Checkbox, SegmentedControl } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import { sizeText } from '@/features/files/sizes';
+import { CopyButton } from '@/ui/CopyButton';
 import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
-import { CopyButton } from './CopyButton';
 import { plainText } from './doc';
 import { FindBar } from './FindBar';
 import classes from './LogPage.module.css';
@@ -25,17 +25,17 @@ interface Props {
   source: LogSource;
   stream: Stream;
   onStream: (stream: Stream) => void;
-  /** which of the two comes first */
+  /** the stream to show first */
   first: Stream;
-  /** nothing was printed there, and nothing will be */
+  /** called when the log is empty and stays so */
   onSilent?: () => void;
-  /** what to look for at once */
+  /** the initial search text */
   find?: string;
-  /** on a page that shows more than the log */
+  /** for pages that show more than the log */
   short?: boolean;
 }
 
-/** What was printed, followed while it is being written. */
+/** A log, followed while it is written. */
 export function LogView(props: Props) {
   const { source, stream, onStream, onSilent, first, find = '', short = false } = props;
   const log = useLog(source, stream);
@@ -49,7 +49,7 @@ export function LogView(props: Props) {
     <>
       <div className={classes.bar}>
         <SegmentedControl
-          aria-label={t`Which output`}
+          aria-label={t`Log stream`}
           value={stream}
           onChange={(value) => onStream(value === 'stdout' ? 'stdout' : 'stderr')}
           data={first === 'stdout' ? STREAMS : [...STREAMS].reverse()}
@@ -82,7 +82,7 @@ export function LogView(props: Props) {
         doc={log.doc}
         label={stream === 'stdout' ? t`Output` : t`Errors (stderr)`}
         empty={emptyText(log)}
-        found={finder.finding.found}
+        matches={finder.result.matches}
         current={finder.current}
         wrap={wrap}
         short={short}
@@ -94,7 +94,7 @@ export function LogView(props: Props) {
   );
 }
 
-/** That there was more before, and the way to it. */
+/** The note that the log has an earlier part, with a button to load it. */
 function Earlier({ log: { before, reading, readEarlier } }: { log: Log }) {
   if (before === 0) return null;
   if (before === null)

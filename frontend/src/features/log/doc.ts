@@ -5,15 +5,15 @@
 import { type Piece, PLAIN, paintLine, type Style } from '@/lib/ansi';
 import { lastOverwrite } from '@/lib/terminal';
 
-/** Complete lines; the last block of all may end in the middle of one. */
+/** Complete lines; the very last block may end in the middle of a line. */
 export interface Block {
-  /** stays the same while it grows */
+  /** unchanged while the block grows */
   key: number;
-  /** as it was printed */
+  /** as printed */
   lines: readonly string[];
-  /** in which its first line begins */
+  /** the style in which its first line begins */
   from: Style;
-  /** in which the line after it begins, if it is full */
+  /** the style in which the following line begins, if the block is full */
   to: Style | null;
 }
 
@@ -26,8 +26,8 @@ export const EMPTY: LogDoc = { blocks: [], characters: 0 };
 
 export const BLOCK_LINES = 200;
 
-/** What a progress bar has overwritten needn't be kept: it may be all of a log. */
-function settled(line: string): string {
+/** Drop what a progress bar has overwritten: it may be most of a log. */
+function dropOverwritten(line: string): string {
   return line.slice(lastOverwrite(line)[0]);
 }
 
@@ -37,15 +37,15 @@ function styleAfter(lines: readonly string[], from: Style): Style {
   return style;
 }
 
-/** Lines as blocks, the last of which may be open. */
-function cut(lines: readonly string[], from: Style, firstKey: number): Block[] {
+/** Split lines into blocks, the last of which may be incomplete. */
+function toBlocks(lines: readonly string[], from: Style, firstKey: number): Block[] {
   const blocks: Block[] = [];
   let style = from;
   for (let at = 0; at < lines.length; at += BLOCK_LINES) {
-    const some = lines.slice(at, at + BLOCK_LINES);
+    const chunk = lines.slice(at, at + BLOCK_LINES);
     const full = at + BLOCK_LINES < lines.length;
-    const to = full ? styleAfter(some, style) : null;
-    blocks.push({ key: firstKey + blocks.length, lines: some, from: style, to });
+    const to = full ? styleAfter(chunk, style) : null;
+    blocks.push({ key: firstKey + blocks.length, lines: chunk, from: style, to });
     style = to ?? PLAIN;
   }
   return blocks;
@@ -54,40 +54,44 @@ function cut(lines: readonly string[], from: Style, firstKey: number): Block[] {
 const sizeOf = (blocks: readonly Block[]): number =>
   blocks.reduce((sum, { lines }) => sum + lines.reduce((n, line) => n + line.length + 1, 0), 0);
 
-/** The same with what came after it. */
+/** Return the document with later output appended. */
 export function append(doc: LogDoc, text: string): LogDoc {
   if (text === '') return doc;
   const last = doc.blocks.at(-1);
-  const [first = '', ...others] = text.split('\n');
+  const [first = '', ...rest] = text.split('\n');
   const open = last?.lines.at(-1) ?? '';
   const lines = [
     ...(last?.lines.slice(0, -1) ?? []),
-    settled(open + first),
-    ...others.map(settled),
+    dropOverwritten(open + first),
+    ...rest.map(dropOverwritten),
   ];
-  const changed = cut(lines, last?.from ?? PLAIN, last?.key ?? 0);
+  const changed = toBlocks(lines, last?.from ?? PLAIN, last?.key ?? 0);
   const before = doc.blocks.slice(0, -1);
   const grown = sizeOf(changed) - (last ? sizeOf([last]) : 0);
   return { blocks: [...before, ...changed], characters: doc.characters + grown };
 }
 
-/** The same with what was before it; its last line goes on in the first one that is there. */
+/** Return the document with earlier output in front; its last line continues in the present first
+ * one. */
 export function prepend(doc: LogDoc, text: string): LogDoc {
   const [first, ...rest] = doc.blocks;
   if (text === '') return doc;
   if (first === undefined) return append(doc, text);
-  const lines = text.split('\n').map(settled);
-  const joined = settled((lines.pop() ?? '') + (first.lines[0] ?? ''));
-  const begun: Block = { ...first, lines: [joined, ...first.lines.slice(1)] };
+  const lines = text.split('\n').map(dropOverwritten);
+  const joined = dropOverwritten((lines.pop() ?? '') + (first.lines[0] ?? ''));
+  const firstBlock: Block = { ...first, lines: [joined, ...first.lines.slice(1)] };
   const count = Math.ceil(lines.length / BLOCK_LINES);
-  const added = cut(lines, PLAIN, first.key - count).map((block) =>
+  const added = toBlocks(lines, PLAIN, first.key - count).map((block) =>
     block.to === null ? { ...block, to: styleAfter(block.lines, block.from) } : block,
   );
-  const blocks = [...added, begun, ...rest];
-  return { blocks, characters: sizeOf(added) + sizeOf([begun]) + doc.characters - sizeOf([first]) };
+  const blocks = [...added, firstBlock, ...rest];
+  return {
+    blocks,
+    characters: sizeOf(added) + sizeOf([firstBlock]) + doc.characters - sizeOf([first]),
+  };
 }
 
-/** Without its first blocks, as far as it is longer than `limit`; one block stays. */
+/** Drop the first blocks while the document is longer than `limit`; keep at least one. */
 export function trim(doc: LogDoc, limit: number): LogDoc {
   let { characters } = doc;
   let at = 0;
@@ -99,13 +103,13 @@ export function trim(doc: LogDoc, limit: number): LogDoc {
   return at === 0 ? doc : { blocks: doc.blocks.slice(at), characters };
 }
 
-/** Blocks never change, so that each is painted once. */
+/** Blocks are immutable, so each is painted once. */
 const paintings = new WeakMap<Block, Piece[][]>();
 
-/** A block's lines as they are shown. */
-export function painted(block: Block): Piece[][] {
-  const known = paintings.get(block);
-  if (known !== undefined) return known;
+/** Return a block's lines with their styles. */
+export function paintBlock(block: Block): Piece[][] {
+  const cached = paintings.get(block);
+  if (cached !== undefined) return cached;
   let style = block.from;
   const lines = block.lines.map((line) => {
     const { pieces, style: after } = paintLine(line, style);
@@ -116,9 +120,9 @@ export function painted(block: Block): Piece[][] {
   return lines;
 }
 
-/** All of it as plain text. */
+/** Return the whole document as plain text. */
 export function plainText(doc: LogDoc): string {
   return doc.blocks
-    .flatMap((block) => painted(block).map((pieces) => pieces.map(({ text }) => text).join('')))
+    .flatMap((block) => paintBlock(block).map((pieces) => pieces.map(({ text }) => text).join('')))
     .join('\n');
 }

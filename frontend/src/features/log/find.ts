@@ -1,74 +1,75 @@
-/** Finding words in a log, and marking them in its lines. Pure. */
+/** Search in a log, and marking of matches in its lines. Pure. */
 import type { Piece } from '@/lib/ansi';
-import { type Block, type LogDoc, painted } from './doc';
+import { type Block, type LogDoc, paintBlock } from './doc';
 
 /** More matches are not counted. */
 export const MOST_FOUND = 2000;
 
-export interface Found {
-  /** of the block, and the line in it */
+export interface Match {
+  /** of the block; `line` is the line's index in it */
   key: number;
   line: number;
   start: number;
   end: number;
 }
 
-export interface Finding {
-  found: readonly Found[];
-  /** there are more than `found` holds */
+export interface SearchResult {
+  matches: readonly Match[];
+  /** whether there are more than `matches` contains */
   more: boolean;
 }
 
-const NOTHING_FOUND: Finding = { found: [], more: false };
+const NOTHING_FOUND: SearchResult = { matches: [], more: false };
 
 const textOf = (pieces: readonly Piece[]): string => pieces.map(({ text }) => text).join('');
 
-/** Where a line has it, small or capital letters; not overlapping. */
-function inLine(line: string, wanted: string): { start: number; end: number }[] {
-  const [hay, needle] = [line.toLowerCase(), wanted.toLowerCase()];
+/** Return the non-overlapping matches in a line, ignoring case. */
+function findInLine(line: string, query: string): { start: number; end: number }[] {
+  const [hay, needle] = [line.toLowerCase(), query.toLowerCase()];
   // A few letters change their length with their case; positions would shift, so compare case-
   // sensitively.
-  const [where, what] = hay.length === line.length ? [hay, needle] : [line, wanted];
-  const found: { start: number; end: number }[] = [];
-  for (let at = where.indexOf(what); at >= 0; at = where.indexOf(what, at + what.length))
-    found.push({ start: at, end: at + what.length });
-  return found;
+  const [text, search] = hay.length === line.length ? [hay, needle] : [line, query];
+  const matches: { start: number; end: number }[] = [];
+  for (let at = text.indexOf(search); at >= 0; at = text.indexOf(search, at + search.length))
+    matches.push({ start: at, end: at + search.length });
+  return matches;
 }
 
-function inBlock(block: Block, wanted: string): Found[] {
-  return painted(block).flatMap((pieces, line) =>
-    inLine(textOf(pieces), wanted).map((place) => ({ key: block.key, line, ...place })),
+function findInBlock(block: Block, query: string): Match[] {
+  return paintBlock(block).flatMap((pieces, line) =>
+    findInLine(textOf(pieces), query).map((range) => ({ key: block.key, line, ...range })),
   );
 }
 
-/** All places, from the beginning; an empty text is nowhere. */
-export function find(doc: LogDoc, wanted: string): Finding {
-  if (wanted === '') return NOTHING_FOUND;
-  const found: Found[] = [];
+/** Return all matches, from the beginning; none for an empty text. */
+export function findMatches(doc: LogDoc, query: string): SearchResult {
+  if (query === '') return NOTHING_FOUND;
+  const matches: Match[] = [];
   for (const block of doc.blocks) {
-    found.push(...inBlock(block, wanted));
-    if (found.length > MOST_FOUND) return { found: found.slice(0, MOST_FOUND), more: true };
+    matches.push(...findInBlock(block, query));
+    if (matches.length > MOST_FOUND) return { matches: matches.slice(0, MOST_FOUND), more: true };
   }
-  return { found, more: false };
+  return { matches, more: false };
 }
 
-/** A piece that a search has found, or null for one in between. */
+/** A piece of a line inside a match, or outside (null). */
 export interface MarkedPiece extends Piece {
-  found: Found | null;
+  match: Match | null;
 }
 
-/** A line's pieces cut where something was found. `places` in their order. */
-export function marked(pieces: readonly Piece[], places: readonly Found[]): MarkedPiece[] {
-  const cuts = places.flatMap(({ start, end }) => [start, end]);
+/** Split a line's pieces at `matches`, which are in order. */
+export function markMatches(pieces: readonly Piece[], matches: readonly Match[]): MarkedPiece[] {
+  const cuts = matches.flatMap(({ start, end }) => [start, end]);
   const result: MarkedPiece[] = [];
   let at = 0;
   for (const { text, style } of pieces) {
     const end = at + text.length;
-    const inner = [at, ...cuts.filter((place) => place > at && place < end), end];
+    const inner = [at, ...cuts.filter((cut) => cut > at && cut < end), end];
     for (let i = 0; i + 1 < inner.length; i++) {
       const [from = at, to = end] = [inner[i], inner[i + 1]];
-      const found = places.find((place) => place.start <= from && place.end >= to) ?? null;
-      result.push({ text: text.slice(from - at, to - at), style, found });
+      const match =
+        matches.find((candidate) => candidate.start <= from && candidate.end >= to) ?? null;
+      result.push({ text: text.slice(from - at, to - at), style, match });
     }
     at = end;
   }

@@ -3,7 +3,7 @@
 const ERROR =
   /(\b[A-Za-z_.]*(Error|Exception|Interrupt)\b\s*(:|$)|^\s*(error|fatal)\b|\berror:|out of memory|oom[- ]kill|command not found|no such file|permission denied|segmentation fault|killed)/i;
 
-/** The line that most probably says what went wrong: the last that looks like an error, else the last. */
+/** Return the line that most likely names the error: the last that looks like one, else the last. */
 export function errorLine(log: string): string | null {
   const lines = log.split('\n').map((line) => line.trim());
   const printed = lines.filter((line) => line !== '');

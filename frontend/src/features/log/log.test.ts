@@ -1,9 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { PLAIN, paintLine } from '@/lib/ansi';
-import { append, BLOCK_LINES, EMPTY, type LogDoc, painted, plainText, prepend, trim } from './doc';
+import {
+  append,
+  BLOCK_LINES,
+  EMPTY,
+  type LogDoc,
+  paintBlock,
+  plainText,
+  prepend,
+  trim,
+} from './doc';
 import { wholeCharacters } from './earlier';
-import { find, MOST_FOUND, marked } from './find';
-import { foundText, stateText } from './labels';
+import { findMatches, MOST_FOUND, markMatches } from './find';
+import { matchText, stateText } from './labels';
 import { downloadUrl, followUrl } from './source';
 
 const ESC = '\u001b';
@@ -17,7 +26,7 @@ describe('colours of a line', () => {
       marks.join(' '),
     ]);
 
-  it('are names, which end at their end codes', () => {
+  it('are applied until their end codes', () => {
     expect(names(`a${ESC}[1;31mb${ESC}[22mc${ESC}[0md`)).toEqual([
       ['a', null, null, ''],
       ['b', 'red', null, 'bold'],
@@ -26,7 +35,7 @@ describe('colours of a line', () => {
     ]);
   });
 
-  it('are the nearest of few, however many a program knows', () => {
+  it('are mapped to the nearest of a few', () => {
     const front = (codes: string) => paintLine(`${ESC}[${codes}mx`, PLAIN).pieces[0]?.style.front;
     expect(front('91')).toBe('red');
     expect(front('90')).toBe('grey');
@@ -41,19 +50,19 @@ describe('colours of a line', () => {
     expect(paintLine(`${ESC}[44;97mx`, PLAIN).pieces[0]?.style).toMatchObject({ back: 'blue' });
   });
 
-  it('are read quickly, however many a line has', () => {
+  it('are parsed fast in a line with many codes', () => {
     const all = `${ESC}[${'38;5;1;1;'.repeat(1e5)}44mx`;
     expect(names(all)).toEqual([['x', 'red', 'blue', 'bold']]);
     expect(plainText(append(EMPTY, `${'\r'.repeat(1e6)}x\r`))).toBe('x');
   });
 
-  it('go on in the next line, also from what was overwritten', () => {
+  it('continue in the next line, also after overwritten text', () => {
     const { pieces, style } = paintLine(`${ESC}[32m 10%\r 50%\r`, PLAIN);
     expect(pieces.map(({ text }) => text)).toEqual([' 50%']);
     expect(style.front).toBe('green');
   });
 
-  it('are all that an escape can do', () => {
+  it('are the only effect of escape sequences', () => {
     expect(names(`${ESC}]0;title\u0007a${ESC}[2Kb\u0000\u0008${ESC}[?25lc\td`)).toEqual([
       ['abc\td', null, null, ''],
     ]);
@@ -65,7 +74,7 @@ const lines = (count: number, from = 0) =>
   Array.from({ length: count }, (_, n) => `line ${from + n}`).join('\n');
 
 describe('a log in blocks', () => {
-  it('is the same text however it comes', () => {
+  it('has the same text for every division into pieces', () => {
     const text = `${lines(3 * BLOCK_LINES)}\nthe end`;
     for (const size of [1, 7, 1000, text.length]) {
       let doc = EMPTY;
@@ -83,7 +92,7 @@ describe('a log in blocks', () => {
     expect(after.blocks[1]).toBe(before.blocks[1]);
   });
 
-  it('keeps of a progress bar what is left of it', () => {
+  it('drops overwritten states of a progress bar', () => {
     let doc = EMPTY;
     for (let n = 0; n < 1000; n++) doc = append(doc, `${n}%\r`);
     expect(plainText(doc)).toBe('999%');
@@ -94,10 +103,10 @@ describe('a log in blocks', () => {
   it('carries a colour into the next block', () => {
     const doc = append(EMPTY, `${ESC}[31m${lines(BLOCK_LINES + 1)}`);
     const [, second] = doc.blocks;
-    expect(second && painted(second)[0]?.[0]?.style.front).toBe('red');
+    expect(second && paintBlock(second)[0]?.[0]?.style.front).toBe('red');
   });
 
-  it('grows in front without touching what is there', () => {
+  it('keeps present blocks when earlier text is prepended', () => {
     const text = lines(3 * BLOCK_LINES);
     const cut = text.length - 3700;
     const end = append(EMPTY, text.slice(cut));
@@ -108,7 +117,7 @@ describe('a log in blocks', () => {
     expect(whole.blocks.at(-1)).toBe(end.blocks.at(-1));
   });
 
-  it('loses its beginning when it grows too long, never its last block', () => {
+  it('drops its first blocks when it grows too long, never the last', () => {
     const doc = append(EMPTY, lines(5 * BLOCK_LINES));
     const short = trim(doc, 4000);
     expect(short.characters).toBeLessThanOrEqual(4000);
@@ -121,30 +130,30 @@ describe('a log in blocks', () => {
 describe('finding', () => {
   const doc: LogDoc = append(EMPTY, `Error ${ESC}[31merr${ESC}[0mor\n${lines(300)}\nERROR`);
 
-  it('is in what one reads, not in how it is coloured', () => {
-    const { found, more } = find(doc, 'error');
+  it('ignores color codes', () => {
+    const { matches, more } = findMatches(doc, 'error');
     expect(more).toBe(false);
-    expect(found.map(({ line, start, end }) => [line, start, end])).toEqual([
+    expect(matches.map(({ line, start, end }) => [line, start, end])).toEqual([
       [0, 0, 5],
       [0, 6, 11],
       [300 + 1 - BLOCK_LINES, 0, 5],
     ]);
-    expect(find(doc, '').found).toEqual([]);
-    expect(find(doc, '[31m').found).toEqual([]);
-    expect(find(append(EMPTY, 'İ x İ'), 'x').found).toMatchObject([{ start: 2, end: 3 }]);
+    expect(findMatches(doc, '').matches).toEqual([]);
+    expect(findMatches(doc, '[31m').matches).toEqual([]);
+    expect(findMatches(append(EMPTY, 'İ x İ'), 'x').matches).toMatchObject([{ start: 2, end: 3 }]);
   });
 
-  it('is bounded', () => {
-    const many = find(append(EMPTY, 'a'.repeat(2 * MOST_FOUND)), 'a');
-    expect(many.found).toHaveLength(MOST_FOUND);
-    expect(foundText('a', many, 0)).toBe('1 of more than 2000');
+  it('stops at the maximum number of matches', () => {
+    const many = findMatches(append(EMPTY, 'a'.repeat(2 * MOST_FOUND)), 'a');
+    expect(many.matches).toHaveLength(MOST_FOUND);
+    expect(matchText('a', many, 0)).toBe('1 of more than 2000');
   });
 
   it('marks across colours', () => {
     const [first] = doc.blocks;
-    const { found } = find(doc, 'error');
-    const pieces = marked(first ? (painted(first)[0] ?? []) : [], found.slice(0, 2));
-    expect(pieces.map(({ text, found: at }) => [text, at?.start])).toEqual([
+    const { matches } = findMatches(doc, 'error');
+    const pieces = markMatches(first ? (paintBlock(first)[0] ?? []) : [], matches.slice(0, 2));
+    expect(pieces.map(({ text, match: at }) => [text, at?.start])).toEqual([
       ['Error', 0],
       [' ', undefined],
       ['err', 6],
@@ -153,22 +162,22 @@ describe('finding', () => {
   });
 
   it('shows the number of matches', () => {
-    expect(foundText('x', find(doc, 'nowhere'), -1)).toBe('Not found');
-    expect(foundText('error', find(doc, 'error'), 2)).toBe('3 of 3');
-    expect(foundText('', find(doc, ''), -1)).toBe('');
-    expect(foundText('error', find(doc, 'error'), 2, true)).toBe('3 of 3 in what is shown');
+    expect(matchText('x', findMatches(doc, 'nowhere'), -1)).toBe('Not found');
+    expect(matchText('error', findMatches(doc, 'error'), 2)).toBe('3 of 3');
+    expect(matchText('', findMatches(doc, ''), -1)).toBe('');
+    expect(matchText('error', findMatches(doc, 'error'), 2, true)).toBe('3 of 3 in what is shown');
   });
 });
 
 describe('words and addresses', () => {
-  it('drop the rest of a character that began before', () => {
+  it('drop the rest of a character cut at the beginning', () => {
     expect(wholeCharacters('\ufffd\ufffda')).toEqual({ text: 'a', dropped: 2 });
     expect(wholeCharacters('\ufffd'.repeat(5)).dropped).toBe(3);
     expect(wholeCharacters('é')).toEqual({ text: 'é', dropped: 0 });
   });
 
   it('show whether the log is complete', () => {
-    expect(stateText({ state: 'complete', before: 0 })).toBe('This is all of it.');
+    expect(stateText({ state: 'complete', before: 0 })).toBe('End of log.');
     expect(stateText({ state: 'complete', before: 9 })).toContain('End of the log');
   });
 

@@ -3,7 +3,7 @@ import { clock } from '@/lib/clock';
 import { type LogSource, readLog, type Stream } from './source';
 
 const TAIL_BYTES = 16_384;
-/** For so long after the end a slow file system may not show yet what was printed. */
+/** For this long after the end, a slow file system may not show the last output. */
 const LATE_MS = 60_000;
 const AGAIN_MS = 5_000;
 
@@ -14,8 +14,8 @@ export interface LogTail {
 
 const isEmpty = (tail: LogTail | undefined): boolean => tail?.text.trim() === '';
 
-/** After how many ms it is read again; false: that is all there will be. */
-export function againMs(
+/** Return the delay until the next read in ms; false: the log is complete. */
+export function refetchMs(
   tail: LogTail | undefined,
   endedAt: string | null,
   now: number,
@@ -37,5 +37,5 @@ export const logTailQuery = (source: LogSource, endedAt: string | null) =>
       return { stream: 'stdout', text: (await readLog(source, 'stdout', -TAIL_BYTES)).text };
     },
     staleTime: ({ state }) => (isEmpty(state.data) ? 0 : Number.POSITIVE_INFINITY),
-    refetchInterval: ({ state }) => againMs(state.data, endedAt, clock.now()),
+    refetchInterval: ({ state }) => refetchMs(state.data, endedAt, clock.now()),
   });

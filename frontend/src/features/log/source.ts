@@ -1,4 +1,4 @@
-/** Whose log is read: a session's, a job's, or that of one task of an array. */
+/** The source of a log: a session, a job, or one task of an array. */
 import { api, unwrap } from '@/api/client';
 import type { LogPiece } from '@/api/types';
 
@@ -7,11 +7,11 @@ export type Stream = 'stdout' | 'stderr';
 export interface LogSource {
   kind: 'sessions' | 'jobs';
   id: string;
-  /** of an array: whose */
+  /** the task of an array */
   task?: number | undefined;
 }
 
-/** A piece of it, of `limit` bytes at most; a negative offset counts from the end. */
+/** Read a piece of at most `limit` bytes; a negative offset counts from the end. */
 export function readLog(
   { kind, id, task }: LogSource,
   stream: Stream,
@@ -39,10 +39,10 @@ function queryOf({ task }: LogSource, stream: Stream, more: Record<string, strin
   return query.toString();
 }
 
-/** Where the rest of it comes from as it is written. */
+/** Return the address of the event stream that follows the log from `offset`. */
 export const followUrl = (source: LogSource, stream: Stream, offset: number): string =>
   `${address(source)}/follow?${queryOf(source, stream, { offset: String(offset) })}`;
 
-/** Where all of it can be saved from. */
+/** Return the address to download the whole log. */
 export const downloadUrl = (source: LogSource, stream: Stream): string =>
   `${address(source)}/download?${queryOf(source, stream)}`;

@@ -6,40 +6,40 @@ import { append, EMPTY, type LogDoc, prepend, trim } from './doc';
 import { earlierPiece } from './earlier';
 import { followUrl, type LogSource, readLog, type Stream } from './source';
 
-/** How much of a long log's end is shown at first, and kept at most. */
+/** The size of the end of a long log that is loaded first, and the maximum that is kept. */
 const FIRST_BYTES = 64 * 1024;
 const KEPT_CHARACTERS = 8_000_000;
 
 export interface LogState {
   doc: LogDoc;
-  /** how many bytes were printed before what is shown; null: more than can be shown here */
+  /** the number of bytes before the text shown; null: more than can be shown here */
   before: number | null;
   state: 'loading' | 'following' | 'broken' | 'complete';
   error: string | null;
 }
 
 export interface Log extends LogState {
-  /** reads a part of what was printed before */
+  /** loads earlier output */
   readEarlier: () => void;
   reading: boolean;
 }
 
 const NOTHING: LogState = { doc: EMPTY, before: 0, state: 'loading', error: null };
 
-/** A piece joined on; `skipped`: something between was left out, so what came before it goes. */
+/** Append a piece; `skipped`: output in between was left out, so drop the text before it. */
 function withPiece(log: LogState, piece: LogPiece, skipped: boolean): LogState {
-  const whole = append(skipped ? EMPTY : log.doc, piece.text);
-  const doc = trim(whole, KEPT_CHARACTERS);
+  const extended = append(skipped ? EMPTY : log.doc, piece.text);
+  const doc = trim(extended, KEPT_CHARACTERS);
   const start = skipped || log.state === 'loading' ? piece.offset : log.before;
   return {
     doc,
-    before: doc === whole ? start : null,
+    before: doc === extended ? start : null,
     state: piece.end ? 'complete' : 'following',
     error: null,
   };
 }
 
-/** Reads the end of a log, then follows it. Returns what stops it. */
+/** Load the end of a log, then follow it. Returns a function that stops it. */
 function follow(
   source: LogSource,
   stream: Stream,
@@ -52,13 +52,13 @@ function follow(
   let stopped = false;
 
   const add = (piece: LogPiece): void => {
-    // Who reads far too slowly is brought to the end: what came before doesn't join on.
+    // A reader that is far too slow is moved to the end: earlier text is not contiguous with it.
     const skipped = offset !== null && piece.offset > offset;
     offset = piece.next_offset;
     show((s) => withPiece(s, piece, skipped));
   };
 
-  const again = (step: () => void): void => {
+  const scheduleNext = (step: () => void): void => {
     if (!stopped) timer = window.setTimeout(step, retryDelay(attempt++, Math.random()));
   };
 
@@ -73,7 +73,7 @@ function follow(
     events.onerror = () => {
       events?.close();
       show((s) => ({ ...s, state: 'broken' }));
-      again(listen);
+      scheduleNext(listen);
     };
   };
 
@@ -88,7 +88,7 @@ function follow(
       if (stopped) return;
       show((s) => ({ ...s, state: 'broken', error: sentence(error) }));
       const refused = error instanceof ApiError && [401, 403, 404, 422].includes(error.status);
-      if (!refused) again(() => void begin());
+      if (!refused) scheduleNext(() => void begin());
     }
   };
 
@@ -100,7 +100,7 @@ function follow(
   };
 }
 
-/** A log, followed as long as the page is open. */
+/** A log, followed while the page is open. */
 export function useLog({ kind, id, task }: LogSource, stream: Stream): Log {
   const [log, setLog] = useState(NOTHING);
   const [reading, setReading] = useState(false);

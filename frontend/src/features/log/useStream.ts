@@ -4,31 +4,32 @@ import type { LogState } from './useLog';
 
 export const otherStream = (stream: Stream): Stream => (stream === 'stdout' ? 'stderr' : 'stdout');
 
-/** Whether nothing was printed, and nothing will be. */
+/** Return whether the log is empty and stays so. */
 export const isSilent = ({ state, doc, before }: LogState): boolean =>
   state === 'complete' && doc.characters === 0 && before === 0;
 
 interface StreamState {
   stream: Stream;
   choose: (stream: Stream) => void;
-  /** the shown one holds nothing: shows the other if that does, unless one was chosen */
+  /** call it if the shown stream is empty: shows the other if that has text, unless the user has
+   * selected one */
   onSilent: () => void;
 }
 
-/** Which of the two outputs is shown: the first, or the one that holds anything. */
+/** The stream that is shown: the first, or the one that has text. */
 export function useStream({ kind, id, task }: LogSource, first: Stream): StreamState {
   const [chosen, choose] = useState<Stream | null>(null);
-  const [found, setFound] = useState<Stream>(first);
+  const [stream, setStream] = useState<Stream>(first);
   // biome-ignore lint/correctness/useExhaustiveDependencies: another log starts a new stream
-  useEffect(() => setFound(first), [kind, id, task, first]);
+  useEffect(() => setStream(first), [kind, id, task, first]);
   const onSilent = useCallback(() => {
     const other = otherStream(first);
     const check = async (): Promise<void> => {
       const { text } = await readLog({ kind, id, task }, other, -1, 1);
-      if (text !== '') setFound(other);
+      if (text !== '') setStream(other);
     };
-    // The empty one stays where the other can't be read.
+    // Keep the empty one if the other cannot be read.
     check().catch(() => undefined);
   }, [kind, id, task, first]);
-  return { stream: chosen ?? found, choose, onSilent };
+  return { stream: chosen ?? stream, choose, onSilent };
 }

@@ -10,7 +10,7 @@ interface Props {
   ref?: Ref<HTMLInputElement>;
 }
 
-/** For a code of the authenticator app, or a recovery code. Phones offer digits by themselves. */
+/** A field for a code of the authenticator app, or a recovery code. Phones offer digits. */
 export function CodeField({ label, value, onChange, error, description, ref }: Props) {
   return (
     <TextInput

@@ -9,10 +9,10 @@ import { CodeField } from './CodeField';
 import { codeRefusal } from './secondFactor';
 
 interface Props {
-  onDone: (found: LoggedIn) => void;
-  /** `why`: a sentence for the form with the password, if there is one */
-  onBack: (why: string | null) => void;
-  /** the words for going back */
+  onDone: (user: LoggedIn) => void;
+  /** `error`: a message for the password form, if any */
+  onBack: (error: string | null) => void;
+  /** the label of the back button */
   back?: string;
 }
 

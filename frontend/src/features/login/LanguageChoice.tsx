@@ -8,18 +8,18 @@ import { canStoreLanguage, storeLanguageBeforeLogin } from '@/i18n/storedLanguag
 import classes from './LoginPage.module.css';
 
 interface Props {
-  /** before the page is reloaded */
+  /** called before the page is reloaded */
   onLeave: () => void;
 }
 
 /**
- * For users who cannot read the page's language; after the login, the preference of the account
- * applies.
+ * A language menu for users who cannot read the page's language; after the login, the account's
+ * preference applies.
  */
 export function LanguageChoice({ onLeave }: Props) {
   const [keeps] = useState(canStoreLanguage);
   const choose = (language: Language): void => {
-    // the portal keeps it after the login, unless it already keeps another choice of theirs
+    // the portal stores it after the login, unless the account already has a preference
     storeLanguageBeforeLogin(language);
     if (language !== currentLanguage()) onLeave();
     changeLanguage(language);

@@ -29,13 +29,13 @@ export interface Given {
 }
 
 interface Props {
-  /** `given`: what was typed, for a step that needs it again */
-  onUser: (found: LoggedIn, given: Given) => void;
-  /** why one is here again */
+  /** `credentials`: the entered credentials, for a step that needs them again */
+  onUser: (user: LoggedIn, credentials: Given) => void;
+  /** the reason for showing the form again */
   why?: string | null;
-  /** the user name, where it can be no other */
+  /** the username, if only this one may log in */
   username?: string;
-  /** the user name as it may have been typed before, and whatever it becomes */
+  /** the initial value of the username field, and its changes */
   name?: string;
   onName?: (name: string) => void;
 }
@@ -71,8 +71,8 @@ export function LoginForm({ onUser, why = null, username: only, name, onName }: 
     setBusy(true);
     setError(null);
     try {
-      const given = { username, password };
-      onUser(await unwrap(api.POST('/api/v1/login', { body: given })), given);
+      const credentials = { username, password };
+      onUser(await unwrap(api.POST('/api/v1/login', { body: credentials })), credentials);
     } catch (reason) {
       refuse(reason);
     } finally {

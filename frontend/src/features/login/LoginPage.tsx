@@ -1,15 +1,16 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Paper, Text, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
 import type { LoggedIn } from '@/api/types';
 import { PublicAnnouncements } from '@/features/announcements/PublicAnnouncements';
 import { tabStorage } from '@/lib/drafts';
-import { navigation } from '@/lib/navigation';
 import { needsFullLoad, safeNext } from '@/lib/nextPath';
 import { rememberLogin } from '@/lib/ownLogin';
 import { meQuery, queryClient } from '@/lib/queries';
+import { siteQuery } from '@/lib/site';
 import { Logo } from '@/ui/Logo';
 import { CodeStep } from './CodeStep';
 import { LanguageChoice } from './LanguageChoice';
@@ -19,15 +20,17 @@ import { NewPasswordStep } from './NewPasswordStep';
 import { broadcastLogin, toLoginEvent } from './otherTabs';
 import { keepName, takeName } from './typedName';
 
-type Step = { due: 'login' } | { due: 'code' } | { due: 'password'; given: Given };
+type Step = { due: 'login' } | { due: 'code' } | { due: 'password'; credentials: Given };
 
 const FIRST: Step = { due: 'login' };
 
 export function LoginPage() {
   const { next, replaced } = useSearch({ from: '/login' });
   const navigate = useNavigate();
+  const { data: site, isPending } = useQuery(siteQuery);
+  const tagline = isPending ? '\u00a0' : site?.tagline; // the portal's own must not flash up
   const [step, setStep] = useState<Step>(FIRST);
-  const [why, setWhy] = useState<string | null>(
+  const [error, setError] = useState<string | null>(
     replaced
       ? t`This login didn't come from the portal's own login page, so it was ended. Check the address, then log in again.`
       : null,
@@ -37,17 +40,15 @@ export function LoginPage() {
 
   useEffect(() => {
     document.title = `${t`Log in`} · Data Scientist Portal`;
-    // While the name is being typed, the next page may come.
-    navigation().preloadHome();
   }, []);
 
-  const enter = (found: LoggedIn, given?: Given): void => {
-    const { second_factor, second_factor_was_reset } = found;
-    rememberLogin(found.login_id);
-    broadcastLogin(toLoginEvent(found));
-    if (found.password_change_required) {
-      // The one-time password is asked for again with the new one: kept here, and nowhere else.
-      setStep(given ? { due: 'password', given } : FIRST);
+  const continueLogin = (user: LoggedIn, credentials?: Given): void => {
+    const { second_factor, second_factor_was_reset } = user;
+    rememberLogin(user.login_id);
+    broadcastLogin(toLoginEvent(user));
+    if (user.password_change_required) {
+      // Keep the one-time password in memory, for the request that replaces it.
+      setStep(credentials ? { due: 'password', credentials } : FIRST);
       return;
     }
     if (second_factor === 'required') {
@@ -59,7 +60,7 @@ export function LoginPage() {
       return;
     }
     queryClient.removeQueries(meQuery);
-    // The account's page says who took the second factor away.
+    // The account's page shows who reset the second factor.
     const path = second_factor_was_reset
       ? '/account/second-factor'
       : safeNext(next, window.location.origin);
@@ -69,7 +70,7 @@ export function LoginPage() {
 
   const back = (sentence: string | null): void => {
     setStep(FIRST);
-    setWhy(sentence);
+    setError(sentence);
     setName('');
     typed.current = '';
   };
@@ -84,26 +85,26 @@ export function LoginPage() {
               Data Scientist Portal
             </Title>
             <Text c="dimmed" size="sm">
-              <Trans>Notebooks on the cluster's GPUs</Trans>
+              {tagline ?? <Trans>Notebooks and jobs on your cluster</Trans>}
             </Text>
           </div>
         </div>
         <div className={classes.announcements}>
           <PublicAnnouncements />
         </div>
-        {step.due === 'code' && <CodeStep onDone={enter} onBack={back} />}
+        {step.due === 'code' && <CodeStep onDone={continueLogin} onBack={back} />}
         {step.due === 'password' && (
           <NewPasswordStep
-            username={step.given.username}
-            current={step.given.password}
-            onDone={enter}
+            username={step.credentials.username}
+            current={step.credentials.password}
+            onDone={continueLogin}
             onBack={back}
           />
         )}
         {step.due === 'login' && (
           <LoginForm
-            onUser={enter}
-            why={why}
+            onUser={continueLogin}
+            why={error}
             name={name}
             onName={(now) => {
               typed.current = now;

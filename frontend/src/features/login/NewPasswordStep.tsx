@@ -7,20 +7,23 @@ import { ApiError, fieldMessage, sentence } from '@/api/problem';
 import type { LoggedIn } from '@/api/types';
 import { focusFirstProblem } from '@/ui/focus';
 import { Notice } from '@/ui/Notice';
-import { MAX_PASSWORD_LENGTH, newPasswordProblems, type Problems } from './newPassword';
+import { newPasswordProblems, type Problems } from './newPassword';
+
+/** As the portal has it in portal/directory/contract.py; for the description only. */
+const MAX_PASSWORD_LENGTH = 1024;
 
 interface Props {
   username: string;
-  /** the one-time password, from the form before; it lives in memory only */
+  /** the one-time password from the form before; kept in memory only */
   current: string;
-  onDone: (found: LoggedIn) => void;
-  /** `why`: a sentence for the form with the password, if there is one */
-  onBack: (why: string | null) => void;
+  onDone: (user: LoggedIn) => void;
+  /** `error`: a message for the password form, if any */
+  onBack: (error: string | null) => void;
 }
 
 const TOGGLE = { 'aria-label': t`Show or hide the password`, tabIndex: 0 };
 
-/** After a one-time password: a new one that only they know, and then they are in. */
+/** The form that replaces a one-time password by a new one, and completes the login. */
 export function NewPasswordStep({ username, current, onDone, onBack }: Props) {
   const form = useRef<HTMLFormElement>(null);
   const field = useRef<HTMLInputElement>(null);
@@ -30,7 +33,7 @@ export function NewPasswordStep({ username, current, onDone, onBack }: Props) {
   useEffect(() => field.current?.focus(), []);
 
   const refuse = (reason: unknown): void => {
-    const why = whyAgain(reason);
+    const why = restartReason(reason);
     if (why !== null) {
       onBack(why);
       return;
@@ -46,10 +49,10 @@ export function NewPasswordStep({ username, current, onDone, onBack }: Props) {
     if (busy) return;
     const values = new FormData(event.currentTarget);
     const fresh = String(values.get('fresh'));
-    const found = newPasswordProblems(current, fresh, String(values.get('again')));
-    setProblems(found);
+    const problems = newPasswordProblems(current, fresh, String(values.get('again')));
+    setProblems(problems);
     setRefusal(null);
-    if (Object.keys(found).length > 0) return focusFirstProblem(form);
+    if (Object.keys(problems).length > 0) return focusFirstProblem(form);
     setBusy(true);
     const body = { current_password: current, new_password: fresh };
     try {
@@ -118,7 +121,7 @@ export function NewPasswordStep({ username, current, onDone, onBack }: Props) {
 }
 
 /** Return why the login has to start over: it has expired, or the password has changed since. */
-function whyAgain(reason: unknown): string | null {
+function restartReason(reason: unknown): string | null {
   if (!(reason instanceof ApiError)) return null;
   if (reason.slug === 'login-required') return t`You took longer than five minutes. Log in again.`;
   if (reason.slug !== 'wrong-credentials') return null;

@@ -6,11 +6,8 @@ describe('a new password', () => {
     expect(newPasswordProblems('once', '', '')).toHaveProperty('fresh');
     expect(newPasswordProblems('once', 'once', 'once').fresh).toMatch(/another/);
     expect(newPasswordProblems('once', 'mine alone', 'mine alon')).toEqual({
-      again: 'The two are not the same.',
+      again: 'The passwords don’t match.',
     });
     expect(newPasswordProblems('once', 'mine alone', 'mine alone')).toEqual({});
-    const [most, more] = ['x'.repeat(1024), 'x'.repeat(1025)];
-    expect(newPasswordProblems('once', most, most)).toEqual({});
-    expect(newPasswordProblems('once', more, more)).toHaveProperty('fresh');
   });
 });

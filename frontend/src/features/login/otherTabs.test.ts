@@ -18,11 +18,11 @@ const BOB: LoggedIn = {
 };
 
 describe('the event that a login sends to other tabs', () => {
-  it('is who has logged in, once the login is whole', () => {
+  it('is the user, once the login is complete', () => {
     expect(toLoginEvent(BOB)).toEqual({ kind: 'logged-in', username: 'bob' });
   });
 
-  it('is the end of the login before, while more is asked for', () => {
+  it('is the end of the previous login, while this one is incomplete', () => {
     const ended = { kind: 'ended' };
     expect(toLoginEvent({ ...BOB, second_factor: 'required' })).toEqual(ended);
     expect(toLoginEvent({ ...BOB, second_factor: 'enrolment-required' })).toEqual(ended);

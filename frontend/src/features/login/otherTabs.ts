@@ -8,15 +8,15 @@ const CHANNEL = 'portal-login';
 
 export type LoginEvent =
   | { kind: 'logged-out' }
-  /** the login has ended: a request found it out, or another one has begun in its place */
+  /** the login has ended: a request was refused, or another login has replaced it */
   | { kind: 'ended' }
   | { kind: 'logged-in'; username: string };
 
-/** What the answer to a login means for the other tabs. A login that isn't whole yet already took the
- * place of the one before. */
-export function toLoginEvent(found: LoggedIn): LoginEvent {
-  const whole = found.second_factor === 'none' && !found.password_change_required;
-  return whole ? { kind: 'logged-in', username: found.username } : { kind: 'ended' };
+/** Convert a login's response to an event for other tabs. An incomplete login has already replaced
+ * the previous one. */
+export function toLoginEvent(login: LoggedIn): LoginEvent {
+  const complete = login.second_factor === 'none' && !login.password_change_required;
+  return complete ? { kind: 'logged-in', username: login.username } : { kind: 'ended' };
 }
 
 const channel = 'BroadcastChannel' in window ? new BroadcastChannel(CHANNEL) : null;
@@ -25,7 +25,7 @@ export function broadcastLogin(news: LoginEvent): void {
   channel?.postMessage(news);
 }
 
-/** Called with each event of another tab. Returns a function that unsubscribes. */
+/** Register a listener for events of other tabs. Returns a function that unregisters it. */
 export function onOtherTabs(listener: (news: LoginEvent) => void): () => void {
   const onMessage = ({ data }: MessageEvent<LoginEvent>): void => listener(data);
   channel?.addEventListener('message', onMessage);

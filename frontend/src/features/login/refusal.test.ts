@@ -26,7 +26,7 @@ describe('loginRefusal', () => {
     expect(loginRefusal(refused('too-many-attempts'), 0)).toBe('The portal’s words.');
   });
 
-  it('leaves to a field what is a field’s', () => {
+  it('is null for errors of a field', () => {
     expect(loginRefusal(refused('invalid-input', null, ['password']), 0)).toBeNull();
   });
 });

@@ -1,4 +1,4 @@
-/** What the portal knows of one's second factor. */
+/** The query of the user's second factor, and related errors. */
 import { queryOptions } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
 import { ApiError, fieldMessage, sentence } from '@/api/problem';
@@ -22,13 +22,14 @@ export const turnOff = (code: string): Promise<unknown> =>
 
 const ENROLMENT_REQUIRED = 'second-factor-enrolment-required';
 
-/** Whether a refusal means that nothing works before a second factor has been set up. */
+/** Return whether the error means that a second factor must be set up first. */
 export const needsEnrolment = (error: unknown): boolean =>
   error instanceof ApiError && error.slug === ENROLMENT_REQUIRED;
 
-/** What to say at the field for a code. */
+/** Return the message at the field for a code. */
 export const codeRefusal = (error: unknown): string =>
   fieldMessage(error, 'code') ?? sentence(error);
 
-/** A secret in groups of four, as it is easier to type. */
-export const grouped = (secret: string): string => secret.match(/.{1,4}/g)?.join(' ') ?? secret;
+/** Split a secret into groups of four, which are easier to type. */
+export const formatSecret = (secret: string): string =>
+  secret.match(/.{1,4}/g)?.join(' ') ?? secret;

@@ -1,5 +1,5 @@
 /**
- * The username typed at the login, kept while the page reloads in another language. Never the
+ * The username typed at the login, stored while the page reloads in another language. Never the
  * password. Pure but for the given storage.
  */
 
@@ -11,11 +11,11 @@ export function keepName(storage: Keeper | null, name: string): void {
   try {
     if (name !== '') storage?.setItem(KEY, name);
   } catch {
-    // full: it is typed again
+    // storage is full: the user types it again
   }
 }
 
-/** What was kept, which is kept no longer. */
+/** Return and remove the stored name. */
 export function takeName(storage: Keeper | null): string {
   const name = storage?.getItem(KEY) ?? '';
   storage?.removeItem(KEY);

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react';
 
-/** Whole seconds left until `untilMs` (by this browser's clock), 0 once it is over. */
+/** Return the whole seconds left until `untilMs` (by this browser's clock), 0 after it. */
 export function useCountdown(untilMs: number | null): number {
   const [now, setNow] = useState(() => Date.now());
   const left = untilMs === null ? 0 : Math.max(0, Math.ceil((untilMs - now) / 1000));

@@ -14,14 +14,14 @@ import {
 } from './notifications';
 
 const lockOf = (username: string): string => `portal-notifications ${username}`;
-/** The longest that a browser's timer can wait. */
+/** The longest delay of a browser's timer. */
 const LONGEST_MS = 2 ** 31 - 1;
 
-/** One tab of a user's browser notifies: the one that holds the lock, until it closes. */
-function useLeads(wanted: boolean, username: string): boolean {
+/** Return whether this tab notifies: of a user's tabs, the one that holds the lock until it closes. */
+function useIsLeader(enabled: boolean, username: string): boolean {
   const [leads, setLeads] = useState(false);
   useEffect(() => {
-    if (!wanted) return;
+    if (!enabled) return;
     const stop = new AbortController();
     navigator.locks
       .request(lockOf(username), { signal: stop.signal }, async () => {
@@ -35,39 +35,39 @@ function useLeads(wanted: boolean, username: string): boolean {
       stop.abort();
       setLeads(false);
     };
-  }, [wanted, username]);
-  return wanted && leads;
+  }, [enabled, username]);
+  return enabled && leads;
 }
 
-/** Shows events as browser notifications, if the user has turned them on. */
+/** Shows events as browser notifications, if the user has enabled them. */
 export function BrowserNotifications() {
   const { username } = useMe();
   const on = useNotifyState(username) === 'on';
-  const leads = useLeads(on, username);
+  const leads = useIsLeader(on, username);
   const { data: preferences } = useQuery({ ...preferencesQuery, enabled: on });
-  const wanted = preferences?.notify.browser;
+  const enabled = preferences?.notify.browser;
   const sessions = useLive((s) => s.sessions);
   const jobs = useLive((s) => s.jobs);
   const router = useRouter();
   const before = useRef({ sessions, jobs });
   const first = useRef<number | null>(null);
-  /** goes up when the next warning is due */
+  /** incremented when the next warning is due */
   const [round, setRound] = useState(0);
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `look` only says to look again
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new `round` recomputes the warnings
   useEffect(() => {
     const picture = { sessions, jobs };
     const now = clock.now();
     if (jobs !== null) first.current ??= now;
     const news = newNotifications(before.current, picture, first.current ?? now);
     before.current = picture;
-    if (!leads || wanted === undefined) return;
-    const notify = ({ to, ...one }: UserNotification): boolean =>
-      showNotification(one, () => router.history.push(to));
-    for (const one of filterUnshown(
-      [...news, ...expiryNotifications(picture, now)].filter(({ kind }) => wanted[kind]),
+    if (!leads || enabled === undefined) return;
+    const notify = ({ to, ...content }: UserNotification): boolean =>
+      showNotification(content, () => router.history.push(to));
+    for (const notification of filterUnshown(
+      [...news, ...expiryNotifications(picture, now)].filter(({ kind }) => enabled[kind]),
     ))
-      notify(one);
+      notify(notification);
     const next = nextWarning(picture, now);
     if (next === null) return;
     const timer = window.setTimeout(
@@ -75,6 +75,6 @@ export function BrowserNotifications() {
       Math.min(LONGEST_MS, next - now + 1),
     );
     return () => window.clearTimeout(timer);
-  }, [sessions, jobs, leads, wanted, round, router]);
+  }, [sessions, jobs, leads, enabled, round, router]);
   return null;
 }

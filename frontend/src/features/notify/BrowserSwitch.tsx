@@ -7,7 +7,7 @@ import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
 import { showNotification, turnOff, turnOn, useNotifyState } from './browser';
 
-/** Whether this browser shows notifications, and the button that asks for permission. */
+/** The state of notifications in this browser, and the button that asks for permission. */
 export function BrowserSwitch() {
   const { username } = useMe();
   const standing = useNotifyState(username);

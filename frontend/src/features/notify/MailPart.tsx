@@ -19,7 +19,7 @@ interface Props {
   onChange: (kind: Kind, on: boolean) => void;
 }
 
-/** E-mails: whether there are any, where they go, and of what. */
+/** The e-mail settings: on or off, the address, and the events. */
 export function MailPart({ choices, onChange }: Props) {
   const { data, error } = useQuery(mailQuery);
   if (error && !data) return <Notice tone="error">{sentence(error)}</Notice>;
@@ -51,7 +51,7 @@ export function MailPart({ choices, onChange }: Props) {
   );
 }
 
-/** Where they go, what became of the last, and one to try. */
+/** The address, the result of the last e-mail, and a button to send a test. */
 function Trial({ mail, address }: { mail: MyMail; address: string }) {
   const [busy, setBusy] = useState(false);
   const problem = translate(mail.problem);

@@ -6,7 +6,7 @@ import { useMe } from '@/lib/useMe';
 import { Icon } from '@/ui/icons';
 import { turnOn, useNotifyState } from './browser';
 
-/** Offers a browser notification to a user who waits for a session; nothing if the browser has none. */
+/** An offer of a browser notification while a session is pending; empty if the browser has none. */
 export function NotifyToggle({ className }: { className?: string | undefined }) {
   const { username } = useMe();
   const standing = useNotifyState(username);

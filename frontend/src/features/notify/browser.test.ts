@@ -8,14 +8,14 @@ import type { UserNotification } from './notifications';
 const StateProbe = () => useNotifyState('alice');
 const standing = (): string => renderToStaticMarkup(createElement(StateProbe));
 
-/** A page that could show notifications, as far as `window` lets it. */
+/** Stub a browser with this permission and `window`. */
 function browser(permission: string, window: object): void {
   vi.stubGlobal('Notification', { permission });
   const able = { Notification, isSecureContext: true };
   vi.stubGlobal('window', Object.create(able, Object.getOwnPropertyDescriptors(window)));
 }
 
-describe('whether a browser notifies', () => {
+describe('the state of notifications in a browser', () => {
   let kept: ReturnType<typeof storage>;
   beforeEach(() => {
     kept = storage();
@@ -33,7 +33,7 @@ describe('whether a browser notifies', () => {
     expect(standing()).toBe(expected);
   });
 
-  it('follows the switch of its user', () => {
+  it("follows its user's setting", () => {
     kept.setItem('portal-notify alice', 'on');
     browser('granted', { localStorage: kept });
     expect(standing()).toBe('on');
@@ -42,7 +42,7 @@ describe('whether a browser notifies', () => {
     expect(standing()).toBe('off');
   });
 
-  it('can’t be remembered where storage is switched off', () => {
+  it('cannot be saved if storage is disabled', () => {
     browser('granted', {
       get localStorage() {
         throw new DOMException('switched off', 'SecurityError');
@@ -51,7 +51,7 @@ describe('whether a browser notifies', () => {
     expect(standing()).toBe('forgetful');
   });
 
-  it('can’t be remembered where storage is full, until there is room again', async () => {
+  it('cannot be saved while storage is full', async () => {
     const permission = { requestPermission: async () => 'granted' };
     const full = storage(1);
     browser('granted', { localStorage: full });
@@ -67,15 +67,15 @@ describe('whether a browser notifies', () => {
 
 describe('notifications still to be shown', () => {
   afterEach(() => vi.unstubAllGlobals());
-  const one = { key: 'job 7 ended' } as UserNotification;
+  const notification = { key: 'job 7 ended' } as UserNotification;
 
   it.each([
     ['kept by the browser', Number.POSITIVE_INFINITY],
     ['kept by this tab where storage is full', 1],
   ])('is shown once, %s', (_, room) => {
     vi.stubGlobal('localStorage', storage(room));
-    const key = `${one.key} ${room}`;
-    expect(filterUnshown([{ ...one, key }])).toHaveLength(1);
-    expect(filterUnshown([{ ...one, key }])).toEqual([]);
+    const key = `${notification.key} ${room}`;
+    expect(filterUnshown([{ ...notification, key }])).toHaveLength(1);
+    expect(filterUnshown([{ ...notification, key }])).toEqual([]);
   });
 });

@@ -1,5 +1,5 @@
-/** Whether this browser shows notifications, and showing one. Shown notifications are recorded in
- * its storage, so neither another tab nor a reload repeats them. */
+/** Browser notifications: permission, setting and display. Shown notifications are recorded in the
+ * browser's storage, so neither another tab nor a reload repeats them. */
 import { useSyncExternalStore } from 'react';
 import type { UserNotification } from './notifications';
 
@@ -12,9 +12,9 @@ const SWITCH_KEY = 'portal-notify';
 const SHOWN_KEY = 'portal-notified';
 const MOST_REMEMBERED = 300;
 const listeners = new Set<() => void>();
-/** the switch was turned on, and there was no room for it */
+/** the setting could not be stored, as storage was full */
 let noRoom = false;
-/** what this tab has shown, if storage was full */
+/** keys shown by this tab, if storage is full */
 let shownHere: readonly string[] = [];
 
 function remembers(): boolean {
@@ -25,8 +25,8 @@ function remembers(): boolean {
   }
 }
 
-/** Whether there was room for it. */
-function keep(name: string, value: string): boolean {
+/** Store a value; return whether it succeeded. */
+function storeValue(name: string, value: string): boolean {
   try {
     localStorage.setItem(name, value);
     return true;
@@ -53,13 +53,14 @@ function changed(): void {
   for (const listener of listeners) listener();
 }
 
-/** The browser's permission may change at any time; the Permissions API reports changes. */
+/** Watch the browser's permission, which may change at any time; the Permissions API reports
+ * changes. */
 async function followPermission(): Promise<PermissionStatus | null> {
   if (!('permissions' in navigator)) return null;
   try {
     return await navigator.permissions.query({ name: 'notifications' });
   } catch {
-    return null; // a browser that doesn't know this question: seen at the next page
+    return null; // an unsupported query: changes show on the next page
   }
 }
 
@@ -75,17 +76,17 @@ function subscribe(listener: () => void): () => void {
   };
 }
 
-/** How it is for this user in this browser, in every tab at once. */
+/** The state for this user in this browser, shared by all tabs. */
 export function useNotifyState(username: string): NotifyState {
   const now = (): NotifyState => notifyState(username);
   return useSyncExternalStore(subscribe, now, now);
 }
 
-/** Asks the browser's permission; only after a click. Whether it is given, and that remembered. */
+/** Ask for the browser's permission, only after a click. Returns whether it was granted and stored. */
 export async function turnOn(username: string): Promise<boolean> {
   const permission = await Notification.requestPermission();
   const granted = permission === 'granted';
-  noRoom = granted && !keep(switchOf(username), 'on');
+  noRoom = granted && !storeValue(switchOf(username), 'on');
   changed();
   return granted && !noRoom;
 }
@@ -95,16 +96,17 @@ export function turnOff(username: string): void {
   changed();
 }
 
-/** Shows it; false where the browser can't (Chrome on Android shows none for a mere page). */
+/** Show a notification; return false if the browser cannot (Chrome on Android needs a service
+ * worker). */
 export function showNotification(
   { key, title, body }: Omit<UserNotification, 'to' | 'kind'>,
   open: () => void,
 ): boolean {
   try {
-    const shown = new Notification(title, { body, tag: key });
-    shown.onclick = () => {
+    const notification = new Notification(title, { body, tag: key });
+    notification.onclick = () => {
       window.focus();
-      shown.close();
+      notification.close();
       open();
     };
     return true;
@@ -119,20 +121,20 @@ export function showNotification(
  */
 export function filterUnshown(news: readonly UserNotification[]): UserNotification[] {
   if (news.length === 0) return [];
-  const shown = [...new Set([...readShown(), ...shownHere])];
-  const fresh = news.filter(({ key }) => !shown.includes(key));
+  const shownKeys = [...new Set([...readShown(), ...shownHere])];
+  const fresh = news.filter(({ key }) => !shownKeys.includes(key));
   if (fresh.length > 0) {
-    const all = [...shown, ...fresh.map(({ key }) => key)].slice(-MOST_REMEMBERED);
-    shownHere = keep(SHOWN_KEY, JSON.stringify(all)) ? [] : all;
+    const all = [...shownKeys, ...fresh.map(({ key }) => key)].slice(-MOST_REMEMBERED);
+    shownHere = storeValue(SHOWN_KEY, JSON.stringify(all)) ? [] : all;
   }
   return fresh;
 }
 
 function readShown(): string[] {
   try {
-    const kept: unknown = JSON.parse(localStorage.getItem(SHOWN_KEY) ?? '[]');
-    return Array.isArray(kept) ? kept.filter((key) => typeof key === 'string') : [];
+    const stored: unknown = JSON.parse(localStorage.getItem(SHOWN_KEY) ?? '[]');
+    return Array.isArray(stored) ? stored.filter((key) => typeof key === 'string') : [];
   } catch {
-    return []; // another program's value under this key
+    return []; // an invalid value
   }
 }

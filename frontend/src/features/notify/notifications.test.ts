@@ -36,7 +36,7 @@ const happened = (before: ReturnType<typeof snapshotOf>, after: ReturnType<typeo
   happenedSince(before, after, T0);
 const snapshotOf = (sessions: Session[] | null, jobs: Job[] | null = null) => ({ sessions, jobs });
 
-describe('what has happened', () => {
+describe('notifications of events', () => {
   it('reports nothing for the first snapshot', () => {
     expect(
       happened(snapshotOf(null, null), snapshotOf([session()], [job({ state: 'ended' })])),
@@ -58,11 +58,11 @@ describe('what has happened', () => {
     ).toEqual([]);
   });
 
-  it('reports one that was started elsewhere and is there at once', () => {
+  it('reports one that was started elsewhere and is ready at once', () => {
     expect(happened(snapshotOf([]), snapshotOf([session()]))).toHaveLength(1);
   });
 
-  it('reports how a job ended, and nothing of an old one that comes into view', () => {
+  it('reports the end of a job, but not of an old one that returns to the list', () => {
     const end = job({ state: 'ended', outcome: 'out_of_memory', reason: 'It had 16 GB.' });
     expect(happened(snapshotOf(null, [job()]), snapshotOf(null, [end]))).toMatchObject([
       { title: 'Job train ran out of memory', body: 'It had 16 GB.', to: '/jobs/j' },
@@ -91,8 +91,8 @@ describe('what has happened', () => {
   });
 });
 
-describe('time that runs out', () => {
-  it('is short a quarter of an hour before the end, later for what is short itself', () => {
+describe('warnings of the end', () => {
+  it('are due 15 minutes before the end, later for short runs', () => {
     expect(warnAt(session())).toBe(T0 + 45 * MINUTE);
     const brief = session({ started_at: at(0), expires_at: at(20) });
     expect(warnAt(brief)).toBe(T0 + 15 * MINUTE);
@@ -100,7 +100,7 @@ describe('time that runs out', () => {
     expect(warnAt(session({ state: 'ended' }))).toBeNull();
   });
 
-  it('is shown from then until the end, once per end', () => {
+  it('are shown from then until the end, once per end', () => {
     const picture = snapshotOf([session()], [job({ expires_at: at(600) })]);
     expect(expiryNotifications(picture, T0 + 44 * MINUTE)).toEqual([]);
     const [news] = expiryNotifications(picture, T0 + 46 * MINUTE - 20_000);
@@ -113,7 +113,7 @@ describe('time that runs out', () => {
     expect(extended[0]?.key).not.toBe(news?.key);
   });
 
-  it('returns when to check again', () => {
+  it('schedule the next check', () => {
     const picture = snapshotOf([session()], [job({ expires_at: at(600) })]);
     expect(nextWarning(picture, T0)).toBe(T0 + 45 * MINUTE);
     expect(nextWarning(picture, T0 + 46 * MINUTE)).toBe(T0 + 585 * MINUTE);

@@ -1,5 +1,5 @@
 /**
- * Events worth a browser notification: a session is ready, a job has ended, time runs out. Pure.
+ * Events with a browser notification: a session is ready, a job has ended, time runs out. Pure.
  */
 import { t } from '@lingui/core/macro';
 import type { Job, Outcome, Session } from '@/api/types';
@@ -14,7 +14,7 @@ export interface UserNotification {
   kind: Kind;
   title: string;
   body: string;
-  /** the page that has more */
+  /** the page with details */
   to: string;
 }
 
@@ -27,10 +27,10 @@ export interface LiveSnapshot {
   jobs: readonly SomeJob[] | null;
 }
 
-/** Slurm's times are cut to seconds. */
+/** Slurm truncates its times to seconds. */
 const CUT_MS = 2000;
 
-/** What has happened between two pictures; nothing before there was a first one, at `firstMs`. */
+/** Return the events between two snapshots; none before the first one, which came at `firstMs`. */
 export function newNotifications(
   before: LiveSnapshot,
   after: LiveSnapshot,
@@ -46,9 +46,11 @@ function started(
   after: readonly SomeSession[] | null,
 ): UserNotification[] {
   if (before === null || after === null) return [];
-  const known = new Map(before.map(({ id, state }) => [id, state]));
+  const previousStates = new Map(before.map(({ id, state }) => [id, state]));
   return after
-    .filter(({ id, state }) => state === 'running' && ON_THE_WAY.has(known.get(id) ?? 'queued'))
+    .filter(
+      ({ id, state }) => state === 'running' && ON_THE_WAY.has(previousStates.get(id) ?? 'queued'),
+    )
     .map((session) => ({
       key: `session_started ${session.id} ${session.started_at}`,
       kind: 'session_started',
@@ -58,8 +60,8 @@ function started(
     }));
 }
 
-/** One that no picture had shows up as ended when it was quick, or when it is old and came back into
- * view: only the first has ended since. */
+/** Return whether it has ended since. One that was in no snapshot before either was quick, or is
+ * old and has returned to the list. */
 function ended(
   before: readonly SomeJob[] | null,
   after: readonly SomeJob[] | null,
@@ -100,8 +102,8 @@ function endTitle(name: string, outcome: Outcome | null): string {
   }
 }
 
-/** When time is short: a quarter of an hour before the end, later for what is short itself; null for
- * what doesn't run, or has no end. The portal's e-mails go by the same rule. */
+/** Return when to warn of the end: 15 minutes before it, later for short runs; null if it does not
+ * run, or has no end. The portal's e-mails follow the same rule. */
 export function warnAt({ state, started_at, expires_at }: Followed): number | null {
   if (started_at === null || expires_at === null) return null;
   if (state !== 'running' && state !== 'suspended') return null;
@@ -110,24 +112,24 @@ export function warnAt({ state, started_at, expires_at }: Followed): number | nu
 }
 
 function expiryNotification(
-  one: Followed,
+  item: Followed,
   nowMs: number,
   title: string,
   to: string,
 ): UserNotification[] {
-  const at = warnAt(one);
-  if (at === null || one.expires_at === null) return [];
-  const end = Date.parse(one.expires_at);
+  const at = warnAt(item);
+  if (at === null || item.expires_at === null) return [];
+  const end = Date.parse(item.expires_at);
   if (nowMs < at || nowMs >= end) return [];
-  const key = `time_short ${one.id} ${one.expires_at}`;
+  const key = `time_short ${item.id} ${item.expires_at}`;
   const body = t`What isn’t saved by then is lost.`;
   return [{ key, kind: 'time_short', title, body, to }];
 }
 
-const left = ({ expires_at }: Followed, nowMs: number): string =>
+const timeLeftText = ({ expires_at }: Followed, nowMs: number): string =>
   duration(Math.ceil((Date.parse(expires_at ?? '') - nowMs) / 60_000) * 60_000);
 
-/** What ends soon. */
+/** Return the warnings that are due. */
 export function expiryNotifications(
   { sessions, jobs }: LiveSnapshot,
   nowMs: number,
@@ -137,7 +139,7 @@ export function expiryNotifications(
       expiryNotification(
         s,
         nowMs,
-        t`Session ${{ name: s.name }} ends in ${{ time: left(s, nowMs) }}`,
+        t`Session ${{ name: s.name }} ends in ${{ time: timeLeftText(s, nowMs) }}`,
         `/sessions/${s.id}`,
       ),
     ),
@@ -145,14 +147,14 @@ export function expiryNotifications(
       expiryNotification(
         j,
         nowMs,
-        t`Job ${{ name: j.name }} ends in ${{ time: left(j, nowMs) }}`,
+        t`Job ${{ name: j.name }} ends in ${{ time: timeLeftText(j, nowMs) }}`,
         `/jobs/${j.id}`,
       ),
     ),
   ];
 }
 
-/** When to look again for what ends soon: the next warning that is still to come. */
+/** Return the time of the next warning. */
 export function nextWarning({ sessions, jobs }: LiveSnapshot, nowMs: number): number | null {
   const coming = [...(sessions ?? []), ...(jobs ?? [])]
     .map(warnAt)

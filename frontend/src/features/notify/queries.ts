@@ -1,4 +1,4 @@
-/** The mail settings, and whether e-mails reach the user. */
+/** Queries of the mail settings, including whether e-mails reach the user. */
 import { queryOptions } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
 import { queryClient } from '@/lib/queries';

@@ -14,7 +14,7 @@ interface NotifySettings {
 }
 
 /**
- * The user's notification choices. A change shows at once, and is reverted if it cannot be saved.
+ * The user's notification settings. A change shows at once, and is reverted if it cannot be saved.
  */
 export function useNotifySettings(): NotifySettings {
   const { data, error } = useQuery(preferencesQuery);

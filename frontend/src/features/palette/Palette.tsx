@@ -2,80 +2,177 @@ import { plural, t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Modal, useMantineColorScheme, VisuallyHidden } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
+import { notifications } from '@mantine/notifications';
 import { useQuery } from '@tanstack/react-query';
 import { type KeyboardEvent, useId, useMemo, useState } from 'react';
+import { sentence } from '@/api/problem';
+import type { Session } from '@/api/types';
 import { logOut } from '@/features/account/logOut';
 import { userSearchQuery } from '@/features/directory/queries';
+import { extendSession, startAgain } from '@/features/sessions/actions';
 import { navigation } from '@/lib/navigation';
 import { seesAdmin } from '@/lib/roles';
+import { minutesAsTime } from '@/lib/time';
 import { useMe } from '@/lib/useMe';
 import { useLive } from '@/live/store';
 import { Icon } from '@/ui/icons';
-import { allCommands, type Command, matching, searches, userCommand } from './commands';
+import { showError } from '@/ui/showError';
+import {
+  allCommands,
+  type Command,
+  fileCommand,
+  jobActions,
+  jobCommand,
+  matchCommands,
+  missingFilesTexts,
+  type Question,
+  searchCommands,
+  userCommand,
+  withoutKnown,
+} from './commands';
 import { openDialog } from './openDialog';
 import classes from './Palette.module.css';
+import { QuestionDialog } from './QuestionDialog';
+import { fileSearchQuery, jobSearchQuery } from './queries';
+import { shownFolder } from './shownFolder';
 
-/** One field that finds every page, session, job and act. */
+/** The command palette: finds pages, sessions, jobs, files and actions. */
 export function Palette({ opened }: { opened: boolean }) {
+  const [question, setQuestion] = useState<Question | null>(null);
+  const [asking, setAsking] = useState(false);
+  const ask = (asked: Question): void => {
+    setQuestion(asked);
+    setAsking(true);
+  };
   return (
-    <Modal.Root
-      opened={opened}
-      onClose={() => openDialog(null)}
-      yOffset="8vh"
-      size="lg"
-      centered={false}
-    >
-      <Modal.Overlay />
-      <Modal.Content>
-        <Modal.Body className={classes.body ?? ''}>
-          <VisuallyHidden>
-            <Modal.Title>
-              <Trans>Find a page, a session, a job or an action</Trans>
-            </Modal.Title>
-          </VisuallyHidden>
-          <Finder />
-        </Modal.Body>
-      </Modal.Content>
-    </Modal.Root>
+    <>
+      <Modal.Root
+        opened={opened}
+        onClose={() => openDialog(null)}
+        yOffset="8vh"
+        size="lg"
+        centered={false}
+      >
+        <Modal.Overlay />
+        <Modal.Content>
+          <Modal.Body className={classes.body ?? ''}>
+            <VisuallyHidden>
+              <Modal.Title>
+                <Trans>Find a page, a session, a job, a file or an action</Trans>
+              </Modal.Title>
+            </VisuallyHidden>
+            <Finder ask={ask} />
+          </Modal.Body>
+        </Modal.Content>
+      </Modal.Root>
+      {question && (
+        <QuestionDialog question={question} opened={asking} onClose={() => setAsking(false)} />
+      )}
+    </>
   );
 }
 
 const ENOUGH_TYPED = 2;
-const TYPED_MS = 200;
+const TYPED_MS = 150;
+/** A search for files costs more than one in the portal's database. */
+const FILES_TYPED_MS = 400;
 
-function useFound(text: string): Command[] {
+interface Found {
+  commands: Command[];
+  /** about the search for files: that it runs, failed, or left something out */
+  notes: string[];
+}
+
+function useFound(text: string): Found {
   const me = useMe();
   const sessions = useLive((s) => s.sessions);
   const jobs = useLive((s) => s.jobs);
   const all = useMemo(() => allCommands({ me, sessions, jobs }), [me, sessions, jobs]);
   const [typed] = useDebouncedValue(text.trim(), TYPED_MS);
-  const asksUsers = seesAdmin(me) && typed.length >= ENOUGH_TYPED;
-  // A slow search is no problem: the page of users finds the rest.
-  const { data: users } = useQuery({ ...userSearchQuery(typed), enabled: asksUsers });
-  return useMemo(
-    () => [
-      ...matching(all, text),
-      ...(asksUsers && typed === text.trim() ? (users ?? []).map(userCommand) : []),
-      ...searches(me, text),
-    ],
-    [all, text, asksUsers, typed, users, me],
-  );
+  const asks = typed.length >= ENOUGH_TYPED;
+  // A slow search is acceptable: the pages of jobs and users find the rest.
+  const found = useQuery({ ...jobSearchQuery(typed), enabled: asks }).data;
+  const users = useQuery({ ...userSearchQuery(typed), enabled: asks && seesAdmin(me) }).data;
+  const files = useFiles(text.trim());
+  const commands = useMemo(() => {
+    const known = matchCommands(all, text);
+    const isCurrent = asks && typed === text.trim();
+    const foundJobs = (found ?? []).flatMap((job) => [jobCommand(job), ...jobActions(job)]);
+    return [
+      ...known,
+      ...(isCurrent ? withoutKnown(foundJobs, known) : []),
+      ...(isCurrent ? (users ?? []).map(userCommand) : []),
+      ...files.commands,
+      ...searchCommands(me, text),
+    ];
+  }, [all, text, asks, typed, found, users, files.commands, me]);
+  return { commands, notes: files.notes };
 }
 
-function useDo(): (command: Command) => void {
+const NO_COMMANDS: Command[] = [];
+
+/** The files whose names match, in the folder that the Files page shows, else in the home. */
+function useFiles(text: string): Found {
+  const [typed] = useDebouncedValue(text, FILES_TYPED_MS);
+  const asks = text.length >= ENOUGH_TYPED;
+  const isCurrent = asks && typed === text;
+  const { data, error, isFetching } = useQuery({
+    ...fileSearchQuery({ ...shownFolder(navigation().router.state.location), q: typed }),
+    enabled: isCurrent,
+  });
+  const items = isCurrent ? data?.items : undefined;
+  const commands = useMemo(() => items?.map(fileCommand) ?? NO_COMMANDS, [items]);
+  if (!asks) return { commands, notes: [] };
+  if (!isCurrent || isFetching) return { commands, notes: [t`Searching your files…`] };
+  if (error) return { commands, notes: [t`Files can’t be searched. ${sentence(error)}`] };
+  return { commands, notes: data ? missingFilesTexts(data) : [] };
+}
+
+function useExecute(ask: (question: Question) => void): (command: Command) => void {
   const { setColorScheme } = useMantineColorScheme();
   return ({ does }) => {
     openDialog(null);
-    if (does.kind === 'page') void navigation().router.navigate({ href: does.href });
-    else if (does.kind === 'tab') window.open(does.href, '_blank', 'noopener');
-    else if (does.act === 'shortcuts') openDialog('shortcuts');
-    else if (does.act === 'log-out') void logOut();
-    else setColorScheme(does.act);
+    const { router } = navigation();
+    switch (does.kind) {
+      case 'page':
+        void router.navigate({ href: does.href });
+        return;
+      case 'tab':
+        window.open(does.href, '_blank', 'noopener');
+        return;
+      case 'files':
+        void router.navigate({ to: '/files', search: does.search });
+        return;
+      case 'extend':
+        void extend(does.session, does.minutes).catch(showError);
+        return;
+      case 'start-again':
+        void openAgain(does.session).catch(showError);
+        return;
+      case 'act':
+        if (does.action === 'shortcuts') openDialog('shortcuts');
+        else if (does.action === 'log-out') void logOut();
+        else setColorScheme(does.action);
+        return;
+      default:
+        ask(does);
+    }
   };
 }
 
-/** The step that a key makes in a list of `count`. */
-function moved(key: string, at: number, count: number): number | null {
+async function extend({ id, name }: Session, minutes: number): Promise<void> {
+  await extendSession(id, minutes);
+  const time = minutesAsTime(minutes);
+  notifications.show({ message: t`${time} more for ${name}.` });
+}
+
+async function openAgain(session: Session): Promise<void> {
+  const { name } = await startAgain(session);
+  await navigation().router.navigate({ to: '/start-again/$name', params: { name } });
+}
+
+/** Return the index after a key in a list of `count`, or null for other keys. */
+function nextIndex(key: string, at: number, count: number): number | null {
   switch (key) {
     case 'ArrowDown':
       return (at + 1) % count;
@@ -90,13 +187,13 @@ function moved(key: string, at: number, count: number): number | null {
   }
 }
 
-function Finder() {
+function Finder({ ask }: { ask: (question: Question) => void }) {
   const id = useId();
   const [text, setText] = useState('');
   const [at, setAt] = useState(0);
-  const found = useFound(text);
-  const act = useDo();
-  const chosen = Math.min(at, found.length - 1);
+  const { commands, notes } = useFound(text);
+  const execute = useExecute(ask);
+  const chosen = Math.min(at, commands.length - 1);
   const optionId = (index: number): string => `${id}-${index}`;
 
   const choose = (index: number): void => {
@@ -105,13 +202,13 @@ function Finder() {
   };
 
   const onKey = (event: KeyboardEvent): void => {
-    if (event.nativeEvent.isComposing || found.length === 0) return;
-    const command = found[chosen];
-    const next = moved(event.key, chosen, found.length);
+    if (event.nativeEvent.isComposing || commands.length === 0) return;
+    const command = commands[chosen];
+    const next = nextIndex(event.key, chosen, commands.length);
     if (event.key !== 'Enter' && next === null) return;
     event.preventDefault();
     if (next !== null) choose(next);
-    else if (command) act(command);
+    else if (command) execute(command);
   };
 
   return (
@@ -122,10 +219,10 @@ function Finder() {
           className={classes.field}
           type="text"
           role="combobox"
-          aria-label={t`Find a page, a session, a job or an action`}
-          aria-expanded={found.length > 0}
+          aria-label={t`Find a page, a session, a job, a file or an action`}
+          aria-expanded={commands.length > 0}
           aria-controls={`${id}-list`}
-          aria-activedescendant={found.length > 0 ? optionId(chosen) : undefined}
+          aria-activedescendant={commands.length > 0 ? optionId(chosen) : undefined}
           aria-autocomplete="list"
           placeholder={t`Where to, or what to do?`}
           data-autofocus
@@ -141,7 +238,7 @@ function Finder() {
         />
       </div>
       <div id={`${id}-list`} role="listbox" aria-label={t`Found`} className={classes.list}>
-        {found.map((command, index) => (
+        {commands.map((command, index) => (
           // biome-ignore lint/a11y/useKeyWithClickEvents: the field above has the focus and the keys
           <div
             key={command.id}
@@ -152,15 +249,22 @@ function Finder() {
             className={classes.option}
             onMouseMove={() => setAt(index)}
             onMouseDown={(event) => event.preventDefault()}
-            onClick={() => act(command)}
+            onClick={() => execute(command)}
           >
             <span className={classes.title}>{command.title}</span>
             <span className={classes.detail}>{command.detail}</span>
           </div>
         ))}
       </div>
+      <div role="status">
+        {notes.map((note) => (
+          <p key={note} className={classes.note}>
+            {note}
+          </p>
+        ))}
+      </div>
       <VisuallyHidden role="status">
-        {plural(found.length, { one: '# found', other: '# found' })}
+        {plural(commands.length, { one: '# found', other: '# found' })}
       </VisuallyHidden>
     </>
   );

@@ -5,13 +5,13 @@ import { openDialog } from './openDialog';
 import classes from './PaletteButton.module.css';
 import { PALETTE_KEYS } from './paletteKeys';
 
-/** Opens the palette and shows its keys. */
+/** The button that opens the palette, labeled with its shortcut. */
 export function PaletteButton() {
   return (
     <UnstyledButton
       className={classes.button}
       aria-label={t`Find anything: ${PALETTE_KEYS}`}
-      title={t`Find a page, a session, a job or an action`}
+      title={t`Find a page, a session, a job, a file or an action`}
       onClick={() => openDialog('palette')}
     >
       <Icon name="search" />

@@ -1,9 +1,10 @@
 import { type ComponentType, useEffect, useRef, useState } from 'react';
 import { navigation } from '@/lib/navigation';
+import { areSingleKeysOn, isPlainKey } from '@/lib/singleKeys';
 import { isForDialog } from '@/ui/focus';
 import { showError } from '@/ui/showError';
-import { isTyping, NOTHING_PRESSED, press, type ShortcutAction } from './keys';
-import { areSingleKeysOn, type DialogName, openDialog, useOpenDialog } from './openDialog';
+import { NOTHING_PRESSED, press, type ShortcutAction } from './keys';
+import { type DialogName, openDialog, useOpenDialog } from './openDialog';
 import { isPaletteKey } from './paletteKeys';
 
 type Dialog = ComponentType<{ opened: boolean }>;
@@ -13,32 +14,32 @@ const LOADERS: Record<DialogName, () => Promise<Dialog>> = {
   shortcuts: async () => (await import('./ShortcutsDialog')).Shortcuts,
 };
 
-/** Listens for the keys that count on every page, and brings what they open when it is first wanted. */
+/** Handles the shortcuts of every page, and loads their dialogs on first use. */
 export function PaletteShortcut() {
   useKeys();
   return (
     <>
-      <LazyDialog which="palette" />
-      <LazyDialog which="shortcuts" />
+      <LazyDialog name="palette" />
+      <LazyDialog name="shortcuts" />
     </>
   );
 }
 
-/** A dialog that is fetched when it is first opened. If it can't be fetched the page stays as it is. */
-function LazyDialog({ which }: { which: DialogName }) {
-  const opened = useOpenDialog() === which;
-  const [Found, setFound] = useState<Dialog | null>(null);
-  const missing = opened && Found === null;
+/** A dialog loaded when it is first opened. If loading fails, the page stays as it is. */
+function LazyDialog({ name }: { name: DialogName }) {
+  const opened = useOpenDialog() === name;
+  const [Loaded, setLoaded] = useState<Dialog | null>(null);
+  const missing = opened && Loaded === null;
   useEffect(() => {
     if (!missing) return;
-    LOADERS[which]()
-      .then((found) => setFound(() => found))
+    LOADERS[name]()
+      .then((dialog) => setLoaded(() => dialog))
       .catch((error: unknown) => {
         openDialog(null);
         showError(error);
       });
-  }, [missing, which]);
-  return Found && <Found opened={opened} />;
+  }, [missing, name]);
+  return Loaded && <Loaded opened={opened} />;
 }
 
 function useKeys(): void {
@@ -51,7 +52,7 @@ function useKeys(): void {
         openDialog('palette');
         return;
       }
-      if (!isPlainKey(event) || !areSingleKeysOn()) return;
+      if (event.repeat || !isPlainKey(event) || !areSingleKeysOn()) return;
       const [next, action] = press(pressed.current, event.key, event.timeStamp);
       pressed.current = next;
       if (action === null) return;
@@ -61,13 +62,6 @@ function useKeys(): void {
     document.addEventListener('keydown', onKey);
     return () => document.removeEventListener('keydown', onKey);
   }, []);
-}
-
-function isPlainKey(event: KeyboardEvent): boolean {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return false;
-  const at = event.target;
-  if (!(at instanceof HTMLElement)) return true;
-  return !isTyping(at.tagName, at.getAttribute('type'), at.isContentEditable);
 }
 
 function runAction(action: ShortcutAction): void {

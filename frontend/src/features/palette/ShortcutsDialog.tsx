@@ -2,13 +2,15 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Checkbox, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
+import { TABLE_SHORTCUTS } from '@/features/jobs/tableKeys';
+import { areSingleKeysOn, setSingleKeys } from '@/lib/singleKeys';
 import { DialogShell } from '@/ui/ConfirmDialog';
 import { SHORTCUTS } from './keys';
-import { areSingleKeysOn, openDialog, setSingleKeys } from './openDialog';
+import { openDialog } from './openDialog';
 import { PALETTE_KEYS } from './paletteKeys';
 import classes from './Shortcuts.module.css';
 
-/** Which keys lead where, and whether they do. */
+/** The list of shortcuts, with a switch for single keys. */
 export function Shortcuts({ opened }: { opened: boolean }) {
   return (
     <DialogShell title={t`Keyboard shortcuts`} opened={opened} onClose={() => openDialog(null)}>
@@ -29,13 +31,13 @@ function Inside() {
       <dl className={classes.keys}>
         <div className={classes.row}>
           <dt>
-            <Trans>Find any page, session, job or action</Trans>
+            <Trans>Find any page, session, job, file or action</Trans>
           </dt>
           <dd>
             <kbd>{PALETTE_KEYS}</kbd>
           </dd>
         </div>
-        {SHORTCUTS.map(({ keys, title }) => (
+        {[...SHORTCUTS, ...TABLE_SHORTCUTS].map(({ keys, title }) => (
           <div key={title} className={classes.row} data-off={!on}>
             <dt>{title}</dt>
             <dd>

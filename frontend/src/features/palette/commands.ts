@@ -1,29 +1,45 @@
-/** What the palette offers, and which of it a text finds. Pure. */
-import { t } from '@lingui/core/macro';
+/** The palette's commands, and the search in them. Pure. */
+import { plural, t } from '@lingui/core/macro';
 import type { Job, Me, Session } from '@/api/types';
 import { SECTIONS } from '@/features/account/sections';
-import { ADMIN_PARTS } from '@/features/admin/nav';
+import { ADMIN_GROUPS } from '@/features/admin/nav';
+import { folderOf, nameOf, readable } from '@/features/files/paths';
+import type { FilesSearch } from '@/features/files/search';
+import { allowedActions } from '@/features/jobs/actions';
 import { jobStateLabel } from '@/features/jobs/labels';
-import { stateLabel } from '@/features/sessions/labels';
+import { extensionChoices } from '@/features/sessions/extend';
+import { hasStarted, stateLabel } from '@/features/sessions/labels';
 import { translateExact } from '@/i18n/translate';
 import { seesAdmin } from '@/lib/roles';
+import { minutesAsTime } from '@/lib/time';
 import { isLive } from '@/live/reducer';
 
-export type Act = 'shortcuts' | 'light' | 'dark' | 'auto' | 'log-out';
+export type PaletteAction = 'shortcuts' | 'light' | 'dark' | 'auto' | 'log-out';
 
 export type Doing =
   /** a page of the portal */
   | { kind: 'page'; href: string }
-  /** something of a node's, which gets a tab of its own */
+  /** an app on a node, which opens in a tab of its own */
   | { kind: 'tab'; href: string }
-  | { kind: 'act'; act: Act };
+  | { kind: 'act'; action: PaletteAction }
+  /** a file or folder on the Files page */
+  | { kind: 'files'; search: FilesSearch }
+  /** a change that is made at once */
+  | { kind: 'extend'; session: Session; minutes: number }
+  | { kind: 'start-again'; session: Session }
+  | Question;
+
+/** A change that is confirmed in a dialog first. */
+export type Question =
+  | { kind: 'stop-session'; session: Session }
+  | { kind: 'cancel-job'; job: Job };
 
 export interface Command {
   id: string;
   title: string;
-  /** what kind of thing it is, or how it is with it */
+  /** its kind or state */
   detail: string;
-  /** other words that users may look for it by; in other languages than English, English ones too */
+  /** synonyms for the search; in languages other than English, English ones too */
   keywords?: string;
   does: Doing;
 }
@@ -49,29 +65,31 @@ const PAGES: readonly Command[] = [
   ...SECTIONS.slice(1).map(({ slug, label }) =>
     page(`/account/${slug}`, label, t`your account my`),
   ),
-  page('/glossary', t`Words explained`, t`glossary help what is meaning terms`),
+  page('/glossary', t`Glossary`, t`glossary help what is meaning terms`),
 ];
 
-const act = (what: Act, title: string, keywords = ''): Command => ({
-  id: what,
+const actionCommand = (action: PaletteAction, title: string, keywords = ''): Command => ({
+  id: action,
   title,
   detail: t`Action`,
   keywords,
-  does: { kind: 'act', act: what },
+  does: { kind: 'act', action },
 });
 
 const ACTS: readonly Command[] = [
-  act('dark', t`Dark appearance`, t`theme night colour color mode`),
-  act('light', t`Light appearance`, t`theme day bright colour color mode`),
-  act('auto', t`System appearance`, t`theme automatic colour color mode`),
-  act('shortcuts', t`Keyboard shortcuts`, t`keys help`),
-  act('log-out', t`Log out`, t`sign out leave`),
+  actionCommand('dark', t`Dark appearance`, t`theme night colour color mode`),
+  actionCommand('light', t`Light appearance`, t`theme day bright colour color mode`),
+  actionCommand('auto', t`System appearance`, t`theme automatic colour color mode`),
+  actionCommand('shortcuts', t`Keyboard shortcuts`, t`keys help`),
+  actionCommand('log-out', t`Log out`, t`sign out leave`),
 ];
 
 function adminPages(me: Me): Command[] {
   if (!seesAdmin(me)) return [];
-  const places = ADMIN_PARTS.flatMap((part) => part.places);
-  return places.map(({ to, label }) => page(to, label, t`admin administration`, t`Administration`));
+  const entries = ADMIN_GROUPS.flatMap((part) => part.entries);
+  return entries.map(({ to, label }) =>
+    page(to, label, t`admin administration`, t`Administration`),
+  );
 }
 
 const managedGroups = (me: Me): Command[] =>
@@ -95,7 +113,82 @@ function sessionCommands(session: Session): Command[] {
   return [lab, own];
 }
 
-function jobCommand({ id, name, template, job_id, node, ...job }: Job): Command {
+const actCommand = (id: string, title: string, keywords: string, does: Doing): Command => ({
+  id,
+  title,
+  detail: does.kind === 'tab' ? t`Opens a tab` : t`Action`,
+  keywords,
+  does,
+});
+
+/** Return what can be done with a session in its state, besides opening it. */
+export function sessionActions(session: Session): Command[] {
+  const { id, name, state, extension } = session;
+  const commands: Command[] = [];
+  if (hasStarted(session)) {
+    const href = `/sessions/${id}/tensorboard`;
+    const choices = extensionChoices(extension?.minutes ?? 0);
+    commands.push(
+      ...choices.map((minutes) => {
+        const time = minutesAsTime(minutes);
+        const does: Doing = { kind: 'extend', session, minutes };
+        return actCommand(`${id} ${minutes}`, t`${time} more for ${name}`, t`extend time`, does);
+      }),
+      actCommand(href, t`Open TensorBoard of ${name}`, t`curves loss`, { kind: 'tab', href }),
+      logCommand(`/sessions/${id}/log`, name),
+    );
+  }
+  if (state === 'ended')
+    commands.push(
+      actCommand(`${id} again`, t`Start ${name} again`, t`restart`, {
+        kind: 'start-again',
+        session,
+      }),
+    );
+  else if (state !== 'stopping')
+    commands.push(
+      actCommand(`${id} stop`, t`Stop ${name}…`, t`end cancel kill`, {
+        kind: 'stop-session',
+        session,
+      }),
+    );
+  return commands;
+}
+
+const logCommand = (href: string, name: string): Command =>
+  actCommand(href, t`Open the log of ${name}`, t`output errors stdout`, { kind: 'page', href });
+
+/** Return what a job's state allows, besides opening its page. */
+export function jobActions(job: Job): Command[] {
+  const { id, name } = job;
+  const can = allowedActions(job);
+  const tensorboard = `/jobs/${id}/tensorboard`;
+  const again = `/jobs/new?from=${id}`;
+  return [
+    ...(can.log ? [logCommand(`/jobs/${id}/log`, name)] : []),
+    ...(can.tensorboard
+      ? [
+          actCommand(tensorboard, t`Open TensorBoard of ${name}`, t`curves loss`, {
+            kind: 'tab',
+            href: tensorboard,
+          }),
+        ]
+      : []),
+    ...(can.runAgain
+      ? [actCommand(again, t`Run ${name} again`, t`repeat submit`, { kind: 'page', href: again })]
+      : []),
+    ...(can.cancel
+      ? [
+          actCommand(`${id} cancel`, t`Cancel ${name}…`, t`end stop kill`, {
+            kind: 'cancel-job',
+            job,
+          }),
+        ]
+      : []),
+  ];
+}
+
+export function jobCommand({ id, name, template, job_id, node, ...job }: Job): Command {
   const state = jobStateLabel(job).label;
   const kind = template === null ? t`job script` : t`job ${template}`;
   const keywords = `${kind} ${job_id ?? ''} ${node ?? ''}`;
@@ -108,7 +201,7 @@ interface Known {
   jobs: readonly Job[] | null;
 }
 
-/** Everything there is to find, what lives first. */
+/** Return all commands, live sessions and jobs first, and their actions last. */
 export function allCommands({ me, sessions, jobs }: Known): Command[] {
   const live = (sessions ?? []).filter(isLive);
   const ended = (sessions ?? []).filter((session) => !isLive(session));
@@ -120,22 +213,25 @@ export function allCommands({ me, sessions, jobs }: Known): Command[] {
     ...ACTS,
     ...(jobs ?? []).map(jobCommand),
     ...ended.flatMap(sessionCommands),
+    ...[...live, ...ended].flatMap(sessionActions),
+    ...(jobs ?? []).flatMap(jobActions),
   ];
 }
 
-/** What is worth offering before anything is typed. */
+/** The number of commands offered before anything is typed. */
 const FIRST = 12;
 const MOST = 30;
 
-/** Letters without case and accents. */
-const plain = (text: string): string => text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
+/** Normalize a text: without case and accents. */
+const normalize = (text: string): string =>
+  text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
 
-/** How well the words fit, less is better; null when one of them isn't there at all. */
-function misfit(command: Command, wanted: readonly string[]): number | null {
-  const title = plain(command.title);
-  const all = `${title} ${plain(command.detail)} ${plain(command.keywords ?? '')}`;
+/** Rate how well the words match, less is better; null if one of them is missing. */
+function mismatch(command: Command, words: readonly string[]): number | null {
+  const title = normalize(command.title);
+  const all = `${title} ${normalize(command.detail)} ${normalize(command.keywords ?? '')}`;
   let worst = 0;
-  for (const word of wanted) {
+  for (const word of words) {
     const at = title.indexOf(word);
     if (at === 0) continue;
     if (at > 0) worst = Math.max(worst, title[at - 1] === ' ' ? 1 : 2);
@@ -145,13 +241,13 @@ function misfit(command: Command, wanted: readonly string[]): number | null {
   return worst;
 }
 
-/** Those that `text` finds, the best first; among equals the order stays. */
-export function matching(commands: readonly Command[], text: string): Command[] {
-  const wanted = plain(text).split(/\s+/).filter(Boolean);
-  if (wanted.length === 0) return commands.slice(0, FIRST);
+/** Return the commands that match `text`, best first; otherwise in their order. */
+export function matchCommands(commands: readonly Command[], text: string): Command[] {
+  const words = normalize(text).split(/\s+/).filter(Boolean);
+  if (words.length === 0) return commands.slice(0, FIRST);
   return commands
     .flatMap((command) => {
-      const fits = misfit(command, wanted);
+      const fits = mismatch(command, words);
       return fits === null ? [] : [{ command, fits }];
     })
     .sort((a, b) => a.fits - b.fits)
@@ -159,23 +255,79 @@ export function matching(commands: readonly Command[], text: string): Command[] 
     .map(({ command }) => command);
 }
 
-/** Where to look further when what this page knows isn't all there is. */
-export function searches(me: Me, text: string): Command[] {
+/** Return the commands that are not among the known ones. */
+export function withoutKnown(commands: readonly Command[], known: readonly Command[]): Command[] {
+  const ids = new Set(known.map(({ id }) => id));
+  return commands.filter(({ id }) => !ids.has(id));
+}
+
+/** Return commands that continue the search on a page with all entries. */
+export function searchCommands(me: Me, text: string): Command[] {
   const wanted = text.trim();
   if (wanted === '') return [];
   const q = encodeURIComponent(wanted);
-  const among = (path: string, title: string): Command =>
+  const searchPage = (path: string, title: string): Command =>
     page(`${path}?q=${q}`, title, wanted, t`Search`);
   return [
-    among('/jobs', t`Search all your jobs for “${wanted}”`),
-    ...(seesAdmin(me) ? [among('/admin/users', t`Search users for “${wanted}”`)] : []),
+    searchPage('/jobs', t`Search all your jobs for “${wanted}”`),
+    ...(seesAdmin(me) ? [searchPage('/admin/users', t`Search users for “${wanted}”`)] : []),
   ];
 }
 
-interface Found {
+interface FoundUser {
   username: string;
   display_name: string;
 }
 
-export const userCommand = ({ username, display_name }: Found): Command =>
+export const userCommand = ({ username, display_name }: FoundUser): Command =>
   page(`/admin/users/${encodeURIComponent(username)}`, display_name, username, username);
+
+interface FoundFile {
+  root: string;
+  path: string;
+  kind: string;
+}
+
+/** Return the command that shows a found file in its folder, or opens a folder. */
+export function fileCommand({ root, path, kind }: FoundFile): Command {
+  const folder = folderOf(path);
+  const isFolder = kind === 'folder';
+  const shown = isFolder ? path : folder;
+  return {
+    id: `file ${root}/${path}`,
+    title: readable(nameOf(path)),
+    detail: folder === '' ? (isFolder ? t`Folder` : t`File`) : readable(folder),
+    does: {
+      kind: 'files',
+      search: {
+        root,
+        ...(shown === '' ? {} : { path: shown }),
+        ...(isFolder ? {} : { show: nameOf(path) }),
+      },
+    },
+  };
+}
+
+interface FileMatches {
+  stopped: 'time' | 'entries' | 'found' | null;
+  unreadable: number;
+}
+
+/** Return why files may be missing among those found; empty if all was searched. */
+export function missingFilesTexts({ stopped, unreadable }: FileMatches): string[] {
+  const texts: string[] = [];
+  if (stopped === 'time')
+    texts.push(t`The search for files took too long and stopped: there may be more.`);
+  if (stopped === 'entries')
+    texts.push(t`There are too many files to search all of them: there may be more.`);
+  if (stopped === 'found')
+    texts.push(t`Only the first files found are listed. Type more of the name.`);
+  if (unreadable > 0)
+    texts.push(
+      plural(unreadable, {
+        one: '# folder could not be searched: you may not read it.',
+        other: '# folders could not be searched: you may not read them.',
+      }),
+    );
+  return texts;
+}

@@ -1,11 +1,11 @@
-/** Keys that lead somewhere from every page. Pure: what was pressed comes in, what to do goes out. */
+/** Shortcuts of every page. Pure: maps pressed keys to actions. */
 import { t } from '@lingui/core/macro';
 
 export type ShortcutAction =
   | { kind: 'page'; href: string }
   | { kind: 'palette' }
   | { kind: 'shortcuts' }
-  /** to the page's own search field */
+  /** focuses the page's search field */
   | { kind: 'search' };
 
 export interface Shortcut {
@@ -33,7 +33,7 @@ export const SHORTCUTS: readonly Shortcut[] = [
   to('a', t`Your account`, '/account'),
 ];
 
-/** Within which the second key of two must follow. */
+/** The second key of a sequence must follow within this time. */
 export const TOGETHER_MS = 1500;
 
 export interface Pressed {
@@ -43,26 +43,18 @@ export interface Pressed {
 
 export const NOTHING_PRESSED: Pressed = { first: null, atMs: 0 };
 
-/** What a key pressed `atMs` means after those before it. */
+/** Return the effect of a key pressed at `atMs`, after the keys before it. */
 export function press(
   before: Pressed,
   key: string,
   atMs: number,
 ): [Pressed, ShortcutAction | null] {
   const first = before.first !== null && atMs - before.atMs <= TOGETHER_MS ? before.first : null;
-  const wanted = first === null ? [key] : [first, key];
+  const sequence = first === null ? [key] : [first, key];
   const exact = SHORTCUTS.find(
-    ({ keys }) => keys.length === wanted.length && keys.every((k, i) => k === wanted[i]),
+    ({ keys }) => keys.length === sequence.length && keys.every((k, i) => k === sequence[i]),
   );
   if (exact) return [NOTHING_PRESSED, exact.action];
   const begins = SHORTCUTS.some(({ keys }) => keys.length > 1 && keys[0] === key);
   return [begins ? { first: key, atMs } : NOTHING_PRESSED, null];
-}
-
-/** Whether a key is text for what has the focus. `type` is an input's. */
-export function isTyping(tag: string, type: string | null, editable: boolean): boolean {
-  if (editable || tag === 'TEXTAREA' || tag === 'SELECT') return true;
-  return (
-    tag === 'INPUT' && !['checkbox', 'radio', 'button', 'submit', 'file'].includes(type ?? 'text')
-  );
 }

@@ -1,7 +1,7 @@
-/** The keys that open the palette: what users of this system expect. */
+/** The shortcut of the palette, by the operating system's convention. */
 const onMac = /^(Mac|iP)/.test(navigator.platform);
 
-/** As users write them. */
+/** The shortcut as displayed. */
 export const PALETTE_KEYS = onMac ? '⌘ K' : 'Ctrl K';
 
 export const isPaletteKey = (event: KeyboardEvent): boolean =>

@@ -8,7 +8,7 @@ const kept = {
 };
 
 describe('a patch', () => {
-  it('changes what it names and nothing else', () => {
+  it('changes only the given fields', () => {
     const next = withPatch(kept, { notify: { browser: { job_ended: false } } });
     expect(next).toEqual({
       ...kept,
@@ -22,7 +22,7 @@ describe('a patch', () => {
     expect(next).toEqual({ ...kept, favourite_environments: ['vision'] });
   });
 
-  it('may take something away', () => {
+  it('may remove a value', () => {
     expect(
       withPatch({ ...kept, language: 'en' as string | null }, { language: null }).language,
     ).toBeNull();

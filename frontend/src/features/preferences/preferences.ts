@@ -1,4 +1,4 @@
-/** What one has chosen for oneself, kept by the portal for every browser one uses. */
+/** The user's preferences, stored by the portal for all browsers. */
 import { queryOptions, useMutation } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
 import type { Preferences, PreferencesChange } from '@/api/types';
@@ -10,26 +10,25 @@ export const preferencesQuery = queryOptions({
   queryFn: () => unwrap(api.GET('/api/v1/me/preferences')),
 });
 
-/** What is absent stays as it is. */
+/** A change of some fields; absent ones stay as they are. */
 type Patch<T> = { [Field in keyof T]?: T[Field] extends object ? Patch<T[Field]> : T[Field] };
 
-/** Has the portal keep it, and every page know it. The generated type takes defaults for fields that
- * must be there. */
+/** Save a patch and update the cache. In the generated type, fields with defaults are required. */
 async function savePreferences(patch: Patch<Preferences>): Promise<void> {
   const body = patch as PreferencesChange;
-  const kept = await unwrap(api.PATCH('/api/v1/me/preferences', { body }));
-  queryClient.setQueryData(preferencesQuery.queryKey, kept);
+  const saved = await unwrap(api.PATCH('/api/v1/me/preferences', { body }));
+  queryClient.setQueryData(preferencesQuery.queryKey, saved);
 }
 
 const isGroup = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Apply a patch to the preferences; lists are replaced, never joined. */
-export function withPatch<T extends object>(kept: T, patch: Patch<NoInfer<T>>): T {
-  const next = { ...kept };
+export function withPatch<T extends object>(current: T, patch: Patch<NoInfer<T>>): T {
+  const next = { ...current };
   for (const field of Object.keys(patch) as (keyof T)[]) {
     const value: unknown = patch[field];
-    const before = kept[field];
+    const before = current[field];
     if (value !== undefined)
       next[field] = (
         isGroup(before) && isGroup(value) ? withPatch(before, value) : value
@@ -38,11 +37,11 @@ export function withPatch<T extends object>(kept: T, patch: Patch<NoInfer<T>>): 
   return next;
 }
 
-/** Chooses: shown at once, and taken back, with a word, if the portal refuses. */
+/** Saves a patch: shown at once, reverted with a message if the portal refuses it. */
 export const useSavePreferences = () =>
   useMutation({
     mutationFn: savePreferences,
-    // one after the other, so that the last answer is the newest
+    // one after the other, so that the last response is the newest
     scope: { id: 'preferences' },
     onMutate: async (patch) => {
       await queryClient.cancelQueries(preferencesQuery);

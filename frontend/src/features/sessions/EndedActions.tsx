@@ -1,4 +1,4 @@
-/** What one can do with a session that has ended, on its card and on its page. */
+/** Actions on an ended session, on its card and on its page. */
 import { Trans } from '@lingui/react/macro';
 import { Button, type ButtonProps } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
@@ -12,11 +12,11 @@ interface AgainProps extends Pick<ButtonProps, 'variant' | 'px'> {
   session: Session;
 }
 
-/** Starts it again, and waits on the page that opens JupyterLab. */
+/** Start it again, and wait on the page that opens JupyterLab. */
 export function AgainButton({ session, ...buttonProps }: AgainProps) {
   const navigate = useNavigate();
-  const [busy, act] = useAction();
-  const again = async (): Promise<void> => {
+  const [busy, run] = useAction();
+  const startAndOpen = async (): Promise<void> => {
     const { name } = await startAgain(session);
     await navigate({ to: '/start-again/$name', params: { name } });
   };
@@ -25,7 +25,7 @@ export function AgainButton({ session, ...buttonProps }: AgainProps) {
       {...buttonProps}
       leftSection={<Icon name="again" />}
       loading={busy}
-      onClick={() => void act(again)}
+      onClick={() => void run(startAndOpen)}
     >
       <Trans>Start again</Trans>
     </Button>
@@ -39,7 +39,7 @@ interface RemoveProps {
 }
 
 export function RemoveButton({ id, onRemoved, children }: RemoveProps) {
-  const [busy, act] = useAction();
+  const [busy, run] = useAction();
   const remove = async (): Promise<void> => {
     await removeSession(id);
     await onRemoved?.();
@@ -51,7 +51,7 @@ export function RemoveButton({ id, onRemoved, children }: RemoveProps) {
       color="gray"
       leftSection={<Icon name="trash" />}
       loading={busy}
-      onClick={() => void act(remove)}
+      onClick={() => void run(remove)}
     >
       {children}
     </Button>

@@ -7,7 +7,7 @@ import { Time } from '@/ui/Time';
 import { AgainButton, RemoveButton } from './EndedActions';
 import { Facts } from './Facts';
 import { LogLink } from './LogLink';
-import { endReason, wentWrong } from './labels';
+import { endedUnexpectedly, endReason } from './labels';
 import { Reason } from './Reason';
 import classes from './SessionCard.module.css';
 import { SessionTensorboard } from './SessionTensorboard';
@@ -21,7 +21,7 @@ export function EndedBody({ session }: { session: Session }) {
   return (
     <>
       <Reason reason={endReason(session)} suggestion={session.suggestion} />
-      {wentWrong(session) && (
+      {endedUnexpectedly(session) && (
         <LogTail source={{ kind: 'sessions', id: session.id }} endedAt={session.ended_at} />
       )}
       <Facts session={session} />
@@ -29,11 +29,11 @@ export function EndedBody({ session }: { session: Session }) {
         <span className={classes.environment}>
           {ran === null ? (
             <Trans>
-              ended <Time at={session.ended_at} />
+              ended <Time at={session.ended_at} relative />
             </Trans>
           ) : (
             <Trans>
-              Ran {ran}, ended <Time at={session.ended_at} />
+              Ran {ran}, ended <Time at={session.ended_at} relative />
             </Trans>
           )}
         </span>

@@ -9,9 +9,9 @@ import { useAction } from '@/ui/useAction';
 import { extendSession } from './actions';
 import { extensionChoices } from './extend';
 
-/** More time, as far as it can be had; where it can't, why. */
+/** The menu that extends a session, or the reason why that is not possible. */
 export function ExtendMenu({ session }: { session: Session }) {
-  const [busy, act] = useAction();
+  const [busy, run] = useAction();
   const { extension } = session;
   if (extension === null) return null;
   return (
@@ -32,7 +32,7 @@ export function ExtendMenu({ session }: { session: Session }) {
         {extensionChoices(extension.minutes).map((minutes) => (
           <Menu.Item
             key={minutes}
-            onClick={() => void act(() => extendSession(session.id, minutes))}
+            onClick={() => void run(() => extendSession(session.id, minutes))}
           >
             {t`${{ time: minutesAsTime(minutes) }} more`}
           </Menu.Item>

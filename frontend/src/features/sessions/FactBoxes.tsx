@@ -6,7 +6,7 @@ import { Time } from '@/ui/Time';
 import classes from './SessionPage.module.css';
 import { type Fact, placeFacts, resourceFacts, timelineFacts } from './sessionFacts';
 
-/** Where it runs, with what, since when. */
+/** A session's node, resources and times. */
 export function FactBoxes({ session }: { session: Session }) {
   return (
     <div className={classes.boxes}>

@@ -4,11 +4,11 @@ import classes from './SessionCard.module.css';
 
 interface Props {
   session: Pick<Session, 'node' | 'resources'>;
-  /** what is known of its resources, where that isn't all */
+  /** the known resources, if not all are known */
   texts?: string[];
 }
 
-/** Where it runs and with what. */
+/** A session's node and resources. */
 export function Facts({ session, texts = resourceTexts(session.resources) }: Props) {
   return (
     <ul className={classes.facts}>

@@ -1,13 +1,40 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
+import { Button } from '@mantine/core';
 import type { Session } from '@/api/types';
+import { useKept } from '@/features/measurements/kept';
 import { useNow } from '@/lib/useNow';
 import { Notice } from '@/ui/Notice';
 import { idleText } from './idle';
+import { StopButton } from './StopButton';
+import classes from './TimeShort.module.css';
 
 /**
- * A notice that nothing has run for long, and which resources are held; nothing is ended for it.
+ * A notice that the session has been idle for long, with the resources it holds. It ends nothing;
+ * its owner stops the session, or keeps it and hides the notice.
  */
 export function IdleLine({ session }: { session: Session }) {
   const now = useNow();
-  const text = idleText(session, now);
-  return text === null ? null : <Notice tone="info">{text}</Notice>;
+  const [keptAt, keep] = useKept(session.id);
+  const text = idleText(session, now, keptAt);
+  if (text === null) return null;
+  return (
+    <Notice tone="info">
+      <div className={classes.line}>
+        <span>{text}</span>
+        <span className={classes.acts}>
+          <StopButton session={session} compact />
+          <Button
+            size="compact-sm"
+            variant="subtle"
+            color="gray"
+            aria-label={t`Keep ${{ name: session.name }}`}
+            onClick={() => keep(now)}
+          >
+            <Trans>Keep</Trans>
+          </Button>
+        </span>
+      </div>
+    </Notice>
+  );
 }

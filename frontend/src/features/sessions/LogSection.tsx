@@ -8,7 +8,7 @@ import type { Stream } from '@/features/log/source';
 import { Fold } from '@/ui/Fold';
 import classes from './SessionPage.module.css';
 
-/** The session's log; read only once the section is opened. */
+/** The session's log; loaded once the section is opened. */
 export function LogSection({ session }: { session: Session }) {
   const [open, setOpen] = useState(false);
   const [stream, setStream] = useState<Stream>('stderr');

@@ -1,7 +1,7 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Button, Stack, Text } from '@mantine/core';
-import { Link, useParams } from '@tanstack/react-router';
+import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import type { Session } from '@/api/types';
 import { isLive } from '@/live/reducer';
@@ -10,10 +10,12 @@ import { NotFoundPage } from '@/ui/NotFoundPage';
 import { PageTitle } from '@/ui/PageTitle';
 import { PendingPage } from '@/ui/PendingPage';
 import plain from '@/ui/PlainPage.module.css';
+import { useAction } from '@/ui/useAction';
+import { startAgain } from './actions';
 import { labUrl } from './labels';
 import { SessionCard } from './SessionCard';
 
-/** Opens JupyterLab as soon as the session answers, with the notebook to begin with. */
+/** Open JupyterLab, with the session's first notebook, as soon as the session is ready. */
 function useOpenWhenRunning(session: Session | undefined): void {
   const url = session?.state === 'running' ? labUrl(session) : null;
   useEffect(() => {
@@ -21,26 +23,49 @@ function useOpenWhenRunning(session: Session | undefined): void {
   }, [url]);
 }
 
-/** For a session that is being started, and for one that someone wants to open and isn't running. */
+/** Start the session again that is being restarted, once it has ended. Returns whether it waits. */
+function useStartAgain(session: Session | undefined): boolean {
+  const { restart } = useSearch({ from: '/member/start-again/$name' });
+  const navigate = useNavigate();
+  const [, run] = useAction();
+  const waiting = session !== undefined && session.id === restart;
+  useEffect(() => {
+    if (!waiting || isLive(session)) return;
+    void run(() => startAgain(session));
+    // reloading the page starts nothing
+    void navigate({ to: '.', search: {}, replace: true });
+  }, [waiting, session, run, navigate]);
+  return waiting;
+}
+
+function title(session: Session, restarting: boolean): string {
+  const { name } = session;
+  if (restarting) return t`Restarting ${name}`;
+  return isLive(session) ? t`Starting ${name}` : t`${name} isn't running`;
+}
+
+function explanation(session: Session, restarting: boolean): string {
+  if (restarting) return t`It starts again as soon as it has ended. Keep this page open.`;
+  return isLive(session)
+    ? t`This page opens JupyterLab automatically as soon as it responds.`
+    : t`Your files are safe; only the session has ended. Start it again to continue.`;
+}
+
+/** The page of a session that is starting, or that was opened while it is not running. */
 export function NotRunningPage() {
   const { name } = useParams({ from: '/member/start-again/$name' });
   const sessions = useLive((s) => s.sessions);
   const named = sessions?.filter((s) => s.name === name) ?? [];
   const session = named.find(isLive) ?? named[0];
-  useOpenWhenRunning(session);
+  const restarting = useStartAgain(session);
+  useOpenWhenRunning(restarting ? undefined : session);
   if (sessions === null) return <PendingPage />;
   if (session === undefined) return <NotFoundPage />;
   return (
     <div className={plain.center}>
       <Stack gap="md" w="100%" maw={560}>
-        <PageTitle tab={isLive(session) ? t`Starting ${name}` : t`${name} isn't running`}>
-          {isLive(session) ? t`Starting ${name}` : t`${name} isn't running`}
-        </PageTitle>
-        <Text c="dimmed">
-          {isLive(session)
-            ? t`This page opens JupyterLab automatically as soon as it responds.`
-            : t`Your files are safe; only the session has ended. Start it again to continue.`}
-        </Text>
+        <PageTitle tab={title(session, restarting)}>{title(session, restarting)}</PageTitle>
+        <Text c="dimmed">{explanation(session, restarting)}</Text>
         <SessionCard session={session} />
 
         <Button component={Link} to="/" variant="subtle" w="fit-content">

@@ -29,7 +29,7 @@ const notebooksQuery = (id: string) =>
     retry: false,
   });
 
-/** The owner's notebooks, each one click from the form that runs it as a job. */
+/** The owner's notebooks, each with a link to the form that runs it as a job. */
 export function Notebooks({ id }: { id: string }) {
   const [open, setOpen] = useState(false);
   const { data, error, isFetching, refetch } = useQuery({ ...notebooksQuery(id), enabled: open });
@@ -70,9 +70,9 @@ export function Notebooks({ id }: { id: string }) {
         >
           <Trans>Refresh</Trans>
         </Button>
-        <Another complete={data?.complete ?? true}>
+        <WithoutNotebook complete={data?.complete ?? true}>
           <Trans>Another notebook…</Trans>
-        </Another>
+        </WithoutNotebook>
       </p>
     </details>
   );
@@ -83,7 +83,7 @@ function List({ items }: { items: Notebook[] }) {
   const count = items.length;
   const environments = useQuery(environmentsQuery).data ?? [];
   const title = (name: string | null): string | undefined =>
-    translate(environments.find((known) => known.name === name)?.title);
+    translate(environments.find((environment) => environment.name === name)?.title);
   return (
     <>
       <ul className={classes.list} aria-label={t`Notebooks`}>
@@ -119,8 +119,8 @@ function List({ items }: { items: Notebook[] }) {
   );
 }
 
-/** The same form, to be filled in by hand. */
-function Another({ complete, children }: { complete: boolean; children: ReactNode }) {
+/** A link to the same form without a notebook. */
+function WithoutNotebook({ complete, children }: { complete: boolean; children: ReactNode }) {
   return (
     <Link to="/jobs/new" search={{ template: 'notebook' }} className={classes.another}>
       {complete ? children : t`Not all of your home directory was searched: another notebook…`}

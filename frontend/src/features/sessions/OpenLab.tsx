@@ -8,7 +8,7 @@ interface Props extends Pick<ButtonProps, 'className'> {
   session: Session;
 }
 
-/** The way into a session, once it has an address. */
+/** The link to a session's JupyterLab, once it has an address. */
 export function OpenLab({ session, ...buttonProps }: Props) {
   if (!session.url) return null;
   return (

@@ -17,10 +17,10 @@ import type { Packages as Found, Package } from './types';
 
 const FIRST = 12;
 
-type Of = Pick<Session, 'environment' | 'environment_title'>;
+type PackagesSession = Pick<Session, 'environment' | 'environment_title'>;
 
-/** What one has installed into the session's environment, and the way back to how it came. */
-export function Packages({ session }: { session: Of }) {
+/** The packages the user has installed into the session's environment, with ways to remove them. */
+export function Packages({ session }: { session: PackagesSession }) {
   const { data, error, isFetching, refetch } = useQuery(packagesQuery(session.environment));
   return (
     <section aria-labelledby="packages" className={classes.section}>
@@ -33,7 +33,7 @@ export function Packages({ session }: { session: Of }) {
           <p className={classes.note}>{t`Searching your home directory…`}</p>
         )}
       </div>
-      {data && <Installed found={data} session={session} />}
+      {data && <Installed packages={data} session={session} />}
       {!isFetching && (
         <Button
           size="compact-sm"
@@ -50,10 +50,10 @@ export function Packages({ session }: { session: Of }) {
   );
 }
 
-function Installed({ found, session }: { found: Found; session: Of }) {
-  const none = found.items.length === 0;
+function Installed({ packages, session }: { packages: Found; session: PackagesSession }) {
+  const none = packages.items.length === 0;
   const environment = translateExact(session.environment_title);
-  const { folder } = found;
+  const { folder } = packages;
   return (
     <>
       <p className={classes.note}>
@@ -61,24 +61,24 @@ function Installed({ found, session }: { found: Found; session: Of }) {
           ? t`You have not installed any packages in ${environment}. Packages that you install in a cell with %pip install, or install.packages in R, are listed here.`
           : t`You installed these in ${environment}; its kernels and jobs load them from ${folder}.`}
       </p>
-      {!none && <List found={found} session={session} />}
+      {!none && <List packages={packages} session={session} />}
       <div className={classes.actions}>
-        {!none && <Remove session={session} count={found.items.length} />}
-        <BringBack found={found} session={session} />
+        {!none && <RemoveAll session={session} count={packages.items.length} />}
+        <RestoreButton packages={packages} session={session} />
       </div>
     </>
   );
 }
 
-function List({ found, session }: { found: Found; session: Of }) {
+function List({ packages, session }: { packages: Found; session: PackagesSession }) {
   const [all, setAll] = useState(false);
   const [removing, setRemoving] = useState<string | null>(null);
-  const count = found.items.length;
-  const shown: Package[] = all ? found.items : found.items.slice(0, FIRST);
+  const count = packages.items.length;
+  const visible: Package[] = all ? packages.items : packages.items.slice(0, FIRST);
   return (
     <>
       <ul className={classes.packages} aria-label={t`Installed packages`}>
-        {shown.map(({ name, version }) => (
+        {visible.map(({ name, version }) => (
           <li key={`${name} ${version}`}>
             <span>{name}</span> {version && <span className={classes.quiet}>{version}</span>}
             <ActionIcon
@@ -94,27 +94,27 @@ function List({ found, session }: { found: Found; session: Of }) {
         ))}
       </ul>
       <RemoveOne name={removing} session={session} onClose={() => setRemoving(null)} />
-      {shown.length < count && (
+      {visible.length < count && (
         <Button size="compact-sm" variant="subtle" w="fit-content" onClick={() => setAll(true)}>
           <Trans>Show all {count}</Trans>
         </Button>
       )}
-      {!found.complete && <p className={classes.note}>{t`Not all of them are shown here.`}</p>}
+      {!packages.complete && <p className={classes.note}>{t`Not all of them are shown here.`}</p>}
     </>
   );
 }
 
 interface RemoveOneProps {
   name: string | null;
-  session: Of;
+  session: PackagesSession;
   onClose: () => void;
 }
 
-/** Deletes one of them, after a question. */
+/** The dialog that removes one package. */
 function RemoveOne({ name, session, onClose }: RemoveOneProps) {
   const client = useQueryClient();
   const shown = name ?? '';
-  const act = async (): Promise<void> => {
+  const remove = async (): Promise<void> => {
     const after = await removePackage(session.environment, shown);
     client.setQueryData(packagesQuery(session.environment).queryKey, after);
   };
@@ -123,7 +123,7 @@ function RemoveOne({ name, session, onClose }: RemoveOneProps) {
       title={t`Remove ${shown}?`}
       opened={name !== null}
       onClose={onClose}
-      act={act}
+      act={remove}
       button={t`Remove it`}
     >
       <p className={classes.plain}>
@@ -136,12 +136,12 @@ function RemoveOne({ name, session, onClose }: RemoveOneProps) {
   );
 }
 
-/** Moves all of them to the trash, after a question. */
-function Remove({ session, count }: { session: Of; count: number }) {
-  const [asking, setAsking] = useState(false);
+/** The button that moves all packages to the trash, after confirmation. */
+function RemoveAll({ session, count }: { session: PackagesSession; count: number }) {
+  const [confirming, setConfirming] = useState(false);
   const environment = translateExact(session.environment_title);
   const client = useQueryClient();
-  const act = async (): Promise<void> => {
+  const removeAll = async (): Promise<void> => {
     const after = await resetPackages(session.environment);
     client.setQueryData(packagesQuery(session.environment).queryKey, after);
   };
@@ -151,15 +151,15 @@ function Remove({ session, count }: { session: Of; count: number }) {
         variant="default"
         size="compact-sm"
         leftSection={<Icon name="trash" size={15} />}
-        onClick={() => setAsking(true)}
+        onClick={() => setConfirming(true)}
       >
         <Trans>Remove them all…</Trans>
       </Button>
       <ConfirmDialog
         title={t`Remove your packages from ${environment}?`}
-        opened={asking}
-        onClose={() => setAsking(false)}
-        act={act}
+        opened={confirming}
+        onClose={() => setConfirming(false)}
+        act={removeAll}
         button={plural(count, { one: 'Remove it', other: 'Remove all #' })}
       >
         <p className={classes.plain}>
@@ -174,14 +174,14 @@ function Remove({ session, count }: { session: Of; count: number }) {
   );
 }
 
-/** The way back from a removal, as long as the trash has them. */
-function BringBack({ found, session }: { found: Found; session: Of }) {
-  const [busy, act] = useAction();
+/** The button that restores removed packages while they are in the trash. */
+function RestoreButton({ packages, session }: { packages: Found; session: PackagesSession }) {
+  const [busy, run] = useAction();
   const client = useQueryClient();
-  const [newest] = found.removed;
-  if (found.items.length > 0) return null;
+  const [newest] = packages.removed;
+  if (packages.items.length > 0) return null;
   if (newest === undefined) {
-    return found.removed_complete ? null : (
+    return packages.removed_complete ? null : (
       <p className={classes.note}>
         <Trans>
           Your trash is too large to search for packages that can be restored. On the Files page,
@@ -201,7 +201,7 @@ function BringBack({ found, session }: { found: Found; session: Of }) {
         size="compact-sm"
         loading={busy}
         leftSection={<Icon name="again" size={15} />}
-        onClick={() => void act(back)}
+        onClick={() => void run(back)}
       >
         <Trans>Restore them</Trans>
       </Button>

@@ -1,5 +1,6 @@
 import { t } from '@lingui/core/macro';
 import type { Session } from '@/api/types';
+import { TrendLine } from '@/features/measurements/TrendLine';
 import { TensorboardLink } from '@/features/tensorboard/TensorboardLink';
 import { elapsed } from '@/lib/time';
 import { Facts } from './Facts';
@@ -29,6 +30,14 @@ export function RunningBody({ session }: { session: Session }) {
       {session.reason && <Reason reason={session.reason} suggestion={session.suggestion} />}
       <Facts session={session} />
       <TimeLeft session={session} />
+      {session.state === 'running' && (
+        <TrendLine
+          id={session.id}
+          name={session.name}
+          stop={<StopButton session={session} compact />}
+          quiet={session.idle_since !== null}
+        />
+      )}
       <IdleLine session={session} />
       <div className={classes.actions}>
         <OpenLab session={session} className={classes.wide} />

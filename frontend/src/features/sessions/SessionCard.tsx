@@ -31,7 +31,7 @@ function body(session: Session): ReactNode {
   }
 }
 
-/** One session: what it is, how it stands, and what one can do about it. */
+/** A session in the list: its state, resources and actions. */
 export const SessionCard = memo(function SessionCard({ session }: { session: Session }) {
   const heading = `session-${session.id}`;
   return (

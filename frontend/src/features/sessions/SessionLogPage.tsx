@@ -2,16 +2,16 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { ApiError } from '@/api/problem';
-import classes from '@/features/log/LogPage.module.css';
 import { LogView } from '@/features/log/LogView';
 import type { Stream } from '@/features/log/source';
 import { NotFoundPage } from '@/ui/NotFoundPage';
+import head from '@/ui/PageHead.module.css';
 import { PageTitle } from '@/ui/PageTitle';
 import { StateChip } from '@/ui/StateChip';
 import { stateLabel } from './labels';
 import { useAnySession } from './useAnySession';
 
-/** What a session's job has printed, followed while it runs. */
+/** The log of a session's job, followed while it runs. */
 export function SessionLogPage() {
   const { id } = useParams({ from: '/member/sessions/$id/log' });
   const { stream = 'stderr' } = useSearch({ from: '/member/sessions/$id/log' });
@@ -25,10 +25,10 @@ export function SessionLogPage() {
   const title = session ? t`Log of ${{ name: session.name }}` : t`Log of session`;
   return (
     <>
-      <Link to="/" className={classes.back}>
+      <Link to="/" className={head.back}>
         <Trans>← Your sessions</Trans>
       </Link>
-      <div className={classes.top}>
+      <div className={head.top}>
         <PageTitle tab={title}>{title}</PageTitle>
         {session && <StateChip {...stateLabel(session)} />}
       </div>

@@ -7,12 +7,12 @@ import { answers, endedSession, FULL, runningSession } from '@/testing/recorded'
 
 const AT = `/sessions/${runningSession.id}`;
 
-/** The page of this session, as the event stream reports it. */
+/** Render the page of this session, as the event stream reports it. */
 const pageOf = (session: Session): Promise<string> =>
   page(AT, { answers, live: { sessions: [session] } });
 
 describe('a session’s page', () => {
-  it('shows one that runs, and what can be done with it', async () => {
+  it('shows a running session with its actions', async () => {
     const markup = await page(AT, FULL);
     expect(names(markup, 'h1')).toEqual([runningSession.name]);
     expect(textOf(markup)).toMatch(/Python 3\.11 Running/);
@@ -31,7 +31,7 @@ describe('a session’s page', () => {
     expect(textOf(markup)).toContain('The session’s memory ran out');
   });
 
-  it('shows one that has ended, and offers it again', async () => {
+  it('shows an ended session, and offers to start it again', async () => {
     const markup = await page(`/sessions/${endedSession.id}`, FULL);
     expect(textOf(markup)).toContain('It was stopped.');
     expect(names(markup, 'button')).toEqual(
@@ -61,7 +61,7 @@ describe('a session’s page', () => {
     expect(textOf(markup)).toContain('Slurm has not answered since');
   });
 
-  it('is asked for when the event stream doesn’t know it', async () => {
+  it('is fetched if it is not in the event stream', async () => {
     const markup = await page(AT, { answers });
     expect(names(markup, 'h1')).toEqual([runningSession.name]);
   });
@@ -70,7 +70,7 @@ describe('a session’s page', () => {
     expect(isLoading(await page(AT, { live: null, early: true }))).toBe(true);
   });
 
-  it('isn’t there for a session that isn’t', async () => {
+  it('reports a session that does not exist', async () => {
     const markup = await page(AT);
     expect(names(markup, 'h1')).toEqual(['There is nothing at this address']);
   });

@@ -1,17 +1,18 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { Skeleton } from '@mantine/core';
 import { Link, useParams } from '@tanstack/react-router';
 import { ApiError, sentence } from '@/api/problem';
 import type { Session } from '@/api/types';
-import logClasses from '@/features/log/LogPage.module.css';
 import { translateExact } from '@/i18n/translate';
 import { Fold } from '@/ui/Fold';
 import { NotFoundPage } from '@/ui/NotFoundPage';
 import { Notice } from '@/ui/Notice';
+import head from '@/ui/PageHead.module.css';
+import { PageSkeleton } from '@/ui/PageSkeleton';
 import { PageTitle } from '@/ui/PageTitle';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
+import { TryAgain } from '@/ui/TryAgain';
 import { FactBoxes } from './FactBoxes';
 import { LogSection } from './LogSection';
 import { stateLabel } from './labels';
@@ -24,14 +25,31 @@ import { StopRequest } from './StopRequest';
 import { UsageSection } from './UsageSection';
 import { useAnySession } from './useAnySession';
 
-/** Everything about one session. */
+/** The page of a session. */
 export function SessionPage() {
   const { id } = useParams({ from: '/member/sessions/$id' });
-  const { session, error } = useAnySession(id);
+  const { session, error, retry } = useAnySession(id);
   if (session) return <Detail key={session.id} session={session} />;
   if (error instanceof ApiError && error.status === 404) return <NotFoundPage />;
-  if (error) return <Notice tone="error">{sentence(error)}</Notice>;
-  return <Skeleton height={320} radius="lg" aria-label={t`Loading`} />;
+  if (error)
+    return (
+      <>
+        <BackHome />
+        <PageTitle tab={t`Session`}>
+          <Trans>Session</Trans>
+        </PageTitle>
+        <TryAgain error={sentence(error)} onRetry={retry} />
+      </>
+    );
+  return <PageSkeleton />;
+}
+
+function BackHome() {
+  return (
+    <Link to="/" className={head.back}>
+      ← <Trans>Home</Trans>
+    </Link>
+  );
 }
 
 function Detail({ session }: { session: Session }) {
@@ -39,10 +57,8 @@ function Detail({ session }: { session: Session }) {
   const ready = session.ready_at !== null;
   return (
     <>
-      <Link to="/" className={logClasses.back}>
-        ← <Trans>Home</Trans>
-      </Link>
-      <div className={logClasses.top}>
+      <BackHome />
+      <div className={head.top}>
         <PageTitle tab={t`Session ${{ name: session.name }}`}>{session.name}</PageTitle>
         <span className={classes.quiet}>{translateExact(session.environment_title)}</span>
         <span aria-live="polite">
@@ -72,7 +88,7 @@ function Detail({ session }: { session: Session }) {
   );
 }
 
-/** How the start went, once it is over. */
+/** The steps of a completed start, collapsed. */
 function StartFold({ session }: { session: Session }) {
   return (
     <div className={classes.start}>

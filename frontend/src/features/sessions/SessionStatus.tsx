@@ -6,7 +6,7 @@ import { ErrorLine } from '@/features/log/ErrorLine';
 import { TensorboardLink } from '@/features/tensorboard/TensorboardLink';
 import { AgainButton, RemoveButton } from './EndedActions';
 import { IdleLine } from './IdleLine';
-import { endReason, wentWrong } from './labels';
+import { endedUnexpectedly, endReason } from './labels';
 import { OpenLab } from './OpenLab';
 import { QueuedBody } from './QueuedBody';
 import { Reason } from './Reason';
@@ -19,7 +19,7 @@ import { toStartLink } from './startLink';
 import { TerminalMenu } from './TerminalMenu';
 import { TimeLeft } from './TimeLeft';
 
-/** How it stands, and what one can do about it. */
+/** A session's state and actions. */
 export function SessionStatus({ session }: { session: Session }) {
   switch (session.state) {
     case 'submitting':
@@ -78,7 +78,7 @@ function Ended({ session }: { session: Session }) {
   return (
     <>
       <Reason reason={endReason(session)} suggestion={session.suggestion} />
-      {wentWrong(session) && session.started_at && (
+      {endedUnexpectedly(session) && session.started_at && (
         <ErrorLine source={{ kind: 'sessions', id: session.id }} endedAt={session.ended_at} />
       )}
       <div className={classes.actions}>
@@ -87,7 +87,7 @@ function Ended({ session }: { session: Session }) {
           variant="default"
           renderRoot={(props) => <Link to="/start" search={toStartLink(session)} {...props} />}
         >
-          <Trans>Change it, then start</Trans>
+          <Trans>Edit and restart</Trans>
         </Button>
         {session.started_at && <TensorboardLink id={session.id} variant="subtle" />}
         <RemoveButton id={session.id} onRemoved={() => navigate({ to: '/', replace: true })}>

@@ -2,11 +2,12 @@ import type { Session } from '@/api/types';
 import { TensorboardLine } from '@/features/tensorboard/TensorboardLine';
 import { stopTensorboard } from './actions';
 
-/** A session's TensorBoard, while there is one to speak of. */
+/** A session's TensorBoard, if it has one. */
 export function SessionTensorboard({ session }: { session: Session }) {
   return (
     <TensorboardLine
       board={session.tensorboard}
+      separate={session.state === 'ended'}
       onStop={() => stopTensorboard(session.id)}
       share={{ kind: 'sessions', id: session.id, name: session.name }}
       stopped

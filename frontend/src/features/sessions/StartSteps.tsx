@@ -8,7 +8,7 @@ import { timelineSteps } from './timeline';
 
 const SPOKEN = { done: t`done`, now: t`in progress`, later: t`not yet` };
 
-/** The way from the click to an answering JupyterLab, step by step with its times. */
+/** The steps from the click to an answering JupyterLab, with their times. */
 export function StartSteps({ session }: { session: Session }) {
   const now = useNow();
   return (

@@ -5,37 +5,35 @@ import type { Session } from '@/api/types';
 import { Icon } from '@/ui/icons';
 import { useAction } from '@/ui/useAction';
 import { stopSession } from './actions';
-import { StopDialog } from './StopDialog';
+import { ConfirmStop } from './ConfirmStop';
+import { hasStarted } from './labels';
 
-/** Stops at once what hasn't begun; asks first where work could be lost. */
-export function StopButton({ session }: { session: Session }) {
-  const [asking, setAsking] = useState(false);
-  const [busy, act] = useAction();
-  const begun = session.state === 'running' || session.state === 'suspended';
-  const stop = async (): Promise<void> => {
-    await act(() => stopSession(session.id));
-    setAsking(false);
-  };
+interface Props {
+  session: Session;
+  /** a second, small button beside a hint, with a name of its own */
+  compact?: boolean;
+}
+
+/** Stops a pending session at once; asks first if work could be lost. */
+export function StopButton({ session, compact = false }: Props) {
+  const [confirming, setConfirming] = useState(false);
+  const [busy, run] = useAction();
+  const started = hasStarted(session);
   return (
     <>
       <Button
         variant="subtle"
-        px="xs"
         color="red"
         c="var(--bad)"
-        loading={busy && !asking}
-        leftSection={<Icon name="stop" />}
-        onClick={() => (begun ? setAsking(true) : void stop())}
+        loading={busy}
+        {...(compact
+          ? { size: 'compact-sm', 'aria-label': t`Stop ${{ name: session.name }}` }
+          : { px: 'xs', leftSection: <Icon name="stop" /> })}
+        onClick={() => (started ? setConfirming(true) : void run(() => stopSession(session.id)))}
       >
-        {begun ? t`Stop` : t({ message: 'Cancel', context: 'a session that has not begun' })}
+        {started ? t`Stop` : t({ message: 'Cancel', context: 'a session that has not begun' })}
       </Button>
-      <StopDialog
-        name={session.name}
-        opened={asking}
-        busy={busy}
-        onStop={() => void stop()}
-        onClose={() => setAsking(false)}
-      />
+      <ConfirmStop session={session} opened={confirming} onClose={() => setConfirming(false)} />
     </>
   );
 }

@@ -7,23 +7,35 @@ interface Props {
   opened: boolean;
   busy: boolean;
   onStop: () => void;
+  /** stop it and start it again; without it, that isn't offered */
+  onRestart?: (() => void) | undefined;
   onClose: () => void;
-  /** whose session it is, when it isn't one's own */
+  /** whether it has not started yet */
+  pending?: boolean;
+  /** the owner, if it is another user */
   owner?: string;
 }
 
-export function StopDialog({ name, opened, busy, onStop, onClose, owner }: Props) {
+export function StopDialog(props: Props) {
+  const { name, opened, busy, onStop, onRestart, onClose, pending, owner } = props;
   return (
     <Modal opened={opened} onClose={onClose} title={t`Stop session ${name}?`} size="sm">
       <Text size="sm">
-        {owner
-          ? t`Its kernels end and what they hold in memory is lost. Saved notebooks and files stay with ${owner}.`
-          : t`Its kernels end and what they hold in memory is lost. Saved notebooks and files stay.`}
+        {pending
+          ? t`It has not started yet and loses its place in the queue.`
+          : owner
+            ? t`Its kernels end and what they hold in memory is lost. Saved notebooks and files stay with ${owner}.`
+            : t`Its kernels end and what they hold in memory is lost. Saved notebooks and files stay.`}
       </Text>
       <Group justify="flex-end" mt="lg">
         <Button variant="default" onClick={onClose} data-autofocus>
-          <Trans>Keep it running</Trans>
+          {pending ? t`Keep it` : t`Keep it running`}
         </Button>
+        {onRestart && (
+          <Button variant="default" disabled={busy} onClick={onRestart}>
+            <Trans>Restart it</Trans>
+          </Button>
+        )}
         <Button color="red.9" loading={busy} onClick={onStop}>
           <Trans>Stop it</Trans>
         </Button>

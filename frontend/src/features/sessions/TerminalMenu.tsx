@@ -7,16 +7,16 @@ import { Icon } from '@/ui/icons';
 import classes from './SessionCard.module.css';
 import { terminalPlaces } from './terminals';
 
-/** As high as there is room for, and scrolled where that isn't enough. */
+/** Fit the menu into the viewport, and scroll its items if necessary. */
 const FITTING = { flip: true, shift: true, size: { padding: 8 } } as const;
 
 interface Props {
   session: Session;
-  /** where its JupyterLab is */
+  /** the address of its JupyterLab */
   url: string;
 }
 
-/** A shell on the session's node, or inside any of its environments. */
+/** A menu of terminals: on the session's node, or inside any of its environments. */
 export function TerminalMenu({ session, url }: Props) {
   const { data } = useQuery(environmentsQuery);
   return (

@@ -2,17 +2,26 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import type { Session } from '@/api/types';
 import type { TimeLeft as Left } from '@/lib/durations';
-import { timeLeft } from '@/lib/time';
+import { duration, timeLeft } from '@/lib/time';
 import { useNow } from '@/lib/useNow';
 import { Time } from '@/ui/Time';
 import { ExtendMenu } from './ExtendMenu';
 import classes from './SessionCard.module.css';
 
-function shareUsed(startedAt: string | null, expiresAt: string, now: number): number {
-  if (startedAt === null) return 0;
+interface UsedTime {
+  /** "20 min of 4 h used"; null if the start is unknown */
+  text: string | null;
+  percent: number;
+}
+
+function usedTime(startedAt: string | null, expiresAt: string, now: number): UsedTime {
+  if (startedAt === null) return { text: null, percent: 0 };
   const start = Date.parse(startedAt);
-  const whole = Date.parse(expiresAt) - start;
-  return whole <= 0 ? 1 : Math.min(1, Math.max(0, (now - start) / whole));
+  const totalMs = Math.max(0, Date.parse(expiresAt) - start);
+  const usedMs = Math.min(totalMs, Math.max(0, now - start));
+  const percent = totalMs === 0 ? 100 : Math.round((100 * usedMs) / totalMs);
+  const [used, total] = [duration(usedMs), duration(totalMs)];
+  return { text: t`${used} of ${total} used`, percent };
 }
 
 function leftText({ text, warning, over }: Left): string {
@@ -20,17 +29,20 @@ function leftText({ text, warning, over }: Left): string {
   return warning ? t`${text} left · save your work before it ends` : t`${text} left`;
 }
 
-/** Counts down to the time limit, with a warning near the end. */
+/** A countdown to the time limit, with a warning near the end. */
 export function TimeLeft({ session }: { session: Session }) {
   const now = useNow();
   const { expires_at: expiresAt } = session;
   const left = timeLeft(expiresAt, now);
   if (left === null || expiresAt === null) return null;
-  const used = Math.round(100 * shareUsed(session.started_at, expiresAt, now));
+  const used = usedTime(session.started_at, expiresAt, now);
   return (
     <div className={classes.time}>
       <p>
-        <span className={left.warning ? classes.soon : undefined}>{leftText(left)}</span>
+        <span>
+          <span className={left.warning ? classes.soon : undefined}>{leftText(left)}</span>
+          {used.text && <span className={classes.environment}> · {used.text}</span>}
+        </span>
         <span className={classes.environment}>
           <Trans>
             until <Time at={expiresAt} />
@@ -42,11 +54,14 @@ export function TimeLeft({ session }: { session: Session }) {
         className={classes.track}
         role="progressbar"
         aria-label={t`Time used`}
-        aria-valuenow={used}
+        aria-valuenow={used.percent}
         aria-valuemin={0}
         aria-valuemax={100}
       >
-        <div className={left.warning ? classes.soonBar : undefined} style={{ width: `${used}%` }} />
+        <div
+          className={left.warning ? classes.soonBar : undefined}
+          style={{ width: `${used.percent}%` }}
+        />
       </div>
     </div>
   );

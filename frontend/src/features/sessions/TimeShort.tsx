@@ -10,19 +10,19 @@ import { Notice } from '@/ui/Notice';
 import { Time } from '@/ui/Time';
 import { ExtendMenu } from './ExtendMenu';
 import classes from './TimeShort.module.css';
-import { shortOfTime } from './timeShort';
+import { endingSoon } from './timeShort';
 
 const NONE: readonly Session[] = [];
 
-/** On every page: which of one's sessions end soon, until it is put away. */
+/** A banner on every page about sessions that end soon, until it is dismissed. */
 export function TimeShort() {
   const sessions = useLive((s) => s.sessions) ?? NONE;
   const [putAway, setPutAway] = useState<ReadonlySet<string>>(new Set());
   const now = useNow();
-  // Its own page says so by itself.
-  const { id: shown } = useParams({ strict: false }) as { id?: string };
-  const short = shortOfTime(sessions, now).filter(
-    ({ session, key }) => !putAway.has(key) && session.id !== shown,
+  // The session's own page already shows it.
+  const { id: currentId } = useParams({ strict: false }) as { id?: string };
+  const short = endingSoon(sessions, now).filter(
+    ({ session, key }) => !putAway.has(key) && session.id !== currentId,
   );
   return (
     <div role="status" className={classes.list}>

@@ -4,6 +4,8 @@ import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { sentence } from '@/api/problem';
 import type { Session } from '@/api/types';
+import { missingText, type NodeUsage, usageCharts } from '@/features/measurements/charts';
+import { UsageCharts } from '@/features/measurements/UsageCharts';
 import { useNow } from '@/lib/useNow';
 import { Notice } from '@/ui/Notice';
 import { Time } from '@/ui/Time';
@@ -11,8 +13,7 @@ import { MEASURE_EVERY_MS, sessionUsageQuery } from './queries';
 import pageClasses from './SessionPage.module.css';
 import type { SessionUsage } from './types';
 import classes from './Usage.module.css';
-import { UsageChart } from './UsageChart';
-import { charts, missingText, remark, totals } from './usage';
+import { totals, usageNote } from './usage';
 
 const NOTHING: SessionUsage = {
   reported_at: null,
@@ -26,7 +27,7 @@ const NOTHING: SessionUsage = {
   total: null,
 };
 
-/** After the end accounting needs a moment. */
+/** Accounting takes this long after the end. */
 const SETTLES_MS = 120_000;
 
 function pollInterval(session: Session, use: SessionUsage | undefined): number | false {
@@ -43,7 +44,7 @@ export function UsageSection({ session }: { session: Session }) {
   });
   return (
     <section aria-labelledby="use" className={pageClasses.section}>
-      <h2 id="use">{session.state === 'ended' ? t`Usage` : t`Usage`}</h2>
+      <h2 id="use">{t`Usage`}</h2>
       {error && data === undefined ? (
         <Notice tone="error">{sentence(error)}</Notice>
       ) : (
@@ -62,8 +63,13 @@ interface FiguresProps {
 function Figures({ session, use, loading }: FiguresProps) {
   const now = useNow();
   const live = session.state === 'running' || session.state === 'suspended';
-  const drawn = useMemo(() => charts(use, session.resources, live), [use, session.resources, live]);
-  const note = loading ? t`Loading usage data…` : remark(use, session, now);
+  const { cpus, memory_gb } = session.resources;
+  const nodes = useMemo<NodeUsage[]>(() => [{ node: null, ...use }], [use]);
+  const charts = useMemo(
+    () => usageCharts(nodes, { cpus, memory_gb }, live),
+    [nodes, cpus, memory_gb, live],
+  );
+  const note = loading ? t`Loading usage data…` : usageNote(use, session, now);
   return (
     <>
       {use.memory_killed_at && (
@@ -76,12 +82,8 @@ function Figures({ session, use, loading }: FiguresProps) {
         </Notice>
       )}
       {note && <p className={classes.note}>{note}</p>}
-      <div className={classes.charts}>
-        {drawn.map((chart) => (
-          <UsageChart key={chart.key} at={use.at} chart={chart} />
-        ))}
-      </div>
-      {missingText(use, session.resources.gpus).map((text) => (
+      <UsageCharts charts={charts} />
+      {missingText(nodes, session.resources.gpus).map((text) => (
         <p key={text} className={classes.note}>
           {text}
         </p>
@@ -91,7 +93,7 @@ function Figures({ session, use, loading }: FiguresProps) {
   );
 }
 
-/** Slurm's own word, after the end. */
+/** The totals from Slurm's accounting, after the end. */
 function Accounted({ session, use }: { session: Session; use: SessionUsage }) {
   if (session.started_at === null) return null;
   if (use.total === null)

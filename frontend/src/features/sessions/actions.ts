@@ -1,4 +1,4 @@
-/** What a session's owner can do to it. Each resolves when the portal has agreed. */
+/** A session owner's actions. Each resolves once the portal has accepted it. */
 import { api, unwrap } from '@/api/client';
 import type { Session, SessionRequest } from '@/api/types';
 import { sendOnce } from '@/lib/idempotency';
@@ -11,14 +11,15 @@ async function sendSession(body: SessionRequest, key: string): Promise<Session> 
   return session;
 }
 
-/** Whether a session requested twice has ended: Start then means another one. */
+/** Return whether a session has ended: then a repeated request starts another one. */
 export const isOver = ({ state }: Session): boolean => state === 'ended';
 
-export function startSession(body: SessionRequest): Promise<Session> {
-  return sendOnce(['session', body], () => body, sendSession, { isOver });
+/** `typed` is the request as the form has it, with or without the portal's completion. */
+export function startSession(body: SessionRequest, typed: SessionRequest): Promise<Session> {
+  return sendOnce(['session', typed], () => body, sendSession, { isOver });
 }
 
-/** What is needed to have a session again. */
+/** The data needed to start a session again. */
 type Again = Pick<Session, 'name' | 'environment'> & {
   resources: NonNullable<SessionRequest['resources']>;
 };
@@ -26,8 +27,8 @@ type Again = Pick<Session, 'name' | 'environment'> & {
 /** Start the same session again, under a new name if the old one is taken. */
 export function startAgain({ name, environment, resources }: Again): Promise<Session> {
   const body = (): SessionRequest => {
-    const kept = live.isNameTaken(name) ? {} : { name };
-    return { ...kept, environment, resources };
+    const sameName = live.isNameTaken(name) ? {} : { name };
+    return { ...sameName, environment, resources };
   };
   return sendOnce(['again', name, environment, resources], body, sendSession, { isOver });
 }
@@ -38,14 +39,14 @@ export async function stopSession(id: string): Promise<void> {
   live.answered((await unwrap(api.DELETE('/api/v1/sessions/{session_id}', { params }))) as Session);
 }
 
-/** Takes an ended session off the list. */
+/** Remove an ended session from the list. */
 export async function removeSession(id: string): Promise<void> {
   const params = { path: { session_id: id } };
   await unwrap(api.DELETE('/api/v1/sessions/{session_id}', { params }));
   live.removed(id);
 }
 
-/** Adds to a running session's time. */
+/** Extend a running session. */
 export async function extendSession(id: string, minutes: number): Promise<void> {
   const params = { path: { session_id: id } };
   const body = { minutes };

@@ -7,10 +7,16 @@ import { duration } from '@/lib/time';
 
 type Idle = Pick<Session, 'state' | 'idle_since' | 'resources'>;
 
-/** "Idle for 1 h: it holds 1 GPU and 4 CPUs that others could use."; null if it isn't worth it. */
-export function idleText(session: Idle, nowMs: number): string | null {
+/** "Idle for 1 h: it holds 1 GPU and 4 CPUs that others could use."; null if not idle for long, or
+ * its owner has chosen to keep it since (`keptAtMs`). */
+export function idleText(
+  session: Idle,
+  nowMs: number,
+  keptAtMs: number | null = null,
+): string | null {
   const { state, idle_since: since, resources } = session;
   if (state !== 'running' || since === null) return null;
+  if (keptAtMs !== null && keptAtMs > Date.parse(since)) return null;
   const { gpus, cpus } = resources;
   const held = joinWithAnd([...(gpus > 0 ? [gpusText(gpus)] : []), cpusText(cpus)]);
   const time = duration(nowMs - Date.parse(since));

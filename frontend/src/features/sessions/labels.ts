@@ -1,47 +1,50 @@
-/** States and outcomes in the words users use. Pure. */
+/** Labels of states and outcomes. Pure. */
 import { t } from '@lingui/core/macro';
 import type { Outcome, Session } from '@/api/types';
 import { translate } from '@/i18n/translate';
 import type { StateLabel } from '@/ui/StateChip';
+import { OUTCOME_TONES, STATE_TONES } from '@/ui/tones';
 
-const OUTCOMES: Record<Outcome, StateLabel> = {
-  completed: { label: t`Finished`, tone: 'quiet' },
-  cancelled: { label: t`Stopped`, tone: 'quiet' },
-  failed: { label: t`Failed`, tone: 'bad' },
-  timeout: { label: t`Timed out`, tone: 'bad' },
-  out_of_memory: { label: t`Out of memory`, tone: 'bad' },
-  node_failed: { label: t`Node failed`, tone: 'bad' },
+const OUTCOMES: Record<Outcome, string> = {
+  completed: t`Finished`,
+  cancelled: t`Stopped`,
+  failed: t`Failed`,
+  timeout: t`Timed out`,
+  out_of_memory: t`Out of memory`,
+  node_failed: t`Node failed`,
 };
 
-export function stateLabel(session: Pick<Session, 'state' | 'outcome'>): StateLabel {
-  switch (session.state) {
-    case 'submitting':
-      return { label: t`Submitting`, tone: 'busy' };
-    case 'queued':
-      return { label: t`Queued`, tone: 'waiting' };
-    case 'starting':
-      return { label: t`Starting`, tone: 'busy' };
-    case 'running':
-      return { label: t`Running`, tone: 'good' };
-    case 'suspended':
-      return { label: t`Suspended`, tone: 'waiting' };
-    case 'stopping':
-      return { label: t`Stopping`, tone: 'busy' };
-    case 'ended':
-      return session.outcome ? OUTCOMES[session.outcome] : { label: t`Ended`, tone: 'quiet' };
-  }
+const STATES: Record<Session['state'], string> = {
+  submitting: t`Submitting`,
+  queued: t`Queued`,
+  starting: t`Starting`,
+  running: t`Running`,
+  suspended: t`Suspended`,
+  stopping: t`Stopping`,
+  ended: t`Ended`,
+};
+
+export function stateLabel({ state, outcome }: Pick<Session, 'state' | 'outcome'>): StateLabel {
+  return state === 'ended' && outcome
+    ? { label: OUTCOMES[outcome], tone: OUTCOME_TONES[outcome] }
+    : { label: STATES[state], tone: STATE_TONES[state] };
 }
 
-/** JupyterLab's page, with the notebook to begin with if there is one; null while it doesn't run. */
+/** Return whether its work would be lost if it were stopped. */
+export const hasStarted = ({ state }: Pick<Session, 'state'>): boolean =>
+  state === 'running' || state === 'suspended';
+
+/** Return JupyterLab's address, with the session's first notebook if it has one; null while it does
+ * not run. */
 export const labUrl = ({ url, opens }: Pick<Session, 'url' | 'opens'>): string | null =>
   url === null ? null : `${url}${opens ?? ''}`;
 
-/** Ended in a way its owner didn't choose: the card says why and shows the log's end. */
-export function wentWrong(session: Pick<Session, 'state' | 'outcome'>): boolean {
+/** Return whether it ended unintentionally: then the card shows the reason and the log's end. */
+export function endedUnexpectedly(session: Pick<Session, 'state' | 'outcome'>): boolean {
   return session.state === 'ended' && stateLabel(session).tone === 'bad';
 }
 
-/** Why it has ended, when the portal itself gives no reason. */
+/** Return the reason for the end, if the portal itself gives none. */
 export function endReason(session: Pick<Session, 'outcome' | 'reason' | 'node'>): string {
   if (session.reason) return translate(session.reason);
   switch (session.outcome) {

@@ -1,11 +1,11 @@
-/** What the page of a session asks beside the live connection. */
+/** Queries of a session's page, in addition to the event stream. */
 import { queryOptions } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
 
-/** How often the node measures. */
+/** The node's measuring interval. */
 export const MEASURE_EVERY_MS = 10_000;
 
-/** A session that the event stream does not carry because it ended long ago. */
+/** A query for a session that ended too long ago for the event stream. */
 export const sessionQuery = (id: string) =>
   queryOptions({
     queryKey: ['session', id],

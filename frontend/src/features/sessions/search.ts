@@ -1,9 +1,17 @@
-/** What a link to a session's page may ask for. Pure. */
+/** The search parameters of a session's pages. Pure. */
 
 interface SessionSearch {
-  /** the question whether to stop the session, for JupyterLab's menu */
+  /** open the dialog that stops the session; for JupyterLab's menu */
   stop?: true;
 }
 
 export const readSessionSearch = (search: Record<string, unknown>): SessionSearch =>
   search.stop === true ? { stop: true } : {};
+
+interface StartAgainSearch {
+  /** ID of the session that is started again once it has ended */
+  restart?: string;
+}
+
+export const readStartAgainSearch = ({ restart }: Record<string, unknown>): StartAgainSearch =>
+  typeof restart === 'string' ? { restart } : {};

@@ -1,4 +1,4 @@
-/** What is known of a session, as labels and values. Pure. */
+/** A session's properties, as labels and values. Pure. */
 import { t } from '@lingui/core/macro';
 import type { Session } from '@/api/types';
 import { translateExact } from '@/i18n/translate';
@@ -8,7 +8,7 @@ import { minutesAsTime } from '@/lib/time';
 export interface Fact {
   label: string;
   value: string;
-  /** a moment rather than a text */
+  /** whether the value is a time */
   time?: true;
   code?: true;
 }
@@ -51,7 +51,7 @@ export function timelineFacts(session: Session): Fact[] {
     [t({ message: 'Started', context: 'when' }), session.started_at],
     [t`Ready`, session.ready_at],
     [t({ message: 'Ended', context: 'when' }), session.ended_at],
-    [session.state === 'ended' ? t`Limit was` : t`Ends by`, session.expires_at],
+    [session.state === 'ended' ? t`Limit was` : t`Ends at`, session.expires_at],
   ];
   return times.flatMap(([label, at]) => (at === null ? [] : [{ label, value: at, time: true }]));
 }

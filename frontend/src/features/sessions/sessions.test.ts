@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Session } from '@/api/types';
 import { gpuText, resourceTexts } from '@/lib/resourceLabels';
-import { endReason, stateLabel, wentWrong } from './labels';
+import { endedUnexpectedly, endReason, stateLabel } from './labels';
 import { terminalPlaces } from './terminals';
 import { startTimes, timelineSteps } from './timeline';
 
@@ -17,7 +17,7 @@ const started = (timeline: Session['timeline'], ready: string | null = null): St
 });
 
 describe('timelineSteps', () => {
-  it('marks what is done, what is going on and what comes', () => {
+  it('marks completed, current and future steps', () => {
     const steps = timelineSteps(
       started([
         { step: 'submitted', at: at(100) },
@@ -29,7 +29,7 @@ describe('timelineSteps', () => {
     expect(steps.map((s) => s.tookMs)).toEqual([100, 2000, 900, null, null]);
   });
 
-  it('takes a later step as proof of an earlier one that was not recorded', () => {
+  it('infers an unrecorded step from a later one', () => {
     const steps = timelineSteps(started([{ step: 'called_home', at: at(500) }]), T0 + 600);
     expect(steps.slice(0, 3).map((s) => s.state)).toEqual(['done', 'done', 'done']);
     expect(steps[3]).toMatchObject({ state: 'now', tookMs: 100 });
@@ -42,7 +42,7 @@ describe('timelineSteps', () => {
 });
 
 describe('startTimes', () => {
-  it('shows the whole and the part that was Slurm’s queue', () => {
+  it("returns the total and the time in Slurm's queue", () => {
     const ready = started([{ step: 'allocated', at: at(2000) }], at(3400));
     expect(startTimes(ready)).toEqual({ totalMs: 3400, queueMs: 2000 });
     expect(startTimes(started([]))).toBeNull();
@@ -55,9 +55,9 @@ describe('words', () => {
       label: 'Failed',
       tone: 'bad',
     });
-    expect(wentWrong({ state: 'ended', outcome: 'out_of_memory' })).toBe(true);
-    expect(wentWrong({ state: 'ended', outcome: 'cancelled' })).toBe(false);
-    expect(wentWrong({ state: 'running', outcome: null })).toBe(false);
+    expect(endedUnexpectedly({ state: 'ended', outcome: 'out_of_memory' })).toBe(true);
+    expect(endedUnexpectedly({ state: 'ended', outcome: 'cancelled' })).toBe(false);
+    expect(endedUnexpectedly({ state: 'running', outcome: null })).toBe(false);
   });
 
   it('prefers the portal’s own reason', () => {
@@ -85,7 +85,7 @@ describe('words', () => {
 });
 
 describe('terminalPlaces', () => {
-  const known = (name: string, kernel = true, available = true) => ({
+  const environment = (name: string, kernel = true, available = true) => ({
     name,
     title: name.toUpperCase(),
     kernel,
@@ -93,7 +93,12 @@ describe('terminalPlaces', () => {
   });
 
   it('are the node, the session’s own environment, then the others that have a kernel', () => {
-    const all = [known('python3'), known('r'), known('torch7', false), known('jax', true, false)];
+    const all = [
+      environment('python3'),
+      environment('r'),
+      environment('torch7', false),
+      environment('jax', true, false),
+    ];
     const places = terminalPlaces('/user/a/s1/', { environment: 'r', node: 'node01' }, all);
     expect(places.map(({ label, note, href }) => [label, note, href])).toEqual([
       ['On the node', 'node01', '/user/a/s1/portal/terminal/node'],

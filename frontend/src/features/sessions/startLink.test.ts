@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { linkResources, readStartLink, toStartLink } from './startLink';
 
 describe('readStartLink', () => {
-  it('keeps what fills the form in', () => {
-    const asked = { environment: 'pytorch', gpus: 2, gpu_type: 'v100', time_limit_minutes: 60 };
-    expect(readStartLink(asked)).toEqual(asked);
+  it('keeps valid parameters', () => {
+    const link = { environment: 'pytorch', gpus: 2, gpu_type: 'v100', time_limit_minutes: 60 };
+    expect(readStartLink(link)).toEqual(link);
   });
 
   it('takes a name of digits, which the router reads as a number', () => {
@@ -26,7 +26,7 @@ describe('readStartLink', () => {
 });
 
 describe('toStartLink', () => {
-  it('carries the whole setup there and back', () => {
+  it('round-trips a whole setup', () => {
     const resources = { partition: 'gpu', gpus: 0, gpu_type: null, cpus: 2, memory_gb: 1.5 };
     const link = toStartLink({ environment: 'r', resources, starter: 'r.ipynb' });
     expect(link).toEqual({
@@ -41,7 +41,7 @@ describe('toStartLink', () => {
     expect(linkResources(link)).toEqual({ partition: 'gpu', gpus: 0, cpus: 2, memory_gb: 1.5 });
   });
 
-  it('has no resources where only an environment is named', () => {
+  it('has no resources if only an environment is given', () => {
     expect(linkResources({ environment: 'r', starter: 'r.ipynb' })).toBeNull();
   });
 });

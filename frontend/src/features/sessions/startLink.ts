@@ -1,7 +1,7 @@
 /**
- * A link to a filled-in form: /start?environment=NAME&gpus=1&cpus=4&…
- * Anyone can have written it, so it only fills fields in, each of which is checked as if it had been
- * typed, and nothing is started by following it. Pure.
+ * A link to a filled-in form: /start?environment=NAME&gpus=1&cpus=4&… It may be written by anyone,
+ * so it only fills in fields, which are validated like typed ones; following it starts nothing.
+ * Pure.
  */
 import type { SessionRequest, SomeResources } from '@/api/types';
 
@@ -10,7 +10,7 @@ const NUMBERS = ['gpus', 'cpus', 'memory_gb', 'time_limit_minutes'] as const;
 const MAX_TEXT = 100;
 const MAX_NUMBER = 1_000_000;
 
-/** What a link asks for; its names are those of the API. */
+/** The fields that a link fills in, named as in the API. */
 export interface StartLink {
   environment?: string;
   starter?: string;
@@ -24,7 +24,7 @@ export interface StartLink {
   time_limit_minutes?: number;
 }
 
-/** The router reads "2024" in an address as a number. */
+/** Return a parameter's text. The router parses "2024" in an address as a number. */
 function text(value: unknown): string | undefined {
   const read = typeof value === 'number' ? String(value) : value;
   return typeof read === 'string' && read !== '' && read.length <= MAX_TEXT ? read : undefined;
@@ -33,7 +33,7 @@ function text(value: unknown): string | undefined {
 const number = (value: unknown): number | undefined =>
   typeof value === 'number' && value >= 0 && value <= MAX_NUMBER ? value : undefined;
 
-/** What of an address fills the form in; the rest of it is dropped. */
+/** Parse the address's parameters; unknown and invalid ones are dropped. */
 export function readStartLink(search: Record<string, unknown>): StartLink {
   const read: [string, string | number | undefined][] = [
     ...(['environment', 'starter', ...TEXTS] as const).map(
@@ -44,13 +44,13 @@ export function readStartLink(search: Record<string, unknown>): StartLink {
   return Object.fromEntries(read.filter(([, value]) => value !== undefined)) as StartLink;
 }
 
-/** The resources that a link names; null where it names none. */
+/** Return the resources in a link; null if it has none. */
 export function linkResources(link: StartLink): SomeResources | null {
   const { environment: _, starter: __, ...resources } = link;
   return Object.keys(resources).length === 0 ? null : resources;
 }
 
-/** What an address says of a session's request; what is the site's own choice is left out. */
+/** Convert a session's request to a link; values that equal the site's defaults are omitted. */
 export function toStartLink(
   request: Pick<SessionRequest, 'environment' | 'resources' | 'starter'>,
 ): StartLink {

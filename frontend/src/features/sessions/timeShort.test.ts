@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Session } from '@/api/types';
-import { shortOfTime } from './timeShort';
+import { endingSoon } from './timeShort';
 
 const NOW = Date.parse('2026-11-22T09:00:00Z');
 
@@ -10,21 +10,21 @@ function session(minutesLeft: number | null, state: Session['state'] = 'running'
 }
 
 const short = (...sessions: ReturnType<typeof session>[]): string[] =>
-  shortOfTime(sessions, NOW).map(({ session: { id } }) => id);
+  endingSoon(sessions, NOW).map(({ session: { id } }) => id);
 
 describe('sessions that end soon', () => {
-  it('are those that run, with less than a quarter of an hour left', () => {
+  it('are running, with less than 15 minutes left', () => {
     expect(short(session(14), session(16), session(null), session(1))).toEqual(['in-14', 'in-1']);
   });
 
-  it('are neither over nor on their way', () => {
+  it('are neither ended nor starting', () => {
     expect(short(session(0), session(-5), session(5, 'stopping'), session(5, 'ended'))).toEqual([]);
     expect(short(session(5, 'suspended'))).toEqual(['in-5']);
   });
 
-  it('are announced again once they were given more time', () => {
+  it('are announced again after an extension', () => {
     const keys = [session(5), { ...session(7), id: 'in-5' }].map(
-      (one) => shortOfTime([one], NOW)[0]?.key,
+      (session) => endingSoon([session], NOW)[0]?.key,
     );
     expect(new Set(keys).size).toBe(2);
   });

@@ -1,4 +1,4 @@
-/** Which sessions end so soon that their owner should hear of it anywhere in the portal. Pure. */
+/** The sessions whose end is so close that every page warns about it. Pure. */
 import type { Session } from '@/api/types';
 import { timeLeft } from '@/lib/time';
 
@@ -7,11 +7,11 @@ type Ending = Pick<Session, 'id' | 'state' | 'expires_at'>;
 export interface Short<S extends Ending> {
   session: S;
   expiresAt: string;
-  /** differs once it was given more time */
+  /** changes when the session is extended */
   key: string;
 }
 
-export function shortOfTime<S extends Ending>(sessions: readonly S[], nowMs: number): Short<S>[] {
+export function endingSoon<S extends Ending>(sessions: readonly S[], nowMs: number): Short<S>[] {
   return sessions.flatMap((session) => {
     const { id, state, expires_at: expiresAt } = session;
     if ((state !== 'running' && state !== 'suspended') || expiresAt === null) return [];

@@ -1,4 +1,4 @@
-/** The steps from the click to an answering JupyterLab, with how long each took. Pure. */
+/** The steps from the click to an answering JupyterLab, with their durations. Pure. */
 import { t } from '@lingui/core/macro';
 import type { Session, Step } from '@/api/types';
 
@@ -6,11 +6,11 @@ export interface TimelineStep {
   step: Step;
   label: string;
   state: 'done' | 'now' | 'later';
-  /** ms this step took, or has taken so far; null if it hasn't begun */
+  /** ms this step took, or has taken so far; null if it has not begun */
   tookMs: number | null;
 }
 
-/** Each step ends with the event of the same place in the portal's timeline. */
+/** Each step ends with the event of the same index in the portal's timeline. */
 const STEPS: readonly { step: Step; label: string }[] = [
   { step: 'submitted', label: t`Submit the job to Slurm` },
   { step: 'allocated', label: t`Slurm allocates resources` },
@@ -41,7 +41,7 @@ export function timelineSteps(
   });
 }
 
-/** When a step was done; a later step that is done proves an unrecorded earlier one. */
+/** Return when a step was done; a completed later step proves an unrecorded earlier one. */
 function laterOrEqual(times: ReadonlyMap<Step, number>, index: number): number | undefined {
   for (const { step } of STEPS.slice(index)) {
     const at = times.get(step);
@@ -50,7 +50,8 @@ function laterOrEqual(times: ReadonlyMap<Step, number>, index: number): number |
   return undefined;
 }
 
-/** From the click to ready, and how much of it was waiting for Slurm; null until it was ready. */
+/** Return the time from the click to ready, and the part of it that was pending in Slurm; null
+ * until ready. */
 export function startTimes(
   session: Pick<Session, 'timeline' | 'submitted_at' | 'ready_at'>,
 ): { totalMs: number; queueMs: number | null } | null {

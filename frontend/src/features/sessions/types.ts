@@ -1,4 +1,4 @@
-/** The shapes of the API by the names this page uses. */
+/** The API's types, under the names used here. */
 import type { components } from '@/api/schema';
 
 type Schemas = components['schemas'];

@@ -3,11 +3,18 @@ import type { Session } from '@/api/types';
 import { useLive, useSession } from '@/live/store';
 import { sessionQuery } from './queries';
 
-/** A session as it changes, or one that ended long ago and is not in the event stream. */
-export function useAnySession(id: string): { session: Session | undefined; error: Error | null } {
+/** A session kept up to date, or one that ended too long ago for the event stream. */
+export function useAnySession(id: string): {
+  session: Session | undefined;
+  error: Error | null;
+  retry: () => void;
+} {
   const liveSession = useSession(id);
   const loaded = useLive((s) => s.sessions !== null);
-  const { data, error } = useQuery({ ...sessionQuery(id), enabled: loaded && !liveSession });
+  const { data, error, refetch } = useQuery({
+    ...sessionQuery(id),
+    enabled: loaded && !liveSession,
+  });
   const session = liveSession ?? data;
-  return { session, error: session ? null : error };
+  return { session, error: session ? null : error, retry: () => void refetch() };
 }

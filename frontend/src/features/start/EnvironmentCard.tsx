@@ -4,9 +4,10 @@ import { ActionIcon } from '@mantine/core';
 import type { Environment } from '@/api/types';
 import { translate, translateExact } from '@/i18n/translate';
 import choice from '@/ui/ChoiceCard.module.css';
+import { FrameworkIcon } from '@/ui/FrameworkIcon';
 import { Icon } from '@/ui/icons';
 import classes from './EnvironmentCard.module.css';
-import { contents } from './environments';
+import { contentRows } from './environments';
 
 interface Props {
   environment: Environment;
@@ -16,13 +17,13 @@ interface Props {
   onToggleFavorite: (name: string) => void;
 }
 
-function technical({ language, version, cuda, packages }: Environment): string {
+function softwareText({ language, version, cuda, packages }: Environment): string {
   return [version && `${language} ${version}`, cuda && `CUDA ${cuda}`, ...packages.slice(0, 4)]
     .filter(Boolean)
     .join(' · ');
 }
 
-/** One environment to choose, to make a favourite of, and to look into. */
+/** An environment: a radio button, a toggle for favorites, and its contents. */
 export function EnvironmentCard({
   environment,
   checked,
@@ -49,10 +50,13 @@ export function EnvironmentCard({
           onChange={() => onChoose(name)}
         />
         <span className={choice.text}>
-          <span className={`${choice.title} ${classes.title}`}>{title}</span>
+          <span className={`${choice.title} ${classes.title}`}>
+            <FrameworkIcon name={environment.framework ?? environment.language ?? name} />
+            {title}
+          </span>
           <span>{translateExact(environment.description)}</span>
           {available ? (
-            <span className={classes.quiet}>{technical(environment)}</span>
+            <span className={classes.quiet}>{softwareText(environment)}</span>
           ) : (
             <span className={classes.why}>
               {translate(environment.unavailable_reason) ?? t`Not available on this cluster.`}
@@ -78,7 +82,7 @@ export function EnvironmentCard({
               <Trans>Contents</Trans>
             </summary>
             <dl className={classes.facts}>
-              {contents(environment).map(([label, value]) => (
+              {contentRows(environment).map(([label, value]) => (
                 <div key={label}>
                   <dt>{label}</dt>
                   <dd>{value}</dd>

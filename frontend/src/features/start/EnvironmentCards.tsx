@@ -5,7 +5,7 @@ import { useState } from 'react';
 import type { Environment } from '@/api/types';
 import { Term } from '@/features/glossary/Term';
 import { EnvironmentCard } from './EnvironmentCard';
-import { favoritesFirst, isFound } from './environments';
+import { favoritesFirst, matchesSearch } from './environments';
 import { useFavorites } from './favorites';
 import classes from './StartPage.module.css';
 
@@ -15,30 +15,31 @@ interface Props {
   onChoose: (name: string) => void;
 }
 
-/** So many are a choice; more want to be searched. */
-const SHOWN_AT_FIRST = 6;
-const WORTH_SEARCHING = 5;
+/** Environments shown before "Show all". */
+const INITIALLY_SHOWN = 6;
+/** With more environments than this, there is a search field. */
+const MAX_WITHOUT_SEARCH = 5;
 
-/** The environments, one's favourites first; found by what one types. */
+/** The environments to choose from, the user's favorites first, with a search. */
 export function EnvironmentCards({ environments, chosen, onChoose }: Props) {
   const { names: favorites, toggle } = useFavorites();
   const [text, setText] = useState('');
-  const [all, setAll] = useState(false);
-  const typed = text.trim();
+  const [showAll, setShowAll] = useState(false);
+  const search = text.trim();
   const ordered = favoritesFirst(environments, favorites);
-  const found = ordered.filter((one) => isFound(one, typed));
+  const matches = ordered.filter((environment) => matchesSearch(environment, search));
   const shown =
-    all || typed !== ''
-      ? found
-      : found.filter((one, at) => at < SHOWN_AT_FIRST || one.name === chosen);
-  const count = found.length;
+    showAll || search !== ''
+      ? matches
+      : matches.filter(({ name }, index) => index < INITIALLY_SHOWN || name === chosen);
+  const count = matches.length;
   const hidden = count - shown.length;
   return (
     <fieldset className={classes.group}>
       <legend>
         <Term word="Environment">{t`Environment`}</Term>
       </legend>
-      {environments.length > WORTH_SEARCHING && (
+      {environments.length > MAX_WITHOUT_SEARCH && (
         <TextInput
           className={classes.search}
           type="search"
@@ -47,7 +48,7 @@ export function EnvironmentCards({ environments, chosen, onChoose }: Props) {
           value={text}
           onChange={(event) => setText(event.currentTarget.value)}
           onKeyDown={(event) => {
-            if (event.key === 'Enter') event.preventDefault(); // it would start a session
+            if (event.key === 'Enter') event.preventDefault(); // Enter would submit the form
           }}
           autoComplete="off"
           autoCapitalize="none"
@@ -66,14 +67,14 @@ export function EnvironmentCards({ environments, chosen, onChoose }: Props) {
           />
         ))}
       </div>
-      <p className={classes.found} role="status">
-        {typed !== '' &&
+      <p className={classes.matches} role="status">
+        {search !== '' &&
           (count === 0
             ? t`No environment matches all of these words.`
             : plural(count, { one: '# environment found.', other: '# environments found.' }))}
       </p>
       {hidden > 0 && (
-        <Button variant="default" size="compact-sm" mt="sm" onClick={() => setAll(true)}>
+        <Button variant="default" size="compact-sm" mt="sm" onClick={() => setShowAll(true)}>
           <Trans>Show all {count} environments</Trans>
         </Button>
       )}

@@ -1,27 +1,35 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import type { Cluster } from '@/api/types';
+import type { Cluster, Environment } from '@/api/types';
 import { memoryText } from '@/lib/resourceLabels';
 import { ChoiceCard } from '@/ui/ChoiceCard';
-import { type Draft, findPartition, type Problems } from './check';
 import { useGpuFigures } from './gpuFigures';
+import { findPartition } from './outlook';
+import type { Draft, Problems } from './requestedResources';
 import classes from './StartPage.module.css';
+import { useWaits } from './useWaits';
 
 const ANY = '(any)';
 
 interface Props {
   cluster: Cluster;
+  environment: Environment | undefined;
   draft: Draft;
   problems: Problems;
   onChange: (draft: Draft) => void;
 }
 
-/** The partition's types of GPU: how much memory each has, how many are free, how fast they are. */
-export function GpuTypes({ cluster, draft, problems, onChange }: Props) {
+/** The partition's GPU types, with their memory, free GPUs and benchmark results. */
+export function GpuTypes({ cluster, environment, draft, problems, onChange }: Props) {
   const figures = useGpuFigures();
   const partition = findPartition(cluster, draft.partition);
-  const types = partition?.gpus.filter((one) => one.total > 0) ?? [];
-  if (!draft.gpus || types.length === 0) return null;
+  const types = (draft.gpus && partition?.gpus.filter(({ total }) => total > 0)) || [];
+  const waits = useWaits(
+    types.map(({ type }) => ({ ...draft, gpu_type: type })),
+    cluster,
+    environment,
+  );
+  if (types.length === 0) return null;
   const only = types.length === 1;
   const isChosen = (type: string): boolean =>
     draft.gpu_type === type || (only && draft.gpu_type === null);
@@ -46,7 +54,7 @@ export function GpuTypes({ cluster, draft, problems, onChange }: Props) {
             </span>
           </ChoiceCard>
         )}
-        {types.map(({ type, total, free }) => (
+        {types.map(({ type, total, free }, index) => (
           <ChoiceCard
             key={type}
             group="gpu-type"
@@ -60,6 +68,7 @@ export function GpuTypes({ cluster, draft, problems, onChange }: Props) {
                 {free} of {total} free
               </Trans>
             </span>
+            <span>{waits[index]}</span>
             <GpuMemory gb={cluster.gpu_memory_gb[type]} />
             {(figures.get(type) ?? []).map((figure) => (
               <span key={figure} className={classes.quiet}>
@@ -78,7 +87,7 @@ export function GpuTypes({ cluster, draft, problems, onChange }: Props) {
   );
 }
 
-/** Nothing where the site doesn't say. */
+/** Memory of one GPU; nothing if the site has not configured it. */
 function GpuMemory({ gb }: { gb: number | undefined }) {
   if (gb === undefined) return null;
   const memory = memoryText(gb);

@@ -1,28 +1,35 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
+import type { Cluster, Environment } from '@/api/types';
 import { translateExact } from '@/i18n/translate';
 import { resourceTexts } from '@/lib/resourceLabels';
 import { ChoiceCard } from '@/ui/ChoiceCard';
-import type { Draft, Problems } from './check';
 import type { Offer } from './draft';
 import classes from './StartPage.module.css';
+import { useWaits } from './useWaits';
 
 export const OWN = '(own)';
 
 interface Props {
   offers: readonly Offer[];
-  /** what is wrong with a choice */
-  check: (draft: Draft) => Problems;
+  cluster: Cluster;
+  environment: Environment | undefined;
   chosen: string;
   onChoose: (name: string) => void;
 }
 
-/** The site's presets, and the way to one's own numbers. */
-export function ResourceChoice({ offers, check, chosen, onChoose }: Props) {
+/** Radio buttons: the site's presets and the user's own numbers. */
+export function ResourceChoice({ offers, cluster, environment, chosen, onChoose }: Props) {
+  const possible = offers.filter(({ problem }) => problem === undefined);
+  const waits = useWaits(
+    possible.map(({ draft }) => draft),
+    cluster,
+    environment,
+  );
   return (
     <div className={`${classes.cards} ${classes.presets}`}>
-      {offers.map(({ preset, draft }) => {
-        const problem = Object.values(check(draft))[0];
+      {offers.map((offer) => {
+        const { preset, draft, problem } = offer;
         return (
           <ChoiceCard
             key={preset.name}
@@ -35,7 +42,11 @@ export function ResourceChoice({ offers, check, chosen, onChoose }: Props) {
           >
             {preset.description && <span>{translateExact(preset.description)}</span>}
             <span className={classes.quiet}>{resourceTexts(draft).join(' · ')}</span>
-            {problem && <span className={classes.why}>{problem}</span>}
+            {problem ? (
+              <span className={classes.why}>{problem}</span>
+            ) : (
+              <span className={classes.quiet}>{waits[possible.indexOf(offer)]}</span>
+            )}
           </ChoiceCard>
         );
       })}

@@ -6,8 +6,9 @@ import { Term } from '@/features/glossary/Term';
 import { minutesAsTime } from '@/lib/time';
 import { NumberField } from '@/ui/NumberField';
 import type { Unit } from '@/ui/numbers';
-import { type Draft, findPartition, gpuTypesOf, type Problems } from './check';
 import { hoursToMinutes, minutesToHours } from './draft';
+import { findPartition, gpuTypesOf } from './outlook';
+import type { Draft, Problems } from './requestedResources';
 import classes from './StartPage.module.css';
 
 interface Props {
@@ -15,19 +16,18 @@ interface Props {
   draft: Draft;
   problems: Problems;
   onChange: (draft: Draft) => void;
-  /** the types of GPU are shown elsewhere, with more of each */
-  typesBelow?: boolean;
-  /** for what may have several nodes, each with these resources */
+  /** omits the GPU type, which another part of the form shows in more detail */
+  withoutGpuType?: boolean;
+  /** the number of nodes, each with these resources; absent for sessions */
   nodes?: {
     value: number | null;
-    problem?: string | undefined;
     onChange: (n: number | null) => void;
   };
 }
 
 const HOURS: Unit = { show: minutesToHours, read: hoursToMinutes };
 
-/** "gpu (5 of 8 GPUs free)" */
+/** Return the label of a partition, as in "gpu (5 of 8 GPUs free)". */
 function partitionLabel({ name, gpus }: Cluster['partitions'][number]): string {
   const total = gpus.reduce((sum, g) => sum + g.total, 0);
   const free = gpus.reduce((sum, g) => sum + g.free, 0);
@@ -59,7 +59,7 @@ export function ResourceFields(props: Props) {
           value={nodes.value}
           onChange={nodes.onChange}
           min={1}
-          error={nodes.problem}
+          error={problems.nodes}
         />
       )}
       <NumberField
@@ -69,7 +69,7 @@ export function ResourceFields(props: Props) {
         min={0}
         error={problems.gpus}
       />
-      {!props.typesBelow && (
+      {!props.withoutGpuType && (
         <NativeSelect
           label={t`GPU type`}
           value={draft.gpu_type ?? ''}

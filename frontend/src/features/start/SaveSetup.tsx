@@ -15,12 +15,12 @@ import { saveSetup } from './setups';
 
 interface Props {
   request: () => SessionRequest;
-  /** what a setup is called unless one says otherwise */
+  /** the default name of the setup */
   title: string;
   disabled: boolean;
 }
 
-/** Two ways to have the same again: under a name of one's own, and as a link for others too. */
+/** Buttons that save the form as a setup and that copy a link to the filled-in form. */
 export function SaveSetup({ request, title, disabled }: Props) {
   const [asking, setAsking] = useState(false);
   const [name, setName] = useState('');
@@ -49,7 +49,7 @@ export function SaveSetup({ request, title, disabled }: Props) {
   };
 
   return (
-    <div className={classes.keep}>
+    <div className={classes.saveActions}>
       <Button
         variant="subtle"
         size="compact-sm"

@@ -13,10 +13,10 @@ import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
 import classes from './StartPage.module.css';
 import { deleteSetup, renameSetup, setupsQuery } from './setups';
-import type { Given } from './useStartForm';
+import type { InitialValues } from './useStartForm';
 
-/** One's saved setups: a click fills the form in with one. Nothing where there are none. */
-export function SetupList({ onUse }: { onUse: (given: Given) => void }) {
+/** The user's saved setups; a click fills in the form. Nothing if there are none. */
+export function SetupList({ onUse }: { onUse: (setup: InitialValues) => void }) {
   const { data, error } = useQuery(setupsQuery);
   if (error && !data)
     return (
@@ -39,8 +39,8 @@ export function SetupList({ onUse }: { onUse: (given: Given) => void }) {
   );
 }
 
-function SetupItem({ setup, onUse }: { setup: Setup; onUse: (given: Given) => void }) {
-  const [asking, ask] = useState<'rename' | 'delete' | null>(null);
+function SetupItem({ setup, onUse }: { setup: Setup; onUse: (setup: InitialValues) => void }) {
+  const [dialog, setDialog] = useState<'rename' | 'delete' | null>(null);
   const { name, resources, problem } = setup;
   const title = translateExact(setup.environment_title);
   return (
@@ -57,19 +57,19 @@ function SetupItem({ setup, onUse }: { setup: Setup; onUse: (given: Given) => vo
           </ActionIcon>
         </Menu.Target>
         <Menu.Dropdown>
-          <Menu.Item onClick={() => ask('rename')}>
+          <Menu.Item onClick={() => setDialog('rename')}>
             <Trans>Rename…</Trans>
           </Menu.Item>
-          <Menu.Item onClick={() => ask('delete')}>
+          <Menu.Item onClick={() => setDialog('delete')}>
             <Trans>Delete…</Trans>
           </Menu.Item>
         </Menu.Dropdown>
       </Menu>
-      <RenameDialog setup={setup} opened={asking === 'rename'} onClose={() => ask(null)} />
+      <RenameDialog setup={setup} opened={dialog === 'rename'} onClose={() => setDialog(null)} />
       <ConfirmDialog
         title={t`Delete the setup “${name}”?`}
-        opened={asking === 'delete'}
-        onClose={() => ask(null)}
+        opened={dialog === 'delete'}
+        onClose={() => setDialog(null)}
         act={() => deleteSetup(setup.id)}
         button={t`Delete`}
         danger

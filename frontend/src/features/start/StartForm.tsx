@@ -23,35 +23,35 @@ import { type StartFormState, useStartForm } from './useStartForm';
 
 interface Props {
   environments: Environment[];
-  /** what the page's address fills in */
+  /** values from the page's address */
   link: StartLink;
   onStartOver: () => void;
-  /** what stands below the summary */
-  beside: ReactNode;
+  /** shown below the summary */
+  aside: ReactNode;
 }
 
-/** Chooses an environment and resources, and starts a session with them. */
-export function StartForm({ environments, link, onStartOver, beside }: Props) {
+/** The form that starts a session: environment, resources, starter notebook and name. */
+export function StartForm({ environments, link, onStartOver, aside }: Props) {
   const navigate = useNavigate();
   const form = useRef<HTMLFormElement>(null);
   const { start, failure } = useStartForm(environments, link);
   const [busy, setBusy] = useState(false);
-  // A second click may come before the button is drawn busy.
-  const asked = useRef(false);
+  // A second click may come before the button is rendered as busy.
+  const submitted = useRef(false);
 
   if (failure) return <Notice tone="error">{sentence(failure)}</Notice>;
   if (start === null) return <Skeleton height={360} radius="lg" aria-label={t`Loading`} />;
 
   const submit = async (event: FormEvent): Promise<void> => {
-    // In React the forms of dialogs are inside this one, too.
+    // Submit events of forms in dialogs bubble to this form in React.
     if (event.target !== event.currentTarget) return;
     event.preventDefault();
-    if (asked.current) return;
+    if (submitted.current) return;
     if (start.blocked) return focusFirstProblem(form);
-    asked.current = true;
+    submitted.current = true;
     setBusy(true);
     try {
-      const { name } = await startSession(start.request());
+      const { name } = await startSession(start.request(), start.typed());
       start.done();
       void setupsChanged();
       await navigate({ to: '/start-again/$name', params: { name } });
@@ -59,7 +59,7 @@ export function StartForm({ environments, link, onStartOver, beside }: Props) {
       start.refuse(error);
       focusFirstProblem(form);
     } finally {
-      asked.current = false;
+      submitted.current = false;
       setBusy(false);
     }
   };
@@ -68,7 +68,7 @@ export function StartForm({ environments, link, onStartOver, beside }: Props) {
     <form ref={form} className={classes.columns} onSubmit={(e) => void submit(e)} noValidate>
       <div className={classes.form}>
         <RestoredNotice draft={start.kept} onStartOver={onStartOver} />
-        <SetupList onUse={start.take} />
+        <SetupList onUse={start.fillIn} />
         {start.missing && (
           <Notice tone="warning" urgent>
             {start.missing}
@@ -79,7 +79,7 @@ export function StartForm({ environments, link, onStartOver, beside }: Props) {
           chosen={start.environment?.name ?? null}
           onChoose={start.chooseEnvironment}
         />
-        <ResourcesPart start={start} />
+        <ResourceSection start={start} />
         <StarterChoice
           environment={start.environment}
           chosen={start.starter}
@@ -91,7 +91,7 @@ export function StartForm({ environments, link, onStartOver, beside }: Props) {
           description={t`It becomes part of the session's address.`}
           value={start.name}
           onChange={(event) => start.setName(event.currentTarget.value)}
-          error={start.nameProblem}
+          error={busy ? null : start.nameProblem}
           autoComplete="off"
           autoCapitalize="none"
           spellCheck={false}
@@ -100,14 +100,14 @@ export function StartForm({ environments, link, onStartOver, beside }: Props) {
       </div>
       <div className={classes.side}>
         <StartSummary start={start} busy={busy} onStartOver={onStartOver} />
-        {beside}
+        {aside}
       </div>
       <StartBar start={start} busy={busy} />
     </form>
   );
 }
 
-function ResourcesPart({ start }: { start: StartFormState }) {
+function ResourceSection({ start }: { start: StartFormState }) {
   const { cluster, draft, problems } = start;
   return (
     <fieldset className={classes.group}>
@@ -117,7 +117,8 @@ function ResourcesPart({ start }: { start: StartFormState }) {
       {cluster.presets.length > 0 && (
         <ResourceChoice
           offers={start.offers}
-          check={start.check}
+          cluster={cluster}
+          environment={start.environment}
           chosen={start.preset}
           onChoose={start.choosePreset}
         />
@@ -129,9 +130,15 @@ function ResourcesPart({ start }: { start: StartFormState }) {
             draft={draft}
             problems={problems}
             onChange={start.setDraft}
-            typesBelow
+            withoutGpuType
           />
-          <GpuTypes cluster={cluster} draft={draft} problems={problems} onChange={start.setDraft} />
+          <GpuTypes
+            cluster={cluster}
+            environment={start.environment}
+            draft={draft}
+            problems={problems}
+            onChange={start.setDraft}
+          />
         </>
       )}
     </fieldset>

@@ -1,8 +1,9 @@
 import { Trans } from '@lingui/react/macro';
 import type { Cluster, Environment, Resources } from '@/api/types';
 import { StartEstimate } from '@/features/estimates/StartEstimate';
-import { type Draft, OUTLOOK_TEXT, outlook } from './check';
 import { toResources } from './draft';
+import { OUTLOOK_TEXT, outlook } from './outlook';
+import type { Draft } from './requestedResources';
 import classes from './StartPage.module.css';
 
 interface Props {
@@ -13,7 +14,7 @@ interface Props {
   onChoose: (resources: Resources) => void;
 }
 
-/** When it would start, as far as one can see. Slurm is asked only where it would have to wait. */
+/** The expected start. Slurm estimates it only if the request would wait in the queue. */
 export function StartOutlook({ draft, cluster, environment, possible, onChoose }: Props) {
   if (!possible)
     return (
@@ -36,7 +37,7 @@ export function StartOutlook({ draft, cluster, environment, possible, onChoose }
   if (expected === 'now' || !environment) return text;
   return (
     <StartEstimate
-      ask={{ resources: toResources(draft) ?? {}, environment: environment.name }}
+      request={{ resources: toResources(draft) ?? {}, environment: environment.name }}
       possible
       lead={text}
       onChoose={onChoose}

@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest';
+import type { components } from '@/api/schema';
 import { cluster } from '@/testing/answers/cluster';
 import { environments } from '@/testing/answers/environments';
 import { isLoading, names, textOf, withRole } from '@/testing/markup';
 import { page, Refused } from '@/testing/page';
 import { answers, FULL } from '@/testing/recorded';
+
+type Completion = components['schemas']['CompletionOut'];
 
 describe('the page where sessions start', () => {
   it('has a card for each environment and each preset', async () => {
@@ -20,7 +23,7 @@ describe('the page where sessions start', () => {
     expect(markup.match(/<input[^>]*type="radio"[^>]*checked/g)?.length).toBe(2);
   });
 
-  it('summarizes what would start, and whether it can', async () => {
+  it('summarizes the session and its outlook', async () => {
     const markup = await page('/start', FULL);
     expect(textOf(markup)).toContain('1 GPU · 4 CPUs · 16 GB · 2 h');
     expect(textOf(markup)).toContain(
@@ -31,21 +34,44 @@ describe('the page where sessions start', () => {
     );
   });
 
-  it('begins with what its address fills in', async () => {
+  it('begins with the values of its address', async () => {
     const markup = await page('/start?environment=r&gpus=0&cpus=3&memory_gb=6', FULL);
     expect(textOf(markup)).toMatch(/Your session R no GPU · 3 CPUs · 6 GB/);
   });
 
   it('shows why an environment is unavailable', async () => {
     const reason = 'Its image has not been imported yet.';
-    const items = environments.items.map((one) =>
-      one.name === 'r' ? { ...one, available: false, unavailable_reason: reason } : one,
+    const items = environments.items.map((environment) =>
+      environment.name === 'r'
+        ? { ...environment, available: false, unavailable_reason: reason }
+        : environment,
     );
     const markup = await page('/start', {
       ...FULL,
       answers: { ...answers, '/environments': { items } },
     });
     expect(textOf(markup)).toContain(reason);
+  });
+
+  it('shows the errors that the portal would return', async () => {
+    const complete = answers['/resources'] as (body: unknown) => Completion;
+    const errorsOf = (field: string) => [{ field, message: `No ${field}.` }];
+    const refused = (body: unknown): Completion => ({
+      errors: errorsOf('name'),
+      items: complete(body).items.map((item) => ({ ...item, errors: errorsOf('resources.cpus') })),
+    });
+    const limits = { ...(answers['/me/limits'] as object), no_session: 'You may have no session.' };
+    const markup = await page('/start', {
+      ...FULL,
+      answers: { ...answers, '/resources': refused, '/me/limits': limits },
+    });
+    const refusedCards = names(markup, 'label').filter((name) => name.includes('No resources'));
+    expect(refusedCards).toHaveLength(cluster.presets.length);
+    expect(markup.match(/type="radio"[^>]*disabled/g)).toHaveLength(cluster.presets.length);
+    expect(markup.match(/<input[^>]*aria-invalid="true"/g)?.length).toBe(2);
+    const text = textOf(markup);
+    for (const message of ['No resources.cpus.', 'No name.', 'You may have no session.'])
+      expect(text).toContain(message);
   });
 
   it('reports missing environments, and Slurm without a response', async () => {

@@ -48,13 +48,13 @@ export function StartPage() {
           </Trans>
         </Notice>
       ) : (
-        // Another link is another form.
+        // A new link resets the form.
         <StartForm
           key={JSON.stringify([link, round])}
           environments={environments.data}
           link={link}
           onStartOver={() => setRound(round + 1)}
-          beside={<ClusterPanel />}
+          aside={<ClusterPanel />}
         />
       )}
     </>

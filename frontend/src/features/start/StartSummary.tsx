@@ -6,9 +6,9 @@ import { gpuText } from '@/lib/resourceLabels';
 import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
 import { StartOver } from '@/ui/RestoredForm';
-import type { Draft } from './check';
 import { draftText, isComplete } from './draft';
 import { generalRefusal } from './refusal';
+import type { Draft } from './requestedResources';
 import { SaveSetup } from './SaveSetup';
 import { StartOutlook } from './StartOutlook';
 import classes from './StartPage.module.css';
@@ -19,7 +19,7 @@ interface Props {
   busy: boolean;
 }
 
-/** What is about to be started, when it would run, and the button. */
+/** The chosen session, its expected start, and the button that starts it. */
 export function StartSummary({ start, busy, onStartOver }: Props & { onStartOver: () => void }) {
   const { environment, draft, starter } = start;
   const title = translateExact(environment?.title);
@@ -29,32 +29,32 @@ export function StartSummary({ start, busy, onStartOver }: Props & { onStartOver
       <h2 className={classes.heading} id="summary">
         <Trans>Your session</Trans>
       </h2>
-      <p className={classes.what}>
+      <p className={classes.environment}>
         <strong>{title ?? t`No environment is available`}</strong>
       </p>
-      <p className={classes.asked}>{draftText(draft)}</p>
+      <p className={classes.resources}>{draftText(draft)}</p>
       {starter && (
-        <p className={classes.asked}>
+        <p className={classes.resources}>
           <Trans>Opens {starter}</Trans>
         </p>
       )}
-      {(refusal || start.noRoom) && (
+      {(refusal || start.noSession) && (
         <div data-problem tabIndex={-1} className={classes.problem}>
           {refusal && <Notice tone="error">{refusal}</Notice>}
-          {start.noRoom && <Notice tone="warning">{start.noRoom}</Notice>}
+          {start.noSession && <Notice tone="warning">{start.noSession}</Notice>}
         </div>
       )}
-      {!refusal && !start.noRoom && (
+      {!refusal && !start.noSession && (
         <StartOutlook
           draft={draft}
           cluster={start.cluster}
           environment={environment}
-          possible={!start.blocked}
-          onChoose={start.takeDraft}
+          possible={Object.keys(start.problems).length === 0 && start.nameProblem === null}
+          onChoose={start.setOwnResources}
         />
       )}
       <Button
-        className={classes.here}
+        className={classes.submit}
         type="submit"
         size="md"
         fullWidth
@@ -74,7 +74,7 @@ export function StartSummary({ start, busy, onStartOver }: Props & { onStartOver
   );
 }
 
-/** The same button where the summary is far below: it stays at the foot of a narrow screen. */
+/** The start button at the foot of a narrow screen, where the summary is far below. */
 export function StartBar({ start, busy }: Props) {
   const { environment, draft } = start;
   return (
@@ -90,6 +90,6 @@ export function StartBar({ start, busy }: Props) {
   );
 }
 
-/** "PyTorch, 1 v100 GPU" */
+/** Return a name for a setup, as in "PyTorch, 1 v100 GPU". */
 const suggestedName = (title: string, { gpus, gpu_type }: Draft): string =>
   `${title}, ${gpuText({ gpus, gpu_type })}`.slice(0, 60);

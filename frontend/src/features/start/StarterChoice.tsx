@@ -11,7 +11,7 @@ interface Props {
 
 const COPIED = t`It is copied to your home directory. If a file with this name already exists there, that file is opened unchanged.`;
 
-/** Whether JupyterLab opens with a notebook to begin with; nothing where the environment has none. */
+/** The choice of a starter notebook; nothing if the environment has none. */
 export function StarterChoice({ environment, chosen, onChoose, problem }: Props) {
   const starters = environment?.starters ?? [];
   const [only] = starters;

@@ -1,51 +1,51 @@
-/** The portal completes what a form asks for, by the rule that completes a submission. */
-import { keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query';
+/** Resource requests of a form, completed and validated by the portal as at submission. */
+import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
+import type { FieldProblem } from '@/api/problem';
 import type { Resources } from '@/api/types';
-import { type NamedResources, toSend } from './requestedResources';
+import type { ExplicitResources } from './requestedResources';
 
-/** For a job of a template, or a session or script in an environment. */
+/** The purpose of resources: a template's job, or a session or script in an environment. */
 export interface Purpose {
   template?: string;
   environment?: string;
 }
 
 export interface Completed {
-  asked: NamedResources;
+  requested: ExplicitResources;
   resources: Resources;
+  /** why a submission would be refused */
+  errors: readonly FieldProblem[];
+}
+
+export interface Completion {
+  items: Completed[];
+  /** errors of other fields than the resources */
+  errors: readonly FieldProblem[];
 }
 
 const FRESH_MS = 30_000;
 
-export const completionQuery = (purpose: Purpose, asked: readonly NamedResources[]) =>
+export const completionQuery = (
+  purpose: Purpose,
+  requests: readonly ExplicitResources[],
+  sessionName: string | null = null,
+) =>
   queryOptions({
-    queryKey: ['resources', purpose, asked],
-    queryFn: async (): Promise<Completed[]> => {
-      const body = { ...purpose, requests: asked.map(toSend) };
-      const { items } = await unwrap(api.POST('/api/v1/resources', { body }));
-      return items.map((resources, at) => ({ asked: asked[at] ?? {}, resources }));
+    queryKey: ['resources', purpose, requests, sessionName],
+    queryFn: async (): Promise<Completion> => {
+      const body = { ...purpose, session_name: sessionName, requests: [...requests] };
+      const { items, errors } = await unwrap(api.POST('/api/v1/resources', { body }));
+      const completed = items.map(({ errors, ...resources }, index) => ({
+        requested: requests[index] ?? {},
+        resources,
+        errors,
+      }));
+      return { items: completed, errors };
     },
     staleTime: FRESH_MS,
+    // Limits and the cluster change while a form is open.
+    refetchInterval: FRESH_MS,
     retry: false,
     placeholderData: keepPreviousData,
   });
-
-export interface Completion {
-  /** the last answer; `asked` is what it was about */
-  completed: Completed;
-  /** the answer to what is asked now is not there yet */
-  pending: boolean;
-}
-
-/** One request, completed; `first` until the portal has answered. */
-export function useCompletion(
-  purpose: Purpose,
-  asked: NamedResources,
-  first: Resources,
-): Completion {
-  const { data, isPlaceholderData } = useQuery(completionQuery(purpose, [asked]));
-  const completed = data?.[0];
-  return completed === undefined
-    ? { completed: { asked: {}, resources: first }, pending: true }
-    : { completed, pending: isPlaceholderData };
-}

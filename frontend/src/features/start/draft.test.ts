@@ -54,8 +54,6 @@ const small = preset('small', { gpus: 0, cpus: 1, memory_gb: 2, time_limit_minut
 const oneGpu = preset('one', { gpus: 1, cpus: 2, memory_gb: 4, time_limit_minutes: 60 });
 const huge = preset('huge', { gpus: 16, cpus: 2, memory_gb: 4, time_limit_minutes: 60 });
 
-const environment = (gpu: Environment['gpu']): Environment => ({ title: 'E', gpu }) as Environment;
-
 const COMPLETED: Resources = {
   partition: null,
   nodes: 1,
@@ -68,15 +66,16 @@ const COMPLETED: Resources = {
   qos: null,
 };
 
-/** As the portal completes it. */
-const offer = (one: Preset): Offer => ({
-  preset: one,
-  draft: toDraft({ ...COMPLETED, ...one.resources } as Resources, {}, cluster),
+/** A preset as the portal completes it. */
+const offer = (preset: Preset, problem?: string): Offer => ({
+  preset,
+  draft: toDraft({ ...COMPLETED, ...preset.resources } as Resources, {}, cluster),
+  problem,
 });
-const offers = [offer(huge), offer(oneGpu), offer(small)];
+const offers = [offer(huge, 'No node has more than 4 GPUs.'), offer(oneGpu), offer(small)];
 
 describe('toDraft', () => {
-  it('shows what was named, and the rest as the portal completes it', () => {
+  it('keeps explicit fields and completes the others', () => {
     expect(toDraft(COMPLETED, { cpus: 4 }, cluster)).toEqual({
       partition: 'gpu',
       gpus: 0,
@@ -105,31 +104,25 @@ describe('toResources', () => {
 
 describe('firstPreset', () => {
   const first = (gpu: Environment['gpu'], remembered: string | null, offered = offers) =>
-    firstPreset(offered, cluster, environment(gpu), remembered)?.preset;
+    firstPreset(offered, { gpu }, remembered)?.preset;
 
-  it('skips what the cluster can never give', () => {
+  it('skips presets that the portal would refuse', () => {
     expect(first('optional', null)).toBe(oneGpu);
     expect(first('optional', 'huge')).toBe(oneGpu);
   });
 
-  it('suits the environment, and prefers the last choice where it fits', () => {
+  it('suits the environment, and prefers a possible last choice', () => {
     expect(first('none', null)).toBe(small);
     expect(first('optional', 'small')).toBe(small);
-    expect(first('required', 'small')).toBe(oneGpu);
   });
 
-  it('leaves out what else is wrong with one', () => {
-    const few = ({ gpus }: { gpus: number | null }) => (gpus ? { gpus: 'Too many.' } : {});
-    expect(firstPreset(offers, cluster, environment('optional'), 'one', few)?.preset).toBe(small);
-  });
-
-  it('has none where none fits', () => {
-    expect(first('none', null, [offer(huge)])).toBeUndefined();
+  it('is undefined if no preset is possible', () => {
+    expect(first('none', null, [offer(huge, 'Too large.')])).toBeUndefined();
   });
 });
 
 describe('hours', () => {
-  it('go to minutes and back', () => {
+  it('are converted to minutes and back', () => {
     expect(hoursToMinutes(1.5)).toBe(90);
     expect(minutesToHours(100)).toBe(1.67);
     expect(hoursToMinutes(null)).toBeNull();
@@ -140,15 +133,15 @@ describe('hours', () => {
 describe('a refusal', () => {
   const fields = [{ field: 'resources.gpus', message: 'Too many.' }];
 
-  it('goes to its field, and is not repeated', () => {
+  it('is shown at its field only', () => {
     const error = new ApiError(422, 'invalid-input', 'Wrong.', fields);
     expect(resourceRefusals(error)).toEqual({ gpus: 'Too many.' });
     expect(generalRefusal(error)).toBeNull();
   });
 
   it('is shown beside the button when the form has no field for it', () => {
-    const elsewhere = [...fields, { field: 'resources.qos', message: 'No.' }];
-    expect(generalRefusal(new ApiError(422, 'invalid-input', 'Wrong.', elsewhere))).toBe('Wrong.');
+    const withQos = [...fields, { field: 'resources.qos', message: 'No.' }];
+    expect(generalRefusal(new ApiError(422, 'invalid-input', 'Wrong.', withQos))).toBe('Wrong.');
     expect(generalRefusal(new ApiError(409, 'home-unavailable', 'Home is full.'))).toBe(
       'Home is full.',
     );

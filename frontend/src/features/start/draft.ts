@@ -1,19 +1,23 @@
-/** From resources that the portal has completed to a form's numbers, and back. Pure. */
+/** Conversion between completed resources and a form's draft. Pure. */
 import { t } from '@lingui/core/macro';
 import type { Cluster, Environment, Preset, Resources, SessionRequest } from '@/api/types';
 import { resourceTexts } from '@/lib/resourceLabels';
-import { checkResources, type Draft, findPartition, type Problems } from './check';
-import type { NamedResources } from './requestedResources';
+import { findPartition } from './outlook';
+import type { Draft, ExplicitResources } from './requestedResources';
 
-/** The form wants a number where the site leaves the memory to Slurm. */
-const MEMORY_GB = 4;
+/** Shown if the site leaves the memory to Slurm: the field needs a number. */
+const DEFAULT_MEMORY_GB = 4;
 
-/** What was named as it was named, emptied fields included, and the rest as completed. */
-export function toDraft(completed: Resources, named: NamedResources, cluster: Cluster): Draft {
+/** Return the draft: explicit fields unchanged, emptied ones included, and the others as completed. */
+export function toDraft(
+  completed: Resources,
+  explicit: ExplicitResources,
+  cluster: Cluster,
+): Draft {
   const { partition, gpus, gpu_type, cpus, memory_gb, time_limit_minutes } = {
     ...completed,
-    memory_gb: completed.memory_gb ?? MEMORY_GB,
-    ...named,
+    memory_gb: completed.memory_gb ?? DEFAULT_MEMORY_GB,
+    ...explicit,
   };
   return {
     partition: findPartition(cluster, partition ?? null)?.name ?? partition ?? null,
@@ -30,41 +34,36 @@ export function toResources(draft: Draft): SessionRequest['resources'] {
   return { ...draft, gpu_type: gpus ? gpu_type : null };
 }
 
-/** Whether each number is there. */
+/** Return whether no number is missing. */
 export const isComplete = ({ gpus, cpus, memory_gb, time_limit_minutes }: Draft): boolean =>
   [gpus, cpus, memory_gb, time_limit_minutes].every((number) => number !== null);
 
-/** "1 v100 GPU · 2 CPUs · 4 GB · 4 h" */
+/** Return the resources as text, as in "1 v100 GPU · 2 CPUs · 4 GB · 4 h". */
 export const draftText = (draft: Draft): string =>
   isComplete(draft) ? resourceTexts(draft).join(' · ') : t`Some values are still missing.`;
 
-/** A preset with its numbers in the chosen environment. */
+/** A preset, completed for the chosen environment. */
 export interface Offer {
   preset: Preset;
   draft: Draft;
+  /** why it can't be started */
+  problem: string | undefined;
 }
 
-/** The preset to begin with: the remembered one if it fits the environment, else the first that does.
- * `alsoWrong` knows what is wrong besides what the cluster can't do. */
+/** Return the initial preset: the remembered one if it can be started, else the first that can. */
 export function firstPreset(
   offers: readonly Offer[],
-  cluster: Cluster,
-  environment: Environment,
+  environment: Pick<Environment, 'gpu'>,
   remembered: string | null,
-  alsoWrong: (draft: Draft) => Problems = () => ({}),
 ): Offer | undefined {
-  const fits = ({ draft }: Offer): boolean => {
-    const wrong = { ...checkResources(draft, cluster, environment), ...alsoWrong(draft) };
-    return Object.keys(wrong).length === 0;
-  };
-  const sensible = ({ draft }: Offer): boolean => environment.gpu !== 'none' || !draft.gpus;
-  const fitting = offers.filter(fits);
+  const suits = ({ draft }: Offer): boolean => environment.gpu !== 'none' || !draft.gpus;
+  const possible = offers.filter(({ problem }) => problem === undefined);
   return (
-    fitting.find(({ preset }) => preset.name === remembered) ?? fitting.find(sensible) ?? fitting[0]
+    possible.find(({ preset }) => preset.name === remembered) ?? possible.find(suits) ?? possible[0]
   );
 }
 
-/** Hours as typed, to minutes and back; null while the field is empty. */
+/** Convert typed hours to minutes and back; null if the field is empty. */
 export const hoursToMinutes = (hours: number | null): number | null =>
   hours === null ? null : Math.round(hours * 60);
 export const minutesToHours = (minutes: number | null): number | null =>

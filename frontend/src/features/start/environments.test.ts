@@ -1,20 +1,26 @@
 import { describe, expect, it } from 'vitest';
 import type { Environment } from '@/api/types';
 import { inEnvironmentOrder } from '@/features/environments/queries';
-import { contents, favoritesFirst, firstAvailable, isFound, missingText } from './environments';
+import {
+  contentRows,
+  favoritesFirst,
+  firstAvailable,
+  matchesSearch,
+  missingText,
+} from './environments';
 
-const one = (title: string, framework: string | null, gpu = 'none', available = true) =>
+const environment = (title: string, framework: string | null, gpu = 'none', available = true) =>
   ({ title, framework, gpu, available }) as Parameters<typeof inEnvironmentOrder>[0][number];
 
 describe('inEnvironmentOrder', () => {
-  it('begins with what serves everybody and ends with what can’t be used', () => {
+  it('begins with general environments and ends with unavailable ones', () => {
     const all = [
-      one('Digits', 'digits', 'required', false),
-      one('Caffe', 'caffe'),
-      one('R', null),
-      one('Python 2', null),
-      one('PyTorch', 'pytorch', 'optional'),
-      one('Python 3', null, 'optional'),
+      environment('Digits', 'digits', 'required', false),
+      environment('Caffe', 'caffe'),
+      environment('R', null),
+      environment('Python 2', null),
+      environment('PyTorch', 'pytorch', 'optional'),
+      environment('Python 3', null, 'optional'),
     ];
     expect(inEnvironmentOrder(all).map((e) => e.title)).toEqual([
       'Python 3',
@@ -48,8 +54,8 @@ const pytorch: Environment = {
   starters: ['pytorch.ipynb'],
 };
 
-describe('favouritesFirst', () => {
-  it('leaves what can’t be used behind, favourite or not', () => {
+describe('favoritesFirst', () => {
+  it('does not move unavailable favorites', () => {
     const all = [
       { name: 'a', available: true },
       { name: 'b', available: true },
@@ -59,41 +65,49 @@ describe('favouritesFirst', () => {
   });
 });
 
-describe('isFound', () => {
-  it('wants every word somewhere, whatever the case', () => {
-    for (const typed of ['', 'TORCH', 'numpy deep', 'python 3.11', 'optional'])
-      expect(isFound(pytorch, typed)).toBe(typed !== 'optional');
-    expect(isFound(pytorch, 'torch tensorflow')).toBe(false);
+describe('matchesSearch', () => {
+  it('needs every word, in any case', () => {
+    for (const search of ['', 'TORCH', 'numpy deep', 'python 3.11', 'optional'])
+      expect(matchesSearch(pytorch, search)).toBe(search !== 'optional');
+    expect(matchesSearch(pytorch, 'torch tensorflow')).toBe(false);
   });
 });
 
-describe('contents', () => {
-  it('lists its contents, without empty parts', () => {
-    expect(contents(pytorch)).toContainEqual(['CUDA', '12.1, needs driver 525 or newer']);
-    expect(contents(pytorch)).toContainEqual(['Packages', 'torch 2.13.0, numpy']);
-    const onCpu = contents({ ...pytorch, cpu_build: true });
+describe('contentRows', () => {
+  it('lists its contentRows, without empty parts', () => {
+    expect(contentRows(pytorch)).toContainEqual(['CUDA', '12.1, needs driver 525 or newer']);
+    expect(contentRows(pytorch)).toContainEqual(['Packages', 'torch 2.13.0, numpy']);
+    const onCpu = contentRows({ ...pytorch, cpu_build: true });
     expect(onCpu).toContainEqual(['GPU', 'Uses none: a build for CPUs']);
-    const bare = contents({ ...pytorch, cuda: null, framework: null, packages: [], starters: [] });
+    const bare = contentRows({
+      ...pytorch,
+      cuda: null,
+      framework: null,
+      packages: [],
+      starters: [],
+    });
     expect(bare.map(([label]) => label)).toEqual(['Language', 'GPU', 'Runs from']);
-    expect(contents({ ...pytorch, kernel: false }).map(([label]) => label)).toContain('Notebooks');
+    expect(contentRows({ ...pytorch, kernel: false }).map(([label]) => label)).toContain(
+      'Notebooks',
+    );
   });
 });
 
-describe('an environment that is asked for', () => {
+describe('a requested environment', () => {
   const all = [
     { name: 'r', title: 'R', available: true },
     { name: 'py', title: 'Python', available: true },
     { name: 'old', title: 'Old', available: false },
   ];
 
-  it('is chosen if it can be used, else the next best', () => {
+  it('is chosen if it is available, else the next one', () => {
     expect(firstAvailable(all, 'py')?.name).toBe('py');
     expect(firstAvailable(all, 'gone', 'old', 'py')?.name).toBe('py');
     expect(firstAvailable(all, undefined, null)?.name).toBe('r');
     expect(firstAvailable([], 'py')).toBeUndefined();
   });
 
-  it('is named where another one is chosen', () => {
+  it('is named if another one is chosen', () => {
     expect(missingText(all, null)).toBeNull();
     expect(missingText(all, { by: 'setup', name: 'py' })).toBeNull();
     expect(missingText(all, { by: 'setup', name: 'gone' })).toMatch(

@@ -1,69 +1,72 @@
-/** How environments are found, ordered by favorites, and what is in them. Pure. */
+/** Search, order and contents of environments. Pure. */
 import { t } from '@lingui/core/macro';
 import type { Environment } from '@/api/types';
 import { joinWithCommas } from '@/i18n/lists';
 import { translateExact } from '@/i18n/translate';
 
-/** The same with one's favourites first; what can't be used stays behind. */
+/** Return `all` with the available favorites first. */
 export function favoritesFirst<T extends Pick<Environment, 'name' | 'available'>>(
   all: readonly T[],
   favorites: readonly string[],
 ): T[] {
-  const first = (one: T): boolean => one.available && favorites.includes(one.name);
-  return [...all.filter(first), ...all.filter((one) => !first(one))];
+  const isFirst = ({ available, name }: T): boolean => available && favorites.includes(name);
+  return [...all.filter(isFirst), ...all.filter((environment) => !isFirst(environment))];
 }
 
-type Named = Pick<Environment, 'name' | 'title' | 'available'>;
+type EnvironmentChoice = Pick<Environment, 'name' | 'title' | 'available'>;
 
-/** The first of the wanted ones that can be used, else the first that can. */
-export function firstAvailable<T extends Named>(
+/** Return the first available environment of `preferred`, else the first available one. */
+export function firstAvailable<T extends EnvironmentChoice>(
   all: readonly T[],
-  ...wanted: (string | null | undefined)[]
+  ...preferred: (string | null | undefined)[]
 ): T | undefined {
-  const available = all.filter((one) => one.available);
-  const named = wanted.map((name) => available.find((one) => one.name === name));
-  return named.find((found) => found !== undefined) ?? available[0];
+  const available = all.filter((environment) => environment.available);
+  const matches = preferred.map((name) => available.find((choice) => choice.name === name));
+  return matches.find((match) => match !== undefined) ?? available[0];
 }
 
-/** An environment that something asks for: a link or a setup. */
-export interface Asked {
+/** An environment that a link or a setup requests. */
+export interface RequestedEnvironment {
   by: 'link' | 'setup';
   name: string;
 }
 
-/** Why another environment is chosen than was asked for; null where it can be used. */
-export function missingText(all: readonly Named[], asked: Asked | null): string | null {
-  if (asked === null) return null;
-  const found = all.find((one) => one.name === asked.name);
-  if (found?.available) return null;
-  const { name, by } = asked;
-  if (found === undefined)
+/** Explain that the requested environment is unavailable; null if it is available. */
+export function missingText(
+  all: readonly EnvironmentChoice[],
+  requested: RequestedEnvironment | null,
+): string | null {
+  if (requested === null) return null;
+  const { name, by } = requested;
+  const match = all.find((environment) => environment.name === name);
+  if (match?.available) return null;
+  if (match === undefined)
     return by === 'link'
       ? t`The link requests the environment “${name}”, which doesn't exist on this site. Another one is selected below.`
       : t`The setup uses the environment “${name}”, which no longer exists on this site. Another one is selected below.`;
-  const title = translateExact(found.title);
+  const title = translateExact(match.title);
   return by === 'link'
     ? t`The link requests the environment ${title}, which is not available now. Another one is selected below.`
     : t`The setup uses the environment ${title}, which is not available now. Another one is selected below.`;
 }
 
-type Findable = Pick<
+type SearchedFields = Pick<
   Environment,
   'name' | 'title' | 'description' | 'language' | 'framework' | 'version' | 'packages'
 >;
 
-/** Whether every word of what was typed is found somewhere in it. */
-export function isFound(environment: Findable, typed: string): boolean {
+/** Return whether the environment's texts contain every word of `search`. */
+export function matchesSearch(environment: SearchedFields, search: string): boolean {
   const { name, title, description, language, framework, version, packages } = environment;
-  // Who reads it in Chinese may still type the English words.
+  // Users who read Chinese may still search for English words.
   const about = [title, description].flatMap((text) => [text, translateExact(text)]);
-  const whole = [name, ...about, `${language} ${version}`, framework, ...packages]
+  const searched = [name, ...about, `${language} ${version}`, framework, ...packages]
     .join('\n')
     .toLowerCase();
-  return typed
+  return search
     .toLowerCase()
     .split(/\s+/)
-    .every((word) => whole.includes(word));
+    .every((word) => searched.includes(word));
 }
 
 const RUNTIMES: Record<Environment['runtime'], string> = {
@@ -78,8 +81,8 @@ const GPU: Record<Environment['gpu'], string> = {
   required: t`Needs at least one`,
 };
 
-/** What one may want to know of it before choosing: label and value. */
-export function contents(environment: Environment): [string, string][] {
+/** Return the labels and values that describe an environment. */
+export function contentRows(environment: Environment): [string, string][] {
   const {
     language,
     version,
@@ -89,7 +92,9 @@ export function contents(environment: Environment): [string, string][] {
     packages,
     versions,
   } = environment;
-  const inside = packages.map((name) => (versions[name] ? `${name} ${versions[name]}` : name));
+  const withVersions = packages.map((name) =>
+    versions[name] ? `${name} ${versions[name]}` : name,
+  );
   const rows: [string, string | null][] = [
     [t`Language`, version ? `${language} ${version}` : language],
     [t`Framework`, framework],
@@ -99,7 +104,7 @@ export function contents(environment: Environment): [string, string][] {
       t({ message: 'Notebooks', context: 'environment' }),
       environment.kernel ? null : t`None: for terminals and jobs only`,
     ],
-    [t`Packages`, packages.length > 0 ? joinWithCommas(inside) : null],
+    [t`Packages`, packages.length > 0 ? joinWithCommas(withVersions) : null],
     [t`Starter notebooks`, joinWithCommas(environment.starters) || null],
     [t`Runs from`, RUNTIMES[environment.runtime]],
   ];

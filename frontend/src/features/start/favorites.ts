@@ -1,4 +1,4 @@
-/** One's favourite environments, kept by the portal for every browser one uses. */
+/** The user's favorite environments, a preference that the portal stores. */
 import { useQuery } from '@tanstack/react-query';
 import { preferencesQuery, useSavePreferences } from '@/features/preferences/preferences';
 

@@ -1,4 +1,4 @@
-/** What one GPU of each type does in this cluster's benchmarks, in a line each. */
+/** Benchmark results of one GPU of each type, as lines of text. */
 import { plural, t } from '@lingui/core/macro';
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
@@ -12,26 +12,26 @@ const gpuFiguresQuery = queryOptions({
   staleTime: 5 * 60_000,
 });
 
-/** So many fit on a card. */
-const MOST = 2;
+/** The number of results that fit on a card. */
+const MAX_FIGURES = 2;
 
-/** "Matrix multiplication, fp16: 91,000 GFLOPS (median of 4 runs)". Pure. */
+/** Return a result as text, as in "Matrix multiplication, fp16: 91,000 GFLOPS (median of 4 runs)". */
 export function figureText(figure: GpuTypeFigures['figures'][number]): string {
   const { median, runs } = figure;
   const title = translateExact(figure.title);
   const unit = translateExact(figure.unit);
   const precision = figure.labels.precision?.toString();
-  const what = precision === undefined ? title : t`${title}, ${precision}`;
+  const name = precision === undefined ? title : t`${title}, ${precision}`;
   const value = Number(median.toPrecision(3)).toLocaleString(locale());
   return runs > 1
-    ? t`${what}: ${value} ${unit} (median of ${plural(runs, { one: '# run', other: '# runs' })})`
-    : t`${what}: ${value} ${unit}`;
+    ? t`${name}: ${value} ${unit} (median of ${plural(runs, { one: '# run', other: '# runs' })})`
+    : t`${name}: ${value} ${unit}`;
 }
 
-/** By type; empty without measurements. */
+/** Return the lines by GPU type; empty without results. */
 export function useGpuFigures(): ReadonlyMap<string, string[]> {
   const { data } = useQuery(gpuFiguresQuery);
   return new Map(
-    data?.map(({ gpu_type, figures }) => [gpu_type, figures.slice(0, MOST).map(figureText)]),
+    data?.map(({ gpu_type, figures }) => [gpu_type, figures.slice(0, MAX_FIGURES).map(figureText)]),
   );
 }

@@ -3,14 +3,14 @@ import { loadLastStart, saveLastStart } from './lastStart';
 
 const NOTHING = { environment: null, preset: null, own: null };
 
-describe('what was chosen last time', () => {
-  const kept = new Map<string, string>();
+describe('the last choice', () => {
+  const stored = new Map<string, string>();
 
   beforeEach(() => {
-    kept.clear();
+    stored.clear();
     const localStorage = {
-      getItem: (key: string) => kept.get(key) ?? null,
-      setItem: (key: string, value: string) => kept.set(key, value),
+      getItem: (key: string) => stored.get(key) ?? null,
+      setItem: (key: string, value: string) => stored.set(key, value),
     };
     vi.stubGlobal('window', { localStorage });
   });
@@ -23,7 +23,7 @@ describe('what was chosen last time', () => {
     expect(loadLastStart('bob')).toEqual(NOTHING);
   });
 
-  it('is nothing where storage is switched off', () => {
+  it('is empty if storage is disabled', () => {
     vi.stubGlobal('window', {});
     saveLastStart('alice', { environment: 'vision', preset: null, own: null });
     expect(loadLastStart('alice')).toEqual(NOTHING);

@@ -1,13 +1,13 @@
-/** The user's last choice on the start page, kept in this browser only, by username. */
-import { isNamedResources, type NamedResources } from './requestedResources';
+/** The user's last choice on the start page, stored by username in this browser only. */
+import { type ExplicitResources, isExplicitResources } from './requestedResources';
 
 const keyOf = (username: string): string => `portal.last-start ${username}`;
 
 export interface LastStart {
   environment: string | null;
-  /** null: own resources */
+  /** null for the user's own numbers */
   preset: string | null;
-  own: NamedResources | null;
+  own: ExplicitResources | null;
 }
 
 const NOTHING: LastStart = { environment: null, preset: null, own: null };
@@ -16,10 +16,10 @@ export function loadLastStart(username: string): LastStart {
   try {
     const value: unknown = JSON.parse(window.localStorage.getItem(keyOf(username)) ?? 'null');
     if (typeof value !== 'object' || value === null) return NOTHING;
-    const found: LastStart = { ...NOTHING, ...value };
-    return { ...found, own: isNamedResources(found.own) ? found.own : null };
+    const last: LastStart = { ...NOTHING, ...value };
+    return { ...last, own: isExplicitResources(last.own) ? last.own : null };
   } catch {
-    return NOTHING; // storage switched off, or written by an older version
+    return NOTHING; // storage is disabled, or an older version wrote it
   }
 }
 
@@ -27,6 +27,6 @@ export function saveLastStart(username: string, choice: LastStart): void {
   try {
     window.localStorage.setItem(keyOf(username), JSON.stringify(choice));
   } catch {
-    // storage switched off: next time begins with the defaults
+    // storage is disabled: the next start begins with the defaults
   }
 }

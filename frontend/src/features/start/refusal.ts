@@ -1,25 +1,30 @@
-/** Which part of the portal's refusal belongs to which field of the form. Pure. */
-import { ApiError, fieldMessage, sentence } from '@/api/problem';
-import type { Draft, Problems } from './check';
+/** Mapping of the portal's errors to the form's fields. Pure. */
+import { ApiError, type FieldProblem, fieldMessage, messageAt, sentence } from '@/api/problem';
+import type { Problems } from './requestedResources';
 
-const RESOURCE_FIELDS: readonly (keyof Draft)[] = [
+/** The fields of one node; a job also has the number of nodes. */
+const NODE_FIELDS = [
   'partition',
   'gpus',
   'gpu_type',
   'cpus',
   'memory_gb',
   'time_limit_minutes',
-];
+] as const satisfies readonly (keyof Problems)[];
+export const RESOURCE_FIELDS: readonly (keyof Problems)[] = ['nodes', ...NODE_FIELDS];
 
-export function resourceRefusals(error: unknown): Problems {
-  const found = RESOURCE_FIELDS.map((field) => [field, fieldMessage(error, field)] as const);
-  return Object.fromEntries(found.filter(([, message]) => message !== undefined));
+export function resourceProblems(errors: readonly FieldProblem[]): Problems {
+  const messages = RESOURCE_FIELDS.map((field) => [field, messageAt(errors, field)] as const);
+  return Object.fromEntries(messages.filter(([, message]) => message !== undefined));
 }
 
-/** What to say beside the button: the sentence, unless a field of the form already says it all. */
+export const resourceRefusals = (error: unknown): Problems =>
+  error instanceof ApiError ? resourceProblems(error.fields) : {};
+
+/** Return the message beside the button; null if the form's fields show all errors. */
 export function generalRefusal(error: unknown): string | null {
   if (error === null) return null;
-  const shown = [...RESOURCE_FIELDS, 'name', 'starter'].filter(
+  const shown = [...NODE_FIELDS, 'name', 'starter'].filter(
     (f) => fieldMessage(error, f) !== undefined,
   );
   const allShown =

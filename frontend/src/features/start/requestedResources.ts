@@ -1,53 +1,59 @@
-/** What a form asks the portal for: only what was named; the portal completes the rest. Pure. */
+/** Resources that a form requests: only explicit fields; the portal completes the others. Pure. */
+import { t } from '@lingui/core/macro';
 import type { SomeResources } from '@/api/types';
 import { isNumber, isRecordOf, isText } from '@/lib/drafts';
 
-/** Named resources; null is a field that was emptied. */
-export type NamedResources = {
+/** Resources that were set explicitly; null is a field that was emptied. */
+export type ExplicitResources = {
   [K in keyof SomeResources]?: SomeResources[K] | null;
 };
 
-/** `base` comes from a preset, a setup, a link or an earlier job, `typed` from the user. */
-export interface RequestedResources {
-  base: NamedResources;
-  typed: NamedResources;
+/** A form's values. Numbers are null while their field is empty. */
+export interface Draft {
+  partition: string | null;
+  gpus: number | null;
+  gpu_type: string | null;
+  cpus: number | null;
+  memory_gb: number | null;
+  time_limit_minutes: number | null;
 }
 
-export const NOTHING: RequestedResources = { base: {}, typed: {} };
+export type Problems = Partial<Record<keyof Draft | 'nodes', string>>;
+
+/** Return errors for missing numbers; the portal validates the rest. `nodes` if there is a field. */
+export function emptyProblems(draft: Draft & { nodes?: number | null }): Problems {
+  const { nodes, gpus, cpus, memory_gb, time_limit_minutes } = draft;
+  const numbers = Object.entries({ nodes, gpus, cpus, memory_gb, time_limit_minutes });
+  const empty = numbers.filter(([, value]) => value === null);
+  return Object.fromEntries(empty.map(([field]) => [field, t`Enter a number.`]));
+}
+
+/** `base` comes from a preset, a setup, a link or an earlier job, `typed` from the user. */
+export interface RequestedResources {
+  base: ExplicitResources;
+  typed: ExplicitResources;
+}
 
 const isValue = (value: unknown): value is string | number | null =>
   value === null || isText(value) || isNumber(value);
 
-/** Whether what a tab has kept is resources. */
-export const isNamedResources = (left: unknown): left is NamedResources =>
-  isRecordOf(isValue)(left);
+/** Return whether a value of a stored draft is valid. */
+export const isExplicitResources = (value: unknown): value is ExplicitResources =>
+  isRecordOf(isValue)(value);
 
-/** A partition that was chosen for work without GPUs is not asked for with GPUs, and the reverse:
- * unless the user names one, the portal chooses another. */
-export function toNamedResources({ base, typed }: RequestedResources): NamedResources {
-  const named = { ...base, ...typed };
-  if (base.gpus == null || typed.gpus == null || 'partition' in typed) return named;
-  if (base.gpus > 0 === typed.gpus > 0) return named;
-  const { partition: _, ...others } = named;
+/** Merge both sources. A partition chosen for work without GPUs is dropped once GPUs are requested,
+ * and the reverse: unless the user sets one, the portal chooses another. */
+export function toExplicitResources({ base, typed }: RequestedResources): ExplicitResources {
+  const merged = { ...base, ...typed };
+  if (base.gpus == null || typed.gpus == null || 'partition' in typed) return merged;
+  if (base.gpus > 0 === typed.gpus > 0) return merged;
+  const { partition: _, ...others } = merged;
   return others;
 }
 
-/** The fields of `after` that are not as in `before`. */
+/** Return the fields of `after` that differ from `before`. */
 export function changesOf<T extends object>(before: T, after: T): Partial<T> {
   const names = Object.keys(after) as (keyof T)[];
   const changed = names.filter((name) => after[name] !== before[name]);
   return Object.fromEntries(changed.map((name) => [name, after[name]])) as Partial<T>;
 }
-
-const WHOLE: Record<string, number> = { nodes: 1, gpus: 0, cpus: 1, time_limit_minutes: 1 };
-
-function isSendable([name, value]: [string, unknown]): boolean {
-  if (value == null) return false;
-  const least = WHOLE[name];
-  if (least !== undefined) return Number.isInteger(value) && Number(value) >= least;
-  return name !== 'memory_gb' || Number(value) > 0;
-}
-
-/** Without what is not a request yet: a field that is empty, or wrong by itself. */
-export const toSend = (named: NamedResources): SomeResources =>
-  Object.fromEntries(Object.entries(named).filter(isSendable));

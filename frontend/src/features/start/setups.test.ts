@@ -19,7 +19,7 @@ const used = (environment: string, gpus: number) =>
   ({ environment, resources: { ...resources, gpus } }) as UsedSetup;
 
 describe('notSaved', () => {
-  it('leaves out what is among the saved ones, though it names the one node', () => {
+  it('omits saved setups, with or without a number of nodes', () => {
     const saved = { environment: 'r', resources: { ...resources, nodes: null } } as Setup;
     const all = [used('r', 1), used('r', 2), used('pytorch', 1)];
     expect(notSaved(all, [saved])).toEqual([used('r', 2), used('pytorch', 1)]);
@@ -45,7 +45,7 @@ describe('figureText', () => {
     last_at: '2026-01-01T00:00:00Z',
   };
 
-  it('is the middle of all runs, in three digits', () => {
+  it('shows the median in three digits', () => {
     expect(figureText(figure)).toBe(
       'Matrix multiplication, fp16: 91,200 GFLOPS (median of 4 runs)',
     );

@@ -1,4 +1,4 @@
-/** Setups: what sessions are started with, saved or used before. */
+/** Setups: saved and recently used session configurations. */
 import { queryOptions } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
 import type { Session, SessionRequest, Setup, SomeResources, UsedSetup } from '@/api/types';
@@ -8,7 +8,6 @@ import { queryClient } from '@/lib/queries';
 import { live } from '@/live/store';
 
 const KEY = ['setups'];
-
 export const setupsQuery = queryOptions({
   queryKey: [...KEY, 'saved'],
   queryFn: async () => (await unwrap(api.GET('/api/v1/setups'))).items,
@@ -21,13 +20,13 @@ export const recentSetupsQuery = queryOptions({
 
 export const setupsChanged = (): Promise<void> => queryClient.invalidateQueries({ queryKey: KEY });
 
-interface Asked {
+interface SavedSetup {
   name: string;
   environment: string;
   resources: NonNullable<SessionRequest['resources']>;
 }
 
-export async function saveSetup(body: Asked): Promise<Setup> {
+export async function saveSetup(body: SavedSetup): Promise<Setup> {
   const saved = await unwrap(api.POST('/api/v1/setups', { body }));
   await setupsChanged();
   return saved;
@@ -57,15 +56,24 @@ export async function startSetup(id: string): Promise<Session> {
   return session;
 }
 
-const ASKED = ['partition', 'gpus', 'gpu_type', 'cpus', 'memory_gb', 'time_limit_minutes'] as const;
+const COMPARED = [
+  'partition',
+  'gpus',
+  'gpu_type',
+  'cpus',
+  'memory_gb',
+  'time_limit_minutes',
+] as const;
 
 const sameResources = (a: SomeResources, b: SomeResources): boolean =>
-  ASKED.every((key) => (a[key] ?? null) === (b[key] ?? null));
+  COMPARED.every((key) => (a[key] ?? null) === (b[key] ?? null));
 
-/** What was used before and isn't among the saved ones anyway. */
+/** Return the used setups that are not saved. */
 export function notSaved(used: readonly UsedSetup[], saved: readonly Setup[]): UsedSetup[] {
   return used.filter(
     ({ environment, resources }) =>
-      !saved.some((s) => s.environment === environment && sameResources(s.resources, resources)),
+      !saved.some(
+        (setup) => setup.environment === environment && sameResources(setup.resources, resources),
+      ),
   );
 }

@@ -1,50 +1,45 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { fieldMessage } from '@/api/problem';
-import type {
-  Cluster,
-  Environment,
-  Preset,
-  SessionRequest,
-  SomeResources,
-  UserLimits,
-} from '@/api/types';
+import { type FieldProblem, fieldMessage, messageAt } from '@/api/problem';
+import type { Cluster, Environment, Preset, SessionRequest, SomeResources } from '@/api/types';
 import { myLimitsQuery } from '@/features/limits/queries';
 import { linkResources, type StartLink } from '@/features/sessions/startLink';
+import { translate } from '@/i18n/translate';
 import { isLike, isRecordOf, isText, orNull } from '@/lib/drafts';
+import { queryClient } from '@/lib/queries';
+import { useAnswer } from '@/lib/useAnswer';
 import { type FormDraft, useFormDraft, useKept } from '@/lib/useFormDraft';
 import { useMe } from '@/lib/useMe';
-import { isLive } from '@/live/reducer';
 import { useLive } from '@/live/store';
-import { checkResources, type Draft, nameProblem, type Problems, shapeProblems } from './check';
 import { completionQuery } from './completion';
 import { firstPreset, type Offer, toDraft, toResources } from './draft';
-import { type Asked as AskedEnvironment, firstAvailable, missingText } from './environments';
+import { firstAvailable, missingText, type RequestedEnvironment } from './environments';
 import { type LastStart, loadLastStart, saveLastStart } from './lastStart';
-import { limitProblems, noRoomForSession } from './limits';
 import { OWN } from './ResourceChoice';
-import { resourceRefusals } from './refusal';
+import { resourceProblems, resourceRefusals } from './refusal';
 import {
   changesOf,
-  isNamedResources,
-  type NamedResources,
+  type Draft,
+  type ExplicitResources,
+  emptyProblems,
+  isExplicitResources,
+  type Problems,
   type RequestedResources,
-  toNamedResources,
-  toSend,
+  toExplicitResources,
 } from './requestedResources';
 
-/** What a form is filled in with: a link, a saved setup. */
-export interface Given {
+/** Values that fill in the form, of a saved setup. */
+export interface InitialValues {
   environment: string;
   resources: SomeResources;
 }
 
 export interface StartFormState {
   cluster: Cluster;
-  /** the presets with their numbers in the environment */
+  /** the presets, completed for the environment */
   offers: readonly Offer[];
   environment: Environment | undefined;
-  /** why another environment is chosen than a link or a setup asks for */
+  /** why the environment that a link or a setup requests is not chosen */
   missing: string | null;
   chooseEnvironment: (name: string) => void;
   /** the chosen preset's name, or OWN */
@@ -53,37 +48,37 @@ export interface StartFormState {
   ownNumbers: boolean;
   draft: Draft;
   setDraft: (draft: Draft) => void;
-  /** own numbers, whatever was chosen before */
-  takeDraft: (resources: SomeResources) => void;
-  /** all at once, as a saved setup has it */
-  take: (given: Given) => void;
-  /** the problems of these numbers in the chosen environment */
-  check: (draft: Draft) => Problems;
+  /** replaces the resources by these, as own numbers */
+  setOwnResources: (resources: SomeResources) => void;
+  /** replaces environment and resources by those of a saved setup */
+  fillIn: (values: InitialValues) => void;
   problems: Problems;
-  /** why no session at all can be started */
-  noRoom: string | null;
+  /** why the user's limits allow no session at all */
+  noSession: string | null;
   name: string;
   setName: (name: string) => void;
   nameProblem: string | null;
-  /** the notebook to begin with, one of the environment's; null: none */
+  /** the chosen starter notebook of the environment, if any */
   starter: string | null;
   setStarter: (name: string | null) => void;
   starterProblem: string | null;
   blocked: boolean;
-  /** what the portal answered to the last attempt, until something is changed */
+  /** the error of the last attempt, until something is changed */
   refusal: unknown;
   refuse: (error: unknown) => void;
   request: () => SessionRequest;
-  /** what this tab keeps of the form until it is sent */
+  /** the request before completion, which identifies it: two attempts with it are one request */
+  typed: () => SessionRequest;
+  /** the form's draft, stored by this tab until the form is sent */
   kept: FormDraft;
-  /** it was sent: the next one begins with the same choices */
+  /** to be called once the form was sent: remembers the choices and deletes the draft */
   done: () => void;
 }
 
-/** What no field shows, but a setup may ask for. */
-type More = Pick<SomeResources, 'account' | 'qos'>;
+/** Resources without a field in the form, which a setup may set. */
+type AccountAndQos = Pick<SomeResources, 'account' | 'qos'>;
 
-const isMore: (left: unknown) => left is More = isRecordOf(isText);
+const isAccountAndQos: (value: unknown) => value is AccountAndQos = isRecordOf(isText);
 
 function useCluster(): Cluster {
   const cluster = useLive((s) => s.cluster);
@@ -91,144 +86,161 @@ function useCluster(): Cluster {
   return cluster;
 }
 
-const moreOf = ({ account, qos }: SomeResources): More => ({
+const accountAndQosOf = ({ account, qos }: SomeResources): AccountAndQos => ({
   ...(account ? { account } : {}),
   ...(qos ? { qos } : {}),
 });
 
-/** The starter notebook: the chosen one, else the first for a user without earlier sessions. */
+/** Keep the starter notebook: by default the first for users without earlier sessions, else none. */
 function useStarter(
   environment: Environment | undefined,
-  given: string | undefined,
+  fromLink: string | undefined,
   kept: FormDraft,
 ) {
-  const none = useLive((s) => s.sessions?.length === 0);
-  // A session that starts since, perhaps from this form, changes nothing in it.
-  const [newcomer] = useState(none);
+  const hasNoSessions = useLive((s) => s.sessions?.length === 0);
+  // A session that starts later, perhaps from this form, must not change the choice.
+  const [isNewUser] = useState(hasNoSessions);
   const [chosen, choose] = useKept<string | null | undefined>(
     kept,
     'starter',
-    () => given,
+    () => fromLink,
     orNull(isText),
   );
   const starters = environment?.starters ?? [];
-  const wanted = chosen === undefined ? (newcomer ? starters[0] : null) : chosen;
-  return { starter: starters.find((name) => name === wanted) ?? null, choose };
+  const preferred = chosen === undefined ? (isNewUser ? starters[0] : null) : chosen;
+  return { starter: starters.find((name) => name === preferred) ?? null, choose };
 }
 
-interface Numbers {
+interface ResourcesState {
   /** the presets that the portal has completed for this environment */
   offers: readonly Offer[];
   preset: Preset | undefined;
   draft: Draft;
-  /** with what is wrong with the numbers, as far as the portal has completed them */
-  settled: Draft;
-  /** the portal has not completed the last change yet */
-  pending: boolean;
-  /** what was named of it */
-  named: NamedResources;
-  /** account and QOS */
-  more: More;
-  /** what is remembered of it */
+  /** the portal's last answer: the errors of the numbers and of the session's name */
+  errors: readonly FieldProblem[];
+  /** whether that answer is about exactly these values */
+  current: boolean;
+  /** the draft's explicit fields, without those that the portal has completed */
+  explicit: ExplicitResources;
+  accountAndQos: AccountAndQos;
+  /** the choice to remember for the next start */
   chosen: Pick<LastStart, 'preset' | 'own'>;
   choosePreset: (name: string) => void;
   setOwn: (draft: Draft) => void;
-  /** own numbers, whatever was chosen before */
-  take: (resources: NamedResources) => void;
-  /** the same with account and QOS */
-  takeAll: (resources: SomeResources) => void;
+  /** replaces the resources by these, as own numbers */
+  setOwnResources: (resources: ExplicitResources) => void;
+  /** the same, with account and QOS */
+  setAll: (resources: SomeResources) => void;
+  /** asks the portal again */
+  outdate: () => void;
 }
 
-const isAsked = isLike<RequestedResources>({ base: isNamedResources, typed: isNamedResources });
+const isRequestedResources = isLike<RequestedResources>({
+  base: isExplicitResources,
+  typed: isExplicitResources,
+});
 
-const numbersOf = ({
+/** Return the values of the form's resource fields. */
+const formResourcesOf = ({
   account: _,
   qos: __,
   nodes: ___,
-  ...numbers
-}: NamedResources): NamedResources =>
-  Object.fromEntries(Object.entries(numbers).filter(([, value]) => value != null));
+  ...resources
+}: ExplicitResources): ExplicitResources =>
+  Object.fromEntries(Object.entries(resources).filter(([, value]) => value != null));
 
-/** The resources: a preset of the site's, or one's own numbers; null until the portal answers. */
-function useNumbers(
+/** Keep the resources: a preset of the site, or own numbers; null until the portal answers. */
+function useResources(
   environment: Environment | undefined,
-  limits: UserLimits | undefined,
-  asked: SomeResources | null,
+  sessionName: string,
+  fromLink: SomeResources | null,
   last: LastStart,
   kept: FormDraft,
-): { numbers: Numbers | null; failure: Error | null } {
+): { resources: ResourcesState | null; failure: Error | null } {
   const cluster = useCluster();
   const [chosen, choose] = useKept<string | null>(
     kept,
     'preset',
-    () => (asked !== null || (last.own && last.preset === null) ? OWN : last.preset),
+    () => (fromLink !== null || (last.own && last.preset === null) ? OWN : last.preset),
     isText,
   );
   const [own, setOwn] = useKept<RequestedResources>(
     kept,
     'own',
-    () => ({ base: numbersOf(asked ?? last.own ?? {}), typed: {} }),
-    isAsked,
+    () => ({ base: formResourcesOf(fromLink ?? last.own ?? {}), typed: {} }),
+    isRequestedResources,
   );
-  const [more, setMore] = useKept<More>(kept, 'more', () => moreOf(asked ?? {}), isMore);
+  const [accountAndQos, setAccountAndQos] = useKept<AccountAndQos>(
+    kept,
+    'more',
+    () => accountAndQosOf(fromLink ?? {}),
+    isAccountAndQos,
+  );
   const { presets } = cluster;
   const purpose = environment === undefined ? {} : { environment: environment.name };
-  const wanted = [toNamedResources(own), ...presets.map(({ resources }) => numbersOf(resources))];
-  const { data, error, isPlaceholderData } = useQuery(completionQuery(purpose, wanted));
-  const [mine, ...others] = data ?? [];
-  if (mine === undefined) return { numbers: null, failure: error };
+  const requests = [
+    toExplicitResources(own),
+    ...presets.map(({ resources }) => formResourcesOf(resources)),
+  ];
+  const { answer, current, failure, outdate } = useAnswer(
+    { requests, name: sessionName || null },
+    ({ requests, name }) => completionQuery(purpose, requests, name),
+  );
+  const [completedOwn, ...completedPresets] = answer?.items ?? [];
+  if (answer === undefined || completedOwn === undefined) return { resources: null, failure };
 
-  const offers = presets.flatMap((preset, at): Offer[] => {
-    const found = others[at];
-    if (found === undefined) return [];
-    return [{ preset, draft: toDraft(found.resources, numbersOf(preset.resources), cluster) }];
+  const offers = presets.flatMap((preset, index): Offer[] => {
+    const completed = completedPresets[index];
+    if (completed === undefined) return [];
+    const draft = toDraft(completed.resources, formResourcesOf(preset.resources), cluster);
+    return [{ preset, draft, problem: translate(completed.errors[0]?.message) }];
   });
   const offer =
     chosen === OWN || environment === undefined
       ? undefined
-      : firstPreset(offers, cluster, environment, chosen, (draft) => limitProblems(draft, limits));
-  const draft = offer?.draft ?? toDraft(mine.resources, toNamedResources(own), cluster);
-  const take = (resources: NamedResources): void => {
-    setOwn({ base: numbersOf(resources), typed: {} });
+      : firstPreset(offers, environment, chosen);
+  const draft = offer?.draft ?? toDraft(completedOwn.resources, toExplicitResources(own), cluster);
+  const setOwnResources = (resources: ExplicitResources): void => {
+    setOwn({ base: formResourcesOf(resources), typed: {} });
     choose(OWN);
   };
-  const numbers: Numbers = {
+  const resources: ResourcesState = {
     offers,
     preset: offer?.preset,
     draft,
-    settled: offer?.draft ?? toDraft(mine.resources, mine.asked, cluster),
-    pending: isPlaceholderData,
-    named: offer ? numbersOf(offer.preset.resources) : toNamedResources(own),
-    more,
+    errors: [...(offer ? [] : completedOwn.errors), ...answer.errors],
+    current,
+    explicit: offer ? formResourcesOf(offer.preset.resources) : toExplicitResources(own),
+    accountAndQos,
     chosen: {
       preset: offer?.preset.name ?? null,
       own:
         Object.keys(own.base).length + Object.keys(own.typed).length > 0
-          ? toNamedResources(own)
+          ? toExplicitResources(own)
           : null,
     },
     choosePreset: (name) => {
-      if (name === OWN) take(draft);
+      if (name === OWN) setOwnResources(draft);
       else choose(name);
     },
     setOwn: (next) =>
       setOwn(({ base, typed }) => ({ base, typed: { ...typed, ...changesOf(draft, next) } })),
-    take,
-    takeAll: (resources) => {
-      take(resources);
-      setMore(moreOf(resources));
+    setOwnResources,
+    setAll: (all) => {
+      setOwnResources(all);
+      setAccountAndQos(accountAndQosOf(all));
     },
+    outdate,
   };
-  return { numbers, failure: null };
+  return { resources, failure: null };
 }
 
-/** Everything the start form holds: choices, what is wrong with them, and the request they make. */
+/** Keep the state of the start form: choices, their errors, and the resulting request. */
 export function useStartForm(
   environments: Environment[],
   link: StartLink,
 ): { start: StartFormState | null; failure: Error | null } {
   const cluster = useCluster();
-  const sessions = useLive((s) => s.sessions);
   const { data: limits } = useQuery(myLimitsQuery);
   const { username } = useMe();
   const [last] = useState(() => loadLastStart(username));
@@ -237,81 +249,89 @@ export function useStartForm(
     kept,
     'environment',
     () => firstAvailable(environments, link.environment, last.environment)?.name,
-    (left): left is string => environments.some((e) => e.name === left && e.available),
+    (value): value is string => environments.some((e) => e.name === value && e.available),
   );
-  const [asked, setAsked] = useState<AskedEnvironment | null>(
+  const [requested, setRequested] = useState<RequestedEnvironment | null>(
     link.environment === undefined ? null : { by: 'link', name: link.environment },
   );
   const environment = environments.find((e) => e.name === environmentName);
-  const { numbers, failure } = useNumbers(environment, limits, linkResources(link), last, kept);
-  const { starter, choose: chooseStarter } = useStarter(environment, link.starter, kept);
   const [name, setName] = useKept(kept, 'name', () => '', isText);
+  const { resources, failure } = useResources(
+    environment,
+    name.trim(),
+    linkResources(link),
+    last,
+    kept,
+  );
+  const { starter, choose: chooseStarter } = useStarter(environment, link.starter, kept);
   const [refusal, setRefusal] = useState<unknown>(null);
-  if (numbers === null) return { start: null, failure };
-  const { preset, draft, pending } = numbers;
+  if (resources === null) return { start: null, failure };
+  const { preset, draft, current } = resources;
 
-  const check = (draft: Draft): Problems => ({
-    ...limitProblems(draft, limits),
-    ...checkResources(draft, cluster, environment),
+  const empty = emptyProblems(draft);
+  // After a refusal, the refusal is newer than the answer to earlier values.
+  const errors = refusal !== null && !current ? [] : resources.errors;
+  const problems = resourceProblems(errors);
+  const nameProblem = messageAt(errors, 'name');
+  const noSession = translate(limits?.no_session) ?? null;
+  // Values that the portal has not validated yet don't block: it validates them at submission.
+  const isInvalid = current && (Object.keys(problems).length > 0 || nameProblem !== undefined);
+
+  const toRequest = (values: SessionRequest['resources']): SessionRequest => ({
+    environment: environment?.name ?? '',
+    resources: { ...values, ...resources.accountAndQos },
+    ...(name.trim() === '' ? {} : { name: name.trim() }),
+    ...(starter === null ? {} : { starter }),
   });
-  const found = check(numbers.settled);
-  // The portal decides on what it hasn't completed yet, but an empty number is shown at once.
-  const shape = pending ? shapeProblems(draft) : {};
-  const wrong = Object.keys(pending ? shape : found).length > 0;
-  const taken = (sessions ?? []).filter(isLive).map((s) => s.name);
-  const wrongName = nameProblem(name.trim(), taken);
-  const noRoom = noRoomForSession(limits);
 
-  /** A change answers the last refusal. */
+  /** Wrap a setter so that it also clears the last refusal. */
   const change =
-    <T>(act: (value: T) => void) =>
+    <T>(set: (value: T) => void) =>
     (value: T): void => {
       setRefusal(null);
-      act(value);
+      set(value);
     };
 
   const start: StartFormState = {
     cluster,
-    offers: numbers.offers,
+    offers: resources.offers,
     environment,
-    missing: missingText(environments, asked),
+    missing: missingText(environments, requested),
     chooseEnvironment: change(setEnvironmentName),
     preset: preset?.name ?? OWN,
-    choosePreset: change(numbers.choosePreset),
+    choosePreset: change(resources.choosePreset),
     ownNumbers: preset === undefined,
     draft,
-    setDraft: change(numbers.setOwn),
-    takeDraft: change((resources: SomeResources) => numbers.take(resources)),
-    check,
-    take: change((given: Given) => {
-      const chosen = firstAvailable(environments, given.environment, environmentName);
-      numbers.takeAll(given.resources);
+    setDraft: change(resources.setOwn),
+    setOwnResources: change((own: SomeResources) => resources.setOwnResources(own)),
+    fillIn: change((values: InitialValues) => {
+      const chosen = firstAvailable(environments, values.environment, environmentName);
+      resources.setAll(values.resources);
       setEnvironmentName(chosen?.name);
-      setAsked({ by: 'setup', name: given.environment });
+      setRequested({ by: 'setup', name: values.environment });
     }),
-    problems: { ...found, ...shape, ...resourceRefusals(refusal) },
-    noRoom,
+    problems: { ...problems, ...empty, ...resourceRefusals(refusal) },
+    noSession,
     name,
     setName: change(setName),
-    nameProblem: wrongName ?? fieldMessage(refusal, 'name') ?? null,
+    nameProblem: fieldMessage(refusal, 'name') ?? nameProblem ?? null,
     starter,
     setStarter: change(chooseStarter),
     starterProblem: fieldMessage(refusal, 'starter') ?? null,
-    blocked: wrong || wrongName !== null || noRoom !== null,
+    blocked: isInvalid || Object.keys(empty).length > 0 || noSession !== null,
     refusal,
     refuse: (error) => {
       setRefusal(error);
-      if (Object.keys(resourceRefusals(error)).length > 0) numbers.take(draft);
+      // While it was submitted, the session itself used its name and counted against the limits.
+      resources.outdate();
+      void queryClient.invalidateQueries(myLimitsQuery);
+      if (Object.keys(resourceRefusals(error)).length > 0) resources.setOwnResources(draft);
     },
-    request: () => ({
-      environment: environment?.name ?? '',
-      resources: { ...(pending ? toSend(numbers.named) : toResources(draft)), ...numbers.more },
-      ...(name.trim() === '' ? {} : { name: name.trim() }),
-      ...(starter === null ? {} : { starter }),
-    }),
+    request: () => toRequest(current ? toResources(draft) : resources.explicit),
+    typed: () => toRequest(resources.explicit),
     kept,
     done: () => {
-      saveLastStart(username, { environment: environment?.name ?? null, ...numbers.chosen });
+      saveLastStart(username, { environment: environment?.name ?? null, ...resources.chosen });
       kept.drop();
     },
   };

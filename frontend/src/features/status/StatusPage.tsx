@@ -1,6 +1,6 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { Paper, Skeleton } from '@mantine/core';
+import { Paper } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { sentence } from '@/api/problem';
 import type { SystemStatus } from '@/api/types';
@@ -9,6 +9,7 @@ import { joinWithCommas } from '@/i18n/lists';
 import { translate } from '@/i18n/translate';
 import { duration } from '@/lib/time';
 import { useNow } from '@/lib/useNow';
+import { ListSkeleton } from '@/ui/ListSkeleton';
 import { Notice } from '@/ui/Notice';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
@@ -19,7 +20,7 @@ import classes from './Status.module.css';
 /** Status older than this is marked as stale. */
 const STALE_MS = 4 * STATUS_MS;
 
-/** How each part of the system does, for administrators. */
+/** The state of each part of the system, for administrators. */
 export function StatusPage() {
   return (
     <AdminFrame tab={t`Status`} title={t`Status`}>
@@ -33,7 +34,7 @@ function Status() {
   return (
     <>
       {error && !data && <Notice tone="error">{sentence(error)}</Notice>}
-      {!data && !error && <Skeleton height={320} radius="lg" aria-label={t`Loading`} />}
+      {!data && !error && <ListSkeleton />}
       {data && (
         <>
           <Age at={dataUpdatedAt} error={error} />
@@ -44,7 +45,7 @@ function Status() {
   );
 }
 
-/** Says that what is shown is old, when it is. */
+/** A note that the displayed status is stale. */
 function Age({ at, error }: { at: number; error: Error | null }) {
   useNow();
   const age = Date.now() - at;

@@ -1,4 +1,4 @@
-/** The parts of the system in words. Pure. */
+/** Labels of the system's parts. Pure. */
 import { t } from '@lingui/core/macro';
 import { joinWithCommas } from '@/i18n/lists';
 import { duration } from '@/lib/time';
@@ -17,18 +17,18 @@ export interface PartStatus {
   suggestion: string;
 }
 
-/** Each part's name, and what it is there for. */
+/** Each part's name and purpose. */
 const PARTS: Record<string, readonly [name: string, purpose: string]> = {
   slurm: ['Slurm', t`Runs sessions and jobs (slurmctld).`],
   slurmdbd: [t`Slurm's accounting`, t`Records usage and limits (slurmdbd).`],
   directory: [t`Directory`, t`Holds users and their passwords (LDAP).`],
   hub: ['JupyterHub', t`Single sign-on for notebooks.`],
   database: [t`Database`, t`The portal's own records.`],
-  nginx: [t`Front door`, t`All pages and notebooks come through it (nginx).`],
+  nginx: [t`Reverse proxy`, t`All pages and notebooks come through it (nginx).`],
   origins: [t`Origins`, t`Isolate the pages of notebooks and TensorBoards from the portal.`],
   launcher: [t`Launcher`, t`Acts for users on the cluster: submits and stops jobs, reads logs.`],
   catalog: [t`Catalog`, t`The environments and templates that users choose from.`],
-  node_table: [t`Table of nodes`, t`The addresses of the nodes on the Cluster page.`],
+  node_table: [t`Node inventory`, t`The addresses of the nodes on the Cluster page.`],
   nodes: [t`Nodes`, t`Where sessions and jobs run.`],
   gpus: [t`Confinement of GPUs`, t`Keeps each job to the GPUs that Slurm gave it.`],
   disk: [t`Disk`, t`Storage for the portal's data.`],
@@ -37,7 +37,8 @@ const PARTS: Record<string, readonly [name: string, purpose: string]> = {
 
 type Named = Pick<PartStatus, 'part' | 'name'>;
 
-/** "Directory ldap1.example.org": the server's name where there are several. */
+/** Return a part's name, with the server's name if there are several: "Directory
+ * ldap1.example.org". */
 export function partName({ part, name }: Named): string {
   const own = PARTS[part]?.[0] ?? part;
   return name === '' ? own : `${own} ${name}`;
@@ -56,7 +57,7 @@ export function stateLabel(state: PartState): StateLabel {
   }
 }
 
-/** "0.4 ms", "4 ms", "1.2 s". */
+/** Format a latency: "0.4 ms", "4 ms", "1.2 s". */
 export function latency(ms: number): string {
   if (ms < 1000) {
     const time = ms < 1 ? Math.max(0.1, ms).toFixed(1) : Math.round(ms);
@@ -66,7 +67,8 @@ export function latency(ms: number): string {
   return t`${seconds} s`;
 }
 
-/** "answered 3 s ago in 4 ms"; of a part that fails, when it last did. */
+/** Describe the last response: "answered 3 s ago in 4 ms"; for a failing part, when it last
+ * succeeded. */
 export function answerText(
   { state, answered_at, latency_ms }: Pick<PartStatus, 'state' | 'answered_at' | 'latency_ms'>,
   nowMs: number,
@@ -79,7 +81,7 @@ export function answerText(
   return t`answered ${age} ago in ${time}`;
 }
 
-/** All of it in one line. */
+/** Summarize all parts in one line. */
 export function overall(parts: readonly (Named & Pick<PartStatus, 'state'>)[]): StateLabel {
   const names = (state: PartState): string =>
     joinWithCommas(parts.filter((part) => part.state === state).map(partName));
@@ -89,7 +91,7 @@ export function overall(parts: readonly (Named & Pick<PartStatus, 'state'>)[]): 
   return { label: t`Everything works`, tone: 'good' };
 }
 
-/** Failing parts first, then unknown ones; otherwise in the portal's order. */
+/** Sort failing parts first, then unknown ones; otherwise in the portal's order. */
 export function worstFirst<T extends Pick<PartStatus, 'state'>>(parts: readonly T[]): T[] {
   const rank: Record<PartState, number> = { failing: 0, unknown: 1, ok: 2 };
   return [...parts].sort((a, b) => rank[a.state] - rank[b.state]);

@@ -3,7 +3,7 @@ import { api, unwrap } from '@/api/client';
 
 export const STATUS_MS = 5000;
 
-/** Asked again for as long as the page is looked at, after failures too: that is what it is for. */
+/** Polled while the page is open, also after failures. */
 export const statusQuery = queryOptions({
   queryKey: ['admin', 'status'],
   queryFn: () => unwrap(api.GET('/api/v1/admin/status')),

@@ -26,7 +26,7 @@ describe('a part of the system', () => {
     );
   });
 
-  it('may be one that this page has never heard of', () => {
+  it('may be unknown to this page', () => {
     expect(purpose('hub')).toMatch(/notebooks/);
     expect(purpose('fax')).toBe('');
     expect(partName({ part: 'fax', name: '' })).toBe('fax');
@@ -49,7 +49,7 @@ describe('all parts together', () => {
     );
   });
 
-  it('stand with the worst first, and otherwise as they are', () => {
+  it('are sorted worst first, otherwise unchanged', () => {
     const parts = [
       { part: 'a', state: 'ok' },
       { part: 'b', state: 'unknown' },

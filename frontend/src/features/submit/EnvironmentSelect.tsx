@@ -12,7 +12,7 @@ interface Props {
   onChoose: (name: string) => void;
 }
 
-/** In which of its possible environments a template's job runs. */
+/** The choice of a template's environment. */
 export function EnvironmentSelect({ choices, chosen, problem, onChoose }: Props) {
   return (
     <fieldset className={startClasses.group}>

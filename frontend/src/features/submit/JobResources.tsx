@@ -2,13 +2,14 @@ import { t } from '@lingui/core/macro';
 import type { Cluster } from '@/api/types';
 import { Term } from '@/features/glossary/Term';
 import { ResourceFields } from '@/features/start/ResourceFields';
+import type { Problems } from '@/features/start/requestedResources';
 import classes from '@/features/start/StartPage.module.css';
-import type { JobDraft, JobProblems } from './request';
+import type { JobDraft } from './request';
 
 interface Props {
   cluster: Cluster;
   draft: JobDraft;
-  problems: JobProblems;
+  problems: Problems;
   onChange: (draft: JobDraft) => void;
 }
 
@@ -25,7 +26,6 @@ export function JobResources({ cluster, draft, problems, onChange }: Props) {
         onChange={(node) => onChange({ ...draft, node })}
         nodes={{
           value: draft.nodes,
-          problem: problems.nodes,
           onChange: (nodes) => onChange({ ...draft, nodes }),
         }}
       />

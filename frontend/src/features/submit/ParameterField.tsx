@@ -12,7 +12,7 @@ interface Props {
   onChange: (value: Typed) => void;
 }
 
-/** What the parameters of the portal's own templates count; a site's other units stand as they are. */
+/** Translated units of the portal's own templates; a site's other units are shown unchanged. */
 const UNITS: Readonly<Record<string, string>> = {
   epochs: t`epochs`,
   examples: t`examples`,
@@ -23,16 +23,16 @@ const UNITS: Readonly<Record<string, string>> = {
   times: t`times`,
 };
 
-/** Attributes of what a machine reads: nothing is corrected or filled in. */
+/** Input attributes without autocorrection, for values that programs read. */
 const EXACT = { autoComplete: 'off', autoCapitalize: 'none', spellCheck: false } as const;
-/** From here on a text doesn't fit a line. */
-const LONG = 60;
+/** Longer texts get several lines. */
+const MAX_LINE_LENGTH = 60;
 
 function label({ title, unit, nullable }: Field): string {
   const name = translateExact(title);
-  const named = unit === null || title.toLowerCase().includes(unit.toLowerCase());
-  const counted = named ? name : t`${name} (${{ unit: UNITS[unit] ?? unit }})`;
-  return nullable ? t`${counted}, optional` : counted;
+  const hasUnit = unit === null || title.toLowerCase().includes(unit.toLowerCase());
+  const withUnit = hasUnit ? name : t`${name} (${{ unit: UNITS[unit] ?? unit }})`;
+  return nullable ? t`${withUnit}, optional` : withUnit;
 }
 
 function description(field: Field): string | undefined {
@@ -42,7 +42,7 @@ function description(field: Field): string | undefined {
   return joinSentences(parts.filter((part) => part !== '')) || undefined;
 }
 
-/** One parameter's field, as its template describes it. */
+/** The input of one parameter, by its field's widget. */
 export function ParameterField({ field, value, problem, onChange }: Props) {
   const common = { label: label(field), description: description(field), error: problem };
   if (typeof value === 'boolean')
@@ -75,7 +75,7 @@ export function ParameterField({ field, value, problem, onChange }: Props) {
       return (
         <NumberInput
           {...common}
-          // A text would be shown without its e: "1e-7" as 17; a number is written out.
+          // NumberInput drops the e of a string: "1e-7" becomes 17. It writes numbers out.
           value={value.includes('e') ? Number(value) : value}
           onChange={(next) => onChange(String(next))}
           allowDecimal={field.rule.kind !== 'integer'}
@@ -95,7 +95,7 @@ export function ParameterField({ field, value, problem, onChange }: Props) {
         />
       );
     default:
-      return value.includes('\n') || value.length > LONG ? (
+      return value.includes('\n') || value.length > MAX_LINE_LENGTH ? (
         <Textarea {...common} {...EXACT} value={value} onChange={onText} rows={3} />
       ) : (
         <TextInput {...common} {...EXACT} value={value} onChange={onText} />

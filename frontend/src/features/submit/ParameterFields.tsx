@@ -8,12 +8,15 @@ import type { ParametersState } from './useTemplateForm';
 
 interface Props {
   typed: ParametersState;
+  problems: Record<string, string>;
+  /** the number of array tasks; null if the job is no array */
+  tasks: number | null;
   submitting: Submitting;
 }
 
-/** A field for each of a template's parameters, and how many tasks come of them. */
-export function ParameterFields({ typed, submitting }: Props) {
-  const { fields, values, problems, right, tasks, isTouched } = typed;
+/** The fields of a template's parameters, and the resulting number of tasks. */
+export function ParameterFields({ typed, problems, tasks, submitting }: Props) {
+  const { fields, values, isTouched } = typed;
   const { refusal, tried, change } = submitting;
   const type = change(typed.type);
   if (fields.length === 0) return null;
@@ -36,7 +39,7 @@ export function ParameterFields({ typed, submitting }: Props) {
           />
         ))}
       </div>
-      {tasks !== null && right && (
+      {tasks !== null && (
         <p className={classes.tasks} role="status">
           {plural(tasks, {
             one: 'One job with one task.',

@@ -4,8 +4,10 @@ import startClasses from '@/features/start/StartPage.module.css';
 import { translateExact } from '@/i18n/translate';
 import { CodeEditor } from '@/ui/code/CodeEditor';
 import { RestoredNotice } from '@/ui/RestoredForm';
+import { ImportLines } from './ImportLines';
+import { ImportReport } from './ImportReport';
 import { JobResources } from './JobResources';
-import { MoreFields } from './MoreFields';
+import { OptionalFields } from './OptionalFields';
 import { SizingHint } from './SizingHint';
 import { SubmitFoot } from './SubmitFoot';
 import classes from './SubmitPage.module.css';
@@ -15,7 +17,7 @@ interface Props extends Begin {
   onStartOver: () => void;
 }
 
-/** A script of one's own, as it is. */
+/** The form that submits the user's own script. */
 export function ScriptForm({ onStartOver, ...begin }: Props) {
   const { cluster, from } = begin;
   const form = useScriptForm(begin);
@@ -29,29 +31,33 @@ export function ScriptForm({ onStartOver, ...begin }: Props) {
       noValidate
     >
       <RestoredNotice draft={kept} onStartOver={onStartOver} />
+      {form.report && <ImportReport options={form.report.options} />}
       <ScriptFields form={form} />
       <JobResources
         cluster={cluster}
         draft={resources.draft}
-        problems={{ ...resources.problems, ...refusal.resources }}
+        problems={{
+          ...submitting.shown(resources.problems, resources.current),
+          ...refusal.resources,
+        }}
         onChange={change(resources.set)}
       />
-      <MoreFields
-        value={form.more}
-        unnamed="script"
+      <OptionalFields
+        value={form.optionalValues}
+        defaultName="script"
         problems={refusal.others}
-        onChange={change(form.setMore)}
+        onChange={change(form.setOptionalValues)}
       />
       <SizingHint
         sizing={form.sizing}
         resources={resources}
-        whose={from ? 'job' : 'script'}
-        onUse={change((act: () => void) => act())}
+        source={from ? 'job' : 'script'}
+        onChange={change((apply: () => void) => apply())}
       />
       <SubmitFoot
         submitting={submitting}
         resources={resources}
-        ask={form.named}
+        purpose={form.purpose}
         onChoose={change(resources.set)}
         label={t`Submit job`}
         kept={kept}
@@ -61,13 +67,17 @@ export function ScriptForm({ onStartOver, ...begin }: Props) {
   );
 }
 
-/** The script, and where it runs. */
+/** The script and its environment. */
 function ScriptFields({ form }: { form: ReturnType<typeof useScriptForm> }) {
   const { available, chosen, setChosen, script, setScript, empty, submitting } = form;
   const { refusal, tried, change } = submitting;
   return (
     <div className={classes.scriptFields}>
+      {script !== form.report?.script && (
+        <ImportLines script={script} onImport={change(form.fill)} />
+      )}
       <CodeEditor
+        key={form.imports}
         label={t`Script`}
         description={t`Starts with #!; otherwise bash runs it. Set the resources below; #SBATCH lines for them are rejected.`}
         value={script}

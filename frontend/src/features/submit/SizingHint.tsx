@@ -4,34 +4,35 @@ import { Button } from '@mantine/core';
 import type { Sizing } from '@/api/types';
 import { Notice } from '@/ui/Notice';
 import classes from './SubmitPage.module.css';
-import { fieldsText, hintTexts, type Whose } from './sizing';
+import { type ComparedWith, fieldsText, hintTexts } from './sizing';
 import type { ResourcesState } from './useResources';
 
 interface Props {
   sizing: Sizing | undefined;
   resources: ResourcesState;
-  whose: Whose;
-  onUse: (act: () => void) => void;
+  source: ComparedWith;
+  /** runs a change of the form */
+  onChange: (apply: () => void) => void;
 }
 
-const BACK: Record<Whose, string> = {
+const RESTORE_LABELS: Record<ComparedWith, string> = {
   template: t`Use the template’s own numbers`,
   job: t`Use that job’s numbers`,
   script: t`Use my numbers`,
 };
 
-/** What earlier runs used, and the way to numbers that fit them, or back. */
-export function SizingHint({ sizing, resources, whose, onUse }: Props) {
+/** The usage of earlier runs, and a button that applies suggested resources or restores the others. */
+export function SizingHint({ sizing, resources, source, onChange }: Props) {
   const { sized } = resources;
   if (sizing === undefined || Object.keys(sized.fields).length === 0) return null;
-  const texts = hintTexts(sizing, sized.fields, whose);
+  const texts = hintTexts(sizing, sized.fields, source);
   return (
     <Notice tone="info">
       <div className={classes.sizing}>
         {texts.map((text) => (
           <p key={text}>{text}</p>
         ))}
-        {sized.used && (
+        {sized.applied && (
           <p>
             <Trans>The values are filled in accordingly, with some headroom.</Trans>
           </p>
@@ -52,9 +53,9 @@ export function SizingHint({ sizing, resources, whose, onUse }: Props) {
         <Button
           size="compact-sm"
           variant="default"
-          onClick={() => onUse(sized.used ? sized.back : sized.use)}
+          onClick={() => onChange(sized.applied ? sized.restore : sized.apply)}
         >
-          {sized.used ? BACK[whose] : t`Use ${{ numbers: fieldsText(sized.fields) }}`}
+          {sized.applied ? RESTORE_LABELS[source] : t`Use ${{ numbers: fieldsText(sized.fields) }}`}
         </Button>
       </div>
     </Notice>

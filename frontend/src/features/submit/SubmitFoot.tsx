@@ -1,5 +1,6 @@
 import { Button } from '@mantine/core';
 import { StartEstimate } from '@/features/estimates/StartEstimate';
+import type { Purpose } from '@/features/start/completion';
 import type { FormDraft } from '@/lib/useFormDraft';
 import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
@@ -11,21 +12,25 @@ import type { Submitting } from './useSubmit';
 interface Props {
   submitting: Submitting;
   resources: ResourcesState;
-  /** of what, beside its resources, the start is asked for */
-  ask: { template?: string; environment?: string };
+  /** the template or environment of the start estimate */
+  purpose: Purpose;
   onChoose: ResourcesState['set'];
   label: string;
   kept: FormDraft;
   onStartOver: () => void;
 }
 
-/** The button, and beside it when the job would start. */
+/** The submit button with the start estimate. */
 export function SubmitFoot(props: Props) {
-  const { submitting, resources, ask, onChoose, label, kept, onStartOver } = props;
-  const { draft, asked, possible } = resources;
+  const { submitting, resources, purpose, onChoose, label, kept, onStartOver } = props;
+  const { draft, requested, problems } = resources;
   return (
     <>
-      {submitting.refusal.general && <Notice tone="error">{submitting.refusal.general}</Notice>}
+      {submitting.refusal.general && (
+        <div data-problem tabIndex={-1}>
+          <Notice tone="error">{submitting.refusal.general}</Notice>
+        </div>
+      )}
       <div className={classes.foot}>
         <Button
           type="submit"
@@ -37,8 +42,8 @@ export function SubmitFoot(props: Props) {
         </Button>
         <StartOver draft={kept} onStartOver={onStartOver} />
         <StartEstimate
-          ask={{ resources: asked, ...ask }}
-          possible={possible}
+          request={{ resources: requested, ...purpose }}
+          possible={Object.keys(problems).length === 0}
           onChoose={({ nodes, account, qos, ...node }) =>
             onChoose({ ...draft, nodes, account, qos, node })
           }

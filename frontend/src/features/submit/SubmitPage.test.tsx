@@ -9,15 +9,17 @@ const FORM = `/jobs/new?template=${template.name}`;
 const TEMPLATE = `/templates/${template.name}`;
 
 describe('a new job', () => {
-  it('begins with a template or a script of one’s own', async () => {
+  it('offers templates and an own script', async () => {
     const markup = await page('/jobs/new', FULL);
     expect(names(markup, 'a')).toEqual(
       expect.arrayContaining(templates.items.map(({ title }) => title)),
     );
-    expect(names(markup, 'label')).toEqual(['A template', 'My own script']);
+    expect(names(markup, 'label').slice(0, 2)).toEqual(['A template', 'My own script']);
+    expect(names(markup, 'h2').slice(0, 2)).toEqual(['Recently used', 'Train']);
+    expect(names(markup, 'button')).toContain('Choose a file…');
   });
 
-  it('has a field for each parameter, with what it may be', async () => {
+  it('has a field with its range for each parameter', async () => {
     const markup = await page(FORM, FULL);
     expect(names(markup, 'h1')).toEqual([template.title]);
     expect(names(markup, 'label')).toEqual(
@@ -37,11 +39,35 @@ describe('a new job', () => {
     expect(markup).toMatch(/<input[^>]*value="20"/);
   });
 
-  it('begins with what its address fills in', async () => {
+  it('begins with the values of its address', async () => {
     const own = encodeURIComponent(JSON.stringify({ epochs: 7 }));
     const markup = await page(`${FORM}&parameters=${own}`, FULL);
     expect(markup).toMatch(/<input[^>]*value="7"/);
     expect(markup).not.toMatch(/<input[^>]*value="20"/);
+  });
+
+  it('shows errors at fields that were filled in', async () => {
+    const errors = ['epochs', 'batch_size'].map((name) => ({
+      field: `parameters.${name}`,
+      message: `${name} is wrong.`,
+    }));
+    const refused = new Refused(422, 'Some fields are wrong.', errors);
+    const own = encodeURIComponent(JSON.stringify({ epochs: 7 }));
+    const markup = await page(`${FORM}&parameters=${own}`, {
+      ...FULL,
+      answers: { ...answers, [`${TEMPLATE}/render`]: refused },
+    });
+    expect(textOf(markup)).toContain('epochs is wrong.');
+    expect(textOf(markup)).not.toContain('batch_size is wrong.');
+  });
+
+  it('shows the number of tasks', async () => {
+    const rendered = { script: '#!/bin/bash', array: 6, parameters: {}, resources: {} };
+    const markup = await page(FORM, {
+      ...FULL,
+      answers: { ...answers, [`${TEMPLATE}/render`]: rendered },
+    });
+    expect(names(markup, 'button')).toContain('Submit 6 tasks');
   });
 
   it('waits for the cluster', async () => {

@@ -5,27 +5,41 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { sentence } from '@/api/problem';
-import type { Cluster, JobDetail } from '@/api/types';
+import type { Cluster, JobDetail, ScriptImport } from '@/api/types';
 import { ClusterPanel } from '@/features/cluster/ClusterPanel';
 import { isKnown } from '@/features/cluster/nodes';
 import { environmentsQuery } from '@/features/environments/queries';
-import { jobQuery, templateQuery, templatesQuery } from '@/features/jobs/queries';
-import logClasses from '@/features/log/LogPage.module.css';
+import {
+  jobQuery,
+  recentTemplatesQuery,
+  templateQuery,
+  templatesQuery,
+} from '@/features/jobs/queries';
 import { completionQuery } from '@/features/start/completion';
 import startClasses from '@/features/start/StartPage.module.css';
 import { translateExact } from '@/i18n/translate';
 import { useLive } from '@/live/store';
 import { Notice } from '@/ui/Notice';
+import head from '@/ui/PageHead.module.css';
 import { PageTitle } from '@/ui/PageTitle';
 import type { Filled } from './link';
+import { ScriptFile } from './ScriptFile';
 import { ScriptForm } from './ScriptForm';
 import classes from './SubmitPage.module.css';
 import { TemplateCards } from './TemplateCards';
 import { TemplateForm } from './TemplateForm';
 
-/** A new job: from a template, from a script of one's own, or like an earlier one. */
+/** A new job: from a template, from an own script, or with the values of an earlier job. */
 export function SubmitPage() {
-  const { template, from, own, ...filled } = useSearch({ from: '/member/jobs/new' });
+  const {
+    template,
+    from,
+    own,
+    imported: isImported = false,
+    ...filled
+  } = useSearch({ from: '/member/jobs/new' });
+  const navigate = useNavigate();
+  const [imported, setImported] = useState<ImportedFile | null>(null);
   const cluster = useLive((s) => s.cluster);
   const earlier = useQuery({ ...jobQuery(from ?? ''), enabled: from !== undefined });
   if (earlier.error) return <Notice tone="error">{sentence(earlier.error)}</Notice>;
@@ -51,26 +65,57 @@ export function SubmitPage() {
         filled={filled}
       />
     );
-  if (own || job) return <FromScript key={job?.id ?? ''} cluster={cluster} from={job} />;
-  return <Choose />;
+  if (job) return <FromScript key={job.id} cluster={cluster} from={job} {...NO_FILE} />;
+  const start = async (script: ScriptImport): Promise<void> => {
+    // The new entry of the history comes first, because the form's draft belongs to it.
+    await navigate({ to: '/jobs/new', search: { own: true, imported: true } });
+    setImported((before) => ({ script, count: (before?.count ?? 0) + 1 }));
+  };
+  const file = isImported ? imported : null;
+  return (
+    <ScriptFile onScript={start}>
+      {(button) =>
+        own ? (
+          <FromScript
+            key={file?.count ?? 0}
+            cluster={cluster}
+            from={undefined}
+            imported={file?.script ?? null}
+            isImported={isImported}
+            fileButton={button}
+          />
+        ) : (
+          <TemplateChoice fileButton={button} />
+        )
+      }
+    </ScriptFile>
+  );
 }
+
+interface ImportedFile {
+  script: ScriptImport;
+  /** the number of files imported so far: each has its own form */
+  count: number;
+}
+
+const NO_FILE = { imported: null, isImported: false } as const;
 
 function Loading() {
   return <Skeleton height={360} radius="lg" aria-label={t`Loading`} />;
 }
 
-/** Templates or a script: the two ways to begin. */
-function Ways({ value }: { value: 'templates' | 'own' }) {
+/** The switch between templates and an own script. */
+function SourceSwitch({ value }: { value: 'templates' | 'own' }) {
   const navigate = useNavigate();
   return (
     <SegmentedControl
-      className={classes.ways}
+      className={classes.sourceSwitch}
       aria-label={t`Begin with`}
       value={value}
-      onChange={(way) =>
+      onChange={(source) =>
         void navigate({
           to: '/jobs/new',
-          search: way === 'own' ? { own: true } : {},
+          search: source === 'own' ? { own: true } : {},
           replace: true,
         })
       }
@@ -82,25 +127,27 @@ function Ways({ value }: { value: 'templates' | 'own' }) {
   );
 }
 
-function Choose() {
+function TemplateChoice({ fileButton }: { fileButton: ReactNode }) {
   const { data, error } = useQuery(templatesQuery);
+  const { data: recent } = useQuery(recentTemplatesQuery);
   return (
     <>
-      <Link to="/jobs" className={logClasses.back}>
+      <Link to="/jobs" className={head.back}>
         <Trans>← Your jobs</Trans>
       </Link>
-      <div className={logClasses.top}>
+      <div className={head.top}>
         <PageTitle tab={t`Submit a job`}>
           <Trans>Submit a job</Trans>
         </PageTitle>
       </div>
-      <Ways value="templates" />
+      <SourceSwitch value="templates" />
+      {fileButton}
       {error ? (
         <Notice tone="error">{sentence(error)}</Notice>
       ) : data === undefined ? (
         <Loading />
       ) : (
-        <TemplateCards templates={data} />
+        <TemplateCards templates={data} recent={recent ?? []} />
       )}
     </>
   );
@@ -138,7 +185,7 @@ function FromTemplate({
       title={from ? runAgain(from) : translateExact(data.title)}
       about={translateExact(data.description)}
       back={
-        <Link to="/jobs/new" className={logClasses.back}>
+        <Link to="/jobs/new" className={head.back}>
           <Trans>← All templates</Trans>
         </Link>
       }
@@ -157,14 +204,14 @@ function FromTemplate({
   );
 }
 
-/** The same framework in a notebook, to be opened in a session. */
+/** A download of the template's starter notebook, for a session. */
 function Starter({ template, file }: { template: string; file: string }) {
-  const address = `/api/v1/templates/${encodeURIComponent(template)}/starter`;
+  const url = `/api/v1/templates/${encodeURIComponent(template)}/starter`;
   return (
     <p className={classes.about}>
       <Trans>
         Or start from a notebook: save{' '}
-        <a href={address} download={file}>
+        <a href={url} download={file}>
           {file}
         </a>{' '}
         and drop it into JupyterLab’s file list.
@@ -173,30 +220,39 @@ function Starter({ template, file }: { template: string; file: string }) {
   );
 }
 
-function FromScript({ cluster, from }: FromProps) {
+interface FromScriptProps extends FromProps {
+  imported: ScriptImport | null;
+  isImported: boolean;
+  fileButton?: ReactNode;
+}
+
+function FromScript({ cluster, from, imported, isImported, fileButton }: FromScriptProps) {
   const { data, error } = useQuery(environmentsQuery);
   const defaults = useQuery(completionQuery({}, [{}]));
   const [round, setRound] = useState(0);
   const failure = (data ? null : error) ?? (defaults.data ? null : defaults.error);
   if (failure) return <Notice tone="error">{sentence(failure)}</Notice>;
-  const first = defaults.data?.[0]?.resources;
+  const first = defaults.data?.items[0]?.resources;
   if (data === undefined || first === undefined) return <Loading />;
   return (
     <WithPanel
       title={from ? runAgain(from) : t`Submit a job`}
       back={
-        <Link to="/jobs" className={logClasses.back}>
+        <Link to="/jobs" className={head.back}>
           <Trans>← Your jobs</Trans>
         </Link>
       }
     >
-      {!from && <Ways value="own" />}
+      {!from && <SourceSwitch value="own" />}
+      {fileButton}
       <ScriptForm
         key={round}
         environments={data}
         cluster={cluster}
         defaults={first}
         from={from}
+        imported={imported}
+        isImported={isImported}
         onStartOver={() => setRound(round + 1)}
       />
     </WithPanel>
@@ -214,7 +270,7 @@ function WithPanel({ title, about, back, children }: WithPanelProps) {
   return (
     <>
       {back}
-      <div className={logClasses.top}>
+      <div className={head.top}>
         <PageTitle tab={title}>{title}</PageTitle>
       </div>
       {about && <p className={classes.about}>{about}</p>}

@@ -7,7 +7,7 @@ import { Notice } from '@/ui/Notice';
 import { RestoredNotice } from '@/ui/RestoredForm';
 import { EnvironmentSelect } from './EnvironmentSelect';
 import { JobResources } from './JobResources';
-import { MoreFields } from './MoreFields';
+import { OptionalFields } from './OptionalFields';
 import { ParameterFields } from './ParameterFields';
 import { ScriptPreview } from './ScriptPreview';
 import { SizingHint } from './SizingHint';
@@ -19,12 +19,13 @@ interface Props extends Begin {
   onStartOver: () => void;
 }
 
-/** The form that a template's own description makes. */
+/** The form of a template, generated from its parameters. */
 export function TemplateForm({ onStartOver, ...begin }: Props) {
   const { template, cluster, from, filled } = begin;
   const form = useTemplateForm(begin);
   const { kept, typed, choice, resources, submitting } = form;
   const { refusal, change } = submitting;
+  const tasks = form.rendering.answer?.tasks ?? null;
   return (
     <form
       ref={submitting.form}
@@ -33,7 +34,11 @@ export function TemplateForm({ onStartOver, ...begin }: Props) {
       noValidate
     >
       <RestoredNotice draft={kept} onStartOver={onStartOver} />
-      <Notices template={template} byLink={filled.parameters !== undefined} lost={choice.lost} />
+      <Notices
+        template={template}
+        byLink={filled.parameters !== undefined}
+        missing={choice.missing}
+      />
       {choice.choices.length > 0 && (
         <EnvironmentSelect
           choices={choice.choices}
@@ -42,40 +47,42 @@ export function TemplateForm({ onStartOver, ...begin }: Props) {
           onChoose={change(choice.choose)}
         />
       )}
-      <ParameterFields typed={typed} submitting={submitting} />
+      <ParameterFields
+        typed={typed}
+        problems={submitting.shown(form.problems, form.rendering.current)}
+        tasks={tasks}
+        submitting={submitting}
+      />
       <SizingHint
         sizing={form.sizing}
         resources={resources}
-        whose={from ? 'job' : 'template'}
-        onUse={change((act: () => void) => act())}
+        source={from ? 'job' : 'template'}
+        onChange={change((apply: () => void) => apply())}
       />
       <JobResources
         cluster={cluster}
         draft={resources.draft}
-        problems={{ ...resources.problems, ...refusal.resources }}
+        problems={{
+          ...submitting.shown(resources.problems, resources.current),
+          ...refusal.resources,
+        }}
         onChange={change(resources.set)}
       />
-      <MoreFields
-        value={form.more}
-        unnamed={template.name}
+      <OptionalFields
+        value={form.optionalValues}
+        defaultName={template.name}
         problems={refusal.others}
-        onChange={change(form.setMore)}
+        onChange={change(form.setOptionalValues)}
       />
-      <ScriptPreview
-        template={template.name}
-        parameters={typed.parameters}
-        environment={choice.named.environment}
-        resources={resources.asked}
-        possible={form.possible}
-      />
+      <ScriptPreview rendering={form.rendering} valid={form.valid} />
       <SubmitFoot
         submitting={submitting}
         resources={resources}
-        ask={{ template: template.name, ...choice.named }}
+        purpose={{ template: template.name, ...choice.requested }}
         onChoose={change(resources.set)}
         kept={kept}
         onStartOver={onStartOver}
-        label={submitLabel(typed.tasks)}
+        label={submitLabel(tasks)}
       />
     </form>
   );
@@ -86,14 +93,14 @@ const submitLabel = (tasks: number | null): string =>
 
 interface NoticesProps {
   template: TemplateDetail;
-  /** a link has filled in parameters */
+  /** whether a link has filled in parameters */
   byLink: boolean;
-  /** the environment it names, where that can't be used */
-  lost: string | undefined;
+  /** the link's environment, if it is unavailable */
+  missing: string | undefined;
 }
 
-/** What to know before one fills it in. */
-function Notices({ template, byLink, lost }: NoticesProps) {
+/** Notices above the fields. */
+function Notices({ template, byLink, missing }: NoticesProps) {
   return (
     <>
       {!template.available && (
@@ -106,10 +113,10 @@ function Notices({ template, byLink, lost }: NoticesProps) {
           <Trans>Filled in from a link. Check it, then submit it.</Trans>
         </Notice>
       )}
-      {lost !== undefined && (
+      {missing !== undefined && (
         <Notice tone="warning">
           <Trans>
-            The link names the environment {lost}, which can’t be used here. Choose another one.
+            The link names the environment {missing}, which can’t be used here. Choose another one.
           </Trans>
         </Notice>
       )}

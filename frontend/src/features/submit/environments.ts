@@ -1,25 +1,25 @@
-/** Which environments one may choose from for a template that leaves the choice. Pure. */
+/** Environments to choose from, for templates with several. Pure. */
 import type { Environment, Template } from '@/api/types';
 
-type Choosing = Pick<Template, 'environment' | 'environments'>;
+type TemplateEnvironments = Pick<Template, 'environment' | 'environments'>;
 
-/** Those that can be used, and an earlier job's; none where there is no choice. */
+/** Return the available environments and the earlier job's; none if the template fixes its own. */
 export function choicesOf(
-  { environments }: Choosing,
+  { environments }: TemplateEnvironments,
   all: readonly Environment[],
   earlier: string | null,
 ): Environment[] {
   if (environments === null) return [];
-  return all.filter((known) => known.kernel && (known.available || known.name === earlier));
+  return all.filter(({ kernel, available, name }) => kernel && (available || name === earlier));
 }
 
-/** The first of `wanted` that can be chosen, else the template's own, else any. */
+/** Return the first choice in `preferred`, else the template's own, else the first choice. */
 export function firstChoice(
-  { environment }: Choosing,
+  { environment }: TemplateEnvironments,
   choices: readonly Environment[],
-  wanted: readonly (string | null | undefined)[],
+  preferred: readonly (string | null | undefined)[],
 ): string {
   const names = choices.map((choice) => choice.name);
   const own = environment ?? '';
-  return [...wanted, own].find((name) => name && names.includes(name)) ?? names[0] ?? own;
+  return [...preferred, own].find((name) => name && names.includes(name)) ?? names[0] ?? own;
 }

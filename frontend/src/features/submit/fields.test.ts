@@ -1,13 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import {
   areTyped,
+  emptyFields,
   type Field,
-  fieldProblem,
-  fieldProblems,
   fieldsOf,
   firstValues,
   rangeText,
-  taskCount,
   toParameters,
 } from './fields';
 
@@ -69,13 +67,13 @@ const SCHEMA = {
 
 const fields = fieldsOf(SCHEMA);
 const field = (name: string): Field => {
-  const found = fields.find((f) => f.name === name);
-  if (!found) throw new Error(name);
-  return found;
+  const match = fields.find((f) => f.name === name);
+  if (!match) throw new Error(name);
+  return match;
 };
 
 describe('fieldsOf', () => {
-  it('keeps the template’s order and finds the widgets', () => {
+  it('returns the template’s order and the widgets', () => {
     expect(fields.map((f) => [f.name, f.widget])).toEqual([
       ['epochs', 'number'],
       ['rate', 'number'],
@@ -88,19 +86,19 @@ describe('fieldsOf', () => {
     ]);
   });
 
-  it('knows units, and what may be left empty', () => {
+  it('reads units and whether a field may be empty', () => {
     expect(field('epochs').unit).toBe('epochs');
     expect(fields.filter((f) => f.nullable).map((f) => f.name)).toEqual(['precision', 'script']);
   });
 
-  it('makes nothing of a template without parameters', () => {
+  it('is empty for a template without parameters', () => {
     expect(fieldsOf({ type: 'object', properties: {} })).toEqual([]);
     expect(fieldsOf({})).toEqual([]);
   });
 });
 
 describe('values', () => {
-  it('begin with the template’s own and come back as they were', () => {
+  it('are the template’s defaults and convert back unchanged', () => {
     const values = firstValues(fields, { notebook: '~/a b.ipynb' });
     expect(toParameters(fields, values)).toEqual({
       epochs: 20,
@@ -114,7 +112,7 @@ describe('values', () => {
     });
   });
 
-  it('begin with an earlier job’s, whatever signs they hold', () => {
+  it('are an earlier job’s, with any characters', () => {
     const earlier = {
       epochs: 3,
       precision: null,
@@ -127,44 +125,37 @@ describe('values', () => {
     expect(toParameters(fields, values)).not.toHaveProperty('gone');
   });
 
-  it('leave out what is empty and may not be', () => {
+  it('omit required fields that are empty', () => {
     const values = { ...firstValues(fields), epochs: '', notebook: '' };
     const parameters = toParameters(fields, values);
     expect(parameters).not.toHaveProperty('epochs');
     expect(parameters.notebook).toBe('');
   });
 
-  it('read numbers in a list in any order of commas and lines', () => {
+  it('split a list of numbers at commas and line breaks', () => {
     const values = { ...firstValues(fields), rates: '0.1, 0.2\n1e-3' };
     expect(toParameters(fields, values).rates).toEqual([0.1, 0.2, 0.001]);
   });
+
+  it('keep text that is no number, for the portal to refuse', () => {
+    const values = { ...firstValues(fields), rates: '0.1 x', rate: 'much' };
+    expect(toParameters(fields, values)).toMatchObject({ rates: [0.1, 'x'], rate: 'much' });
+  });
 });
 
-describe('fieldProblem', () => {
-  it.each([
-    ['epochs', '20', null],
-    ['epochs', '', 'Enter a whole number.'],
-    ['epochs', '1.5', 'Enter a whole number.'],
-    ['epochs', '101', 'Must be 1 to 100.'],
-    ['rate', '0', 'Must be more than 0, at most 10.'],
-    ['rate', 'x', 'Enter a number.'],
-    ['rates', '', 'Enter at least one value.'],
-    ['rates', '1 2 3 4', 'At most 3 values.'],
-    ['rates', '1 1.0', 'Enter each value only once.'],
-    ['rates', '1 -2', '-2: must be more than 0.'],
-    ['script', '', null],
-    ['notebook', '', 'This field is required.'],
-    ['notebook', 'a.py', 'This value doesn’t have the required format.'],
-    ['notebook', '~/a.ipynb', null],
-    ['precision', '', 'Choose one.'],
-  ])('%s %j: %j', (name, value, expected) => {
-    expect(fieldProblem(field(name), value)).toBe(expected);
-  });
-
-  it('collects what is wrong by name', () => {
-    expect(fieldProblems(fields, firstValues(fields))).toEqual({
-      notebook: 'This field is required.',
-    });
+describe('emptyFields', () => {
+  it('has required fields that are empty, and no other errors', () => {
+    const required = { notebook: 'This field is required.' };
+    expect(emptyFields(fields, firstValues(fields))).toEqual(required);
+    const invalid = { epochs: '101', rates: '', script: '', notebook: 'a.py' };
+    expect(emptyFields(fields, { ...firstValues(fields), ...invalid })).toEqual({});
+    const empty = { epochs: '', rate: ' ', precision: '' };
+    expect(Object.keys(emptyFields(fields, { ...firstValues(fields), ...empty }))).toEqual([
+      'epochs',
+      'rate',
+      'precision',
+      'notebook',
+    ]);
   });
 });
 
@@ -175,26 +166,18 @@ describe('rangeText', () => {
   });
 });
 
-describe('taskCount', () => {
-  it('is the product of the lists that are spread', () => {
-    expect(taskCount([], {})).toBeNull();
-    expect(taskCount(['a', 'b'], { a: [1, 2, 3], b: [4, 5] })).toBe(6);
-    expect(taskCount(['a'], {})).toBe(0);
-  });
-});
-
 describe('areTyped', () => {
   const fields = fieldsOf(SCHEMA);
   const first = firstValues(fields);
 
-  it('takes what the form itself has kept, right or wrong', () => {
+  it('accepts values that the form has stored, valid or not', () => {
     expect(areTyped(fields)(JSON.parse(JSON.stringify(first)))).toBe(true);
     expect(areTyped(fields)({ ...first, epochs: 'many', notebook: '' })).toBe(true);
   });
 
-  it('takes nothing that these fields can’t hold', () => {
+  it('rejects values that do not fit the fields', () => {
     const { epochs: _, ...fewer } = first;
-    for (const left of [
+    for (const values of [
       null,
       'text',
       [],
@@ -203,6 +186,6 @@ describe('areTyped', () => {
       { ...first, shuffle: 'yes' },
       { ...first, precision: '"fp64"' },
     ])
-      expect(areTyped(fields)(left)).toBe(false);
+      expect(areTyped(fields)(values)).toBe(false);
   });
 });

@@ -5,7 +5,7 @@ import { choicesOf, firstChoice } from './environments';
 import { readFilled } from './link';
 
 describe('readFilled', () => {
-  it('takes what fields can hold', () => {
+  it('returns values that fields can have', () => {
     const parameters = {
       notebook: '~/a.ipynb',
       count: 5,
@@ -56,7 +56,7 @@ describe('the environments of a template', () => {
     expect(choicesOf(template, gone, 'r').map((e) => e.name)).toEqual(['python3', 'r']);
   });
 
-  it('begin with what was asked for, then the template’s own, then any', () => {
+  it('begin with the requested one, then the template’s own, then any', () => {
     const choices = choicesOf(template, all, null);
     expect(firstChoice(template, choices, ['r'])).toBe('r');
     expect(firstChoice(template, choices, [undefined, 'torch7'])).toBe('python3');

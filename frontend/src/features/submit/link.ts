@@ -1,7 +1,7 @@
 /**
  * A link to a filled-in form: /jobs/new?template=NAME&environment=NAME&parameters={"name": value}.
- * Anyone can have written it, so it only fills fields in, each of which is checked as if it had been
- * typed, and nothing is submitted by following it. Pure.
+ * Links are untrusted: they only fill in fields, which are validated as if they were typed, and
+ * following one submits nothing. Pure.
  */
 import type { Parameters } from './fields';
 
@@ -16,15 +16,15 @@ const MAX_FIELDS = 40;
 const isPlain = (value: unknown): boolean =>
   value === null || ['string', 'number', 'boolean'].includes(typeof value);
 
-/** What of an address fills a form in; the rest of it is dropped. */
+/** Return the valid values of an address. */
 export function readFilled({ environment, parameters }: Record<string, unknown>): Filled {
-  const named = typeof environment === 'string' && environment.length <= MAX_NAME;
+  const isName = typeof environment === 'string' && environment.length <= MAX_NAME;
   const object = typeof parameters === 'object' && parameters !== null ? parameters : {};
   const values = Object.entries(Array.isArray(object) ? {} : object)
     .filter(([, value]) => isPlain(value) || (Array.isArray(value) && value.every(isPlain)))
     .slice(0, MAX_FIELDS);
   return {
-    ...(named ? { environment } : {}),
+    ...(isName ? { environment } : {}),
     ...(values.length > 0 ? { parameters: Object.fromEntries(values) } : {}),
   };
 }

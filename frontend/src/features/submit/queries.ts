@@ -1,36 +1,55 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
+import { ApiError } from '@/api/problem';
 import type { JobRequest, Sizing } from '@/api/types';
 
 type Resources = NonNullable<JobRequest['resources']>;
 
 interface Rendering {
   parameters: Record<string, unknown>;
-  environment: string | undefined;
+  /** only for templates with several environments */
+  environment?: string;
   resources: Resources;
 }
 
-export const renderQuery = (name: string, { parameters, environment, resources }: Rendering) =>
+/** A template's script, or why a submission would be refused. */
+export interface Rendered {
+  script: string | null;
+  /** the number of array tasks; null if the job is no array */
+  tasks: number | null;
+  refusal: ApiError | null;
+}
+
+async function render(name: string, body: Rendering): Promise<Rendered> {
+  const params = { path: { name } };
+  try {
+    const { script, array } = await unwrap(
+      api.POST('/api/v1/templates/{name}/render', { params, body }),
+    );
+    return { script, tasks: array, refusal: null };
+  } catch (error) {
+    // A refusal is an answer, too: the form shows it until the next one.
+    if (error instanceof ApiError && error.status === 422)
+      return { script: null, tasks: null, refusal: error };
+    throw error;
+  }
+}
+
+export const renderQuery = (name: string, values: Rendering) =>
   queryOptions({
-    queryKey: ['render', name, parameters, environment, resources],
-    queryFn: () =>
-      unwrap(
-        api.POST('/api/v1/templates/{name}/render', {
-          params: { path: { name } },
-          body: { parameters, environment, resources },
-        }),
-      ),
+    queryKey: ['render', name, values],
+    queryFn: () => render(name, values),
     retry: false,
     placeholderData: keepPreviousData,
   });
 
-/** Which earlier runs are asked for. */
+/** The kind of runs that a sizing is for. */
 export type SizedBy =
   | { job: string }
   | { template: string; environment: string | null }
   | { script: string; environment: string | null };
 
-function askSizing(by: SizedBy): Promise<Sizing> {
+function fetchSizing(by: SizedBy): Promise<Sizing> {
   if ('job' in by)
     return unwrap(
       api.GET('/api/v1/jobs/{batch_job_id}/sizing', { params: { path: { batch_job_id: by.job } } }),
@@ -46,6 +65,6 @@ function askSizing(by: SizedBy): Promise<Sizing> {
   return unwrap(api.GET('/api/v1/scripts/sizing', { params: { query } }));
 }
 
-/** What the last runs of the kind used. A form can do without. */
+/** The usage of the last runs of a kind. Not retried: the form works without it. */
 export const sizingQuery = (by: SizedBy) =>
-  queryOptions({ queryKey: ['sizing', by], queryFn: () => askSizing(by), retry: false });
+  queryOptions({ queryKey: ['sizing', by], queryFn: () => fetchSizing(by), retry: false });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Cluster, Sizing } from '@/api/types';
+import type { Cluster, Resources, Sizing } from '@/api/types';
 import { toJobDraft } from './request';
 import {
   fieldsText,
@@ -7,77 +7,68 @@ import {
   hintTexts,
   isSized,
   suggestedFields,
-  withFields,
+  withSuggestions,
 } from './sizing';
 
 const cluster = {
-  name: 'c',
-  nodes: [
-    {
-      name: 'a',
-      state: 'IDLE',
-      cpus: 8,
-      cpus_free: 8,
-      memory_gb: 32,
-      memory_free_gb: 32,
-      gpus: [],
-      partitions: ['all'],
-    },
-  ],
-  partitions: [
-    { name: 'all', default: true, state: 'UP', max_time_minutes: 600, nodes: ['a'], gpus: [] },
-  ],
+  partitions: [{ name: 'all', default: true }],
 } as unknown as Cluster;
 
-const base = toJobDraft(
-  {
-    partition: 'all',
-    nodes: 1,
-    gpus: 0,
-    gpu_type: null,
-    cpus: 8,
-    memory_gb: 16,
-    time_limit_minutes: 240,
-    account: null,
-    qos: null,
-  },
-  {},
-  cluster,
-);
+const RESOURCES: Resources = {
+  partition: 'all',
+  nodes: 1,
+  gpus: 0,
+  gpu_type: null,
+  cpus: 8,
+  memory_gb: 16,
+  time_limit_minutes: 240,
+  account: null,
+  qos: null,
+};
+const base = toJobDraft(RESOURCES, {}, cluster);
 
+const SIZED_CPUS = { used: 1.23, asked: 8, suggested: 2, exceeded: false };
 const SIZING: Sizing = {
   runs: 3,
-  cpus: { used: 1.23, asked: 8, suggested: 2, exceeded: false },
+  cpus: SIZED_CPUS,
   memory_gb: { used: 3.1, asked: 16, suggested: 4, exceeded: false },
   time_limit_minutes: { used: 20, asked: 240, suggested: 45, exceeded: false },
 };
 
-describe('what earlier runs suggest', () => {
-  it('is filled in', () => {
-    const fields = suggestedFields(SIZING, base, cluster, undefined);
+/** The portal's answer, with errors for these fields. */
+const completedWith = (sizing: Sizing, ...refused: string[]) => ({
+  requested: withSuggestions({}, sizing)[1] ?? {},
+  resources: RESOURCES,
+  errors: refused.map((name) => ({ field: `resources.${name}`, message: 'Too much.' })),
+});
+
+describe('suggestions', () => {
+  it('are the fields that differ', () => {
+    const fields = suggestedFields(SIZING, base, completedWith(SIZING));
     expect(fields).toEqual({ cpus: 2, memory_gb: 4, time_limit_minutes: 45 });
-    const sized = withFields(base, fields);
+    const sized = toJobDraft(RESOURCES, fields, cluster);
     expect(isSized(sized, fields)).toBe(true);
     expect(isSized(base, fields)).toBe(false);
   });
 
-  it('leaves alone what is near enough, and what is unknown', () => {
-    const little = { ...SIZING, cpus: null, memory_gb: { ...SIZING.memory_gb, suggested: null } };
-    const fields = suggestedFields(little as Sizing, base, cluster, undefined);
+  it('omit unknown and unchanged fields', () => {
+    const memory = { used: 3.1, asked: 16, suggested: null, exceeded: false };
+    const partial: Sizing = { ...SIZING, cpus: null, memory_gb: memory };
+    const fields = suggestedFields(partial, base, completedWith(partial));
     expect(fields).toEqual({ time_limit_minutes: 45 });
-    expect(suggestedFields(undefined, base, cluster, undefined)).toEqual({});
+    expect(suggestedFields(undefined, base, undefined)).toEqual({});
+    expect(withSuggestions({ gpus: 1 }, undefined)).toEqual([{ gpus: 1 }]);
   });
 
-  it('is never what this cluster can’t do', () => {
-    const much: Sizing = {
-      ...SIZING,
-      memory_gb: { used: 32, asked: 32, suggested: 64, exceeded: true },
-      time_limit_minutes: { used: 600, asked: 600, suggested: 1200, exceeded: true },
-    };
-    expect(suggestedFields(much, base, cluster, undefined)).toEqual({ cpus: 2 });
+  it('omit fields that the portal refuses or has not validated', () => {
+    const checked = completedWith(SIZING, 'memory_gb', 'time_limit_minutes');
+    expect(suggestedFields(SIZING, base, checked)).toEqual({ cpus: 2 });
+    expect(suggestedFields(SIZING, base, undefined)).toEqual({});
+    const earlier = completedWith({ ...SIZING, cpus: { ...SIZED_CPUS, suggested: 3 } });
+    expect(suggestedFields(SIZING, base, earlier)).not.toHaveProperty('cpus');
   });
 
-  it('notes different GPUs or nodes', () => {
+  it('detect different GPUs or nodes', () => {
     expect(hasOtherShape(base, base)).toBe(false);
     expect(hasOtherShape({ ...base, nodes: 2 }, base)).toBe(true);
     expect(hasOtherShape({ ...base, node: { ...base.node, gpus: 1 } }, base)).toBe(true);
@@ -85,7 +76,7 @@ describe('what earlier runs suggest', () => {
 });
 
 describe('the sentences', () => {
-  const fields = suggestedFields(SIZING, base, cluster, undefined);
+  const fields = suggestedFields(SIZING, base, completedWith(SIZING));
 
   it('show usage and numbers that are too large', () => {
     expect(hintTexts(SIZING, fields, 'template')).toEqual([
@@ -93,8 +84,8 @@ describe('the sentences', () => {
       'Your last 3 runs kept at most 1.2 CPUs busy on average; the template’s own number is 8 CPUs.',
       'Your last 3 runs took at most 20 min; the template’s own number is 4 h.',
     ]);
-    const [one] = hintTexts({ ...SIZING, runs: 1 }, { memory_gb: 4 }, 'job');
-    expect(one).toBe('Your last run used 3.1 GB of memory; that job requested 16 GB.');
+    const [text] = hintTexts({ ...SIZING, runs: 1 }, { memory_gb: 4 }, 'job');
+    expect(text).toBe('Your last run used 3.1 GB of memory; that job requested 16 GB.');
   });
 
   it('name runs that ended for lack of resources', () => {

@@ -1,50 +1,56 @@
-/** What a job's last runs say about how much it should ask for. Pure. */
+/** Resources suggested by the usage of earlier runs. Pure. */
 import { plural, t } from '@lingui/core/macro';
-import type { Cluster, Environment, Sizing } from '@/api/types';
-import type { Draft } from '@/features/start/check';
+import { messageAt } from '@/api/problem';
+import type { Sizing } from '@/api/types';
+import type { Completed } from '@/features/start/completion';
+import type { Draft, ExplicitResources } from '@/features/start/requestedResources';
 import { joinWithCommas } from '@/i18n/lists';
 import { memoryText } from '@/lib/resourceLabels';
 import { minutesAsTime } from '@/lib/time';
-import { checkJob, type JobDraft } from './request';
+import type { JobDraft } from './request';
 
 const SIZED = ['memory_gb', 'cpus', 'time_limit_minutes'] as const;
 type Sized = (typeof SIZED)[number];
 export type SizedFields = Partial<Pick<Draft, Sized>>;
 
-/** Whose numbers the suggestions are instead of. */
-export type Whose = 'template' | 'job' | 'script';
+/** The source of the resources that the suggestions replace. */
+export type ComparedWith = 'template' | 'job' | 'script';
 
-/** The suggestions that this cluster can do where the rest of the draft is asked for. */
-export function suggestedFields(
+/** Return the requests to complete and validate: `base`, and one with the suggestions, if any. */
+export function withSuggestions(
+  base: ExplicitResources,
   sizing: Sizing | undefined,
-  base: JobDraft,
-  cluster: Cluster,
-  environment: Pick<Environment, 'title' | 'gpu'> | undefined,
-): SizedFields {
-  const found: SizedFields = {};
-  for (const field of SIZED) {
-    const wanted = sizing?.[field]?.suggested ?? null;
-    if (wanted === null || wanted === base.node[field]) continue;
-    const tried = withFields(base, { ...found, [field]: wanted });
-    const problems = checkJob(tried, cluster, environment);
-    if (problems[field] === undefined) found[field] = wanted;
-  }
-  return found;
+): ExplicitResources[] {
+  const suggested = SIZED.map((field) => [field, sizing?.[field]?.suggested ?? null] as const);
+  const present = suggested.filter(([, value]) => value !== null);
+  return present.length === 0 ? [base] : [base, { ...base, ...Object.fromEntries(present) }];
 }
 
-export const withFields = (draft: JobDraft, fields: SizedFields): JobDraft => ({
-  ...draft,
-  node: { ...draft.node, ...fields },
-});
+/** Return the suggestions that differ from `before` and that the portal accepts in `checked`. */
+export function suggestedFields(
+  sizing: Sizing | undefined,
+  before: JobDraft,
+  checked: Completed | undefined,
+): SizedFields {
+  const accepted: SizedFields = {};
+  for (const field of SIZED) {
+    const suggested = sizing?.[field]?.suggested ?? null;
+    if (suggested === null || suggested === before.node[field]) continue;
+    // An answer to other suggestions does not validate this one.
+    if (checked?.requested[field] !== suggested) continue;
+    if (messageAt(checked.errors, field) === undefined) accepted[field] = suggested;
+  }
+  return accepted;
+}
 
 export const isSized = ({ node }: JobDraft, fields: SizedFields): boolean =>
   SIZED.every((field) => !(field in fields) || node[field] === fields[field]);
 
-/** Other GPUs or nodes than those runs had, which may need more. */
+/** Return whether GPUs or nodes differ from those of the earlier runs: usage may then, too. */
 export const hasOtherShape = (draft: JobDraft, base: JobDraft): boolean =>
   draft.node.gpus !== base.node.gpus || draft.nodes !== base.nodes;
 
-/** What earlier runs used at most, as a sentence without its full stop. */
+/** Sentences on the highest usage of earlier runs, without a full stop. */
 interface UsageSentence {
   one: (used: string) => string;
   several: (runs: number, used: string) => string;
@@ -65,14 +71,14 @@ const USAGE_SENTENCES: Record<Sized, UsageSentence> = {
   },
 };
 
-/** What was asked for: it follows the other one after a semicolon. */
-const USUAL: Record<Whose, (text: string) => string> = {
+/** The second half of the sentence, after a semicolon: the requested value. */
+const REQUESTED_TEXT: Record<ComparedWith, (text: string) => string> = {
   template: (text) => t`the template’s own number is ${text}`,
   job: (text) => t`that job requested ${text}`,
   script: (text) => t`the last one requested ${text}`,
 };
 
-/** "1 CPU", "1.2 CPUs", "less than 0.1 CPUs". */
+/** Return a number of CPUs as text, as in "1.2 CPUs" or "less than 0.1 CPUs". */
 function cpusText(cpus: number): string {
   if (cpus < 0.1) return t`less than 0.1 CPUs`;
   return plural(Number(cpus.toFixed(1)), { one: '# CPU', other: '# CPUs' });
@@ -90,8 +96,8 @@ function exceededText(field: Sized, used: string): string {
     : t`One of your last runs was ended because ${used} was not enough.`;
 }
 
-/** The sentences that explain the suggestions, one for each. */
-export function hintTexts(sizing: Sizing, fields: SizedFields, whose: Whose): string[] {
+/** Return a sentence for each suggestion that explains it. */
+export function hintTexts(sizing: Sizing, fields: SizedFields, source: ComparedWith): string[] {
   const { runs } = sizing;
   return SIZED.flatMap((field) => {
     const figure = sizing[field];
@@ -99,14 +105,14 @@ export function hintTexts(sizing: Sizing, fields: SizedFields, whose: Whose): st
     const text = UNITS[field];
     const used = text(figure.used);
     if (figure.exceeded) return [exceededText(field, used)];
-    const ran =
+    const usage =
       runs === 1 ? USAGE_SENTENCES[field].one(used) : USAGE_SENTENCES[field].several(runs, used);
-    if (figure.asked === null) return [t`${ran}.`];
-    return [t`${ran}; ${{ asked: USUAL[whose](text(figure.asked)) }}.`];
+    if (figure.asked === null) return [t`${usage}.`];
+    return [t`${usage}; ${{ requested: REQUESTED_TEXT[source](text(figure.asked)) }}.`];
   });
 }
 
-/** "4 GB, 2 CPUs, 45 min": for the button that fills them in. */
+/** Return the suggested values as text, as in "4 GB, 2 CPUs, 45 min". */
 export function fieldsText(fields: SizedFields): string {
   return joinWithCommas(
     SIZED.flatMap((field) => {

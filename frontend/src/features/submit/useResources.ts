@@ -1,99 +1,119 @@
-import type { Cluster, Environment, Resources, Sizing, SomeResources } from '@/api/types';
-import { shapeProblems } from '@/features/start/check';
-import { type Purpose, useCompletion } from '@/features/start/completion';
+import { useQuery } from '@tanstack/react-query';
+import type { Cluster, Resources, Sizing, SomeResources } from '@/api/types';
+import { completionQuery, type Purpose } from '@/features/start/completion';
+import { resourceProblems } from '@/features/start/refusal';
 import {
   changesOf,
-  isNamedResources,
-  type NamedResources,
-  toNamedResources,
-  toSend,
+  type ExplicitResources,
+  emptyProblems,
+  isExplicitResources,
+  type Problems,
+  toExplicitResources,
 } from '@/features/start/requestedResources';
 import { orNull } from '@/lib/drafts';
+import { useAnswer } from '@/lib/useAnswer';
 import { type FormDraft, useKept } from '@/lib/useFormDraft';
+import { flattenDraft, type JobDraft, toJobDraft, toJobResources } from './request';
 import {
-  checkJob,
-  isWellFormed,
-  type JobDraft,
-  type JobProblems,
-  toJobDraft,
-  toJobResources,
-  toNamed,
-} from './request';
-import { hasOtherShape, isSized, type SizedFields, suggestedFields } from './sizing';
+  hasOtherShape,
+  isSized,
+  type SizedFields,
+  suggestedFields,
+  withSuggestions,
+} from './sizing';
 
 export interface ResourcesState {
   draft: JobDraft;
   set: (draft: JobDraft) => void;
-  /** found in this browser, not by the portal */
-  problems: JobProblems;
+  /** sets these fields only */
+  fill: (fields: ExplicitResources) => void;
+  /** errors of the portal's last answer and of missing numbers */
+  problems: Problems;
+  /** whether that answer is to exactly these values */
+  current: boolean;
+  /** nothing is missing, and the portal has not refused exactly these values */
   possible: boolean;
-  asked: SomeResources;
+  /** the resources to submit */
+  requested: SomeResources;
+  /** the same, without fields that the portal has completed */
+  explicit: SomeResources;
+  /** asks the portal again */
+  outdate: () => void;
   sized: SizedState;
 }
 
-/** What earlier runs suggest. */
+/** Resources suggested by earlier runs. */
 export interface SizedState {
-  /** empty: nothing */
+  /** the suggestions; empty if there are none */
   fields: SizedFields;
-  /** whether the draft has just these */
-  used: boolean;
+  /** whether the draft has the suggested values */
+  applied: boolean;
+  /** whether the draft's GPUs or nodes differ from those of the earlier runs */
   otherShape: boolean;
-  use: () => void;
-  /** puts back what would be asked for without them */
-  back: () => void;
+  apply: () => void;
+  /** restores the values without suggestions */
+  restore: () => void;
 }
 
-interface Begin {
+interface Initial {
   purpose: Purpose;
-  /** what the portal asks for where nothing is named */
-  first: Resources;
-  /** what an earlier job asked for */
+  /** the default resources */
+  defaults: Resources;
+  /** the resources of an earlier job */
   earlier: Resources | undefined;
   cluster: Cluster;
-  environment: Environment | undefined;
-  /** of earlier runs of the kind */
+  /** the usage of earlier runs */
   sizing?: Sizing | undefined;
-  /** whether the form begins with what they suggest */
-  fit?: boolean;
+  /** whether the suggestions are applied initially */
+  applySizing?: boolean;
   kept: FormDraft;
 }
 
-const NONE: NamedResources = {};
+const NONE: ExplicitResources = {};
 
-/** A job's resources as they are being filled in. */
-export function useResources(begin: Begin): ResourcesState {
-  const { purpose, first, earlier, cluster, environment, sizing, fit = false, kept } = begin;
+/** Keep the resources in a job's form. */
+export function useResources(initial: Initial): ResourcesState {
+  const { purpose, defaults, earlier, cluster, sizing, applySizing = false, kept } = initial;
   const base = earlier ?? NONE;
-  const untouched = useCompletion(purpose, base, earlier ?? first).completed;
-  const before = toJobDraft(untouched.resources, base, cluster);
-  const fields = suggestedFields(sizing, before, cluster, environment);
-  // Until something is typed the form follows what is known, which may come a moment later.
-  const [own, setOwn] = useKept<NamedResources | null>(
+  const completion = useQuery(completionQuery(purpose, withSuggestions(base, sizing)));
+  const [completedBase, suggested] = completion.data?.items ?? [];
+  const baseResources = completedBase?.resources ?? earlier ?? defaults;
+  const before = toJobDraft(baseResources, base, cluster);
+  const fields = suggestedFields(sizing, before, suggested);
+  // Until a field is changed, the form follows suggestions, which may arrive after it is shown.
+  const [own, setOwn] = useKept<ExplicitResources | null>(
     kept,
     'resources',
     () => null,
-    orNull(isNamedResources),
+    orNull(isExplicitResources),
   );
-  const typed = own ?? (fit ? fields : NONE);
-  const named = toNamedResources({ base, typed });
-  const { completed, pending } = useCompletion(purpose, named, untouched.resources);
-  const draft = toJobDraft(completed.resources, named, cluster);
-  // Checked once the portal has completed it; until then the portal decides when it is submitted.
-  const settled = toJobDraft(completed.resources, completed.asked, cluster);
-  const problems = checkJob(settled, cluster, environment);
+  const typed = own ?? (applySizing ? fields : NONE);
+  const explicit = toExplicitResources({ base, typed });
+  const { answer, current, outdate } = useAnswer(explicit, (request) =>
+    completionQuery(purpose, [request]),
+  );
+  const [completed] = answer?.items ?? [];
+  const draft = toJobDraft(completed?.resources ?? baseResources, explicit, cluster);
+  const empty = emptyProblems({ ...draft.node, nodes: draft.nodes });
+  const problems = resourceProblems(completed?.errors ?? []);
+  const isInvalid = current && Object.keys(problems).length > 0;
   return {
     draft,
-    set: (next) => setOwn({ ...typed, ...changesOf(toNamed(draft), toNamed(next)) }),
-    // An empty number is shown at once: submitting moves the focus to it.
-    problems: pending ? { ...problems, ...shapeProblems(draft.node) } : problems,
-    possible: pending ? isWellFormed(draft) : Object.keys(problems).length === 0,
-    asked: pending ? toSend(named) : toJobResources(draft),
+    set: (next) => setOwn({ ...typed, ...changesOf(flattenDraft(draft), flattenDraft(next)) }),
+    fill: (fields) => setOwn({ ...typed, ...fields }),
+    problems: { ...problems, ...empty },
+    current,
+    possible: Object.keys(empty).length === 0 && !isInvalid,
+    // The portal completes at submission what it has not completed yet.
+    requested: current ? toJobResources(draft) : explicit,
+    explicit,
+    outdate,
     sized: {
       fields,
-      used: isSized(draft, fields),
+      applied: isSized(draft, fields),
       otherShape: hasOtherShape(draft, before),
-      use: () => setOwn({ ...typed, ...fields }),
-      back: () =>
+      apply: () => setOwn({ ...typed, ...fields }),
+      restore: () =>
         setOwn(Object.fromEntries(Object.entries(typed).filter(([name]) => !(name in fields)))),
     },
   };

@@ -1,10 +1,11 @@
 import { t } from '@lingui/core/macro';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
-import type { Cluster, Environment, JobDetail, Resources } from '@/api/types';
+import { useEffect, useState } from 'react';
+import type { Cluster, Environment, JobDetail, Resources, ScriptImport } from '@/api/types';
 import { isText } from '@/lib/drafts';
 import { useFormDraft, useKept } from '@/lib/useFormDraft';
-import { toMore, useMore } from './MoreFields';
+import { toOptionalRequest, useOptionalFields } from './OptionalFields';
 import { sizingQuery } from './queries';
 import { useResources } from './useResources';
 import { useSubmit } from './useSubmit';
@@ -14,18 +15,29 @@ const EXAMPLE = `#!/bin/bash
 echo "${t`On $(hostname), as Slurm job $SLURM_JOB_ID`}"
 `;
 
+/** Return why a script cannot be submitted; `copied`: an earlier job's, which may be the example. */
+function scriptProblem(script: string, copied: boolean): string | undefined {
+  if (script.trim() === '') return t`Enter a script.`;
+  if (script === EXAMPLE && !copied) return t`This is the example. Replace it with your script.`;
+  return undefined;
+}
+
 export interface Begin {
   environments: Environment[];
   cluster: Cluster;
-  /** what the portal asks for where nothing is named */
+  /** the default resources */
   defaults: Resources;
-  /** an earlier job to begin with */
+  /** an earlier job to fill in */
   from: JobDetail | undefined;
+  /** a file to fill in */
+  imported: ScriptImport | null;
+  /** whether this entry of the tab's history began with a file */
+  isImported: boolean;
 }
 
 const TYPED_MS = 500;
 
-/** Scripts are identified by their names; without a name there are no earlier runs. */
+/** Fetch the usage of earlier runs. Scripts are identified by name: without one there are none. */
 function useScriptSizing(job: string | undefined, name: string, environment: string) {
   const [typed] = useDebouncedValue(name.trim(), TYPED_MS);
   return useQuery({
@@ -34,53 +46,78 @@ function useScriptSizing(job: string | undefined, name: string, environment: str
   });
 }
 
-/** A job of a script as it is being filled in, and its submitting. */
-export function useScriptForm({ environments, cluster, defaults, from }: Begin) {
+/** Keep the state of the form of a script's job, and submit it. */
+export function useScriptForm(begin: Begin) {
+  const { environments, cluster, defaults, from, imported, isImported } = begin;
   const available = environments.filter((e) => e.available || e.name === from?.environment);
-  const kept = useFormDraft('script', from !== undefined);
+  const kept = useFormDraft('script', from !== undefined || isImported);
   const [chosen, setChosen] = useKept(
     kept,
     'environment',
     () => from?.environment ?? '',
-    (left): left is string => left === '' || available.some((e) => e.name === left),
+    (value): value is string => value === '' || available.some((e) => e.name === value),
   );
   const [script, setScript] = useKept(kept, 'script', () => from?.source ?? EXAMPLE, isText);
-  const [more, setMore] = useMore(kept, from);
-  const environment = environments.find((e) => e.name === chosen);
-  const { data: sizing } = useScriptSizing(from?.id, more.name, chosen);
-  const named = chosen === '' ? {} : { environment: chosen };
+  const [optionalValues, setOptionalValues] = useOptionalFields(kept, from);
+  const { data: sizing } = useScriptSizing(from?.id, optionalValues.name, chosen);
+  const purpose = chosen === '' ? {} : { environment: chosen };
   const resources = useResources({
-    purpose: named,
-    first: defaults,
+    purpose,
+    defaults,
     earlier: from?.resources,
     cluster,
-    environment,
     sizing,
     kept,
   });
-  const empty = script.trim() === '' ? t`Enter a script.` : undefined;
+  const [report, setReport] = useState<ScriptImport | null>(null);
+  const [imports, setImports] = useState(0);
+  const fill = (next: ScriptImport): void => {
+    setScript(next.script);
+    resources.fill(next.resources);
+    if (next.name !== null) setOptionalValues({ ...optionalValues, name: next.name });
+    setReport(next);
+    setImports((before) => before + 1);
+  };
+  // Once: what the user has changed since then is in the draft.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the form is mounted for each file
+  useEffect(() => {
+    if (imported && Object.keys(kept.stored).length === 0) fill(imported);
+  }, []);
+  const empty = scriptProblem(script, from !== undefined);
   const submitting = useSubmit({
     request:
       resources.possible && !empty
-        ? { script, parameters: {}, ...named, resources: resources.asked, ...toMore(more) }
+        ? {
+            script,
+            parameters: {},
+            ...purpose,
+            resources: resources.requested,
+            ...toOptionalRequest(optionalValues),
+          }
         : null,
+    explicit: resources.explicit,
     parameters: [],
     fields: ['script', 'environment', 'name', 'logdir'],
     draft: kept,
+    outdate: resources.outdate,
   });
   return {
     kept,
     available,
     chosen,
     setChosen,
-    named,
+    purpose,
     script,
     setScript,
     empty,
-    more,
-    setMore,
+    optionalValues,
+    setOptionalValues,
     sizing,
     resources,
+    report,
+    /** the number of imports: the editor shows each text that did not come from it */
+    imports,
+    fill,
     submitting,
   };
 }

@@ -1,32 +1,47 @@
 import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, type RefObject, useRef, useState } from 'react';
-import type { JobRequest } from '@/api/types';
+import type { JobRequest, SomeResources } from '@/api/types';
 import { submitJob } from '@/features/jobs/actions';
 import type { FormDraft } from '@/lib/useFormDraft';
 import { focusFirstProblem } from '@/ui/focus';
 import { NO_REFUSAL, type Refusal, refusalOf } from './request';
 
+type Messages = Readonly<Record<string, string>>;
+
 interface SubmitForm {
-  /** what is to be submitted; null while something in the form is wrong */
+  /** the request to submit; null if the form is invalid */
   request: JobRequest | null;
+  /** its resources, without fields that the portal has completed */
+  explicit: SomeResources;
   parameters: readonly string[];
   fields: readonly string[];
   draft: FormDraft;
+  /** asks the portal again after a refusal */
+  outdate: () => void;
 }
 
 export interface Submitting {
   form: RefObject<HTMLFormElement | null>;
   busy: boolean;
-  /** whether one has tried: only then what is still empty is called wrong */
+  /** whether the user has tried to submit: errors of empty fields are shown from then on */
   tried: boolean;
   refusal: Refusal;
+  /** these problems, unless the refusal is newer; `current`: they are about the submitted values */
+  shown: (problems: Messages, current: boolean) => Messages;
   submit: (event: FormEvent) => void;
-  /** makes the change, which answers the last refusal */
+  /** wraps a setter so that it also clears the last refusal */
   change: <T>(set: (value: T) => void) => (value: T) => void;
 }
 
-/** Submits what a form says, shows where it was refused, and goes to the job. */
-export function useSubmit({ request, parameters, fields, draft }: SubmitForm): Submitting {
+/** Submit a form and open the job's page, or show the refusal at its fields. */
+export function useSubmit({
+  request,
+  explicit,
+  parameters,
+  fields,
+  draft,
+  outdate,
+}: SubmitForm): Submitting {
   const navigate = useNavigate();
   const form = useRef<HTMLFormElement>(null);
   const [busy, setBusy] = useState(false);
@@ -39,11 +54,12 @@ export function useSubmit({ request, parameters, fields, draft }: SubmitForm): S
     if (request === null) return focusFirstProblem(form);
     setBusy(true);
     try {
-      const job = await submitJob(request);
+      const job = await submitJob(request, { ...request, resources: explicit });
       draft.drop();
       await navigate({ to: '/jobs/$id', params: { id: job.id } });
     } catch (error) {
       setRefusal(refusalOf(error, parameters, fields));
+      outdate();
       focusFirstProblem(form);
     } finally {
       setBusy(false);
@@ -55,8 +71,9 @@ export function useSubmit({ request, parameters, fields, draft }: SubmitForm): S
     busy,
     tried,
     refusal,
+    shown: (problems, current) => (refusal === NO_REFUSAL || current ? problems : {}),
     submit: (event) => {
-      // In React the forms of dialogs are inside this one, too.
+      // Submit events of forms in dialogs bubble to this form in React.
       if (event.target !== event.currentTarget) return;
       event.preventDefault();
       void submit();

@@ -1,24 +1,25 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import type { Cluster, Environment, JobDetail, TemplateDetail } from '@/api/types';
+import type { Cluster, Environment, JobDetail, SomeResources, TemplateDetail } from '@/api/types';
 import { isTexts } from '@/lib/drafts';
+import { useAnswer } from '@/lib/useAnswer';
 import { type FormDraft, useFormDraft, useKept } from '@/lib/useFormDraft';
 import { choicesOf, firstChoice } from './environments';
 import {
   areTyped,
+  emptyFields,
   type Field,
-  fieldProblems,
   fieldsOf,
   firstValues,
   type Parameters,
   type Typed,
-  taskCount,
   toParameters,
   type Values,
 } from './fields';
 import type { Filled } from './link';
-import { toMore, useMore } from './MoreFields';
-import { sizingQuery } from './queries';
+import { toOptionalRequest, useOptionalFields } from './OptionalFields';
+import { renderQuery, sizingQuery } from './queries';
+import { refusalOf } from './request';
 import { useResources } from './useResources';
 import { useSubmit } from './useSubmit';
 
@@ -26,25 +27,19 @@ export interface Begin {
   template: TemplateDetail;
   environments: Environment[];
   cluster: Cluster;
-  /** an earlier job to begin with */
+  /** an earlier job to fill in */
   from: JobDetail | undefined;
-  /** what the address fills in */
+  /** values of the address */
   filled: Filled;
 }
 
-/** What is typed into the fields of a template's parameters. */
+/** The fields of a template's parameters, with their typed values. */
 export interface ParametersState {
   fields: readonly Field[];
   values: Values;
-  /** what is wrong with it, by field */
-  problems: Record<string, string>;
-  /** whether nothing is */
-  right: boolean;
-  /** as they are sent */
+  /** the values as they are sent */
   parameters: Parameters;
-  /** of an array; null for what is none */
-  tasks: number | null;
-  /** someone has been at this field, so that it can be called wrong */
+  /** whether the user has changed this field: its errors are shown from then on */
   isTouched: (name: string) => boolean;
   type: (typed: { name: string; value: Typed }) => void;
 }
@@ -64,15 +59,10 @@ function useParameters({ template, from, filled }: Begin, kept: FormDraft): Para
     () => Object.keys(filled.parameters ?? {}),
     isTexts,
   );
-  const problems = fieldProblems(fields, values);
-  const parameters = toParameters(fields, values);
   return {
     fields,
     values,
-    problems,
-    right: Object.keys(problems).length === 0,
-    parameters,
-    tasks: taskCount(template.array, parameters),
+    parameters: toParameters(fields, values),
     isTouched: (name) => touched.includes(name),
     type: ({ name, value }) => {
       setTouched((before) => [...new Set([...before, name])]);
@@ -81,65 +71,107 @@ function useParameters({ template, from, filled }: Begin, kept: FormDraft): Para
   };
 }
 
-/** The environment it is to run in, where the template leaves the choice. */
+/** Render the script in the portal, and return errors of the parameters. */
+function useRendering(
+  template: TemplateDetail,
+  { fields, values, parameters }: ParametersState,
+  others: { environment?: string; resources: SomeResources },
+) {
+  const rendering = useAnswer({ parameters, ...others }, (values) =>
+    renderQuery(template.name, values),
+  );
+  const { answer, current } = rendering;
+  const names = fields.map((field) => field.name);
+  const refused = answer?.refusal ? refusalOf(answer.refusal, names, []).parameters : {};
+  const empty = emptyFields(fields, values);
+  const isInvalid = current && Object.keys(refused).length > 0;
+  return {
+    rendering,
+    /** messages by field */
+    problems: { ...refused, ...empty },
+    valid: Object.keys(empty).length === 0 && !isInvalid,
+  };
+}
+
+/** Keep the chosen environment, for templates with several. */
 function useEnvironment({ template, environments, from, filled }: Begin, kept: FormDraft) {
   const choices = choicesOf(template, environments, from?.environment ?? null);
   const [chosen, choose] = useKept(
     kept,
     'environment',
     () => firstChoice(template, choices, [filled.environment, from?.environment]),
-    (left): left is string => choices.some(({ name }) => name === left),
+    (value): value is string => choices.some(({ name }) => name === value),
   );
   const known = choices.length === 0 || choices.some(({ name }) => name === filled.environment);
   return {
     choices,
     chosen,
     choose,
-    environment: environments.find(({ name }) => name === chosen),
-    /** what the address names, and can't be chosen */
-    lost: known ? undefined : filled.environment,
-    /** as it is sent */
-    named: choices.length > 0 ? { environment: chosen } : {},
+    /** the address's environment, if it is unavailable */
+    missing: known ? undefined : filled.environment,
+    /** the environment as it is sent */
+    requested: choices.length > 0 ? { environment: chosen } : {},
   };
 }
 
-/** A job of a template as it is being filled in, and its submitting. */
+/** Keep the state of the form of a template's job, and submit it. */
 export function useTemplateForm(begin: Begin) {
   const { template, cluster, from, filled } = begin;
   const byAddress = from !== undefined || Object.keys(filled).length > 0;
   const kept = useFormDraft(`template ${template.name}`, byAddress);
   const typed = useParameters(begin, kept);
   const choice = useEnvironment(begin, kept);
-  const { named } = choice;
-  const [more, setMore] = useMore(kept, from);
+  const { requested } = choice;
+  const [optionalValues, setOptionalValues] = useOptionalFields(kept, from);
   const { data: sizing } = useQuery(
     sizingQuery(
-      from ? { job: from.id } : { template: template.name, environment: named.environment ?? null },
+      from
+        ? { job: from.id }
+        : { template: template.name, environment: requested.environment ?? null },
     ),
   );
   const resources = useResources({
-    purpose: { template: template.name, ...named },
-    first: template.default_resources,
+    purpose: { template: template.name, ...requested },
+    defaults: template.default_resources,
     earlier: from?.resources,
     cluster,
-    environment: choice.environment,
     sizing,
-    fit: from === undefined,
+    applySizing: from === undefined,
     kept,
   });
-  const possible = typed.right && resources.possible && template.available;
+  const { rendering, problems, valid } = useRendering(template, typed, {
+    ...requested,
+    resources: resources.requested,
+  });
+  const possible = valid && resources.possible && template.available;
+  const allProblems = { ...problems, ...resources.problems };
   const request = {
     template: template.name,
     parameters: typed.parameters,
-    ...named,
-    resources: resources.asked,
-    ...toMore(more),
+    ...requested,
+    resources: resources.requested,
+    ...toOptionalRequest(optionalValues),
   };
   const submitting = useSubmit({
     request: possible ? request : null,
+    explicit: resources.explicit,
     parameters: typed.fields.map((field) => field.name),
     fields: ['name', 'logdir', 'environment'],
     draft: kept,
+    outdate: resources.outdate,
   });
-  return { kept, typed, choice, more, setMore, sizing, resources, possible, submitting };
+  return {
+    kept,
+    typed,
+    problems,
+    rendering,
+    choice,
+    optionalValues,
+    setOptionalValues,
+    sizing,
+    resources,
+    /** by the last answers, even if values have changed since */
+    valid: Object.keys(allProblems).length === 0 && template.available,
+    submitting,
+  };
 }

@@ -12,7 +12,7 @@ interface Props {
   compact?: boolean;
 }
 
-/** Opens the dialog that says who else may look at a TensorBoard. */
+/** The button that opens the dialog for sharing a TensorBoard. */
 export function ShareButton({ parent, name, compact = false }: Props) {
   const [opened, setOpened] = useState(false);
   const variant = compact

@@ -33,7 +33,7 @@ interface Props {
   onClose: () => void;
 }
 
-/** Who else may look at a TensorBoard: one more, or one less. */
+/** The dialog that shares a TensorBoard with users, and revokes that. */
 export function ShareDialog({ parent, name, opened, onClose }: Props) {
   return (
     <Modal opened={opened} onClose={onClose} title={t`Share the TensorBoard of ${name}`}>
@@ -170,7 +170,7 @@ function List({ parent, shares }: { parent: Parent; shares: Shares }) {
 }
 
 function Row({ parent, target }: { parent: Parent; target: ShareTarget }) {
-  const [busy, act] = useAction();
+  const [busy, run] = useAction();
   const { kind, name } = target;
   const all = kind === 'group';
   return (
@@ -181,7 +181,7 @@ function Row({ parent, target }: { parent: Parent; target: ShareTarget }) {
         variant="subtle"
         color="gray"
         loading={busy}
-        onClick={() => void act(() => unshare(parent, target))}
+        onClick={() => void run(() => unshare(parent, target))}
         aria-label={all ? t`Stop sharing with everyone in ${name}` : t`Stop sharing with ${name}`}
       >
         <Trans>Stop sharing</Trans>

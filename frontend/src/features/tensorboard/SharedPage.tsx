@@ -5,21 +5,22 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { sentence } from '@/api/problem';
 import type { SeenTensorboard } from '@/api/types';
-import logClasses from '@/features/log/LogPage.module.css';
 import classes from '@/ui/CardList.module.css';
 import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
+import head from '@/ui/PageHead.module.css';
 import { PageTitle } from '@/ui/PageTitle';
 import { StateChip } from '@/ui/StateChip';
+import { STATE_TONES } from '@/ui/tones';
 import { aboutText, sharedWithMeQuery } from './sharing';
 import { STATE_LABELS } from './TensorboardLine';
 
-/** The TensorBoards that others let one look at. */
+/** The TensorBoards that other users have shared with this one. */
 export function SharedPage() {
   const { data, error, isPending } = useQuery(sharedWithMeQuery);
   return (
     <>
-      <Link to="/jobs" className={logClasses.back}>
+      <Link to="/jobs" className={head.back}>
         <Trans>← Your jobs</Trans>
       </Link>
       <div className={classes.top}>
@@ -31,8 +32,8 @@ export function SharedPage() {
       {isPending && <Skeleton height={90} radius="lg" aria-label={t`Loading`} />}
       {data?.length === 0 && <Nothing />}
       <div className={classes.list}>
-        {data?.map((seen) => (
-          <Card key={seen.id} seen={seen} />
+        {data?.map((tensorboard) => (
+          <Card key={tensorboard.id} tensorboard={tensorboard} />
         ))}
       </div>
     </>
@@ -57,11 +58,10 @@ function Nothing() {
   );
 }
 
-function Card({ seen }: { seen: SeenTensorboard }) {
-  const { name, owner } = seen;
-  const [tone, label] = STATE_LABELS[seen.state];
-  const heading = `shared-${seen.id}`;
-  const coming = seen.state === 'starting' || seen.state === 'queued';
+function Card({ tensorboard }: { tensorboard: SeenTensorboard }) {
+  const { name, owner } = tensorboard;
+  const heading = `shared-${tensorboard.id}`;
+  const coming = tensorboard.state === 'starting' || tensorboard.state === 'queued';
   return (
     <Paper component="article" className={classes.card} aria-labelledby={heading}>
       <div className={classes.head}>
@@ -69,27 +69,30 @@ function Card({ seen }: { seen: SeenTensorboard }) {
           {name}
         </h2>
         <span className={classes.chip}>
-          <StateChip tone={tone} label={label} />
+          <StateChip
+            tone={STATE_TONES[tensorboard.state]}
+            label={STATE_LABELS[tensorboard.state]}
+          />
         </span>
       </div>
       <div className={classes.foot}>
         <div className={classes.about}>
           <span className={classes.quiet}>
-            {aboutText(seen)}
-            {seen.parent_state === 'ended' && <> · {t`has ended`}</>}
+            {aboutText(tensorboard)}
+            {tensorboard.parent_state === 'ended' && <> · {t`has ended`}</>}
           </span>
-          {seen.url === null && (
+          {tensorboard.url === null && (
             <span className={classes.quiet}>
               {coming ? t`It will be ready shortly.` : t`Ask ${owner} to start it.`}
             </span>
           )}
         </div>
-        {seen.url !== null && (
+        {tensorboard.url !== null && (
           <Button
             component="a"
             variant="default"
             px="sm"
-            href={seen.url}
+            href={tensorboard.url}
             target="_blank"
             rel="noopener"
             leftSection={<Icon name="chart" />}

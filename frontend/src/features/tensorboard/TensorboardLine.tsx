@@ -3,39 +3,53 @@ import { Trans } from '@lingui/react/macro';
 import { Button } from '@mantine/core';
 import type { Tensorboard } from '@/api/types';
 import { translate } from '@/i18n/translate';
-import type { Tone } from '@/ui/StateChip';
 import { StateChip } from '@/ui/StateChip';
+import { STATE_TONES } from '@/ui/tones';
 import { useAction } from '@/ui/useAction';
 import { ShareButton } from './ShareButton';
 import type { Parent } from './sharing';
 import classes from './TensorboardLine.module.css';
 
-export const STATE_LABELS: Record<Tensorboard['state'], [Tone, string]> = {
-  stopped: ['quiet', t`TensorBoard stopped`],
-  queued: ['waiting', t`TensorBoard is queued`],
-  starting: ['busy', t`TensorBoard starting`],
-  running: ['good', t`TensorBoard running`],
-  failed: ['bad', t`TensorBoard failed`],
+export const STATE_LABELS: Record<Tensorboard['state'], string> = {
+  stopped: t`TensorBoard stopped`,
+  queued: t`TensorBoard is queued`,
+  starting: t`TensorBoard starting`,
+  running: t`TensorBoard running`,
+  failed: t`TensorBoard failed`,
 };
 
 interface Props {
   board: Tensorboard | null;
   onStop: () => Promise<void>;
-  /** whose it is, where it can be shared from here */
+  /** its session or job, if it can be shared here */
   share?: Parent & { name: string };
-  /** whether one that has stopped is worth a line */
+  /** whether to show a stopped one */
   stopped?: boolean;
+  /** whether its session has ended, so that it runs in a job of its own */
+  separate?: boolean;
 }
 
-/** How a TensorBoard stands, if there is one. */
-export function TensorboardLine({ board, onStop, share, stopped = false }: Props) {
-  const [busy, act] = useAction();
+/** A TensorBoard's state, if there is one. */
+export function TensorboardLine({
+  board,
+  onStop,
+  share,
+  stopped = false,
+  separate = false,
+}: Props) {
+  const [busy, run] = useAction();
   if (board === null || (board.state === 'stopped' && !stopped)) return null;
-  const [tone, label] = STATE_LABELS[board.state];
   const ends = board.state !== 'failed' && board.state !== 'stopped';
   return (
     <div className={classes.board}>
-      <StateChip tone={tone} label={label} />
+      <StateChip tone={STATE_TONES[board.state]} label={STATE_LABELS[board.state]} />
+      {ends && separate && (
+        <span>
+          <Trans>
+            It uses resources until you stop it, or until it has been unused for a while.
+          </Trans>
+        </span>
+      )}
       {board.reason && <span>{translate(board.reason)}</span>}
       {share && <ShareButton parent={share} name={share.name} compact />}
       {ends && (
@@ -44,7 +58,7 @@ export function TensorboardLine({ board, onStop, share, stopped = false }: Props
           variant="subtle"
           color="gray"
           loading={busy}
-          onClick={() => void act(onStop)}
+          onClick={() => void run(onStop)}
         >
           <Trans>Stop TensorBoard</Trans>
         </Button>

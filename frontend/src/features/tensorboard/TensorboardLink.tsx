@@ -7,7 +7,7 @@ interface Props {
   variant: 'default' | 'subtle';
 }
 
-/** One click, for a running or an ended session or job: the page it opens has a TensorBoard started and goes there. */
+/** A link for a live or ended session or job: its page starts a TensorBoard and opens it. */
 export function TensorboardLink({ id, kind = 'sessions', variant }: Props) {
   const quiet = variant === 'subtle';
   return (

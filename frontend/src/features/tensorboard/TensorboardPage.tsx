@@ -16,7 +16,7 @@ const WAITING = {
   running: t`Opening it…`,
 } as const;
 
-/** Of a session. */
+/** The page that opens a session's TensorBoard. */
 export function TensorboardPage() {
   const { id } = useParams({ from: '/member/sessions/$id/tensorboard' });
   const name = useSession(id)?.name;
@@ -24,7 +24,7 @@ export function TensorboardPage() {
   return <StartTensorboard source={{ kind: 'sessions', id }} title={title} />;
 }
 
-/** Of a job, running or ended. */
+/** The page that opens a job's TensorBoard, live or ended. */
 export function JobTensorboardPage() {
   const { id } = useParams({ from: '/member/jobs/$id/tensorboard' });
   const { logdir } = useSearch({ from: '/member/jobs/$id/tensorboard' });
@@ -33,10 +33,10 @@ export function JobTensorboardPage() {
   return <StartTensorboard source={{ kind: 'jobs', id, logdir }} title={title} />;
 }
 
-/** Of any that runs, by its own id: where links to a TensorBoard without a ticket lead. */
+/** The page that opens a running TensorBoard by its own id: the target of links without a ticket. */
 export function RunningTensorboardPage() {
   const { id } = useParams({ from: '/member/tensorboards/$id' });
-  const { problem, again } = useRunningTensorboard(id);
+  const { problem, retry } = useRunningTensorboard(id);
   const title = t`Opening TensorBoard`;
   return (
     <div className={plain.center}>
@@ -51,7 +51,7 @@ export function RunningTensorboardPage() {
           ) : (
             <>
               <Notice tone="error">{problem}</Notice>
-              <Button onClick={again} w="fit-content">
+              <Button onClick={retry} w="fit-content">
                 <Trans>Try again</Trans>
               </Button>
             </>
@@ -65,9 +65,9 @@ export function RunningTensorboardPage() {
   );
 }
 
-/** One click's target: has a TensorBoard started if there is none, then becomes it. */
+/** Starts a TensorBoard if there is none, then navigates to it. */
 function StartTensorboard({ source, title }: { source: TensorboardSource; title: string }) {
-  const { phase, logdir, problem, again } = useTensorboard(source);
+  const { phase, logdir, problem, retry } = useTensorboard(source);
   const job = source.kind === 'jobs';
   return (
     <div className={plain.center}>
@@ -77,7 +77,7 @@ function StartTensorboard({ source, title }: { source: TensorboardSource; title:
           {phase === 'failed' ? (
             <>
               <Notice tone="error">{problem}</Notice>
-              <Button onClick={again} w="fit-content">
+              <Button onClick={retry} w="fit-content">
                 <Trans>Try again</Trans>
               </Button>
             </>

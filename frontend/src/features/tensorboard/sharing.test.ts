@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { aboutText, sharedText } from './sharing';
 
-describe('who it is shared with', () => {
+describe('the text of shares', () => {
   it('is one sentence', () => {
     expect(sharedText({ shared_with: [], shared_groups: [] })).toBeNull();
     expect(sharedText({ shared_with: ['bob'], shared_groups: [] })).toBe('bob');
@@ -10,7 +10,7 @@ describe('who it is shared with', () => {
     );
   });
 
-  it('names the owner for those it is shared with', () => {
+  it('names the owner to users it is shared with', () => {
     const alices = { kind: 'job', owner: 'alice', owner_name: 'Alice' } as const;
     expect(aboutText({ ...alices, shared_with_you: true, shared_groups: ['physics'] })).toBe(
       'A job of Alice (alice), shared with you',

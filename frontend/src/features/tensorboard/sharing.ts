@@ -43,7 +43,7 @@ export const myGroupsQuery = queryOptions({
 const SHARED_EVERY_MS = 5000;
 const MOST = 200;
 
-/** What others let one look at; asked again while the page is in sight. */
+/** A query for TensorBoards shared with the user; polled while the page is visible. */
 export const sharedWithMeQuery = queryOptions({
   queryKey: ['shared-with-me'],
   queryFn: async () => {
@@ -117,20 +117,20 @@ function remove({ kind, id }: Parent, target: ShareTarget): Promise<Shares> {
       );
 }
 
-function answered(parent: Parent, shares: Shares): void {
+function updateCache(parent: Parent, shares: Shares): void {
   queryClient.setQueryData(sharesQuery(parent).queryKey, shares);
   if (parent.kind === 'jobs') void queryClient.invalidateQueries({ queryKey: jobKey(parent.id) });
 }
 
 export async function share(parent: Parent, target: ShareTarget): Promise<void> {
-  answered(parent, await put(parent, target));
+  updateCache(parent, await put(parent, target));
 }
 
 export async function unshare(parent: Parent, target: ShareTarget): Promise<void> {
-  answered(parent, await remove(parent, target));
+  updateCache(parent, await remove(parent, target));
 }
 
-/** "bob, carol, and everyone in physics"; null if it is not shared. */
+/** List the users and groups: "bob, carol, and everyone in physics"; null if it is not shared. */
 export function sharedText({ shared_with: users, shared_groups: groups }: Shares): string | null {
   const names = [...users, ...groups.map((group) => t`everyone in ${group}`)];
   return names.length === 0 ? null : joinWithAnd(names);
@@ -141,16 +141,16 @@ type About = Pick<
   'kind' | 'owner' | 'owner_name' | 'shared_with_you' | 'shared_groups'
 >;
 
-/** Whose it is, and how one came to see it. */
-export function aboutText(seen: About): string {
-  const { owner, owner_name } = seen;
+/** Describe a TensorBoard's owner, and how it was shared with the user. */
+export function aboutText(tensorboard: About): string {
+  const { owner, owner_name } = tensorboard;
   const who = owner_name === '' ? owner : t`${owner_name} (${owner})`;
-  const groups = joinWithAnd(seen.shared_groups);
-  if (seen.kind === 'job')
-    return seen.shared_with_you
+  const groups = joinWithAnd(tensorboard.shared_groups);
+  if (tensorboard.kind === 'job')
+    return tensorboard.shared_with_you
       ? t`A job of ${who}, shared with you`
       : t`A job of ${who}, shared with everyone in ${groups}`;
-  return seen.shared_with_you
+  return tensorboard.shared_with_you
     ? t`A session of ${who}, shared with you`
     : t`A session of ${who}, shared with everyone in ${groups}`;
 }

@@ -11,14 +11,14 @@ export interface TensorboardProgress {
   phase: 'asking' | 'queued' | 'starting' | 'running' | 'failed';
   logdir: string | null;
   problem: string | null;
-  again: () => void;
+  retry: () => void;
 }
 
-type Shown = Omit<TensorboardProgress, 'again'>;
+type Progress = Omit<TensorboardProgress, 'retry'>;
 
-const ASKING: Shown = { phase: 'asking', logdir: null, problem: null };
+const ASKING: Progress = { phase: 'asking', logdir: null, problem: null };
 
-function shown(board: Tensorboard): Shown {
+function toProgress(board: Tensorboard): Progress {
   const { logdir } = board;
   const reason = translate(board.reason);
   if (board.state === 'failed' || board.state === 'stopped')
@@ -26,7 +26,7 @@ function shown(board: Tensorboard): Shown {
   return { phase: board.state, logdir, problem: board.state === 'running' ? null : reason };
 }
 
-/** Whose TensorBoard; `logdir` to have it show another folder. */
+/** The TensorBoard's session or job; `logdir` selects another folder. */
 export interface TensorboardSource {
   kind: 'sessions' | 'jobs';
   id: string;
@@ -64,7 +64,7 @@ function fetchTensorboard({ kind, id }: TensorboardSource): Promise<Tensorboard>
       );
 }
 
-/** The address at which this browser may look at a running TensorBoard. */
+/** Request the address that opens a running TensorBoard in this browser. */
 const addressOf = (id: string): Promise<{ url: string }> =>
   unwrap(
     api.POST('/api/v1/tensorboards/{tensorboard_id}/open', {
@@ -72,8 +72,8 @@ const addressOf = (id: string): Promise<{ url: string }> =>
     }),
   );
 
-/** Asks for the TensorBoard and looks until it runs, then goes there. Returns what stops it. */
-function startAndOpen(source: TensorboardSource, show: (progress: Shown) => void): () => void {
+/** Request the TensorBoard, poll until it runs, then go there. Returns a function that stops it. */
+function startAndOpen(source: TensorboardSource, show: (progress: Progress) => void): () => void {
   let timer: number | undefined;
   let stopped = false;
 
@@ -86,7 +86,7 @@ function startAndOpen(source: TensorboardSource, show: (progress: Shown) => void
     try {
       const board = await request;
       if (stopped) return;
-      show(shown(board));
+      show(toProgress(board));
       if (board.state === 'running') await goTo(board.id);
       else if (board.state === 'queued' || board.state === 'starting') later();
     } catch (error) {
@@ -109,23 +109,23 @@ function startAndOpen(source: TensorboardSource, show: (progress: Shown) => void
   };
 }
 
-/** Goes to a TensorBoard that runs already, one's own or a shared one; the reason why it can't. */
-export function useRunningTensorboard(id: string): { problem: string | null; again: () => void } {
+/** Go to a running TensorBoard, the user's own or a shared one. Returns the reason if that fails. */
+export function useRunningTensorboard(id: string): { problem: string | null; retry: () => void } {
   const [problem, setProblem] = useState<string | null>(null);
   const [attempt, setAttempt] = useState(0);
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new attempt starts over
   useEffect(() => {
-    let left = false;
+    let cancelled = false;
     setProblem(null);
     addressOf(id).then(
-      ({ url }) => !left && window.location.replace(url),
-      (error: unknown) => !left && setProblem(sentence(error)),
+      ({ url }) => !cancelled && window.location.replace(url),
+      (error: unknown) => !cancelled && setProblem(sentence(error)),
     );
     return () => {
-      left = true;
+      cancelled = true;
     };
   }, [id, attempt]);
-  return { problem, again: useCallback(() => setAttempt((n) => n + 1), []) };
+  return { problem, retry: useCallback(() => setAttempt((n) => n + 1), []) };
 }
 
 export function useTensorboard({ kind, id, logdir }: TensorboardSource): TensorboardProgress {
@@ -136,6 +136,6 @@ export function useTensorboard({ kind, id, logdir }: TensorboardSource): Tensorb
     setProgress(ASKING);
     return startAndOpen({ kind, id, logdir }, setProgress);
   }, [kind, id, logdir, attempt]);
-  const again = useCallback(() => setAttempt((n) => n + 1), []);
-  return { ...progress, again };
+  const retry = useCallback(() => setAttempt((n) => n + 1), []);
+  return { ...progress, retry };
 }

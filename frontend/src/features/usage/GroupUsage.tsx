@@ -1,57 +1,73 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { SegmentedControl, Skeleton, Title } from '@mantine/core';
+import { SegmentedControl, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { sentence } from '@/api/problem';
 import { clock } from '@/lib/clock';
+import { ListSkeleton } from '@/ui/ListSkeleton';
 import { Notice } from '@/ui/Notice';
-import { MonthRange } from './MonthRange';
-import { monthOf, monthText, type Range, rangeOf } from './months';
-import { type GroupBy, groupUsageHref, groupUsageQuery } from './queries';
+import { type Measure, nameText, periodText } from './chart';
+import { type GroupBy, groupUsageHistoryQuery, groupUsageHref, groupUsageQuery } from './queries';
+import { SpanFields } from './SpanFields';
+import type { UsageSearch } from './search';
+import { spanOf } from './span';
 import { Total } from './Total';
 import classes from './Usage.module.css';
+import { UsageChart } from './UsageChart';
 import { UsageTable } from './UsageTable';
 
-/** What the members of a group have used, for its managers. */
+/** The usage of a group's members, for its managers. */
 export function GroupUsage({ group }: { group: string }) {
-  const [range, setRange] = useState<Range>(() => rangeOf({}, monthOf(clock.now())));
+  const [search, setSearch] = useState<UsageSearch>({});
+  const [measure, setMeasure] = useState<Measure | null>(null);
+  const span = spanOf(search, clock.now());
   const [by, setBy] = useState<GroupBy>('user');
-  const { data, error } = useQuery(groupUsageQuery(group, range, by));
+  const { data, error } = useQuery(groupUsageQuery(group, span, by));
   return (
     <section aria-labelledby="group-usage">
       <div className={classes.head}>
         <Title order={2} size="h4" id="group-usage">
           <Trans>Used</Trans>
         </Title>
-        <a href={groupUsageHref(group, range, by)} download>
+        <a href={groupUsageHref(group, span, by)} download>
           <Trans>Download as CSV</Trans>
         </a>
       </div>
       <div className={classes.filters}>
-        <MonthRange range={range} onChange={setRange} />
+        <SpanFields span={span} search={search} onChange={setSearch} />
         <SegmentedControl
           aria-label={t`Group by`}
           value={by}
           onChange={(value) => setBy(value as GroupBy)}
           data={[
             { value: 'user', label: t`By user` },
-            { value: 'month', label: t`By month` },
+            { value: 'account', label: t`By account` },
+            { value: 'month', label: t`By date` },
           ]}
         />
       </div>
       {error && !data && <Notice tone="error">{sentence(error)}</Notice>}
-      {!data && !error && <Skeleton height={160} radius="lg" aria-label={t`Loading`} />}
+      {!data && !error && <ListSkeleton rows={4} />}
       {data && (
         <>
-          <Total rows={data.items} asOf={data.as_of} from={data.counted_from} range={range} />
+          <Total rows={data.items} asOf={data.as_of} from={data.counted_from} range={span} />
           {data.items.length > 0 && (
-            <UsageTable
-              key={by}
-              by={by}
-              rows={data.items}
-              name={({ name }) => (by === 'month' ? monthText(name) : name)}
-            />
+            <>
+              <UsageChart
+                chosen={measure}
+                onChoose={setMeasure}
+                rows={data.items}
+                query={(one) => groupUsageHistoryQuery(group, span, by, one)}
+              />
+              <UsageTable
+                key={`${by} ${span.step}`}
+                by={by}
+                step={span.step}
+                rows={data.items}
+                name={({ name }) => (by === 'month' ? periodText(name) : nameText(name))}
+              />
+            </>
           )}
         </>
       )}

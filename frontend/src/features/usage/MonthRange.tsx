@@ -10,7 +10,7 @@ interface Props {
   onChange: (range: Range) => void;
 }
 
-/** From one month to another, both counted in. */
+/** Fields for a range of months, both inclusive. */
 export function MonthRange({ range, onChange }: Props) {
   const now = monthOf(clock.now());
   const offered = lastMonths(now, MONTHS_OFFERED);

@@ -2,32 +2,53 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Paper, Skeleton, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
 import { sentence } from '@/api/problem';
 import { clock } from '@/lib/clock';
 import { Notice } from '@/ui/Notice';
-import { monthOf, monthText, plusMonths } from './months';
-import { myUsageQuery } from './queries';
+import { type Measure, periodText } from './chart';
+import { myUsageHistoryQuery, myUsageQuery } from './queries';
+import { SpanFields } from './SpanFields';
+import type { UsageSearch } from './search';
+import { spanOf } from './span';
 import { Total } from './Total';
 import classes from './Usage.module.css';
+import { UsageChart } from './UsageChart';
 import { UsageTable } from './UsageTable';
 
-const MONTHS_SHOWN = 12;
-
-/** What one has used, month by month, the last year. */
+/** The user's usage by day or month, by Slurm account in the chart. */
 export function MyUsage() {
-  const to = monthOf(clock.now());
-  const range = { from: plusMonths(to, 1 - MONTHS_SHOWN), to };
-  const { data, error } = useQuery(myUsageQuery(range));
+  const [search, setSearch] = useState<UsageSearch>({ range: 'year' });
+  const [measure, setMeasure] = useState<Measure | null>(null);
+  const span = spanOf(search, clock.now());
+  const { data, error } = useQuery(myUsageQuery(span));
   return (
     <Paper component="section" className={classes.card} aria-labelledby="my-usage">
       <Title order={2} size="h4" id="my-usage" mb="sm">
         <Trans>Your usage</Trans>
       </Title>
+      <div className={classes.filters}>
+        <SpanFields span={span} search={search} onChange={setSearch} />
+      </div>
       {error && !data && <Notice tone="error">{sentence(error)}</Notice>}
       {!data && !error && <Skeleton height={80} aria-label={t`Loading`} />}
-      {data && <Total rows={data.items} asOf={data.as_of} from={data.counted_from} range={range} />}
+      {data && <Total rows={data.items} asOf={data.as_of} from={data.counted_from} range={span} />}
       {data && data.items.length > 0 && (
-        <UsageTable by="month" rows={data.items} name={({ name }) => monthText(name)} />
+        <>
+          <UsageChart
+            chosen={measure}
+            onChoose={setMeasure}
+            rows={data.items}
+            query={(one) => myUsageHistoryQuery(span, one)}
+          />
+          <UsageTable
+            key={span.step}
+            by="month"
+            step={span.step}
+            rows={data.items}
+            name={({ name }) => periodText(name)}
+          />
+        </>
       )}
     </Paper>
   );

@@ -2,7 +2,8 @@ import { Plural, Trans } from '@lingui/react/macro';
 import { Term } from '@/features/glossary/Term';
 import { Time } from '@/ui/Time';
 import type { Range } from './months';
-import { hours, type Row, totalOf } from './rows';
+import { hoursText, type Row, totalOf } from './rows';
+import { firstDay } from './span';
 import classes from './Usage.module.css';
 
 interface Props {
@@ -14,10 +15,10 @@ interface Props {
   range: Range;
 }
 
-/** All rows together, and what of the time is known. */
+/** The total of all rows, and the time that the data covers. */
 export function Total({ rows, asOf, from, range }: Props) {
   const total = totalOf(rows);
-  const [gpuHours, cpuHours] = [hours(total.gpu_hours), hours(total.cpu_hours)];
+  const [gpuHours, cpuHours] = [hoursText(total.gpu_hours), hoursText(total.cpu_hours)];
   if (asOf === null)
     return (
       <p className={classes.total}>
@@ -33,7 +34,7 @@ export function Total({ rows, asOf, from, range }: Props) {
         , {cpuHours} CPU-hours, <Plural value={total.jobs} one="# job" other="# jobs" />.
       </Trans>{' '}
       <span className={classes.quiet}>
-        {from !== null && from > `${range.from}-01` ? (
+        {from !== null && from > firstDay(range) ? (
           <Trans>
             Counted until <Time at={asOf} />, from {from} on.
           </Trans>

@@ -1,65 +1,70 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { Paper, SegmentedControl, Skeleton } from '@mantine/core';
+import { Paper, SegmentedControl } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { useState } from 'react';
 import { sentence } from '@/api/problem';
 import { AdminFrame } from '@/features/admin/AdminFrame';
 import { clock } from '@/lib/clock';
+import { ListSkeleton } from '@/ui/ListSkeleton';
 import { Notice } from '@/ui/Notice';
 import { SearchField } from '@/ui/SearchField';
-import { MonthRange } from './MonthRange';
-import { monthOf, monthText, type Range, rangeOf } from './months';
-import { usageHref, usageQuery } from './queries';
-import { filtered, type Row } from './rows';
+import { type Measure, nameText, periodText } from './chart';
+import { usageHistoryQuery, usageHref, usageQuery } from './queries';
+import { filterRows, type Row } from './rows';
+import { SpanFields } from './SpanFields';
 import type { By, UsageSearch } from './search';
+import { rowsBy, type Span, spanOf } from './span';
 import { Total } from './Total';
 import classes from './Usage.module.css';
+import { UsageChart } from './UsageChart';
 import { UsageTable } from './UsageTable';
 
-/** What was used, by user, group or month, for administrators. */
+/** The usage by user, group, Slurm account or date, for administrators. */
 export function UsagePage() {
   const search = useSearch({ from: '/member/admin/usage' });
-  const range = rangeOf(search, monthOf(clock.now()));
+  const span = spanOf(search, clock.now());
   const by = search.by ?? 'user';
   return (
     <AdminFrame
       tab={t`Usage`}
       title={t`Usage`}
       aside={
-        <a href={usageHref(range, by)} download>
+        <a href={usageHref(span, by)} download>
           <Trans>Download as CSV</Trans>
         </a>
       }
     >
-      <Filters search={search} range={range} by={by} />
-      <Used range={range} by={by} text={search.q ?? ''} />
+      <Filters search={search} span={span} by={by} />
+      <Used span={span} by={by} text={search.q ?? ''} />
     </AdminFrame>
   );
 }
 
 interface FiltersProps {
   search: UsageSearch;
-  range: Range;
+  span: Span;
   by: By;
 }
 
-function Filters({ search, range, by }: FiltersProps) {
+function Filters({ search, span, by }: FiltersProps) {
   const navigate = useNavigate();
-  const show = (change: UsageSearch): void => {
-    void navigate({ to: '/admin/usage', search: { ...search, ...change }, replace: true });
+  const show = (next: UsageSearch): void => {
+    void navigate({ to: '/admin/usage', search: next, replace: true });
   };
   return (
     <search className={classes.filters} aria-label={t`Filter`}>
-      <MonthRange range={range} onChange={show} />
+      <SpanFields span={span} search={search} onChange={show} />
       <SegmentedControl
         aria-label={t`Group by`}
         value={by}
-        onChange={(value) => show({ by: value as By })}
+        onChange={(value) => show({ ...search, by: value as By })}
         data={[
           { value: 'user', label: t`By user` },
           { value: 'group', label: t`By group` },
-          { value: 'month', label: t`By month` },
+          { value: 'account', label: t`By account` },
+          { value: 'month', label: t`By date` },
         ]}
       />
       {by !== 'month' && (
@@ -67,7 +72,7 @@ function Filters({ search, range, by }: FiltersProps) {
           className={classes.find}
           label={t`Find by name`}
           value={search.q ?? ''}
-          onSearch={(q) => show({ q })}
+          onSearch={(q) => show({ ...search, q })}
         />
       )}
     </search>
@@ -75,23 +80,24 @@ function Filters({ search, range, by }: FiltersProps) {
 }
 
 interface UsedProps {
-  range: Range;
+  span: Span;
   by: By;
   text: string;
 }
 
-function Used({ range, by, text }: UsedProps) {
+function Used({ span, by, text }: UsedProps) {
+  const [measure, setMeasure] = useState<Measure | null>(null);
   const { data, error, isPlaceholderData } = useQuery({
-    ...usageQuery(range, by),
+    ...usageQuery(span, by),
     placeholderData: keepPreviousData,
   });
   if (error) return <Notice tone="error">{sentence(error)}</Notice>;
-  if (!data || (isPlaceholderData && data.by !== by))
-    return <Skeleton height={300} radius="lg" aria-label={t`Loading`} />;
-  const rows = filtered(data.items, by === 'month' ? '' : text);
+  if (!data || (isPlaceholderData && data.by !== rowsBy(by, span.step)))
+    return <ListSkeleton rows={7} />;
+  const rows = filterRows(data.items, by === 'month' ? '' : text);
   return (
     <>
-      <Total rows={rows} asOf={data.as_of} from={data.counted_from} range={range} />
+      <Total rows={rows} asOf={data.as_of} from={data.counted_from} range={span} />
       {by === 'group' && rows.length > 1 && (
         <p className={classes.quiet}>
           <Trans>A user in several groups counts in each of them.</Trans>
@@ -104,15 +110,30 @@ function Used({ range, by, text }: UsedProps) {
             : t`There is no usage under this name in this period.`}
         </Paper>
       )}
+      {data.items.length > 0 && (
+        <UsageChart
+          chosen={measure}
+          onChoose={setMeasure}
+          rows={data.items}
+          query={(one) => usageHistoryQuery(span, by, one)}
+        />
+      )}
       {rows.length > 0 && (
-        <UsageTable key={by} by={by} rows={rows} name={(row) => <Name by={by} row={row} />} />
+        <UsageTable
+          key={`${by} ${span.step}`}
+          by={by}
+          step={span.step}
+          rows={rows}
+          name={(row) => <Name by={by} row={row} />}
+        />
       )}
     </>
   );
 }
 
 function Name({ by, row }: { by: By; row: Row }) {
-  if (by === 'month') return monthText(row.name);
+  if (by === 'month') return periodText(row.name);
+  if (by === 'account') return nameText(row.name);
   if (by === 'group')
     return (
       <Link to="/admin/groups/$group" params={{ group: row.name }}>

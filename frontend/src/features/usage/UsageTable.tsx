@@ -4,32 +4,41 @@ import { type ReactNode, useState } from 'react';
 import { locale } from '@/i18n';
 import { Icon } from '@/ui/icons';
 import {
+  barLengths,
   type Column,
-  firstSorting,
-  hours,
-  pressed,
+  hoursText,
+  initialSorting,
+  nextSorting,
   type Row,
   type Sorting,
-  shares,
-  sorted,
+  sortRows,
 } from './rows';
 import type { By } from './search';
+import { rowsBy, type Step } from './span';
 import classes from './Usage.module.css';
 
-const NAMES: Record<By, string> = { user: t`User`, group: t`Group`, month: t`Month` };
+const NAMES: Record<Exclude<By, 'month'> | Step, string> = {
+  user: t`User`,
+  group: t`Group`,
+  account: t`Account`,
+  month: t`Month`,
+  day: t`Day`,
+};
 
 interface Props {
   by: By;
+  /** whether rows by time are days or months */
+  step: Step;
   rows: readonly Row[];
-  /** how a row's name is shown: a link, a month in words */
+  /** renders a row's name: a link, or a formatted date */
   name: (row: Row) => ReactNode;
 }
 
-/** What each has used, with a bar against who used most; sorted by any column. */
-export function UsageTable({ by, rows, name }: Props) {
-  const [sorting, setSorting] = useState<Sorting>(firstSorting(by));
-  const shown = sorted(rows, sorting);
-  const bars = shares(shown);
+/** A table of usage with a bar relative to the largest; sortable by every column. */
+export function UsageTable({ by, step, rows, name }: Props) {
+  const [sorting, setSorting] = useState<Sorting>(initialSorting(by));
+  const sortedRows = sortRows(rows, sorting);
+  const bars = barLengths(sortedRows);
   const head = (column: Column, label: string) => (
     <Head column={column} sorting={sorting} onPress={setSorting}>
       {label}
@@ -40,14 +49,14 @@ export function UsageTable({ by, rows, name }: Props) {
       <Table verticalSpacing={8} horizontalSpacing="md">
         <Table.Thead>
           <Table.Tr>
-            {head('name', NAMES[by])}
+            {head('name', NAMES[rowsBy(by, step)])}
             {head('gpu_hours', t`GPU-hours`)}
             {head('cpu_hours', t`CPU-hours`)}
             {head('jobs', t`Jobs`)}
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
-          {shown.map((row, index) => (
+          {sortedRows.map((row, index) => (
             <Table.Tr key={row.name}>
               <Table.Td className={classes.name}>
                 {name(row)}
@@ -55,8 +64,8 @@ export function UsageTable({ by, rows, name }: Props) {
                   <div style={{ width: `${100 * (bars[index] ?? 0)}%` }} />
                 </div>
               </Table.Td>
-              <Table.Td className={classes.number}>{hours(row.gpu_hours)}</Table.Td>
-              <Table.Td className={classes.number}>{hours(row.cpu_hours)}</Table.Td>
+              <Table.Td className={classes.number}>{hoursText(row.gpu_hours)}</Table.Td>
+              <Table.Td className={classes.number}>{hoursText(row.cpu_hours)}</Table.Td>
               <Table.Td className={classes.number}>{row.jobs.toLocaleString(locale())}</Table.Td>
             </Table.Tr>
           ))}
@@ -84,7 +93,7 @@ function Head({ column, sorting, onPress, children }: HeadProps) {
       <UnstyledButton
         className={classes.sort}
         data-way={active ? way : undefined}
-        onClick={() => onPress(pressed(sorting, column))}
+        onClick={() => onPress(nextSorting(sorting, column))}
       >
         {children}
         <Icon name="down" size={14} />

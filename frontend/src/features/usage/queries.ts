@@ -1,57 +1,102 @@
-import { queryOptions } from '@tanstack/react-query';
+import { queryOptions, type UseQueryOptions } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
-import type { UsageTotals } from '@/api/types';
-import type { Range } from './months';
+import type { UsageHistory, UsageTotals } from '@/api/types';
+import type { Measure } from './chart';
 import type { By } from './search';
+import { rowsBy, type Span } from './span';
 
-/** Slurm's accounting is read now and then; nothing here changes by the second. */
-const REFRESH_MS = 60_000;
+/** Slurm's accounting is read at intervals, so there is no need to poll often. */
+const REFRESH = { refetchInterval: 60_000, staleTime: 0 } as const;
 
-/** The same address also gives CSV, which is a text; these questions never ask for it. */
+export type HistoryQuery = Pick<
+  UseQueryOptions<UsageHistory>,
+  'queryKey' | 'queryFn' | 'refetchInterval' | 'staleTime'
+>;
+
+export type GroupBy = Exclude<By, 'group'>;
+
+/** Narrow the type: the same address also returns CSV text, which is not requested here. */
 async function totals(answer: Promise<UsageTotals | string>): Promise<UsageTotals> {
   return (await answer) as UsageTotals;
 }
 
-export const usageQuery = (range: Range, by: By) =>
-  queryOptions({
-    queryKey: ['admin', 'usage', range.from, range.to, by],
-    queryFn: () =>
-      totals(unwrap(api.GET('/api/v1/admin/usage', { params: { query: { ...range, by } } }))),
-    refetchInterval: REFRESH_MS,
-    staleTime: 0,
-  });
+const rangeOf = ({ from, to }: Span) => ({ from, to });
 
-export function usageHref(range: Range, by: By): string {
-  const parameters = new URLSearchParams({ ...range, by, format: 'csv' });
-  return `/api/v1/admin/usage?${parameters}`;
+/** A table by time has a chart by user. */
+const chartBy = <T extends By>(by: T) => (by === 'month' ? 'user' : by) as Exclude<T, 'month'>;
+
+export const usageQuery = (span: Span, by: By) => {
+  const query = { ...rangeOf(span), by: rowsBy(by, span.step) };
+  return queryOptions({
+    queryKey: ['admin', 'usage', query],
+    queryFn: () => totals(unwrap(api.GET('/api/v1/admin/usage', { params: { query } }))),
+    ...REFRESH,
+  });
+};
+
+export function usageHref(span: Span, by: By): string {
+  const query = { ...rangeOf(span), by: rowsBy(by, span.step), format: 'csv' };
+  return `/api/v1/admin/usage?${new URLSearchParams(query)}`;
 }
 
-export const myUsageQuery = (range: Range) =>
-  queryOptions({
-    queryKey: ['my-usage', range.from, range.to],
-    queryFn: () => totals(unwrap(api.GET('/api/v1/me/usage', { params: { query: range } }))),
-    refetchInterval: REFRESH_MS,
-    staleTime: 0,
+export function usageHistoryQuery(span: Span, by: By, measure: Measure): HistoryQuery {
+  const query = { ...rangeOf(span), by: chartBy(by), step: span.step, measure };
+  return {
+    queryKey: ['admin', 'usage', 'history', query],
+    queryFn: () => unwrap(api.GET('/api/v1/admin/usage/history', { params: { query } })),
+    ...REFRESH,
+  };
+}
+
+export const myUsageQuery = (span: Span) => {
+  const query = { ...rangeOf(span), by: span.step };
+  return queryOptions({
+    queryKey: ['my-usage', query],
+    queryFn: () => totals(unwrap(api.GET('/api/v1/me/usage', { params: { query } }))),
+    ...REFRESH,
   });
+};
 
-export type GroupBy = Exclude<By, 'group'>;
+export function myUsageHistoryQuery(span: Span, measure: Measure): HistoryQuery {
+  const query = { ...rangeOf(span), step: span.step, measure };
+  return {
+    queryKey: ['my-usage', 'history', query],
+    queryFn: () => unwrap(api.GET('/api/v1/me/usage/history', { params: { query } })),
+    ...REFRESH,
+  };
+}
 
-export const groupUsageQuery = (group: string, range: Range, by: GroupBy) =>
-  queryOptions({
-    queryKey: ['group-usage', group, range.from, range.to, by],
+export const groupUsageQuery = (group: string, span: Span, by: GroupBy) => {
+  const query = {
+    ...rangeOf(span),
+    by: rowsBy(by, span.step) as Exclude<ReturnType<typeof rowsBy>, 'group'>,
+  };
+  return queryOptions({
+    queryKey: ['group-usage', group, query],
     queryFn: () =>
       totals(
-        unwrap(
-          api.GET('/api/v1/groups/{group}/usage', {
-            params: { path: { group }, query: { ...range, by } },
-          }),
-        ),
+        unwrap(api.GET('/api/v1/groups/{group}/usage', { params: { path: { group }, query } })),
       ),
-    refetchInterval: REFRESH_MS,
-    staleTime: 0,
+    ...REFRESH,
   });
+};
 
-export function groupUsageHref(group: string, range: Range, by: GroupBy): string {
-  const parameters = new URLSearchParams({ ...range, by, format: 'csv' });
-  return `/api/v1/groups/${encodeURIComponent(group)}/usage?${parameters}`;
+export function groupUsageHref(group: string, span: Span, by: GroupBy): string {
+  const query = { ...rangeOf(span), by: rowsBy(by, span.step), format: 'csv' };
+  return `/api/v1/groups/${encodeURIComponent(group)}/usage?${new URLSearchParams(query)}`;
+}
+
+export function groupUsageHistoryQuery(
+  group: string,
+  span: Span,
+  by: GroupBy,
+  measure: Measure,
+): HistoryQuery {
+  const query = { ...rangeOf(span), by: chartBy(by), step: span.step, measure };
+  const params = { path: { group }, query };
+  return {
+    queryKey: ['group-usage', group, 'history', query],
+    queryFn: () => unwrap(api.GET('/api/v1/groups/{group}/usage/history', { params })),
+    ...REFRESH,
+  };
 }

@@ -1,13 +1,18 @@
-/** What usage is shown, in the page's address. Pure. */
+/** The usage page's filters, in its address. Pure. */
 
-export type By = 'user' | 'group' | 'month';
+/** The unit of a table's rows; `month` is a day in ranges that are shown by day. */
+export type By = 'user' | 'group' | 'account' | 'month';
+
+export const BYS: readonly By[] = ['user', 'group', 'account', 'month'];
 
 export interface UsageSearch {
-  /** months, as 2026-11; both belong to what is shown */
+  /** 30 days by default, unless there are months */
+  range?: 'year' | 'months';
+  /** months, as 2026-11, both inclusive */
   from?: string;
   to?: string;
   by?: By;
-  /** shows only names that contain this */
+  /** only names that contain this */
   q?: string;
 }
 
@@ -15,14 +20,16 @@ const MONTH = /^\d{4}-(0[1-9]|1[0-2])$/;
 
 const isMonth = (value: unknown): value is string => typeof value === 'string' && MONTH.test(value);
 
-/** Also reads `person` and `group`, as in addresses of former versions. */
+/** Parse an address's parameters, including `person` and `group` of former versions. */
 export function readUsageSearch(search: Record<string, unknown>): UsageSearch {
   const q = search.q ?? search.person ?? search.group;
+  const by = BYS.find((one) => one === search.by);
   return {
+    ...((search.range === 'year' || search.range === 'months') && { range: search.range }),
     ...(isMonth(search.from) && { from: search.from }),
     ...(isMonth(search.to) && { to: search.to }),
-    ...(search.by === 'group' || search.by === 'month'
-      ? { by: search.by }
+    ...(by !== undefined && by !== 'user'
+      ? { by }
       : search.group !== undefined && search.by === undefined && { by: 'group' }),
     ...((typeof q === 'string' || typeof q === 'number') && q !== '' && { q: String(q) }),
   };

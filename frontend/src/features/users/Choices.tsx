@@ -16,7 +16,7 @@ interface Props<T extends string> {
   choices: readonly Choice<T>[];
 }
 
-/** A few cards of which one is chosen. */
+/** A group of radio cards. */
 export function Choices<T extends string>({ label, value, onChange, choices }: Props<T>) {
   const group = useId();
   return (

@@ -17,7 +17,7 @@ interface Props {
 
 type Files = 'keep' | 'archive' | 'delete';
 
-/** What can be done with the files, and why the rest can't. */
+/** Return the choices for the user's files, with reasons for disabled ones. */
 function filesChoices(user: User) {
   const choice = (value: 'archive' | 'delete', title: string, about: string) => {
     const setting = `home_${value}_command`;
@@ -43,7 +43,8 @@ function filesChoices(user: User) {
   ] as const;
 }
 
-/** Asks what to do with files and jobs, and for the typed username, before a user is deleted. */
+/** The dialog that deletes a user: asks what to do with files and jobs, and for the username as
+ * confirmation. */
 export function DeleteDialog({ user, opened, onClose }: Props) {
   const { username } = user;
   return (

@@ -13,7 +13,7 @@ import { confirmNumber } from './actions';
 import { hasChangedUid, isDeprovisioning } from './labels';
 import type { User } from './types';
 
-/** Why a user has no access, since when, and what deprovisioning still has to do. */
+/** A disabled user's state: reason, date, and the remaining steps of deprovisioning. */
 export function DeprovisionState({ user }: { user: User }) {
   const leaving = user.directory_wants === 'deleted';
   const { username } = user;
@@ -122,10 +122,10 @@ function Progress({ user }: { user: User }) {
     );
   if (!user.disabled || !user.closed_at || user.deleted_at) return null;
   const { jobs } = user.live;
-  const left = user.disabled_jobs === 'leave' && jobs > 0;
+  const jobsKept = user.disabled_jobs === 'leave' && jobs > 0;
   return (
     <p className={classes.quiet} role="status">
-      {left ? (
+      {jobsKept ? (
         <Trans>
           All their access ended <Time at={user.closed_at} />, except for{' '}
           <Plural

@@ -17,7 +17,8 @@ interface Props {
 
 const MAX_REASON_LENGTH = 500;
 
-/** Asks why and what becomes of the jobs, and says what happens at once. */
+/** The dialog that disables a user: asks for the reason and the jobs policy, and shows the
+ * immediate effects. */
 export function DisableDialog({ user, opened, onClose }: Props) {
   const { username } = user;
   return (
@@ -28,7 +29,7 @@ export function DisableDialog({ user, opened, onClose }: Props) {
 }
 
 function Body({ user, onClose }: Omit<Props, 'opened'>) {
-  const [why, setWhy] = useState('');
+  const [reasonText, setReasonText] = useState('');
   const [jobs, setJobs] = useState<JobsPolicy>('cancel');
   const { username } = user;
   const { sessions } = user.live;
@@ -37,7 +38,7 @@ function Body({ user, onClose }: Omit<Props, 'opened'>) {
   return (
     <ConfirmForm
       onClose={onClose}
-      act={() => disableUser(username, { why: why.trim(), jobs })}
+      act={() => disableUser(username, { why: reasonText.trim(), jobs })}
       button={t`Disable`}
       danger
     >
@@ -77,8 +78,8 @@ function Body({ user, onClose }: Omit<Props, 'opened'>) {
       <Textarea
         label={t`Reason`}
         description={t`Administrators and viewers see it; it stays in the audit.`}
-        value={why}
-        onChange={(event) => setWhy(event.currentTarget.value)}
+        value={reasonText}
+        onChange={(event) => setReasonText(event.currentTarget.value)}
         maxLength={MAX_REASON_LENGTH}
         rows={2}
         data-autofocus

@@ -16,7 +16,7 @@ interface Props {
   onClose: () => void;
 }
 
-/** Changes what the directory says of someone. */
+/** The dialog that edits a user's directory entry. */
 export function EditDialog({ user, opened, onClose }: Props) {
   const name = nameOf(user);
   return (

@@ -57,7 +57,7 @@ function Run({ run }: { run: HomeRun }) {
         <StateChip {...homeRunLabel(run)} />
         <span>{homeTask(run)}</span>
         <span className={classes.quiet}>
-          <Time at={run.ended_at ?? run.created_at} />
+          <Time at={run.ended_at ?? run.created_at} relative />
           {code !== null && code !== 0 && ` · ${t`exit code ${code}`}`}
         </span>
       </div>

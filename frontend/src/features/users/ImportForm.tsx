@@ -20,7 +20,7 @@ import { ImportReport } from './ImportReport';
 import { importQuery, startImport } from './imports';
 import type { UserImport } from './types';
 
-/** A file, what would come of it, and the button that makes it so. */
+/** The form that imports users: a file, the result of a dry run, and the button that creates them. */
 export function ImportForm({ onStartOver }: { onStartOver: () => void }) {
   const navigate = useNavigate();
   const withPassword = useWithPassword();
@@ -65,7 +65,7 @@ export function ImportForm({ onStartOver }: { onStartOver: () => void }) {
         className={classes.form}
         noValidate
         onSubmit={(event: FormEvent) => {
-          if (event.target !== event.currentTarget) return; // of a dialog within
+          if (event.target !== event.currentTarget) return; // submitted by a dialog inside
           event.preventDefault();
           void start(true);
         }}
@@ -138,16 +138,16 @@ interface CheckedProps {
   onCreate: () => void;
 }
 
-/** What the dry run found. */
+/** The result of the dry run. */
 function Checked({ id, creating, onCreate }: CheckedProps) {
   const { data, error } = useQuery(importQuery(id));
   if (error) return <Notice tone="error">{sentence(error)}</Notice>;
   if (!data) return null;
   if (data.state === 'running') return <ImportProgress run={data} />;
-  return <Found run={data} creating={creating} onCreate={onCreate} />;
+  return <DryRunResult run={data} creating={creating} onCreate={onCreate} />;
 }
 
-function Found({ run, creating, onCreate }: { run: UserImport } & Omit<CheckedProps, 'id'>) {
+function DryRunResult({ run, creating, onCreate }: { run: UserImport } & Omit<CheckedProps, 'id'>) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus(), []);
   const { created, failed } = run;

@@ -4,7 +4,7 @@ import { Progress } from '@mantine/core';
 import classes from './Import.module.css';
 import type { UserImport } from './types';
 
-/** How far an import, or its dry run, is. */
+/** The progress of an import, or of its dry run. */
 export function ImportProgress({ run }: { run: UserImport }) {
   const { done, total } = run;
   const percent = total === 0 ? 0 : Math.round((100 * done) / total);

@@ -5,7 +5,7 @@ import { type ReactNode, useState } from 'react';
 import { translate } from '@/i18n/translate';
 import type { StateLabel } from '@/ui/StateChip';
 import { StateChip } from '@/ui/StateChip';
-import { reportText, shownRows, type Which } from './csv';
+import { type LineFilter, reportText, shownRows } from './csv';
 import classes from './Import.module.css';
 import { roleText } from './labels';
 import type { ImportLine, UserImport } from './types';
@@ -19,13 +19,13 @@ const RESULTS: Record<ImportLine['result'], StateLabel> = {
 
 const AT_ONCE = 200;
 
-/** What became of each line, or would: mistakes first. */
+/** The result of each line, or the expected one: mistakes first. */
 export function ImportReport({ run, children }: { run: UserImport; children?: ReactNode }) {
-  const [which, setWhich] = useState<Which>('all');
+  const [filter, setFilter] = useState<LineFilter>('all');
   const [most, setMost] = useState(AT_ONCE);
-  const rows = shownRows(run.rows, which);
+  const rows = shownRows(run.rows, filter);
   const left = rows.length - most;
-  const filters: { value: Which; label: string; n: number }[] = [
+  const filters: { value: LineFilter; label: string; n: number }[] = [
     { value: 'all', label: t`All lines`, n: run.total },
     { value: 'error', label: run.dry_run ? t`Mistakes` : t`Not created`, n: run.failed },
     { value: 'exists', label: t`Exist already`, n: run.exists },
@@ -42,11 +42,11 @@ export function ImportReport({ run, children }: { run: UserImport; children?: Re
           <Button
             key={value}
             size="compact-sm"
-            variant={value === which ? 'light' : 'default'}
-            aria-pressed={value === which}
+            variant={value === filter ? 'light' : 'default'}
+            aria-pressed={value === filter}
             disabled={n === 0}
             onClick={() => {
-              setWhich(value);
+              setFilter(value);
               setMost(AT_ONCE);
             }}
           >
@@ -125,7 +125,7 @@ const isCreated = ({ result }: ImportLine): boolean =>
 const hasNotes = (row: ImportLine): boolean =>
   row.findings.length > 0 || (isCreated(row) && row.role !== 'user');
 
-/** All that is wrong in a line; of who is fine, what the groups make of them if that is special. */
+/** The problems of a line; for a valid one, notes about its groups. */
 function Notes({ row }: { row: ImportLine }) {
   return (
     <div className={classes.notes}>

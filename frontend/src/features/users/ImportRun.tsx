@@ -19,7 +19,7 @@ import { ImportReport } from './ImportReport';
 import { importQuery, takePasswords } from './imports';
 import type { FirstPassword, UserImport } from './types';
 
-/** An import that creates users: how far it is, what came of it, and the passwords, once. */
+/** An import that creates users: its progress, the report, and the passwords, shown once. */
 export function ImportRun({ id }: { id: string }) {
   const queries = useQueryClient();
   const { data, error } = useQuery(importQuery(id));
@@ -69,12 +69,12 @@ function Passwords({ run }: { run: UserImport }) {
   const { busy, change } = useChange();
   const [taken, setTaken] = useState<FirstPassword[] | null>(null);
   if (!admin || run.dry_run || (run.passwords === 0 && taken === null)) return null;
-  const save = (found: FirstPassword[]): void =>
-    download('one-time-passwords.csv', passwordsFile(found), 'text/csv');
-  const take = async (): Promise<void> => {
-    const found = await takePasswords(run.id);
-    setTaken(found);
-    save(found);
+  const save = (passwords: FirstPassword[]): void =>
+    download('one-time-passwords.csv', passwordsFile(passwords), 'text/csv');
+  const fetchPasswords = async (): Promise<void> => {
+    const passwords = await takePasswords(run.id);
+    setTaken(passwords);
+    save(passwords);
   };
   const count = taken?.length;
   return (
@@ -92,7 +92,7 @@ function Passwords({ run }: { run: UserImport }) {
             />
           </p>
           <div>
-            <Button loading={busy} onClick={() => change(take)}>
+            <Button loading={busy} onClick={() => change(fetchPasswords)}>
               <Trans>Download the passwords</Trans>
             </Button>
           </div>

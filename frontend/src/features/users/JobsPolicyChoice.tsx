@@ -6,11 +6,11 @@ export type JobsPolicy = 'cancel' | 'leave';
 interface Props {
   value: JobsPolicy;
   onChange: (value: JobsPolicy) => void;
-  /** how many there are now */
+  /** the present number of jobs */
   jobs: number;
 }
 
-/** What to do with a user's batch jobs. */
+/** The choice of what to do with a user's batch jobs. */
 export function JobsPolicyChoice({ value, onChange, jobs }: Props) {
   return (
     <Choices

@@ -3,7 +3,7 @@ import type { Capabilities } from '@/features/directory/capabilities';
 import classes from '@/ui/AdminList.module.css';
 import { missingCapabilities } from './labels';
 
-/** Why some buttons aren't here; nothing where the directory lets the portal do everything. */
+/** The reasons for missing buttons; empty if the directory lets the portal do everything. */
 export function MissingCapabilities({
   capabilities,
 }: {
@@ -13,7 +13,7 @@ export function MissingCapabilities({
   if (lines.length === 0) return null;
   return (
     <div className={classes.absent}>
-      {lines.map(({ what, why }) => (
+      {lines.map(({ action: what, reason: why }) => (
         <p key={why}>
           <Trans>
             In this directory, the portal can't {what}. {why}

@@ -15,7 +15,7 @@ interface Props {
   problem: (field: string) => string | undefined;
 }
 
-/** What lets them log in and start something. */
+/** The fields for the groups and the account that a user needs to log in and start something. */
 export function NewUserAccess(props: Props) {
   return (
     <div className={classes.fields}>
@@ -82,7 +82,7 @@ function SlurmAccount({ draft, set, defaults, problem }: Props) {
   );
 }
 
-/** Limits of their own, beside those that count for everybody like them. */
+/** The fields for per-user limits, which override the defaults. */
 export function NewUserLimits({ draft, set, defaults, problem }: Props) {
   const wrong = NUMBERS.some((field) => problem(`limits.${field}`) !== undefined);
   return (

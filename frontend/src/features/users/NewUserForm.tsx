@@ -18,7 +18,7 @@ import type { NewUserDefaults } from './types';
 import { type Made, useNewUser } from './useNewUser';
 
 interface Props {
-  onMade: (made: Made) => void;
+  onMade: (created: Made) => void;
   onStartOver: () => void;
 }
 
@@ -28,7 +28,7 @@ const LABELS: Record<TextField, string> = {
   username: t`User name`,
   email: t`Email, optional`,
   display_name: t`Shown as`,
-  uid: t`Number (uid)`,
+  uid: t`UID`,
   gid: t`Primary group (gid)`,
   home: t`Home directory`,
   shell: t`Login shell`,
@@ -42,7 +42,7 @@ const HINTS: Partial<Record<TextField, string>> = {
   shell: t`If empty: the value from the settings.`,
 };
 
-/** A new user, with the settings' defaults filled in. */
+/** The form for a new user, with the settings' defaults filled in. */
 export function NewUserForm(props: Props) {
   const { data, error } = useQuery(newUserQuery);
   if (data) return <Form {...props} defaults={data} />;
@@ -50,7 +50,12 @@ export function NewUserForm(props: Props) {
   return <Skeleton height={480} radius="lg" aria-label={t`Loading`} />;
 }
 
-const ACCESS = ['groups', 'login_group', 'slurm_account', ...NUMBERS.map((one) => `limits.${one}`)];
+const ACCESS = [
+  'groups',
+  'login_group',
+  'slurm_account',
+  ...NUMBERS.map((limit) => `limits.${limit}`),
+];
 
 function Form({ onMade, onStartOver, defaults }: Props & { defaults: NewUserDefaults }) {
   const { draft, set, kept, saving } = useNewUser(defaults, onMade);

@@ -31,24 +31,24 @@ export function NewUserPage() {
 
 function Body() {
   const me = useMe();
-  const [made, setMade] = useState<Made | null>(null);
+  const [created, setCreated] = useState<Made | null>(null);
   if (!mayChange(me))
     return (
       <Notice tone="info">
         <Trans>Only administrators can create users. You have read access.</Trans>
       </Notice>
     );
-  return made ? (
-    <Welcome made={made} onAnother={() => setMade(null)} />
+  return created ? (
+    <CreatedUser created={created} onAnother={() => setCreated(null)} />
   ) : (
     <RestartableForm>
-      {(startOver) => <NewUserForm onMade={setMade} onStartOver={startOver} />}
+      {(startOver) => <NewUserForm onMade={setCreated} onStartOver={startOver} />}
     </RestartableForm>
   );
 }
 
-function Welcome({ made, onAnother }: { made: Made; onAnother: () => void }) {
-  const { user, password } = made;
+function CreatedUser({ created, onAnother }: { created: Made; onAnother: () => void }) {
+  const { user, password } = created;
   const { username } = user;
   const name = nameOf(user);
   const heading = useRef<HTMLHeadingElement>(null);
@@ -62,7 +62,7 @@ function Welcome({ made, onAnother }: { made: Made; onAnother: () => void }) {
         <p className={classes.line}>
           <MadeText user={user} />
         </p>
-        <PasswordBox username={username} made={password} />
+        <PasswordBox username={username} password={password} />
         <Group>
           <Button
             renderRoot={(props) => (

@@ -9,7 +9,7 @@ import { RestartableForm } from '@/ui/RestoredForm';
 import { ImportForm } from './ImportForm';
 import { ImportRun } from './ImportRun';
 
-/** Many users join at once: from a file, tried out first. */
+/** The page that imports users from a file, after a dry run. */
 export function NewUsersPage() {
   return (
     <AdminFrame tab={t`Import users`} title={t`Import users`}>

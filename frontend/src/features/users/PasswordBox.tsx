@@ -1,17 +1,17 @@
 import { Trans } from '@lingui/react/macro';
 import { Text } from '@mantine/core';
-import { CopyButton } from '@/features/log/CopyButton';
+import { CopyButton } from '@/ui/CopyButton';
 import { Notice } from '@/ui/Notice';
 import classes from './PasswordBox.module.css';
 import type { OneTimePassword } from './types';
 
 interface Props {
   username: string;
-  made: OneTimePassword;
+  password: OneTimePassword;
 }
 
-/** A one-time password, this once, and what to do with it. */
-export function PasswordBox({ username, made }: Props) {
+/** A one-time password, shown once, with instructions. */
+export function PasswordBox({ username, password }: Props) {
   return (
     <div className={classes.box}>
       <Notice tone="warning">
@@ -22,12 +22,12 @@ export function PasswordBox({ username, made }: Props) {
       </Notice>
       <div className={classes.row}>
         <code className={classes.password} data-testid="one-time-password">
-          {made.password}
+          {password.password}
         </code>
-        <CopyButton text={made.password} />
+        <CopyButton text={password.password} />
       </div>
       <Text size="sm">
-        {made.must_change ? (
+        {password.must_change ? (
           <Trans>
             Give it to {username} in a way that no one else can read it. The first login here asks
             for it, and then for a new password that only they know.

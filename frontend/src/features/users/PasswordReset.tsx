@@ -16,25 +16,25 @@ interface Props {
   onClose: () => void;
 }
 
-/** Gives someone a new one-time password, and shows it this once. */
+/** The dialog that resets a user's password, and shows the new one-time password once. */
 export function PasswordReset({ user, opened, onClose }: Props) {
   const { username } = user;
-  const [made, setMade] = useState<OneTimePassword | null>(null);
+  const [password, setPassword] = useState<OneTimePassword | null>(null);
   const close = (): void => {
     onClose();
-    setMade(null);
+    setPassword(null);
   };
   return (
     <Modal
-      // closed before the answer came: it is shown all the same, for it won't be again
-      opened={opened || made !== null}
+      // shown even if closed before the response: it cannot be shown again
+      opened={opened || password !== null}
       onClose={close}
-      title={made ? t`One-time password of ${username}` : t`Reset the password of ${username}?`}
-      closeOnEscape={made === null}
+      title={password ? t`One-time password of ${username}` : t`Reset the password of ${username}?`}
+      closeOnEscape={password === null}
     >
-      {made ? (
+      {password ? (
         <Stack>
-          <PasswordBox username={username} made={made} />
+          <PasswordBox username={username} password={password} />
           <Group justify="flex-end">
             <Button onClick={close}>
               <Trans>I have copied it</Trans>
@@ -42,7 +42,7 @@ export function PasswordReset({ user, opened, onClose }: Props) {
           </Group>
         </Stack>
       ) : (
-        <Question user={user} onMade={setMade} onCancel={close} />
+        <Question user={user} onMade={setPassword} onCancel={close} />
       )}
     </Modal>
   );
@@ -50,7 +50,7 @@ export function PasswordReset({ user, opened, onClose }: Props) {
 
 interface QuestionProps {
   user: User;
-  onMade: (made: OneTimePassword) => void;
+  onMade: (password: OneTimePassword) => void;
   onCancel: () => void;
 }
 

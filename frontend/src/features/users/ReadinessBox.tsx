@@ -8,8 +8,15 @@ import { mayChange } from '@/lib/roles';
 import { useMe } from '@/lib/useMe';
 import { StateChip } from '@/ui/StateChip';
 import { useChange } from '@/ui/useChange';
-import { addToGroup, giveAccount, makeHome } from './actions';
-import { type Act, actsFor, answerLabel, isManaged, QUESTIONS, type Question } from './labels';
+import { addAccount, addToGroup, makeHome } from './actions';
+import {
+  actionsFor,
+  answerLabel,
+  isManaged,
+  QUESTIONS,
+  type Question,
+  type UserAction,
+} from './labels';
 import classes from './Readiness.module.css';
 import type { Check, User } from './types';
 
@@ -17,12 +24,12 @@ const ORDER: readonly Question[] = ['login', 'session', 'home'];
 
 interface Props {
   user: User;
-  /** opens the dialog of an act */
-  onAct: (act: Act) => void;
+  /** opens the dialog of an action */
+  onAction: (action: UserAction) => void;
 }
 
-/** What someone needs to work: whether they have it, why not, and what mends it. */
-export function ReadinessBox({ user, onAct }: Props) {
+/** A checklist of what a user needs to work, with reasons and fixes for missing items. */
+export function ReadinessBox({ user, onAction }: Props) {
   const { username } = user;
   return (
     <Paper component="section" className={classes.box} aria-label={t`Whether ${username} can work`}>
@@ -35,7 +42,7 @@ export function ReadinessBox({ user, onAct }: Props) {
               <dd>
                 <StateChip {...answerLabel(check)} />
                 <p className={classes.reason}>{translate(check.reason)}</p>
-                <FixIt user={user} check={check} onAct={onAct} />
+                <FixIt user={user} check={check} onAction={onAction} />
               </dd>
             </div>
           );
@@ -45,7 +52,7 @@ export function ReadinessBox({ user, onAct }: Props) {
   );
 }
 
-function FixIt({ user, check, onAct }: Props & { check: Check }) {
+function FixIt({ user, check, onAction }: Props & { check: Check }) {
   const me = useMe();
   const { busy, change } = useChange();
   const { username } = user;
@@ -68,7 +75,7 @@ function FixIt({ user, check, onAct }: Props & { check: Check }) {
           label={t`Slurm account`}
           button={(name) => t`Give the account ${name}`}
           busy={busy}
-          onChoose={(name) => change(() => giveAccount(username, name))}
+          onChoose={(name) => change(() => addAccount(username, name))}
         />
       ) : null;
     case 'home':
@@ -91,24 +98,24 @@ function FixIt({ user, check, onAct }: Props & { check: Check }) {
     case 'edit':
     case 'enable':
     case 'unlock':
-      return <ActButton act={check.fix} user={user} onAct={onAct} />;
+      return <ActionButton action={check.fix} user={user} onAction={onAction} />;
     default:
       return null;
   }
 }
 
-const ACTS: Record<'edit' | 'enable' | 'unlock', string> = {
+const ACTIONS: Record<'edit' | 'enable' | 'unlock', string> = {
   edit: t`Enter one…`,
   enable: t`Enable the account…`,
   unlock: t`Unlock the account…`,
 };
 
-function ActButton({ act, user, onAct }: Props & { act: keyof typeof ACTS }) {
+function ActionButton({ action, user, onAction }: Props & { action: keyof typeof ACTIONS }) {
   const me = useMe();
-  if (!actsFor(user, me.username).includes(act)) return null;
+  if (!actionsFor(user, me.username).includes(action)) return null;
   return (
-    <Button size="compact-sm" variant="light" onClick={() => onAct(act)}>
-      {ACTS[act]}
+    <Button size="compact-sm" variant="light" onClick={() => onAction(action)}>
+      {ACTIONS[action]}
     </Button>
   );
 }
@@ -121,7 +128,7 @@ interface ChooseProps {
   onChoose: (name: string) => unknown;
 }
 
-/** A button for the first of them; where there are more, another can be picked before. */
+/** A button for the first choice; with several, another can be selected before. */
 function Choose({ choices, label, button, busy, onChoose }: ChooseProps) {
   const [picked, setPicked] = useState<string | null>(null);
   const chosen = picked !== null && choices.includes(picked) ? picked : choices[0];

@@ -10,10 +10,10 @@ import { resetSecondFactor } from './actions';
 import { isLeaving } from './labels';
 import type { User } from './types';
 
-/** Whether a login needs a code besides, and the way back in for who has lost it. */
+/** The state of a user's second factor, and its reset for a lost device. */
 export function SecondFactorBox({ user }: { user: User }) {
   const me = useMe();
-  const [asking, setAsking] = useState(false);
+  const [confirming, setConfirming] = useState(false);
   const { username } = user;
   return (
     <Paper component="section" className={classes.box} aria-labelledby="factor">
@@ -26,13 +26,13 @@ export function SecondFactorBox({ user }: { user: User }) {
           : t`Off: the password alone opens the account.`}
       </p>
       {user.second_factor && mayChange(me) && !isLeaving(user) && (
-        <Button variant="default" onClick={() => setAsking(true)}>
+        <Button variant="default" onClick={() => setConfirming(true)}>
           <Trans>Remove it…</Trans>
         </Button>
       )}
       <ConfirmDialog
-        opened={asking}
-        onClose={() => setAsking(false)}
+        opened={confirming}
+        onClose={() => setConfirming(false)}
         title={t`Remove the second factor of ${username}?`}
         act={() => resetSecondFactor(username)}
         button={t`Remove it`}

@@ -10,11 +10,11 @@ import { enableUser, lockUser, unlockUser } from './actions';
 import { DeleteDialog } from './DeleteDialog';
 import { DisableDialog } from './DisableDialog';
 import { EditDialog } from './EditDialog';
-import { type Act, actsFor } from './labels';
+import { actionsFor, type UserAction } from './labels';
 import { PasswordReset } from './PasswordReset';
 import type { User } from './types';
 
-const LABELS: Record<Act, string> = {
+const LABELS: Record<UserAction, string> = {
   edit: t`Edit…`,
   password: t`Reset password…`,
   lock: t`Lock…`,
@@ -26,33 +26,33 @@ const LABELS: Record<Act, string> = {
 
 interface ActionsProps {
   user: User;
-  /** which dialog is open */
-  dialog: Act | null;
-  setDialog: (act: Act | null) => void;
+  /** the open dialog */
+  dialog: UserAction | null;
+  setDialog: (action: UserAction | null) => void;
 }
 
-/** What an administrator may do about someone just now: what can't be done has no button. */
+/** The actions on a user that are possible now; others have no button. */
 export function UserActions({ user, dialog, setDialog }: ActionsProps) {
   const me = useMe();
-  const acts = actsFor(user, me.username);
+  const acts = actionsFor(user, me.username);
   useFocusKept(acts.join(' '));
   if (acts.length === 0) return null;
-  const at = (act: Act) => ({
+  const at = (action: UserAction) => ({
     user,
-    opened: dialog === act,
+    opened: dialog === action,
     onClose: () => setDialog(null),
   });
   return (
     <>
       <div className={classes.actions}>
-        {acts.map((act) => (
+        {acts.map((action) => (
           <Button
-            key={act}
+            key={action}
             variant="default"
-            {...(act === 'disable' || act === 'delete' ? { c: 'var(--bad)' } : {})}
-            onClick={() => setDialog(act)}
+            {...(action === 'disable' || action === 'delete' ? { c: 'var(--bad)' } : {})}
+            onClick={() => setDialog(action)}
           >
-            {LABELS[act]}
+            {LABELS[action]}
           </Button>
         ))}
       </div>
@@ -65,7 +65,7 @@ export function UserActions({ user, dialog, setDialog }: ActionsProps) {
   );
 }
 
-/** A button that goes, for what it did has been done, leaves the focus to the page. */
+/** Move the focus to the page when a button disappears because its action is done. */
 function useFocusKept(acts: string): void {
   const before = useRef(acts);
   useEffect(() => {
@@ -76,13 +76,16 @@ function useFocusKept(acts: string): void {
 
 interface Small {
   user: User;
-  at: (act: Act) => { opened: boolean; onClose: () => void };
+  at: (action: UserAction) => { opened: boolean; onClose: () => void };
 }
 
-/** Those that ask nothing but whether. */
+/** The dialogs that only ask for confirmation. */
 function SmallDialogs({ user, at }: Small) {
   const { username } = user;
-  const opened = (act: Act) => ({ opened: at(act).opened, onClose: at(act).onClose });
+  const opened = (action: UserAction) => ({
+    opened: at(action).opened,
+    onClose: at(action).onClose,
+  });
   return (
     <>
       <ConfirmDialog

@@ -24,7 +24,7 @@ function directoryFacts(user: User): Fact[] {
       ? [{ label: t`Shown as`, value: user.display_name }]
       : []),
     { label: t`Email`, value: user.email || '–' },
-    { label: t`Number (uid)`, value: user.uid ?? '–' },
+    { label: t`UID`, value: user.uid ?? '–' },
     { label: t`Primary group`, value: primaryGroup(user) },
     { label: t`Home directory`, value: user.home ? <code>{user.home}</code> : '–' },
     { label: t`Login shell`, value: user.shell ? <code>{user.shell}</code> : '–' },
@@ -32,7 +32,7 @@ function directoryFacts(user: User): Fact[] {
   ];
 }
 
-/** "physics (20066)"; a number that no group has stands alone. */
+/** Format the primary group: "physics (20066)"; only the number if no group has it. */
 function primaryGroup({ gid, primary_group: name }: User): string {
   if (gid === null) return '–';
   return name === null ? t`${gid}, which no group has` : `${name} (${gid})`;

@@ -12,7 +12,7 @@ import { addToGroup, removeFromGroup } from './actions';
 import { isManaged } from './labels';
 import type { User } from './types';
 
-/** The groups of the directory someone is in, and the way into and out of them. */
+/** A user's groups in the directory, with controls to add and remove them. */
 export function UserGroups({ user }: { user: User }) {
   const me = useMe();
   const { busy, change, withPassword } = useChange();

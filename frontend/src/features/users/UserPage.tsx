@@ -1,6 +1,6 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { Button, Paper, Skeleton } from '@mantine/core';
+import { Button, Paper } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -13,10 +13,11 @@ import { mayChange } from '@/lib/roles';
 import { useMe } from '@/lib/useMe';
 import classes from '@/ui/DetailPage.module.css';
 import { Notice } from '@/ui/Notice';
+import { PageSkeleton } from '@/ui/PageSkeleton';
 import { StateChip } from '@/ui/StateChip';
 import { DeprovisionState } from './DeprovisionState';
 import { HomeRuns } from './HomeRuns';
-import { type Act, isLeaving, userStateLabel } from './labels';
+import { isLeaving, type UserAction, userStateLabel } from './labels';
 import { MissingCapabilities } from './MissingCapabilities';
 import { userQuery } from './queries';
 import { ReadinessBox } from './ReadinessBox';
@@ -27,12 +28,12 @@ import { DirectoryFacts, PortalFacts } from './UserFacts';
 import { UserGroups } from './UserGroups';
 import { UserRole } from './UserRole';
 
-/** Everything about one user, and what an administrator does for them. */
+/** The page of a user, for administrators. */
 export function UserPage() {
   const { username } = useParams({ from: '/member/admin/users/$username' });
   return (
     <AdminFrame tab={username} title={<Title username={username} />}>
-      {/* What was typed about one user shall not follow to the next. */}
+      {/* Reset forms when another user's page opens. */}
       <Body key={username} username={username} />
     </AdminFrame>
   );
@@ -54,13 +55,14 @@ function Body({ username }: { username: string }) {
   return (
     <div className={classes.page}>
       {error && <Notice tone="error">{sentence(error)}</Notice>}
-      {!data && !error && <Skeleton height={360} radius="lg" aria-label={t`Loading`} />}
+      {!data && !error && <PageSkeleton />}
       {data && <Whole user={data} />}
     </div>
   );
 }
 
-/** A deleted user's records move to another name, so the username is free again. */
+/** The page of a deleted username: the user's records have moved to another name, so it is free
+ * again. */
 function Deleted({ username }: { username: string }) {
   return (
     <Paper className={classes.box} role="status">
@@ -104,7 +106,7 @@ const BEING_DELETED = { label: t`Being deleted`, tone: 'busy' } as const;
 
 function Whole({ user }: { user: User }) {
   const admin = mayChange(useMe());
-  const [dialog, setDialog] = useState<Act | null>(null);
+  const [dialog, setDialog] = useState<UserAction | null>(null);
   const { username } = user;
   const isBeingDeleted = isLeaving(user) && user.deleted_at === null;
   return (
@@ -132,7 +134,7 @@ function Whole({ user }: { user: User }) {
       )}
       {user.unmanaged && <Notice tone="info">{translate(user.unmanaged)}</Notice>}
       <DeprovisionState user={user} />
-      {!isLeaving(user) && <ReadinessBox user={user} onAct={setDialog} />}
+      {!isLeaving(user) && <ReadinessBox user={user} onAction={setDialog} />}
       {admin && !user.directory_problem && <MissingCapabilities capabilities={user.capabilities} />}
       <div className={classes.columns}>
         <div className={classes.column}>

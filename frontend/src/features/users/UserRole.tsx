@@ -19,7 +19,7 @@ const GRANTS = [
   { value: 'admin', label: t`Administrator` },
 ];
 
-/** What someone may do in the portal, why, and which groups they lead. */
+/** A user's role with its reason, and the groups that they manage. */
 export function UserRole({ user }: { user: User }) {
   const me = useMe();
   const { busy, change, withPassword } = useChange();

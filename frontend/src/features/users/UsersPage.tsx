@@ -1,6 +1,6 @@
 import { plural, t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { Button, Paper, Skeleton } from '@mantine/core';
+import { Button, Paper } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { sentence } from '@/api/problem';
@@ -12,15 +12,17 @@ import { useMe } from '@/lib/useMe';
 import classes from '@/ui/AdminList.module.css';
 import choice from '@/ui/ChoiceLinks.module.css';
 import { Icon } from '@/ui/icons';
+import { ListSkeleton } from '@/ui/ListSkeleton';
 import { Notice } from '@/ui/Notice';
 import { SearchField } from '@/ui/SearchField';
+import { TryAgain } from '@/ui/TryAgain';
 import { FILTERS } from './filters';
 import { noMatchText, usersText } from './labels';
 import { MissingCapabilities } from './MissingCapabilities';
 import { type UsersSearch, usersQuery } from './queries';
 import { UsersTable } from './UsersTable';
 
-/** Everyone in the directory and everyone the portal remembers, for administrators. */
+/** The users in the directory and those known to the portal, for administrators. */
 export function UsersPage() {
   return (
     <AdminFrame tab={t`Users`} title={t`Users`} aside={<Adding />}>
@@ -29,17 +31,17 @@ export function UsersPage() {
   );
 }
 
-/** What the page's address asks for, and the answer so far. */
+/** Fetch the users that match the page's address. */
 function useUsers() {
   const { q: text = '', state = 'all' } = useSearch({ from: '/member/admin/users' });
   const search: UsersSearch = { state, text };
-  const asked = useInfiniteQuery({ ...usersQuery(search), placeholderData: (before) => before });
-  return { search, asked };
+  const query = useInfiniteQuery({ ...usersQuery(search), placeholderData: (before) => before });
+  return { search, query };
 }
 
 function Adding() {
   const me = useMe();
-  const able = useUsers().asked.data?.pages[0]?.capabilities;
+  const able = useUsers().query.data?.pages[0]?.capabilities;
   if (!mayChange(me) || !able || !can(able, 'create')) return null;
   return (
     <div className={classes.actions}>
@@ -55,8 +57,8 @@ function Adding() {
 
 function Users() {
   const me = useMe();
-  const { search, asked } = useUsers();
-  const { data, error, isPending, isPlaceholderData, hasNextPage, isFetchingNextPage } = asked;
+  const { search, query } = useUsers();
+  const { data, error, isPending, isPlaceholderData, hasNextPage, isFetchingNextPage } = query;
   const users = data?.pages.flatMap((page) => page.items) ?? [];
   const first = data?.pages[0];
   const last = data?.pages.at(-1);
@@ -67,12 +69,12 @@ function Users() {
       )}
       <Filters search={search} />
       <div className={classes.stack}>
-        {error && <Notice tone="error">{sentence(error)}</Notice>}
+        {error && <TryAgain error={sentence(error)} onRetry={() => void query.refetch()} />}
         {first?.directory_problem && (
           <Notice tone="warning">{translate(first.directory_problem)}</Notice>
         )}
         {last?.incomplete && <Notice tone="warning">{translate(last.incomplete)}</Notice>}
-        {isPending && !error && <Skeleton height={320} radius="lg" aria-label={t`Loading`} />}
+        {isPending && !error && <ListSkeleton />}
         {data && users.length === 0 && <NoMatch search={search} />}
         {users.length > 0 && <UsersTable users={users} busy={isPlaceholderData} />}
       </div>
@@ -84,7 +86,7 @@ function Users() {
           <Button
             variant="default"
             loading={isFetchingNextPage}
-            onClick={() => void asked.fetchNextPage()}
+            onClick={() => void query.fetchNextPage()}
           >
             <Trans>Show more</Trans>
           </Button>

@@ -11,7 +11,7 @@ import type { UserRow } from './types';
 
 interface Props {
   users: UserRow[];
-  /** an answer to what is asked for now is still to come */
+  /** whether the current request is still pending */
   busy: boolean;
 }
 
@@ -74,7 +74,7 @@ function Row({ row }: { row: UserRow }) {
         <span className={classes.above}>{row.email || '–'}</span>
       </Table.Td>
       <Table.Td data-empty={!row.last_login_at} data-says={t`Last login:`}>
-        {row.last_login_at ? <Time at={row.last_login_at} /> : t`never`}
+        {row.last_login_at ? <Time at={row.last_login_at} relative /> : t`never`}
       </Table.Td>
     </Table.Tr>
   );

@@ -25,20 +25,20 @@ const DEFAULTS: NewUserDefaults = {
 };
 
 describe('a file of users', () => {
-  it('is looked at before it is sent', () => {
+  it('is checked before it is sent', () => {
     expect(textProblem(' \n')).toMatch(/Choose a file/);
     expect(textProblem(TEMPLATE)).toBeNull();
     expect(textProblem('é'.repeat(MOST_BYTES / 2))).toMatch(/split it/);
   });
 
-  it('has its mistakes shown first', () => {
+  it('lists its mistakes first', () => {
     const rows = [row(2, 'would_create'), row(3, 'exists'), row(5, 'error'), row(4, 'error')];
     expect(shownRows(rows, 'all').map(({ line }) => line)).toEqual([4, 5, 3, 2]);
     expect(shownRows(rows, 'fine').map(({ line }) => line)).toEqual([2]);
     expect(shownRows(rows, 'exists').map(({ line }) => line)).toEqual([3]);
   });
 
-  it('comes to a sentence', () => {
+  it('is summarized in a sentence', () => {
     const counts = { total: 5, created: 2, exists: 1, failed: 2, dry_run: true };
     expect(reportText(counts)).toBe(
       '2 users would be created, 1 already exists and is unchanged, 2 lines have mistakes.',
@@ -48,24 +48,26 @@ describe('a file of users', () => {
     );
   });
 
-  it('gives passwords that are what they are', () => {
-    const found = [
+  it('exports passwords with special characters quoted', () => {
+    const passwords = [
       { username: 'ada', password: 'a,"b', must_change: true },
       { username: 'bob', password: 'plain', must_change: true },
     ];
-    expect(passwordsFile(found)).toBe('username,one_time_password\r\nada,"a,""b"\r\nbob,plain\r\n');
+    expect(passwordsFile(passwords)).toBe(
+      'username,one_time_password\r\nada,"a,""b"\r\nbob,plain\r\n',
+    );
   });
 });
 
 describe('a new user', () => {
-  it('has a user name that follows the names until one is typed', () => {
+  it('has a suggested username until one is typed', () => {
     const draft = { ...EMPTY, given_name: 'Ada', surname: 'Lovelace' };
     expect(usernameOf(draft)).toBe('alovelace');
     expect(usernameOf({ ...draft, username: '' })).toBe('');
     expect(usernameOf({ ...draft, username: 'ada' })).toBe('ada');
   });
 
-  it('leaves to the settings what is left empty', () => {
+  it('omits empty fields, which the settings fill in', () => {
     const draft = { ...EMPTY, given_name: ' Ada ', surname: 'Lovelace', uid: ' 20500 ' };
     expect(requestOf(draft, DEFAULTS)).toEqual({
       username: 'alovelace',

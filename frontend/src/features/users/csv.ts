@@ -1,9 +1,9 @@
-/** Files of users: the template, what a report says, and the passwords afterwards. Pure. */
+/** CSV files of users: the template, the report, and the passwords afterwards. Pure. */
 import { plural, t } from '@lingui/core/macro';
 
 import type { FirstPassword, ImportLine, UserImport } from './types';
 
-/** The longest request the portal reads is one MiB; a little stays for what is around the text. */
+/** The portal's limit of a request is 1 MiB; the rest is for what surrounds the text. */
 export const MOST_BYTES = 1024 * 1024 - 1000;
 
 export const TEMPLATE = [
@@ -12,7 +12,7 @@ export const TEMPLATE = [
   '',
 ].join('\n');
 
-/** Null for text that can be sent; else what is wrong with it. */
+/** Return what is wrong with the text; null if it can be sent. */
 export function textProblem(text: string): string | null {
   if (text.trim() === '') return t`Choose a file, or paste its lines here.`;
   const bytes = new TextEncoder().encode(JSON.stringify(text)).length;
@@ -21,7 +21,7 @@ export function textProblem(text: string): string | null {
     : null;
 }
 
-export type Which = 'all' | 'error' | 'exists' | 'fine';
+export type LineFilter = 'all' | 'error' | 'exists' | 'fine';
 
 const isFine = ({ result }: ImportLine): boolean =>
   result === 'created' || result === 'would_create';
@@ -33,16 +33,17 @@ const ORDER: Record<ImportLine['result'], number> = {
   created: 2,
 };
 
-/** Mistakes first, then by line. */
-export function shownRows(rows: readonly ImportLine[], which: Which): ImportLine[] {
-  const wanted = (row: ImportLine): boolean =>
-    which === 'all' || (which === 'fine' ? isFine(row) : row.result === which);
-  return rows.filter(wanted).sort((a, b) => ORDER[a.result] - ORDER[b.result] || a.line - b.line);
+/** Sort mistakes first, then by line. */
+export function shownRows(rows: readonly ImportLine[], filter: LineFilter): ImportLine[] {
+  const isShown = (row: ImportLine): boolean =>
+    filter === 'all' || (filter === 'fine' ? isFine(row) : row.result === filter);
+  return rows.filter(isShown).sort((a, b) => ORDER[a.result] - ORDER[b.result] || a.line - b.line);
 }
 
 type Counts = Pick<UserImport, 'created' | 'exists' | 'failed' | 'total' | 'dry_run'>;
 
-/** "12 users would be created, 3 already exist and are unchanged, 2 lines have mistakes" */
+/** Summarize: "12 users would be created, 3 already exist and are unchanged, 2 lines have
+ * mistakes". */
 export function reportText({ created, exists, failed, dry_run }: Counts): string {
   if (dry_run)
     return t`${plural(created, {
@@ -67,13 +68,13 @@ export function reportText({ created, exists, failed, dry_run }: Counts): string
   })}${plural(failed, { 0: '', other: ', # could not be created' })}.`;
 }
 
-/** One cell: quoted where it has to be. */
+/** Format a cell, quoted if necessary. */
 function cell(text: string): string {
   return /[",\n\r;]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** A file to hand passwords out from. */
-export function passwordsFile(found: readonly FirstPassword[]): string {
-  const lines = found.map(({ username, password }) => `${cell(username)},${cell(password)}`);
+/** Build the file of usernames and passwords. */
+export function passwordsFile(passwords: readonly FirstPassword[]): string {
+  const lines = passwords.map(({ username, password }) => `${cell(username)},${cell(password)}`);
   return ['username,one_time_password', ...lines, ''].join('\r\n');
 }

@@ -28,7 +28,7 @@ export const LABELS: Record<Field, string> = {
   shell: t`Login shell`,
 };
 
-/** A user's values as the form holds them. */
+/** Return a user's values as the form holds them. */
 export function draftOf(base: Base): Draft {
   const entries = FIELDS.map((field) => [field, String(base[field] ?? '')]);
   return Object.fromEntries(entries) as Draft;
@@ -37,22 +37,23 @@ export function draftOf(base: Base): Draft {
 const changedFields = (from: Draft, to: Draft): Field[] =>
   FIELDS.filter((field) => from[field].trim() !== to[field].trim());
 
-/** What a save would change; an emptied mail is removed, another emptied field is the portal's to refuse. */
+/** Return the changed fields. An emptied e-mail address is removed; the portal refuses other empty
+ * fields. */
 export function changes(base: Base, draft: Draft): Changes {
-  const found: Changes = {};
+  const changed: Changes = {};
   for (const field of changedFields(draftOf(base), draft)) {
-    if (field === 'gid') found.gid = Number(draft.gid.trim());
-    else found[field] = draft[field].trim();
+    if (field === 'gid') changed.gid = Number(draft.gid.trim());
+    else changed[field] = draft[field].trim();
   }
-  return found;
+  return changed;
 }
 
-/** What only the form itself can see: a number that is none. */
+/** Return errors that the form detects itself: a number that cannot be parsed. */
 export function formErrors(draft: Draft): Partial<Record<Field, string>> {
   return /^\d*$/.test(draft.gid.trim()) ? {} : { gid: t`Enter a number.` };
 }
 
-/** What the form holds. */
+/** The form's content. */
 export interface Editing {
   /** the values at the start; the page behind it may refresh since */
   base: Base;
@@ -86,7 +87,7 @@ export const isEditing = isLike<Editing>({
   conflicts: isRecordOf(isText),
 });
 
-/** Of a user, what the form begins with. */
+/** Return the form's initial values of a user. */
 export const baseOf = (user: Base): Base => ({
   given_name: user.given_name,
   surname: user.surname,
@@ -99,15 +100,15 @@ export const baseOf = (user: Base): Base => ({
 });
 
 export interface Merged {
-  /** what was typed, with the other's values where nothing was typed */
+  /** the draft, with the other's values in fields that were not edited */
   draft: Draft;
-  /** both changed it, differently: the other's value */
+  /** fields edited differently by both: the other's value */
   conflicts: Partial<Draft>;
-  /** only the other changed it */
+  /** fields edited by the other only */
   taken: Field[];
 }
 
-/** Merge after another user saved: keep what was typed, and undo none of their changes unasked. */
+/** Merge after another user saved: keep edited fields, and never revert theirs silently. */
 export function merge(base: Base, draft: Draft, theirs: Base): Merged {
   const [before, now] = [draftOf(base), draftOf(theirs)];
   const mine = new Set(changedFields(before, draft));

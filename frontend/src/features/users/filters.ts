@@ -1,12 +1,12 @@
 import { t } from '@lingui/core/macro';
-/** Which users a list is of; the address of the page names it. Pure. */
+/** The filters of the list of users, as in the page's address. Pure. */
 export const FILTERS = [
   { value: 'all', label: t`Everyone` },
   { value: 'active', label: t`Active` },
   { value: 'disabled', label: t`Disabled` },
   { value: 'admins', label: t`Administrators` },
   { value: 'viewers', label: t`Viewers` },
-  { value: 'missing', label: t`Gone from the directory` },
+  { value: 'missing', label: t`Removed from the directory` },
   { value: 'deleted', label: t`Deleted` },
 ] as const;
 

@@ -1,4 +1,4 @@
-/** Imports of users: started, followed, their passwords fetched. */
+/** Imports of users: start, progress, and their passwords. */
 import { queryOptions } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
 import { USERS_KEY } from '@/features/directory/queries';
@@ -19,7 +19,7 @@ export const importQuery = (id: string) =>
     staleTime: FOLLOW_MS,
   });
 
-/** A dry run says what would come of a file; the other one creates users. */
+/** Start an import; a dry run reports the result without creating users. */
 export async function startImport(csv: string, dryRun: boolean): Promise<UserImport> {
   const body = { csv, dry_run: dryRun };
   const started = await unwrap(api.POST('/api/v1/admin/users/import', { body }));
@@ -28,7 +28,7 @@ export async function startImport(csv: string, dryRun: boolean): Promise<UserImp
   return started;
 }
 
-/** The portal hands them over once. */
+/** Fetch the passwords. The portal returns them only once. */
 export async function takePasswords(id: string): Promise<FirstPassword[]> {
   const params = { path: { import_id: id } };
   const taken = await unwrap(

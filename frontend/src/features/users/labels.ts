@@ -1,4 +1,4 @@
-/** Users in words: what state they are in, what they may, what goes on with them. Pure. */
+/** Labels of users: their states, roles, actions and deprovisioning. Pure. */
 import { plural, t } from '@lingui/core/macro';
 import type { Ability, Capabilities } from '@/features/directory/capabilities';
 import { can } from '@/features/directory/capabilities';
@@ -9,7 +9,7 @@ import type { StateLabel } from '@/ui/StateChip';
 import type { Filter } from './filters';
 import type { Check, HomeRun, Role, User, UserRow } from './types';
 
-/** The text for a filter without matches. */
+/** Return the text for a filter without matches. */
 export function noMatchText(filter: Filter): string {
   switch (filter) {
     case 'disabled':
@@ -29,11 +29,11 @@ export function noMatchText(filter: Filter): string {
 
 export const usersText = (n: number): string => plural(n, { one: '# user', other: '# users' });
 
-/** The one state that matters most of all that hold. */
+/** Return the most important of the user's states. */
 export function userStateLabel(row: UserRow): StateLabel {
   if (row.deleted_at) return { label: t`Deleted`, tone: 'quiet' };
   if (row.disabled) return { label: t`Disabled`, tone: 'bad' };
-  if (!row.in_directory) return { label: t`Gone from the directory`, tone: 'waiting' };
+  if (!row.in_directory) return { label: t`Removed from the directory`, tone: 'waiting' };
   if (row.unmanaged) return { label: t`Not managed`, tone: 'quiet' };
   if (row.locked) return { label: t`Locked`, tone: 'waiting' };
   if (row.admitted === false) return { label: t`Can’t log in`, tone: 'bad' };
@@ -43,11 +43,11 @@ export function userStateLabel(row: UserRow): StateLabel {
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** The role is unknown before the first login of a user without a row. */
+/** Return a role's label. It is unknown before the first login of a user without a row. */
 export const roleText = (role: Role | null, admitted: boolean | null): string =>
   admitted === false ? t`None` : capital(ROLE_LABELS[role ?? 'user']);
 
-/** Where a role comes from, for those who wonder why it can't be taken away here. */
+/** Return the source of a role, which explains why it cannot be revoked here. */
 export function roleReason(
   user: Pick<User, 'role' | 'directory_role' | 'granted_role' | 'granted_by' | 'admitted'>,
 ): string {
@@ -76,24 +76,27 @@ const ABILITIES: Record<Ability, string> = {
   disable: t`disable accounts in the directory`,
 };
 
-/** What can't be done here, and why: one line for each reason. */
+/** Return what the portal cannot do here, and why: one line for each reason. */
 export function missingCapabilities({ missing }: Pick<Capabilities, 'missing'>): {
-  what: string;
-  why: string;
+  action: string;
+  reason: string;
 }[] {
-  const reasons = new Map<string, string[]>();
-  for (const [ability, why] of Object.entries(missing)) {
-    if (!why) continue;
-    const word = ABILITIES[ability as Ability] ?? ability;
-    reasons.set(why, [...(reasons.get(why) ?? []), word]);
+  const actionsByReason = new Map<string, string[]>();
+  for (const [ability, reason] of Object.entries(missing)) {
+    if (!reason) continue;
+    const label = ABILITIES[ability as Ability] ?? ability;
+    actionsByReason.set(reason, [...(actionsByReason.get(reason) ?? []), label]);
   }
-  return [...reasons].map(([why, actions]) => ({ what: joinWithOr(actions), why: translate(why) }));
+  return [...actionsByReason].map(([reason, actions]) => ({
+    action: joinWithOr(actions),
+    reason: translate(reason),
+  }));
 }
 
-/** Whether something decided about this user is still being made so. */
+/** Return whether deprovisioning of this user is still in progress. */
 export const isDeprovisioning = (user: Pick<User, 'closing'>): boolean => user.closing.length > 0;
 
-/** Whether the directory gives the name to another number than the portal knows. */
+/** Return whether the directory's uid for the name differs from the one the portal knows. */
 export const hasChangedUid = (
   user: Pick<User, 'in_directory' | 'directory_problem' | 'uid' | 'known_uid'>,
 ): boolean =>
@@ -127,11 +130,11 @@ export function homeRunLabel(run: Pick<HomeRun, 'state'>): StateLabel {
 export const isLiveRun = ({ state }: Pick<HomeRun, 'state'>): boolean =>
   state === 'queued' || state === 'running';
 
-/** Whether they are gone, or on their way: then nothing of them can be changed any more. */
+/** Return whether the user is deleted or being deleted: then nothing can be changed. */
 export const isLeaving = (user: Pick<User, 'deleted_at' | 'directory_wants'>): boolean =>
   user.deleted_at !== null || user.directory_wants === 'deleted';
 
-/** Whether there is an entry of the directory that the portal may change. */
+/** Return whether there is a directory entry that the portal may change. */
 export const isManaged = (
   user: Pick<
     User,
@@ -139,28 +142,29 @@ export const isManaged = (
   >,
 ): boolean => user.in_directory && !user.unmanaged && !user.directory_problem && !isLeaving(user);
 
-export type Act = 'edit' | 'password' | 'lock' | 'unlock' | 'disable' | 'enable' | 'delete';
+export type UserAction = 'edit' | 'password' | 'lock' | 'unlock' | 'disable' | 'enable' | 'delete';
 
-/** What can be done about someone just now, in the order of how often it is. `by` does it. */
-export function actsFor(user: User, by: string): Act[] {
+/** Return the actions that are possible now, in order of frequency. `by` is the administrator's
+ * username. */
+export function actionsFor(user: User, by: string): UserAction[] {
   if (isLeaving(user) || user.unmanaged) return [];
   const able = (ability: Ability): boolean => isManaged(user) && can(user.capabilities, ability);
   const oneself = user.username === by;
   const { disabled } = user;
-  const acts: [Act, boolean][] = [
+  const acts: [UserAction, boolean][] = [
     ['edit', able('edit')],
     ['password', able('password') && !disabled],
     ['unlock', able('lock') && user.locked === true && !disabled],
     ['lock', able('lock') && !user.locked && !disabled && !oneself],
-    // The portal's own account is switched off and on whatever the directory can.
+    // The portal's own access can be toggled regardless of the directory's capabilities.
     ['enable', disabled && user.in_directory],
     ['disable', !disabled && !oneself],
     ['delete', !oneself],
   ];
-  return acts.filter(([, possible]) => possible).map(([act]) => act);
+  return acts.filter(([, possible]) => possible).map(([action]) => action);
 }
 
-/** What a login with the password comes to. */
+/** Describe the state of the password. */
 export function passwordText(
   user: Pick<User, 'locked' | 'disabled' | 'must_change_password'>,
 ): string {

@@ -9,17 +9,17 @@ import type { NewUser, NewUserDefaults } from './types';
 export interface NewDraft {
   given_name: string;
   surname: string;
-  /** null as long as it follows the names */
+  /** null while it follows the names */
   username: string | null;
   email: string;
   display_name: string;
   uid: string;
   gid: string;
-  /** null as long as it follows the user name */
+  /** null while it follows the username */
   home: string | null;
   shell: string;
   groups: string[];
-  /** null as long as they are the portal's defaults; empty for none */
+  /** null while they are the portal's defaults; empty for none */
   login_group: string | null;
   slurm_account: string | null;
   limits: Record<string, string>;
@@ -57,7 +57,7 @@ export const isNewDraft = isLike<NewDraft>({
   limits: isRecordOf(isText),
 });
 
-/** What a line of text is in; the rest may be left to the portal's settings. */
+/** Optional text fields; the portal's settings have defaults. */
 export const RARE = ['display_name', 'uid', 'gid', 'shell'] as const;
 export const TEXTS = ['given_name', 'surname', 'username', 'email', 'home', ...RARE] as const;
 export type TextField = (typeof TEXTS)[number];
@@ -87,7 +87,7 @@ const limitDraft = (draft: NewDraft) => ({
   lists: NO_NAMES,
 });
 
-/** Problems that the form finds before the request. */
+/** Return problems that the form detects before the request. */
 export function draftErrors(draft: NewDraft): Partial<Record<string, string>> {
   const number = (text: string): boolean => /^\d{0,10}$/.test(text.trim());
   return {
@@ -101,7 +101,7 @@ export function draftErrors(draft: NewDraft): Partial<Record<string, string>> {
   };
 }
 
-/** What is left empty is left out: the portal's settings fill it in. */
+/** Build the request. Empty fields are omitted: the portal's settings fill them in. */
 export function requestOf(draft: NewDraft, defaults: NewUserDefaults): NewUser {
   const text = (field: TextField): string => (draft[field] ?? '').trim();
   const optional = (field: 'email' | 'home' | 'shell') =>

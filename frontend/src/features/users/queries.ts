@@ -1,4 +1,4 @@
-/** What these pages ask the portal about users. */
+/** Queries of the pages about users. */
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
 import { USERS_KEY } from '@/features/directory/queries';
@@ -26,11 +26,11 @@ export const usersQuery = ({ state, text }: UsersSearch) =>
   });
 
 const SOON_MS = 1000;
-/** Slurm makes an association within seconds. */
+/** Slurm creates an association within seconds. */
 const SLURM_MS = 3000;
 const NOW_AND_THEN_MS = 10_000;
 
-/** Followed closely while something of them is under way. */
+/** Return the polling interval: short while a change of the user is in progress. */
 function followMs(user: User | undefined): number {
   if (user === undefined) return NOW_AND_THEN_MS;
   const fresh = user.readiness.session.answer === 'unknown' && !user.directory_problem;

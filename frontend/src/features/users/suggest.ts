@@ -1,6 +1,6 @@
 /** Suggests a username from a user's names. Pure. */
 
-/** Letters that no accent explains. */
+/** Letters that Unicode does not decompose. */
 const LETTERS: Record<string, string> = {
   ß: 'ss',
   æ: 'ae',
@@ -23,7 +23,7 @@ function plain(text: string): string {
     .replace(/[^a-z0-9]/g, '');
 }
 
-/** "Ada", "Lovelace" → "alovelace": what UNIX and Slurm take. Empty while there is nothing to go by. */
+/** Suggest a valid UNIX and Slurm username: "Ada", "Lovelace" → "alovelace". Empty without names. */
 export function suggestedUsername(givenName: string, surname: string): string {
   const name = `${plain(givenName).slice(0, 1)}${plain(surname)}`.slice(0, MOST);
   return /^[a-z]/.test(name) && plain(surname) !== '' ? name : '';

@@ -1,4 +1,4 @@
-/** What the API says of users, by the names these pages use. */
+/** The users API's types, under the names used here. */
 import type { components } from '@/api/schema';
 
 type Schemas = components['schemas'];

@@ -40,7 +40,7 @@ function useEditing(user: User) {
   const { conflicts } = editing;
   const set = (field: Field, value: string): void =>
     edit((before) => ({ ...before, draft: { ...before.draft, [field]: value } }));
-  /** Ends the conflict over a field. */
+  /** Resolve the conflict over a field. */
   const settle = (field: Field, value: string): void => {
     const { [field]: _, ...others } = conflicts;
     edit((before) => ({
@@ -74,9 +74,9 @@ export function useEditForm(user: User, onClose: () => void) {
   };
   const save = async (): Promise<void> => {
     setMessage(null);
-    const wanted = changes(base, draft);
-    if (Object.keys(wanted).length === 0) return done();
-    await editUser(user.username, wanted, base.version);
+    const changed = changes(base, draft);
+    if (Object.keys(changed).length === 0) return done();
+    await editUser(user.username, changed, base.version);
     const name = nameOf(user);
     notifications.show({ message: t`${name} was changed in the directory.` });
     done();
@@ -93,7 +93,8 @@ const isConflict = (error: unknown): error is ApiError =>
   error instanceof ApiError &&
   (error.slug === 'edit-conflict' || error.slug === 'directory-changed');
 
-/** Who it was, what of theirs is in the form now, and what both of them changed. */
+/** Describe a conflict: the other user, their values in the form now, and the fields changed by
+ * both. */
 function conflictText(refusal: ApiError, { taken, conflicts }: Merged): string {
   const names = (fields: Field[]): string => joinWithAnd(fields.map((field) => LABELS[field]));
   const { changed_by: who, changed_at: at } = refusal.more;

@@ -9,14 +9,14 @@ export interface Made {
   password: OneTimePassword;
 }
 
-/** A user as they are being filled in, until the directory has them. */
-export function useNewUser(defaults: NewUserDefaults, onMade: (made: Made) => void) {
+/** The draft of a new user until it is created. */
+export function useNewUser(defaults: NewUserDefaults, onMade: (created: Made) => void) {
   const { draft, setDraft, kept } = useDraft('new-user', () => EMPTY, isNewDraft);
   const set = (change: Partial<NewDraft>): void => setDraft((before) => ({ ...before, ...change }));
   const create = async (): Promise<void> => {
-    const made = await createUser(requestOf(draft, defaults));
+    const created = await createUser(requestOf(draft, defaults));
     kept.drop();
-    onMade(made);
+    onMade(created);
   };
   const saving = useSaving({ check: () => draftErrors(draft), save: create });
   return { draft, set, kept, saving };

@@ -3,7 +3,7 @@ import { can } from '@/features/directory/capabilities';
 import { changes, draftOf, formErrors, merge } from './edit';
 import { asFilter } from './filters';
 import {
-  actsFor,
+  actionsFor,
   hasChangedUid,
   isDeprovisioning,
   isLeaving,
@@ -45,19 +45,21 @@ describe('the state of a user', () => {
     expect(roleReason({ ...user, granted_by: null, admitted: false })).toMatch(/can’t log in/);
   });
 
-  it('is the one that matters most', () => {
+  it('is the most important one', () => {
     expect(userStateLabel(ROW).label).toBe('Active');
     expect(userStateLabel({ ...ROW, locked: true, must_change_password: true }).label).toBe(
       'Locked',
     );
     expect(userStateLabel({ ...ROW, locked: true, disabled: true }).label).toBe('Disabled');
-    expect(userStateLabel({ ...ROW, in_directory: false }).label).toBe('Gone from the directory');
+    expect(userStateLabel({ ...ROW, in_directory: false }).label).toBe(
+      'Removed from the directory',
+    );
     expect(
       userStateLabel({ ...ROW, disabled: true, deleted_at: '2026-11-22T05:00:00Z' }).label,
     ).toBe('Deleted');
   });
 
-  it('is asked for by a filter that exists', () => {
+  it('has a filter that exists', () => {
     expect(asFilter('disabled')).toBe('disabled');
     expect(asFilter('everything')).toBe('all');
     expect(asFilter(undefined)).toBe('all');
@@ -89,12 +91,12 @@ describe('a role', () => {
   });
 });
 
-describe('what a directory can’t do', () => {
-  it('is one line for each reason', () => {
+describe('missing capabilities', () => {
+  it('are grouped by reason', () => {
     const missing = { create: 'It is read-only.', edit: 'It is read-only.', lock: 'No policy.' };
     expect(missingCapabilities({ missing })).toEqual([
-      { what: 'create users or edit users', why: 'It is read-only.' },
-      { what: 'lock users', why: 'No policy.' },
+      { action: 'create users or edit users', reason: 'It is read-only.' },
+      { action: 'lock users', reason: 'No policy.' },
     ]);
     expect(can({ missing }, 'edit')).toBe(false);
     expect(can({ missing }, 'groups')).toBe(true);
@@ -139,32 +141,32 @@ describe('actions for a user', () => {
     capabilities: { kind: 'openldap', missing: {} },
   };
 
-  it('depends on what they are', () => {
-    expect(actsFor(user, 'carol')).toEqual(['edit', 'password', 'lock', 'disable', 'delete']);
-    expect(actsFor({ ...user, locked: true }, 'carol')).toContain('unlock');
-    expect(actsFor({ ...user, disabled: true }, 'carol')).toEqual(['edit', 'enable', 'delete']);
-    expect(actsFor({ ...user, in_directory: false }, 'carol')).toEqual(['disable', 'delete']);
-    expect(actsFor({ ...user, deleted_at: '2026-11-22T05:00:00Z' }, 'carol')).toEqual([]);
-    expect(actsFor({ ...user, directory_wants: 'deleted' }, 'carol')).toEqual([]);
-    expect(actsFor({ ...user, unmanaged: 'This is a system account.' }, 'carol')).toEqual([]);
+  it("depend on the user's state", () => {
+    expect(actionsFor(user, 'carol')).toEqual(['edit', 'password', 'lock', 'disable', 'delete']);
+    expect(actionsFor({ ...user, locked: true }, 'carol')).toContain('unlock');
+    expect(actionsFor({ ...user, disabled: true }, 'carol')).toEqual(['edit', 'enable', 'delete']);
+    expect(actionsFor({ ...user, in_directory: false }, 'carol')).toEqual(['disable', 'delete']);
+    expect(actionsFor({ ...user, deleted_at: '2026-11-22T05:00:00Z' }, 'carol')).toEqual([]);
+    expect(actionsFor({ ...user, directory_wants: 'deleted' }, 'carol')).toEqual([]);
+    expect(actionsFor({ ...user, unmanaged: 'This is a system account.' }, 'carol')).toEqual([]);
   });
 
-  it('isn’t to shut oneself out', () => {
-    expect(actsFor(user, 'ada')).toEqual(['edit', 'password']);
+  it('do not include disabling oneself', () => {
+    expect(actionsFor(user, 'ada')).toEqual(['edit', 'password']);
   });
 
-  it('is what the directory can', () => {
+  it("are limited to the directory's capabilities", () => {
     const why = 'It is read-only.';
     const missing = { create: why, edit: why, delete: why, groups: why, password: why, lock: why };
     const capabilities = { kind: 'active-directory', missing };
-    expect(actsFor({ ...user, capabilities }, 'carol')).toEqual(['disable', 'delete']);
-    expect(actsFor({ ...user, directory_problem: 'It is silent.' }, 'carol')).toEqual([
+    expect(actionsFor({ ...user, capabilities }, 'carol')).toEqual(['disable', 'delete']);
+    expect(actionsFor({ ...user, directory_problem: 'It is silent.' }, 'carol')).toEqual([
       'disable',
       'delete',
     ]);
   });
 
-  it('waits for what is still being done', () => {
+  it('exclude those whose effect is in progress', () => {
     expect(isLeaving(user)).toBe(false);
     expect(isLeaving({ deleted_at: null, directory_wants: 'deleted' })).toBe(true);
     expect(isDeprovisioning(user)).toBe(false);
@@ -179,7 +181,7 @@ describe('actions for a user', () => {
 });
 
 describe('a suggested user name', () => {
-  it('is what UNIX and Slurm take', () => {
+  it('is valid for UNIX and Slurm', () => {
     expect(suggestedUsername('Ada', 'Lovelace')).toBe('alovelace');
     expect(suggestedUsername('Jürgen', 'Groß-Müller')).toBe('jgrossmuller');
     expect(suggestedUsername('Søren', 'Ærø')).toBe('saero');
@@ -187,7 +189,7 @@ describe('a suggested user name', () => {
     expect(suggestedUsername('Ada', 'x'.repeat(60))).toHaveLength(32);
   });
 
-  it('is empty when there is nothing to go by', () => {
+  it('is empty without names', () => {
     expect(suggestedUsername('Ada', '')).toBe('');
     expect(suggestedUsername('明', '王')).toBe('');
     expect(suggestedUsername('', '3com')).toBe('');
@@ -209,7 +211,7 @@ describe('an edit', () => {
     version: 'one',
   };
 
-  it('sends what was changed and no more', () => {
+  it('sends only the changed fields', () => {
     const draft = { ...draftOf(base), email: '', gid: ' 30001 ', surname: 'Lovelace ' };
     expect(changes(base, draft)).toEqual({ email: '', gid: 30001 });
     expect(formErrors({ ...draft, gid: '3k' })).toEqual({ gid: 'Enter a number.' });

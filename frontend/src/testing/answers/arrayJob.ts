@@ -1,4 +1,4 @@
-/** What the portal answered once, recorded by tests/browser/answers.py. */
+/** A recorded response of the portal, written by tests/browser/answers.py. */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: a shell's variables
 import type { Answer } from '../answer';
 
@@ -124,11 +124,13 @@ export const arrayJob = {
     memory_too_short: false,
     restarts: 0,
   },
+  metrics: null,
   tensorboard: null,
   script:
     '#!/bin/bash\n# A job of the template hyperparameter-array.\nexport PORTAL_JOB_DIR=/cluster/home/carol/.local/share/portal/jobs/09f4fe97-8940-41a3-a026-a8b23798c4ed\nexport PORTAL_TASK=${SLURM_ARRAY_TASK_ID:-0}\n# Of two jobs that Slurm made of one only the first runs, and each run of it once.\nportal_id=${SLURM_ARRAY_JOB_ID:-$SLURM_JOB_ID}\nln -sT -- "$portal_id" "$PORTAL_JOB_DIR/claimed" 2>/dev/null\n[ "$(readlink -- "$PORTAL_JOB_DIR/claimed")" = "$portal_id" ] || exit 75\nmkdir -- "$PORTAL_JOB_DIR/claimed-$PORTAL_TASK-${SLURM_RESTART_COUNT:-0}" || exit 75\nexport PORTAL_LOGDIR=/cluster/home/carol/portal/runs/hyperparameter-array-09f4fe97\nmkdir -p -- "$PORTAL_LOGDIR" || exit\ncd -- /cluster/home/carol || exit\n# One task for each value, or for each combination.\nportal_values=(0.1 0.1 0.5 0.5)\nlearning_rate=${portal_values[PORTAL_TASK]}\nportal_values=(4 8 4 8)\nhidden=${portal_values[PORTAL_TASK]}\nexport PORTAL_LOGDIR="$PORTAL_LOGDIR/task-$PORTAL_TASK"\nmkdir -p -- "$PORTAL_LOGDIR" || exit\n# shellcheck disable=SC2034  # a template need not use all of them\nhome=/cluster/home/carol username=carol \\\n    logdir=/cluster/home/carol/portal/runs/hyperparameter-array-09f4fe97 nodes=1 gpus=0 cpus=1\nepochs=2\nscript=\'\'\narguments=()\n# in_env COMMAND… runs it in the environment python3.\nbecome_in_env() {\n  export PORTAL_ENVIRONMENT=python3 \\\n    PYTHONUSERBASE=/cluster/home/carol/.local/share/portal/packages/python3 \\\n    PIP_USER=1 PIP_BREAK_SYSTEM_PACKAGES=1 PIP_DISABLE_PIP_VERSION_CHECK=1 LC_ALL=C.UTF-8\n  exec /site/runtime/bin/python -I -m spawner.node.kernel --keep \\\n    PORTAL_ENVIRONMENT,PORTAL_LOGDIR,PYTHONUSERBASE,PIP_USER,PIP_BREAK_SYSTEM_PACKAGES,PIP_DISABLE_PIP_VERSION_CHECK,LC_ALL,PORTAL_JOB_DIR,PORTAL_TASK,MASTER_ADDR,MASTER_PORT,PORTAL_NODES,PORTAL_RANKS_PER_NODE \\\n    --make \\\n    /cluster/home/carol/.local/share/portal/packages/python3/lib/python3.11/site-packages \\\n    -- /usr/bin/apptainer -q exec --bind /cluster/home/carol --bind /tmp \\\n    /site/images/python3.sif env \\\n    PATH=/cluster/home/carol/.local/share/portal/packages/python3/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \\\n    "$@"\n}\n# shellcheck disable=SC2317  # a template need not call it\nin_env() ( become_in_env "$@" )\nexport -f become_in_env\nif [[ -n $script ]]; then\n  in_env python3 "$script" --learning-rate="$learning_rate" --hidden="$hidden" "${arguments[@]}"\nelse\n  in_env python3 "$PORTAL_JOB_DIR/train_numpy.py" --epochs="$epochs" \\\n    --learning-rate="$learning_rate" --hidden="$hidden"\nfi\n',
   source: null,
   workdir: '/cluster/home/carol',
+  executed_notebook: null,
   shared_with: [],
   shared_groups: [],
 } satisfies Answer<'/api/v1/jobs/{batch_job_id}'>;

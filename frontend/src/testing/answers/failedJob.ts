@@ -1,4 +1,4 @@
-/** What the portal answered once, recorded by tests/browser/answers.py. */
+/** A recorded response of the portal, written by tests/browser/answers.py. */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: a shell's variables
 import type { Answer } from '../answer';
 
@@ -47,11 +47,13 @@ export const failedJob = {
     memory_too_short: false,
     restarts: 0,
   },
+  metrics: null,
   tensorboard: null,
   script:
     '#!/bin/bash\nexport PORTAL_JOB_DIR=/cluster/home/carol/.local/share/portal/jobs/945a882d-91aa-45d5-a44c-40700099f4fa\nexport PORTAL_TASK=${SLURM_ARRAY_TASK_ID:-0}\n# Of two jobs that Slurm made of one only the first runs, and each run of it once.\nportal_id=${SLURM_ARRAY_JOB_ID:-$SLURM_JOB_ID}\nln -sT -- "$portal_id" "$PORTAL_JOB_DIR/claimed" 2>/dev/null\n[ "$(readlink -- "$PORTAL_JOB_DIR/claimed")" = "$portal_id" ] || exit 75\nmkdir -- "$PORTAL_JOB_DIR/claimed-$PORTAL_TASK-${SLURM_RESTART_COUNT:-0}" || exit 75\nexport PORTAL_LOGDIR=/cluster/home/carol/portal/runs/broken-import-945a882d\nmkdir -p -- "$PORTAL_LOGDIR" || exit\ncd -- /cluster/home/carol || exit\nexec /bin/bash "$PORTAL_JOB_DIR/job"\n',
   source: "#!/bin/bash\necho begins\npython3 -c 'import nothing_like_that'\nexit 3\n",
   workdir: '/cluster/home/carol',
+  executed_notebook: null,
   shared_with: [],
   shared_groups: [],
 } satisfies Answer<'/api/v1/jobs/{batch_job_id}'>;

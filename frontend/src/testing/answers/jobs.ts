@@ -1,4 +1,4 @@
-/** What the portal answered once, recorded by tests/browser/answers.py. */
+/** A recorded response of the portal, written by tests/browser/answers.py. */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: a shell's variables
 import type { Answer } from '../answer';
 
@@ -41,6 +41,7 @@ export const jobs = {
       external: false,
       array: null,
       usage: null,
+      metrics: null,
       tensorboard: null,
     },
     {
@@ -100,6 +101,7 @@ export const jobs = {
         memory_too_short: false,
         restarts: 0,
       },
+      metrics: null,
       tensorboard: null,
     },
     {
@@ -147,6 +149,7 @@ export const jobs = {
         memory_too_short: false,
         restarts: 0,
       },
+      metrics: null,
       tensorboard: null,
     },
     {
@@ -200,6 +203,7 @@ export const jobs = {
         memory_too_short: false,
         restarts: 0,
       },
+      metrics: null,
       tensorboard: null,
     },
   ],

@@ -1,4 +1,4 @@
-/** What the portal answered once, recorded by tests/browser/answers.py. */
+/** A recorded response of the portal, written by tests/browser/answers.py. */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: a shell's variables
 import type { Answer } from '../answer';
 
@@ -69,4 +69,6 @@ export const limits = {
   together: [],
   slurm: null,
   problem: null,
+  no_session: null,
+  group_use: [],
 } satisfies Answer<'/api/v1/me/limits'>;

@@ -1,4 +1,4 @@
-/** What the portal answered once, recorded by tests/browser/answers.py. */
+/** A recorded response of the portal, written by tests/browser/answers.py. */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: a shell's variables
 import type { Answer } from '../answer';
 
@@ -10,6 +10,7 @@ export const template = {
   framework: null,
   environment: 'python3',
   environments: null,
+  category: 'train',
   tags: ['training', 'example'],
   array: [],
   requeue: false,

@@ -1,4 +1,4 @@
-/** What the portal answered once, recorded by tests/browser/answers.py. */
+/** A recorded response of the portal, written by tests/browser/answers.py. */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: a shell's variables
 import type { Answer } from '../answer';
 
@@ -12,6 +12,7 @@ export const templates = {
       framework: 'PyTorch',
       environment: 'pytorch',
       environments: null,
+      category: 'inference',
       tags: ['inference', 'single-gpu'],
       array: [],
       requeue: true,
@@ -38,6 +39,7 @@ export const templates = {
       framework: null,
       environment: 'python3',
       environments: null,
+      category: 'sweep',
       tags: ['training', 'array'],
       array: ['learning_rate', 'hidden'],
       requeue: false,
@@ -64,6 +66,7 @@ export const templates = {
       framework: null,
       environment: 'python3',
       environments: null,
+      category: 'train',
       tags: ['training', 'example'],
       array: [],
       requeue: false,
@@ -83,4 +86,5 @@ export const templates = {
       unavailable_reason: null,
     },
   ],
+  recent: ['hyperparameter-array'],
 } satisfies Answer<'/api/v1/templates'>;

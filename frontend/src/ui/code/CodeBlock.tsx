@@ -2,25 +2,25 @@ import { useEffect, useState } from 'react';
 import classes from './Code.module.css';
 import type { CodePiece } from './highlight';
 
-/** A script's pieces once the colours have come; until then, and where they can't, null. */
+/** Return a script's highlighted pieces; null until the highlighter is loaded, or if that fails. */
 function useHighlighted(text: string): CodePiece[] | null {
-  const [pieces, setPieces] = useState<{ of: string; found: CodePiece[] } | null>(null);
+  const [pieces, setPieces] = useState<{ source: string; result: CodePiece[] } | null>(null);
   useEffect(() => {
-    let wanted = true;
+    let mounted = true;
     void import('./highlight').then(
-      ({ highlighted }) => {
-        if (wanted) setPieces({ of: text, found: highlighted(text) });
+      ({ highlight }) => {
+        if (mounted) setPieces({ source: text, result: highlight(text) });
       },
-      () => undefined, // a script without colours can be read as well
+      () => undefined, // show it without colors
     );
     return () => {
-      wanted = false;
+      mounted = false;
     };
   }, [text]);
-  return pieces?.of === text ? pieces.found : null;
+  return pieces?.source === text ? pieces.result : null;
 }
 
-/** A script to read, in colours. */
+/** A read-only script with syntax highlighting. */
 export function CodeBlock({ text, label }: { text: string; label: string }) {
   const pieces = useHighlighted(text);
   return (

@@ -7,7 +7,7 @@ import type { Editor, openEditor } from './editor';
 interface Props {
   label: string;
   description: string;
-  /** what it begins with, and, once the editor is here, goes on from: it is never set from outside */
+  /** the initial value; later changes from outside are ignored */
   value: string;
   onChange: (value: string) => void;
   error: string | undefined;
@@ -16,25 +16,25 @@ interface Props {
 const LEAVING = t`Tab indents. To leave the editor with the keyboard, press Escape, then Tab.`;
 const EXACT = { autoComplete: 'off', autoCapitalize: 'none', spellCheck: false } as const;
 
-/** A field for a script: a plain one at once, which becomes an editor as soon as that is here. */
+/** A field for a script: a plain text area until the editor is loaded. */
 export function CodeEditor(props: Props) {
   const plain = useRef<HTMLTextAreaElement>(null);
   const [open, setOpen] = useState<typeof openEditor | null>(null);
   const [opened, setOpened] = useState(false);
   useEffect(() => {
-    let wanted = true;
+    let mounted = true;
     void import('./editor').then(
       ({ openEditor: loaded }) => {
-        if (wanted) setOpen(() => loaded);
+        if (mounted) setOpen(() => loaded);
       },
-      () => undefined, // a script can be written in a plain field as well
+      () => undefined, // keep the plain field
     );
     return () => {
-      wanted = false;
+      mounted = false;
     };
   }, []);
-  // The plain field goes only once the editor has taken over its text, its selection and its focus:
-  // between the two a keystroke would go nowhere.
+  // Remove the plain field only once the editor has taken over its text, selection and focus: keys
+  // pressed in between would be lost.
   return (
     <>
       {open && (
@@ -65,7 +65,7 @@ function PlainField(props: Props & { field: RefObject<HTMLTextAreaElement | null
 
 interface EditorProps extends Props {
   open: typeof openEditor;
-  /** the field that it comes after */
+  /** the plain field that it replaces */
   plain: RefObject<HTMLTextAreaElement | null>;
   onOpened: () => void;
 }
@@ -81,7 +81,7 @@ function EditorField(props: EditorProps) {
     'aria-describedby': wrong ? `${id}-about ${id}-error` : `${id}-about`,
     'aria-invalid': String(wrong),
     autocapitalize: 'none',
-    // The edited text can have the focus anyhow; this shows it to accessibility checkers.
+    // The edited text is focusable anyway; this makes that visible to accessibility checkers.
     tabindex: '0',
   };
   const now = useRef({ onChange, onOpened, attributes, value: props.value });
@@ -104,8 +104,8 @@ function EditorField(props: EditorProps) {
       opened.destroy();
     };
   }, [open, plain]);
-  // At once, so that who looks for the field that is wrong finds it.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: they follow from whether it is wrong
+  // At once, so that code that searches for the invalid field finds it.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the attributes depend on `wrong`
   useLayoutEffect(() => editor.current?.setAttributes(attributes), [wrong]);
 
   return (

@@ -1,4 +1,4 @@
-/** The editor itself: CodeMirror, loaded only where a script is written. Knows nothing of React. */
+/** The code editor: CodeMirror, loaded only where a script is edited. Independent of React. */
 import { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands';
 import { bracketMatching, indentUnit, syntaxHighlighting } from '@codemirror/language';
 import { highlightSelectionMatches, searchKeymap } from '@codemirror/search';
@@ -22,9 +22,9 @@ export interface Editor {
 
 interface Options {
   text: string;
-  /** from where to where, in `text` */
+  /** the range, as offsets in `text` */
   selection: [number, number];
-  /** of the element that is written in: its label and what describes it */
+  /** attributes of the editable element: its label and description */
   attributes: Record<string, string>;
   onChange: (text: string) => void;
 }
@@ -44,7 +44,7 @@ const FIXED: Extension = [
   keymap.of([indentWithTab, ...searchKeymap, ...historyKeymap, ...defaultKeymap]),
 ];
 
-/** Puts an editor into `parent`. */
+/** Create an editor in `parent`. */
 export function openEditor(
   parent: HTMLElement,
   { text, selection, attributes, onChange }: Options,
@@ -64,10 +64,10 @@ export function openEditor(
         EditorView.updateListener.of(({ docChanged, state }) => {
           if (!docChanged) return;
           const now = state.doc.toString();
-          const wanted = languageOf(now);
-          if (wanted !== spoken) {
-            spoken = wanted;
-            view.dispatch({ effects: language.reconfigure(wanted) });
+          const nextLanguage = languageOf(now);
+          if (nextLanguage !== spoken) {
+            spoken = nextLanguage;
+            view.dispatch({ effects: language.reconfigure(nextLanguage) });
           }
           onChange(now);
         }),
@@ -75,8 +75,8 @@ export function openEditor(
     }),
   });
   return {
-    setAttributes: (wanted) =>
-      view.dispatch({ effects: named.reconfigure(EditorView.contentAttributes.of(wanted)) }),
+    setAttributes: (attributes) =>
+      view.dispatch({ effects: named.reconfigure(EditorView.contentAttributes.of(attributes)) }),
     focus: () => view.focus(),
     destroy: () => view.destroy(),
   };

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { highlighted, MOST_CHARACTERS } from './highlight';
+import { highlight, MOST_CHARACTERS } from './highlight';
 
 const kinds = (script: string): Record<string, string> =>
-  Object.fromEntries(highlighted(script).map(({ text, names }) => [text, names]));
+  Object.fromEntries(highlight(script).map(({ text, names }) => [text, names]));
 
 const SCRIPT = `#!/bin/bash
 # train it
@@ -11,31 +11,31 @@ for n in 1 2; do
 done
 `;
 
-describe('a script in colours', () => {
-  it('is still the same script', () => {
+describe('syntax highlighting', () => {
+  it("keeps the script's text", () => {
     for (const script of [SCRIPT, '', 'echo "never ends', '\u0000é\r\n', SCRIPT.repeat(50)])
       expect(
-        highlighted(script)
+        highlight(script)
           .map(({ text }) => text)
           .join(''),
       ).toBe(script);
   });
 
   it('distinguishes its parts', () => {
-    const found = kinds(SCRIPT);
-    expect(found['# train it']).toContain('tok-comment');
-    expect(found.for).toContain('tok-keyword');
-    expect(found.$PORTAL_LOGDIR).toContain('tok-');
-    expect(found["'<b>'"]).toContain('tok-string');
+    const result = kinds(SCRIPT);
+    expect(result['# train it']).toContain('tok-comment');
+    expect(result.for).toContain('tok-keyword');
+    expect(result.$PORTAL_LOGDIR).toContain('tok-');
+    expect(result["'<b>'"]).toContain('tok-string');
   });
 
-  it('goes by the first line', () => {
+  it('detects the language by the first line', () => {
     expect(kinds('#!/usr/bin/env python3\nimport os\n').import).toContain('tok-keyword');
     expect(kinds('import os\n').import).toBeUndefined();
   });
 
   it('leaves very long texts unchanged', () => {
     const long = 'echo\n'.repeat(MOST_CHARACTERS / 4);
-    expect(highlighted(long)).toEqual([{ text: long, names: '' }]);
+    expect(highlight(long)).toEqual([{ text: long, names: '' }]);
   });
 });

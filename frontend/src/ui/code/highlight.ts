@@ -1,4 +1,5 @@
-/** A script in pieces with the names of their kinds, to be shown in colours. Pure; see languages.ts. */
+/** Splits a script into pieces with the names of their kinds, for syntax highlighting. Pure; see
+ * languages.ts. */
 import { classHighlighter, highlightTree } from '@lezer/highlight';
 import { languageOf } from './languages';
 
@@ -8,10 +9,10 @@ export interface CodePiece {
   names: string;
 }
 
-/** Longer ones are shown as they are. */
+/** Longer scripts are not highlighted. */
 export const MOST_CHARACTERS = 200_000;
 
-export function highlighted(script: string): CodePiece[] {
+export function highlight(script: string): CodePiece[] {
   if (script.length > MOST_CHARACTERS) return [{ text: script, names: '' }];
   const pieces: CodePiece[] = [];
   let at = 0;

@@ -1,27 +1,28 @@
 /**
- * How the lines and bars of a chart are distinguished: by color, then by dashes. A mark is a number
- * from 0. Without uPlot, for tables and bars too.
+ * The distinction of lines and bars in a chart: by color, then by dashes. A mark is a number from
+ * 0. Independent of uPlot, for tables and bars too.
  */
 const COLORS = ['--busy', '--waiting', '--good', '--bad'];
 const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3]];
-/** As the first dashes, for what CSS draws; it has no name for the last. */
+/** CSS counterparts of the first dashes; it has none for the last. */
 const STYLES = ['solid', 'dashed', 'dotted'] as const;
-const STRIPES = ['', '7px, transparent 7px 10px', '3px, transparent 3px 6px'];
+/** Stripes of bars: their length and period in pixels; the first bars have none. */
+const STRIPES = [undefined, { length: 7, period: 10 }, { length: 3, period: 6 }] as const;
 
 /** With more marks than this, some would look the same. */
 export const MOST_MARKS = COLORS.length * STYLES.length;
 
-/** The `nth` element of a list that wraps around. */
+/** Return the `nth` element of a list that wraps around. */
 function around<T>(list: readonly T[], nth: number, otherwise: T): T {
   return list[nth % list.length] ?? otherwise;
 }
 
 const turn = (mark: number): number => Math.floor(mark / COLORS.length);
 
-/** The name of the CSS variable that has its colour. */
+/** Return the name of the CSS variable with the mark's color. */
 export const markColor = (mark: number): string => around(COLORS, mark, '--busy');
 
-/** Its dashes as a canvas wants them: lengths in pixels of dashes and gaps. */
+/** Return the mark's dashes for a canvas: lengths of dashes and gaps in pixels. */
 export const markDash = (mark: number): number[] => around(DASHES, turn(mark), []);
 
 interface Stroke {
@@ -34,9 +35,15 @@ export const markBorder = (mark: number): Stroke => ({
   borderTopColor: `var(${markColor(mark)})`,
 });
 
-/** As the line's dashes, for a bar. */
+/** Return the stripes of the mark's bars; undefined if they are solid. */
+export const markStripes = (mark: number): { length: number; period: number } | undefined =>
+  around(STRIPES, turn(mark), undefined);
+
+/** Return a bar's background with the dashes of the mark's line. */
 export function markFill(mark: number): string {
   const color = `var(${markColor(mark)})`;
-  const stripes = around(STRIPES, turn(mark), '');
-  return stripes ? `repeating-linear-gradient(90deg, ${color} 0 ${stripes})` : color;
+  const stripes = markStripes(mark);
+  if (stripes === undefined) return color;
+  const { length, period } = stripes;
+  return `repeating-linear-gradient(90deg, ${color} 0 ${length}px, transparent ${length}px ${period}px)`;
 }

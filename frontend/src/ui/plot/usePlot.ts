@@ -5,18 +5,18 @@ import 'uplot/dist/uPlot.min.css';
 
 export interface Drawing {
   data: uPlot.AlignedData;
-  /** called at each drawing, so that its colors match the color scheme */
+  /** called for each drawing, so that its colors match the color scheme */
   options: () => Omit<uPlot.Options, 'width'>;
 }
 
-/** Draws in the element that gets the ref, as wide as that is. `drawing` is the same object until
- * something else is to be drawn. */
+/** Draw in the element with the ref, at its width. `drawing` must be the same object until the
+ * chart changes. */
 export function usePlot(drawing: Drawing): RefObject<HTMLDivElement | null> {
-  const place = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const scheme = useComputedColorScheme();
   // biome-ignore lint/correctness/useExhaustiveDependencies: its colours are the scheme's
   useEffect(() => {
-    const box = place.current;
+    const box = container.current;
     if (box === null) return;
     const options = drawing.options();
     const plot = new uPlot({ ...options, width: box.clientWidth }, drawing.data, box);
@@ -29,5 +29,5 @@ export function usePlot(drawing: Drawing): RefObject<HTMLDivElement | null> {
       plot.destroy();
     };
   }, [drawing, scheme]);
-  return place;
+  return container;
 }

@@ -1,0 +1,80 @@
+/** The present use of the user, their groups and the cluster. Pure. */
+import { t } from '@lingui/core/macro';
+import type { components } from '@/api/schema';
+import type { Cluster, MyLimits } from '@/api/types';
+import { isKnown } from '@/features/cluster/nodes';
+import { cpusText, gpusText } from '@/lib/resourceLabels';
+
+type Use = components['schemas']['UseOut'];
+
+export interface UsageCell {
+  key: string;
+  name: string;
+  /** "2 of 4 GPUs in use" */
+  text: string;
+  used: number | null;
+  /** null without a limit, or while it is unknown */
+  total: number | null;
+}
+
+/** More would leave no room for the numbers. */
+const MOST_GROUPS = 2;
+
+type Resource = 'gpus' | 'cpus';
+
+const countText = (resource: Resource, count: number): string =>
+  resource === 'gpus' ? gpusText(count) : cpusText(count);
+
+function cellOf(
+  key: string,
+  name: string,
+  resource: Resource,
+  used: number | null,
+  total: number | null,
+): UsageCell {
+  const of = total === null ? null : countText(resource, total);
+  const text =
+    used === null
+      ? t`Not known`
+      : of === null
+        ? t`${{ count: countText(resource, used) }} in use`
+        : t`${used} of ${of} in use`;
+  return { key, name, text, used, total };
+}
+
+const numberOrNull = (value: unknown): number | null => (typeof value === 'number' ? value : null);
+
+/** Count GPUs, or CPUs on a cluster without GPUs. */
+const resourceOf = (cluster: Cluster | null): Resource =>
+  cluster !== null && isKnown(cluster) && cluster.gpus.length === 0 ? 'cpus' : 'gpus';
+
+export function clusterCell(cluster: Cluster | null): UsageCell {
+  const resource = resourceOf(cluster);
+  const name = t`Cluster`;
+  if (cluster === null || !isKnown(cluster)) return cellOf('cluster', name, resource, null, null);
+  const parts =
+    resource === 'gpus'
+      ? cluster.gpus
+      : cluster.nodes.map(({ cpus, cpus_free }) => ({ total: cpus, free: cpus_free }));
+  const total = parts.reduce((sum, part) => sum + part.total, 0);
+  const free = parts.reduce((sum, part) => sum + part.free, 0);
+  return cellOf('cluster', name, resource, total - free, total);
+}
+
+/** Return the cells of the user and of their first groups. */
+export function ownCells(limits: MyLimits, cluster: Cluster | null): UsageCell[] {
+  const resource = resourceOf(cluster);
+  const groups: { group: string; use: Use; total: number | null }[] = [
+    ...limits.together.map(({ group, use, limit }) => ({ group, use, total: limit[resource] })),
+    ...limits.group_use.map(({ group, use }) => ({ group, use, total: null })),
+  ];
+  const own = numberOrNull(limits.effective[resource]?.value);
+  return [
+    cellOf('you', t`You`, resource, limits.use[resource], own),
+    ...groups
+      .slice(0, MOST_GROUPS)
+      .map(({ group, use, total }) =>
+        cellOf(`group ${group}`, group, resource, use[resource], total),
+      ),
+  ];
+}

@@ -1,0 +1,248 @@
+import { plural, t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
+import { ActionIcon, UnstyledButton, VisuallyHidden } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import { type MouseEvent, memo } from 'react';
+import type { Job, Task } from '@/api/types';
+import { readable } from '@/features/files/paths';
+import { translate } from '@/i18n/translate';
+import { Icon } from '@/ui/icons';
+import { metricText } from '@/ui/metricText';
+import { StateChip } from '@/ui/StateChip';
+import { cellContent } from './cells';
+import { type Column, metricOf, parameterOf } from './columns';
+import classes from './JobTable.module.css';
+import { arrayText, hasErrorLine, jobStateLabel, valueText } from './labels';
+import type { RowPopup } from './RowMenu';
+import type { Folds, TableRow } from './tableRows';
+
+export interface RowActs {
+  choose: (id: string, isRange: boolean) => void;
+  show: (popup: RowPopup) => void;
+  fold: (kind: keyof Folds, key: string) => void;
+  activate: (key: string) => void;
+}
+
+interface Props {
+  columns: readonly Column[];
+  /** its number among all rows, from 1; the heads are the first */
+  number: number;
+  isActive: boolean;
+  /** whether the tab key stops here */
+  isStop: boolean;
+  acts: RowActs;
+}
+
+const stop = (isStop: boolean) => (isStop ? 0 : -1);
+
+/** The properties common to all rows. */
+function rowProps(key: string, { number, isActive, acts }: Props) {
+  return {
+    className: classes.row,
+    'data-key': key,
+    'data-active': isActive,
+    'aria-rowindex': number,
+    onFocus: () => acts.activate(key),
+  };
+}
+
+interface JobProps extends Props {
+  job: Job;
+  title: string | undefined;
+  isChosen: boolean;
+  isOpen: boolean;
+}
+
+/** One job of the table. */
+export const JobRow = memo(function JobRow(props: JobProps) {
+  const { job, title, columns, isChosen, isOpen, isStop, acts } = props;
+  const name = readable(job.name);
+  const onContextMenu = (event: MouseEvent): void => {
+    // with Shift, or for a selected text, the browser's own
+    if (event.shiftKey || window.getSelection()?.isCollapsed === false) return;
+    event.preventDefault();
+    acts.show({ kind: 'menu', job, x: event.clientX, y: event.clientY });
+  };
+  const showBelow = (kind: RowPopup['kind']) => (event: MouseEvent) => {
+    const { left, bottom } = event.currentTarget.getBoundingClientRect();
+    acts.show({ kind, job, x: left, y: bottom });
+  };
+  return (
+    <tr {...rowProps(job.id, props)} data-chosen={isChosen} onContextMenu={onContextMenu}>
+      <td className={classes.check}>
+        <input
+          type="checkbox"
+          aria-label={t`Select ${name}`}
+          tabIndex={stop(isStop)}
+          checked={isChosen}
+          onChange={(event) =>
+            acts.choose(job.id, (event.nativeEvent as globalThis.MouseEvent).shiftKey)
+          }
+        />
+      </td>
+      <th scope="row" className={classes.name}>
+        <span className={classes.nameLine}>
+          <Link
+            to="/jobs/$id"
+            params={{ id: job.id }}
+            title={name}
+            tabIndex={stop(isStop)}
+            preload={false}
+            data-main
+          >
+            {name}
+          </Link>
+          {job.array && (
+            <UnstyledButton
+              className={classes.unfold}
+              aria-expanded={isOpen}
+              title={arrayText(job.array)}
+              tabIndex={stop(isStop)}
+              onClick={() => acts.fold('arrays', job.id)}
+            >
+              <Icon name={isOpen ? 'down' : 'right'} size={14} />
+              {plural(job.array.size, { one: '# task', other: '# tasks' })}
+            </UnstyledButton>
+          )}
+        </span>
+      </th>
+      {columns.map((column) => {
+        const { shown, title: whole } = cellContent(column.id, job, title);
+        return (
+          <td key={column.id} className={column.isNumber && classes.number} title={whole}>
+            {column.id === 'reason' && hasErrorLine(job) && (
+              <ActionIcon
+                className={classes.why}
+                variant="subtle"
+                size="sm"
+                c="var(--bad)"
+                aria-label={t`Show the error`}
+                aria-haspopup="dialog"
+                tabIndex={stop(isStop)}
+                onClick={showBelow('error')}
+              >
+                <Icon name="alert" size={16} />
+              </ActionIcon>
+            )}
+            {shown}
+          </td>
+        );
+      })}
+      <td className={classes.menu}>
+        <ActionIcon
+          variant="subtle"
+          color="gray"
+          size="sm"
+          aria-label={t`Actions of ${name}`}
+          aria-haspopup="menu"
+          tabIndex={stop(isStop)}
+          onClick={showBelow('menu')}
+        >
+          <Icon name="more" />
+        </ActionIcon>
+      </td>
+    </tr>
+  );
+});
+
+interface GroupProps extends Props {
+  row: Extract<TableRow, { kind: 'group' }>;
+  label: string;
+  /** whether there may be more jobs of the group that are not loaded */
+  isPart: boolean;
+}
+
+/** The head of a group, which folds it. */
+export function GroupRow(props: GroupProps) {
+  const { row, label, columns, isPart, isStop, acts } = props;
+  const count = row.jobs.length;
+  return (
+    <tr {...rowProps(row.key, props)} data-group>
+      <th scope="rowgroup" colSpan={columns.length + 3}>
+        <UnstyledButton
+          className={classes.group}
+          aria-expanded={!row.isFolded}
+          tabIndex={stop(isStop)}
+          onClick={() => acts.fold('groups', row.group)}
+          data-main
+        >
+          <Icon name={row.isFolded ? 'right' : 'down'} size={16} />
+          <span className={classes.groupName} title={label}>
+            {label}
+          </span>
+          <span className={classes.groupCount}>
+            {isPart
+              ? plural(count, { one: '# job so far', other: '# jobs so far' })
+              : plural(count, { one: '# job', other: '# jobs' })}
+          </span>
+        </UnstyledButton>
+      </th>
+    </tr>
+  );
+}
+
+interface TaskProps extends Props {
+  rowKey: string;
+  job: Job;
+  task: Task;
+}
+
+/** One task of an unfolded array. */
+export const TaskRow = memo(function TaskRow(props: TaskProps) {
+  const { rowKey, job, task, columns, isStop } = props;
+  const { index } = task;
+  const hasLog = !['submitting', 'queued'].includes(task.state);
+  return (
+    <tr {...rowProps(rowKey, props)} data-task>
+      <td />
+      <th scope="row" className={classes.name}>
+        <span className={classes.nameLine}>
+          {hasLog ? (
+            <Link
+              to="/jobs/$id/log"
+              params={{ id: job.id }}
+              search={{ task: index }}
+              tabIndex={stop(isStop)}
+              preload={false}
+              data-main
+            >
+              <Trans>
+                Task {index}
+                <VisuallyHidden component="span">: log</VisuallyHidden>
+              </Trans>
+            </Link>
+          ) : (
+            <span tabIndex={stop(isStop)} data-main>{t`Task ${index}`}</span>
+          )}
+        </span>
+      </th>
+      {columns.map(({ id, isNumber }) => (
+        <td key={id} className={isNumber && classes.number} title={taskText(id, task) ?? undefined}>
+          {id === 'state' ? (
+            <StateChip {...jobStateLabel({ state: task.state, outcome: task.outcome ?? null })} />
+          ) : (
+            taskText(id, task)
+          )}
+        </td>
+      ))}
+      <td />
+    </tr>
+  );
+});
+
+/** Return what is known of a single task; null where the array's row has it. */
+function taskText(id: string, task: Task): string | null {
+  const parameter = parameterOf(id);
+  if (parameter !== null) {
+    const own = task.parameters ?? {};
+    return Object.hasOwn(own, parameter) ? readable(valueText(own[parameter])) : null;
+  }
+  const metric = metricOf(id);
+  if (metric !== null) {
+    const values = task.metrics ?? {};
+    return Object.hasOwn(values, metric) ? metricText(values[metric]) : null;
+  }
+  if (id === 'node') return task.node ?? null;
+  if (id === 'exit') return task.exit_code == null ? null : String(task.exit_code);
+  return id === 'reason' && task.reason ? readable(translate(task.reason)) : null;
+}

@@ -1,0 +1,65 @@
+import { t } from '@lingui/core/macro';
+import { Link } from '@tanstack/react-router';
+import { locale } from '@/i18n';
+import classes from './StateTabs.module.css';
+import { countShown, type JobsSearch, type Shown } from './search';
+import type { CountsByState } from './useJobCount';
+
+interface Tab {
+  state: Shown | undefined;
+  label: string;
+  /** shown only while it is chosen; `some`: or while it has jobs */
+  only?: 'chosen' | 'some';
+}
+
+const TABS: readonly Tab[] = [
+  { state: undefined, label: t`All` },
+  { state: 'live', label: t`Not ended` },
+  { state: 'waiting', label: t`Waiting` },
+  { state: 'running', label: t`Running` },
+  { state: 'ended', label: t`Ended`, only: 'chosen' },
+  { state: 'completed', label: t`Completed` },
+  { state: 'failed', label: t`Failed` },
+  { state: 'out_of_memory', label: t`Out of memory`, only: 'some' },
+  { state: 'timeout', label: t`Timed out`, only: 'some' },
+  { state: 'cancelled', label: t`Cancelled` },
+];
+
+interface Props {
+  search: JobsSearch;
+  counts: CountsByState | undefined;
+}
+
+/** The states as links, each with its number of jobs. */
+export function StateTabs({ search, counts }: Props) {
+  const { state: chosen, ...rest } = search;
+  const isShown = ({ state, only }: Tab): boolean =>
+    only === undefined ||
+    state === chosen ||
+    (only === 'some' && counts !== undefined && countShown(counts, state) > 0);
+  return (
+    <nav className={classes.tabs} aria-label={t`State`}>
+      {TABS.filter(isShown).map(({ state, label }) => (
+        <Link
+          key={label}
+          to="/jobs"
+          search={state === undefined ? rest : { ...rest, state }}
+          className={classes.tab}
+          activeOptions={{ exact: true, includeSearch: true }}
+          replace
+          preload={false}
+        >
+          {label}
+          {counts && (
+            <>
+              {' '}
+              <span className={classes.count}>
+                {countShown(counts, state).toLocaleString(locale())}
+              </span>
+            </>
+          )}
+        </Link>
+      ))}
+    </nav>
+  );
+}

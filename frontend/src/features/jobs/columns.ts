@@ -1,0 +1,133 @@
+/** The columns of the table of jobs: which there are, which are shown, and how they sort. Pure. */
+import { t } from '@lingui/core/macro';
+import type { Job } from '@/api/types';
+import { readable } from '@/features/files/paths';
+import type { ListOrder } from './search';
+
+export type Direction = 'ascending' | 'descending';
+
+export interface Column {
+  /** "state", "param:NAME" for a template's parameter, or "metric:TAG" for a final metric */
+  id: string;
+  label: string;
+  /** the width; the name's column takes the rest of the table's */
+  rem: number;
+  isNumber?: true;
+}
+
+const PARAMETER = 'param:';
+const METRIC = 'metric:';
+/** The width that the name has at least. */
+export const NAME_REM = 14;
+
+/** All columns but the name, which is always shown, the parameters and the metrics. */
+const COLUMNS: readonly Column[] = [
+  { id: 'state', label: t`State`, rem: 8 },
+  { id: 'template', label: t`Template`, rem: 10.5 },
+  { id: 'submitted', label: t({ message: 'Submitted', context: 'when' }), rem: 9.5 },
+  { id: 'started', label: t({ message: 'Started', context: 'when' }), rem: 9.5 },
+  { id: 'ended', label: t({ message: 'Ended', context: 'when' }), rem: 9.5 },
+  { id: 'duration', label: t`Duration`, rem: 6.5, isNumber: true },
+  { id: 'resources', label: t`Requested`, rem: 12.5 },
+  { id: 'gpus', label: t`GPUs`, rem: 6.5 },
+  { id: 'memory', label: t`Memory used`, rem: 8, isNumber: true },
+  { id: 'cpu', label: t`CPU used`, rem: 7, isNumber: true },
+  { id: 'node', label: t`Node`, rem: 6 },
+  { id: 'partition', label: t`Partition`, rem: 7 },
+  { id: 'reason', label: t`Reason`, rem: 12 },
+  { id: 'exit', label: t`Exit code`, rem: 6, isNumber: true },
+  { id: 'environment', label: t`Environment`, rem: 10 },
+  { id: 'number', label: t`Slurm job`, rem: 6.5, isNumber: true },
+];
+
+const DEFAULTS = ['state', 'template', 'submitted', 'duration', 'resources', 'node', 'reason'];
+
+/** Return the name of a parameter whose column this is; null for other columns. */
+export const parameterOf = (id: string): string | null =>
+  id.startsWith(PARAMETER) ? id.slice(PARAMETER.length) : null;
+
+/** Return the tag of the metric whose column this is; null for other columns. */
+export const metricOf = (id: string): string | null =>
+  id.startsWith(METRIC) ? id.slice(METRIC.length) : null;
+
+/** The longest id that the portal stores. */
+const LONGEST_ID = 120;
+
+/** Return whether the portal stores the id: it refuses control and bidirectional characters. */
+const isStorable = (id: string): boolean => id.length <= LONGEST_ID && readable(id) === id;
+
+/** Return the ids of the columns of the jobs' own parameters and metrics, each sorted. */
+export function ownColumnIds(jobs: readonly Job[]): string[] {
+  const namesOf = (pick: (job: Job) => object | null | undefined): string[] =>
+    [...new Set(jobs.flatMap((job) => Object.keys(pick(job) ?? {})))].sort();
+  return [
+    ...namesOf((job) => job.parameters).map((name) => PARAMETER + name),
+    ...namesOf((job) => job.metrics).map((tag) => METRIC + tag),
+  ].filter(isStorable);
+}
+
+/** Return the ids of the chosen columns; null stands for the default ones. */
+export const chosenIds = (chosen: readonly string[] | null): readonly string[] =>
+  chosen ?? DEFAULTS;
+
+/** Return the column of a parameter or metric. */
+function toOwnColumn(id: string): Column {
+  const tag = metricOf(id);
+  const label = readable(tag ?? parameterOf(id) ?? id);
+  return { id, label, rem: 8, ...(tag !== null && { isNumber: true }) };
+}
+
+/** Return all columns to choose from: the fixed ones, then the jobs' own (`own`), with those that are
+ * chosen although no job has them now. */
+export function allColumns(chosen: readonly string[] | null, own: readonly string[]): Column[] {
+  const isOwn = (id: string): boolean => parameterOf(id) !== null || metricOf(id) !== null;
+  const kept = chosenIds(chosen).filter((id) => isOwn(id) && !own.includes(id));
+  return [...COLUMNS, ...[...own, ...kept].map(toOwnColumn)];
+}
+
+/** Return the columns that are shown, in the order of all; unknown ids, written by another version,
+ * are left out. */
+export function shownColumns(chosen: readonly string[] | null): Column[] {
+  const ids = new Set(chosenIds(chosen));
+  return allColumns(chosen, []).filter(({ id }) => ids.has(id));
+}
+
+/** Show or hide a column; the rest keeps its order. */
+export function toggledColumn(chosen: readonly string[] | null, id: string): string[] {
+  const ids = chosenIds(chosen);
+  return ids.includes(id) ? ids.filter((each) => each !== id) : [...ids, id];
+}
+
+interface Sorting {
+  ascending: ListOrder | undefined;
+  descending: ListOrder | undefined;
+  /** the direction of the first click */
+  first: Direction;
+}
+
+/** The sorts that the portal has an index for; undefined is its default, the newest first. */
+const SORTS: Readonly<Record<string, Sorting>> = {
+  name: { ascending: 'name', descending: 'name_down', first: 'ascending' },
+  submitted: { ascending: 'oldest', descending: undefined, first: 'descending' },
+  started: { ascending: 'started_up', descending: 'started', first: 'descending' },
+  ended: { ascending: 'ended_up', descending: 'ended', first: 'descending' },
+};
+
+export const isSortable = (id: string): boolean => Object.hasOwn(SORTS, id);
+
+/** Return how the list is sorted by a column; null if it is not. */
+export function directionOf(id: string, order: ListOrder | undefined): Direction | null {
+  const sorting = SORTS[id];
+  if (!sorting) return null;
+  if (sorting.ascending === order) return 'ascending';
+  return sorting.descending === order ? 'descending' : null;
+}
+
+/** Return the order after a click on a head: the column's first direction, then the other. */
+export function orderAfterClick(id: string, order: ListOrder | undefined): ListOrder | undefined {
+  const sorting = SORTS[id];
+  if (!sorting) return order;
+  const direction = directionOf(id, order);
+  if (direction === null) return sorting[sorting.first];
+  return sorting[direction === 'ascending' ? 'descending' : 'ascending'];
+}

@@ -1,0 +1,102 @@
+import { plural, t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
+import { NativeSelect, Skeleton } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useMemo, useState } from 'react';
+import { sentence } from '@/api/problem';
+import type { JobDetail } from '@/api/types';
+import { Fold } from '@/ui/Fold';
+import { Notice } from '@/ui/Notice';
+import { MetricCharts } from './MetricCharts';
+import classes from './Metrics.module.css';
+import { curvesInterval, type JobCurves, jobCurvesQuery } from './queries';
+import sample from './sample.py?raw';
+
+/** The metrics of a started job, or of one task of an array, over steps or time. */
+export function JobMetrics({ job }: { job: JobDetail }) {
+  const started = job.array?.tasks.filter(({ node }) => node !== null) ?? [];
+  const [chosen, setChosen] = useState<number | null>(null);
+  const task = job.array === null ? undefined : (chosen ?? started[0]?.index);
+  return (
+    <div className={classes.section}>
+      {job.array !== null && started.length > 0 && (
+        <NativeSelect
+          className={classes.task}
+          label={t`Metrics of task`}
+          value={task}
+          data={started.map(({ index }) => String(index))}
+          onChange={({ currentTarget }) => setChosen(Number(currentTarget.value))}
+        />
+      )}
+      {(job.array === null || task !== undefined) && <Curves key={task} job={job} task={task} />}
+    </div>
+  );
+}
+
+function Curves({ job, task }: { job: JobDetail; task: number | undefined }) {
+  const { data, error } = useQuery({
+    ...jobCurvesQuery(job.id, task),
+    refetchInterval: ({ state }) => curvesInterval([job], state.data && [state.data], Date.now()),
+  });
+  const curves = data?.curves;
+  const named = useMemo(
+    () => (curves ? [{ id: job.id, name: null, curves }] : []),
+    [job.id, curves],
+  );
+  if (data === undefined)
+    return error ? (
+      <Notice tone="error">{sentence(error)}</Notice>
+    ) : (
+      <Skeleton height={200} aria-label={t`Loading`} />
+    );
+  if (data.curves.length === 0) return <Nothing isLive={job.state !== 'ended'} />;
+  return (
+    <>
+      <MetricCharts jobs={named} />
+      <Limits read={[data]} />
+    </>
+  );
+}
+
+/** Notes on what the charts leave out. */
+export function Limits({ read }: { read: readonly JobCurves[] }) {
+  const leftOut = read.reduce((sum, { curves_left_out }) => sum + curves_left_out, 0);
+  return (
+    <>
+      {leftOut > 0 && (
+        <p className={classes.note}>
+          {plural(leftOut, {
+            one: '# more curve is only in TensorBoard.',
+            other: '# more curves are only in TensorBoard.',
+          })}
+        </p>
+      )}
+      {read.some(({ complete }) => !complete) && (
+        <p className={classes.note}>
+          {t`The event files are too large to be read whole; TensorBoard shows all values.`}
+        </p>
+      )}
+    </>
+  );
+}
+
+function Nothing({ isLive }: { isLive: boolean }) {
+  return (
+    <>
+      <p className={classes.note}>
+        {isLive ? t`No metrics have been logged yet.` : t`No metrics were logged.`}
+      </p>
+      <Fold summary={t`How to log metrics`}>
+        <p className={classes.note}>
+          <Trans>
+            Write TensorBoard event files to the folder in the variable PORTAL_LOGDIR. Their scalars
+            appear here, also while the job runs.
+          </Trans>
+        </p>
+        <pre className={classes.sample}>
+          <code>{sample}</code>
+        </pre>
+      </Fold>
+    </>
+  );
+}

@@ -1,0 +1,48 @@
+/** The curves of the scalars that jobs have logged. */
+import { queryOptions } from '@tanstack/react-query';
+import { api, unwrap } from '@/api/client';
+import type { components } from '@/api/schema';
+import type { Job } from '@/api/types';
+
+export type JobCurves = components['schemas']['JobCurvesOut'];
+export type Curve = components['schemas']['CurveOut'];
+
+const EVERY_MS = 15_000;
+/** The last values may be written until this long after the end. */
+const SETTLES_MS = 60_000;
+
+export const jobCurvesQuery = (id: string, task: number | undefined) =>
+  queryOptions({
+    queryKey: ['job-curves', id, task ?? null],
+    queryFn: () =>
+      unwrap(
+        api.GET('/api/v1/jobs/{batch_job_id}/curves', {
+          params: { path: { batch_job_id: id }, query: task === undefined ? {} : { task } },
+        }),
+      ),
+    staleTime: EVERY_MS,
+  });
+
+export const comparedCurvesQuery = (ids: string[]) =>
+  queryOptions({
+    queryKey: ['compared-curves', ids],
+    queryFn: () =>
+      unwrap(api.GET('/api/v1/jobs/compare/curves', { params: { query: { id: ids } } })),
+    enabled: ids.length > 0,
+    staleTime: EVERY_MS,
+  });
+
+type Times = Pick<Job, 'state' | 'ended_at'>;
+
+/** Return the interval of requests for these jobs: calm, and longer if the files take long to read;
+ * false once all values are known. */
+export function curvesInterval(
+  jobs: readonly Times[],
+  read: readonly Pick<JobCurves, 'refresh_s'>[] | undefined,
+  nowMs: number,
+): number | false {
+  const mayChange = ({ state, ended_at }: Times): boolean =>
+    state !== 'ended' || (ended_at !== null && nowMs - Date.parse(ended_at) < SETTLES_MS);
+  if (!jobs.some(mayChange)) return false;
+  return Math.max(EVERY_MS, ...(read ?? []).map(({ refresh_s }) => refresh_s * 1000));
+}

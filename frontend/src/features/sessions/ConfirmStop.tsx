@@ -1,0 +1,38 @@
+import type { Session } from '@/api/types';
+import { useAction } from '@/ui/useAction';
+import { stopSession } from './actions';
+import { hasStarted } from './labels';
+import { StopDialog } from './StopDialog';
+import { useRestart } from './useRestart';
+
+interface Props {
+  session: Session;
+  opened: boolean;
+  onClose: () => void;
+}
+
+/** The question whether to stop one of the user's sessions, which stops it. */
+export function ConfirmStop({ session, opened, onClose }: Props) {
+  const [busy, run] = useAction();
+  const restart = useRestart(session);
+  const started = hasStarted(session);
+  const stop = async (): Promise<void> => {
+    await run(() => stopSession(session.id));
+    onClose();
+  };
+  const stopAndStart = (): void => {
+    onClose();
+    void run(restart);
+  };
+  return (
+    <StopDialog
+      name={session.name}
+      opened={opened}
+      busy={busy}
+      pending={!started}
+      onStop={() => void stop()}
+      onRestart={started ? stopAndStart : undefined}
+      onClose={onClose}
+    />
+  );
+}

@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest';
+import type { Cluster } from '@/api/types';
+import { cluster as recorded } from '@/testing/answers/cluster';
+import type { Draft } from './requestedResources';
+import { choicesToAsk, waitTexts } from './waits';
+
+const cluster: Cluster = { ...recorded, stale_since: null };
+const small: Draft = {
+  partition: null,
+  gpus: 0,
+  gpu_type: null,
+  cpus: 1,
+  memory_gb: 1,
+  time_limit_minutes: 60,
+};
+const huge: Draft = { ...small, cpus: 4000 };
+const drafts = [small, huge, { ...huge, cpus: 3999 }];
+const at = (seconds: number | null) => ({ start_at: null, seconds });
+
+describe('the expected wait of choices', () => {
+  it('is estimated by Slurm only for those that wait', () => {
+    expect(choicesToAsk(drafts, cluster)).toEqual(drafts.slice(1));
+    expect(choicesToAsk(Array(20).fill(huge), cluster)).toHaveLength(8);
+    expect(waitTexts(drafts, cluster, [at(7200), at(null)])).toEqual([
+      'Expected wait: none',
+      'Expected wait: 2 h',
+      'Expected wait: unknown',
+    ]);
+  });
+
+  it('is unknown without an answer', () => {
+    expect(waitTexts(drafts, cluster, undefined)[1]).toBe('Expected wait: …');
+    expect(waitTexts(drafts, cluster, [])[1]).toBe('Expected wait: unknown');
+    const stale = { ...cluster, stale_since: '2026-01-01T00:00:00Z' };
+    expect(choicesToAsk(drafts, stale)).toEqual([]);
+    expect(waitTexts(drafts, stale, undefined)).toEqual(Array(3).fill('Expected wait: unknown'));
+  });
+});

@@ -1,0 +1,123 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
+import { Button, FileButton } from '@mantine/core';
+import { useNavigate } from '@tanstack/react-router';
+import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from 'react';
+import { fieldMessage, sentence } from '@/api/problem';
+import type { ScriptImport } from '@/api/types';
+import fileClasses from '@/features/files/Files.module.css';
+import { useDropArea } from '@/features/files/useDropArea';
+import { useMe } from '@/lib/useMe';
+import { Notice } from '@/ui/Notice';
+import { importScript } from './importScript';
+import classes from './SubmitPage.module.css';
+import { ACCEPTED, jobName, pythonScript, readStartFile } from './scriptFiles';
+
+/** Loaded with the first upload: most jobs need none. */
+const UploadList = lazy(async () => ({
+  default: (await import('@/features/files/UploadList')).UploadList,
+}));
+
+type OnScript = (script: ScriptImport) => Promise<void>;
+
+interface Props {
+  onScript: OnScript;
+  /** draws the page with the button for a file */
+  children: (button: ReactNode) => ReactNode;
+}
+
+/** An area for a file that starts the form: dropped, or chosen with the button. */
+export function ScriptFile({ onScript, children }: Props) {
+  const { begin, sending, problem } = useScriptFile(onScript);
+  const drop = useDropArea(true, ({ files }) => void begin([...files]));
+  return (
+    <div className={fileClasses.drop} data-label={t`Drop to start a job with this file`} {...drop}>
+      {children(
+        <section className={classes.file} aria-label={t`Start with a file`}>
+          <p className={classes.quiet}>
+            <Trans>
+              Or start with a file: drop a Python script, a batch script or a notebook on this page.
+            </Trans>
+          </p>
+          <FileButton accept={ACCEPTED} onChange={(file) => void begin(file ? [file] : [])}>
+            {(props) => (
+              <Button {...props} variant="default" size="compact-sm">
+                <Trans>Choose a file…</Trans>
+              </Button>
+            )}
+          </FileButton>
+          {(problem !== null || sending) && (
+            <div className={classes.fileResult}>
+              {problem !== null && <Notice tone="error">{problem}</Notice>}
+              {sending && (
+                <Suspense>
+                  <UploadList />
+                </Suspense>
+              )}
+            </div>
+          )}
+        </section>,
+      )}
+    </div>
+  );
+}
+
+/** Read a file, upload it where necessary, and open its form. */
+function useScriptFile(onScript: OnScript) {
+  const { username } = useMe();
+  const navigate = useNavigate();
+  const [sending, setSending] = useState(false);
+  const [problem, setProblem] = useState<string | null>(null);
+  const shown = useRef(true);
+  useEffect(() => {
+    shown.current = true;
+    return () => {
+      shown.current = false;
+    };
+  }, []);
+
+  /** Upload into the home directory; null if that failed, or the user has left the page. */
+  const upload = async (file: File): Promise<string | null> => {
+    const { uploads } = await import('@/features/files/uploader');
+    uploads.ownedBy(username);
+    const [key = 0] = uploads.add('home', '', [file]);
+    setSending(true);
+    const item = await uploads.ended(key);
+    if (!shown.current) return null;
+    setSending(false);
+    if (item?.state === 'failed') setProblem(item.message);
+    return item?.state === 'done' ? item.path : null;
+  };
+
+  const start = async (file: File): Promise<void> => {
+    const { kind, text } = await readStartFile(file);
+    if (kind === 'text') {
+      const imported = await importScript(text);
+      return onScript({ ...imported, name: imported.name ?? jobName(file.name) });
+    }
+    const path = await upload(file);
+    if (path === null) return;
+    if (kind === 'python')
+      return onScript({
+        script: pythonScript(path),
+        name: jobName(file.name),
+        resources: {},
+        options: [],
+      });
+    await navigate({
+      to: '/jobs/new',
+      search: { template: 'notebook', parameters: { notebook: `~/${path}` } },
+    });
+  };
+
+  const begin = async (files: readonly File[]): Promise<void> => {
+    const [file] = files;
+    if (file === undefined || sending) return;
+    setProblem(files.length > 1 ? t`A job starts with one file. Choose one of them.` : null);
+    if (files.length === 1)
+      await start(file).catch((error: unknown) =>
+        setProblem(fieldMessage(error, 'script') ?? sentence(error)),
+      );
+  };
+  return { begin, sending, problem };
+}

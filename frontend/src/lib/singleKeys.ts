@@ -1,0 +1,41 @@
+/** Shortcuts of single keys: whether they are on, and which events count. */
+
+const SINGLE_KEYS = 'portal-single-keys';
+
+/** Return whether single-key shortcuts are on. Speech input produces single keys, so they can be
+ * switched off (WCAG 2.1.4). */
+export function areSingleKeysOn(): boolean {
+  try {
+    return window.localStorage.getItem(SINGLE_KEYS) !== 'off';
+  } catch {
+    // storage is disabled: nothing was saved
+    return true;
+  }
+}
+
+/** Save the setting; return false if the browser's storage is disabled. */
+export function setSingleKeys(count: boolean): boolean {
+  try {
+    if (count) window.localStorage.removeItem(SINGLE_KEYS);
+    else window.localStorage.setItem(SINGLE_KEYS, 'off');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Return whether the focused element takes a key as text. `type` is an input's. */
+export function isTyping(tag: string, type: string | null, editable: boolean): boolean {
+  if (editable || tag === 'TEXTAREA' || tag === 'SELECT') return true;
+  return (
+    tag === 'INPUT' && !['checkbox', 'radio', 'button', 'submit', 'file'].includes(type ?? 'text')
+  );
+}
+
+/** Return whether a key is pressed without modifiers, except Shift, and not as text. */
+export function isPlainKey(event: KeyboardEvent): boolean {
+  if (event.ctrlKey || event.metaKey || event.altKey) return false;
+  const at = event.target;
+  if (!(at instanceof HTMLElement)) return true;
+  return !isTyping(at.tagName, at.getAttribute('type'), at.isContentEditable);
+}

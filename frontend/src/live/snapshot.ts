@@ -1,0 +1,15 @@
+/** The state that the pages show first. Without it they would move when the stream brings it. */
+import { api } from '@/api/client';
+import type { LiveEvent } from './reducer';
+
+/** A page does not wait longer; the stream brings the state. */
+const MOST_WAIT_MS = 2000;
+
+/** Return the user's state; null if the portal does not answer in time, or refuses. */
+export async function fetchSnapshot(): Promise<Extract<LiveEvent, { kind: 'snapshot' }> | null> {
+  const signal = AbortSignal.timeout(MOST_WAIT_MS);
+  const { data } = await api
+    .GET('/api/v1/events/snapshot', { signal })
+    .catch(() => ({ data: undefined }));
+  return data === undefined ? null : { kind: 'snapshot', ...data };
+}

@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest';
+import { hueOf, iconOf, initialsOf } from './FrameworkIcon';
+
+describe('the logo of a framework', () => {
+  it('is found with a version', () => {
+    expect(iconOf('pytorch 2.13')?.title).toBe('PyTorch');
+    expect(iconOf('python3')?.title).toBe('Python');
+    expect(iconOf('R')?.title).toBe('R');
+  });
+
+  it('is never that of another', () => {
+    for (const name of ['caffe2 (pytorch 1.7)', 'R2D2', 'rapids', 'constructor', '']) {
+      expect(iconOf(name)).toBeUndefined();
+    }
+  });
+});
+
+describe('the tile of a framework without a logo', () => {
+  it('has its initials', () => {
+    expect(initialsOf('Caffe2 (pytorch 1.7)')).toBe('Ca');
+    expect(initialsOf(' <b>')).toBe('b');
+    expect(initialsOf('数据')).toBe('数据');
+    expect(initialsOf('')).toBe('');
+  });
+
+  it('always has the same color', () => {
+    expect(hueOf('JAX')).toBe(hueOf('JAX'));
+    expect(hueOf('')).toBe(0);
+    expect(hueOf('x'.repeat(300))).toBeLessThan(6);
+  });
+});
