@@ -17,13 +17,13 @@ import aiohttp
 import uvloop
 
 from bench import api, board, front, launcher, memory, pages, queries, start
+from bench.cluster_access import BenchCluster, Failed
 from bench.figure import Figure, Result, markdown, table
-from bench.load import BadAnswer
-from bench.place import BenchFolder, Failed
+from bench.load import BadResponse
 from cluster.client import RequestRefused
 from cluster.errors import ClusterError
 
-MEASUREMENTS: dict[str, Callable[[BenchFolder], Awaitable[Result]]] = {
+MEASUREMENTS: dict[str, Callable[[BenchCluster], Awaitable[Result]]] = {
     "start": start.measure,
     "pages": pages.measure,
     "front": front.measure,
@@ -35,7 +35,7 @@ MEASUREMENTS: dict[str, Callable[[BenchFolder], Awaitable[Result]]] = {
 }
 FAILURES = (
     Failed,
-    BadAnswer,
+    BadResponse,
     RequestRefused,
     ClusterError,
     TimeoutError,
@@ -48,16 +48,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("name", nargs="*", metavar="NAME", help=", ".join(MEASUREMENTS))
     parser.add_argument("--markdown", action="store_true", help="a table for a page")
-    asked = parser.parse_args()
-    unknown = set(asked.name) - set(MEASUREMENTS)
+    args = parser.parse_args()
+    unknown = set(args.name) - set(MEASUREMENTS)
     if unknown:
         parser.error(f"no measurement is called {', '.join(sorted(unknown))}")
-    place = BenchFolder.of(_folder("PORTAL_TEST_CLUSTER"))
-    found = uvloop.run(_measure_all(place, asked.name or list(MEASUREMENTS)))
-    figures = [figure for result in found.values() for figure in result.figures]
-    print((markdown if asked.markdown else table)(figures))
-    _write(_folder("PORTAL_STATE_ROOT") / "bench.json", found)
-    return 0 if len(found) == len(asked.name or MEASUREMENTS) else 1
+    cluster = BenchCluster.load(_folder("PORTAL_TEST_CLUSTER"))
+    results = uvloop.run(_measure_all(cluster, args.name or list(MEASUREMENTS)))
+    figures = [figure for result in results.values() for figure in result.figures]
+    print((markdown if args.markdown else table)(figures))
+    _write(_folder("PORTAL_STATE_ROOT") / "bench.json", results)
+    return 0 if len(results) == len(args.name or MEASUREMENTS) else 1
 
 
 def _folder(variable: str) -> Path:
@@ -67,30 +67,30 @@ def _folder(variable: str) -> Path:
     return Path(value)
 
 
-async def _measure_all(place: BenchFolder, names: list[str]) -> dict[str, Result]:
+async def _measure_all(cluster: BenchCluster, names: list[str]) -> dict[str, Result]:
     """Run the benchmarks one after another. Log a failed one and leave it out of the result."""
-    found: dict[str, Result] = {}
+    results: dict[str, Result] = {}
     for name in names:
         began = time.monotonic()
         try:
-            found[name] = await MEASUREMENTS[name](place)
+            results[name] = await MEASUREMENTS[name](cluster)
         except FAILURES as error:
             _log(f"{name} could not be measured: {error!r}")
         _log(f"{name}: {time.monotonic() - began:.0f} s")
-    return found
+    return results
 
 
 def _log(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def _write(file: Path, found: dict[str, Result]) -> None:
+def _write(file: Path, results: dict[str, Result]) -> None:
     """Write this run's results. Keep the entries of benchmarks that did not run now."""
     before: dict[str, Any] = json.loads(file.read_text())["measurements"] if file.exists() else {}
-    now = {name: _entry(result.figures, result.detail) for name, result in found.items()}
+    now = {name: _entry(result.figures, result.detail) for name, result in results.items()}
     machine = {"cpus": os.cpu_count(), "load": os.getloadavg()}
-    whole = {"machine": machine, "measurements": {**before, **now}}
-    file.write_text(json.dumps(whole, indent=1) + "\n")
+    document = {"machine": machine, "measurements": {**before, **now}}
+    file.write_text(json.dumps(document, indent=1) + "\n")
 
 
 def _entry(figures: tuple[Figure, ...], detail: dict[str, Any]) -> dict[str, Any]:

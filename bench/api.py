@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 
+from bench.cluster_access import BenchCluster
 from bench.figure import Figure, Result, at_most
-from bench.load import BadAnswer, Load, Target, hammer
-from bench.place import BenchFolder
+from bench.load import BadResponse, Load, Target, hammer
+from bench.portal_stack import PortalStack, running_stack
 from bench.rows import Scene
-from bench.stand import Stand, raised
 
 BUSY = Scene(users=500, queued=20_000, ended=100_000)
 EMPTY = Scene(users=500)
@@ -22,9 +22,9 @@ BUDGET_MS = 100
 PATHS = ("/api/v1/sessions", "/api/v1/cluster", "/api/v1/admin/sessions")
 
 
-async def measure(place: BenchFolder) -> Result:
-    empty = await _measure_loads(place, EMPTY)
-    busy = await _measure_loads(place, BUSY)
+async def measure(cluster: BenchCluster) -> Result:
+    empty = await _measure_loads(cluster, EMPTY)
+    busy = await _measure_loads(cluster, BUSY)
     figures = [
         Figure(
             f"{path} with {BUSY.queued:,} queued, {BUSY.ended:,} ended: p99",
@@ -47,9 +47,9 @@ def _summarize(load: Load) -> dict[str, float]:
     }
 
 
-async def _measure_loads(place: BenchFolder, scene: Scene) -> dict[str, Load]:
-    async with raised(place, scene) as stand:
-        targets = {path: _to_target(stand, path) for path in PATHS}
+async def _measure_loads(cluster: BenchCluster, scene: Scene) -> dict[str, Load]:
+    async with running_stack(cluster, scene) as stack:
+        targets = {path: _to_target(stack, path) for path in PATHS}
         await _wait_for_slurm(targets["/api/v1/cluster"])
         return {
             path: await hammer(target, CONNECTIONS, SECONDS, PAUSE_S, WARM_S)
@@ -57,10 +57,10 @@ async def _measure_loads(place: BenchFolder, scene: Scene) -> dict[str, Load]:
         }
 
 
-def _to_target(stand: Stand, path: str) -> Target:
-    logins = stand.logins
+def _to_target(stack: PortalStack, path: str) -> Target:
+    logins = stack.logins
     token = logins.admin_token if "/admin/" in path else logins.user_token
-    return Target.of(stand.url + path, {"Cookie": f"portal_session={token}"})
+    return Target.get(stack.url + path, {"Cookie": f"portal_session={token}"})
 
 
 async def _wait_for_slurm(target: Target) -> None:
@@ -70,5 +70,5 @@ async def _wait_for_slurm(target: Target) -> None:
             try:
                 await hammer(target, 1, 0.2, PAUSE_S)
                 return
-            except BadAnswer:
+            except BadResponse:
                 await asyncio.sleep(0.2)

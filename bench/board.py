@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 
+from bench.cluster_access import BenchCluster, query
+from bench.cookies import cookies
 from bench.figure import Figure, Result, at_least, at_most, median
 from bench.load import Load, Target, hammer
-from bench.place import BenchFolder, query
 from bench.start import RESOURCES
-from bench.who import cookies
 from cluster.client import Client
 from spawner import guard
 
@@ -23,18 +23,18 @@ with SummaryWriter(os.environ["PORTAL_LOGDIR"]) as log:
 DATA = "data/plugin/scalars/scalars?run=.&tag=loss"
 
 
-async def measure(place: BenchFolder) -> Result:
-    async with Client(place.base_url) as client:
-        await client.login("alice", place.users["alice"])
-        made = await client.start_session(resources=RESOURCES)
-        session = await client.wait_session(made["id"], "running")
+async def measure(cluster: BenchCluster) -> Result:
+    async with Client(cluster.base_url) as client:
+        await client.login("alice", cluster.users["alice"])
+        started = await client.start_session(resources=RESOURCES)
+        session = await client.wait_session(started["id"], "running")
         await client.open_lab(session)
         async with client.kernel(session) as kernel:
             await kernel.run(WRITE)
         board = await client.wait_tensorboard(session["id"])
-        direct = _direct_target(place, board["id"], f"/tensorboard/{board['id']}/{DATA}")
-        shown = await client.open_tensorboard(board)
-        through = Target.of(f"{shown}{DATA}", cookies(client))
+        direct = _direct_target(cluster, board["id"], f"/tensorboard/{board['id']}/{DATA}")
+        url = await client.open_tensorboard(board)
+        through = Target.get(f"{url}{DATA}", cookies(client))
         busy = await _run_rounds(direct, through, CONNECTIONS)
         single = await _run_rounds(direct, through, 1)
         await client.stop_session(session["id"])
@@ -44,28 +44,28 @@ async def measure(place: BenchFolder) -> Result:
 
 
 def _to_figures(rates: list[float], times: list[float]) -> list[Figure]:
-    what = "TensorBoard's requests/s through the portal (1,000-point scalars, 8 connections)"
+    label = "TensorBoard's requests/s through the portal (1,000-point scalars, 8 connections)"
     return [
-        Figure(what, rates[1], "/s", rates[0], "direct"),
+        Figure(label, rates[1], "/s", rates[0], "direct"),
         Figure("of direct's requests/s", rates[1] / rates[0], "", budget=at_least(0.8)),
         Figure("a request through the portal, one at a time", times[1], "ms", times[0], "direct"),
         Figure("what the portal adds to a request", times[1] - times[0], "ms", budget=at_most(3)),
     ]
 
 
-def _direct_target(place: BenchFolder, board_id: str, path: str) -> Target:
+def _direct_target(cluster: BenchCluster, board_id: str, path: str) -> Target:
     sql = "SELECT host, port, guard_key FROM tensorboards WHERE id = ?"
-    ((host, port, key),) = query(place.paths.portal_home / "portal.db", sql, board_id)
+    ((host, port, key),) = query(cluster.paths.portal_home / "portal.db", sql, board_id)
     signature = guard.sign(key, "GET", path, time.time())  # valid for longer than the run
-    return Target.of(f"http://{host}:{port}{path}", {guard.SIGNATURE_HEADER: signature})
+    return Target.get(f"http://{host}:{port}{path}", {guard.SIGNATURE_HEADER: signature})
 
 
 async def _run_rounds(
     direct: Target, through: Target, connections: int
 ) -> tuple[list[Load], list[Load]]:
     """Alternate between the two targets, so that other load on the machine affects both."""
-    found: tuple[list[Load], list[Load]] = ([], [])
+    loads: tuple[list[Load], list[Load]] = ([], [])
     for _ in range(ROUNDS):
-        for target, side in zip((direct, through), found, strict=True):
+        for target, side in zip((direct, through), loads, strict=True):
             side.append(await hammer(target, connections, SECONDS, warm_s=WARM_S))
-    return found
+    return loads

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
+from bench.cluster_access import BenchCluster, query, wait_until
+from bench.cookies import cookies
 from bench.figure import Figure, Result, at_least, median
 from bench.load import Load, Target, hammer
-from bench.place import BenchFolder, query, wait_until
+from bench.portal_stack import PortalStack, render_front, running_front, running_stack
 from bench.rows import Scene
-from bench.stand import Stand, front, raised, render_front
 from bench.start import RESOURCES
-from bench.who import cookies
 from cluster.client import Client
 
 CONNECTIONS, SECONDS, WARM_S, ROUNDS = 16, 2.0, 0.5, 3
@@ -24,29 +24,29 @@ GATE = """            auth_request /_gate;
 """
 
 
-async def measure(place: BenchFolder) -> Result:
+async def measure(cluster: BenchCluster) -> Result:
     runs: dict[str, list[Load]] = {}
-    async with raised(place, Scene(users=2, running=1), with_hub=True) as stand:
-        wait_until(lambda: _is_serving(stand), "the session to be adopted", 60)
+    async with running_stack(cluster, Scene(users=2, running=1), with_hub=True) as stack:
+        wait_until(lambda: _is_serving(stack), "the session to be adopted", 60)
         path = "/user/user0000/r0/api"
-        cookie = {"Cookie": f"portal_session={stand.logins.user_token}"}
-        rendered = render_front(stand)
+        cookie = {"Cookie": f"portal_session={stack.logins.user_token}"}
+        rendered = render_front(stack)
         for _ in range(ROUNDS):
-            direct = f"http://127.0.0.1:{stand.upstream_port}{path}"
+            direct = f"http://127.0.0.1:{stack.upstream_port}{path}"
             runs.setdefault("direct", []).append(await _run(direct, {}))
-            for name, replaced in _front_variants(stand).items():
-                with front(stand, rendered, *replaced) as url:
+            for name, replaced in _front_variants(stack).items():
+                with running_front(stack, rendered, *replaced) as url:
                     runs.setdefault(name, []).append(await _run(url + path, cookie))
     rates = {name: median([run.rate for run in found]) for name, found in runs.items()}
-    notebook = await _measure_notebook(place)
+    notebook = await _measure_notebook(cluster)
     return Result(tuple(_to_figures(rates, notebook)), {**rates, **notebook})
 
 
 def _to_figures(rates: dict[str, float], notebook: dict[str, float]) -> list[Figure]:
-    what = "requests/s through the front door, 16 connections"
+    label = "requests/s through the front door, 16 connections"
     cached, unit = rates["gate, cached"], "/s"
     return [
-        Figure(what, cached, unit, rates["direct"], "direct", at_least(9000)),
+        Figure(label, cached, unit, rates["direct"], "direct", at_least(9000)),
         Figure("the same", cached, unit, rates["nginx without a gate"], "nginx without a gate"),
         Figure("the same", cached, unit, rates["gate, not cached"], "the gate asked each time"),
         Figure(
@@ -56,8 +56,8 @@ def _to_figures(rates: dict[str, float], notebook: dict[str, float]) -> list[Fig
     ]  # fmt: skip
 
 
-def _front_variants(stand: Stand) -> dict[str, list[tuple[str, str]]]:
-    target = f'            set $target "127.0.0.1:{stand.upstream_port}";\n'
+def _front_variants(stack: PortalStack) -> dict[str, list[tuple[str, str]]]:
+    target = f'            set $target "127.0.0.1:{stack.upstream_port}";\n'
     return {
         "gate, cached": [],
         "gate, not cached": [(CACHE, "")],
@@ -65,23 +65,23 @@ def _front_variants(stand: Stand) -> dict[str, list[tuple[str, str]]]:
     }
 
 
-def _is_serving(stand: Stand) -> bool:
-    found = query(stand.database, "SELECT count(*) FROM jobs WHERE state = 'running'")
-    return bool(found[0][0])
+def _is_serving(stack: PortalStack) -> bool:
+    rows = query(stack.database, "SELECT count(*) FROM jobs WHERE state = 'running'")
+    return bool(rows[0][0])
 
 
 async def _run(url: str, headers: dict[str, str]) -> Load:
-    return await hammer(Target.of(url, headers), CONNECTIONS, SECONDS, warm_s=WARM_S)
+    return await hammer(Target.get(url, headers), CONNECTIONS, SECONDS, warm_s=WARM_S)
 
 
-async def _measure_notebook(place: BenchFolder) -> dict[str, float]:
+async def _measure_notebook(cluster: BenchCluster) -> dict[str, float]:
     """Measure a real session's server with /api, its version, which needs no authentication."""
-    async with Client(place.base_url) as client:
-        await client.login("alice", place.users["alice"])
-        made = await client.start_session(resources=RESOURCES)
-        session = await client.wait_session(made["id"], "running")
+    async with Client(cluster.base_url) as client:
+        await client.login("alice", cluster.users["alice"])
+        started = await client.start_session(resources=RESOURCES)
+        session = await client.wait_session(started["id"], "running")
         sql = "SELECT target_host, target_port FROM sessions WHERE id = ?"
-        ((host, port),) = query(place.paths.portal_home / "portal.db", sql, session["id"])
+        ((host, port),) = query(cluster.paths.portal_home / "portal.db", sql, session["id"])
         await client.open_lab(session)
         address = f"{session['url']}api"
         direct = await _run(f"http://{host}:{port}{urlsplit(address).path}", {})

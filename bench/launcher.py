@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
+from bench.cluster_access import BenchCluster
 from bench.figure import Figure, Result, median
-from bench.place import BenchFolder
 
 ONE_SHOT, KEPT_OPEN = 30, 1000
 # Runs as the portal's account on the head, where sudo permits the launcher. Standard library only.
@@ -47,10 +47,10 @@ print(json.dumps({"one_shot_ms": shots, "kept_open_ms": kept}))
 """
 
 
-async def measure(place: BenchFolder) -> Result:
-    argv = ["/usr/bin/python3", "-", str(place.paths.launcher), str(ONE_SHOT), str(KEPT_OPEN)]
-    found = json.loads(place.exec_as("portal", argv, stdin=INSIDE))
-    one_shot, kept = median(found["one_shot_ms"]), median(found["kept_open_ms"])
-    what = "one request to a launcher that is kept open"
-    figure = Figure(what, kept, "ms", one_shot, "a launcher for each request")
-    return Result((figure,), {"one_shot_ms": one_shot, "kept_open_ms": kept})
+async def measure(cluster: BenchCluster) -> Result:
+    argv = ["/usr/bin/python3", "-", str(cluster.paths.launcher), str(ONE_SHOT), str(KEPT_OPEN)]
+    timings = json.loads(cluster.exec_as("portal", argv, stdin=INSIDE))
+    one_shot, kept_open = median(timings["one_shot_ms"]), median(timings["kept_open_ms"])
+    label = "one request to a launcher that is kept open"
+    figure = Figure(label, kept_open, "ms", one_shot, "a launcher for each request")
+    return Result((figure,), {"one_shot_ms": one_shot, "kept_open_ms": kept_open})

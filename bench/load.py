@@ -16,14 +16,14 @@ from urllib.parse import urlsplit
 
 from bench.figure import median, percentile
 
-ANSWER_TIMEOUT_S = 30.0
+RESPONSE_TIMEOUT_S = 30.0
 MAX_HEAD = 2048
 _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 _CLOSES = re.compile(rb"\r\nconnection: *close", re.IGNORECASE)
 _CHUNKED = re.compile(rb"\r\ntransfer-encoding: *chunked", re.IGNORECASE)
 
 
-class BadAnswer(Exception):
+class BadResponse(Exception):
     """A response that is not a 2xx, or that this minimal parser does not support."""
 
 
@@ -36,7 +36,7 @@ class Target:
     request: bytes
 
     @classmethod
-    def of(cls, url: str, headers: Mapping[str, str] | None = None) -> Target:
+    def get(cls, url: str, headers: Mapping[str, str] | None = None) -> Target:
         parts = urlsplit(url)
         path = f"{parts.path}?{parts.query}" if parts.query else parts.path
         host, port = parts.hostname or "", parts.port or 80
@@ -66,7 +66,7 @@ class Load:
         return percentile(self.latencies_ms, 99)
 
 
-class Answers(asyncio.Protocol):
+class ResponseConnection(asyncio.Protocol):
     """One connection that hands each response to the coroutine awaiting it."""
 
     def __init__(self) -> None:
@@ -79,16 +79,16 @@ class Answers(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._buffer += data
-        end = answer_end(self._buffer)
+        end = response_end(self._buffer)
         if end is not None and self._waiting is not None:
-            answer, self._buffer = self._buffer[:end], self._buffer[end:]
-            self._deliver(answer)
+            response, self._buffer = self._buffer[:end], self._buffer[end:]
+            self._deliver(response)
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self._waiting is not None and not self._waiting.done():
-            self._waiting.set_exception(exc or ConnectionResetError("closed before the answer"))
+            self._waiting.set_exception(exc or ConnectionResetError("closed before the response"))
 
-    async def ask(self, request: bytes) -> bytes:
+    async def send(self, request: bytes) -> bytes:
         """Send a request and wait for the complete response."""
         assert self._transport is not None  # noqa: S101 - connected
         self._waiting = asyncio.get_running_loop().create_future()
@@ -99,15 +99,15 @@ class Answers(asyncio.Protocol):
         if self._transport is not None:
             self._transport.close()
 
-    def _deliver(self, answer: bytes) -> None:
-        assert self._waiting is not None  # noqa: S101 - asked
-        if answer[9:10] == b"2":
-            self._waiting.set_result(answer)
+    def _deliver(self, response: bytes) -> None:
+        assert self._waiting is not None  # noqa: S101 - a request was sent
+        if response[9:10] == b"2":
+            self._waiting.set_result(response)
         else:
-            self._waiting.set_exception(BadAnswer(answer[:1000].decode(errors="replace")))
+            self._waiting.set_exception(BadResponse(response[:1000].decode(errors="replace")))
 
 
-def answer_end(buffer: bytes) -> int | None:
+def response_end(buffer: bytes) -> int | None:
     """Return the offset at which the first response in the buffer ends, None if it is
     incomplete."""
     head = buffer.find(b"\r\n\r\n")
@@ -122,20 +122,20 @@ def answer_end(buffer: bytes) -> int | None:
         return _find_chunks_end(buffer, body)
     if buffer[9:12] == b"204":
         return body
-    raise BadAnswer("an answer without a length")
+    raise BadResponse("a response without a length")
 
 
-def _find_chunks_end(buffer: bytes, at: int) -> int | None:
+def _find_chunks_end(buffer: bytes, offset: int) -> int | None:
     while True:
-        line = buffer.find(b"\r\n", at)
+        line = buffer.find(b"\r\n", offset)
         if line < 0:
             return None
-        size = int(buffer[at:line].split(b";")[0], 16)
-        at = line + 2 + size + 2
-        if len(buffer) < at:
+        size = int(buffer[offset:line].split(b";")[0], 16)
+        offset = line + 2 + size + 2
+        if len(buffer) < offset:
             return None
         if size == 0:
-            return at
+            return offset
 
 
 async def hammer(
@@ -151,7 +151,7 @@ async def hammer(
     load = Load()
     began = time.perf_counter()
     until = began + seconds
-    async with asyncio.timeout(seconds + ANSWER_TIMEOUT_S):
+    async with asyncio.timeout(seconds + RESPONSE_TIMEOUT_S):
         await asyncio.gather(*(_repeat(target, load, until, pause_s) for _ in range(connections)))
     load.seconds = time.perf_counter() - began
     return load
@@ -162,18 +162,18 @@ async def _repeat(target: Target, load: Load, until: float, pause_s: float) -> N
     connection = await _connect(target)
     try:
         while (began := clock()) < until:
-            answer = await connection.ask(target.request)
+            response = await connection.send(target.request)
             latencies.append((clock() - began) * 1000)
             if pause_s:
                 await asyncio.sleep(pause_s)
-            if _CLOSES.search(answer, 0, MAX_HEAD):  # nginx closes after 1000 requests
+            if _CLOSES.search(response, 0, MAX_HEAD):  # nginx closes after 1000 requests
                 connection.close()
                 connection = await _connect(target)
     finally:
         connection.close()
 
 
-async def _connect(target: Target) -> Answers:
+async def _connect(target: Target) -> ResponseConnection:
     loop = asyncio.get_running_loop()
-    _, connection = await loop.create_connection(Answers, target.host, target.port)
+    _, connection = await loop.create_connection(ResponseConnection, target.host, target.port)
     return connection

@@ -11,8 +11,8 @@ import re
 import time
 from collections.abc import Mapping
 
+from bench.cluster_access import BenchCluster
 from bench.figure import Figure, Result, at_most
-from bench.place import BenchFolder
 from bench.start import RESOURCES
 from cluster.client import Client
 
@@ -24,39 +24,41 @@ PEER_RUNNING, PEER_PENDING = 2, 116
 _COUNT = re.compile(r"^\s+(\w+)\s+\(\s*\d+\) count:(\d+)", re.MULTILINE)
 
 
-async def measure(place: BenchFolder) -> Result:
-    async with Client(place.base_url) as client:
-        await client.login("alice", place.users["alice"])
+async def measure(cluster: BenchCluster) -> Result:
+    async with Client(cluster.base_url) as client:
+        await client.login("alice", cluster.users["alice"])
         sessions = [await client.start_session(resources=RESOURCES) for _ in range(RUNNING)]
         for session in sessions:
             await client.wait_session(session["id"], "running")
-        rest = await _count_per_minute(place, asyncio.sleep(WINDOW_S))
-        starting = await _count_per_minute(place, _keep_starting(client))
+        at_rest = await _count_per_minute(cluster, asyncio.sleep(WINDOW_S))
+        starting = await _count_per_minute(cluster, _keep_starting(client))
         for session in sessions:
             await client.stop_session(session["id"])
     return Result(
         (
-            _figure("Slurm queries a minute, 3 sessions running", rest, PEER_RUNNING * RUNNING, 30),
+            _figure(
+                "Slurm queries a minute, 3 sessions running", at_rest, PEER_RUNNING * RUNNING, 30,
+            ),
             _figure(
                 "Slurm queries a minute, 3 running and 1 always starting",
                 starting, PEER_RUNNING * RUNNING + PEER_PENDING, 60,
             ),
         ),
-        {"at_rest": rest, "starting": starting},
+        {"at_rest": at_rest, "starting": starting},
     )  # fmt: skip
 
 
-def _figure(what: str, counted: Mapping[str, float], peer: float, budget: float) -> Figure:
+def _figure(label: str, counts: Mapping[str, float], peer: float, budget: float) -> Figure:
     alternative = "batchspawner (its rule, computed)"
-    return Figure(what, commands(counted), "", peer, alternative, at_most(budget))
+    return Figure(label, commands(counts), "", peer, alternative, at_most(budget))
 
 
-def commands(counted: Mapping[str, float]) -> float:
+def commands(counts: Mapping[str, float]) -> float:
     """Return the number of reading commands, computed from the messages they send."""
-    jobs, nodes = counted.get("REQUEST_JOB_INFO", 0), counted.get("REQUEST_NODE_INFO", 0)
+    jobs, nodes = counts.get("REQUEST_JOB_INFO", 0), counts.get("REQUEST_NODE_INFO", 0)
     # those commands send this message too; the rest are `scontrol show partition`
-    partitions = max(0.0, counted.get("REQUEST_PARTITION_INFO", 0) - jobs - nodes)
-    return jobs + nodes + partitions + counted.get("DBD_GET_JOBS_COND", 0)
+    partitions = max(0.0, counts.get("REQUEST_PARTITION_INFO", 0) - jobs - nodes)
+    return jobs + nodes + partitions + counts.get("DBD_GET_JOBS_COND", 0)
 
 
 async def _keep_starting(client: Client) -> None:
@@ -69,19 +71,19 @@ async def _keep_starting(client: Client) -> None:
 
 
 async def _count_per_minute(
-    place: BenchFolder, work: asyncio.Future[None] | object
+    cluster: BenchCluster, work: asyncio.Future[None] | object
 ) -> dict[str, float]:
     """Return the messages counted per minute while `work` runs."""
-    before, began = _read_counters(place), time.monotonic()
+    before, began = _read_counters(cluster), time.monotonic()
     await work  # type: ignore[misc]
     minutes = (time.monotonic() - began) / 60
-    after = _read_counters(place)
+    after = _read_counters(cluster)
     return {name: (n - before.get(name, 0)) / minutes for name, n in after.items()}
 
 
-def _read_counters(place: BenchFolder) -> dict[str, int]:
+def _read_counters(cluster: BenchCluster) -> dict[str, int]:
     texts = (
-        place.exec_as("root", ["sdiag"]),
-        place.exec_as("root", ["sacctmgr", "show", "stats"]),
+        cluster.exec_as("root", ["sdiag"]),
+        cluster.exec_as("root", ["sacctmgr", "show", "stats"]),
     )
     return {name: int(count) for text in texts for name, count in _COUNT.findall(text)}

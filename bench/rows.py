@@ -24,7 +24,7 @@ from typing import Any
 from sqlalchemy import Table, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from bench.place import Failed
+from bench.cluster_access import Failed
 from portal.db import Database, utcnow
 from portal.models import Job, JobKind, JobState, Role, Session, User, WebSession, new_id
 from portal.services.auth.hashes import hash_token
@@ -122,7 +122,7 @@ def _login_row(token: str, user: dict[str, Any]) -> dict[str, Any]:
 
 
 def _job_row(user: dict[str, Any], name: str, number: int) -> dict[str, Any]:
-    at = utcnow() - timedelta(minutes=10)
+    started_at = utcnow() - timedelta(minutes=10)
     return {
         "id": new_id(),
         "kind": JobKind.SESSION,
@@ -131,10 +131,10 @@ def _job_row(user: dict[str, Any], name: str, number: int) -> dict[str, Any]:
         "environment": "python3",
         "resources": RESOURCES,
         "job_id": FIRST_JOB_ID + number,
-        "created_at": at,
-        "changed_at": at,
-        "submitted_at": at,
-        "submit_time": at.replace(microsecond=0),
+        "created_at": started_at,
+        "changed_at": started_at,
+        "submitted_at": started_at,
+        "submit_time": started_at.replace(microsecond=0),
         "logdir": f"/home/{user['username']}/portal/runs/{name}",
         "base_url": f"/user/{user['username']}/{name}/",
     }
@@ -198,8 +198,8 @@ def _chunks(rows: list[dict[str, Any]]) -> Iterable[list[dict[str, Any]]]:
     for row in rows:
         shapes.setdefault(frozenset(row), []).append(row)
     for same in shapes.values():
-        for at in range(0, len(same), CHUNK):
-            yield same[at : at + CHUNK]
+        for start in range(0, len(same), CHUNK):
+            yield same[start : start + CHUNK]
 
 
 def _squeue_line(row: dict[str, Any], username: str) -> str:
@@ -214,7 +214,8 @@ def _squeue_line(row: dict[str, Any], username: str) -> str:
         "b": "N/A",
     }  # fmt: skip
     # `%44k` is the value of k, padded to 44 characters
-    return FIELD.sub(lambda at: values[at[2]].ljust(int(at[1] or 0)), squeue_format(MARK)) + "\n"
+    line = FIELD.sub(lambda match: values[match[2]].ljust(int(match[1] or 0)), squeue_format(MARK))
+    return f"{line}\n"
 
 
 async def _main(file: str, squeue: str, scene: str) -> None:

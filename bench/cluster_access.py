@@ -32,17 +32,17 @@ class Failed(Exception):
 
 
 @dataclass(frozen=True)
-class BenchFolder:
-    """The cluster in `paths.state`."""
+class BenchCluster:
+    """The running cluster in `paths.state`, its address and its users' passwords."""
 
     paths: Paths
     base_url: str
     users: Mapping[str, str]
 
     @classmethod
-    def of(cls, state: Path) -> BenchFolder:
-        found = json.loads(_run([PYTHON, "-m", "cluster", "--state", str(state), "credentials"]))
-        return cls(Paths(state.resolve()), found["base_url"], found["users"])
+    def load(cls, state: Path) -> BenchCluster:
+        access = json.loads(_run([PYTHON, "-m", "cluster", "--state", str(state), "credentials"]))
+        return cls(Paths(state.resolve()), access["base_url"], access["users"])
 
     def node_address(self, name: str) -> str:
         status = json.loads(self._command("status", "--json"))
@@ -113,9 +113,9 @@ def wait_until(probe: Callable[[], _T | None], what: str, timeout_s: float = 30)
     """Poll `probe` until it returns a truthy value, and return that. Raises Failed."""
     deadline = time.monotonic() + timeout_s
     while True:
-        found = probe()
-        if found:
-            return found
+        value = probe()
+        if value:
+            return value
         if time.monotonic() > deadline:
             raise Failed(f"waited {timeout_s:.0f} s for {what}")
         time.sleep(0.02)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bench.place import BenchFolder, Failed, connects, free_port, started, wait_until
+from bench.cluster_access import BenchCluster, Failed, connects, free_port, started, wait_until
 from bench.rows import MARK, BenchLogins, Scene, fill_beside
 from cluster.config.render_portal import toml
 from cluster.host.machine import run
@@ -32,10 +32,10 @@ SLURM = ("sacct", "scontrol", "scancel")
 
 
 @dataclass(frozen=True)
-class Stand:
+class PortalStack:
     """The running programs, their ports and their folder."""
 
-    place: BenchFolder
+    cluster: BenchCluster
     folder: Path
     logins: BenchLogins
     portal_port: int
@@ -55,14 +55,14 @@ class Stand:
 
 
 @asynccontextmanager
-async def raised(
-    place: BenchFolder, scene: Scene, *, with_hub: bool = False
-) -> AsyncIterator[Stand]:
+async def running_stack(
+    cluster: BenchCluster, scene: Scene, *, with_hub: bool = False
+) -> AsyncIterator[PortalStack]:
     """Run the programs with this scene until the block ends.
 
     Its running sessions claim to serve at an nginx that answers 200 to everything.
     """
-    folder = place.paths.state / "stand"
+    folder = cluster.paths.state / "stand"
     shutil.rmtree(folder, ignore_errors=True)
     ports = [free_port() for _ in range(4)]
     database = folder / "portal" / "portal.db"
@@ -71,10 +71,10 @@ async def raised(
             (folder / name).mkdir(parents=True)
         scene = replace(scene, target=("127.0.0.1", ports[3]))
         lines = folder / "squeue.txt"
-        logins = await asyncio.to_thread(fill_beside, place.paths.app, database, lines, scene)
-        stand = Stand(place, folder, logins, *ports)
-        _configure(stand)
-        with _run_upstream(stand), _run_programs(stand, with_hub) as running:
+        logins = await asyncio.to_thread(fill_beside, cluster.paths.app, database, lines, scene)
+        stack = PortalStack(cluster, folder, logins, *ports)
+        _configure(stack)
+        with _run_upstream(stack), _run_programs(stack, with_hub) as running:
             yield running
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -84,39 +84,39 @@ async def raised(
 CONTENT_ORIGINS = ("notebook_url", "tensorboard_url")
 
 
-def _configure(stand: Stand) -> None:
-    place, folder = stand.place, stand.folder
+def _configure(stack: PortalStack) -> None:
+    cluster, folder = stack.cluster, stack.folder
     squeue = folder / "bin" / "squeue"
     squeue.write_text(SQUEUE.format(mark=MARK, lines=folder / "squeue.txt"))
     squeue.chmod(0o755)
     for name in SLURM:
         (folder / "bin" / name).symlink_to(f"/usr/bin/{name}")
-    for name, changes in (("portal", _portal_settings(stand)), ("hub", _hub_settings(stand))):
-        settings = tomllib.loads((place.paths.etc / f"{name}.toml").read_text())
+    for name, changes in (("portal", _portal_settings(stack)), ("hub", _hub_settings(stack))):
+        settings = tomllib.loads((cluster.paths.etc / f"{name}.toml").read_text())
         kept = {key: value for key, value in settings.items() if key not in CONTENT_ORIGINS}
         (folder / f"{name}.toml").write_text(toml({**kept, **changes}))
-    _chown_like(folder / "portal", place.paths.portal_home)
-    _chown_like(folder / "hub", place.paths.hub_home)
+    _chown_like(folder / "portal", cluster.paths.portal_home)
+    _chown_like(folder / "hub", cluster.paths.hub_home)
 
 
-def _portal_settings(stand: Stand) -> dict[str, Any]:
+def _portal_settings(stack: PortalStack) -> dict[str, Any]:
     return {
-        "public_url": f"http://127.0.0.1:{stand.front_port}",
+        "public_url": f"http://127.0.0.1:{stack.front_port}",
         "same_origin_content": True,
         "node_url": f"http://127.0.0.1:{free_port()}",
-        "listen_port": stand.portal_port,
-        "hub_url": f"http://127.0.0.1:{stand.hub_port}",
-        "state_dir": str(stand.folder / "portal"),
-        "slurm_bin_dir": str(stand.folder / "bin"),
+        "listen_port": stack.portal_port,
+        "hub_url": f"http://127.0.0.1:{stack.hub_port}",
+        "state_dir": str(stack.folder / "portal"),
+        "slurm_bin_dir": str(stack.folder / "bin"),
     }
 
 
-def _hub_settings(stand: Stand) -> dict[str, Any]:
+def _hub_settings(stack: PortalStack) -> dict[str, Any]:
     return {
-        "public_url": f"http://127.0.0.1:{stand.front_port}",
-        "hub_bind_url": f"http://127.0.0.1:{stand.hub_port}",
-        "portal_url": stand.url,
-        "db_url": f"sqlite:///{stand.folder}/hub/hub.db",
+        "public_url": f"http://127.0.0.1:{stack.front_port}",
+        "hub_bind_url": f"http://127.0.0.1:{stack.hub_port}",
+        "portal_url": stack.url,
+        "db_url": f"sqlite:///{stack.folder}/hub/hub.db",
     }
 
 
@@ -129,22 +129,22 @@ def _chown_like(folder: Path, like: Path) -> None:
 
 
 @contextmanager
-def _run_programs(stand: Stand, with_hub: bool) -> Iterator[Stand]:
-    place, folder = stand.place, stand.folder
-    python = str(place.paths.venv / "bin" / "python")
+def _run_programs(stack: PortalStack, with_hub: bool) -> Iterator[PortalStack]:
+    cluster, folder = stack.cluster, stack.folder
+    python = str(cluster.paths.venv / "bin" / "python")
     portal = [python, "-I", "-m", "portal", "serve"]
     hub = [python, "-I", "-m", "jupyterhub", "-f"]
-    hub += [str(place.paths.app / "deploy" / "jupyterhub_config.py")]
+    hub += [str(cluster.paths.app / "deploy" / "jupyterhub_config.py")]
     settings = {"PORTAL_CONFIG": str(folder / "portal.toml")}
-    with place.program(PORTAL, portal, settings, folder / "portal.log") as portal_pid:
-        _wait_until_up(stand.portal_port, folder / "portal.log")
+    with cluster.program(PORTAL, portal, settings, folder / "portal.log") as portal_pid:
+        _wait_until_up(stack.portal_port, folder / "portal.log")
         if not with_hub:
-            yield replace(stand, portal_pid=portal_pid)
+            yield replace(stack, portal_pid=portal_pid)
             return
         settings = {"PORTAL_HUB_CONFIG": str(folder / "hub.toml")}
-        with place.program(HUB, hub, settings, folder / "hub.log") as hub_pid:
-            _wait_until_up(stand.hub_port, folder / "hub.log")
-            yield replace(stand, portal_pid=portal_pid, hub_pid=hub_pid)
+        with cluster.program(HUB, hub, settings, folder / "hub.log") as hub_pid:
+            _wait_until_up(stack.hub_port, folder / "hub.log")
+            yield replace(stack, portal_pid=portal_pid, hub_pid=hub_pid)
 
 
 def _wait_until_up(port: int, log: Path) -> None:
@@ -175,40 +175,40 @@ http {{
 
 
 @contextmanager
-def _run_upstream(stand: Stand) -> Iterator[None]:
-    folder = stand.folder / "upstream"
-    (folder / "nginx.conf").write_text(UPSTREAM.format(folder=folder, port=stand.upstream_port))
+def _run_upstream(stack: PortalStack) -> Iterator[None]:
+    folder = stack.folder / "upstream"
+    (folder / "nginx.conf").write_text(UPSTREAM.format(folder=folder, port=stack.upstream_port))
     with _run_nginx(folder):
-        wait_until(lambda: connects(stand.upstream_port), "the upstream")
+        wait_until(lambda: connects(stack.upstream_port), "the upstream")
         yield
 
 
-def render_front(stand: Stand) -> str:
+def render_front(stack: PortalStack) -> str:
     """Return nginx's configuration as deploy/nginx.py renders it for these programs."""
-    folder = stand.folder / "nginx"
+    folder = stack.folder / "nginx"
     folder.mkdir()
-    python = str(stand.place.paths.venv / "bin" / "python")
-    settings = ["--settings", str(stand.folder / "portal.toml"), "--out", str(folder)]
+    python = str(stack.cluster.paths.venv / "bin" / "python")
+    settings = ["--settings", str(stack.folder / "portal.toml"), "--out", str(folder)]
     _chown_to_nginx(folder)
     run([*_nginx_account(), python, "-I", "-m", "deploy.nginx", *settings])
     return (folder / "nginx.conf").read_text()
 
 
 @contextmanager
-def front(stand: Stand, rendered: str, *replaced: tuple[str, str]) -> Iterator[str]:
+def running_front(stack: PortalStack, rendered: str, *replaced: tuple[str, str]) -> Iterator[str]:
     """Run nginx with parts of its configuration replaced; yields its address.
 
     Raises Failed if a part to replace is not in the configuration.
     """
-    folder = stand.folder / "nginx"
+    folder = stack.folder / "nginx"
     for old, new in replaced:
         if old not in rendered:
             raise Failed(f"the front door's configuration lacks {old!r}")
         rendered = rendered.replace(old, new)
     (folder / "nginx.conf").write_text(rendered)
     with _run_nginx(folder):
-        wait_until(lambda: connects(stand.front_port), "the bench's front door")
-        yield f"http://127.0.0.1:{stand.front_port}"
+        wait_until(lambda: connects(stack.front_port), "the bench's front door")
+        yield f"http://127.0.0.1:{stack.front_port}"
 
 
 def _chown_to_nginx(folder: Path) -> None:
