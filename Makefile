@@ -14,6 +14,8 @@ DEV := $(STATE)/dev/bin
 PREPARE := $(PYTHON) -m cluster.prepare --state-root $(STATE)
 NPM := $(PREPARE) npm
 CLUSTER := $(PYTHON) -m cluster --state $(STATE)/demo
+# pytest on all cores; the tests of a file share servers
+SPREAD := -n auto --maxprocesses 8 --dist loadfile
 export PYTHONDONTWRITEBYTECODE := 1
 export PORTAL_TEST_SKIPS ?= fail
 
@@ -80,14 +82,15 @@ python:
 	@test -x $(PYTHON) || { apt-get update -q && apt-get install -q -y --no-install-recommends python3; }
 
 test: prepare-tests lint docs test-frontend  ## lint, then the tests of units, portal, cluster and browser
-	@$(PYTHON) -m cluster.test --state-root $(STATE) --beside tests/unit --beside tests/portal \
-		--second tests/browser -- tests/cluster
+	@$(PYTHON) -m cluster.test --state-root $(STATE) --second tests/browser \
+		--beside "$(SPREAD) tests/unit" --beside "$(SPREAD) tests/portal/services" \
+		--beside "$(SPREAD) tests/portal --ignore tests/portal/services" -- tests/cluster
 
 test-unit: prepare-unit       ## pure functions; a minute, needs neither a cluster nor root
-	@$(DEV)/python -m pytest -rs -n auto --maxprocesses 8 tests/unit
+	@$(DEV)/python -m pytest -rs $(SPREAD) tests/unit
 
 test-portal: prepare-parts   ## the portal with a real slapd, hub and nginx, without Slurm
-	@$(DEV)/python -m pytest tests/portal
+	@$(DEV)/python -m pytest $(SPREAD) tests/portal
 
 test-cluster: prepare-tests  ## everything real, in a cluster of its own
 	@$(PYTHON) -m cluster.test --state-root $(STATE) -- tests/cluster
@@ -106,7 +109,8 @@ test-vm: prepare-parts wheel ## a stock Debian 12 with systemd and cgroup v2, in
 	@PORTAL_STATE_ROOT=$(STATE) $(DEV)/python -m pytest tests/vm
 
 test-more: prepare-tests     ## what takes too long for `make test`, in a cluster of its own
-	@$(PYTHON) -m cluster.test --state-root $(STATE) -- tests/more
+	@PORTAL_TEST_KILLS=20 $(PYTHON) -m cluster.test --state-root $(STATE) -- \
+		tests/more tests/cluster/test_jobs_killed.py
 
 test-all: test test-more test-install test-compose test-vm  ## everything there is to test
 

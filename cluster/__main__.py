@@ -14,9 +14,9 @@ from cluster.down import down, purge
 from cluster.errors import ClusterError
 from cluster.handle import ClusterHandle, Options, TerminalProgress, load
 from cluster.host import cgroups, namespaces
-from cluster.host.control import ask
+from cluster.host.control import send_command
 from cluster.host.machine import PATH, run
-from cluster.status import lines, status
+from cluster.status import render_lines, status
 from cluster.up import up
 
 DESCRIPTION = Path(__file__).resolve().parent / "cluster.toml"
@@ -45,45 +45,45 @@ def parser() -> argparse.ArgumentParser:
     entering.add_argument("--node", help="on this node; else on the head")
     entering.add_argument("--user", default="root")
     entering.add_argument("argv", nargs=argparse.REMAINDER)
-    own = commands.add_parser("portal", help="the portal's command line: portal users list")
-    own.add_argument("argv", nargs=argparse.REMAINDER)
+    portal = commands.add_parser("portal", help="the portal's command line: portal users list")
+    portal.add_argument("argv", nargs=argparse.REMAINDER)
     return top
 
 
 def main() -> None:
-    asked = parser().parse_args()
+    args = parser().parse_args()
     if os.geteuid() != 0:
         sys.exit("cluster: needs root")
-    paths = Paths(asked.state.resolve())
+    paths = Paths(args.state.resolve())
     try:
-        act(asked, paths)
+        run_command(args, paths)
     except ClusterError as error:
         sys.exit(f"cluster: {error}")
     except KeyboardInterrupt:
         sys.exit("cluster: interrupted; `up` and `down` can be run again at any time")
 
 
-def act(asked: argparse.Namespace, paths: Paths) -> None:
-    if asked.command == "up":
-        options = Options(asked.mode, frozenset(asked.without), asked.only_slurm)
-        up(paths, asked.description.read_text(encoding="utf-8"), options)
-    elif asked.command == "down":
-        take_down(paths, forget=asked.purge)
-    elif asked.command == "status":
-        found = status(ground_of(paths)) if paths.description.exists() else {"up": False}
-        print(json.dumps(found, indent=1) if asked.json else lines(found))
-    elif asked.command == "credentials":
-        print(json.dumps(credentials(ground_of(paths)), indent=1))
-    elif asked.command == "exec":
-        execute(ground_of(paths), asked.argv, asked.user, asked.node)
-    elif asked.command == "portal":
-        execute(ground_of(paths), portal_command(paths, asked.argv), "portal")
+def run_command(args: argparse.Namespace, paths: Paths) -> None:
+    if args.command == "up":
+        options = Options(args.mode, frozenset(args.without), args.only_slurm)
+        up(paths, args.description.read_text(encoding="utf-8"), options)
+    elif args.command == "down":
+        take_down(paths, forget=args.purge)
+    elif args.command == "status":
+        cluster_status = status(load_handle(paths)) if paths.description.exists() else {"up": False}
+        print(json.dumps(cluster_status, indent=1) if args.json else render_lines(cluster_status))
+    elif args.command == "credentials":
+        print(json.dumps(credentials(load_handle(paths)), indent=1))
+    elif args.command == "exec":
+        execute(load_handle(paths), args.argv, args.user, args.node)
+    elif args.command == "portal":
+        execute(load_handle(paths), portal_command(paths, args.argv), "portal")
     else:
-        name, _, node = asked.name.partition("@")
-        ask(paths.control(node or "head"), asked.command, [name])
+        name, _, node = args.name.partition("@")
+        send_command(paths.control(node or "head"), args.command, [name])
 
 
-def ground_of(paths: Paths) -> ClusterHandle:
+def load_handle(paths: Paths) -> ClusterHandle:
     if not paths.description.exists():
         raise ClusterError(f"there is no cluster in {paths.state}: `up` makes one")
     layout = parse_layout(paths.description.read_text(encoding="utf-8"))
@@ -97,9 +97,9 @@ def take_down(paths: Paths, *, forget: bool) -> None:
             purge(paths)
 
 
-def credentials(ground: ClusterHandle) -> dict[str, object]:
-    users = ground.secrets.credentials(ground.cluster.layout)
-    return {"base_url": ground.cluster.addresses.base_url, "users": users}
+def credentials(handle: ClusterHandle) -> dict[str, object]:
+    users = handle.secrets.credentials(handle.cluster.layout)
+    return {"base_url": handle.cluster.addresses.base_url, "users": users}
 
 
 def portal_command(paths: Paths, argv: list[str]) -> list[str]:
@@ -108,31 +108,33 @@ def portal_command(paths: Paths, argv: list[str]) -> list[str]:
     return ["env", config, str(paths.venv / "bin" / "python"), "-I", "-m", "portal", *argv]
 
 
-def execute(ground: ClusterHandle, given: list[str], user: str, node: str | None = None) -> None:
+def execute(
+    handle: ClusterHandle, arguments: list[str], user: str, node: str | None = None
+) -> None:
     """Replace this process with the command, so that exit status, terminal and signals are its
     own."""
-    paths = ground.paths
+    paths = handle.paths
     head = namespaces.find_head(paths)
     if head is None:
         raise ClusterError("the cluster isn't up")
-    argv = given[1:] if given[:1] == ["--"] else given
+    argv = arguments[1:] if arguments[:1] == ["--"] else arguments
     env = {"PATH": PATH, "LC_ALL": "C.UTF-8", "SLURM_CONF": str(paths.slurm_conf)}
     env |= {name: os.environ[name] for name in ("TERM",) if name in os.environ}
     look_up = namespaces.on_head(head, ["getent", "passwd", user])
     account = ROOT if user == "root" else run(look_up)
     command = namespaces.as_user(account, env, argv or ["/bin/bash"])
-    command = enter_node(ground, node, command) if node else namespaces.on_head(head, command)
+    command = enter_node(handle, node, command) if node else namespaces.on_head(head, command)
     os.execvp(command[0], command)  # noqa: S606  there is no shell to start
 
 
-def enter_node(ground: ClusterHandle, name: str, command: list[str]) -> list[str]:
-    pid = namespaces.find_node(ground.paths, name)
+def enter_node(handle: ClusterHandle, name: str, command: list[str]) -> list[str]:
+    pid = namespaces.find_node(handle.paths, name)
     if pid is None:
         raise ClusterError(f"{name} isn't up")
-    tree = cgroups.find() if ground.cluster.abilities.cgroups else None
+    tree = cgroups.find() if handle.cluster.abilities.cgroups else None
     if tree is not None:
-        tree.join(ground.paths.token, name)
-    return namespaces.on_node(pid, ground.cluster.addresses.mode == "loopback", command)
+        tree.join(handle.paths.token, name)
+    return namespaces.on_node(pid, handle.cluster.addresses.mode == "loopback", command)
 
 
 if __name__ == "__main__":

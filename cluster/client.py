@@ -81,10 +81,10 @@ class Client:
         Refused."""
         headers = {"Origin": self.base_url, **more.pop("headers", {})}
         url = f"{self.base_url}/api/v1{path}"
-        async with self.http.request(method, url, json=body, headers=headers, **more) as answer:
-            text = await answer.text()
-            if answer.status >= 400:
-                raise RequestRefused(answer.status, _parse_problem(text))
+        async with self.http.request(method, url, json=body, headers=headers, **more) as response:
+            text = await response.text()
+            if response.status >= 400:
+                raise RequestRefused(response.status, _parse_problem(text))
             return json.loads(text) if text else None
 
     async def login(self, username: str, password: str) -> Any:
@@ -136,8 +136,8 @@ class Client:
     async def status_of(self, url: str, **more: Any) -> int:
         """Return the status of a request, without following redirects."""
         address = self.address(url)
-        async with self.http.get(address, allow_redirects=False, **more) as answer:
-            return answer.status
+        async with self.http.get(address, allow_redirects=False, **more) as response:
+            return response.status
 
     async def enter(self, url: str) -> int:
         """Open a page and return its final status.
@@ -157,21 +157,21 @@ class Client:
         url = f"{self.address(session['url'])}lab"
         path = urlsplit(session["url"]).path
         async with asyncio.timeout(AWAY_S):
-            answer = await self._navigate(url)
-            while answer.status == 503 and "Retry-After" in answer.headers:
+            response = await self._navigate(url)
+            while response.status == 503 and "Retry-After" in response.headers:
                 # The page shown for a restarting service reloads itself, at its own address.
-                await asyncio.sleep(float(answer.headers["Retry-After"]))
-                answer = await self._navigate(answer.url)
-        if answer.status != 200 or not answer.url.path.startswith(path):
+                await asyncio.sleep(float(response.headers["Retry-After"]))
+                response = await self._navigate(response.url)
+        if response.status != 200 or not response.url.path.startswith(path):
             raise RequestRefused(
-                answer.status, {"detail": f"JupyterLab's page ended at {answer.url.path}"}
+                response.status, {"detail": f"JupyterLab's page ended at {response.url.path}"}
             )
 
     async def _navigate(self, url: URL | str) -> aiohttp.ClientResponse:
         """Open a page as a browser does, and read the response."""
-        async with self.http.get(url, headers=PAGE) as answer:
-            await answer.read()
-            return answer
+        async with self.http.get(url, headers=PAGE) as response:
+            await response.read()
+            return response
 
     async def jupyter(self, session: Any, method: str, path: str, body: Any = None) -> Any:
         """Send a request to the session's own Jupyter server, below /user/NAME/SESSION/."""
@@ -180,17 +180,17 @@ class Client:
         headers = {"Origin": origin_of(str(url))}
         if "_xsrf" in cookies:
             headers["X-XSRFToken"] = cookies["_xsrf"].value
-        async with self.http.request(method, url, json=body, headers=headers) as answer:
-            text = await answer.text()
-            if answer.status >= 400:
-                raise RequestRefused(answer.status, _parse_problem(text))
+        async with self.http.request(method, url, json=body, headers=headers) as response:
+            text = await response.text()
+            if response.status >= 400:
+                raise RequestRefused(response.status, _parse_problem(text))
             return json.loads(text) if text else None
 
     @asynccontextmanager
     async def kernel(self, session: Any, name: str | None = None) -> AsyncIterator[Kernel]:
         """Start a kernel of the session (by default of its own environment) and connect to it."""
-        made = await self.jupyter(session, "POST", "api/kernels", {"name": name} if name else {})
-        async with self.connected(session, made["id"]) as kernel:
+        started = await self.jupyter(session, "POST", "api/kernels", {"name": name} if name else {})
+        async with self.connected(session, started["id"]) as kernel:
             yield kernel
 
     @asynccontextmanager
@@ -217,9 +217,9 @@ class Kernel:
 
     async def run(self, code: str, timeout_s: float = 120) -> CellResult:
         """Run a cell and wait until it ends."""
-        sent = await self.send(code)
+        cell_id = await self.send(code)
         async with asyncio.timeout(timeout_s):
-            return await self.result(sent)
+            return await self.result(cell_id)
 
     async def send(self, code: str) -> str:
         """Send a cell and return the id to which its messages refer."""
@@ -238,13 +238,13 @@ class Kernel:
         await self.socket.send_json(message)
         return header["msg_id"]
 
-    async def result(self, sent: str) -> CellResult:
+    async def result(self, cell_id: str) -> CellResult:
         """Read messages until the cell's reply and the kernel's idle status have both arrived."""
         result = CellResult("")
         idle = False
         while not (idle and result.status):
             message = await self._message()
-            if message["parent_header"].get("msg_id") != sent:
+            if message["parent_header"].get("msg_id") != cell_id:
                 continue
             content = message["content"]
             match message["header"]["msg_type"]:
@@ -260,17 +260,17 @@ class Kernel:
                     idle = content["execution_state"] == "idle"
         return result
 
-    async def first_output(self, sent: str) -> str:
+    async def first_output(self, cell_id: str) -> str:
         """Return the first text that a cell prints."""
         while True:
             message = await self._message()
-            ours = message["parent_header"].get("msg_id") == sent
-            if ours and message["header"]["msg_type"] == "stream":
+            is_of_cell = message["parent_header"].get("msg_id") == cell_id
+            if is_of_cell and message["header"]["msg_type"] == "stream":
                 return str(message["content"]["text"])
 
-    async def act(self, what: str) -> None:
+    async def control(self, action: str) -> None:
         """Send `interrupt` or `restart`."""
-        await self.client.jupyter(self.session, "POST", f"api/kernels/{self.id}/{what}")
+        await self.client.jupyter(self.session, "POST", f"api/kernels/{self.id}/{action}")
 
     async def _message(self) -> Any:
         message = await self.socket.receive()
@@ -281,7 +281,7 @@ class Kernel:
 
 def _parse_problem(text: str) -> dict[str, Any]:
     try:
-        found = json.loads(text)
+        document = json.loads(text)
     except ValueError:
         return {"detail": text[:300]}
-    return found if isinstance(found, dict) else {"detail": text[:300]}
+    return document if isinstance(document, dict) else {"detail": text[:300]}

@@ -67,13 +67,13 @@ class Transcript:
             print(f"[{time.monotonic() - self.begun:6.1f} s] {line}", flush=True)
 
 
-def ask(state: Path, *arguments: str) -> dict[str, Any]:
+def run_cluster_command(state: Path, *arguments: str) -> dict[str, Any]:
     """Run a command of the cluster's command line and return its JSON output."""
     command = [PYTHON, "-m", "cluster", "--state", str(state), *arguments]
-    found: dict[str, Any] = json.loads(
+    output: dict[str, Any] = json.loads(
         subprocess.run(command, check=True, capture_output=True, text=True).stdout
     )
-    return found
+    return output
 
 
 async def main_job(transcript: Transcript, base_url: str, username: str, password: str) -> None:
@@ -127,12 +127,12 @@ async def _stop_earlier_session(client: Client) -> None:
 
 
 async def _wait_until_running(transcript: Transcript, client: Client, session_id: str) -> Any:
-    shown = ""
+    last_line = ""
     async for session in client.watch_session(session_id, timeout_s=120):
         line = session["state"] + (f": {session['reason']}" if session["reason"] else "")
-        if line != shown:
+        if line != last_line:
             transcript.write(f"  {line}")
-            shown = line
+            last_line = line
         if session["state"] == "running":
             return session
         if session["state"] == "ended":
@@ -149,10 +149,10 @@ async def _run_cell(transcript: Transcript, kernel: Kernel, code: str) -> None:
 
 def _describe_speed(session: Any, opened_s: float, kernel_s: float) -> str:
     """Break down the time from the click to JupyterLab, using the session's own timeline."""
-    at = {entry["step"]: datetime.fromisoformat(entry["at"]) for entry in session["timeline"]}
+    times = {entry["step"]: datetime.fromisoformat(entry["at"]) for entry in session["timeline"]}
 
     def between(first: str, second: str) -> float:
-        return (at[second] - at[first]).total_seconds()
+        return (times[second] - times[first]).total_seconds()
 
     queue = between("submitted", "program")
     portal = between("called_home", "server") + opened_s - between("submitted", "ready")
@@ -169,10 +169,10 @@ async def _read_scalars(transcript: Transcript, client: Client, session: Any) ->
         sys.exit(f"TensorBoard failed: {board['reason']}")
     url = await client.open_tensorboard(board)
     data = f"{url}data/plugin/scalars/scalars?run=.&tag=loss"
-    async with client.http.get(data) as answer:
-        points = await answer.json()
-    shown = f"shows loss {points[0][2]:.3f} → {points[-1][2]:.6f}"
-    transcript.write(f"TensorBoard ({client.address(board['url'])}) {shown}")
+    async with client.http.get(data) as response:
+        points = await response.json()
+    losses = f"shows loss {points[0][2]:.3f} → {points[-1][2]:.6f}"
+    transcript.write(f"TensorBoard ({client.address(board['url'])}) {losses}")
 
 
 def main() -> int:
@@ -183,18 +183,18 @@ def main() -> int:
     raising = subprocess.run([PYTHON, "-m", "cluster", "--state", str(state), "up"], check=False)
     if raising.returncode != 0:
         return raising.returncode  # the command has printed the reason
-    found = ask(state, "credentials")
+    access = run_cluster_command(state, "credentials")
     transcript = Transcript()
     try:
-        asyncio.run(main_job(transcript, found["base_url"], "alice", found["users"]["alice"]))
+        asyncio.run(main_job(transcript, access["base_url"], "alice", access["users"]["alice"]))
     except (RequestRefused, MainJobFailed, TimeoutError, aiohttp.ClientError) as error:
         print(f"the main job failed: {error}", file=sys.stderr)
         return 1
-    print(f"\nThe portal is at {found['base_url']} until `make down`. Log in as")
-    for username, password in found["users"].items():
+    print(f"\nThe portal is at {access['base_url']} until `make down`. Log in as")
+    for username, password in access["users"].items():
         print(f"  {username:6} {password}")
     print("Its GPUs are device nodes without hardware: everything but CUDA itself is real.")
-    print("\n".join(confinement_lines(ask(state, "status", "--json"))))
+    print("\n".join(confinement_lines(run_cluster_command(state, "status", "--json"))))
     return 0
 
 

@@ -35,8 +35,10 @@ def main() -> int:
     cluster = [PYTHON, "-m", "cluster", "--state", str(root / "demo")]
     if subprocess.run([*cluster, "up"], cwd=CHECKOUT, check=False).returncode:
         return 1
-    found = subprocess.run([*cluster, "credentials"], cwd=CHECKOUT, check=True, capture_output=True)
-    url = json.loads(found.stdout)["base_url"]
+    credentials = subprocess.run(
+        [*cluster, "credentials"], cwd=CHECKOUT, check=True, capture_output=True
+    )
+    url = json.loads(credentials.stdout)["base_url"]
     vite = [PYTHON, "-m", "cluster.prepare", "--state-root", str(root), "npm", "run", "dev"]
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     pages = subprocess.Popen(
@@ -70,10 +72,10 @@ def modification_times(checkout: Path) -> dict[str, int]:
     """Return the modification time, in nanoseconds, of each watched file."""
     times = {}
     for folder in WATCHED:
-        for place, folders, names in os.walk(checkout / folder):
+        for directory, folders, names in os.walk(checkout / folder):
             folders[:] = [name for name in folders if name != "__pycache__"]
             for name in names:
-                path = Path(place, name)
+                path = Path(directory, name)
                 if path.suffix in SUFFIXES and path.exists():
                     times[str(path.relative_to(checkout))] = path.stat().st_mtime_ns
     return times

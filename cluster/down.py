@@ -12,7 +12,7 @@ from cluster.config.paths import Paths
 from cluster.errors import ClusterError
 from cluster.handle import TerminalProgress
 from cluster.host import namespaces, resources
-from cluster.host.control import ask
+from cluster.host.control import send_command
 from cluster.host.machine import locked, run, wait_for
 
 ANSWER_S = 3.0
@@ -36,7 +36,7 @@ def down(paths: Paths) -> None:
                 _attempt(progress, "jobs ended", lambda: _end_jobs(paths))
             _attempt(progress, "services stopped", lambda: _stop_services(paths))
         resources.clear(paths)
-        progress.say("down")
+        progress.write_line("down")
 
 
 def purge(paths: Paths) -> None:
@@ -48,9 +48,9 @@ def _attempt(progress: TerminalProgress, title: str, part: Callable[[], None]) -
     try:
         part()
     except ClusterError as error:
-        progress.say(f"not in order: {error}")
+        progress.write_line(f"not in order: {error}")
     else:
-        progress.say(title)
+        progress.write_line(title)
 
 
 def _end_jobs(paths: Paths) -> None:
@@ -71,6 +71,8 @@ def _run_slurm(paths: Paths, *argv: str) -> str:
 
 
 def _stop_services(paths: Paths) -> None:
-    services = ask(paths.control(), "status")["services"]
+    services = send_command(paths.control(), "status")["services"]
     for names in ORDER:
-        ask(paths.control(), "stop", [name for name in names if name in services], timeout_s=15)
+        send_command(
+            paths.control(), "stop", [name for name in names if name in services], timeout_s=15
+        )

@@ -25,8 +25,16 @@ from cluster.config.render_modules import render_modules
 from cluster.errors import ClusterError
 from cluster.host import cgroups, namespaces, resources
 from cluster.host.confinement import describe
-from cluster.host.control import Spec, ask, dump_specs
-from cluster.host.machine import PATIENCE_S, choosing, folder, run, succeeds, taken, write
+from cluster.host.control import Spec, dump_specs, send_command
+from cluster.host.machine import (
+    PATIENCE_S,
+    choosing,
+    folder,
+    list_used_addresses,
+    run,
+    succeeds,
+    write,
+)
 from cluster.parts import services
 
 # in bytes: the sockets of munge and MariaDB lie below it, and have a limit of 107
@@ -49,14 +57,14 @@ class TerminalProgress:
     def __init__(self) -> None:
         self._began = time.monotonic()
 
-    def say(self, message: str) -> None:
+    def write_line(self, message: str) -> None:
         print(f"[{time.monotonic() - self._began:6.1f} s] {message}", flush=True)
 
     @contextmanager
     def step(self, title: str) -> Iterator[None]:
         began = time.monotonic()
         yield
-        self.say(f"{title}: {time.monotonic() - began:.1f} s")
+        self.write_line(f"{title}: {time.monotonic() - began:.1f} s")
 
 
 @dataclass(frozen=True)
@@ -89,7 +97,7 @@ class ClusterHandle:
         return run(command, stdin=stdin, env=full, timeout_s=timeout_s, check=check)
 
     def start(self, *names: str) -> None:
-        ask(self.paths.control(), "start", names)
+        send_command(self.paths.control(), "start", names)
 
 
 def load(paths: Paths, layout: Layout, progress: TerminalProgress) -> ClusterHandle:
@@ -116,10 +124,14 @@ def prepare(
     folder(paths.dev)
     with choosing(paths):
         remembered = loads(paths.addresses.read_text()) if paths.addresses.exists() else None
-        addresses = choose(layout, _choose_mode(paths, options), taken(paths), remembered)
+        addresses = choose(
+            layout, _choose_mode(paths, options), list_used_addresses(paths), remembered
+        )
         write(paths.addresses, dumps(addresses))
     if remembered and remembered.mode == addresses.mode and remembered != addresses:
-        progress.say(f"some addresses were taken: now {addresses.base_url}, {addresses.subnet}")
+        progress.write_line(
+            f"some addresses were taken: now {addresses.base_url}, {addresses.subnet}"
+        )
     if addresses.mode == "veth":
         resources.make_bridge(paths, addresses.head)
     version, refused = _make_cgroups(paths, layout, options)
@@ -131,15 +143,15 @@ def prepare(
         fuse=_provide_fuse(paths, options),
     )
     write(paths.abilities, json.dumps(asdict(abilities)))
-    ground = ClusterHandle(
+    handle = ClusterHandle(
         Cluster(layout, addresses, abilities, paths), secret.ensure(paths, layout), progress
     )
-    for note in notes(ground.cluster):
-        progress.say(f"note: {note}")
-    for line in describe(ground.cluster):
-        progress.say(line)
-    _write_files(ground)
-    return ground
+    for note in notes(handle.cluster):
+        progress.write_line(f"note: {note}")
+    for line in describe(handle.cluster):
+        progress.write_line(line)
+    _write_files(handle)
+    return handle
 
 
 def check_reachable(state: Path) -> None:
@@ -195,7 +207,7 @@ def _make_device(path: Path, major: int, minor: int) -> bool:
 def notes(cluster: Cluster) -> list[str]:
     """Describe what this machine refuses with the fallbacks, and the GPUs."""
     abilities, loopback = cluster.abilities, cluster.addresses.mode == "loopback"
-    found = [
+    candidates = [
         (loopback, "no network namespaces: all nodes share the loopback, not shut off each other"),
         (not abilities.cgroups, f"no cgroups: {abilities.no_cgroups}"),
         (not abilities.mknod, "no mknod: consoles (/dev/tty…) stand in for GPU devices"),
@@ -203,17 +215,17 @@ def notes(cluster: Cluster) -> list[str]:
         (abilities.fuse == "none", "no FUSE: Apptainer unpacks images instead of mounting them"),
         (bool(cluster.layout.most_gpus), "the GPUs are device nodes without hardware"),
     ]
-    return [text for applies, text in found if applies]
+    return [text for applies, text in candidates if applies]
 
 
-def _write_files(ground: ClusterHandle) -> None:
-    cluster, paths = ground.cluster, ground.paths
+def _write_files(handle: ClusterHandle) -> None:
+    cluster, paths = handle.cluster, handle.paths
     for path, owner, mode in services.folders(cluster):
         folder(path, owner, mode)
     machine = {name: Path(f"/etc/{name}").read_text() for name in MACHINE_FILES}
-    password = ground.secrets.passwords["cn=portal"]
+    password = handle.secrets.passwords["cn=portal"]
     files = {
-        **render(cluster, ground.secrets.passwords["cn=nslcd"]),
+        **render(cluster, handle.secrets.passwords["cn=nslcd"]),
         **render_modules(cluster),
         **private_accounts(cluster, machine),
         **_render_instructions(cluster),
@@ -242,8 +254,8 @@ def _render_instructions(cluster: Cluster) -> dict[str, ConfigFile]:
 
 def all_services(cluster: Cluster) -> list[Spec]:
     users = _resolve_daemons()
-    for own in cluster.layout.service_accounts:
-        users[own.name] = (own.uid, own.uid, ())
+    for account in cluster.layout.service_accounts:
+        users[account.name] = (account.uid, account.uid, ())
     return [
         *services.base_services(cluster, users),
         *services.portal_services(cluster, users),
@@ -253,12 +265,12 @@ def all_services(cluster: Cluster) -> list[Spec]:
 
 def _resolve_daemons() -> dict[str, services.User]:
     """Resolve the accounts that Debian's packages created for the services on the head."""
-    found: dict[str, services.User] = {}
+    users: dict[str, services.User] = {}
     for name in ("munge", "mysql", "slurm", "www-data"):
         entry = pwd.getpwnam(name)
         groups = tuple(group.gr_gid for group in grp.getgrall() if name in group.gr_mem)
-        found[name] = (entry.pw_uid, entry.pw_gid, groups)
-    return found
+        users[name] = (entry.pw_uid, entry.pw_gid, groups)
+    return users
 
 
 def _copy_package(paths: Paths) -> None:

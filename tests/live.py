@@ -7,7 +7,6 @@ import json
 import os
 import signal
 import subprocess
-import time
 import urllib.request
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -15,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cluster.client import Client
-from tests.patience import PATIENCE_S
+from tests.polling import PATIENCE_S, wait_until
 
 PYTHON = "/usr/bin/python3"
 CHECKOUT = Path(__file__).resolve().parent.parent
@@ -61,29 +60,28 @@ class Live:
     def wait_until_nodes_answer(self, timeout_s: float = PATIENCE_S) -> None:
         """Wait until slurmctld allocates all nodes: their state is `idle` earlier, too."""
         nodes = ["--partition=debug", "--nodes=3", "--ntasks=3", "--mem=1"]
-        deadline = time.monotonic() + timeout_s
-        while True:
+
+        def run_on_all() -> bool:
             with contextlib.suppress(RuntimeError):  # slurmctld itself does not answer yet
                 self.exec_as("alice", ["srun", *nodes, "--immediate=5", "--chdir=/", "true"])
-                return
-            if time.monotonic() > deadline:
-                raise TimeoutError("the nodes don't answer slurmctld")
-            time.sleep(0.2)
+                return True
+            return False
+
+        wait_until(run_on_all, "the nodes answer slurmctld", timeout_s, pause_s=0.2)
 
     def wait_until_served(self, timeout_s: float = PATIENCE_S) -> None:
         """Wait until the portal answers through nginx."""
-        deadline = time.monotonic() + timeout_s
-        while True:
+
+        def is_served() -> bool:
             url = f"{self.base_url}/healthz"
             with (
                 contextlib.suppress(OSError),
                 urllib.request.urlopen(url, timeout=5) as answer,  # noqa: S310
             ):
-                if answer.status == 200:
-                    return
-            if time.monotonic() > deadline:
-                raise TimeoutError("the portal does not answer")
-            time.sleep(0.05)
+                return bool(answer.status == 200)
+            return False
+
+        wait_until(is_served, "the portal answers", timeout_s, pause_s=0.05)
 
     def kill(self, service: str) -> None:
         """Send SIGKILL to a service's process; the supervisor restarts it."""

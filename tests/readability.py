@@ -2,6 +2,7 @@
 
 - Words of DIALECT occur nowhere in the Python code of the product and the tests, in the pages'
   sources, and in the documents. docs/vocabulary.md has the terms to use instead.
+- A comment in the pages' sources begins with a verb or a noun phrase, not with a word of OPENINGS.
 - A public class name exists once, but for the names in SHARED_NAMES.
 - A package root holds at most MAX_MODULES modules.
 - A test in tests/unit or tests/portal is in the folder that has the path of its source: the tests
@@ -44,6 +45,10 @@ ALLOWED = re.compile(
     r"|\"(person|people)\.|search\.person|scope = 'person'|`person`|\{ person: "
     r"|/admin/(new/)?(person|people)"
 )
+OPENINGS = "What|Whether|Who|Whose|Whom|Which|How|Why|Where|That|Those|Of"
+ODD_OPENING = re.compile(
+    rf"/\*[*\s]*(?P<block>{OPENINGS})\b|^(?!\s*//).*\n\s*// (?P<line>{OPENINGS})\b", re.MULTILINE
+)
 QUOTED = re.compile(r"```.*?```|`[^`\n]*`|\"[^\"\n]*\"|“[^”\n]*”|\*[^*\n]+\*", re.DOTALL)
 DOCUMENTS = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "docs")
 SHARED_NAMES = frozenset({"Progress", "Report", "Unreachable", "User", "HubUnavailable"})
@@ -67,6 +72,7 @@ def main() -> int:
     problems = [
         *(problem for name in worded for problem in python_words(name, _read(name))),
         *(problem for name in pages for problem in page_words(name, _read(name))),
+        *(problem for name in pages for problem in page_comments(name, _read(name))),
         *(problem for name in texts for problem in document_words(name, _read(name))),
         *class_names({name: _read(name) for name in sources if not PROGRAMS.match(name)}),
         *package_roots(files),
@@ -97,6 +103,13 @@ def page_words(name: str, source: str) -> Iterator[str]:
     source = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", ALLOWED.sub("", source))
     for found in DIALECT.finditer(source):
         yield f"{name}:{source.count(chr(10), 0, found.start()) + 1}: the word {found[0]!r}"
+
+
+def page_comments(name: str, source: str) -> Iterator[str]:
+    """Yield the comments of a TypeScript source that begin with a word of OPENINGS."""
+    for found in ODD_OPENING.finditer(source):
+        line = source.count("\n", 0, found.end()) + 1
+        yield f"{name}:{line}: the comment begins with {found['block'] or found['line']!r}"
 
 
 def document_words(name: str, text: str) -> Iterator[str]:

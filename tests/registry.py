@@ -16,7 +16,6 @@ import socket
 import subprocess
 import tarfile
 import threading
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -25,6 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.polling import wait_until
 from tests.servers.slapd import free_port
 
 PROGRAM = "docker-registry"
@@ -200,14 +200,14 @@ def running(folder: Path, *, private: bool = False) -> Iterator[Registry]:
 
 
 def _wait_until_up(registry: Registry, process: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + START_S
-    while True:
+    def answers() -> bool:
         with suppress(urllib.error.URLError, ConnectionError):
             registry.request("GET", "/v2/")
-            return
+            return True
         assert process.poll() is None, f"the registry ended: {log.read_text()[-1000:]}"
-        assert time.monotonic() < deadline, "the registry does not answer"
-        time.sleep(0.02)
+        return False
+
+    wait_until(answers, "the registry answers", START_S)
 
 
 class Relay:

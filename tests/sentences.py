@@ -41,7 +41,7 @@ PROBLEMS = ROOT / "deploy/templates"
 _WORDS = re.compile(r"[^\W\d_]{2,}[,;:’”)]* [^\W\d_{“]")
 # Functions with arguments that are never displayed in a browser.
 _UNREAD_CALLS = re.compile(
-    r"(^|\.)log\.|^re\.|(^|\.)(Field|Query|Header|Path|text|execute|add_argument|asserting)$"
+    r"(^|\.)log\.|^log_failure$|^re\.|(^|\.)(Field|Query|Header|Path|text|execute|add_argument|asserting)$"
     r"|^(RuntimeError|AssertionError|TypeError|print)$"
 )
 _NAMED = re.compile(r"\{(?:[a-z_][a-z_0-9.]*)?(?::[^{}]*)?\}")

@@ -109,13 +109,15 @@ class Project:
         return Cluster(layout, addresses, Abilities(cgroups=0), self.paths)
 
 
-def chosen(environment: Mapping[str, str]) -> Project:
+def load_project(environment: Mapping[str, str]) -> Project:
     """Parse the environment that docker-compose.yml gives to `setup`. Raises LayoutError."""
     try:
         cpus, memory_mb = int(environment["NODE_CPUS"]), int(environment["NODE_MEMORY_MB"])
         size = {"sockets": 1, "cores_per_socket": cpus, "memory_mb": memory_mb}
         kind = environment["GPU_TYPE"]
-        nodes = tuple({**_parse_node(word, kind), **size} for word in environment["NODES"].split())
+        nodes = tuple(
+            {**_parse_node(setting, kind), **size} for setting in environment["NODES"].split()
+        )
         urls = [environment[name].rstrip("/") for name in URLS]
         network = environment["NETWORK"]
     except (KeyError, ValueError) as error:
@@ -127,9 +129,9 @@ def chosen(environment: Mapping[str, str]) -> Project:
     return Project(public, notebooks, tensorboards, network, nodes)
 
 
-def _parse_node(word: str, kind: str) -> dict[str, Any]:
+def _parse_node(setting: str, kind: str) -> dict[str, Any]:
     """Parse `node01`, or `node01:2` for a node with two GPUs."""
-    name, _, gpus = word.partition(":")
+    name, _, gpus = setting.partition(":")
     return {"names": name, "gpus": int(gpus or 0), "gpu_type": kind}
 
 

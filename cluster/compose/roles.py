@@ -19,7 +19,7 @@ from cluster.compose.description import (
     STATE,
     TENSORBOARD_PORT,
     Project,
-    chosen,
+    load_project,
     loads,
 )
 from cluster.compose.setup import setup
@@ -48,7 +48,7 @@ IMAGE = {
 
 
 def do_setup() -> None:
-    setup(chosen(os.environ))
+    setup(load_project(os.environ))
 
 
 def credentials() -> None:
@@ -61,7 +61,7 @@ def credentials() -> None:
 
 def programs() -> None:
     """At image build time, install the programs that sudo permits, and the permission."""
-    project = chosen(IMAGE)
+    project = load_project(IMAGE)
     install_launcher(project.cluster)
     sudoers = render(project.cluster, "")["sudoers.d/portal"]
     write(Path("/etc/sudoers.d/portal"), sudoers.text, mode=sudoers.mode)
@@ -105,8 +105,13 @@ def postgres() -> None:
         statements = "CREATE ROLE portal LOGIN\nCREATE DATABASE portal OWNER portal\n"
         run([str(bin_dir / "postgres"), "--single", "-D", str(fresh), "postgres"], stdin=statements)
         fresh.rename(database)
-    where = ["-c", "listen_addresses=", "-c", f"unix_socket_directories={paths.postgres_socket}"]
-    _exec(Spec("postgres", (str(bin_dir / "postgres"), "-D", str(database), *where), ""))
+    connection = [
+        "-c",
+        "listen_addresses=",
+        "-c",
+        f"unix_socket_directories={paths.postgres_socket}",
+    ]
+    _exec(Spec("postgres", (str(bin_dir / "postgres"), "-D", str(database), *connection), ""))
 
 
 def slurmdbd() -> None:
@@ -122,8 +127,8 @@ def slurmctld() -> None:
     # written by slurmctld at the end of its start
     if not (cluster.paths.data / "slurmctld" / "clustername").exists():
         accounting.run_commands(accounting.commands(cluster.layout), _run_with_slurm)
-        known = _run_with_slurm(["sacctmgr", "-nP", "show", "cluster", "format=cluster"]).split()
-        if cluster.layout.name not in known:
+        clusters = _run_with_slurm(["sacctmgr", "-nP", "show", "cluster", "format=cluster"]).split()
+        if cluster.layout.name not in clusters:
             raise ClusterError(f"accounting doesn't take the cluster {cluster.layout.name}")
     _exec_service("slurmctld")
 
@@ -165,9 +170,9 @@ def portal() -> None:
     It opens its own socket; on a single-machine cluster a supervisor holds the portal's socket.
     """
     spec = _find_service("portal")
-    own = {name: value for name, value in os.environ.items() if name.startswith("PORTAL_")}
+    settings = {name: value for name, value in os.environ.items() if name.startswith("PORTAL_")}
     argv = spec.argv[: spec.argv.index("serve") + 1]
-    _exec(replace(spec, argv=argv, env={**spec.env, **own}))
+    _exec(replace(spec, argv=argv, env={**spec.env, **settings}))
 
 
 def hub() -> None:
@@ -220,9 +225,9 @@ def _find_service(name: str) -> Spec:
     """Return the single-machine cluster's service; its account is replaced by the container's."""
     cluster = _load_project().cluster
     any_account: defaultdict[str, services.User] = defaultdict(lambda: (0, 0, ()))
-    found = services.base_services(cluster, any_account)
-    found += services.portal_services(cluster, any_account)
-    return next(spec for spec in found if spec.name == name)
+    specs = services.base_services(cluster, any_account)
+    specs += services.portal_services(cluster, any_account)
+    return next(spec for spec in specs if spec.name == name)
 
 
 def _exec(spec: Spec) -> None:

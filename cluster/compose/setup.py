@@ -72,14 +72,14 @@ def _portal_settings(project: Project) -> dict[str, Any]:
 
 
 def _hub_settings(project: Project) -> dict[str, Any]:
-    first, *others = (f"http://{LOCALHOST}:{port}" for port in PORTALS)
+    first, *more_urls = (f"http://{LOCALHOST}:{port}" for port in PORTALS)
     return {
         **hub_settings(project.cluster),
         "public_url": project.public_url,
         "notebook_url": project.notebook_url,
         "cookie_name": "__Host-portal",
         "portal_url": first,
-        "other_portal_urls": others,
+        "other_portal_urls": more_urls,
     }
 
 
@@ -112,23 +112,23 @@ def _write_directory_files(
 
 def _ensure_front_certificate(project: Project) -> None:
     """Create nginx's certificate, unless the operator supplied portal.crt and portal.key."""
-    place = folder(project.paths.certificate)
-    given = (place / "portal.crt").exists() and not (place / "portal.hosts").exists()
-    if not given:
+    directory = folder(project.paths.certificate)
+    is_custom = (directory / "portal.crt").exists() and not (directory / "portal.hosts").exists()
+    if not is_custom:
         hosts = list(dict.fromkeys([*project.hosts, "localhost", "127.0.0.1"]))
-        _ensure_certificate(project.paths.authority, place, "portal", hosts, "www-data")
+        _ensure_certificate(project.paths.authority, directory, "portal", hosts, "www-data")
 
 
 def _ensure_certificate(
-    authority: Path, at: Path, name: str, hosts: list[str], account: str
+    authority: Path, directory: Path, name: str, hosts: list[str], account: str
 ) -> None:
     """Create a key and a certificate for these hosts, unless they exist."""
-    made_for, wanted = at / f"{name}.hosts", "\n".join(hosts)
-    if made_for.exists() and made_for.read_text() == wanted:
+    made_for, hosts_text = directory / f"{name}.hosts", "\n".join(hosts)
+    if made_for.exists() and made_for.read_text() == hosts_text:
         return
     fresh = folder(authority / "new", mode=0o700)
     make_server(authority, fresh, name, hosts)
-    write(at / f"{name}.key", (fresh / f"{name}.key").read_text(), mode=0o400, owner=account)
-    write(at / f"{name}.crt", (fresh / f"{name}.crt").read_text())
-    write(made_for, wanted)
+    write(directory / f"{name}.key", (fresh / f"{name}.key").read_text(), mode=0o400, owner=account)
+    write(directory / f"{name}.crt", (fresh / f"{name}.crt").read_text())
+    write(made_for, hosts_text)
     shutil.rmtree(fresh)

@@ -47,7 +47,7 @@ class Listener:
 
 
 @dataclass(frozen=True)
-class Taken:
+class UsedAddresses:
     """The addresses in use on this machine: its networks, its listeners, other clusters'
     choices."""
 
@@ -123,49 +123,51 @@ def _get_listen_address(name: str, head: str) -> str:
     return LOCALHOST if name in FRONT_PORTS else head
 
 
-def choose(layout: Layout, mode: str, taken: Taken, remembered: Addresses | None) -> Addresses:
+def choose(
+    layout: Layout, mode: str, used: UsedAddresses, remembered: Addresses | None
+) -> Addresses:
     """Return the saved choice where it is still free, else the preferred one, else the next
     free."""
     before = remembered if remembered is not None and remembered.mode == mode else None
-    subnet = _choose_subnet(layout, mode, taken, before)
+    subnet = _choose_subnet(layout, mode, used, before)
     draft = Addresses(mode, subnet, {})
     first = _list_preferred_ports(layout, mode)
     first |= {
         name: port for name, port in (before.ports if before else {}).items() if name in first
     }
     ports: dict[str, int] = {}
-    for name, wanted in first.items():
-        ours = {*ports.values(), *(port for other, port in first.items() if other != name)}
-        ports[name] = _choose_port(wanted, _get_listen_address(name, draft.head), taken, ours)
+    for name, preferred in first.items():
+        reserved = {*ports.values(), *(port for other, port in first.items() if other != name)}
+        ports[name] = _choose_port(preferred, _get_listen_address(name, draft.head), used, reserved)
     return Addresses(mode, subnet, ports)
 
 
 def _list_preferred_ports(layout: Layout, mode: str) -> dict[str, int]:
-    wanted = {**FRONT_PORTS, **HEAD_PORTS}
+    ports = {**FRONT_PORTS, **HEAD_PORTS}
     if mode == "loopback":
         # slurmd listens on every address in this mode, so each needs a port of its own
         for index, node in enumerate(layout.nodes):
-            wanted[f"slurmd-{node.name}"] = LOOPBACK_SLURMD_PORT + index
-    return wanted
+            ports[f"slurmd-{node.name}"] = LOOPBACK_SLURMD_PORT + index
+    return ports
 
 
-def _choose_subnet(layout: Layout, mode: str, taken: Taken, before: Addresses | None) -> str:
-    wanted = IPv4Network(layout.subnet)
+def _choose_subnet(layout: Layout, mode: str, used: UsedAddresses, before: Addresses | None) -> str:
+    preferred = IPv4Network(layout.subnet)
     if mode == "loopback":
-        second, third = str(wanted.network_address).split(".")[1:3]
-        wanted = IPv4Network(f"127.{second}.{third}.0/24")
-    used = [IPv4Network(network) for network in taken.networks]
-    later = (IPv4Network((int(wanted[0]) + 256 * step, 24)) for step in range(200))
+        second, third = str(preferred.network_address).split(".")[1:3]
+        preferred = IPv4Network(f"127.{second}.{third}.0/24")
+    networks = [IPv4Network(network) for network in used.networks]
+    later = (IPv4Network((int(preferred[0]) + 256 * step, 24)) for step in range(200))
     candidates = [IPv4Network(before.subnet)] if before else []
     for candidate in (*candidates, *later):
-        if not any(candidate.overlaps(network) for network in used):
+        if not any(candidate.overlaps(network) for network in networks):
             return str(candidate)
-    raise NothingFreeError(f"no free /24 from {wanted} on")
+    raise NothingFreeError(f"no free /24 from {preferred} on")
 
 
-def _choose_port(first: int, address: str, taken: Taken, ours: set[int]) -> int:
+def _choose_port(first: int, address: str, used: UsedAddresses, reserved: set[int]) -> int:
     for port in range(first, min(first + 2000, 65536), 10):
-        if port not in ours and is_free(port, address, taken.listeners):
+        if port not in reserved and is_free(port, address, used.listeners):
             return port
     raise NothingFreeError(f"no free port from {first} on at {address}")
 
@@ -176,13 +178,13 @@ def is_free(port: int, address: str, listeners: Iterable[Listener]) -> bool:
     A listener on the wildcard address takes the port on every address, and needs it free on every
     address.
     """
-    others = {listener.address for listener in listeners if listener.port == port}
-    return not others & {address, WILDCARD} if address != WILDCARD else not others
+    addresses = {listener.address for listener in listeners if listener.port == port}
+    return not addresses & {address, WILDCARD} if address != WILDCARD else not addresses
 
 
 def parse_proc_net_tcp(text: str) -> set[Listener]:
     """Parse the listening sockets of /proc/net/tcp or tcp6; an IPv6 listener counts as wildcard."""
-    found = set()
+    listeners = set()
     for line in text.splitlines()[1:]:
         fields = line.split()
         if len(fields) < 4 or fields[3] != "0A":
@@ -192,8 +194,8 @@ def parse_proc_net_tcp(text: str) -> set[Listener]:
             dotted = ".".join(str(byte) for byte in reversed(bytes.fromhex(address)))
         else:
             dotted = WILDCARD
-        found.add(Listener(dotted, int(port, 16)))
-    return found
+        listeners.add(Listener(dotted, int(port, 16)))
+    return listeners
 
 
 def dumps(addresses: Addresses) -> str:

@@ -158,7 +158,7 @@ def _build(raw: Mapping[str, Any]) -> Layout:
     accounts = tuple(Account(**entry) for entry in raw["account"])
     partitions = _partitions(raw["partition"], nodes)
     presets = (PresetSpec(**entry) for entry in raw.get("preset", ()))
-    known = {partition.name for partition in partitions}
+    partition_names = {partition.name for partition in partitions}
     return Layout(
         name=raw["name"],
         subnet=str(IPv4Network(raw["subnet"])),
@@ -170,7 +170,7 @@ def _build(raw: Mapping[str, Any]) -> Layout:
         users=tuple(_user(entry) for entry in raw["user"]),
         groups=tuple(GroupSpec(**entry) for entry in raw["group"]),
         service_accounts=tuple(ServiceAccount(**entry) for entry in raw["service_account"]),
-        presets=tuple(preset for preset in presets if preset.partition in known),
+        presets=tuple(preset for preset in presets if preset.partition in partition_names),
     )
 
 
@@ -190,20 +190,20 @@ def _partitions(
     entries: list[dict[str, Any]], nodes: tuple[NodeSpec, ...]
 ) -> tuple[PartitionSpec, ...]:
     """Return the partitions that have nodes; exactly one is the default (else the first)."""
-    found = [(entry, _select_nodes(entry["nodes"], nodes)) for entry in entries]
-    kept = [(entry, names) for entry, names in found if names]
-    chosen = next((e["name"] for e, _ in kept if e.get("default")), None)
-    chosen = chosen or (kept[0][0]["name"] if kept else None)
+    selected = [(entry, _select_nodes(entry["nodes"], nodes)) for entry in entries]
+    non_empty = [(entry, names) for entry, names in selected if names]
+    default = next((e["name"] for e, _ in non_empty if e.get("default")), None)
+    default = default or (non_empty[0][0]["name"] if non_empty else None)
     return tuple(
         PartitionSpec(
             name=entry["name"],
             nodes=names,
-            default=entry["name"] == chosen,
+            default=entry["name"] == default,
             max_time=entry["max_time"],
             default_time=entry["default_time"],
             priority=entry.get("priority", 1),
         )
-        for entry, names in kept
+        for entry, names in non_empty
     )
 
 
@@ -217,11 +217,12 @@ def _select_nodes(selector: str, nodes: tuple[NodeSpec, ...]) -> tuple[str, ...]
 
 def _validate(layout: Layout) -> None:
     hosts = [node.name for node in layout.nodes]
-    uids = [user.uid for user in layout.users] + [own.uid for own in layout.service_accounts]
+    uids = [user.uid for user in layout.users]
+    uids += [service.uid for service in layout.service_accounts]
     known_accounts = {account.name for account in layout.accounts}
     known_groups = {group.name for group in layout.groups}
     names = [user.name for user in layout.users] + [group.name for group in layout.groups]
-    names += [own.name for own in layout.service_accounts]
+    names += [service.name for service in layout.service_accounts]
     problems = [
         (not hosts, "there must be a node"),
         (len(hosts) > 200, "a /24 subnet holds at most 200 nodes"),

@@ -36,8 +36,8 @@ def node_table(cluster: Cluster) -> str:
         # in loopback mode all nodes share an address, which is of no use
         shared = cluster.addresses.mode == "loopback"
         in_band = "" if shared else f"in_band: {cluster.addresses.node(index)}, "
-        others = f"infiniband: {node.name}-ib.example, management: {node.name}-bmc.example"
-        lines.append(f"{node.name}: {{{in_band}{others}}}")
+        other_addresses = f"infiniband: {node.name}-ib.example, management: {node.name}-bmc.example"
+        lines.append(f"{node.name}: {{{in_band}{other_addresses}}}")
     return "\n".join(lines) + "\n"
 
 
@@ -116,7 +116,7 @@ def _registry_settings(cluster: Cluster) -> dict[str, Any]:
 
 
 def _slurm_settings(cluster: Cluster) -> dict[str, Any]:
-    found: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "cluster_name": cluster.layout.name,
         "slurm_conf": str(cluster.paths.slurm_conf),
     }
@@ -126,13 +126,13 @@ def _slurm_settings(cluster: Cluster) -> dict[str, Any]:
     with_gpus = [part.name for part in partitions if gpu_nodes and gpu_nodes >= set(part.nodes)]
     without = [part.name for part in partitions if not gpu_nodes & set(part.nodes)]
     if default:
-        found["default_partition"] = default
-        found["service_partition"] = without[0] if without else default
+        settings["default_partition"] = default
+        settings["service_partition"] = without[0] if without else default
     if with_gpus:
-        found["default_gpu_partition"] = with_gpus[0]
+        settings["default_gpu_partition"] = with_gpus[0]
     if cluster.layout.accounts:
-        found["default_slurm_account"] = cluster.layout.accounts[0].name
-    return found
+        settings["default_slurm_account"] = cluster.layout.accounts[0].name
+    return settings
 
 
 def _directory_settings(cluster: Cluster) -> dict[str, Any]:
@@ -162,11 +162,11 @@ def _directory_settings(cluster: Cluster) -> dict[str, Any]:
 
 def _home_settings(cluster: Cluster) -> dict[str, Any]:
     program = ["sudo", "-n", str(cluster.paths.home_directory)]
-    places = ["{username}", "{uid}", "{gid}", "{home}"]
+    fields = ["{username}", "{uid}", "{gid}", "{home}"]
     return {
-        "home_command": [*program, "create", *places],
-        "home_archive_command": [*program, "archive", *places],
-        "home_delete_command": [*program, "delete", *places],
+        "home_command": [*program, "create", *fields],
+        "home_archive_command": [*program, "archive", *fields],
+        "home_delete_command": [*program, "delete", *fields],
     }
 
 

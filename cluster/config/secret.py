@@ -32,14 +32,14 @@ class Secrets:
 
 def ensure(paths: Paths, layout: Layout) -> Secrets:
     """Load the saved secrets, and create and save the missing ones."""
-    known = json.loads(paths.secrets.read_text()) if paths.secrets.exists() else {}
-    passwords, tokens = known.get("passwords", {}), known.get("tokens", {})
+    saved = json.loads(paths.secrets.read_text()) if paths.secrets.exists() else {}
+    passwords, tokens = saved.get("passwords", {}), saved.get("tokens", {})
     for name in (*LDAP_ACCOUNTS, *(user.name for user in layout.users)):
         passwords.setdefault(name, secrets.token_urlsafe(12))
     for name in TOKENS:
         tokens.setdefault(name, secrets.token_hex(32))
-    found = {"passwords": passwords, "tokens": tokens}
-    write(paths.secrets, json.dumps(found, indent=1) + "\n", mode=0o600)
+    updated = {"passwords": passwords, "tokens": tokens}
+    write(paths.secrets, json.dumps(updated, indent=1) + "\n", mode=0o600)
     return Secrets(passwords, tokens)
 
 

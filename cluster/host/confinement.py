@@ -24,13 +24,13 @@ def assess(cluster: Cluster) -> list[Confinement]:
     by = f"cgroups v{abilities.cgroups}" if abilities.cgroups else ""
     missing = f"no cgroups: {abilities.no_cgroups}"
     cores = missing if not by else f"a node claims {most_cores} cores, this machine has fewer"
-    found = [
+    confinements = [
         Confinement("memory", bool(by), by or f"{missing}; jobs' memory is sampled every 5 s"),
         Confinement("cores", abilities.cores, by if abilities.cores else cores),
     ]
     if cluster.layout.most_gpus:
-        found.insert(0, Confinement("GPUs", bool(by), by or missing))
-    return found
+        confinements.insert(0, Confinement("GPUs", bool(by), by or missing))
+    return confinements
 
 
 def describe(cluster: Cluster) -> list[str]:

@@ -40,7 +40,7 @@ class Spec:
     # as the service is wanted, so that clients connecting during a restart wait instead of being
     # refused.
     listen: tuple[str, int] | None = None
-    # Whether the service inherits the environment of the process that created the cluster, which
+    # True if the service inherits the environment of the process that created the cluster, which
     # defines how this machine reaches package indexes. `env` takes precedence.
     inherits: bool = False
 
@@ -65,7 +65,9 @@ def load_specs(path: Path) -> list[Spec]:
     return [Spec.parse(raw) for raw in json.loads(path.read_text())]
 
 
-def ask(control: Path, op: str, names: Sequence[str] = (), timeout_s: float = 300.0) -> Any:
+def send_command(
+    control: Path, op: str, names: Sequence[str] = (), timeout_s: float = 300.0
+) -> Any:
     """Send one command (status, reload, start, stop, restart). Raises ControlError.
 
     `stop` and `restart` return once the named services are down.
@@ -84,5 +86,5 @@ def _send_request(control: Path, request: Mapping[str, Any], timeout_s: float) -
         client.settimeout(timeout_s)
         client.connect(str(control))
         client.sendall(json.dumps(request).encode() + b"\n")
-        with client.makefile("rb") as answers:
-            return json.loads(answers.readline())
+        with client.makefile("rb") as stream:
+            return json.loads(stream.readline())

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from fcntl import LOCK_EX, flock
 from pathlib import Path
 
-from cluster.config.addresses import Listener, Taken, loads, parse_proc_net_tcp
+from cluster.config.addresses import Listener, UsedAddresses, loads, parse_proc_net_tcp
 from cluster.config.paths import Paths
 from cluster.errors import ClusterError, CommandError
 
@@ -63,13 +63,16 @@ def succeeds(argv: Sequence[str], env: Mapping[str, str] | None = None) -> bool:
 
 
 def wait_for(
-    condition: Callable[[], bool], what: str, timeout_s: float = PATIENCE_S, log: Path | None = None
+    condition: Callable[[], bool],
+    description: str,
+    timeout_s: float = PATIENCE_S,
+    log: Path | None = None,
 ) -> None:
     """Poll until the condition holds. Raises ClusterError, with the end of `log`, on timeout."""
     deadline = time.monotonic() + timeout_s
     while not condition():
         if time.monotonic() > deadline:
-            raise ClusterError(f"waited {timeout_s:g} s for {what}{_format_log_tail(log)}")
+            raise ClusterError(f"waited {timeout_s:g} s for {description}{_format_log_tail(log)}")
         time.sleep(POLL_S)
 
 
@@ -125,7 +128,7 @@ def folder(path: Path, owner: str | int = "root", mode: int = 0o755) -> Path:
     return path
 
 
-def taken(paths: Paths) -> Taken:
+def list_used_addresses(paths: Paths) -> UsedAddresses:
     """Return the addresses that this machine uses, and those chosen by other clusters.
 
     The clusters beside this one always count, clusters of other checkouts while they are up or
@@ -145,7 +148,7 @@ def taken(paths: Paths) -> Taken:
             other = loads(file.read_text())
             networks.add(other.subnet)
             listeners |= other.listeners()
-    return Taken(frozenset(networks), frozenset(listeners))
+    return UsedAddresses(frozenset(networks), frozenset(listeners))
 
 
 @contextmanager

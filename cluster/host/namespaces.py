@@ -36,21 +36,21 @@ def _find_process(tail: Sequence[str]) -> int | None:
 
 
 def _list_root_processes() -> list[tuple[int, list[str]]]:
-    found = []
+    pids = []
     for folder in Path("/proc").iterdir():
         if not folder.name.isdigit():
             continue
         with suppress(FileNotFoundError, ProcessLookupError):  # the process has ended since
             if folder.stat().st_uid == 0:
-                words = (folder / "cmdline").read_bytes().rstrip(b"\0").split(b"\0")
-                found.append((int(folder.name), [os.fsdecode(word) for word in words]))
-    return found
+                arguments = (folder / "cmdline").read_bytes().rstrip(b"\0").split(b"\0")
+                pids.append((int(folder.name), [os.fsdecode(word) for word in arguments]))
+    return pids
 
 
 def machine_pids(head: int) -> dict[int, int]:
     """Map each pid inside the head's pid namespace to the pid in the machine's."""
     space = Path(f"/proc/{head}/ns/pid").readlink()
-    found = {}
+    pids = {}
     for folder in Path("/proc").iterdir():
         if not folder.name.isdigit():
             continue
@@ -58,8 +58,8 @@ def machine_pids(head: int) -> dict[int, int]:
             if (folder / "ns" / "pid").readlink() == space:
                 lines = (folder / "status").read_text().splitlines()
                 inner = next(line.split()[-1] for line in lines if line.startswith("NSpid:"))
-                found[int(inner)] = int(folder.name)
-    return found
+                pids[int(inner)] = int(folder.name)
+    return pids
 
 
 def on_head(head: int, argv: Sequence[str]) -> list[str]:

@@ -53,9 +53,9 @@ def make_bridge(paths: Paths, head: str) -> None:
     run(["ip", "link", "set", bridge, "up"])
     # slurmdbd's clients write a length, then the rest: with delayed acknowledgements, each of their
     # requests takes 80 ms longer.
-    ours = ["dev", bridge, "proto", "kernel", "src", head, "quickack", "1"]
-    run(["ip", "route", "change", "local", head, *ours, "scope", "host", "table", "local"])
-    run(["ip", "route", "change", f"{head.rsplit('.', 1)[0]}.0/24", *ours, "scope", "link"])
+    route = ["dev", bridge, "proto", "kernel", "src", head, "quickack", "1"]
+    run(["ip", "route", "change", "local", head, *route, "scope", "host", "table", "local"])
+    run(["ip", "route", "change", f"{head.rsplit('.', 1)[0]}.0/24", *route, "scope", "link"])
 
 
 def networks_allowed(paths: Paths) -> bool:

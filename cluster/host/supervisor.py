@@ -33,7 +33,7 @@ BACKLOG = 2048
 @dataclass
 class Service:
     spec: Spec
-    wanted: bool = False
+    should_run: bool = False
     process: subprocess.Popen[bytes] | None = None
     started: float = 0.0
     restarts: int = 0
@@ -46,8 +46,8 @@ class Service:
     @property
     def state(self) -> str:
         if self.process is not None:
-            return "running" if self.wanted else "stopping"
-        return "restarting" if self.wanted else "stopped"
+            return "running" if self.should_run else "stopping"
+        return "restarting" if self.should_run else "stopped"
 
     def listens(self) -> int | None:
         """Return the file descriptor of the service's listening socket, or None. Raises OSError."""
@@ -105,14 +105,14 @@ class Supervisor:
 
     def start(self, name: str) -> None:
         service = self._services[name]
-        service.wanted = True
+        service.should_run = True
         service.backoff_s = service.spec.backoff_s
         if service.process is None:
             self._spawn(service)
 
     def stop(self, name: str, *, restarts: bool = False) -> None:
         service = self._services[name]
-        service.wanted = False
+        service.should_run = False
         service.start_at = None
         if not restarts:
             service.close_listener()
@@ -170,7 +170,7 @@ class Supervisor:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
         service.process, service.kill_at, service.last_exit = None, None, code
-        if not service.wanted:
+        if not service.should_run:
             return
         service.restarts += 1
         if time.monotonic() - service.started > HEALTHY_S:
@@ -229,29 +229,29 @@ class Supervisor:
             request = json.loads(client.makefile("rb").readline(REQUEST_LIMIT))
             self._serve(client, request["op"], tuple(request.get("names", ())))
         except (OSError, ValueError, KeyError, TypeError) as error:
-            _answer(client, {"ok": False, "error": f"{type(error).__name__}: {error}"})
+            _send_reply(client, {"ok": False, "error": f"{type(error).__name__}: {error}"})
 
     def _serve(self, client: socket.socket, op: str, names: tuple[str, ...]) -> None:
         unknown = [name for name in names if name not in self._services]
         if unknown:
-            _answer(client, {"ok": False, "error": f"unknown service {', '.join(unknown)}"})
+            _send_reply(client, {"ok": False, "error": f"unknown service {', '.join(unknown)}"})
             return
         if op == "status":
-            found = {name: service.describe() for name, service in self._services.items()}
-            _answer(client, {"ok": True, "services": found})
+            descriptions = {name: service.describe() for name, service in self._services.items()}
+            _send_reply(client, {"ok": True, "services": descriptions})
         elif op == "reload":
             self.reload()
-            _answer(client, {"ok": True})
+            _send_reply(client, {"ok": True})
         elif op == "start":
             for name in names:
                 self.start(name)
-            _answer(client, {"ok": True})
+            _send_reply(client, {"ok": True})
         elif op in ("stop", "restart"):
             for name in names:
                 self.stop(name, restarts=op == "restart")
             self._waiters.append(Waiter(client, names, then_start=op == "restart"))
         else:
-            _answer(client, {"ok": False, "error": f"unknown operation {op}"})
+            _send_reply(client, {"ok": False, "error": f"unknown operation {op}"})
 
     def _answer_waiters(self) -> None:
         for waiter in list(self._waiters):
@@ -261,7 +261,7 @@ class Supervisor:
             if waiter.then_start:
                 for name in waiter.names:
                     self.start(name)
-            _answer(waiter.client, {"ok": True})
+            _send_reply(waiter.client, {"ok": True})
 
 
 def _listen(path: Path) -> socket.socket:
@@ -298,7 +298,7 @@ def _wakeup_on_signals() -> socket.socket:
     return reader
 
 
-def _answer(client: socket.socket, reply: Mapping[str, Any]) -> None:
+def _send_reply(client: socket.socket, reply: Mapping[str, Any]) -> None:
     with suppress(OSError), client:  # the client may have disconnected
         client.sendall(json.dumps(reply).encode() + b"\n")
 

@@ -22,9 +22,9 @@ def ensure_database(paths: Paths, on_head: Run) -> None:
     fresh = paths.data / "mysql.new"
     shutil.rmtree(fresh, ignore_errors=True)
     folder(fresh, "mysql", 0o700)
-    where = [f"--defaults-file={paths.etc}/my.cnf", f"--datadir={fresh}", "--user=mysql"]
+    options = [f"--defaults-file={paths.etc}/my.cnf", f"--datadir={fresh}", "--user=mysql"]
     how = ["--auth-root-authentication-method=normal", "--skip-test-db"]
-    on_head(["mariadb-install-db", *where, *how])
+    on_head(["mariadb-install-db", *options, *how])
     fresh.rename(database)
 
 
@@ -72,10 +72,10 @@ def check(layout: Layout, on_head: Run) -> None:
     Raises ClusterError when one is missing.
     """
     columns = "format=account,user,grptres"
-    found = set(on_head(["sacctmgr", "-nP", "show", "assoc", columns]).split())
+    associations = set(on_head(["sacctmgr", "-nP", "show", "assoc", columns]).split())
     for line in expected(layout):
-        if line not in found:
-            raise ClusterError(f"accounting lacks {line}; it has {' '.join(sorted(found))}")
+        if line not in associations:
+            raise ClusterError(f"accounting lacks {line}; it has {' '.join(sorted(associations))}")
 
 
 def expected(layout: Layout) -> list[str]:

@@ -19,14 +19,14 @@ from cluster.host.machine import locked, write
 
 PARTS = ("portal", "spawner", "deploy", "migrations", "alembic.ini", "openapi.json")
 PAGES = Path("frontend") / "dist"
-KEPT = 3  # running programs may still read an earlier copy
+KEPT_COPIES = 3  # running programs may still read an earlier copy
 
 
 def sources() -> list[Path]:
     """Return every file to copy, relative to the checkout."""
     roots = [CHECKOUT / part for part in (*PARTS, PAGES)]
-    found = [path for root in roots for path in ([root] if root.is_file() else root.rglob("*"))]
-    files = (path.relative_to(CHECKOUT) for path in found if path.is_file())
+    paths = [path for root in roots for path in ([root] if root.is_file() else root.rglob("*"))]
+    files = (path.relative_to(CHECKOUT) for path in paths if path.is_file())
     return sorted(path for path in files if "__pycache__" not in path.parts)
 
 
@@ -78,12 +78,12 @@ def _switch_link(link: Path, name: str) -> None:
 
 def _remove_old(paths: Paths) -> None:
     copies = sorted(paths.root.glob("app-*"), key=lambda path: path.stat().st_mtime, reverse=True)
-    for old in copies[KEPT:]:
+    for old in copies[KEPT_COPIES:]:
         shutil.rmtree(old)
 
 
 def _add_to_path(environment: Path, app: Path) -> None:
-    places = list(environment.glob("lib/python3*/site-packages"))
-    if not places:
+    folders = list(environment.glob("lib/python3*/site-packages"))
+    if not folders:
         raise ClusterError(f"there is no virtualenv in {environment}: `make prepare` makes it")
-    write(places[0] / "portal.pth", f"{app}\n")
+    write(folders[0] / "portal.pth", f"{app}\n")

@@ -43,9 +43,11 @@ def ensure_database(cluster: Cluster, ldif: str) -> None:
 
 def absent(ldif: str, existing: str) -> str:
     """Return the entries of `ldif` whose DN is not in `existing`."""
-    there = {line for line in existing.splitlines() if line.startswith("dn: ")}
+    existing_entries = {line for line in existing.splitlines() if line.startswith("dn: ")}
     entries = [entry.strip() for entry in ldif.split("\n\n") if entry.strip()]
-    return "".join(f"{entry}\n\n" for entry in entries if entry.split("\n", 1)[0] not in there)
+    return "".join(
+        f"{entry}\n\n" for entry in entries if entry.split("\n", 1)[0] not in existing_entries
+    )
 
 
 def _create_database(cluster: Cluster, database: Path, ldif: str) -> None:

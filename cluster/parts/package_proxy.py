@@ -90,8 +90,10 @@ def links_of(text: str, content_type: str, base: str) -> Iterator[ProjectFile]:
     page.feed(text)
     for anchor in page.anchors:
         url, fragment = urldefrag(urljoin(base, anchor.get("href", "")))
-        kept = ("data-requires-python", "data-yanked")
-        yield ProjectFile(url, fragment, {name: anchor[name] for name in kept if name in anchor})
+        passed_on = ("data-requires-python", "data-yanked")
+        yield ProjectFile(
+            url, fragment, {name: anchor[name] for name in passed_on if name in anchor}
+        )
 
 
 class Upstream:
@@ -117,14 +119,14 @@ class Upstream:
 
         Raises OSError where an index does not answer, ValueError where its answer cannot be parsed.
         """
-        found = [link for index in self._indexes for link in self._fetch_project(index, name)]
+        files = [link for index in self._indexes for link in self._fetch_project(index, name)]
         with self._lock:
-            for link in found:
+            for link in files:
                 self._files[link.number] = link.url
                 self._files.move_to_end(link.number)
             while len(self._files) > MOST_FILES:
                 self._files.popitem(last=False)
-        return found
+        return files
 
     def file(self, number: str) -> Any:
         """Open a file that a page has listed. Raises KeyError or OSError."""
@@ -139,9 +141,9 @@ class Upstream:
             text = file.read_text(encoding="utf-8") if file.is_file() else ""
             return list(links_of(text, "text/html", page))
         try:
-            with self._open(page) as answer:
-                kind = answer.headers.get("Content-Type", "")
-                return list(links_of(answer.read().decode(), kind, answer.url))
+            with self._open(page) as response:
+                kind = response.headers.get("Content-Type", "")
+                return list(links_of(response.read().decode(), kind, response.url))
         except HTTPError as error:
             if error.code == HTTPStatus.NOT_FOUND:
                 return []
@@ -175,8 +177,10 @@ def page_of(name: str, links: list[ProjectFile]) -> str:
         attributes = {"href": f"/files/{link.number}/{link.name}", **link.attributes}
         if link.hash:
             attributes["href"] += f"#{link.hash}"
-        written = " ".join(f'{key}="{html.escape(text)}"' for key, text in attributes.items())
-        lines.append(f"<a {written}>{html.escape(link.name)}</a><br>")
+        attribute_text = " ".join(
+            f'{key}="{html.escape(text)}"' for key, text in attributes.items()
+        )
+        lines.append(f"<a {attribute_text}>{html.escape(link.name)}</a><br>")
     body = "\n".join(lines)
     return (
         f"<!DOCTYPE html><html><head><title>{name}</title></head><body>\n{body}\n</body></html>\n"
@@ -218,16 +222,16 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def _send_file(self, number: str) -> None:
-        with self.server.upstream.file(number) as answer:
+        with self.server.upstream.file(number) as response:
             self.send_response(HTTPStatus.OK)
             self.send_header("Content-Type", "application/octet-stream")
-            if size := answer.headers.get("Content-Length"):
+            if size := response.headers.get("Content-Length"):
                 self.send_header("Content-Length", size)
             else:
                 self.close_connection = True
                 self.send_header("Connection", "close")
             self.end_headers()
-            shutil.copyfileobj(answer, self.wfile)
+            shutil.copyfileobj(response, self.wfile)
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the library's name
         """Log the request and the status, without a timestamp, which the log has already."""
@@ -237,14 +241,14 @@ class Handler(BaseHTTPRequestHandler):
 def default_index() -> str:
     """Return pip's default index, from pip's own help."""
     pip = max(WHEELS.glob("pip-*.whl")) / "pip"
-    asked = [sys.executable, str(pip), "help", "install"]
-    text = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
-    found = re.search(
+    command = [sys.executable, str(pip), "help", "install"]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    match = re.search(
         r"Base\s+URL\s+of\s+the\s+Python\s+Package\s+Index\s+\(default\s+(\S+?)\)", text
     )
-    if found is None:
+    if match is None:
         raise RuntimeError("pip's help names no default index")
-    return found[1]
+    return match[1]
 
 
 def machine_settings() -> dict[str, str]:

@@ -34,8 +34,8 @@ def base_services(cluster: Cluster, users: dict[str, User]) -> list[Spec]:
         account = users[user] if user else None
         return Spec(name, tuple(argv), str(paths.log / f"{name}.log"), account, env, **more)
 
-    at = addresses.host("directory")
-    urls = f"ldap://{at}:{ldap}/ ldaps://{at}:{ldaps}/"
+    directory_host = addresses.host("directory")
+    urls = f"ldap://{directory_host}:{ldap}/ ldaps://{directory_host}:{ldaps}/"
     slapd = ["slapd", "-d", "0", "-h", urls, "-f", str(paths.etc / "slapd.conf")]
     return [
         spec("slapd", [*slapd, "-u", "openldap", "-g", "openldap"]),
@@ -84,9 +84,9 @@ def portal_services(cluster: Cluster, users: dict[str, User]) -> list[Spec]:
     front += ["-c", str(paths.nginx / "nginx.conf"), "-g", "daemon off;"]
     settings, hub_settings = str(paths.etc / "portal.toml"), str(paths.etc / "hub.toml")
     served = spec("portal", portal, "portal", paths.portal_home, PORTAL_CONFIG=settings)
-    at = (LOCALHOST, cluster.addresses.ports["portal"])
+    portal_address = (LOCALHOST, cluster.addresses.ports["portal"])
     return [
-        replace(served, listen=at, stop_timeout_s=PORTAL_STOP_S),
+        replace(served, listen=portal_address, stop_timeout_s=PORTAL_STOP_S),
         spec("hub", hub, "portalhub", paths.hub_home, PORTAL_HUB_CONFIG=hub_settings),
         spec("nginx", front, "www-data", paths.nginx),
     ]

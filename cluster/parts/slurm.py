@@ -18,13 +18,13 @@ UP_STATES = frozenset({"idle", "mixed", "allocated", "completing"})
 UNSHARE = ("unshare", "--mount", "--uts", "--pid", "--fork", "--kill-child", "--mount-proc")
 
 
-def start_head(ground: ClusterHandle) -> None:
+def start_head(handle: ClusterHandle) -> None:
     """Start the head detached: it survives this program, and an interrupt at the terminal."""
-    paths = ground.paths
+    paths = handle.paths
     head = ["/usr/bin/python3", "-m", "cluster.host.head_init", str(paths.state)]
     environment = {"PATH": PATH, "LC_ALL": "C.UTF-8", "PYTHONPATH": str(paths.lib)}
     log = paths.log / "head.log"
-    with ground.progress.step("head"), log.open("ab") as output:
+    with handle.progress.step("head"), log.open("ab") as output:
         process = subprocess.Popen(
             [*UNSHARE, "--propagation", "private", *head],
             stdin=subprocess.DEVNULL,
@@ -33,9 +33,9 @@ def start_head(ground: ClusterHandle) -> None:
             env={**_pip_environment(), **environment, "PYTHONDONTWRITEBYTECODE": "1"},
             start_new_session=True,
         )
-        there = paths.control().exists
-        wait_for(lambda: there() or process.poll() is not None, "the head", log=log)
-    if not there():
+        head_answers = paths.control().exists
+        wait_for(lambda: head_answers() or process.poll() is not None, "the head", log=log)
+    if not head_answers():
         raise ClusterError(f"this machine refuses namespaces (see {log}): CAP_SYS_ADMIN is needed")
 
 
@@ -49,93 +49,93 @@ def _pip_environment() -> dict[str, str]:
     }
 
 
-def raise_slurm(ground: ClusterHandle) -> None:
+def start_slurm(handle: ClusterHandle) -> None:
     """Start accounting in parallel with the directory and the nodes' namespaces; then Slurm."""
-    paths, layout = ground.paths, ground.cluster.layout
-    ground.start("munged", *(node.name for node in layout.nodes))
+    paths, layout = handle.paths, handle.cluster.layout
+    handle.start("munged", *(node.name for node in layout.nodes))
     with ThreadPoolExecutor(2) as pool:
-        branches = [pool.submit(_start_accounting, ground), pool.submit(_start_directory, ground)]
+        branches = [pool.submit(_start_accounting, handle), pool.submit(_start_directory, handle)]
         for branch in branches:
             branch.result()
     first, then = accounting.commands(layout), accounting.limit_commands(layout)
-    done, wanted = paths.data / "accounts", "\n".join([*first, *then])
-    current = done.exists() and done.read_text() == wanted
+    applied, command_text = paths.data / "accounts", "\n".join([*first, *then])
+    current = applied.exists() and applied.read_text() == command_text
     if not current:
-        with ground.progress.step("Slurm's accounts"):
-            accounting.run_commands(first, ground.on_head)
-    with ground.progress.step("Slurm and its nodes"):
-        _start_nodes(ground)
+        with handle.progress.step("Slurm's accounts"):
+            accounting.run_commands(first, handle.on_head)
+    with handle.progress.step("Slurm and its nodes"):
+        _start_nodes(handle)
     if not current:
-        with ground.progress.step("limits"):
-            accounting.run_commands(then, ground.on_head)
-            accounting.check(layout, ground.on_head)
-        write(done, wanted)
+        with handle.progress.step("limits"):
+            accounting.run_commands(then, handle.on_head)
+            accounting.check(layout, handle.on_head)
+        write(applied, command_text)
 
 
-def _start_accounting(ground: ClusterHandle) -> None:
-    paths, addresses = ground.paths, ground.cluster.addresses
-    with ground.progress.step("MariaDB and slurmdbd"):
-        accounting.ensure_database(paths, ground.on_head)
-        ground.start("mariadbd")
+def _start_accounting(handle: ClusterHandle) -> None:
+    paths, addresses = handle.paths, handle.cluster.addresses
+    with handle.progress.step("MariaDB and slurmdbd"):
+        accounting.ensure_database(paths, handle.on_head)
+        handle.start("mariadbd")
         wait_for(paths.mysql_socket.exists, "MariaDB", log=paths.log / "mariadbd.log")
         wait_for(paths.munge_socket.exists, "munge", log=paths.log / "munged.log")
-        ground.start("slurmdbd")
+        handle.start("slurmdbd")
         listening = partial(answers, addresses.head, addresses.ports["slurmdbd"])
         wait_for(listening, "slurmdbd", log=paths.log / "slurmdbd.log")
 
 
-def _start_directory(ground: ClusterHandle) -> None:
-    paths, addresses = ground.paths, ground.cluster.addresses
-    users = ground.cluster.layout.users
-    with ground.progress.step("directory, users known"):
+def _start_directory(handle: ClusterHandle) -> None:
+    paths, addresses = handle.paths, handle.cluster.addresses
+    users = handle.cluster.layout.users
+    with handle.progress.step("directory, users known"):
         directory.ensure_certificates(paths, addresses.head)
-        hashes = secret.crypted(ground.secrets.passwords)
-        directory.ensure_database(ground.cluster, base_ldif(ground.cluster, hashes))
-        ground.start("slapd")
+        hashes = secret.crypted(handle.secrets.passwords)
+        directory.ensure_database(handle.cluster, base_ldif(handle.cluster, hashes))
+        handle.start("slapd")
         listening = partial(answers, addresses.head, addresses.ports["ldap"])
         wait_for(listening, "slapd", log=paths.log / "slapd.log")
-        ground.start("nslcd")
+        handle.start("nslcd")
         lookup = ["getent", "passwd", users[-1].name]
-        resolves = partial(_succeeds_on_head, ground, lookup)
+        resolves = partial(_succeeds_on_head, handle, lookup)
         wait_for(resolves, "the directory's users", log=paths.log / "nslcd.log")
         for user in users:
             folder(paths.home / user.name, user.uid, 0o700)
 
 
-def _start_nodes(ground: ClusterHandle) -> None:
-    paths, addresses = ground.paths, ground.cluster.addresses
-    ground.start("slurmctld")
+def _start_nodes(handle: ClusterHandle) -> None:
+    paths, addresses = handle.paths, handle.cluster.addresses
+    handle.start("slurmctld")
     listening = partial(answers, addresses.head, addresses.ports["slurmctld"])
     wait_for(listening, "slurmctld", log=paths.log / "slurmctld.log")
     # it may close connections while it is still reading its state
-    serving = partial(_succeeds_on_head, ground, ["squeue", "-h"])
+    serving = partial(_succeeds_on_head, handle, ["squeue", "-h"])
     wait_for(serving, "slurmctld", log=paths.log / "slurmctld.log")
-    _end_lost_jobs(ground)
+    _end_lost_jobs(handle)
     write(paths.go, "")
-    nodes = frozenset(node.name for node in ground.cluster.layout.nodes)
+    nodes = frozenset(node.name for node in handle.cluster.layout.nodes)
     first_log = paths.log / f"slurmd-{min(nodes)}.log"
-    wait_for(lambda: nodes <= _list_nodes_up(ground), "the nodes", log=first_log)
+    wait_for(lambda: nodes <= _list_nodes_up(handle), "the nodes", log=first_log)
 
 
-def _end_lost_jobs(ground: ClusterHandle) -> None:
+def _end_lost_jobs(handle: ClusterHandle) -> None:
     """End jobs that Slurm considers running after a power failure; no node is up yet, so none runs.
 
     Down nodes end their jobs, and return when they register (ReturnToService=2).
     """
-    lost = set(ground.on_head(["squeue", "-h", "-t", "R,S", "-o", "%N"]).split())
+    lost = set(handle.on_head(["squeue", "-h", "-t", "R,S", "-o", "%N"]).split())
     for nodes in sorted(lost):
-        ground.on_head(["scontrol", "update", f"nodename={nodes}", "state=down", "reason=power"])
+        handle.on_head(["scontrol", "update", f"nodename={nodes}", "state=down", "reason=power"])
 
 
-def _list_nodes_up(ground: ClusterHandle) -> frozenset[str]:
-    lines = ground.on_head(["sinfo", "-h", "-N", "-o", "%N %T"]).splitlines()
+def _list_nodes_up(handle: ClusterHandle) -> frozenset[str]:
+    lines = handle.on_head(["sinfo", "-h", "-N", "-o", "%N %T"]).splitlines()
     pairs = [line.split() for line in lines]
     return frozenset(name for name, state in pairs if state in UP_STATES)
 
 
-def _succeeds_on_head(ground: ClusterHandle, argv: list[str]) -> bool:
+def _succeeds_on_head(handle: ClusterHandle, argv: list[str]) -> bool:
     try:
-        ground.on_head(argv, timeout_s=10)
+        handle.on_head(argv, timeout_s=10)
     except ClusterError:
         return False
     return True

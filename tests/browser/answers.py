@@ -29,7 +29,7 @@ TEMPLATE = "python-training"
 SETUP = {"name": "Small and quick", "environment": "python3", "resources": scenes.SMALL}
 ENVIRONMENTS = frozenset({"python3", "pytorch", "r", "science"})
 TEMPLATES = frozenset({TEMPLATE, "hyperparameter-array", "batch-inference"})
-HEADER = """/** What the portal answered once, recorded by tests/browser/answers.py. */
+HEADER = """/** A recorded response of the portal, written by tests/browser/answers.py. */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: a shell's variables
 import type { Answer } from '../answer';
 

@@ -9,26 +9,34 @@ from playwright.sync_api import Page
 
 AXE = Path(__file__).parents[2] / "frontend/node_modules/axe-core/axe.min.js"
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+BEST_PRACTICES = ["region", "empty-table-header"]
 GRAVE = {"serious", "critical"}
 
-_RUN = """async ([only, tags]) => {
+_RUN = """async ([only, tags, more]) => {
   const runOnly = only ? { type: 'rule', values: only } : { type: 'tag', values: tags };
-  const found = await axe.run(document, { runOnly, resultTypes: ['violations'] });
+  const rules = only ? {} : Object.fromEntries(more.map((id) => [id, { enabled: true }]));
+  const found = await axe.run(document, { runOnly, rules, resultTypes: ['violations'] });
+  // Open menus and popups are drawn over the page, outside of its landmarks.
+  const overPage = ({ target }) => document.querySelector(target[0])?.closest('[data-portal]');
   return found.violations.map(({ id, impact, help, nodes }) => ({
     id, impact, help,
-    where: nodes.map(({ html, failureSummary }) => `${html.slice(0, 200)}\\n${failureSummary}`),
+    where: nodes
+      .filter((node) => id !== 'region' || !overPage(node))
+      .map(({ html, failureSummary }) => `${html.slice(0, 200)}\\n${failureSummary}`),
   }));
 }"""
 
 
 def findings(page: Page, *, only: list[str] | None = None) -> list[str]:
-    """Return serious and critical violations as sentences; `only` restricts the rules."""
+    """Return serious and critical violations, and those of BEST_PRACTICES, as sentences; `only`
+    restricts the rules.
+    """
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE.read_text())
-    found: list[dict[str, Any]] = page.evaluate(_RUN, [only, RULES])
+    found: list[dict[str, Any]] = page.evaluate(_RUN, [only, RULES, BEST_PRACTICES])
     return [
         f"{each['id']} ({each['impact']}): {each['help']}\n{where}"
         for each in found
-        if each["impact"] in GRAVE
+        if each["impact"] in GRAVE or each["id"] in BEST_PRACTICES
         for where in each["where"]
     ]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.refused import LOGIN_ENDED, REFUSALS, Refusal, Stand, at_field
+from tests.browser.refused import LOGIN_ENDED, REFUSALS, Refusal, RefusingPortal, at_field
 
 ODD = "<b>Zoë</b> 数据 & co."
 # internal messages of programs
@@ -65,10 +65,10 @@ class Form:
         return self.whole(page).get_by_role("alert").filter(has_text=refusal.text)
 
 
-def wrong_at_once(page: Page, form: Form, stand: Stand) -> None:
+def wrong_at_once(page: Page, form: Form, refusing: RefusingPortal) -> None:
     """Check that the error is shown at the field, which gets the focus, and that all input is
     kept."""
-    stand.answer = None
+    refusing.answer = None
     for label, value in form.wrong:
         form.labelled(page, label).fill(value)
         form.send(page).click()
@@ -81,9 +81,9 @@ def wrong_at_once(page: Page, form: Form, stand: Stand) -> None:
         form.fill(page)
 
 
-def refused(page: Page, form: Form, stand: Stand, refusal: Refusal) -> None:
+def refused(page: Page, form: Form, refusing: RefusingPortal, refusal: Refusal) -> None:
     """Check one refusal: the message is visible, the input unchanged, and the button enabled."""
-    stand.answer = refusal
+    refusing.answer = refusal
     form.send(page).click()
     alert = form.error_message(page, refusal)
     expect(alert).to_be_in_viewport()
@@ -94,13 +94,13 @@ def refused(page: Page, form: Form, stand: Stand, refusal: Refusal) -> None:
     expect(form.send(page)).to_be_enabled()
 
 
-def impatient(page: Page, form: Form, stand: Stand) -> None:
+def impatient(page: Page, form: Form, refusing: RefusingPortal) -> None:
     """Click twice, and press Enter twice, before the response: only one request is sent."""
     for act in (lambda: form.send(page).dblclick(), lambda: _enter_twice(page, form)):
-        stand.answer = REFUSALS[0]
-        stand.while_held(act)
+        refusing.answer = REFUSALS[0]
+        refusing.while_held(act)
         expect(form.error_message(page, REFUSALS[0])).to_be_visible()
-        assert len(stand.asked) == 1
+        assert len(refusing.asked) == 1
         form.keeps(page)
 
 
@@ -114,39 +114,39 @@ def _enter_twice(page: Page, form: Form) -> None:
     page.keyboard.press("Enter")
 
 
-def login_ends(page: Page, form: Form, stand: Stand, password: str) -> None:
+def login_ends(page: Page, form: Form, refusing: RefusingPortal, password: str) -> None:
     """Check that the password is requested in place and the request repeated, which is refused
     again."""
-    stand.answer = LOGIN_ENDED
-    stand.asked.clear()
+    refusing.answer = LOGIN_ENDED
+    refusing.asked.clear()
     form.send(page).click()
     dialog = page.get_by_role("dialog", name=LOGIN_ENDED.text)
     dialog.get_by_label("Password", exact=True).fill(password)
-    stand.answer = REFUSALS[1]
+    refusing.answer = REFUSALS[1]
     page.keyboard.press("Enter")
     expect(dialog).to_have_count(0)
     expect(form.error_message(page, REFUSALS[1])).to_be_in_viewport()
-    assert [each.post_data for each in stand.asked] == [stand.asked[0].post_data] * 2
+    assert [each.post_data for each in refusing.asked] == [refusing.asked[0].post_data] * 2
     form.keeps(page)
 
 
-def endure(page: Page, form: Form, password: str | None) -> Stand:
+def endure(page: Page, form: Form, password: str | None) -> RefusingPortal:
     """Run all failures on a form, before it succeeds.
 
     `password`: that of the logged-in user, to continue after the login has ended.
     """
-    stand = Stand(page, form.address, form.method)
+    refusing = RefusingPortal(page, form.address, form.method)
     form.fill(page)
-    wrong_at_once(page, form, stand)
+    wrong_at_once(page, form, refusing)
     fields = () if form.field is None else (at_field(form.field[0]),)
     for refusal in (*REFUSALS, *fields):
-        refused(page, form, stand, refusal)
-    impatient(page, form, stand)
+        refused(page, form, refusing, refusal)
+    impatient(page, form, refusing)
     if password is not None:
-        login_ends(page, form, stand, password)
-    stand.answer = None
-    stand.asked.clear()
-    return stand
+        login_ends(page, form, refusing, password)
+    refusing.answer = None
+    refusing.asked.clear()
+    return refusing
 
 
 @dataclass(frozen=True)
@@ -163,19 +163,19 @@ class Button:
             step.click()
 
 
-def endure_button(page: Page, button: Button) -> Stand:
+def endure_button(page: Page, button: Button) -> RefusingPortal:
     """Check that each refusal has a clear message that can be dismissed, and that a retry is
     possible."""
-    stand = Stand(page, button.address, button.method)
+    refusing = RefusingPortal(page, button.address, button.method)
     for refusal in REFUSALS:
-        stand.answer = refusal
+        refusing.answer = refusal
         button.act()
         alert = page.get_by_role("alert").filter(has_text=refusal.text)
         expect(alert).to_be_in_viewport()
         expect(alert).not_to_contain_text(GIBBERISH)
         alert.get_by_role("button").click()
         expect(alert).to_have_count(0)
-    assert len(stand.asked) == len(REFUSALS)
-    stand.answer = None
-    stand.asked.clear()
-    return stand
+    assert len(refusing.asked) == len(REFUSALS)
+    refusing.answer = None
+    refusing.asked.clear()
+    return refusing

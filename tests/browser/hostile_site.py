@@ -6,7 +6,6 @@ The program is tests/cluster/hostile_server.py, the page's script hostile_page.j
 from __future__ import annotations
 
 import json
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from playwright.sync_api import Page
 
 from tests.browser.scenes import Api
 from tests.live import Live
-from tests.patience import PATIENCE_S
+from tests.polling import wait_until
 
 TESTS = Path(__file__).resolve().parent.parent
 PROGRAM = (TESTS / "cluster/hostile_server.py").read_text("utf-8")
@@ -190,7 +189,7 @@ def raise_site(portal: Live, api: Api, owner: str, name: str) -> Site:
     api.ask("PUT", board)
     tensorboard = api.until(board, "running")
     configs = json.loads(portal.exec_as(owner, [PYTHON, "-c", CONFIGS], session["node"]))
-    (own,) = [config for config in configs if config["uuid"] == made["id"]]
+    (own,) = [config for config in configs if config.get("uuid") == made["id"]]
     boards = [one for one in configs if one.get("tensorboard_id") == tensorboard["id"]]
     home = f"{own['portal_url']}/node"
     notebook = _serve(portal, owner, session["node"])
@@ -220,9 +219,11 @@ def open_tensorboard(api: Api, site: Site) -> str:
 def arrive(page: Page, url: str) -> None:
     """Open a notebook server's page, once the gate no longer caches the target before the
     program."""
-    deadline = time.monotonic() + PATIENCE_S
-    while page.goto(blank(url)) is None or page.locator("p", has_text="page").count() == 0:
-        assert time.monotonic() < deadline, page.content()[:500]
+
+    def arrived() -> bool:
+        return page.goto(blank(url)) is not None and page.locator("p", has_text="page").count() > 0
+
+    wait_until(arrived, f"the page of {url}")
 
 
 def wait_for_log(portal: Live, page: Page, word: str) -> list[dict[str, str]]:
@@ -232,9 +233,11 @@ def wait_for_log(portal: Live, page: Page, word: str) -> list[dict[str, str]]:
     """
     page.request.get(f"{portal.base_url}/{word}-end")
     log = portal.state / "nginx/logs/access.log"
-    deadline = time.monotonic() + PATIENCE_S
-    while f"{word}-end" not in (text := log.read_text("utf-8")):
-        assert time.monotonic() < deadline
-        time.sleep(0.2)
+    text = wait_until(
+        lambda: log.read_text("utf-8"),
+        f"{word}-end in nginx's log",
+        done=lambda text: f"{word}-end" in text,
+        pause_s=0.2,
+    )
     lines = [json.loads(line) for line in text.splitlines() if word in line]
     return [line for line in lines if not line["path"].endswith(f"{word}-end")]

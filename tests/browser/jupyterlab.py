@@ -63,3 +63,10 @@ def restart(lab: Page, kernel: str) -> None:
     kernel_menu(lab, "Restart Kernel…")
     lab.get_by_role("button", name="Confirm Kernel Restart").click()
     idle(lab, kernel)
+
+
+def save_untitled(lab: Page) -> None:
+    """Save the open notebook for the first time, under the name it has."""
+    lab.get_by_role("menuitem", name="File", exact=True).click()
+    lab.get_by_role("menuitem", name=re.compile(r"^Save Notebook(?! As)")).click()
+    lab.get_by_role("button", name="Rename and Save").click()

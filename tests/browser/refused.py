@@ -64,7 +64,7 @@ def at_field(field: str) -> Refusal:
     return Refusal(422, "This field is what is wrong.", slug="invalid-input", field=field)
 
 
-class Stand:
+class RefusingPortal:
     """A replacement of the portal at one address. All other requests go to the portal itself."""
 
     def __init__(self, page: Page, address: str, method: str = "POST") -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from secrets import token_hex
 from typing import Any
 
 from playwright.sync_api import APIRequestContext, BrowserContext
+
+from tests.polling import wait_until
 
 SLOW_S = 180
 SMALL = {"cpus": 1, "memory_gb": 0.25, "time_limit_minutes": 10}
@@ -37,11 +38,26 @@ class Api:
 
     def until(self, path: str, state: str) -> Any:
         """Return the object at `path`, once it is in this state."""
-        deadline = time.monotonic() + SLOW_S
-        while (now := self.ask("GET", path))["state"] != state:
-            assert time.monotonic() < deadline, f"{path} is still {now['state']}: {now['reason']}"
-            time.sleep(0.2)
-        return now
+
+        def load() -> Any:
+            now = self.ask("GET", path)
+            assert now["state"] != "ended" or state == "ended", f"{path}: {now['reason']}"
+            return now
+
+        what = f"{path} is {state}"
+        return wait_until(load, what, SLOW_S, done=lambda now: now["state"] == state, pause_s=0.2)
+
+    def end(self, session_id: str) -> None:
+        """Stop a session and its TensorBoard, unless it has been removed, and wait for its end.
+
+        Until then it keeps its name and its resources.
+        """
+        path = f"/sessions/{session_id}"
+        if self.request.get(f"{self.base_url}/api/v1{path}").status == 404:
+            return
+        for what in (f"{path}/tensorboard", f"{path}?remove=false"):
+            self.ask("DELETE", what)
+        self.until(path, "ended")
 
 
 # once per login, otherwise a later login on the page would be treated as foreign

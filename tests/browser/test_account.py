@@ -113,7 +113,7 @@ def turn_off(portal: Live, page: Page) -> None:
     """A choice is stored by the portal, the switch by the browser."""
     page.goto(f"{portal.base_url}/account/notifications")
     browser = page.get_by_role("region", name="In the browser")
-    browser.get_by_label("A job has ended").uncheck()
+    browser.get_by_label("A job has ended").click()  # uncheck() doesn't wait for the portal
     expect(page.get_by_text("Saved.")).to_be_attached()
     page.reload()
     expect(browser.get_by_label("A job has ended")).not_to_be_checked()

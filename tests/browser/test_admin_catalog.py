@@ -61,7 +61,7 @@ def test_images_and_catalog(portal: Live, admin: Page, host: str, name: str) -> 
     file.write_text(ENVIRONMENT.format(title=title, image=f"{name}.sif", memory="much"))
     import_image(portal, admin, f"docker://{host}/team/small:1.0", f"{name}.sif")
     admin.get_by_role("link", name="Catalog", exact=True).click()
-    mistake = admin.get_by_role("region", name="Mistakes in files").get_by_role("listitem")
+    mistake = admin.get_by_role("region", name="Errors in files").get_by_role("listitem")
     expect(mistake.filter(has_text=f"{name}.yaml")).to_contain_text("default_resources.memory_gb")
     expect(environment(admin, title)).to_have_count(0)
 

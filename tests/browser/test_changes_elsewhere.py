@@ -49,6 +49,9 @@ def test_going_back_submits_nothing_again(portal: Live, page: Page, sent: list[R
     page.goto(f"{portal.base_url}/jobs/new?own=true")
     page.get_by_label("Name, optional").fill(NAME)
     page.get_by_role("button", name="Submit job").click()
+    expect(page.get_by_text("This is the example.")).to_be_visible()
+    page.get_by_label("Script", exact=True).fill("#!/bin/bash\ntrue\n")
+    page.get_by_role("button", name="Submit job").click()
     heading = page.get_by_role("heading", name=NAME, level=1)
     expect(heading).to_be_visible()
     page.go_back()
@@ -93,7 +96,8 @@ def test_what_a_question_is_about_ends_elsewhere(portal: Live, page: Page) -> No
 
 def a_job_cancelled_by_scancel(portal: Live, page: Page, job: str) -> None:
     page.goto(f"{portal.base_url}/jobs/{job}")
-    page.get_by_role("button", name="Cancel", exact=True).click()
+    # A click is lost if the button moves under it while the page fills.
+    page.get_by_role("button", name="Cancel", exact=True).press("Enter")
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_role("button", name="Cancel it")).to_be_visible()
     portal.exec_as(WHO, ["scancel", f"--user={WHO}", f"--name={NAME}-job"])
@@ -105,7 +109,7 @@ def a_job_cancelled_by_scancel(portal: Live, page: Page, job: str) -> None:
 def a_session_stopped_elsewhere(portal: Live, page: Page, api: Api, session: str) -> None:
     page.goto(f"{portal.base_url}/sessions/{session}")
     expect(page.get_by_role("link", name="Open JupyterLab")).to_be_visible()
-    page.get_by_role("button", name="Stop", exact=True).click()
+    page.get_by_role("button", name="Stop", exact=True).press("Enter")
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_role("button", name="Stop it")).to_be_visible()
     api.ask("DELETE", f"/sessions/{session}")
@@ -126,7 +130,8 @@ def cut_off(page: Page) -> None:
 def on_a_page_that_is_cut_off(portal: Live, page: Page, api: Api, job: str, session: str) -> None:
     """A request to end an ended object is reported, and has no other effect."""
     page.goto(f"{portal.base_url}/jobs/{job}")
-    page.get_by_role("button", name="Cancel", exact=True).click()
+    # A click is lost if the button moves under it while the page fills.
+    page.get_by_role("button", name="Cancel", exact=True).press("Enter")
     cut_off(page)
     api.ask("POST", f"/jobs/{job}/cancel")
     api.until(f"/jobs/{job}", "ended")
@@ -135,7 +140,7 @@ def on_a_page_that_is_cut_off(portal: Live, page: Page, api: Api, job: str, sess
     page.unroute_all()
 
     page.goto(f"{portal.base_url}/sessions/{session}")
-    page.get_by_role("button", name="Stop", exact=True).click()
+    page.get_by_role("button", name="Stop", exact=True).press("Enter")
     cut_off(page)
     api.ask("DELETE", f"/sessions/{session}")
     api.until(f"/sessions/{session}", "ended")

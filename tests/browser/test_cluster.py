@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.browser.chromium import window
 from tests.live import Live
-from tests.patience import wait_until
+from tests.polling import wait_until
 
 LogIn = Callable[[Page, str], None]
 REASON = "fan 2 <b>broken</b>"
@@ -65,7 +65,7 @@ def test_the_cluster_at_a_glance_and_node_by_node(
     expect(second).to_have_accessible_name(
         f"node02: Out of service. {REASON}. v100: 4 out of service."
     )
-    expect(page.get_by_text("Next in line in gpu")).to_be_visible()
+    expect(page.get_by_text("Next in gpu")).to_be_visible()
     expect(page.get_by_role("main")).not_to_contain_text("bob")
     by_keyboard(page)
     as_a_table(page)
@@ -116,3 +116,23 @@ def as_an_administrator(page: Page) -> None:
     details = page.get_by_role("complementary", name="Node node01")
     expect(details).to_contain_text("alice: 1 job, 1 GPU")
     expect(details).to_contain_text("bob: 1 job, 2 GPUs")
+
+
+def test_the_history_has_charts_and_tables(
+    portal: Live, context: BrowserContext, log_in: LogIn
+) -> None:
+    page = context.new_page()
+    log_in(page, "alice")
+    page.goto(f"{portal.base_url}/cluster")
+    history = page.get_by_role("region", name="History")
+    expect(history.get_by_role("figure")).to_have_count(4)  # from the portal's first minute on
+    expect(history.locator("canvas")).to_have_count(4)
+    cpus = history.get_by_role("figure").filter(has_text="CPUs as a table")
+    cpus.get_by_text("CPUs as a table").click()
+    expect(cpus.get_by_role("columnheader")).to_contain_text(["Since", "Allocated"])
+    expect(cpus.get_by_role("cell", name="96").first).to_be_visible()
+    history.get_by_text("1 year").click()
+    expect(page).to_have_url(f"{portal.base_url}/cluster?history=1y")
+    page.reload()
+    expect(history.get_by_role("radio", name="1 year")).to_be_checked()
+    expect(history.get_by_role("figure")).to_have_count(4)

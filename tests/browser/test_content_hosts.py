@@ -6,7 +6,6 @@ Entry, work there, attempts of a page there, and logout.
 from __future__ import annotations
 
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from secrets import token_hex
@@ -21,7 +20,7 @@ from tests.browser import jupyterlab as jl
 from tests.browser.chromium import window
 from tests.browser.scenes import SMALL, Api
 from tests.live import Live
-from tests.patience import PATIENCE_S
+from tests.polling import wait_until
 
 LogIn = Callable[[Page, str], None]
 NAME = f"apart-{token_hex(2)}"
@@ -166,10 +165,14 @@ def the_end_of_the_login_is_its_end_there(portal: Live, context: BrowserContext,
     origin = {"Origin": portal.base_url}
     assert context.request.post(f"{portal.base_url}/api/v1/logout", headers=origin).status == 204
     page = context.new_page()
-    deadline = time.monotonic() + PATIENCE_S
-    while not page.url.startswith(f"{portal.base_url}/login?"):
-        assert time.monotonic() < deadline
+
+    def opened() -> str:
         page.goto(url)
+        return page.url
+
+    wait_until(
+        opened, "the login page", done=lambda url: url.startswith(f"{portal.base_url}/login?")
+    )
     page.get_by_label("User name").fill("alice")
     page.get_by_label("Password", exact=True).fill(portal.users["alice"])
     page.keyboard.press("Enter")

@@ -34,7 +34,8 @@ class Form:
         """Open the form, and wait until it is there."""
         if self.opener is None:
             return page.locator("main")
-        page.get_by_role("button", name=self.opener, exact=True).click()
+        # A click is lost if the button moves under it while the page fills.
+        page.get_by_role("button", name=self.opener, exact=True).press("Enter")
         return page.get_by_role("dialog")
 
     def fill(self, page: Page) -> None:

@@ -63,7 +63,7 @@ def page(portal: Live, context: BrowserContext, log_in: LogIn, folder: str) -> I
 def test_files(portal: Live, page: Page, folder: str, tmp_path: Path) -> None:
     make_folder(portal, page, folder)
     drop(page, folder)
-    expect(page.get_by_text(re.compile(r"are free on this disk\.$"))).to_be_visible()
+    expect(page.get_by_text(re.compile(r"are used on this disk\.$"))).to_be_visible()
     lose_the_network(portal, page, folder, large_file(tmp_path, f"weights-{folder}.bin"))
     leave_and_come_back(portal, page, folder, large_file(tmp_path, f"data-{folder}.bin"))
     look_inside(page, tmp_path)

@@ -8,9 +8,9 @@ and of other users.
 from __future__ import annotations
 
 import json
+import operator
 import subprocess
 import sys
-import time
 import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ from tests.browser.hostile_site import (
 )
 from tests.browser.scenes import Api
 from tests.live import Live
-from tests.patience import PATIENCE_S
+from tests.polling import PATIENCE_S, wait_until
 
 # the ways in which a TensorBoard's page may read content below its own address
 # nginx refuses these cookies, or they are gone before the page is requested
@@ -93,10 +93,12 @@ def test_every_trick_works_where_nothing_confines_the_page(
     target = site_target(f"{bare}/victim/", "the-secret", "word")
     came = attack(page, f"{bare}/own/folder/", target)
     assert came.learned.keys() == came.read.keys(), came.read
-    deadline = time.monotonic() + PATIENCE_S
-    while missing := set(came.sent) - tricks_seen(bare):
-        assert time.monotonic() < deadline, missing
-        page.wait_for_timeout(100)
+
+    def missing() -> set[str]:
+        page.wait_for_timeout(100)  # in which the page goes on
+        return set(came.sent) - tricks_seen(bare)
+
+    wait_until(missing, "all requests arrive", done=operator.not_)
 
 
 def tricks_seen(bare: str) -> set[str]:
@@ -122,7 +124,7 @@ class Viewer:
 
 
 @dataclass(frozen=True)
-class World:
+class HostileScene:
     """alice's hostile site, and the targets: another site of hers and one of bob's.
 
     Both of alice's TensorBoards are shared with bob, and his with her.
@@ -148,14 +150,14 @@ def log_in(portal: Live, chromium: Browser, name: str) -> Viewer:
 
 
 @pytest.fixture(scope="module")
-def world(portal: Live, chromium: Browser) -> Iterator[World]:
+def scene(portal: Live, chromium: Browser) -> Iterator[HostileScene]:
     alice, bob = (log_in(portal, chromium, name) for name in ("alice", "bob"))
     word = token_hex(2)
     sites = []
     try:
         for viewer, name in ((alice, "hostile"), (alice, "victim"), (bob, "victim")):
             sites.append(raise_site(portal, viewer.api, viewer.name, f"{name}-{word}"))
-        made = World(portal, alice, bob, *sites)
+        made = HostileScene(portal, alice, bob, *sites)
         for viewer, site, other in (
             (alice, made.hostile, "bob"),
             (alice, made.alices, "bob"),
@@ -175,14 +177,14 @@ def world(portal: Live, chromium: Browser) -> Iterator[World]:
         bob.context.close()
 
 
-def victims(world: World, viewer: Viewer, word: str) -> dict[str, Target]:
+def victims(scene: HostileScene, viewer: Viewer, word: str) -> dict[str, Target]:
     """Return the targets this viewer may open, at the addresses for that viewer.
 
     A hostile page that could learn an address must still get nothing.
     """
-    own = world.alices if viewer is world.alice else world.bobs
+    own = scene.alices if viewer is scene.alice else scene.bobs
     found = {"notebook": site_target(own.url, f"notebook-of-{own.owner}", word)}
-    for site in (world.alices, world.bobs):
+    for site in (scene.alices, scene.bobs):
         url = open_tensorboard(viewer.api, site)
         secret = f"tensorboard-of-{site.owner}"
         found[f"TensorBoard of {site.owner}"] = site_target(url, secret, word)
@@ -191,54 +193,54 @@ def victims(world: World, viewer: Viewer, word: str) -> dict[str, Target]:
 
 
 def nothing_came(
-    world: World, viewer: Viewer, page: Page, word: str, attacks: dict[str, Attack]
+    scene: HostileScene, viewer: Viewer, page: Page, word: str, attacks: dict[str, Attack]
 ) -> None:
     """Check that nothing was read, and that no request was even sent."""
     assert {name: came.learned for name, came in attacks.items() if came.learned} == {}
-    for site in (world.alices, world.bobs):
+    for site in (scene.alices, scene.bobs):
         assert site.notebook.requests(word) == []
         assert site.tensorboard.requests(word) == []
-    assert wait_for_log(world.portal, page, word) == []
+    assert wait_for_log(scene.portal, page, word) == []
     assert viewer.api.ask("GET", "/me")["username"] == viewer.name
 
 
-def test_a_tensorboard_reaches_its_own_address_in_the_allowed_ways(world: World) -> None:
+def test_a_tensorboard_reaches_its_own_address_in_the_allowed_ways(scene: HostileScene) -> None:
     """Failures elsewhere are thus caused by the address alone."""
-    own = open_tensorboard(world.alice.api, world.hostile)
+    own = open_tensorboard(scene.alice.api, scene.hostile)
     target = site_target(own, "its-own", "word")
-    learned = attack(world.alice.page(), own, target).learned.keys()
+    learned = attack(scene.alice.page(), own, target).learned.keys()
     assert learned - SOMETIMES == ALLOWED
 
 
 @pytest.mark.parametrize("name", ["alice", "bob"])
-def test_a_hostile_tensorboard_reads_and_changes_nothing(world: World, name: str) -> None:
+def test_a_hostile_tensorboard_reads_and_changes_nothing(scene: HostileScene, name: str) -> None:
     """Opened by its owner, and by a user with shared access."""
-    viewer: Viewer = getattr(world, name)
+    viewer: Viewer = getattr(scene, name)
     word = f"word{token_hex(4)}"
-    targets = {"portal": portal_target(world.portal.base_url, name, word)}
-    targets |= victims(world, viewer, word)
+    targets = {"portal": portal_target(scene.portal.base_url, name, word)}
+    targets |= victims(scene, viewer, word)
     page = viewer.page()
-    own = open_tensorboard(viewer.api, world.hostile)
+    own = open_tensorboard(viewer.api, scene.hostile)
     attacks = {title: attack(page, own, target) for title, target in targets.items()}
-    nothing_came(world, viewer, page, word, attacks)
+    nothing_came(scene, viewer, page, word, attacks)
 
 
-def test_a_hostile_notebook_server_reads_and_changes_nothing(world: World) -> None:
+def test_a_hostile_notebook_server_reads_and_changes_nothing(scene: HostileScene) -> None:
     """The user's own, which no other user opens. Its page may frame or link to anything."""
     word = f"word{token_hex(4)}"
-    targets = {"portal": portal_target(world.portal.base_url, "alice", word)}
-    targets |= victims(world, world.alice, word)
+    targets = {"portal": portal_target(scene.portal.base_url, "alice", word)}
+    targets |= victims(scene, scene.alice, word)
     del targets["notebook"]  # one user's own sessions can access each other
-    page = world.alice.page()
-    arrive(page, world.hostile.url)
-    attacks = {title: attack(page, world.hostile.url, target) for title, target in targets.items()}
+    page = scene.alice.page()
+    arrive(page, scene.hostile.url)
+    attacks = {title: attack(page, scene.hostile.url, target) for title, target in targets.items()}
     assert {name: came.learned for name, came in attacks.items() if came.learned} == {}
-    for site in (world.alices, world.bobs):
+    for site in (scene.alices, scene.bobs):
         acts = [trick for method, trick in site.tensorboard.requests(word) if method != "GET"]
         assert acts == []
-    logged = wait_for_log(world.portal, page, word)
+    logged = wait_for_log(scene.portal, page, word)
     assert {line["status"] for line in logged if line["method"] != "GET"} <= {"403"}
-    assert world.alice.api.ask("GET", "/me")["username"] == "alice"
+    assert scene.alice.api.ask("GET", "/me")["username"] == "alice"
 
 
 # --- state shared within an origin
@@ -272,13 +274,13 @@ LEFT = "localStorage.setItem('portal-mark', '1'); document.cookie = 'portal-mark
 
 
 @pytest.mark.parametrize("kind", ["TensorBoard", "notebook"])
-def test_a_hostile_page_shares_nothing_with_the_portals(world: World, kind: str) -> None:
+def test_a_hostile_page_shares_nothing_with_the_portals(scene: HostileScene, kind: str) -> None:
     """Opened by a page of the portal, as by a link without rel=noopener."""
-    alice = world.alice
+    alice = scene.alice
     alice.home.evaluate(LEFT)
-    own = world.hostile.url
+    own = scene.hostile.url
     if kind == "TensorBoard":
-        own = open_tensorboard(alice.api, world.hostile)
+        own = open_tensorboard(alice.api, scene.hostile)
     arrive(alice.page(), own)
     with alice.context.expect_page() as opened:
         alice.home.evaluate("(url) => { window.open(url) }", blank(own))
@@ -291,72 +293,76 @@ def test_a_hostile_page_shares_nothing_with_the_portals(world: World, kind: str)
     alice.home.reload()
     alice.home.get_by_role("heading", name="Your sessions").wait_for()
     beside = alice.page()
-    beside.goto(world.portal.base_url)
+    beside.goto(scene.portal.base_url)
     beside.get_by_role("heading", name="Your sessions").wait_for()
     assert "portal-mark" in beside.evaluate(SHARED, ["alice", "hello"])["stored"]
     beside.close()
 
 
 @pytest.fixture
-def evicted(world: World, chromium: Browser) -> Iterator[Viewer]:
+def evicted(scene: HostileScene, chromium: Browser) -> Iterator[Viewer]:
     """bob in a browser where a shared TensorBoard's page has evicted the portal's cookies."""
-    viewer = log_in(world.portal, chromium, "bob")
+    viewer = log_in(scene.portal, chromium, "bob")
     try:
         page = viewer.page()
-        arrive(page, open_tensorboard(viewer.api, world.hostile))
-        assert portal_cookies(world, viewer) != []
-        deadline = time.monotonic() + PATIENCE_S
-        while portal_cookies(world, viewer):  # a request in between renews one
+        arrive(page, open_tensorboard(viewer.api, scene.hostile))
+        assert portal_cookies(scene, viewer) != []
+
+        def left() -> list[Any]:  # a request in between renews one
             page.evaluate(FILL_JAR, COOKIES)
-            assert time.monotonic() < deadline
+            return portal_cookies(scene, viewer)
+
+        wait_until(left, "the cookies are evicted", done=operator.not_)
         yield viewer
     finally:
         viewer.context.close()
 
 
-def portal_cookies(world: World, viewer: Viewer) -> list[Any]:
+def portal_cookies(scene: HostileScene, viewer: Viewer) -> list[Any]:
     names = {"portal_session", "__Host-portal"}
-    cookies = viewer.context.cookies(world.portal.base_url)
+    cookies = viewer.context.cookies(scene.portal.base_url)
     return [one for one in cookies if one["name"] in names]
 
 
-def test_evicting_the_portals_cookie_shows_the_login_again(world: World, evicted: Viewer) -> None:
+def test_evicting_the_portals_cookie_shows_the_login_again(
+    scene: HostileScene, evicted: Viewer
+) -> None:
     home = evicted.home
     home.reload()
     home.get_by_label("User name").fill("bob")
     assert home.get_by_role("heading", name="Your sessions").count() == 0
-    home.get_by_label("Password", exact=True).fill(world.portal.users["bob"])
+    home.get_by_label("Password", exact=True).fill(scene.portal.users["bob"])
     home.keyboard.press("Enter")
     home.get_by_role("heading", name="Your sessions").wait_for()
     assert evicted.api.ask("GET", "/me")["username"] == "bob"
 
 
 def test_a_login_planted_after_an_eviction_is_ended_with_a_warning(
-    world: World, evicted: Viewer, chromium: Browser
+    scene: HostileScene, evicted: Viewer, chromium: Browser
 ) -> None:
-    attacker = log_in(world.portal, chromium, "alice")
+    attacker = log_in(scene.portal, chromium, "alice")
     try:
-        (theirs,) = portal_cookies(world, attacker)
+        (theirs,) = portal_cookies(scene, attacker)
         planted = f"{theirs['name']}={theirs['value']}; path=/"
         # the last page of this browser is the TensorBoard's
         evicted.context.pages[-1].evaluate("(cookie) => { document.cookie = cookie }", planted)
         home = evicted.home
         home.reload()
         home.get_by_text("didn't come from the portal's own login page").wait_for()
-        assert home.get_by_text(world.hostile.session["name"]).count() == 0
+        assert home.get_by_text(scene.hostile.session["name"]).count() == 0
         me = home.evaluate("() => fetch('/api/v1/me').then((answer) => answer.status)")
         assert me == 401
     finally:
         attacker.context.close()
 
 
-def test_a_planted_cookie_does_not_change_who_has_logged_in(world: World) -> None:
+def test_a_planted_cookie_does_not_change_who_has_logged_in(scene: HostileScene) -> None:
     """Cookies ignore ports: a TensorBoard's page plants its owner's login in bob's browser."""
-    portal = world.portal
+    portal = scene.portal
     names = {"portal_session", "__Host-portal"}
-    (ours,) = [one for one in world.alice.context.cookies(portal.base_url) if one["name"] in names]
-    page = world.bob.page()
-    arrive(page, open_tensorboard(world.bob.api, world.hostile))
+    (ours,) = [one for one in scene.alice.context.cookies(portal.base_url) if one["name"] in names]
+    page = scene.bob.page()
+    arrive(page, open_tensorboard(scene.bob.api, scene.hostile))
     for path in (
         "/",
         "/api",
@@ -370,12 +376,12 @@ def test_a_planted_cookie_does_not_change_who_has_logged_in(world: World) -> Non
         planted = f"{ours['name']}={ours['value']}; path={path}"
         page.evaluate("(cookie) => { document.cookie = cookie }", planted)
     try:
-        shown = world.bob.page()
+        shown = scene.bob.page()
         shown.goto(portal.base_url)
         shown.get_by_role("heading", name="Your sessions").wait_for()
         me = shown.evaluate("() => fetch('/api/v1/me').then((answer) => answer.json())")
         assert me["username"] == "bob"
         assert shown.get_by_text("victim-").count() > 0
-        assert shown.get_by_text(world.hostile.session["name"]).count() == 0
+        assert shown.get_by_text(scene.hostile.session["name"]).count() == 0
     finally:
-        world.bob.context.clear_cookies(path="/api")
+        scene.bob.context.clear_cookies(path="/api")

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import BrowserContext, Locator, Page, Route, expect
+from playwright.sync_api import BrowserContext, FilePayload, Locator, Page, Route, expect
 
 from tests.browser.chromium import window
 from tests.browser.clicks import Counted
@@ -55,7 +55,13 @@ def submit_script(page: Page, script: str, name: str) -> None:
 
 def newest(page: Page, name: str) -> Locator:
     """Return the newest job with this name in the list."""
-    return page.get_by_role("article").filter(has_text=name).first
+    return page.get_by_role("row").filter(has_text=name).first
+
+
+def choose_action(page: Page, name: str, action: str) -> None:
+    """Choose an action in the menu of the newest job with this name."""
+    newest(page, name).get_by_role("button", name=f"Actions of {name}").click()
+    page.get_by_role("menuitem", name=action).click()
 
 
 def test_from_a_template_to_tensorboard(
@@ -79,7 +85,7 @@ def test_from_a_template_to_tensorboard(
     log = page.locator("section pre").first
     expect(log).to_contain_text(re.compile(r"\n\s+11\s+0\.\d+"))
     expect(log).not_to_contain_text(re.compile(r"\n\s+12\s+0\.\d+"))
-    expect(page.get_by_text("This is all of it.")).to_be_visible()
+    expect(page.get_by_text("End of log.")).to_be_visible()
     job_url = page.url
 
     with context.expect_page() as opened:
@@ -167,14 +173,14 @@ def test_cancelled_from_the_list_and_removed(context: BrowserContext, log_in: Lo
     expect(page.locator("section pre").first).to_contain_text("fast asleep")
     read_the_log(page)
     open_jobs(page)
-    card = newest(page, SLEEPER)
-    expect(card).to_contain_text("Running")
-    card.get_by_role("button", name="Cancel").click()
+    row = newest(page, SLEEPER)
+    expect(row).to_contain_text("Running")
+    choose_action(page, SLEEPER, "Cancel…")
     page.get_by_role("dialog").get_by_role("button", name="Cancel it").click()
-    expect(card).to_contain_text("Cancelled")
-    before = page.get_by_role("article").filter(has_text=SLEEPER).count()
-    card.get_by_role("button", name="Remove").click()
-    expect(page.get_by_role("article").filter(has_text=SLEEPER)).to_have_count(before - 1)
+    expect(row).to_contain_text("Cancelled")
+    before = page.get_by_role("row").filter(has_text=SLEEPER).count()
+    choose_action(page, SLEEPER, "Remove")
+    expect(page.get_by_role("row").filter(has_text=SLEEPER)).to_have_count(before - 1)
 
 
 def read_the_log(page: Page) -> None:
@@ -200,19 +206,37 @@ def read_the_log(page: Page) -> None:
     assert (text[:6], text[-27:]) == ("1\n2\n3\n", "20000\nfast \x1b[31masleep\x1b[0m\n")
 
 
+def test_running_job_shows_its_usage_over_time(context: BrowserContext, log_in: LogIn) -> None:
+    page = context.new_page()
+    log_in(page, "alice")
+    open_jobs(page)
+    submit_script(page, SLEEP, SLEEPER)
+    usage = page.get_by_role("region", name="Resource usage")
+    memory = usage.get_by_role("figure").filter(has_text="used now; peak")
+    expect(memory.locator(".uplot canvas")).to_be_visible()
+    expect(usage.get_by_role("figure").filter(has_text="busy now")).to_be_visible()
+    memory.get_by_text("Memory as a table").click()
+    rows = memory.get_by_role("row")
+    expect(rows.nth(1).get_by_role("cell")).to_have_text(re.compile(r"^\d+ MB$"))
+    before = rows.count()
+    expect(rows).not_to_have_count(before)  # it follows the job
+
+
 def test_a_failed_job_shows_its_error_in_one_click(context: BrowserContext, log_in: LogIn) -> None:
     page = context.new_page()
     log_in(page, "alice")
     open_jobs(page)
     submit_script(page, FAIL, FAILING)
     open_jobs(page)
-    card = newest(page, FAILING)
-    expect(card).to_contain_text("Failed")
+    row = newest(page, FAILING)
+    expect(row).to_contain_text("Failed")
     way = Counted()
-    way.click(card.get_by_role("button", name="Show the error"))
-    expect(card.get_by_text(re.compile("no-such-folder.*No such file")).first).to_be_visible()
+    way.click(row.get_by_role("button", name="Show the error"))
+    error = page.get_by_role("dialog", name=f"Error of {FAILING}")
+    expect(error.get_by_text(re.compile("no-such-folder.*No such file")).first).to_be_visible()
     assert way.clicks == 1
-    card.get_by_role("link", name=FAILING).click()
+    page.keyboard.press("Escape")
+    row.get_by_role("link", name=FAILING).click()
     page.get_by_role("button", name="Show it in the log").click()
     shown = page.get_by_role("region", name="Errors (stderr)").locator("mark")
     expect(shown).to_have_text(re.compile("no-such-folder.*No such file"))
@@ -225,7 +249,7 @@ def test_what_is_refused_stands_at_its_field(context: BrowserContext, log_in: Lo
     open_jobs(page)
     choose(page, "Training with NumPy")
     page.get_by_label("Epochs").fill("0")
-    expect(page.get_by_text("Must be 1 to 100000.")).to_be_visible()
+    expect(page.get_by_text("Epochs must be at least 1.")).to_be_visible()
     page.get_by_role("button", name="Submit job").click()
     expect(page.get_by_label("Epochs")).to_be_focused()
 
@@ -329,3 +353,100 @@ def test_log_opens_on_the_output_that_holds_anything(
     expect(log.get_by_text("No output yet.")).to_have_count(0)
     reason = page.get_by_text("It could not load “nothing_like_that”", exact=False)
     expect(reason.first).to_be_visible()
+
+
+IMPORTED = "browser-imported"
+BATCH = f"""#!/bin/bash\r
+#SBATCH --job-name={IMPORTED}\r
+#SBATCH --time=0:07:00 -c 2\r
+#SBATCH --exclusive\r
+echo imported\r
+#SBATCH --mem=1G\r
+"""
+DROPPED = """files => {
+    const data = new DataTransfer();
+    for (const [name, text] of files) data.items.add(new File([text], name));
+    return data;
+}"""
+
+
+def drop(page: Page, *files: list[str]) -> None:
+    """Drop files, of name and text, on the page of a new job."""
+    area = page.locator("[data-over]")
+    area.dispatch_event("drop", {"dataTransfer": page.evaluate_handle(DROPPED, list(files))})
+
+
+def test_a_dropped_file_starts_the_form(context: BrowserContext, log_in: LogIn) -> None:
+    page = context.new_page()
+    log_in(page, "alice")
+    open_jobs(page)
+    page.get_by_role("link", name="Submit a job").click()
+    page.get_by_role("region", name="Start with a file").wait_for()
+    problem = page.get_by_role("alert")
+    drop(page, ["data.csv", "a,b"])
+    expect(problem).to_contain_text("“data.csv” can’t start a job.")
+    drop(page, ["binary.py", "PK\0\0"])
+    expect(problem).to_contain_text("not a text file")
+    drop(page, ["empty.sh", ""])
+    expect(problem).to_contain_text("“empty.sh” is empty.")
+
+    drop(page, ["job.sh", BATCH])
+    check_imported(page)
+    page.reload()
+    expect(page.get_by_label("Name, optional")).to_have_value(IMPORTED)
+    page.get_by_role("button", name="Submit job").click()
+    page.get_by_role("heading", name=IMPORTED, level=1).wait_for()
+    expect(page.locator("section pre").first).to_contain_text("imported")
+
+
+def check_imported(page: Page) -> None:
+    """Check the form of the batch script: its fields, its text and what has no effect."""
+    report = page.get_by_role("alert")
+    expect(report).to_contain_text("Line 4: --exclusive – It is not supported here.")
+    expect(report).to_contain_text("Line 6: #SBATCH --mem=1G – sbatch ignores it here")
+    expect(page.get_by_label("Name, optional")).to_have_value(IMPORTED)
+    expect(page.get_by_label("CPUs", exact=True)).to_have_value("2")
+    script = page.get_by_label("Script", exact=True)
+    expect(script).to_contain_text("##SBATCH --exclusive")
+    expect(script).not_to_contain_text("--time")
+
+
+def test_a_chosen_file_is_uploaded_first(
+    portal: Live, context: BrowserContext, log_in: LogIn
+) -> None:
+    """With the keyboard, and a name that is taken."""
+    name = "browser chosen.py"
+    portal.exec_as("alice", ["bash", "-c", f"cd && echo old > '{name}'"])
+    page = context.new_page()
+    log_in(page, "alice")
+    open_jobs(page)
+    page.get_by_role("link", name="Submit a job").click()
+    # a new page gets the focus once it is there
+    expect(page.get_by_role("heading", name="Submit a job", level=1)).to_be_focused()
+    button = page.get_by_role("button", name="Choose a file…")
+    button.focus()
+    with page.expect_file_chooser() as chooser:
+        page.keyboard.press("Enter")
+    chooser.value.set_files(
+        FilePayload(name=name, mimeType="text/x-python", buffer=b"print('chosen')\n")
+    )
+    page.get_by_role("button", name=f"Replace: {name}").click()
+    expect(page.get_by_label("Script", exact=True)).to_contain_text(f"python3 ~/'{name}'")
+    page.get_by_role("button", name="Submit job").click()
+    page.get_by_role("heading", name="browser chosen", level=1).wait_for()
+    expect(page.locator("section pre").first).to_contain_text("chosen")
+    portal.exec_as("alice", ["bash", "-c", f"cd && rm '{name}'"])
+
+
+def test_pasted_sbatch_lines_become_fields(context: BrowserContext, log_in: LogIn) -> None:
+    page = context.new_page()
+    log_in(page, "alice")
+    open_jobs(page)
+    page.get_by_role("link", name="Submit a job").click()
+    page.get_by_text("My own script", exact=True).click()
+    page.locator(".cm-content").wait_for()
+    page.get_by_label("Script", exact=True).fill("#!/bin/bash\n#SBATCH -c 3 -C fast\nhostname\n")
+    page.get_by_role("button", name="Turn the #SBATCH lines into fields").click()
+    expect(page.get_by_label("CPUs", exact=True)).to_have_value("3")
+    expect(page.get_by_label("Script", exact=True)).to_contain_text("#SBATCH -C fast")
+    expect(page.get_by_role("button", name="Turn the #SBATCH lines into fields")).to_have_count(0)

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
+import operator
 import re
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.browser import jupyterlab as jl
+from tests.browser.scenes import Api
 from tests.images import needs
 from tests.live import Live
+from tests.polling import wait_until
 
 LogIn = Callable[[Page, str], None]
 SESSION = f"kernels-{token_hex(2)}"
@@ -85,13 +88,7 @@ def session(portal: Live, chromium: Browser) -> Iterator[Started]:
     wanted = {"environment": "python3", "name": SESSION, "resources": {"memory_gb": 6}}
     made = context.request.post(f"{api}/sessions", data=wanted)
     assert made.ok, made.text()
-    deadline = time.monotonic() + SLOW_S
-    while (now := context.request.get(f"{api}/sessions/{made.json()['id']}").json())[
-        "state"
-    ] != "running":
-        assert now["state"] != "ended", now["reason"]
-        assert time.monotonic() < deadline, now
-        time.sleep(0.1)
+    now = Api(context.request, portal.base_url).until(f"/sessions/{made.json()['id']}", "running")
     context.close()
     yield Started(now["url"], now["node"])
     portal.exec_as("alice", ["scancel", "--user=alice"])
@@ -146,7 +143,13 @@ def test_a_kernel_runs_plots_and_obeys(
     running = in_containers(portal, session.node) - before
     assert any("squashfuse" in line for line in running), running
     jl.kernel_menu(lab, "Shut Down Kernel")
-    wait_until(lambda: not in_containers(portal, session.node) - before)
+    wait_until(
+        lambda: in_containers(portal, session.node) - before,
+        "all processes in containers end",
+        SLOW_S,
+        done=operator.not_,
+        pause_s=0.2,
+    )
 
 
 def in_containers(portal: Live, node: str) -> set[str]:
@@ -155,13 +158,6 @@ def in_containers(portal: Live, node: str) -> set[str]:
     shown = portal.exec_as("alice", ["ps", "-u", "alice", "-o", "pid=,args="], node=node)
     relevant = re.compile(r"squashfuse|[Aa]pptainer|starter|ipykernel|IRkernel")
     return {line for line in shown.splitlines() if relevant.search(line)}
-
-
-def wait_until(done: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + SLOW_S
-    while not done():
-        assert time.monotonic() < deadline
-        time.sleep(0.2)
 
 
 def test_a_slider_moves_a_value_of_python(lab: Page) -> None:
@@ -194,7 +190,7 @@ def test_a_terminal_is_one_click_away_on_the_node_and_in_each_environment(
         with context.expect_page() as opened:
             page.get_by_role("menuitem", name=place).click()
         say_in_terminal(opened.value, record)
-        wait_until(lambda: record.exists() and record.read_text().endswith("\n"))
+        wait_until(lambda: record.exists() and record.read_text().endswith("\n"), "the record")
         assert record.read_text() == shows
         portal.exec_as("alice", ["rm", str(record)])
         opened.value.close()
@@ -239,7 +235,7 @@ def test_a_notebook_of_the_session_is_run_as_a_job_by_one_click(
 
 def write_notebook(portal: Live) -> None:
     """Write an R notebook as saved in a session."""
-    cells = [
+    cells: list[dict[str, Any]] = [
         {"cell_type": "code", "metadata": {"tags": tags}, "source": source,
          "execution_count": None, "outputs": [], "id": source[:3]}
         for tags, source in ((["parameters"], "count <- 1"), ([], 'cat("answer", 2 * count)'))

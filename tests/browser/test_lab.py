@@ -5,8 +5,8 @@ All in the user's language.
 
 from __future__ import annotations
 
+import json
 import re
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -18,12 +18,28 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 from tests.browser import jupyterlab as jl
+from tests.browser.scenes import SMALL, Api
 from tests.live import Live
 
 LogIn = Callable[[Page, str], None]
 SESSION = f"lab-{token_hex(2)}"
 MINUTES = 14  # less than 15 minutes: the warning is shown at once
 SLOW_S = 120
+NOTEBOOK = {
+    "cells": [
+        {
+            "id": "one",
+            "cell_type": "code",
+            "source": "print(6 * 7)",
+            "metadata": {},
+            "outputs": [],
+            "execution_count": None,
+        }
+    ],
+    "metadata": {"kernelspec": {"name": "python3", "display_name": "Python"}},
+    "nbformat": 4,
+    "nbformat_minor": 5,
+}
 IDLE_MINUTES = 0.2  # two measurements of the node program
 
 
@@ -70,15 +86,10 @@ def started(
         assert made.ok, made.text()
         session = Started(context, api, made.json()["id"])
         try:
-            deadline = time.monotonic() + SLOW_S
-            while (now := session.now())["state"] != "running":
-                assert now["state"] != "ended", now["reason"]
-                assert time.monotonic() < deadline, now
-                time.sleep(0.1)
+            Api(context.request, portal.base_url).until(f"/sessions/{session.id}", "running")
             yield session
         finally:
-            for what in ("/tensorboard", ""):
-                context.request.delete(f"{api}/sessions/{session.id}{what}")
+            Api(context.request, portal.base_url).end(session.id)
     portal.exec_as("alice", ["/bin/sh", "-c", "rm -f Untitled*.ipynb"])
 
 
@@ -136,14 +147,7 @@ def test_the_session_is_looked_after_from_within_jupyterlab(
     ends = datetime.fromisoformat(now["expires_at"]) + timedelta(hours=1)
     assert session.expires_at() == ends
 
-    left(lab).focus()  # again without a mouse
-    lab.keyboard.press("Enter")
-    menu = lab.get_by_role("menu")
-    expect(menu.get_by_role("menuitem", name="Back to the Portal")).to_be_visible()
-    lab.keyboard.press("Escape")
-    expect(menu).to_be_hidden()
-    expect(left(lab)).to_be_focused()
-
+    open_the_menu_by_keyboard(lab)
     with context.expect_page() as opened:
         choose(lab, "Back to the Portal")
     back = opened.value
@@ -153,6 +157,8 @@ def test_the_session_is_looked_after_from_within_jupyterlab(
 
     keep_it_running(context, lab)
     check_the_file_menu(lab)
+    check_the_panel(portal, lab, Api(session.context.request, portal.base_url))
+    check_the_tensorboard_tab(lab)
 
     with context.expect_page() as opened:
         choose(lab, "Open TensorBoard")
@@ -178,6 +184,16 @@ def test_the_session_is_looked_after_from_within_jupyterlab(
     check_a_phone(lab, now["url"])
 
 
+def open_the_menu_by_keyboard(lab: Page) -> None:
+    left(lab).focus()
+    lab.keyboard.press("Enter")
+    menu = lab.get_by_role("menu")
+    expect(menu.get_by_role("menuitem", name="Back to the Portal")).to_be_visible()
+    lab.keyboard.press("Escape")
+    expect(menu).to_be_hidden()
+    expect(left(lab)).to_be_focused()
+
+
 def keep_it_running(context: BrowserContext, lab: Page) -> None:
     """Choose to stop the session; the portal's page asks first."""
     with context.expect_page() as opened:
@@ -198,6 +214,90 @@ def check_the_file_menu(lab: Page) -> None:
     lab.keyboard.press("Escape")
     lab.keyboard.press("Escape")
     expect(menu).to_have_count(0)
+
+
+def submit(api: Api, name: str, **body: Any) -> str:
+    """Submit a job, and return its path in the API."""
+    job = api.ask("POST", "/jobs", {"name": name, "resources": SMALL, **body})
+    return f"/jobs/{job['id']}"
+
+
+def check_the_panel(portal: Live, lab: Page, api: Api) -> None:
+    """It shows the usage and the jobs; a notification reports a job that ends."""
+    name, wait = f"watched-{token_hex(2)}", f"go-{token_hex(4)}"
+    script = f"#!/bin/bash\necho begins\nuntil [ -e ~/{wait} ]; do sleep 0.2; done\necho ends\n"
+    job = submit(api, name, script=script)
+    api.until(job, "running")
+    lab.keyboard.press("Alt+Shift+J")
+    panel = lab.get_by_role("region", name="Jobs and Usage")
+    memory = re.compile(r"^Memory in the last 15 min: now .*, highest .*, limit 4 GB$")
+    expect(panel.get_by_role("img", name=memory)).to_be_visible()
+    row = panel.get_by_role("listitem").filter(has_text=name)
+    expect(row).to_contain_text("Running")
+    row.get_by_role("button", name=f"Log of {name}").click()
+    expect(row.locator("pre")).to_contain_text("begins")
+
+    portal.exec_as("alice", ["/bin/sh", "-c", f"touch ~/{wait}"])
+    api.until(job, "ended")
+    ended = lab.get_by_role("alert").filter(has_text=f"{name}: Completed")
+    expect(ended).to_be_visible(timeout=SLOW_S * 1000)
+    row.get_by_role("button", name=f"Log of {name}").click()
+    ended.get_by_role("button", name="Open Log").click()
+    expect(row.locator("pre")).to_contain_text("ends")
+    portal.exec_as("alice", ["/bin/sh", "-c", f"rm ~/{wait}"])
+    cancel_a_job(api, lab, panel)
+    open_an_executed_notebook(portal, api, lab)
+
+
+def cancel_a_job(api: Api, lab: Page, panel: Locator) -> None:
+    name = f"unwanted-{token_hex(2)}"
+    job = submit(api, name, script="#!/bin/bash\nsleep 600\n")
+    cancel = panel.get_by_role("button", name=f"Cancel {name}…")
+    cancel.click(timeout=SLOW_S * 1000)  # once the list has it
+    lab.get_by_role("button", name="Keep It Running").click()
+    cancel.click()
+    lab.get_by_role("dialog").get_by_role("button", name="Cancel Job").click()
+    expect(cancel).to_be_hidden()
+    api.until(job, "ended")
+
+
+def open_an_executed_notebook(portal: Live, api: Api, lab: Page) -> None:
+    """The notification of its job opens it in JupyterLab."""
+    stem = f"executed-{token_hex(4)}"
+    notebook = json.dumps(NOTEBOOK)
+    portal.exec_as("alice", ["/bin/sh", "-c", f"printf %s '{notebook}' > ~/{stem}.ipynb"])
+    parameters = {"notebook": f"~/{stem}.ipynb", "output": f"~/{stem}-out.ipynb"}
+    resources = {**SMALL, "memory_gb": 2}
+    job = submit(api, stem, template="notebook", parameters=parameters, resources=resources)
+    api.until(job, "ended")
+    ended = lab.get_by_role("alert").filter(has_text=f"{stem}: Completed")
+    ended.get_by_role("button", name="Open Notebook").click(timeout=SLOW_S * 1000)
+    tab = lab.get_by_role("tab", name=f"{stem}-out.ipynb")
+    expect(tab).to_be_visible()
+    expect(jl.front(lab).locator(".jp-OutputArea-output")).to_have_text("42")
+    tab.get_by_title("Close").click()
+    expect(tab).to_have_count(0)
+    page = lab.context.new_page()
+    page.goto(f"{api.base_url}{job}")
+    page.get_by_text("The executed notebook").click()
+    expect(page.get_by_role("link", name=f"{stem}-out.ipynb")).to_be_visible()
+    expect(page.get_by_text("42", exact=True)).to_be_visible()
+    page.close()
+    portal.exec_as("alice", ["/bin/sh", "-c", f"rm -f ~/{stem}*.ipynb"])
+
+
+def check_the_tensorboard_tab(lab: Page) -> None:
+    """It is beside the notebooks, and opened once."""
+    choose(lab, "TensorBoard in JupyterLab")
+    frame = lab.locator(".portal-tensorboard-tab iframe")
+    expect(frame).to_have_attribute("sandbox", re.compile("allow-scripts"))
+    dashboard = lab.frame_locator(".portal-tensorboard-tab iframe").locator("tb-webapp")
+    expect(dashboard).to_be_visible(timeout=SLOW_S * 1000)
+    choose(lab, "TensorBoard in JupyterLab")
+    expect(frame).to_have_count(1)
+    lab.get_by_role("tab", name="TensorBoard").get_by_title("Close").click()
+    expect(frame).to_have_count(0)
+    lab.locator(".jp-LauncherCard").first.wait_for()
 
 
 def check_a_phone(lab: Page, url: str) -> None:
@@ -257,7 +357,7 @@ def test_jupyterlab_speaks_the_language_of_the_portal(
     lab = context.new_page()
     log_in(lab, "alice")
     with started(portal, chromium, MINUTES, language="zh") as session:
-        with lab.expect_response(re.compile(r"/zh\.\w+\.json$")) as sentences:
+        with lab.expect_response(re.compile(r"/zh\.[\w-]+\.json$")) as sentences:
             lab.goto(f"{session.now()['url']}lab?reset")
         assert sentences.value.ok, "the portal's sentences come with it"
         time_left = lab.get_by_role("button", name=re.compile(r"^剩余 1\d:\d\d 分钟$"))

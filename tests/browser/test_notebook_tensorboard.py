@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Iterator
 from secrets import token_hex
 from typing import Any
@@ -12,8 +11,10 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, FrameLocator, Page, expect
 
 from tests.browser import jupyterlab as jl
+from tests.browser.scenes import Api
 from tests.images import needs
 from tests.live import Live
+from tests.polling import wait_until
 
 LogIn = Callable[[Page, str], None]
 SLOW_S = 120
@@ -35,15 +36,9 @@ def session(portal: Live, chromium: Browser) -> Iterator[dict[str, Any]]:
     }
     made = context.request.post(f"{api}/sessions", data=asked)
     assert made.ok, made.text()
-    url = f"{api}/sessions/{made.json()['id']}"
-    deadline = time.monotonic() + SLOW_S
-    while (now := context.request.get(url).json())["state"] != "running":
-        assert now["state"] != "ended", now["reason"]
-        assert time.monotonic() < deadline, now
-        time.sleep(0.1)
-    yield now
-    for what in ("/tensorboard", ""):
-        context.request.delete(f"{url}{what}")
+    session_id, calls = made.json()["id"], Api(context.request, portal.base_url)
+    yield calls.until(f"/sessions/{session_id}", "running")
+    calls.end(session_id)
     context.close()
     portal.exec_as("alice", ["/bin/sh", "-c", "rm -rf Untitled*.ipynb runs-framed"])
 
@@ -83,12 +78,15 @@ def test_a_saved_notebook_holds_no_address(
     jl.open_notebook(lab, "Python 3.11")
     jl.run_cell(lab, "%tensorboard")
     expect(frame_of(lab).locator("tb-webapp")).to_be_visible(timeout=STARTS_MS)
-    lab.keyboard.press("Control+s")
+    jl.save_untitled(lab)
     find = "ls -t Untitled*.ipynb | head -1 | xargs cat"
-    deadline = time.monotonic() + SLOW_S
-    while MIME not in (text := portal.exec_as("alice", ["/bin/sh", "-c", find])):
-        assert time.monotonic() < deadline, text
-        time.sleep(0.2)
+    text = wait_until(
+        lambda: portal.exec_as("alice", ["/bin/sh", "-c", find]),
+        "the output in the saved notebook",
+        SLOW_S,
+        done=lambda text: MIME in text,
+        pause_s=0.2,
+    )
     (output,) = json.loads(text)["cells"][0]["outputs"]
     assert output["data"].keys() == {MIME, "text/plain"}
     assert output["data"][MIME].keys() == {"logdir", "asked"}

@@ -62,17 +62,17 @@ def test_slurm_is_silent_for_a_while(portal: Live, page: Page) -> None:
     assert page.evaluate("window.neverReloaded")
     start_after_all(page)
     go(page, "Jobs")
-    card = page.get_by_role("article").filter(has_text=JOB)
-    expect(card).to_contain_text("Cancelled")  # as requested during the outage
+    row = page.get_by_role("row").filter(has_text=JOB)
+    expect(row).to_contain_text("Cancelled")  # as requested during the outage
 
 
 def look_at_jobs(page: Page) -> None:
     """The list and the job show the last known state; a cancellation is recorded for later."""
     go(page, "Jobs")
     banner(page)
-    card = page.get_by_role("article").filter(has_text=JOB)
-    expect(card).to_contain_text("Running")
-    card.get_by_role("link", name=JOB).click()
+    row = page.get_by_role("row").filter(has_text=JOB)
+    expect(row).to_contain_text("Running")
+    row.get_by_role("link", name=JOB).click()
     expect(page.get_by_role("heading", name=JOB, level=1)).to_be_visible()
     expect(page.get_by_text("Running", exact=True).first).to_be_visible()
     banner(page)

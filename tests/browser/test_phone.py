@@ -103,7 +103,7 @@ def submit_a_job(fitting: Fitting) -> None:
     page.get_by_role("button", name="Submit job").tap()
     expect(page.get_by_role("heading", name=JOB, level=1)).to_be_visible()
     expect(page.get_by_text("Completed", exact=True)).to_be_visible()
-    expect(page.get_by_text("This is all of it.")).to_be_visible()
+    expect(page.get_by_text("End of log.")).to_be_visible()
     fitting.look("a job that is done")
     go(page, "Jobs")
     card = page.get_by_role("article").filter(has_text=JOB)
@@ -128,10 +128,10 @@ def look_around(fitting: Fitting) -> None:
     expect(page.get_by_role("region", name="Table of nodes")).to_be_visible()
     fitting.look("the table of nodes")
     page.get_by_role("button", name=re.compile("^Find anything")).tap()
-    page.get_by_role("combobox", name=re.compile("^Find a page")).fill("words")
+    page.get_by_role("combobox", name=re.compile("^Find a page")).fill("glossary")
     fitting.look("the palette")
-    page.get_by_role("option", name=re.compile("^Words explained")).tap()
-    expect(page.get_by_role("heading", name="Words explained")).to_be_visible()
+    page.get_by_role("option", name=re.compile("^Glossary")).tap()
+    expect(page.get_by_role("heading", name="Glossary")).to_be_visible()
 
 
 def stop_the_session(fitting: Fitting) -> None:
@@ -161,7 +161,7 @@ def test_start_without_an_account_brings_the_reason_into_view(portal: Live, page
 
     def without_account(route: Route) -> None:
         answer = route.fetch()
-        route.fulfill(response=answer, json={**answer.json(), "problem": problem})
+        route.fulfill(response=answer, json={**answer.json(), "no_session": problem})
 
     log_in(portal, page)
     page.route("**/api/v1/me/limits", without_account)

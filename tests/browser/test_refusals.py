@@ -52,11 +52,11 @@ def test_a_job_from_a_template(portal: Live, alice: Page) -> None:
     typed = {"Epochs": "7", "Memory (GB)": "1", name: f"{NAME} {ODD}"}
     wrong = (("Epochs", ""), (name, TOO_LONG))
     form = Form("/api/v1/jobs", "Submit job", typed, ("parameters.epochs", "Epochs"), wrong)
-    stand = endure(page, form, portal.users["alice"])
-    stand.asked.clear()
+    refusing = endure(page, form, portal.users["alice"])
+    refusing.asked.clear()
     form.send(page).click()
     expect(page.get_by_role("heading", name=f"{NAME} {ODD}", level=1)).to_be_visible()
-    assert len(stand.asked) == 1
+    assert len(refusing.asked) == 1
 
 
 def test_a_script_of_one_s_own(portal: Live, alice: Page) -> None:

@@ -95,10 +95,10 @@ def a_password(page: Page, password: str) -> None:
     form = Form(
         "/api/v1/me/password", "Change password", typed, ("new_password", "New password"), wrong
     )
-    stand = endure(page, form, password)
+    refusing = endure(page, form, password)
     form.send(page).click()
     expect(form.labelled(page, "Current password")).to_have_value("")
-    assert len(stand.asked) == 1
+    assert len(refusing.asked) == 1
 
 
 def a_second_factor(page: Page) -> None:

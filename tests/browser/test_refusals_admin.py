@@ -48,11 +48,11 @@ def test_limits(portal: Live, page: Page) -> None:
         ((gpus, "two"),),
         method="PUT",
     )
-    stand = endure(page, form, portal.users[WHO])
+    refusing = endure(page, form, portal.users[WHO])
     form.send(page).click()
     expect(page.get_by_text("Saved. It counts from now on.")).to_be_visible()
     form.keeps(page)
-    assert len(stand.asked) == 1
+    assert len(refusing.asked) == 1
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def test_a_group_and_its_members(portal: Live, page: Page) -> None:
 
 
 def test_imports(portal: Live, page: Page) -> None:
-    """Of users, as a dry run only, and of an image that does not exist."""
+    """The import of users, as a dry run only, and that of an image that does not exist."""
     page.goto(f"{portal.base_url}/admin/new/users")
     lines = "The file’s lines"
     form = Form(
@@ -103,10 +103,10 @@ def test_imports(portal: Live, page: Page) -> None:
         ((lines, ""),),
         at_field=True,
     )
-    stand = endure(page, form, portal.users[WHO])
+    refusing = endure(page, form, portal.users[WHO])
     form.send(page).click()
     expect(page.get_by_role("heading", name="What would come of it")).to_be_focused()
-    assert len(stand.asked) == 1
+    assert len(refusing.asked) == 1
 
     page.goto(f"{portal.base_url}/admin/images")
     form = Form(

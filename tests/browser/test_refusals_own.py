@@ -159,12 +159,12 @@ def test_more_time(portal: Live, page: Page, api: Api, session: str) -> None:
     more = page.get_by_role("main").get_by_role("button", name=f"More time for {NAME}")
     hour = page.get_by_role("menuitem", name="1 h more")
     button = Button(f"/api/v1/sessions/{session}/extend", "POST", hour, before=(more,))
-    stand = endure_button(page, button)
+    refusing = endure_button(page, button)
     before = api.ask("GET", f"/sessions/{session}")["expires_at"]
     with page.expect_response(f"**/sessions/{session}/extend") as answered:
         button.act()
     assert answered.value.json()["expires_at"] > before
-    assert len(stand.asked) == 1
+    assert len(refusing.asked) == 1
 
 
 @pytest.fixture
@@ -188,8 +188,8 @@ def test_sharing(portal: Live, page: Page, job: str) -> None:
         method="PUT",
         at_field=True,
     )
-    stand = endure(page, form, portal.users[WHO])
+    refusing = endure(page, form, portal.users[WHO])
     form.send(page).click()
     expect(page.get_by_role("button", name="Stop sharing with alice")).to_be_visible()
     expect(form.labelled(page, user)).to_have_value("")
-    assert len(stand.asked) == 1
+    assert len(refusing.asked) == 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from secrets import token_hex
@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
+from tests.browser.scenes import Api
 from tests.live import Live
 
 LogIn = Callable[[Page, str], None]
@@ -42,13 +43,12 @@ def session(portal: Live, chromium: Browser) -> Iterator[Started]:
     )
     assert made.ok, made.text()
     started = Started(made.json()["id"], name)
-    deadline = time.monotonic() + SLOW_S
-    while (now := _now(context, f"{api}/sessions/{started.id}"))["state"] != "running":
-        assert now["state"] != "ended", now["reason"]
-        assert time.monotonic() < deadline, now
-        time.sleep(0.1)
+    calls = Api(context.request, portal.base_url)
+    calls.until(f"/sessions/{started.id}", "running")
     yield started
-    context.request.delete(f"{api}/sessions/{started.id}")
+    for session in calls.ask("GET", "/sessions")["items"]:
+        if session["name"] == name:  # it was restarted
+            calls.end(session["id"])
     context.close()
 
 
@@ -69,15 +69,28 @@ def installed(portal: Live) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("installed")
-def test_a_session_s_page(context: BrowserContext, log_in: LogIn, session: Started) -> None:
+def test_a_session_s_page(
+    portal: Live, context: BrowserContext, log_in: LogIn, session: Started
+) -> None:
     page = context.new_page()
     log_in(page, OWNER)
+    restarted(page, session, portal)
     more_time_anywhere(page, session)
     page.get_by_role("link", name=session.name, exact=True).first.click()
     expect(page.get_by_role("heading", name=session.name, level=1)).to_be_visible()
     what_it_uses(page)
     packages(page)
     to_its_end(page, session)
+
+
+def restarted(page: Page, session: Started, portal: Live) -> None:
+    """Stop it and start it again; JupyterLab opens, and the ended session is removed."""
+    page.get_by_role("button", name="Stop", exact=True).click()
+    page.get_by_role("dialog").get_by_role("button", name="Restart it").click()
+    expect(page.get_by_role("heading", name=f"Restarting {session.name}")).to_be_visible()
+    page.wait_for_url(re.compile(r"/user/[^?]*/lab"), timeout=SLOW_S * 1000)
+    Api(page.request, portal.base_url).ask("DELETE", f"/sessions/{session.id}")
+    page.goto(portal.base_url)
 
 
 def more_time_anywhere(page: Page, session: Started) -> None:

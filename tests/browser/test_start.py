@@ -243,6 +243,42 @@ def test_an_empty_number_is_found_before_the_portal_has_answered(portal: Live, p
     cpus.fill("")
     page.locator("main").get_by_role("button", name="Start session", exact=True).click()
     expect(cpus).to_be_focused()
-    expect(page.get_by_text("Enter a whole number of CPUs, at least 1.")).to_be_visible()
+    expect(page.get_by_text("Enter a number.")).to_be_visible()
     for route in held:
         route.continue_()
+
+
+def test_a_refused_start_can_be_repeated_at_once(portal: Live, page: Page) -> None:
+    """While a session is submitted, its own row uses its name: that must not block another try."""
+    taken = "There is a session of this name."
+    held: list[Route] = []
+
+    def answer(route: Route) -> None:
+        response = route.fetch()
+        body = response.json()
+        if len(held) == 1:
+            body["errors"] = [{"field": "name", "message": taken}]
+        route.fulfill(response=response, json=body)
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.clock.install()
+    page.goto(f"{portal.base_url}{LINK}")
+    page.get_by_label("Name (optional)").fill("repeated")
+    page.clock.run_for(1000)
+    start = page.get_by_role("button", name="Start session")
+    page.route("**/api/v1/resources", answer)
+    page.route("**/api/v1/sessions", hold)
+    with page.expect_request("**/api/v1/sessions"):
+        start.click()
+    with page.expect_response("**/api/v1/resources"):
+        page.clock.run_for(31_000)
+    expect(page.get_by_text(taken)).to_have_count(0)
+    page.unroute("**/api/v1/resources")
+    problem = {"type": "urn:portal:slurm-unreachable", "title": "x", "detail": "Slurm is silent."}
+    held[0].fulfill(status=503, json={**problem, "status": 503})
+    expect(page.get_by_role("alert").filter(has_text="Slurm is silent.")).to_be_visible()
+    with page.expect_request("**/api/v1/sessions"):
+        start.click()
+    held[1].fulfill(status=503, json={**problem, "status": 503})

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import struct
-import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,14 +13,14 @@ from uuid import uuid4
 
 from cluster.config.paths import Paths
 from spawner.catalog.environment import Catalog
-from spawner.catalog.jobscript import JobPlace, Rendered, render_job, render_script
+from spawner.catalog.jobscript import JobContext, Rendered, render_job, render_script
 from spawner.catalog.template import check_parameters, load_templates
 from spawner.slurm.model import JobSpec, Resources
 from spawner.slurm.sbatch import sbatch_options
 from tests.live import Live
-from tests.patience import PATIENCE_S
+from tests.polling import PATIENCE_S, T, wait_until
 
-SMALL = {"cpus": 2, "memory_gb": 3, "time_limit_minutes": 30, "partition": "debug"}
+SMALL: dict[str, Any] = {"cpus": 2, "memory_gb": 3, "time_limit_minutes": 30, "partition": "debug"}
 
 
 @dataclass(frozen=True)
@@ -43,16 +42,21 @@ class Run:
         rows = (line.split("|") for line in printed.splitlines())
         return {job.partition("_")[2]: state.split(" ")[0] for job, state in rows}
 
+    def _wait_until(
+        self, probe: Callable[[], T], what: str, bound_s: float, done: Callable[[T], object]
+    ) -> T:
+        try:
+            return wait_until(probe, what, bound_s, done=done, pause_s=0.2)
+        except AssertionError:
+            print(self.states(), self.output(), sep="\n")
+            raise
+
     def ended(self, bound_s: float = PATIENCE_S) -> dict[str, str]:
         """Return the states, once all tasks have ended."""
-        end = time.monotonic() + bound_s
-        while True:
-            states = self.states()
-            live = {"PENDING", "RUNNING", "REQUEUED", "COMPLETING"}
-            if states and not live & set(states.values()):
-                return states
-            assert time.monotonic() < end, f"{states}\n{self.output()}"
-            time.sleep(0.3)
+        live = {"PENDING", "RUNNING", "REQUEUED", "COMPLETING"}
+        return self._wait_until(
+            self.states, "all tasks end", bound_s, lambda s: s and not live & set(s.values())
+        )
 
     def output(self, name: str = "*.log") -> str:
         """Return the output of all tasks."""
@@ -60,17 +64,13 @@ class Run:
 
     def wait_for_output(self, text: str, bound_s: float = PATIENCE_S) -> None:
         """Wait until the output contains this text."""
-        end = time.monotonic() + bound_s
-        while text not in self.output():
-            assert time.monotonic() < end, f"{self.states()}\n{self.output()}"
-            time.sleep(0.1)
+        self._wait_until(self.output, f"{text} in the output", bound_s, lambda out: text in out)
 
     def start_now(self, bound_s: float = PATIENCE_S) -> None:
         """Start a requeued job, which would otherwise wait for two minutes in Slurm."""
-        end = time.monotonic() + bound_s
-        while set(self.states().values()) != {"PENDING"}:
-            assert time.monotonic() < end, self.states()
-            time.sleep(0.2)
+        self._wait_until(
+            self.states, "all tasks pend", bound_s, lambda s: set(s.values()) == {"PENDING"}
+        )
         now = ["scontrol", "update", f"JobId={self.job_id}", "StartTime=now"]
         self.live.exec_as("alice", now)
 
@@ -98,11 +98,11 @@ def run_script(live: Live, root: Path, script: str, environment: str | None = No
     return submit(live, place, render_script(script, place, place.environment))
 
 
-def _place(live: Live, root: Path, environment: str | None, resources: Resources) -> JobPlace:
+def _place(live: Live, root: Path, environment: str | None, resources: Resources) -> JobContext:
     uuid = str(uuid4())
     home = str(Paths(live.state).home / "alice")
     environments = Catalog.load(image_dir=root / "images").environments
-    return JobPlace(
+    return JobContext(
         uuid=uuid,
         username="alice",
         home=home,
@@ -115,7 +115,7 @@ def _place(live: Live, root: Path, environment: str | None, resources: Resources
     )
 
 
-def submit(live: Live, place: JobPlace, rendered: Rendered) -> Run:
+def submit(live: Live, place: JobContext, rendered: Rendered) -> Run:
     """Submit as the launcher does: create the user's folder with the files, then run sbatch."""
     folder = Path(place.home) / ".local/share/portal/jobs" / place.uuid
     live.exec_as("alice", ["mkdir", "-p", "-m", "700", str(folder)])

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import re
-import time
 from typing import Any
 
 import aiohttp
 
 from cluster.client import Client, RequestRefused
 from tests.live import Live
-from tests.patience import PATIENCE_S
+from tests.polling import PATIENCE_S, until
 
 SMALL = {"cpus": 1, "memory_gb": 0.25, "time_limit_minutes": 10}
 AWAY = (aiohttp.ClientError, ConnectionError, TimeoutError, RequestRefused)
@@ -43,27 +42,35 @@ async def settled(
 
     Errors while a service restarts are retried.
     """
-    wanted = states or ("ended",)
-    deadline = time.monotonic() + timeout_s
-    job: Any = None
-    while time.monotonic() < deadline:
+    expected = states or ("ended",)
+
+    async def load() -> Any:
         try:
-            job = await client.api("GET", f"/jobs/{batch_job_id}")
+            return await client.api("GET", f"/jobs/{batch_job_id}")
         except AWAY as error:
             if not is_away(error):
                 raise
-        else:
-            if job["state"] in wanted:
-                return job
-        await asyncio.sleep(0.1)
-    raise TimeoutError(f"still {job and (job['state'], job['reason'])}")
+            return None
+
+    return await until(
+        load,
+        f"job {batch_job_id} is {' or '.join(expected)}",
+        timeout_s,
+        done=lambda job: job and job["state"] in expected,
+        pause_s=0.1,
+    )
 
 
 async def found(client: Client, name: str) -> Any:
     """Return the job with this name, once it is in the user's list."""
-    async with asyncio.timeout(PATIENCE_S):
-        while not (items := (await client.api("GET", f"/jobs?q={name}"))["items"]):
-            await asyncio.sleep(0.2)
+    items = (
+        await until(
+            lambda: client.api("GET", f"/jobs?q={name}"),
+            f"the job {name}",
+            done=lambda answer: answer["items"],
+            pause_s=0.2,
+        )
+    )["items"]
     (job,) = items
     return job
 
@@ -121,10 +128,10 @@ async def board_of(
 ) -> Any:
     """Request a job's TensorBoard and wait until it runs."""
     await client.api("PUT", f"/jobs/{batch_job_id}/tensorboard", body)
-    deadline = time.monotonic() + timeout_s
-    while True:
-        board = await client.api("GET", f"/jobs/{batch_job_id}/tensorboard")
-        if board["state"] in {"running", "failed"}:
-            return board
-        assert time.monotonic() < deadline, f"still {board['state']} ({board['reason']})"
-        await asyncio.sleep(0.05)
+    return await until(
+        lambda: client.api("GET", f"/jobs/{batch_job_id}/tensorboard"),
+        "the TensorBoard runs",
+        timeout_s,
+        done=lambda board: board["state"] in {"running", "failed"},
+        pause_s=0.05,
+    )

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.patience import PATIENCE_S, wait_until
+from tests.polling import PATIENCE_S, wait_until
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 DIGEST = hashlib.sha256(str(CHECKOUT).encode()).hexdigest()[:8]

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
+import functools
 import shlex
-import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from cluster.config.paths import Paths
 from cluster.host.namespaces import find_head
+from tests import polling
 from tests.live import CHECKOUT, PYTHON, Live
-from tests.patience import PATIENCE_S
 
 PORTAL_UID = 19001
 
@@ -56,12 +55,8 @@ def quickly(script: str) -> list[str]:
     return ["sbatch", "--parsable", "--mem=64M", "--time=5", "--output=/dev/null", "--wrap", script]
 
 
-async def until(condition: Callable[[], Awaitable[bool]]) -> None:
-    """Poll a condition that depends on Slurm, at moderate intervals."""
-    end = time.monotonic() + PATIENCE_S
-    while not await condition():
-        assert time.monotonic() < end, "waited in vain"
-        await asyncio.sleep(0.2)
+until = functools.partial(polling.until, pause_s=0.2)
+"""Poll what depends on Slurm, at moderate intervals."""
 
 
 @contextlib.contextmanager

@@ -12,7 +12,7 @@ import pytest
 
 from cluster.client import Client, RequestRefused
 from tests.live import Live
-from tests.patience import PATIENCE_S
+from tests.polling import PATIENCE_S, until
 
 pytestmark = pytest.mark.anyio
 
@@ -177,9 +177,12 @@ async def test_the_hub_down_is_waited_for(portal: Live, bob: Client) -> None:
     portal.stop("hub")
     try:
         made = await bob.start_session(name="patient")
-        async with asyncio.timeout(PATIENCE_S):
-            while not (await bob.api("GET", f"/sessions/{made['id']}"))["reason"]:
-                await asyncio.sleep(0.2)
+        await until(
+            lambda: bob.api("GET", f"/sessions/{made['id']}"),
+            "the session's reason",
+            done=lambda answer: answer["reason"],
+            pause_s=0.2,
+        )
         waiting = await bob.api("GET", f"/sessions/{made['id']}")
         assert (waiting["state"], "JupyterHub" in waiting["reason"]) == ("starting", True)
         assert waiting["suggestion"]

@@ -22,7 +22,7 @@ from tests.cluster.one_machine import (
     require_confined,
     state_of,
 )
-from tests.patience import wait_until
+from tests.polling import wait_until
 
 TWO_CORES = "cores_per_socket = 2"
 
@@ -106,7 +106,7 @@ def test_cores_are_confined(tmp_path: Path) -> None:
 
 
 def test_the_folders_of_ended_jobs_go(cluster: Cluster) -> None:
-    """Those of a long-running cluster would accumulate."""
+    """In a long-running cluster, cgroups would accumulate."""
     require_confined(cluster, "memory")
     job = cluster.submit("alice", "true", "-w", "node01", "-p", "gpu")
     wait_until(lambda: cluster.job(job, "%T") == ["COMPLETED"], "the job to end")

@@ -18,7 +18,7 @@ from cluster.client import Client, origin_of
 from cluster.config.paths import Paths
 from tests.cluster.job_tools import SMALL, log_of, settled, submit
 from tests.live import Live
-from tests.patience import PATIENCE_S
+from tests.polling import PATIENCE_S, until
 
 pytestmark = pytest.mark.anyio
 
@@ -85,7 +85,8 @@ async def in_terminal(alice: Client, running: Any, command: str) -> str:
     ):
         await socket.send_json(["stdin", f"{command}; echo en''d\r"])
         while "end" not in shown:
-            kind, text, *_ = [*await socket.receive_json(), ""]
+            message: list[Any] = await socket.receive_json()
+            kind, text, *_ = [*message, ""]
             shown += str(text) if kind == "stdout" else ""
     await alice.jupyter(running, "DELETE", f"api/terminals/{made['name']}")
     return shown
@@ -153,9 +154,12 @@ async def test_kernel_killed_for_lack_of_memory_is_explained(alice: Client) -> N
         await kernel.send(
             "held = bytearray(2 << 30)\nfor at in range(0, 2 << 30, 4096): held[at] = 1"
         )
-        async with asyncio.timeout(PATIENCE_S):
-            while (await alice.api("GET", use))["memory_killed_at"] is None:
-                await asyncio.sleep(1)
+        await until(
+            lambda: alice.api("GET", use),
+            "the kill for lack of memory",
+            done=lambda answer: answer["memory_killed_at"] is not None,
+            pause_s=1,
+        )
     session = await alice.api("GET", f"/sessions/{session['id']}")
     await alice.stop_session(session["id"])
     assert session["state"] == "running", "the session outlives its kernel"

@@ -22,7 +22,7 @@ import pytest
 from cluster.client import Client, Kernel, RequestRefused
 from tests.cluster.job_tools import AWAY, SMALL, board_of, is_away, submit
 from tests.live import Live, command
-from tests.patience import PATIENCE_S
+from tests.polling import PATIENCE_S, until
 
 pytestmark = pytest.mark.anyio
 
@@ -243,9 +243,12 @@ async def test_disabled_user_has_nothing_left_open(portal: Live) -> None:
 
 async def _enabled(portal: Live, carol: Client) -> None:
     """Wait until the directory has been updated too."""
-    async with asyncio.timeout(WAIT_S):
-        while (await carol.api("GET", "/admin/users/alice"))["directory_wants"]:
-            await asyncio.sleep(0.1)
+    await until(
+        lambda: carol.api("GET", "/admin/users/alice"),
+        "the directory is updated",
+        done=lambda answer: not answer["directory_wants"],
+        pause_s=0.1,
+    )
     assert shell_of(portal, "alice") == "/bin/bash"
 
 

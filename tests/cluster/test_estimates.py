@@ -12,6 +12,7 @@ import pytest
 from cluster.client import Client, RequestRefused
 from tests.cluster.job_tools import SMALL, settled, submit
 from tests.live import Live
+from tests.polling import until
 
 pytestmark = pytest.mark.anyio
 
@@ -42,16 +43,18 @@ async def estimate(client: Client, **resources: Any) -> Any:
 
 
 async def test_with_room_it_starts_now(portal: Live, carol: Client) -> None:
-    async with asyncio.timeout(120):  # leftovers of other tests there
-        while portal.exec_as("root", ["squeue", "-h", "-p", "cpu", "-o", "%i"]).strip():
-            await asyncio.sleep(0.5)
+    await until(
+        lambda: not portal.exec_as("root", ["squeue", "-h", "-p", "cpu", "-o", "%i"]).strip(),
+        "the partition is empty",
+        pause_s=0.5,
+    )
     found = await estimate(carol, partition="cpu")
     assert (found["seconds"] < 60, found["certain"]) == (True, True)
     assert found["alternatives"] == []
 
 
 async def test_behind_a_full_partition_fewer_gpus_would_start(carol: Client) -> None:
-    """Of two nodes with four GPUs each, one is occupied for 20 minutes, and half of the other."""
+    """Two nodes have four GPUs each: one is occupied for 20 minutes, and half of the other."""
     taken = [{"gpus": 4}, {"gpus": 2}]
     body = {"partition": "gpu", "cpus": 1, "memory_gb": 0.5, "time_limit_minutes": 20}
     jobs = [await submit(carol, "sleep 600", resources={**body, **gpus}) for gpus in taken]

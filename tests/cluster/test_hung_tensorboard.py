@@ -9,7 +9,7 @@ import pytest
 
 from cluster.client import Client
 from tests.live import Live
-from tests.patience import PATIENCE_S
+from tests.polling import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
 

@@ -22,7 +22,7 @@ import pytest
 
 from spawner.catalog.environment import Catalog, availability
 from spawner.catalog.launch_files import node_dir
-from spawner.containers.kernels import KernelPlace, kernelspec, packages_dir
+from spawner.containers.kernels import KernelContext, kernelspec, packages_dir
 
 ROOT = Path(__file__).resolve().parents[2]
 STATE = Path(os.environ.get("PORTAL_STATE", str(Path(sys.prefix).parent)))
@@ -60,7 +60,7 @@ def setup(place: Path) -> Iterator[dict[str, Any]]:
     environment = Catalog.load(image_dir=STATE / "images").environments["python3"]
     there, reason = availability(environment)
     assert there, reason
-    kernels = KernelPlace(
+    kernels = KernelContext(
         runtime_dir=str(_virtualenv(place)),
         apptainer="/usr/bin/apptainer",
         home=str(home),

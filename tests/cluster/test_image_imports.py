@@ -17,6 +17,7 @@ from cluster.client import Client, RequestRefused
 from tests import registry as registries
 from tests.cluster.job_tools import AWAY, is_away
 from tests.live import Live
+from tests.polling import until
 from tests.registry import Registry, Relay
 
 pytestmark = pytest.mark.anyio
@@ -92,9 +93,11 @@ async def ended(client: Client, import_id: str) -> Any:
 
 
 async def fetching(client: Client, import_id: str) -> None:
-    async with asyncio.timeout(PATIENCE_S):
-        while not (await find_import(client, import_id))["bytes_done"]:
-            await asyncio.sleep(0.05)
+    await until(
+        lambda: find_import(client, import_id),
+        "a first part of the image",
+        done=lambda answer: answer["bytes_done"],
+    )
 
 
 def pulls(folder: str) -> set[int]:

@@ -16,6 +16,7 @@ import pytest
 from cluster.client import Client, RequestRefused
 from tests.cluster.job_tools import SMALL, board_of, log_of, scalars, settled, submit
 from tests.live import Live
+from tests.polling import until
 
 pytestmark = pytest.mark.anyio
 
@@ -89,9 +90,12 @@ async def _open_status(client: Client, board: Any) -> int:
 
 
 async def _until_logged(client: Client, job: Any, **query: Any) -> None:
-    async with asyncio.timeout(120):
-        while "logged" not in await log_of(client, job, **query):
-            await asyncio.sleep(0.2)
+    await until(
+        lambda: log_of(client, job, **query),
+        "the job's output",
+        done=lambda answer: "logged" in answer,
+        pause_s=0.2,
+    )
 
 
 async def test_a_board_outlives_its_job_and_keeps_its_address(made: Submitted) -> None:

@@ -20,7 +20,7 @@ from tests.cluster.job_tools import (
     submit,
 )
 from tests.live import Live
-from tests.patience import PATIENCE_S
+from tests.polling import PATIENCE_S, until
 
 pytestmark = pytest.mark.anyio
 
@@ -152,9 +152,12 @@ async def test_an_array_is_cancelled_as_one(portal: Live, alice: Client) -> None
     try:
         made = await alice.api("POST", "/jobs", body)
         job = await settled(alice, made["id"], "queued")
-        async with asyncio.timeout(PATIENCE_S):
-            while not (job := await alice.api("GET", f"/jobs/{made['id']}"))["reason"]:
-                await asyncio.sleep(0.2)
+        job = await until(
+            lambda: alice.api("GET", f"/jobs/{made['id']}"),
+            "the job's reason",
+            done=lambda answer: answer["reason"],
+            pause_s=0.2,
+        )
         assert job["array"]["counts"] == {"queued": job["array"]["size"]}
         await alice.api("POST", f"/jobs/{made['id']}/cancel")
         assert (await settled(alice, made["id"]))["outcome"] == "cancelled"
@@ -178,9 +181,12 @@ async def test_a_job_from_outside_stands_in_its_owners_list(portal: Live, alice:
     job = await found(alice, word)
     assert (job["external"], job["job_id"]) == (True, int(number))
     job = await settled(alice, job["id"], "running")
-    async with asyncio.timeout(PATIENCE_S):
-        while "from outside" not in await log_of(alice, job):
-            await asyncio.sleep(0.2)
+    await until(
+        lambda: log_of(alice, job),
+        "the job's output",
+        done=lambda answer: "from outside" in answer,
+        pause_s=0.2,
+    )
     with pytest.raises(RequestRefused) as refused:
         await alice.api("PUT", f"/jobs/{job['id']}/tensorboard")
     assert refused.value.fields.keys() == {"logdir"}

@@ -13,13 +13,15 @@ from typing import Any
 import pytest
 
 from cluster.client import Client
+from portal.services.slurm.lifecycle import TWICE
 from tests.cluster.job_tools import AWAY, is_away, lines, settled, submit
 from tests.cluster.slurm_tools import until
 from tests.live import Live
 
 pytestmark = pytest.mark.anyio
 
-ROUNDS = int(os.environ.get("PORTAL_TEST_KILLS", "20"))
+KILLS = int(os.environ.get("PORTAL_TEST_KILLS", "6"))  # `make test-more` has more of them
+SUBMISSION_S = 0.3  # what a submission takes at most on an idle machine
 AT_ONCE = 3
 
 
@@ -45,23 +47,24 @@ async def test_slurmctld_killed_while_jobs_are_submitted(portal: Live, alice: Cl
     """Each time at another point of a submission."""
     word = uuid.uuid4().hex
     made: list[Any] = []
-    for number in range(ROUNDS):
+    for number in range(KILLS):
         names = [f"{number}-{n}" for n in range(AT_ONCE)]
         tries = [
             asyncio.create_task(stubbornly(alice, f"echo {name} >> {word}", key=f"{word}-{name}"))
             for name in names
         ]
-        await asyncio.sleep(0.015 * number)  # only the point in time varies
+        await asyncio.sleep(SUBMISSION_S * number / KILLS)  # only the point in time varies
         await asyncio.to_thread(portal.kill, "slurmctld")
         made += await asyncio.gather(*tries)
         await until(lambda: _answers(portal))
     async with _resumed(portal):
         jobs = [await settled(alice, job["id"], timeout_s=420) for job in made]
-    wanted = sorted(f"{number}-{n}" for number in range(ROUNDS) for n in range(AT_ONCE))
+    wanted = sorted(f"{number}-{n}" for number in range(KILLS) for n in range(AT_ONCE))
     assert sorted(lines(portal, "alice", word)) == wanted
-    assert {job["outcome"] for job in jobs} == {"completed"}, [
-        (job["outcome"], job["reason"]) for job in jobs if job["outcome"] != "completed"
-    ]
+    # A killed slurmctld may have forgotten a job that it had just started. The portal then keeps
+    # Slurm from running it again, and says so: its script has still run once, as seen above.
+    others = [job for job in jobs if job["outcome"] != "completed"]
+    assert {(job["outcome"], job["reason"]) for job in others} <= {("failed", TWICE)}
 
 
 @asynccontextmanager

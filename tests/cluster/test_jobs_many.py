@@ -31,7 +31,7 @@ async def test_many_submissions_at_once(portal: Live) -> None:
     """To a closed partition, so that nothing runs; every fourth key is sent twice."""
     word = uuid.uuid4().hex
     before = memory_mb(portal)
-    body = {"resources": {**SMALL, "partition": "debug"}, "name": word}
+    body: dict[str, Any] = {"resources": {**SMALL, "partition": "debug"}, "name": word}
     keys = [f"{word}-{n}" for n in range(KEYS)]
     slots = asyncio.Semaphore(CONNECTIONS)
 

@@ -14,7 +14,7 @@ import pytest
 from cluster.client import Client
 from tests.cluster.job_tools import AWAY, is_away
 from tests.live import Live
-from tests.patience import PATIENCE_S
+from tests.polling import PATIENCE_S, until
 
 pytestmark = pytest.mark.anyio
 
@@ -82,9 +82,11 @@ async def test_killed_while_queued(portal: Live, alice: Client, part: str) -> No
 @pytest.mark.parametrize("part", PARTS)
 async def test_killed_while_starting(portal: Live, alice: Client, part: str) -> None:
     made = await alice.start_session(name="starting", resources=SMALL)
-    async with asyncio.timeout(PATIENCE_S):
-        while (await alice.api("GET", f"/sessions/{made['id']}"))["state"] == "queued":
-            await asyncio.sleep(0.02)
+    await until(
+        lambda: alice.api("GET", f"/sessions/{made['id']}"),
+        "the session starts",
+        done=lambda answer: answer["state"] != "queued",
+    )
     portal.kill(part)
     session = await settled(alice, made["id"])
     assert (session["state"], session["job_id"]) == ("running", made["job_id"])

@@ -34,7 +34,7 @@ from tests.cluster.slurm_tools import (
     until,
 )
 from tests.live import Live
-from tests.patience import PATIENCE_S
+from tests.polling import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
 GPU = Resources(partition="gpu", gpus=1, gpu_type="v100", memory_gb=0.25, time_limit_minutes=5)
@@ -73,7 +73,7 @@ async def pool_of(
         yield pool
     finally:
         await pool.close()
-        await asyncio.gather(*(left.wait() for left in pool._left))
+        await asyncio.gather(*(left.wait() for left in pool._abandoned))
 
 
 def spec(script: str = SLEEP, resources: Resources = SMALL) -> JobSpec:
@@ -225,7 +225,7 @@ async def test_a_step_beside_a_job(
     assert (await running(slurm, job_id)).state is SlurmState.RUNNING
     await other.end_step("alice", job_id, uuid)
     await other.close()
-    await asyncio.gather(*(left.wait() for left in other._left))
+    await asyncio.gather(*(left.wait() for left in other._abandoned))
 
 
 def steps_of(portal: Live, job_id: int) -> str:

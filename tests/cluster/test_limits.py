@@ -5,11 +5,9 @@ Also accounts granted and revoked, and usage counted from a real job.
 
 from __future__ import annotations
 
-import asyncio
 import re
 import subprocess
-import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,6 +15,7 @@ import pytest
 
 from cluster.client import Client, RequestRefused
 from tests.cluster.job_tools import SMALL, refused, settled, submit
+from tests.cluster.slurm_tools import until
 from tests.live import PYTHON, Live
 
 pytestmark = pytest.mark.anyio
@@ -87,13 +86,6 @@ def accounts_only(live: Live) -> bool:
     return all(line.split("|")[1:4] == ["", "", ""] for line in bobs(live))
 
 
-async def until(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + BOUND_S
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        await asyncio.sleep(0.5)
-
-
 async def put(client: Client, path: str, **body: Any) -> Any:
     """Set a limit, replacing the current version."""
     limits = (await client.api("GET", "/admin/limits"))["items"]
@@ -105,15 +97,18 @@ async def drift_of(
     client: Client, field: str = "GPUs at once", *, accepted: bool = False, fresh: bool = True
 ) -> Any:
     """Return a displayed drift once it exists, found by the loop or, with `fresh`, on request."""
-    end = time.monotonic() + BOUND_S
     query = "?fresh=true" if fresh else ""
-    while True:
-        found = await client.api("GET", f"/admin/drift{query}")
-        for item in found["items"]:
-            if (item["username"], item["field"], item["accepted"]) == ("bob", field, accepted):
-                return item
-        assert time.monotonic() < end, found
-        await asyncio.sleep(1)
+
+    def match(item: Any) -> bool:
+        return (item["username"], item["field"], item["accepted"]) == ("bob", field, accepted)
+
+    async def load() -> list[Any]:
+        items: list[Any] = (await client.api("GET", f"/admin/drift{query}"))["items"]
+        return items
+
+    what = f"the drift of {field}"
+    items = await until(load, what, BOUND_S, done=lambda all_: any(map(match, all_)), pause_s=1)
+    return next(filter(match, items))
 
 
 def in_a_terminal(live: Live, *options: str) -> subprocess.CompletedProcess[str]:
@@ -166,10 +161,13 @@ async def test_a_limit_holds_in_the_portal_and_in_a_terminal(
         mine = await bob.api("GET", "/me/limits")
         assert mine["effective"]["gpus"]["value"] == 1
         assert mine["effective"]["gpus"]["from"] == {"scope": "user", "name": "bob"}
-        end = time.monotonic() + BOUND_S
-        while (await bob.api("GET", "/me/limits"))["use"]["gpus"] != 1:
-            assert time.monotonic() < end
-            await asyncio.sleep(2)
+        await until(
+            lambda: bob.api("GET", "/me/limits"),
+            "one GPU in use",
+            BOUND_S,
+            done=lambda limits: limits["use"]["gpus"] == 1,
+            pause_s=2,
+        )
     finally:
         portal.exec_as("root", ["scancel", first, second])
 
@@ -225,14 +223,18 @@ async def test_use_is_counted_from_accounting(portal: Live, carol: Client, bob: 
     job = await submit(bob, "sleep 5", resources=GPU)
     await settled(bob, job["id"])
     month = f"{datetime.now(UTC):%Y-%m}"
-    end = time.monotonic() + BOUND_S
-    while True:
-        found = await carol.api("GET", f"/admin/usage?from={month}&by=user")
-        rows = {row["name"]: row for row in found["items"]}
-        if rows.get("bob", {}).get("gpu_hours", 0) > 0:
-            break
-        assert time.monotonic() < end, found
-        await asyncio.sleep(1)
+
+    async def load() -> dict[str, Any]:
+        usage = await carol.api("GET", f"/admin/usage?from={month}&by=user")
+        return {row["name"]: row for row in usage["items"]}
+
+    rows = await until(
+        load,
+        "bob's GPU hours",
+        BOUND_S,
+        done=lambda rows: rows.get("bob", {}).get("gpu_hours", 0) > 0,
+        pause_s=1,
+    )
     assert rows["bob"]["jobs"] >= 1
     mine = await bob.api("GET", "/me/usage")
     assert mine["items"][-1]["gpu_hours"] == rows["bob"]["gpu_hours"]

@@ -21,7 +21,7 @@ from cluster.config.paths import Paths
 from portal.node_ca import DOMAIN
 from tests.cluster.job_tools import scalars
 from tests.live import Live, command
-from tests.patience import PATIENCE_S
+from tests.polling import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
 

@@ -46,7 +46,7 @@ async def alice(portal: Live) -> AsyncIterator[Client]:
 
 def write(portal: Live, name: str, *sources: str) -> None:
     """Write a notebook in alice's home directory, without kernel metadata."""
-    cells = [
+    cells: list[dict[str, Any]] = [
         {"cell_type": "code", "metadata": {} if number else {"tags": ["parameters"]},
          "source": source, "execution_count": None, "outputs": [], "id": f"cell-{number}"}
         for number, source in enumerate(sources)

@@ -20,7 +20,7 @@ from cluster.client import Client, origin_of
 from cluster.config.paths import Paths
 from tests.cluster.job_tools import SMALL, log_of, settled
 from tests.live import Live
-from tests.patience import PATIENCE_S
+from tests.polling import PATIENCE_S, until
 
 pytestmark = pytest.mark.anyio
 
@@ -71,9 +71,12 @@ async def catalog(portal: Live, alice: Client) -> AsyncIterator[Path]:
     for path, text in files.items():
         path.parent.mkdir(exist_ok=True)
         path.write_text(text)
-    async with asyncio.timeout(PATIENCE_S):
-        while not {"ranks-in-modules"} & await _names(alice, "/templates"):
-            await asyncio.sleep(0.2)
+    await until(
+        lambda: _names(alice, "/templates"),
+        "the new template",
+        done=lambda answer: {"ranks-in-modules"} & answer,
+        pause_s=0.2,
+    )
     assert "missing_module" in await _names(alice, "/environments")
     yield folder
     for path in files:
@@ -101,7 +104,7 @@ async def jobs(portal: Live, alice: Client, catalog: Path) -> dict[str, Any]:
             "parameters": {"notebook": "~/science.ipynb"},
         },
     }
-    more = {
+    more: dict[str, dict[str, Any]] = {
         "ranks": {"nodes": 2, "partition": "debug"},
         "modules": {"cpus": 2},
         "notebook": {"memory_gb": 1},
@@ -165,7 +168,7 @@ async def test_a_cell_runs_with_the_modules_loaded(
         shown = seen((await kernel.run(SHOW)).text)
         sent = await kernel.send("import time\nprint('on', flush=True)\ntime.sleep(60)")
         assert "on" in await kernel.first_output(sent)
-        await kernel.act("interrupt")
+        await kernel.control("interrupt")
         assert "KeyboardInterrupt" in (await kernel.result(sent)).error
     assert shown["prefix"] == str(Paths(portal.state).science)
     assert not shown["contained"]
@@ -215,7 +218,8 @@ async def _terminal(client: Client, session: Any, body: Any) -> str:
         await socket.send_json(["set_size", 50, 500])
         await socket.send_json(["stdin", TERMINAL])
         while ":in:" not in shown:
-            kind, text, *_ = [*await socket.receive_json(), ""]
+            message: list[Any] = await socket.receive_json()
+            kind, text, *_ = [*message, ""]
             shown += str(text) if kind == "stdout" else ""
     await client.jupyter(session, "DELETE", f"api/terminals/{made['name']}")
     return shown
@@ -226,9 +230,12 @@ async def test_kernel_with_missing_module_reports_it_in_session_log(
 ) -> None:
     await alice.jupyter(running, "POST", "api/kernels", {"name": "missing_module"})
     sentence = f"the module no-such-module/2 can't be loaded on {running['node']}: "
-    async with asyncio.timeout(PATIENCE_S):
-        while sentence not in await _session_log(alice, running):
-            await asyncio.sleep(0.2)
+    await until(
+        lambda: _session_log(alice, running),
+        "the reason in the session's log",
+        done=lambda answer: sentence in answer,
+        pause_s=0.2,
+    )
 
 
 async def _session_log(client: Client, session: Any) -> str:

@@ -17,7 +17,7 @@ import pytest
 
 from cluster.client import Client, RequestRefused, origin_of
 from tests.live import Live
-from tests.patience import PATIENCE_S
+from tests.polling import PATIENCE_S, until
 
 pytestmark = pytest.mark.anyio
 
@@ -80,11 +80,11 @@ async def test_a_kernel_is_interrupted_and_restarted(alice: Client, running: Any
     async with alice.kernel(running) as kernel:
         sent = await kernel.send("import time\nprint('on', flush=True)\ntime.sleep(60)")
         assert "on" in await kernel.first_output(sent)
-        await kernel.act("interrupt")
+        await kernel.control("interrupt")
         async with asyncio.timeout(PATIENCE_S):
             assert "KeyboardInterrupt" in (await kernel.result(sent)).error
         await kernel.run("kept = 1")
-        await kernel.act("restart")
+        await kernel.control("restart")
         kernel_id = kernel.id
     async with alice.connected(running, kernel_id) as again:
         assert "NameError" in (await again.run("print(kept)")).error
@@ -119,7 +119,8 @@ async def _terminal(client: Client, session: Any, body: Any, say: str) -> str:
     ):
         await socket.send_json(["stdin", say + "\r"])
         while not re.search(":(in|out):", shown):
-            kind, text, *_ = [*await socket.receive_json(), ""]
+            message: list[Any] = await socket.receive_json()
+            kind, text, *_ = [*message, ""]
             shown += str(text) if kind == "stdout" else ""
     await client.jupyter(session, "DELETE", f"api/terminals/{made['name']}")
     return shown
@@ -155,9 +156,12 @@ async def test_a_tensorboard_that_was_killed_is_seen_and_started_again(
     await alice.wait_tensorboard(running["id"])
     kill = ["pkill", "-KILL", "-u", "alice", "-f", "spawner.node.tensorboard"]
     portal.exec_as("alice", kill, node=running["node"])
-    async with asyncio.timeout(PATIENCE_S):
-        while (board := await _board(alice, running))["state"] == "running":
-            await asyncio.sleep(0.5)
+    board = await until(
+        lambda: _board(alice, running),
+        "the TensorBoard ends",
+        done=lambda answer: answer["state"] != "running",
+        pause_s=0.5,
+    )
     assert (board["state"], "stopped unexpectedly" in board["reason"]) == ("failed", True)
     again = await alice.wait_tensorboard(running["id"])
     assert len(await _scalars(alice, again)) == 5

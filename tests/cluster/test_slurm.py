@@ -192,7 +192,7 @@ async def test_what_is_not_there(slurm: Slurm) -> None:
 async def test_slurmctld_down(slurm: Slurm, portal: Live, tmp_path: Path) -> None:
     brief = Slurm(make_bin(tmp_path, portal), slurm_conf(portal), timeout_s=BRIEFLY)
     watcher = Watcher(slurm)
-    await watcher.look()
+    await watcher.refresh()
     known = watcher.at
     impatient = Watcher(brief)
     with stopped(portal, "slurmctld"):
@@ -204,12 +204,12 @@ async def test_slurmctld_down(slurm: Slurm, portal: Live, tmp_path: Path) -> Non
         ):
             with pytest.raises(Unreachable):
                 await act
-        await impatient.look()
+        await impatient.refresh()
         assert impatient.stale_since is not None
     assert known is not None
 
     async def back() -> bool:
-        await impatient.look()
+        await impatient.refresh()
         return impatient.stale_since is None
 
     await until(back)

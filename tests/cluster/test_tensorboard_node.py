@@ -23,9 +23,8 @@ import pytest
 from aiohttp import web
 
 from spawner import guard
-from tests.fakes.portal import until
 from tests.paths import CHECKOUT
-from tests.patience import PATIENCE_S
+from tests.polling import PATIENCE_S, until
 from tests.servers.jupyterhub import RUNTIME, account, give, write_private
 from tests.servers.slapd import free_port
 
@@ -132,7 +131,9 @@ class Board:
             code = self.process.poll()
             return None if code is None else (code,)
 
-        return (await until(status, "the end"))[0]
+        found = await until(status, "the end")
+        assert found is not None
+        return found[0]
 
     def family(self) -> list[int]:
         """Return the pids of the serving process and of its data server."""
@@ -169,7 +170,7 @@ def lay_out(folder: Path, url: str) -> dict[str, Any]:
     runs = folder / "runs"
     runs.mkdir()
     give(runs)
-    write = [RUNTIME, "-I", "-c", EVENTS, str(runs / "one")]
+    write = [str(RUNTIME), "-I", "-c", EVENTS, str(runs / "one")]
     subprocess.run(write, check=True, timeout=PATIENCE_S, **account())
     return {
         "uuid": os.urandom(16).hex(),
@@ -293,7 +294,7 @@ async def test_port_stays_reserved_until_the_end_is_reported(board: Board) -> No
     await board.up()
     board.portal.hold.clear()
     os.kill(children(board.process.pid)[0], signal.SIGKILL)
-    await until(lambda: _true(bool(board.portal.reports)), "the report")
+    await until(lambda: bool(board.portal.reports), "the report")
     assert board.portal.port is not None
     with socket.socket() as other, pytest.raises(OSError, match="in use"):
         other.bind(("127.0.0.1", board.portal.port))
@@ -345,10 +346,6 @@ async def test_a_logdir_that_can_not_be_made(portal: Portal) -> None:
             board.end()
     assert [report["event"] for report in portal.reports] == ["failed"]
     assert "/proc/nothing" in portal.reports[0]["message"]
-
-
-async def _true(value: bool) -> bool | None:
-    return value or None
 
 
 async def gone(pids: list[int]) -> bool | None:

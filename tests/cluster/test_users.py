@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import time
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +15,7 @@ import pytest
 
 from cluster.client import Client, RequestRefused
 from tests.cluster.job_tools import SMALL
+from tests.cluster.slurm_tools import until
 from tests.live import Live
 
 pytestmark = pytest.mark.anyio
@@ -26,15 +25,6 @@ USERS = "/admin/users"
 NAME = f"newton-{os.getpid()}"
 OWN_PASSWORD = "an apple on the head"
 CSV = f"username;surname;groups\n{NAME};Newton;portal-users\nleibniz;;portal-users\n"
-
-
-async def until(what: Callable[[], Awaitable[Any]]) -> Any:
-    """Poll until a truthy value is returned, and return that."""
-    end = time.monotonic() + BOUND_S
-    while not (found := await what()):
-        assert time.monotonic() < end, "waited in vain"
-        await asyncio.sleep(0.2)
-    return found
 
 
 async def refusal(client: Client, method: str, path: str, body: Any = None) -> RequestRefused:

@@ -16,7 +16,7 @@ import pytest
 from cluster.client import Client, RequestRefused
 from cluster.demo import TRAIN
 from tests.compose.project import Project, docker
-from tests.patience import PATIENCE_S
+from tests.polling import PATIENCE_S, until
 
 pytestmark = pytest.mark.anyio
 
@@ -157,15 +157,20 @@ async def test_the_portal_that_acts_dies_and_neither_session_nor_job_is_lost(
             assert answer.text == "42\n"
         await until_served(client)
         assert leader(project) == other
-        async with asyncio.timeout(PATIENCE_S):
-            while project.container(first)["State"]["StartedAt"] == before:
-                await asyncio.sleep(0.2)
+        await until(
+            lambda: project.container(first)["State"]["StartedAt"] != before,
+            "the container restarts",
+            pause_s=0.2,
+        )
         found = await client.api("GET", f"/sessions/{live['id']}")
         assert (found["state"], found["job_id"]) == ("running", live["job_id"])
         project.execute("node01", "touch", "/srv/cluster/home/alice/end")
-        async with asyncio.timeout(PATIENCE_S):
-            while (found := await client.api("GET", f"/jobs/{job['id']}"))["state"] != "ended":
-                await asyncio.sleep(0.1)
+        found = await until(
+            lambda: client.api("GET", f"/jobs/{job['id']}"),
+            "the job ends",
+            done=lambda answer: answer["state"] == "ended",
+            pause_s=0.1,
+        )
         assert found["outcome"] == "completed", found["reason"]
 
 
@@ -179,9 +184,12 @@ async def test_down_and_up_again_with_all_that_was_kept(project: Project) -> Non
         assert [job["id"] for job in (await client.api("GET", "/jobs"))["items"]] == [
             job["id"] for job in before["items"]
         ]
-        async with asyncio.timeout(PATIENCE_S):  # the nodes disappeared under the session
-            while (await client.api("GET", "/sessions?state=live"))["items"]:
-                await asyncio.sleep(0.2)
+        await until(
+            lambda: client.api("GET", "/sessions?state=live"),
+            "all sessions end",
+            done=lambda answer: not answer["items"],
+            pause_s=0.2,
+        )
         third = await session(client, "three")
         async with client.kernel(third) as kernel:
             output = await kernel.run("print(open('/srv/cluster/home/alice/kept').read())")

@@ -11,7 +11,14 @@ from datetime import datetime
 from typing import Any, Literal
 
 from spawner.errors import Unreachable
-from spawner.slurm.parse_accounting import ClusterFacts, Figures, InUse, JobTime, Place, parse_tres
+from spawner.slurm.parse_accounting import (
+    AssociationKey,
+    ClusterFacts,
+    Figures,
+    InUse,
+    JobTime,
+    parse_tres,
+)
 
 Mood = Literal["obeys", "refuses", "shrugs", "slow", "away"]
 """`refuses` gives a reason, `shrugs` does and prints nothing, `slow` waits for `go_on`."""
@@ -25,9 +32,11 @@ FACTS = ClusterFacts(
 BUSY = "Error with request: Job(s) active, cancel job(s) before remove"
 
 
-def _users() -> dict[Place, dict[str, Any]]:
-    accounts: dict[Place, dict[str, Any]] = {(name, "", ""): {} for name in ("root", *ACCOUNTS)}
-    users: dict[Place, dict[str, Any]] = {("research", name, ""): {} for name in USERS}
+def _users() -> dict[AssociationKey, dict[str, Any]]:
+    accounts: dict[AssociationKey, dict[str, Any]] = {
+        (name, "", ""): {} for name in ("root", *ACCOUNTS)
+    }
+    users: dict[AssociationKey, dict[str, Any]] = {("research", name, ""): {} for name in USERS}
     return {**accounts, ("root", "root", ""): {}, **users, ("teaching", "alice", ""): {}}
 
 
@@ -39,7 +48,7 @@ USERS = ("alice", "bob", "carol")
 class FakeAccounting:
     """`rows` is slurmdbd's content; `received` every received line; `busy` users have jobs."""
 
-    rows: dict[Place, dict[str, Any]] = field(default_factory=_users)
+    rows: dict[AssociationKey, dict[str, Any]] = field(default_factory=_users)
     received: list[str] = field(default_factory=list)
     looks: int = 0
     mood: Mood = "obeys"
@@ -52,7 +61,7 @@ class FakeAccounting:
         self._there()
         return FACTS
 
-    async def associations(self, cluster: str) -> dict[Place, Figures]:
+    async def associations(self, cluster: str) -> dict[AssociationKey, Figures]:
         self._there()
         self.looks += 1
         return {place: dict(figures) for place, figures in self.rows.items()}
@@ -108,7 +117,7 @@ class FakeAccounting:
                 self._set(self.rows[place], line.split(" set ", 1)[1])
         return ""
 
-    def _remove(self, places: list[Place]) -> str:
+    def _remove(self, places: list[AssociationKey]) -> str:
         if any(user in self.busy for _, user, _ in places):
             return BUSY
         for account, user, partition in places:

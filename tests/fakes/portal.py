@@ -9,31 +9,17 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from aiohttp import web
 
-from tests.patience import PATIENCE_S
+from tests.polling import until
 from tests.servers.slapd import free_port
 
 COOKIE = "portal_session"
-
-
-T = TypeVar("T")
-
-
-async def until(ask: Callable[[], Awaitable[T | None]], what: str) -> T:
-    """Poll `ask` until its result is not None, and return that."""
-    deadline = time.monotonic() + PATIENCE_S
-    while time.monotonic() < deadline:
-        answer = await ask()
-        if answer is not None:
-            return answer
-        await asyncio.sleep(0.05)
-    raise AssertionError(f"{what}: not within {PATIENCE_S} s")
 
 
 @dataclass

@@ -185,8 +185,8 @@ def _address(rest: str) -> str:
 async def mail_server(
     *, account: tuple[str, str] | None = None, tls: ssl.SSLContext | None = None, port: int = 0
 ) -> AsyncIterator[MailServer]:
-    stand = MailServer(port, account=account, tls=tls)
-    server = await asyncio.start_server(stand.talk, "127.0.0.1", port)
-    stand.port = server.sockets[0].getsockname()[1]
+    mail = MailServer(port, account=account, tls=tls)
+    server = await asyncio.start_server(mail.talk, "127.0.0.1", port)
+    mail.port = server.sockets[0].getsockname()[1]
     async with server:
-        yield stand
+        yield mail

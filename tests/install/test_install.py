@@ -23,7 +23,7 @@ from tests.cluster.one_machine import RAISE, ROOT, one_machine
 from tests.install import units
 from tests.install.document import DOCUMENT, Block, blocks
 from tests.install.host import Host
-from tests.patience import PATIENCE_S, wait_until
+from tests.polling import PATIENCE_S, wait_until
 
 WHEELS = ROOT / "wheel"
 SERVICES = ("portal", "portal-hub", "portal-nginx")

@@ -12,7 +12,7 @@ AUDIT = "/api/v1/admin/audit"
 
 
 async def events(portal: Portal, *conditions: Any) -> list[AuditEvent]:
-    async with portal.app.state.db.session() as db:
+    async with portal.context.db.session() as db:
         query = select(AuditEvent).where(*conditions).order_by(AuditEvent.id)
         return list((await db.scalars(query)).all())
 
@@ -20,7 +20,7 @@ async def events(portal: Portal, *conditions: Any) -> list[AuditEvent]:
 async def add(portal: Portal, *rows: Mapping[str, Any]) -> None:
     """Add events as the portal writes them, with their own times."""
     plain = {"actor": "alice", "action": "login", "target": "", "detail": {}, "ip": ""}
-    async with portal.app.state.db.session() as db:
+    async with portal.context.db.session() as db:
         db.add_all(AuditEvent(**{**plain, **row}) for row in rows)
         await db.commit()
 

@@ -113,6 +113,8 @@ NOT_RECORDED: dict[tuple[str, str], str] = {
     ("POST", f"{V1}/templates/{{name}}/render"): "shows a script, and changes nothing",
     ("POST", f"{V1}/estimates"): "a question, and changes nothing",
     ("POST", f"{V1}/resources"): "completes a form, and changes nothing",
+    ("POST", f"{V1}/estimates/choices"): "asks Slurm, and changes nothing",
+    ("POST", f"{V1}/scripts/import"): "parses a script, and changes nothing",
     ("POST", f"{V1}/admin/users/import"): "goes on after the answer: an event at its end",
     ("POST", f"{V1}/admin/users/imports/{{import_id}}/passwords"): (
         "hands over what the import made, once"
@@ -142,6 +144,9 @@ NOT_RECORDED: dict[tuple[str, str], str] = {
     ("POST", "/node/tensorboards/{board_id}/certificate"): NODES,
     ("POST", "/node/tensorboards/{board_id}/report"): NODES,
     ("POST", "/node/sessions/{session_id}/extend"): "records as its owner; asked without a browser",
+    ("POST", "/node/sessions/{session_id}/jobs/{batch_job_id}/cancel"): (
+        "records as its owner; asked without a browser"
+    ),
     ("PUT", "/node/sessions/{session_id}/tensorboard"): (
         "records as its owner; asked without a browser"
     ),
@@ -218,5 +223,5 @@ async def check_recorded(app: FastAPI, method: str, path: str, request_id: str) 
 
 async def _actions(app: FastAPI, request_id: str) -> list[Any]:
     mine = select(AuditEvent.action).where(AuditEvent.request_id == request_id)
-    async with app.state.db.session() as db:
+    async with app.state.context.db.session() as db:
         return list((await db.scalars(mine.where(AuditEvent.action.not_in(BESIDE)))).all())

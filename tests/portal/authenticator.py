@@ -62,12 +62,12 @@ async def give(browser: Browser, code: str) -> Answer:
 
 
 async def rows(portal: Portal, table: Any) -> list[Any]:
-    async with portal.app.state.db.session() as db:
+    async with portal.context.db.session() as db:
         return list((await db.scalars(select(table))).all())
 
 
 async def change(portal: Portal, table: Any, **values: Any) -> None:
-    async with portal.app.state.db.session() as db:
+    async with portal.context.db.session() as db:
         await db.execute(update(table).values(**values))
         await db.commit()
 

@@ -16,10 +16,11 @@ from fastapi import FastAPI
 
 from portal.app import create_app
 from portal.config.settings import Settings
+from portal.context import AppContext
 from portal.server import server_config
 from portal.services.catalog.live_catalog import CatalogSnapshot, LiveCatalog
 from spawner.catalog.environment import Places
-from tests.patience import PATIENCE_S
+from tests.polling import PATIENCE_S
 from tests.portal.audited import check_recorded
 from tests.servers import databases
 from tests.servers import slapd as slapd_module
@@ -50,7 +51,9 @@ def slapd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slapd]:
 def templates_are_checked_once(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Let catalogs reuse the shipped templates that are unchanged; to check them takes 0.25 s."""
     places = Places(image_dirs=(tmp_path_factory.mktemp("images"),))
-    LiveCatalog.stock = CatalogSnapshot(templates=LiveCatalog(places).stock.templates)
+    catalog = LiveCatalog(places)
+    catalog.load()
+    LiveCatalog.stock = CatalogSnapshot(templates=catalog.stock.templates)
 
 
 MakeSettings = Callable[..., Settings]
@@ -180,6 +183,11 @@ class Portal:
     app: FastAPI
     url: str
     settings: Settings
+
+    @property
+    def context(self) -> AppContext:
+        found: AppContext = self.app.state.context
+        return found
 
     @asynccontextmanager
     async def browser(self) -> AsyncIterator[Browser]:

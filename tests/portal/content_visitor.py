@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from tests.servers.gate_portal import Real
-from tests.servers.nginx import HOME, PAGE, Answer, World
+from tests.servers.nginx import HOME, PAGE, Answer, NginxServer
 
 PORTAL = "portal.test"
 ONE = "http://jupyter.test"
@@ -25,7 +25,7 @@ class Visitor:
 
     real: Real
     jars: dict[str, dict[str, str]] = field(default_factory=dict)
-    door: World | None = None
+    door: NginxServer | None = None
 
     def log_in(self, name: str) -> None:
         self.jars.setdefault(PORTAL, {})[self.real.settings.cookie_name] = f"token-of-{name}"

@@ -45,7 +45,7 @@ launcher.main()
 
 
 @dataclass(frozen=True)
-class FileWorld:
+class FilePortal:
     """Alice and Bob are logged in; `homes` are theirs, `scratch` is a second root of alice's."""
 
     portal: Portal
@@ -62,7 +62,7 @@ class FileWorld:
 
     @property
     def files(self) -> Any:
-        return self.portal.app.state.files
+        return self.portal.context.files
 
     async def ask(self, method: str, path: str, body: Any = None, who: str = "alice") -> Answer:
         return await self.users[who].send(method, f"/api/v1/files{path}", json=body)
@@ -104,11 +104,11 @@ class FileWorld:
 
 
 @asynccontextmanager
-async def file_world(slapd: Slapd, folder: Path) -> AsyncIterator[FileWorld]:
+async def run_file_portal(slapd: Slapd, folder: Path) -> AsyncIterator[FilePortal]:
     root = Path(tempfile.mkdtemp(prefix="files-"))
     try:
-        async with running_world(slapd, folder, *ground(root)) as world:
-            yield world
+        async with serve_files(slapd, folder, *ground(root)) as file_portal:
+            yield file_portal
     finally:
         shutil.rmtree(root)
 
@@ -131,9 +131,9 @@ def ground(root: Path) -> tuple[Path, Path, Path]:
 
 
 @asynccontextmanager
-async def running_world(
+async def serve_files(
     slapd: Slapd, folder: Path, sudo: Path, launcher: Path, homes: Path
-) -> AsyncIterator[FileWorld]:
+) -> AsyncIterator[FilePortal]:
     """Run a portal on existing files; after another one, this is a restart."""
     roots = [
         {"name": "home", "title": "Home", "path": "~"},
@@ -149,4 +149,4 @@ async def running_world(
         for name in UIDS:
             users[name] = await stack.enter_async_context(portal.browser())
             assert (await users[name].login(name)).status == 200
-        yield FileWorld(portal, users, homes)
+        yield FilePortal(portal, users, homes)

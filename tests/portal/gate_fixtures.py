@@ -6,27 +6,27 @@ from pathlib import Path
 import pytest
 
 from tests.servers.gate_portal import Real, real_portal
-from tests.servers.nginx import World, reply, world
+from tests.servers.nginx import NginxServer, reply, run_nginx
 
 
 @pytest.fixture(scope="module", params=["http", "https"])
-def kept_world(request: pytest.FixtureRequest) -> Iterator[World]:
-    with world(tls=request.param == "https") as made:
+def shared_nginx(request: pytest.FixtureRequest) -> Iterator[NginxServer]:
+    with run_nginx(tls=request.param == "https") as made:
         yield made
 
 
 @pytest.fixture
-def door(kept_world: World) -> Iterator[World]:
+def door(shared_nginx: NginxServer) -> Iterator[NginxServer]:
     """An nginx, once with each of the cookie's names; its recorded requests are cleared."""
-    kept_world.clear()
-    yield kept_world
-    kept_world.node_answer = lambda _seen, _connection: reply()
+    shared_nginx.clear()
+    yield shared_nginx
+    shared_nginx.node_answer = lambda _seen, _connection: reply()
 
 
 @pytest.fixture
-def own_door() -> Iterator[World]:
+def own_door() -> Iterator[NginxServer]:
     """An nginx that a test may break."""
-    with world() as made:
+    with run_nginx() as made:
         yield made
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from portal.models import AuditEvent
+from tests.polling import until
 from tests.portal.conftest import Browser, Portal
 
 IMAGES = "/api/v1/admin/catalog/images"
@@ -43,22 +44,22 @@ async def find_import(browser: Browser, import_id: str) -> Any:
     return next(one for one in imports if one["id"] == import_id)
 
 
-async def until(browser: Browser, import_id: str, *states: str) -> Any:
+async def wait_for_import(browser: Browser, import_id: str, *states: str) -> Any:
     """Return the import once it is in one of these states."""
-    async with asyncio.timeout(PATIENCE_S):
-        while True:
-            found = await find_import(browser, import_id)
-            if found["state"] in states:
-                return found
-            assert found["state"] in {"queued", "running"}, found
-            await asyncio.sleep(0.05)
+
+    async def load() -> Any:
+        row = await find_import(browser, import_id)
+        assert row["state"] in {"queued", "running", *states}, row
+        return row
+
+    return await until(load, f"an import {states}", done=lambda row: row["state"] in states)
 
 
 async def fetching(browser: Browser, import_id: str) -> Any:
     """Return the import once a part of it has been downloaded."""
     async with asyncio.timeout(PATIENCE_S):
         while True:
-            found = await until(browser, import_id, "queued", "running")
+            found = await wait_for_import(browser, import_id, "queued", "running")
             if found["bytes_done"]:
                 return found
             await asyncio.sleep(0.05)
@@ -89,7 +90,7 @@ def nothing_is_left(site: Portal, imported: Path) -> bool:
 async def audit_of(site: Portal) -> list[tuple[str, str, str]]:
     from sqlalchemy import select
 
-    async with site.app.state.db.session() as db:
+    async with site.context.db.session() as db:
         rows = await db.scalars(select(AuditEvent).order_by(AuditEvent.id))
         found = [(row.action, row.actor, row.target) for row in rows]
     return [row for row in found if row[0].startswith("image.")]

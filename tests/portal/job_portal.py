@@ -18,6 +18,7 @@ from sqlalchemy import insert, select
 from portal.models import Job, JobKind, JobState, User, new_id
 from spawner.errors import HomeUnavailable, JobNotFound, Rejected, SpawnerError, Unreachable
 from spawner.launcher.connection import UserInfo
+from spawner.launcher.file_answers import CurveColumns, FolderCurves
 from spawner.slurm.model import (
     JobInfo,
     JobSpec,
@@ -30,7 +31,7 @@ from spawner.slurm.model import (
 )
 from spawner.slurm.watcher import Pace, Watcher
 from tests.fakes.accounting import FakeAccounting
-from tests.patience import PATIENCE_S
+from tests.polling import until
 from tests.portal.conftest import Answer, Browser, Portal, running_portal, settings_in
 from tests.servers.slapd import Slapd
 
@@ -173,7 +174,7 @@ class FakeAgents:
             raise HomeUnavailable("Your home directory doesn't exist.")
         return UserInfo(username, 20001, 20001, f"/home/{username}", "/bin/bash")
 
-    async def look(self, username: str, path: str) -> bool:
+    async def folder_exists(self, username: str, path: str) -> bool:
         return True
 
     async def submit(self, username: str, spec: JobSpec, files: Mapping[str, str]) -> int:
@@ -225,6 +226,17 @@ class FakeAgents:
             raise self.trouble_reading
         return [self.logged.get(folder, {}) for folder in folders]
 
+    async def curves(
+        self, username: str, folder: str, points: int, timeout_s: float
+    ) -> FolderCurves:
+        if self.trouble_reading is not None:
+            raise self.trouble_reading
+        curves = [
+            CurveColumns("", tag, 1, int(value is None), [1], [1.0], [value])
+            for tag, value in self.logged.get(folder, {}).items()
+        ]
+        return FolderCurves(curves, 0, True)
+
     async def forecast(self, username: str, spec: JobSpec) -> datetime | None:
         resources = spec.resources
         self.forecasts.append(resources)
@@ -236,7 +248,7 @@ class FakeAgents:
 
 
 @dataclass(frozen=True)
-class World:
+class JobPortal:
     """A portal with logged-in users, by name."""
 
     portal: Portal
@@ -247,7 +259,7 @@ class World:
 
     @property
     def context(self) -> Any:
-        return self.portal.app.state.context
+        return self.portal.context
 
     async def ask(
         self, method: str, path: str, body: Any = None, who: str = "alice", key: str | None = None
@@ -267,16 +279,16 @@ class World:
 
     async def settled(self, batch_job_id: str, *states: str) -> Any:
         """Return a job of alice's once it is in one of these states."""
-        async with asyncio.timeout(PATIENCE_S):
-            while (found := (await self.ask("GET", f"/jobs/{batch_job_id}")).body)[
-                "state"
-            ] not in states:
-                await asyncio.sleep(0.02)
-        return found
+        answer = await until(
+            lambda: self.ask("GET", f"/jobs/{batch_job_id}"),
+            f"the job is {' or '.join(states)}",
+            done=lambda answer: answer.body["state"] in states,
+        )
+        return answer.body
 
     async def rows(self, count: int, who: str = "bob", **columns: Any) -> list[str]:
         """Add jobs to a user's history, newest last; `columns` apply to all of them."""
-        async with self.portal.app.state.db.session() as db:
+        async with self.portal.context.db.session() as db:
             owner = await db.scalar(select(User.id).where(User.username == who))
             made = [
                 {
@@ -294,7 +306,7 @@ class World:
 
 
 @asynccontextmanager
-async def job_world(slapd: Slapd, folder: Path, **changed: Any) -> AsyncIterator[World]:
+async def run_job_portal(slapd: Slapd, folder: Path, **changed: Any) -> AsyncIterator[JobPortal]:
     """Run a portal as in production, except for its two connections to the cluster."""
     slurm = FakeSlurm()
     agents, accounting = FakeAgents(slurm), FakeAccounting()
@@ -307,19 +319,25 @@ async def job_world(slapd: Slapd, folder: Path, **changed: Any) -> AsyncIterator
         folder, slapd, catalog_dir=folder / "site", default_partition="cpu", **changed
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("portal.app.Slurm", lambda *_, **__: slurm)
-        patch.setattr("portal.app.Accounting", lambda *_, **__: accounting)
-        patch.setattr("portal.app.LauncherPool", lambda *_, **__: agents)
-        patch.setattr("portal.app.FileAgents", lambda *_, **__: agents)
-        patch.setattr("portal.app.Watcher", lambda asked: Watcher(asked, OFTEN))
+        patch.setattr("portal.context.Slurm", lambda *_, **__: slurm)
+        patch.setattr("portal.context.Accounting", lambda *_, **__: accounting)
+        patch.setattr("portal.context.LauncherPool", lambda *_, **__: agents)
+        patch.setattr("portal.context.FileProcessPool", lambda *_, **__: agents)
+        patch.setattr("portal.context.Watcher", lambda asked: Watcher(asked, OFTEN))
         async with running_portal(settings) as portal, AsyncExitStack() as stack:
             users = {}
             for name in USERS:
                 users[name] = await stack.enter_async_context(portal.browser())
                 assert (await users[name].login(name)).status == 200
                 await users[name].confirm()
-            world = World(portal, slurm, agents, accounting, users)
-            async with asyncio.timeout(PATIENCE_S):
-                while world.context.watcher.cluster is None or world.context.watcher.stale_since:
-                    await asyncio.sleep(0.02)
-            yield world
+            job_portal = JobPortal(portal, slurm, agents, accounting, users)
+            await until(
+                lambda: (
+                    not (
+                        job_portal.context.watcher.cluster is None
+                        or job_portal.context.watcher.stale_since
+                    )
+                ),
+                "Slurm answers",
+            )
+            yield job_portal

@@ -1,6 +1,5 @@
 """Users who leave: disabled, deleted, removed from the directory; and their jobs."""
 
-import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +8,7 @@ from sqlalchemy import select
 from portal.errors import DirectoryUnavailable
 from portal.models import BatchJob, Job, JobState, User, Wanted, new_id
 from portal.services.deprovision.directory_sync import DirectorySync
+from tests.polling import until
 from tests.portal.conftest import Answer, Browser, Portal
 from tests.portal.users_portal import USERS
 
@@ -28,22 +28,22 @@ async def delete(admin: Browser, username: str, **body: str) -> Answer:
     return await admin.send("DELETE", f"{USERS}/{username}", json=asked)
 
 
-async def until(admin: Browser, username: str, so: Callable[[Any], Any]) -> Any:
+async def wait_for_user(admin: Browser, username: str, condition: Callable[[Any], Any]) -> Any:
     """Return the user once a condition holds."""
-    async with asyncio.timeout(WAIT_S):
-        while True:
-            answer = await admin.get(f"{USERS}/{username}")
-            if answer.status == 200 and so(answer.body):
-                return answer.body
-            await asyncio.sleep(0.05)
+    answer = await until(
+        lambda: admin.get(f"{USERS}/{username}"),
+        f"the condition for {username}",
+        done=lambda answer: answer.status == 200 and condition(answer.body),
+    )
+    return answer.body
 
 
 async def closed(admin: Browser, username: str) -> Any:
-    return await until(admin, username, lambda user: user["closed_at"])
+    return await wait_for_user(admin, username, lambda user: user["closed_at"])
 
 
 async def row(portal: Portal, username: str) -> User:
-    async with portal.app.state.db.session() as db:
+    async with portal.context.db.session() as db:
         found: User | None = await db.scalar(select(User).where(User.username == username))
     assert found is not None
     return found
@@ -65,19 +65,19 @@ async def job(portal: Portal, username: str, kind: type[Job] = BatchJob, **colum
     }  # fmt: skip
     if kind is BatchJob:
         given |= {"owner_id": user.id, "parameters": {}, "files": {}, "nodes": []}
-    async with portal.app.state.db.session() as db:
+    async with portal.context.db.session() as db:
         db.add(kind(**given))
         await db.commit()
     return str(given["id"])
 
 
 async def wanted(portal: Portal, row_id: str) -> Wanted:
-    async with portal.app.state.db.session() as db:
+    async with portal.context.db.session() as db:
         return (await db.get_one(Job, row_id)).wanted
 
 
 async def end(portal: Portal, *job_ids: str) -> None:
-    async with portal.app.state.db.session() as db:
+    async with portal.context.db.session() as db:
         for row_id in job_ids:
             found = await db.get_one(Job, row_id)
             found.state = JobState.ENDED
@@ -85,7 +85,7 @@ async def end(portal: Portal, *job_ids: str) -> None:
 
 
 def directory_sync(portal: Portal) -> DirectorySync:
-    return DirectorySync(portal.app.state.context, portal.app.state.accounts)
+    return DirectorySync(portal.context)
 
 
 def _silent(*_: Any, **__: Any) -> Any:

@@ -12,20 +12,20 @@ from sqlalchemy import delete
 from portal.models import Association, GroupManager, Job, Limit
 from tests.fakes.accounting import FakeAccounting
 from tests.portal.conftest import Answer
-from tests.portal.job_portal import World
+from tests.portal.job_portal import JobPortal
 
 ALICE = "/admin/limits/user/alice"
 BASE = ("research", "alice", "")
 
 
 @asynccontextmanager
-async def put_back(shared: World) -> AsyncIterator[World]:
+async def put_back(shared: JobPortal) -> AsyncIterator[JobPortal]:
     """Remove all limits, and reset Slurm's accounting."""
     yield shared
     first = FakeAccounting()
     accounting = shared.accounting
     accounting.go_on.set()
-    slurm = shared.portal.app.state.slurm_limits
+    slurm = shared.portal.context.slurm_limits
     async with slurm.between_rounds(), shared.context.db.session() as db:
         for table in (Limit, Association, GroupManager):
             await db.execute(delete(table))
@@ -41,15 +41,15 @@ async def put_back(shared: World) -> AsyncIterator[World]:
         await db.commit()
 
 
-async def put(world: World, path: str, who: str = "carol", **body: Any) -> Answer:
+async def put(job_portal: JobPortal, path: str, who: str = "carol", **body: Any) -> Answer:
     """Replace the current version."""
-    version = await load_version(world, path)
-    return await world.ask("PUT", path, {"version": version, **body}, who)
+    version = await load_version(job_portal, path)
+    return await job_portal.ask("PUT", path, {"version": version, **body}, who)
 
 
-async def load_version(world: World, path: str) -> int | None:
+async def load_version(job_portal: JobPortal, path: str) -> int | None:
     """Return the version of the limit that this path changes; None where none is set."""
-    limits = (await world.ask("GET", "/admin/limits", who="carol")).body["items"]
+    limits = (await job_portal.ask("GET", "/admin/limits", who="carol")).body["items"]
     versions = {limit_path(one): one["version"] for one in limits}
     return versions.get(path)
 

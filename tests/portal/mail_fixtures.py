@@ -10,19 +10,19 @@ from portal.services.mail.sender import MailSender
 from portal.services.mail.smtp import Smtp
 from tests.fakes.smtp import mail_server
 from tests.portal.conftest import RunPortal
-from tests.portal.mail_portal import World, smtp_settings
+from tests.portal.mail_portal import MailPortal, smtp_settings
 
 
 @pytest.fixture
-async def world(run_portal: RunPortal) -> AsyncIterator[World]:
+async def mail_portal(run_portal: RunPortal) -> AsyncIterator[MailPortal]:
     async with mail_server() as server, run_portal() as portal, portal.browser() as alice:
         settings = portal.settings.model_copy(update=smtp_settings(server.port))
         smtp = Smtp(settings)
-        context = replace(portal.app.state.context, settings=settings, smtp=smtp)
+        context = replace(portal.context, settings=settings, smtp=smtp)
         portal.app.state.context = context  # the parts that routes use
         users = {}
         for name in ("bob", "alice"):
             users[name] = (await alice.login(name)).body["id"]
-        found = World(portal, server, MailSender(context, smtp), users, alice, utcnow())
+        found = MailPortal(portal, server, MailSender(context, smtp), users, alice, utcnow())
         assert await found.look(found.now)  # only events after this count
         yield found

@@ -19,7 +19,7 @@ EVERYTHING = {"session_started": True, "job_ended": True, "time_short": True}
 
 
 @dataclass
-class World:
+class MailPortal:
     """A portal whose own loop does not send, with a sender that runs when a test asks for it.
 
     It uses the test's clock: `now` is the time of the last round, and the time of rows written
@@ -39,7 +39,7 @@ class World:
         return await self.post.round(now)
 
     async def wants(self, who: str = "alice", **kinds: bool) -> None:
-        async with self.portal.app.state.db.session() as db:
+        async with self.portal.context.db.session() as db:
             chosen = {"notify": {"email": kinds or EVERYTHING}}
             row = update(User).where(User.username == who)
             await db.execute(row.values(preferences=chosen))
@@ -55,21 +55,21 @@ class World:
             "started_at": self.now - HOUR,
         }
         usual["changed_at"] = self.now
-        async with self.portal.app.state.db.session() as db:
+        async with self.portal.context.db.session() as db:
             row = kind(user_id=owner, **mine, **(usual | columns))
             db.add(row)
             await db.commit()
             return row.id
 
     async def change(self, row_id: str, **columns: Any) -> None:
-        async with self.portal.app.state.db.session() as db:
+        async with self.portal.context.db.session() as db:
             row = await db.get_one(Job, row_id)
             for column, value in ({"changed_at": self.now} | columns).items():
                 setattr(row, column, value)
             await db.commit()
 
     async def mails(self) -> list[Mail]:
-        async with self.portal.app.state.db.session() as db:
+        async with self.portal.context.db.session() as db:
             return list((await db.scalars(select(Mail).order_by(Mail.event))).all())
 
     def subjects(self) -> list[str]:
@@ -88,6 +88,6 @@ def ended(**columns: Any) -> dict[str, Any]:
 
 async def forget(portal: Portal) -> None:
     """Clear the rate limit, as if a minute had passed."""
-    async with portal.app.state.db.session() as db:
+    async with portal.context.db.session() as db:
         await db.execute(update(Mail).values(event="earlier"))
         await db.commit()

@@ -77,12 +77,15 @@ class Agents:
         return uuid not in self.claimed
 
 
-class World:
+class ReconcileHarness:
     """A loop on its own database; `reads` are the ids of the jobs it has loaded."""
+
+    context: Any
 
     def __init__(self, db: Database) -> None:
         self.db, self.slurm, self.agents = db, Slurm(), Agents()
-        self.watcher = Watcher(self.slurm)  # type: ignore[arg-type]  only the methods used here
+        asked: Any = self.slurm  # has only the methods used here
+        self.watcher = Watcher(asked)
         self.notifier = Notifier()
         self.reads: list[str] = []
         settings = SimpleNamespace(
@@ -91,7 +94,7 @@ class World:
             hub_give_up_minutes=5,
             tensorboard_idle_minutes=30,
         )
-        self.context: Any = SimpleNamespace(
+        self.context = SimpleNamespace(
             db=db, slurm=self.slurm, launchers=self.agents, watcher=self.watcher,
             notifier=self.notifier, settings=settings, submitting={}, tensorboard_heartbeats={},
             metrics=Metrics(), fence=allow_always,
@@ -107,7 +110,7 @@ class World:
         await self.look()
 
     async def look(self) -> None:
-        await self.watcher.look()
+        await self.watcher.refresh()
 
     async def add(self, kind: type[Job] = BatchJob, **columns: Any) -> str:
         made: dict[str, Any] = {
@@ -142,7 +145,7 @@ class World:
         self.now = max(self.now + after, utcnow() + after)
         self.reads.clear()
         await self.loop.round(self.now)
-        while self.loop._unsettled.more:
+        while self.loop._unsettled.has_more:
             await self.loop.round(self.now)
         return set(self.reads)
 
@@ -160,10 +163,12 @@ class World:
 
 
 @asynccontextmanager
-async def looping(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[World]:
+async def looping(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[ReconcileHarness]:
     db = Database(database_of(tmp_path))
     await db.migrate()
-    made = World(db)
+    made = ReconcileHarness(db)
     observe = made.loop._observe
 
     async def counted(ids: list[str], now: datetime) -> list[Job]:

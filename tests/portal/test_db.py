@@ -15,7 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from portal.db import Database, _WriterLock, utcnow
 from portal.errors import DatabaseBusy
 from portal.models import LoginFailure
-from tests.patience import PATIENCE_S, until
+from tests.polling import PATIENCE_S, until
 from tests.portal.conftest import RunPortal
 from tests.servers import databases
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from portal.metrics import Metrics
-from tests.fakes.portal import until
+from tests.polling import until
 from tests.portal.conftest import Browser, Portal, RunPortal
 from tests.servers.slapd import PASSWORD
 
@@ -68,6 +68,7 @@ async def test_requests_to_other_services_are_measured(portal: Portal, browser: 
         return text if slurm else None
 
     text = await until(asked, "a try of squeue")
+    assert text is not None
     (server,) = portal.settings.ldap_urls
     count = value(text, "portal_directory_seconds_count", server=server)
     assert count is not None
@@ -89,6 +90,7 @@ async def test_how_the_parts_are(browser: Browser) -> None:
         return None if None in found else text
 
     text = await until(known, "a look at the parts")
+    assert text is not None
     assert value(text, "portal_part_up", part="database") == 1
     assert value(text, "portal_part_up", part="hub") == 0
 

@@ -19,11 +19,11 @@ import pytest
 
 from portal.config.settings import Settings
 from tests.paths import CHECKOUT
-from tests.patience import until
+from tests.polling import until
 from tests.portal.cli.test_main import command
 from tests.portal.command_line import write_config
 from tests.portal.conftest import Browser, MakeSettings
-from tests.servers.nginx import world
+from tests.servers.nginx import run_nginx
 from tests.servers.portal_process import in_slurm
 
 pytestmark = pytest.mark.anyio
@@ -113,7 +113,7 @@ async def served(
 ) -> AsyncIterator[Served]:
     (folder / "slurm").mkdir()
     port = listener.getsockname()[1]
-    with world(portal_port=port) as front:
+    with run_nginx(portal_port=port) as front:
         url = f"http://127.0.0.1:{front.door.front.port}"
         settings = make_settings(listen_port=port, public_url=url)
         write_config(settings, folder / "portal.toml")
@@ -186,7 +186,10 @@ class TestHandedOver:
         script = 'exec 3<&0 0</dev/null; LISTEN_PID=$$ exec "$0" "$@"'
         options["env"]["LISTEN_FDS"] = count
         return subprocess.Popen(
-            ["/bin/sh", "-c", script, *argv], stdin=listener, stderr=subprocess.PIPE, **options
+            ["/bin/sh", "-c", script, *argv],
+            stdin=listener.fileno(),
+            stderr=subprocess.PIPE,
+            **options,
         )
 
     async def test_systemds_own_way(

@@ -34,7 +34,7 @@ pytestmark = pytest.mark.skipif(databases.kind() != "sqlite", reason="spoils SQL
 HEAD = revisions.head()
 
 
-class Stand:
+class InstalledPortal:
     """A portal's settings, and the results of commands with them."""
 
     def __init__(self, make_settings: MakeSettings, folder: Path) -> None:
@@ -73,120 +73,120 @@ class Stand:
 
 
 @pytest.fixture
-def stand(make_settings: MakeSettings, tmp_path: Path) -> Stand:
-    return Stand(make_settings, tmp_path)
+def installed(make_settings: MakeSettings, tmp_path: Path) -> InstalledPortal:
+    return InstalledPortal(make_settings, tmp_path)
 
 
-def test_a_newer_database(stand: Stand) -> None:
-    stand.make()
-    stand.change("UPDATE alembic_version SET version_num = '9999'")
-    message = stand.refused("serve")
+def test_a_newer_database(installed: InstalledPortal) -> None:
+    installed.make()
+    installed.change("UPDATE alembic_version SET version_num = '9999'")
+    message = installed.refused("serve")
     assert message.startswith("The portal can't start: The database ")
-    assert f"{stand.database} is at revision 9999, newer than this portal's {HEAD}" in message
-    assert "9999" in stand.refused("migrate")
+    assert f"{installed.database} is at revision 9999, newer than this portal's {HEAD}" in message
+    assert "9999" in installed.refused("migrate")
 
 
-def test_a_database_whose_migration_was_broken_off(stand: Stand) -> None:
+def test_a_database_whose_migration_was_broken_off(installed: InstalledPortal) -> None:
     """As an older portal left it, which did not migrate in one transaction."""
-    stand.make()
-    stand.change("DROP TABLE mails", "ALTER TABLE announcements DROP COLUMN public")
-    message = stand.refused("serve")
-    assert f"{stand.database} is marked as revision {HEAD}, but lacks " in message
+    installed.make()
+    installed.change("DROP TABLE mails", "ALTER TABLE announcements DROP COLUMN public")
+    message = installed.refused("serve")
+    assert f"{installed.database} is marked as revision {HEAD}, but lacks " in message
     assert "mails" in message
     assert "announcements.public" in message
     assert "a migration was interrupted" in message
 
 
-def test_a_migration_that_fails_leaves_all_as_it_was(stand: Stand) -> None:
+def test_a_migration_that_fails_leaves_all_as_it_was(installed: InstalledPortal) -> None:
     """0015 changes tables before 0016 fails on a column that already exists."""
-    stand.make("0013")
-    stand.change("ALTER TABLE sessions ADD COLUMN idempotency_key VARCHAR(200)")
-    before = stand.tables()
-    message = stand.refused("serve")
-    assert f"{stand.database} can't be migrated from revision 0013 to {HEAD}" in message
+    installed.make("0013")
+    installed.change("ALTER TABLE sessions ADD COLUMN idempotency_key VARCHAR(200)")
+    before = installed.tables()
+    message = installed.refused("serve")
+    assert f"{installed.database} can't be migrated from revision 0013 to {HEAD}" in message
     assert "was left unchanged" in message
     assert "idempotency_key" in message
-    assert stand.tables() == before
-    assert "0013" in stand.refused("migrate")
+    assert installed.tables() == before
+    assert "0013" in installed.refused("migrate")
 
 
-def test_foreign_tables_are_refused(stand: Stand) -> None:
-    stand.change("CREATE TABLE notes (id INTEGER)")
-    assert "has tables but no schema revision" in stand.refused("serve")
-    assert set(stand.tables()) == {"notes"}
+def test_foreign_tables_are_refused(installed: InstalledPortal) -> None:
+    installed.change("CREATE TABLE notes (id INTEGER)")
+    assert "has tables but no schema revision" in installed.refused("serve")
+    assert set(installed.tables()) == {"notes"}
 
 
-def test_an_older_database_where_the_start_may_not_migrate(stand: Stand) -> None:
-    stand.make("0014")
-    message = stand.refused("serve", auto_migrate=False)
+def test_an_older_database_where_the_start_may_not_migrate(installed: InstalledPortal) -> None:
+    installed.make("0014")
+    message = installed.refused("serve", auto_migrate=False)
     assert f"is at revision 0014; this portal needs {HEAD}" in message
     assert "portal migrate" in message
 
 
-def test_a_file_that_is_no_database(stand: Stand) -> None:
-    stand.database.write_text("hello, this is a text and no database" * 100)
-    message = stand.refused("serve")
-    assert f"The database {stand.database} can't be opened: " in message
+def test_a_file_that_is_no_database(installed: InstalledPortal) -> None:
+    installed.database.write_text("hello, this is a text and no database" * 100)
+    message = installed.refused("serve")
+    assert f"The database {installed.database} can't be opened: " in message
     assert "database_url" in message
 
 
-def test_a_database_in_a_folder_that_is_not_there(stand: Stand) -> None:
-    url = f"sqlite+aiosqlite:///{stand.folder / 'nowhere' / 'portal.db'}"
-    message = stand.refused("serve", database_url=url)
-    assert f"{stand.folder / 'nowhere'}/portal.db can't be opened: No such file" in message
+def test_a_database_in_a_folder_that_is_not_there(installed: InstalledPortal) -> None:
+    url = f"sqlite+aiosqlite:///{installed.folder / 'nowhere' / 'portal.db'}"
+    message = installed.refused("serve", database_url=url)
+    assert f"{installed.folder / 'nowhere'}/portal.db can't be opened: No such file" in message
 
 
-def test_a_state_folder_that_is_not_there(stand: Stand) -> None:
-    folder = stand.folder / "nowhere"
-    assert stand.refused("serve", state_dir=folder) == (
+def test_a_state_folder_that_is_not_there(installed: InstalledPortal) -> None:
+    folder = installed.folder / "nowhere"
+    assert installed.refused("serve", state_dir=folder) == (
         f"The portal can't start: state_dir {folder} can't be written to: "
         "No such file or directory."
     )
 
 
-def test_a_state_folder_that_can_not_be_written_to(stand: Stand) -> None:
-    folder = stand.folder / "a-file"
+def test_a_state_folder_that_can_not_be_written_to(installed: InstalledPortal) -> None:
+    folder = installed.folder / "a-file"
     folder.write_text("")
-    assert f"state_dir {folder} can't be written to" in stand.refused("serve", state_dir=folder)
+    assert f"state_dir {folder} can't be written to" in installed.refused("serve", state_dir=folder)
 
 
-def test_a_port_in_use(stand: Stand) -> None:
+def test_a_port_in_use(installed: InstalledPortal) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
-        message = stand.refused("serve", listen_port=port)
+        message = installed.refused("serve", listen_port=port)
     assert message == (
         f"The portal can't start: 127.0.0.1 port {port}, its listen_host and listen_port: "
         "Address already in use."
     )
 
 
-def test_an_address_that_is_not_this_machines(stand: Stand) -> None:
-    assert "192.0.2.1 port " in stand.refused("serve", listen_host="192.0.2.1")
+def test_an_address_that_is_not_this_machines(installed: InstalledPortal) -> None:
+    assert "192.0.2.1 port " in installed.refused("serve", listen_host="192.0.2.1")
 
 
-def test_a_state_that_is_being_restored(stand: Stand) -> None:
-    with startup.alone(stand.settings()):
-        assert "is being restored or migrated" in stand.refused("serve")
+def test_a_state_that_is_being_restored(installed: InstalledPortal) -> None:
+    with startup.alone(installed.settings()):
+        assert "is being restored or migrated" in installed.refused("serve")
 
 
-def test_a_second_portal_on_the_same_sqlite(stand: Stand, tmp_path: Path) -> None:
+def test_a_second_portal_on_the_same_sqlite(installed: InstalledPortal, tmp_path: Path) -> None:
     """In another state folder, too."""
     other = tmp_path / "other"
     other.mkdir()
-    with startup.running(stand.settings()):
-        url = f"sqlite+aiosqlite:///{stand.database}"
+    with startup.running(installed.settings()):
+        url = f"sqlite+aiosqlite:///{installed.database}"
         for changes in ({}, {"state_dir": other, "database_url": url}):
-            message = stand.refused("serve", **changes)
+            message = installed.refused("serve", **changes)
             assert message.startswith(
-                f"The portal can't start: A portal is already running on {stand.database}"
+                f"The portal can't start: A portal is already running on {installed.database}"
             )
             assert "PostgreSQL" in message
 
 
-def test_two_portals_may_share_a_state_folder_with_postgresql(stand: Stand) -> None:
-    settings = stand.settings(database_url="postgresql+psycopg://portal@127.0.0.1/portal")
+def test_two_portals_may_share_a_state_folder_with_postgresql(installed: InstalledPortal) -> None:
+    settings = installed.settings(database_url="postgresql+psycopg://portal@127.0.0.1/portal")
     with startup.running(settings), startup.running(settings):
-        assert "stop it first" in stand.refused("migrate")
+        assert "stop it first" in installed.refused("migrate")
 
 
 @pytest.mark.parametrize(
@@ -198,8 +198,8 @@ def test_two_portals_may_share_a_state_folder_with_postgresql(stand: Stand) -> N
         ("postgresql+psycopg://portal:s3cret@db:port/portal", "must be a URL"),
     ],
 )
-def test_a_wrong_database_url(url: str, sentence: str, stand: Stand) -> None:
-    config = write_config(stand.settings(), stand.folder / "portal.toml")
+def test_a_wrong_database_url(url: str, sentence: str, installed: InstalledPortal) -> None:
+    config = write_config(installed.settings(), installed.folder / "portal.toml")
     env = {"PORTAL_CONFIG": str(config), "PORTAL_DATABASE_URL": url}
     found = CliRunner().invoke(app, ["serve"], env=env)
     assert found.exit_code == 2
@@ -207,11 +207,11 @@ def test_a_wrong_database_url(url: str, sentence: str, stand: Stand) -> None:
     assert "s3cret" not in found.stderr
 
 
-def test_process_prints_only_the_message(stand: Stand) -> None:
+def test_process_prints_only_the_message(installed: InstalledPortal) -> None:
     """Neither the log nor a traceback is printed beside the sentence."""
-    stand.make()
-    stand.change("UPDATE alembic_version SET version_num = '9999'")
-    config = write_config(stand.settings(), stand.folder / "portal.toml")
+    installed.make()
+    installed.change("UPDATE alembic_version SET version_num = '9999'")
+    config = write_config(installed.settings(), installed.folder / "portal.toml")
     argv, options = portal_command("serve", config=config)
     done = subprocess.run(argv, capture_output=True, timeout=60, check=False, **options)
     assert (done.returncode, done.stdout) == (1, "")
@@ -219,64 +219,68 @@ def test_process_prints_only_the_message(stand: Stand) -> None:
 
 
 class TestMigrate:
-    def test_migrate_reports_both_revisions(self, stand: Stand) -> None:
-        assert stand.run("migrate").out == f"The database was migrated from nothing to {HEAD}.\n"
-        assert stand.run("migrate").out == f"The database is already at {HEAD}.\n"
-        back = stand.run("migrate", "--to", "0014").out
+    def test_migrate_reports_both_revisions(self, installed: InstalledPortal) -> None:
+        assert (
+            installed.run("migrate").out == f"The database was migrated from nothing to {HEAD}.\n"
+        )
+        assert installed.run("migrate").out == f"The database is already at {HEAD}.\n"
+        back = installed.run("migrate", "--to", "0014").out
         assert back == f"The database was migrated from {HEAD} to 0014.\n"
-        assert stand.run("migrate").out == f"The database was migrated from 0014 to {HEAD}.\n"
+        assert installed.run("migrate").out == f"The database was migrated from 0014 to {HEAD}.\n"
 
-    def test_what_was_in_it_stays_both_ways(self, stand: Stand) -> None:
-        stand.make()
-        stand.change("INSERT INTO marks VALUES ('mine', '2026-01-01 00:00:00')")
-        stand.run("migrate", "--to", "0014")
-        stand.run("migrate")
-        with closing(sqlite3.connect(stand.database)) as found:
+    def test_what_was_in_it_stays_both_ways(self, installed: InstalledPortal) -> None:
+        installed.make()
+        installed.change("INSERT INTO marks VALUES ('mine', '2026-01-01 00:00:00')")
+        installed.run("migrate", "--to", "0014")
+        installed.run("migrate")
+        with closing(sqlite3.connect(installed.database)) as found:
             assert found.execute("SELECT name FROM marks WHERE name = 'mine'").fetchall() == [
                 ("mine",)
             ]
 
-    def test_a_revision_that_there_is_not(self, stand: Stand) -> None:
-        stand.make()
-        assert "There is no revision 4711. Available: " in stand.refused("migrate", "--to", "4711")
+    def test_a_revision_that_there_is_not(self, installed: InstalledPortal) -> None:
+        installed.make()
+        assert "There is no revision 4711. Available: " in installed.refused(
+            "migrate", "--to", "4711"
+        )
 
-    def test_back_is_never_forward(self, stand: Stand) -> None:
-        url = stand.make()
+    def test_back_is_never_forward(self, installed: InstalledPortal) -> None:
+        url = installed.make()
         command.downgrade(alembic_config(url), "0014")
-        message = stand.refused("migrate", "--to", "0015")
+        message = installed.refused("migrate", "--to", "0015")
         assert message == "The database is at 0014: --to only accepts an older revision."
 
-    def test_not_while_a_portal_runs(self, stand: Stand) -> None:
-        settings = stand.settings()
-        config = write_config(settings, stand.folder / "portal.toml")
+    def test_not_while_a_portal_runs(self, installed: InstalledPortal) -> None:
+        settings = installed.settings()
+        config = write_config(settings, installed.folder / "portal.toml")
         argv, options = portal_command("serve", config=config)
-        log = stand.folder / "portal.log"
+        log = installed.folder / "portal.log"
         url = f"http://127.0.0.1:{settings.listen_port}/healthz"
         with log.open("w") as out, subprocess.Popen(argv, stderr=out, **options) as process:
             try:
-                assert wait_until_healthy(url, process, log)
-                message = stand.refused("migrate")
+                wait_until_healthy(url, process, log)
+                message = installed.refused("migrate")
             finally:
                 process.terminate()
                 process.wait(timeout=60)
-        assert message == f"A portal is running on {stand.folder}: stop it first."
+        assert message == f"A portal is running on {installed.folder}: stop it first."
 
 
-def test_check_reports_the_same_problem_as_the_start(stand: Stand) -> None:
-    stand.make()
-    stand.change("UPDATE alembic_version SET version_num = '9999'")
-    done = stand.run("check")
+def test_check_reports_the_same_problem_as_the_start(installed: InstalledPortal) -> None:
+    installed.make()
+    installed.change("UPDATE alembic_version SET version_num = '9999'")
+    done = installed.run("check")
     (line,) = [line for line in done.out.splitlines() if line[8:].startswith("database")]
     assert line.startswith("FAILED  database: ")
     assert "newer than this portal's" in line
 
 
-def test_the_lock_is_the_state_folders_owners(stand: Stand) -> None:
-    settings = stand.settings()
+def test_the_lock_is_the_state_folders_owners(installed: InstalledPortal) -> None:
+    settings = installed.settings()
     with startup.running(settings):
-        status = (stand.folder / startup.LOCK).stat()
+        status = (installed.folder / startup.LOCK).stat()
         assert status.st_mode & 0o777 == 0o600
-        assert status.st_uid == stand.folder.stat().st_uid
+        assert status.st_uid == installed.folder.stat().st_uid
 
 
 @pytest.mark.parametrize(
@@ -284,12 +288,12 @@ def test_the_lock_is_the_state_folders_owners(stand: Stand) -> None:
     [(Path.symlink_to, "can't be written to"), (Path.hardlink_to, "has other hard links")],
 )
 def test_a_link_in_the_locks_place_gives_nothing_away(
-    stand: Stand, link: Callable[[Path, Path], None], why: str
+    installed: InstalledPortal, link: Callable[[Path, Path], None], why: str
 ) -> None:
     """Root would give away the link's target; a hard link is for kernels that permit any user to
     create one."""
-    other = stand.folder / "other"
+    other = installed.folder / "other"
     other.write_text("mine")
-    link(stand.folder / startup.LOCK, other)
-    with pytest.raises(startup.StartRefused, match=why), startup.alone(stand.settings()):
+    link(installed.folder / startup.LOCK, other)
+    with pytest.raises(startup.StartRefused, match=why), startup.alone(installed.settings()):
         pass

@@ -40,7 +40,7 @@ def writing_settings(users_slapd: Slapd, tmp_path: Path) -> dict[str, Any]:
 def slurm(monkeypatch: pytest.MonkeyPatch) -> FakeSlurm:
     """A Slurm that answers, without jobs unless a test adds some."""
     slurm = FakeSlurm()
-    monkeypatch.setattr("portal.app.Slurm", lambda *_, **__: slurm)
+    monkeypatch.setattr("portal.context.Slurm", lambda *_, **__: slurm)
     return slurm
 
 

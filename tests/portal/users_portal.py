@@ -63,6 +63,6 @@ def fields(answer: Answer) -> dict[str, str]:
 async def audited(portal: Portal, action: str, target: str) -> list[dict[str, Any]]:
     """Return the audit events' details and actors, oldest first."""
     query = select(AuditEvent).where(AuditEvent.action == action, AuditEvent.target == target)
-    async with portal.app.state.db.session() as db:
+    async with portal.context.db.session() as db:
         rows = (await db.scalars(query.order_by(AuditEvent.id))).all()
     return [{"actor": row.actor, **row.detail} for row in rows]

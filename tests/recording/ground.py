@@ -10,11 +10,11 @@ import os
 import re
 import shutil
 import subprocess
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from tests.polling import wait_until
 from tests.recording.packages import USERS
 
 NODES = ("node01", "node02", "node03")
@@ -109,12 +109,12 @@ class Ground:
             self._start_database(stack)
             self._open_namespaces(stack)
             self._start(stack, "slurmdbd", "-D")
-            wait_for("slurmdbd", lambda: "normal" in self.inside(*_QOS, check=False))
+            wait_until(lambda: "normal" in self.inside(*_QOS, check=False), "slurmdbd", pause_s=0.3)
             self.inside("sacctmgr", "-i", stdin="\n".join([*accounting, "exit", ""]))
             self._start(stack, "slurmctld", "-D")
             for node in NODES:
                 self._start(stack, "slurmd", "-D", "-N", node)
-            wait_for("the nodes", self._all_idle)
+            wait_until(self._all_idle, "the nodes", pause_s=0.3)
             yield
 
     def config_with_cgroups(self) -> str:
@@ -131,7 +131,11 @@ class Ground:
             self._start_munge(stack)
             self._open_namespaces(stack)
             self._start(stack, "slurmctld", "-D")
-            wait_for("slurmctld", lambda: "UP" in self.inside("scontrol", "ping", check=False))
+            wait_until(
+                lambda: "UP" in self.inside("scontrol", "ping", check=False),
+                "slurmctld",
+                pause_s=0.3,
+            )
             return self.inside("scontrol", "show", "config")
 
     def inside(self, *command: str, stdin: str = "", check: bool = True) -> str:
@@ -215,7 +219,7 @@ class Ground:
         files = [f"--{name}-file={self.folder}/munge.{name}" for name in ("log", "pid", "seed")]
         command = ["munged", "--foreground", "--force", f"--key-file={key}", *files]
         self._daemon(stack, "munged", [*command, f"--socket={sockets}"])
-        wait_for("munge", sockets.exists)
+        wait_until(sockets.exists, "munge", pause_s=0.3)
 
     def _start_database(self, stack: ExitStack) -> None:
         data, socket = self.folder / "mysql", self.root / "run/mysql.sock"
@@ -231,7 +235,7 @@ class Ground:
         command = ["mariadbd", "--no-defaults", f"--datadir={data}", f"--socket={socket}"]
         light = ["--skip-networking", "--innodb-flush-log-at-trx-commit=0", "--user=mysql"]
         self._daemon(stack, "mariadbd", [*command, *light])
-        wait_for("MariaDB", socket.exists)
+        wait_until(socket.exists, "MariaDB", pause_s=0.3)
 
     def _start(self, stack: ExitStack, program: str, *options: str) -> None:
         command = [*self._enter, str(self.root), f"/usr/sbin/{program}", *options]
@@ -247,15 +251,6 @@ class Ground:
     def _all_idle(self) -> bool:
         shown = self.inside("sinfo", "--all", "-h", "-N", "-o", "%N %T", check=False)
         return set(shown.splitlines()) == {f"{node} idle" for node in NODES}
-
-
-def wait_for(what: str, done: Callable[[], object]) -> None:
-    """Poll until the condition holds."""
-    end = time.monotonic() + PATIENCE_S
-    while not done():
-        if time.monotonic() > end:
-            raise TimeoutError(f"waited in vain for {what}")
-        time.sleep(0.3)
 
 
 def _environment() -> dict[str, str]:

@@ -23,7 +23,8 @@ from spawner.slurm.accounting import Accounting
 from spawner.slurm.client import CommandResult
 from spawner.slurm.model import JobInfo, JobSpec, Resources, SlurmState
 from spawner.slurm.sbatch import sbatch_options
-from tests.recording.ground import CLUSTER, Ground, wait_for
+from tests.polling import wait_until
+from tests.recording.ground import CLUSTER, Ground
 
 MARK = "Mk7_recorded"
 ALICE, BOB, CAROL = "alice", "bob", "carol"
@@ -178,26 +179,32 @@ def _settle(ground: Ground, jobs: dict[str, int]) -> None:
         ids = ",".join(str(jobs[name]) for name in names)
         return set(ground.inside("squeue", "-h", "-t", "all", f"--jobs={ids}", "-o", "%T").split())
 
-    wait_for(
-        "jobs to run", lambda: states("running", "evil", "cancelled", "requeued") == {"RUNNING"}
+    wait_until(
+        lambda: states("running", "evil", "cancelled", "requeued") == {"RUNNING"},
+        "jobs to run",
+        pause_s=0.3,
     )
     ground.as_user(BOB, "scancel", str(jobs["cancelled"]), str(jobs["withdrawn"]))
     time.sleep(1.1)  # accounting counts whole seconds, and omits runs of zero length
     ground.inside("scontrol", "requeue", str(jobs["requeued"]))
     ended = {"COMPLETED", "FAILED", "CANCELLED"}
     gone = ("ended", "failed", "killed", "cancelled", "withdrawn", "claims")
-    wait_for("jobs to end", lambda: states(*gone) == ended)
-    wait_for("the requeue", lambda: states("requeued") == {"PENDING"})
+    wait_until(lambda: states(*gone) == ended, "jobs to end", pause_s=0.3)
+    wait_until(lambda: states("requeued") == {"PENDING"}, "the requeue", pause_s=0.3)
     steps = ("squeue", "-h", "--steps", f"--jobs={jobs['running']}", "-o", "%j")
-    wait_for("the step", lambda: "portal-step" in ground.inside(*steps))
-    wait_for("two tasks", lambda: states("array") == {"RUNNING", "PENDING"})
+    wait_until(lambda: "portal-step" in ground.inside(*steps), "the step", pause_s=0.3)
+    wait_until(lambda: states("array") == {"RUNNING", "PENDING"}, "two tasks", pause_s=0.3)
     reason = ("squeue", "-h", f"--jobs={jobs['big']}", "-o", "%r|%S")
-    wait_for("the queue's forecast", lambda: "Resources|20" in ground.inside(*reason))
+    wait_until(
+        lambda: "Resources|20" in ground.inside(*reason), "the queue's forecast", pause_s=0.3
+    )
     # Accounting is updated within seconds. By id, because sacct does not list held jobs by default.
     ids = ",".join(str(job_id) for job_id in jobs.values())
     known = ("sacct", "-n", "-P", "-X", "-a", "-D", f"--jobs={ids}", "--format=jobidraw,state")
     expected = {f"{jobs[name]}|PENDING" for name in ("big", "held", "depends", "array", "requeued")}
-    wait_for("accounting", lambda: expected <= set(ground.inside(*known).splitlines()))
+    wait_until(
+        lambda: expected <= set(ground.inside(*known).splitlines()), "accounting", pause_s=0.3
+    )
     for words in (
         ("reservation=m2", "nodes=node01", "users=alice,bob"),
         ("reservation=m3", "nodecnt=1", "partition=cpu", "accounts=teaching"),
@@ -217,7 +224,9 @@ async def _ask_everything(ground: Ground, folder: Path, jobs: dict[str, int]) ->
     )  # fmt: skip
     await slurm.ask("squeue", slurm.jobs())
     await slurm.ask("sacct", slurm.accounting(now - timedelta(hours=1)))
-    await slurm.ask("usage", slurm.usage(sorted(jobs.values())))
+    await slurm.ask(
+        "usage", slurm.usage(dict.fromkeys(sorted(jobs.values()), now - timedelta(hours=1)))
+    )
     await slurm.ask("nodes", slurm.nodes())
     await slurm.ask("partitions", slurm.partitions())
     await slurm.ask("reservations", slurm.reservations())
@@ -230,7 +239,7 @@ async def _ask_everything(ground: Ground, folder: Path, jobs: dict[str, int]) ->
     await slurm.ask("default_accounts", slurm.default_accounts())
     await slurm.ask("in_use", slurm.in_use())
     await slurm.ask("job_times", slurm.job_times(now - timedelta(hours=1), now))
-    await slurm.ask("tell_refused", slurm.tell(REFUSED))
+    await slurm.ask("tell_refused", slurm.update(REFUSED))
     await slurm.ask("cancel_ended", slurm.cancel(jobs["ended"], BOB))
     await slurm.ask("cancel_unknown", slurm.cancel(99_999, BOB))
     await slurm.ask("limit_of_ended", slurm.set_time_limit(jobs["ended"], 30))

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
@@ -18,9 +18,8 @@ from sqlalchemy.orm import Session as DbSession
 
 from portal.app import create_app
 from portal.config.settings import Settings
-from portal.context import AppContext
-from portal.db import Database, utcnow
-from portal.directory import open_directory
+from portal.context import open_context
+from portal.db import utcnow
 from portal.models import (
     Base,
     JobState,
@@ -33,12 +32,11 @@ from portal.models import (
 )
 from portal.server import server_config
 from portal.services.auth.hashes import hash_token
-from portal.services.identity.memberships import DirectoryUsers
 from portal.services.slurm.launch import hashed
 from portal.services.tensorboards.tickets import issue_ticket
-from portal.streaming.proxy import open_client
+from tests.polling import wait_until
 from tests.servers import databases
-from tests.servers.nginx import GUARD_KEY, Answer, Upstream, read_answer, reply, wait_until
+from tests.servers.nginx import GUARD_KEY, Answer, Upstream, read_answer, reply
 from tests.servers.slapd import free_port
 
 TARGET = "10.77.0.11:40123"
@@ -175,28 +173,10 @@ class Real:
 
 
 @asynccontextmanager
-async def only_what_routes_use(app: FastAPI) -> AsyncIterator[None]:
-    """Create the parts that these routes use: database and client, but neither Slurm nor hub."""
-    settings: Settings = app.state.settings
-    nothing = cast(Any, None)
-    app.state.db = Database(settings.database)
-    async with open_client() as http, open_client() as tensorboard_http:
-        app.state.directory_users = DirectoryUsers(app.state.db, open_directory(settings), settings)
-        app.state.context = AppContext(
-            settings=settings,
-            db=app.state.db,
-            launchers=nothing,
-            file_pool=nothing,
-            slurm=nothing,
-            watcher=nothing,
-            catalog=nothing,
-            hub=nothing,
-            http=http,
-            tensorboard_http=tensorboard_http,
-            accounting=nothing,
-        )
+async def only_the_context(app: FastAPI) -> AsyncIterator[None]:
+    """Open the context, without the loops that ask Slurm and the hub."""
+    async with open_context(app.state.settings) as app.state.context:
         yield
-    await app.state.db.close()
 
 
 @contextmanager
@@ -219,11 +199,12 @@ def real_portal(folder: Path, **changes: Any) -> Iterator[Real]:
     """Run the application with these settings, the users alice, bob and carol, and a node."""
     port = free_port()
     settings = gate_settings(folder, listen_port=port, **changes)
-    settings.internal_secret_file.touch(mode=0o600)
-    settings.internal_secret_file.write_text("i" * 32)
+    for file in (settings.internal_secret_file, settings.hub_token_file):
+        file.touch(mode=0o600)
+        file.write_text("i" * 32)
     databases.copy_empty(settings.database)
     app = create_app(settings)
-    app.router.lifespan_context = only_what_routes_use
+    app.router.lifespan_context = only_the_context
     node = Upstream(lambda *_: reply())
     made = Real(settings, node)
     made.add_users()

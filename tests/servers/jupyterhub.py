@@ -25,8 +25,9 @@ from yarl import URL
 
 from portal.hub.client import Hub as Client
 from portal.hub.client import HubNotReady
-from tests.fakes.portal import COOKIE, Portal, Session, until
+from tests.fakes.portal import COOKIE, Portal, Session
 from tests.paths import CHECKOUT
+from tests.polling import until
 from tests.servers.slapd import free_port
 
 STATE = Path(sys.prefix).parent
@@ -186,7 +187,9 @@ class Node:
             code = self.process.poll()
             return None if code is None else (code,)
 
-        return (await until(status, "the node program's end"))[0]
+        found = await until(status, "the node program's end")
+        assert found is not None
+        return found[0]
 
     def log(self) -> str:
         return (self.folder / "node.log").read_text()
@@ -230,7 +233,7 @@ def lay_out(folder: Path) -> Path:
 
 
 @dataclass
-class Stand:
+class HubSetup:
     """All programs, with the operations of a browser and of the portal's hub client."""
 
     folder: Path
@@ -240,7 +243,7 @@ class Stand:
     nodes: list[Node] = field(default_factory=list)
 
     @classmethod
-    async def build(cls, folder: Path) -> Stand:
+    async def build(cls, folder: Path) -> HubSetup:
         """`folder` must be accessible to the ordinary account."""
         code = lay_out(folder)
         portal = Portal()
@@ -252,14 +255,14 @@ class Stand:
 
     @classmethod
     @asynccontextmanager
-    async def opened(cls) -> AsyncIterator[Stand]:
+    async def opened(cls) -> AsyncIterator[HubSetup]:
         """Run all programs, and stop them at the end in any case."""
         with tempfile.TemporaryDirectory(prefix="hub-stand-") as folder:
-            stand = await cls.build(Path(folder))
+            setup = await cls.build(Path(folder))
             try:
-                yield stand
+                yield setup
             finally:
-                await stand.close()
+                await setup.close()
 
     async def ask_for(self, session: Session) -> None:
         """Do what the portal does once a session has called home."""
@@ -318,7 +321,10 @@ class Stand:
             model = await self.server_model(session)
             return model if model.get("ready") else None
 
-        return await until(ask, f"{session.name} ready, see {self.folder}")
+        what = f"{session.name} ready, see {self.folder}"
+        model: dict[str, Any] | None = await until(ask, what)
+        assert model is not None
+        return model
 
     async def api(self, session: Session, token: str) -> int:
         """Return the status of a call to the server's own API with a hub token."""
@@ -339,15 +345,15 @@ class Browser:
     """A browser that follows redirects as behind nginx: the path decides which server is
     requested."""
 
-    stand: Stand
+    setup: HubSetup
     client: aiohttp.ClientSession
     visited: list[str] = field(default_factory=list)
 
     @classmethod
-    def new(cls, stand: Stand, cookies: Mapping[str, str]) -> Browser:
+    def new(cls, setup: HubSetup, cookies: Mapping[str, str]) -> Browser:
         jar = aiohttp.CookieJar(unsafe=True)
         jar.update_cookies(dict(cookies), URL("http://127.0.0.1/"))
-        return cls(stand, aiohttp.ClientSession(cookie_jar=jar))
+        return cls(setup, aiohttp.ClientSession(cookie_jar=jar))
 
     async def get(self, path: str) -> tuple[int, str]:
         """Return the status and the final path after at most 12 redirects; stop at the portal's
@@ -370,8 +376,8 @@ class Browser:
 
     def _whose(self, path: str) -> str | None:
         if path.startswith("/hub/"):
-            return self.stand.hub.url
+            return self.setup.hub.url
         if path.startswith("/user/"):
             _, _, username, name, *_ = path.split("/")
-            return self.stand.portal.sessions[username, name].url
+            return self.setup.portal.sessions[username, name].url
         return None

@@ -13,7 +13,6 @@ import ssl
 import subprocess
 import tempfile
 import threading
-import time
 import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -25,6 +24,7 @@ from deploy.nginx_program import version_here
 from portal.config.listen import CONNECTIONS_PER_ADDRESS
 from portal.config.origins import ContentHosts
 from spawner import guard
+from tests.polling import wait_until
 
 USERS = {"token-of-alice": "alice", "token-of-bob": "bob", "token-of-carol": "carol"}
 WAIT_S = 60.0
@@ -34,7 +34,7 @@ GUARD_KEY = "the-key"
 
 
 @dataclass(frozen=True)
-class Seen:
+class ReceivedRequest:
     """One request as an upstream received it. Header names are lowercase."""
 
     method: str
@@ -50,7 +50,7 @@ class Seen:
         return value
 
 
-Answerer = Callable[[Seen, socket.socket], bytes]
+Answerer = Callable[[ReceivedRequest, socket.socket], bytes]
 
 
 def reply(status: int = 200, headers: str = "", body: bytes = b"ok") -> bytes:
@@ -71,7 +71,7 @@ class Upstream:
     def __init__(self, answer: Answerer) -> None:
         self.answer = answer
         self.guard_key: str | None = GUARD_KEY
-        self.seen: list[Seen] = []
+        self.seen: list[ReceivedRequest] = []
         self.tls: ssl.SSLContext | None = None
         self.silent = 0  # connections that ended without a request
         self._open: set[socket.socket] = set()
@@ -119,7 +119,7 @@ class Upstream:
         self.silent += seen is None
         self._open.discard(connection)
 
-    def _proven(self, seen: Seen, answer: bytes) -> bytes:
+    def _proven(self, seen: ReceivedRequest, answer: bytes) -> bytes:
         signatures = seen.all(guard.SIGNATURE_HEADER.lower())
         if not signatures or self.guard_key is None:
             return answer
@@ -131,7 +131,7 @@ class Upstream:
         return self.tls.wrap_socket(connection, server_side=True) if self.tls else connection
 
 
-def _read(connection: socket.socket) -> Seen | None:
+def _read(connection: socket.socket) -> ReceivedRequest | None:
     """Read a request's head, and its body if that is short and its length is given."""
     head = b""
     while b"\r\n\r\n" not in head:
@@ -147,7 +147,7 @@ def _read(connection: socket.socket) -> Seen | None:
     length = next((int(value) for name, value in headers if name == "content-length"), 0)
     while len(body) < length <= 70_000:
         body += connection.recv(65536)
-    return Seen(method, path, headers, body)
+    return ReceivedRequest(method, path, headers, body)
 
 
 @dataclass
@@ -167,7 +167,7 @@ class Answer:
 
 
 @dataclass
-class World:
+class NginxServer:
     """nginx between a test's client and its upstreams."""
 
     door: FrontDoor
@@ -182,7 +182,7 @@ class World:
     def cookie(self) -> str:
         return self.door.cookie
 
-    def gate(self, seen: Seen, _connection: socket.socket) -> bytes:
+    def gate(self, seen: ReceivedRequest, _connection: socket.socket) -> bytes:
         """Respond as the portal: the gate by the rules, any other path with its own name."""
         if seen.path != "/internal/gate":
             return reply(200, "Content-Type: text/plain\r\n", f"portal {seen.path}".encode())
@@ -201,14 +201,14 @@ class World:
         named = f"X-Target-Name: {name}\r\n" if name else ""
         return _empty(f"X-Target: {target}\r\n{named}{kept}")
 
-    def at_node(self, seen: Seen, connection: socket.socket) -> bytes:
+    def at_node(self, seen: ReceivedRequest, connection: socket.socket) -> bytes:
         return self.node_answer(seen, connection)
 
     def clear(self) -> None:
         for upstream in (self.portal, self.hub, self.node):
             upstream.seen.clear()
 
-    def gate_requests(self) -> list[Seen]:
+    def gate_requests(self) -> list[ReceivedRequest]:
         return [seen for seen in self.portal.seen if seen.path == "/internal/gate"]
 
     def connect(self, source: str = "127.0.0.1", *, cluster: bool = False) -> socket.socket:
@@ -254,16 +254,8 @@ def read_answer(connection: socket.socket, method: str = "GET") -> Answer:
         return Answer(response.status, response.getheaders(), response.read())
 
 
-def wait_until(true: Callable[[], bool], what: str) -> None:
-    end = time.monotonic() + WAIT_S
-    pause = threading.Event()
-    while not true():
-        assert time.monotonic() < end, f"in {WAIT_S} s never: {what}"
-        pause.wait(0.01)
-
-
 @contextlib.contextmanager
-def world(
+def run_nginx(
     *,
     tls: bool = False,
     assets: Path | None = None,
@@ -273,7 +265,7 @@ def world(
     device_cookie: str = "",
     trusted_proxies: tuple[str, ...] = (),
     connections: int = CONNECTIONS_PER_ADDRESS,
-) -> Iterator[World]:
+) -> Iterator[NginxServer]:
     """Run nginx in its own folder, as an unprivileged account.
 
     `portal_port`: a real portal's, replacing the fake one; `node_ca`: the authority trusted for
@@ -304,7 +296,7 @@ def world(
         )
         if content_url:
             door = replace(door, content=_content(door, content_url, tls=tls))
-        made = World(door, portal, hub, node)
+        made = NginxServer(door, portal, hub, node)
         made.targets[("alice", "s1")] = node.address
         portal.answer = made.gate
         node.answer = made.at_node

@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from portal import app
+from portal import context
 from portal.__main__ import main
 from spawner.slurm.model import JobInfo, JobSpec, SlurmState
 from spawner.slurm.watcher import Watcher
@@ -103,7 +103,7 @@ def play(folder: Path) -> None:
         "Watcher": lambda asked: Watcher(asked, OFTEN),
     }
     for name, value in played.items():
-        setattr(app, name, value)
+        setattr(context, name, value)
 
 
 if __name__ == "__main__":

@@ -66,7 +66,7 @@ def running() -> Iterator[PostgreSql]:
         for place in (folder, password):
             shutil.chown(place, ACCOUNT)
     data = folder / "data"
-    make = ["-D", data, "-U", NAME, "-A", "scram-sha-256", "--pwfile", password, "--no-sync"]
+    make = ("-D", data, "-U", NAME, "-A", "scram-sha-256", "--pwfile", password, "--no-sync")
     _run_unprivileged(programs / "initdb", *make, "--locale=C.UTF-8", "-E", "UTF8")
     with (data / "postgresql.conf").open("a") as config:
         config.write(f"{CONFIG}port = {port}\nunix_socket_directories = '{folder}'\n")

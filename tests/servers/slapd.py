@@ -6,11 +6,12 @@ import secrets
 import shutil
 import socket
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+from tests.polling import wait_until
 
 SUFFIX = "dc=test,dc=example"
 SERVICE_DN = f"cn=portal,{SUFFIX}"
@@ -267,14 +268,12 @@ def _run(program: str, *args: str, input_text: str = "") -> None:
 
 
 def _wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + START_TIMEOUT_S
-    while time.monotonic() < deadline:
+    def listens() -> bool:
         assert process.poll() is None, log.read_text()
         with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.02)
-    raise AssertionError(f"slapd doesn't listen on {port}")
+            return probe.connect_ex(("127.0.0.1", port)) == 0
+
+    wait_until(listens, f"slapd listens on {port}", START_TIMEOUT_S)
 
 
 def _certificates(folder: Path) -> None:

@@ -19,6 +19,7 @@ import aiohttp
 from portal.config.settings import Settings
 from portal.db import upgrade
 from tests.paths import CHECKOUT
+from tests.polling import until
 from tests.portal.command_line import write_config
 from tests.portal.conftest import Answer, Browser
 from tests.servers.portal_process import in_slurm
@@ -29,7 +30,7 @@ PAUSE_S = 0.02
 
 
 @dataclass
-class One:
+class PortalProcess:
     """One portal's process; `name` is a or b."""
 
     name: str
@@ -69,13 +70,13 @@ class One:
 
 
 @dataclass
-class Two:
+class TwoPortals:
     """Both portals; `slurm` is the folder that they share as their cluster."""
 
     settings: Settings
     folder: Path
-    a: One
-    b: One
+    a: PortalProcess
+    b: PortalProcess
     http: aiohttp.ClientSession
 
     @property
@@ -86,7 +87,7 @@ class Two:
     def browser(self) -> Browser:
         return Browser(self.http, self.settings.public_url)
 
-    async def wait_for_status(self, one: One, *words: str) -> None:
+    async def wait_for_status(self, one: PortalProcess, *words: str) -> None:
         """Wait until a portal reports one of these statuses."""
         async with asyncio.timeout(PATIENCE_S):
             while (state := await one.status()) not in words:
@@ -95,19 +96,21 @@ class Two:
                 await asyncio.sleep(PAUSE_S)
         assert state in words
 
-    async def leads(self, one: One) -> None:
+    async def leads(self, one: PortalProcess) -> None:
         await self.wait_for_status(one, "ok", "degraded")
 
-    async def login(self, one: One, name: str = "alice", password: str = PASSWORD) -> Answer:
+    async def login(
+        self, one: PortalProcess, name: str = "alice", password: str = PASSWORD
+    ) -> Answer:
         body = {"username": name, "password": password}
         return await self.browser.post(f"{one.url}/api/v1/login", body)
 
-    async def submit(self, one: One, key: str) -> Answer:
+    async def submit(self, one: PortalProcess, key: str) -> Answer:
         return await self.browser.post(
             f"{one.url}/api/v1/jobs", {"script": "true"}, headers={"Idempotency-Key": key}
         )
 
-    async def jobs(self, one: One) -> list[Any]:
+    async def jobs(self, one: PortalProcess) -> list[Any]:
         answer = await self.browser.get(f"{one.url}/api/v1/jobs")
         assert answer.status == 200, answer
         return list(answer.body["items"])
@@ -131,11 +134,9 @@ class Two:
 
     async def until(self, count: int) -> None:
         """Wait until this many submissions were requested."""
-        async with asyncio.timeout(PATIENCE_S):
-            while len(self.asked()) < count:
-                await asyncio.sleep(PAUSE_S)
+        await until(lambda: len(self.asked()) >= count, f"{count} submissions")
 
-    async def all_submitted(self, one: One, count: int) -> list[Any]:
+    async def all_submitted(self, one: PortalProcess, count: int) -> list[Any]:
         """Return all jobs, once each has Slurm's id."""
         async with asyncio.timeout(PATIENCE_S):
             while len(found := await self.jobs(one)) < count or not all(
@@ -146,18 +147,18 @@ class Two:
 
 
 @asynccontextmanager
-async def two_portals(settings: Settings, folder: Path) -> AsyncIterator[Two]:
+async def two_portals(settings: Settings, folder: Path) -> AsyncIterator[TwoPortals]:
     """Run both: the first leads, the second is the standby."""
     for name in ("slurm", "site/environments"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     config = write_config(settings, folder / "portal.toml")
     await asyncio.to_thread(upgrade, settings.database)
     with ExitStack() as stack:
-        a, b = (One(name, free_port(), folder, config) for name in ("a", "b"))
+        a, b = (PortalProcess(name, free_port(), folder, config) for name in ("a", "b"))
         stack.callback(a.end, signal.SIGKILL)
         stack.callback(b.end, signal.SIGKILL)
         async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as http:
-            two = Two(settings, folder, a, b, http)
+            two = TwoPortals(settings, folder, a, b, http)
             a.start()
             await two.leads(a)
             b.start()

@@ -1,11 +1,11 @@
 """The catalog for administrators, and its reload by a running portal."""
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.polling import until
 from tests.portal.conftest import Browser, RunPortal
 
 ENVIRONMENT = 'title: {}\nlanguage: python\nversion: "3.11"\nruntime: apptainer\nimage: mine.sif\n'
@@ -36,16 +36,22 @@ async def test_running_portal_loads_changes_and_reports_mistakes(
         assert templates["python-training"]["origin"] == "shipped"
 
         file.write_text(ENVIRONMENT.format("Mine") + "gpu: maybe\n")
-        async with asyncio.timeout(PATIENCE_S):
-            while not (shown := await catalog(carol))["problems"]:
-                await asyncio.sleep(0.1)
+        shown = await until(
+            lambda: catalog(carol),
+            "the problem is shown",
+            done=lambda answer: answer["problems"],
+            pause_s=0.1,
+        )
         assert f"{file}: gpu: 'maybe' is not one of" in shown["problems"][0]
         assert "mine" in {item["name"] for item in shown["environments"]}
 
         file.write_text(ENVIRONMENT.format("A new title"))
-        async with asyncio.timeout(PATIENCE_S):
-            while (shown := await catalog(carol))["problems"]:
-                await asyncio.sleep(0.1)
+        shown = await until(
+            lambda: catalog(carol),
+            "the problem disappears",
+            done=lambda answer: not answer["problems"],
+            pause_s=0.1,
+        )
         served = (await carol.get("/api/v1/environments")).body["items"]
         assert {item["name"]: item["title"] for item in served}["mine"] == "A new title"
 

@@ -1,6 +1,7 @@
 """Event streams and followed logs: their limits, and the cost of many of them."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
@@ -11,9 +12,9 @@ from sqlalchemy import event
 from portal.background.notifier import EVERYONE
 from portal.errors import TooManyRequests
 from portal.services.concurrency import STREAMS_PER_LOGIN, ConcurrencyLimit
-from tests.patience import PATIENCE_S
+from tests.polling import PATIENCE_S
 from tests.portal.conftest import Browser
-from tests.portal.job_portal import World, job_world
+from tests.portal.job_portal import JobPortal, run_job_portal
 from tests.servers.slapd import Slapd
 
 pytestmark = pytest.mark.anyio
@@ -21,8 +22,10 @@ EVENTS = "/api/v1/events"
 
 
 @pytest.fixture(scope="module")
-async def world(slapd: Slapd, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
-    async with job_world(slapd, tmp_path_factory.mktemp("streams")) as made:
+async def job_portal(
+    slapd: Slapd, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[JobPortal]:
+    async with run_job_portal(slapd, tmp_path_factory.mktemp("streams")) as made:
         yield made
 
 
@@ -42,8 +45,8 @@ async def free_again(browser: Browser, path: str) -> None:
                     return
 
 
-async def test_streams_of_a_login_are_bounded(world: World) -> None:
-    alice, bob = world.users["alice"], world.users["bob"]
+async def test_streams_of_a_login_are_bounded(job_portal: JobPortal) -> None:
+    alice, bob = job_portal.users["alice"], job_portal.users["bob"]
     async with opened(alice, EVENTS, STREAMS_PER_LOGIN + 3) as answers:
         statuses = [answer.status for answer in answers]
         assert statuses == [200] * STREAMS_PER_LOGIN + [429] * 3
@@ -56,9 +59,9 @@ async def test_streams_of_a_login_are_bounded(world: World) -> None:
     await free_again(alice, EVENTS)
 
 
-async def test_followed_logs_of_a_login_are_bounded(world: World) -> None:
-    alice, bob = world.users["alice"], world.users["bob"]
-    path = f"/api/v1/jobs/{(await world.job())['id']}/log/follow"
+async def test_followed_logs_of_a_login_are_bounded(job_portal: JobPortal) -> None:
+    alice, bob = job_portal.users["alice"], job_portal.users["bob"]
+    path = f"/api/v1/jobs/{(await job_portal.job())['id']}/log/follow"
     async with opened(alice, path, STREAMS_PER_LOGIN + 1) as answers:
         assert [answer.status for answer in answers][-2:] == [200, 429]
         assert (await alice.get("/api/v1/me")).status == 200
@@ -66,6 +69,24 @@ async def test_followed_logs_of_a_login_are_bounded(world: World) -> None:
             assert (await bob.get("/api/v1/me")).status == 200
             assert (await bob.get("/api/v1/jobs")).status == 200
     await free_again(alice, path)
+
+
+async def test_snapshot_is_the_first_event_of_a_stream(job_portal: JobPortal) -> None:
+    alice = job_portal.users["alice"]
+    await job_portal.rows(1, who="alice")
+    async with opened(alice, EVENTS, 1) as (stream,):
+        await stream.content.readline()
+        event = json.loads((await stream.content.readline()).removeprefix(b"data: "))
+        answer = await alice.get(f"{EVENTS}/snapshot")
+    assert event["jobs"]
+    assert answer.body.keys() == event.keys()
+    assert (answer.body["sessions"], answer.body["jobs"]) == (event["sessions"], event["jobs"])
+
+
+async def test_snapshot_needs_no_stream(job_portal: JobPortal) -> None:
+    (job_id,) = await job_portal.rows(1, who="bob")
+    answer = await job_portal.users["bob"].get(f"{EVENTS}/snapshot")
+    assert [job["id"] for job in answer.body["jobs"]] == [job_id]
 
 
 def test_a_user_with_many_logins_is_bounded_too() -> None:
@@ -82,9 +103,9 @@ def test_a_user_with_many_logins_is_bounded_too() -> None:
             pass
 
 
-async def queries_of_a_change(world: World, count: int) -> int:
+async def queries_of_a_change(job_portal: JobPortal, count: int) -> int:
     """Count the queries until this many streams of alice have shown a change."""
-    alice, seen = world.users["alice"], 0
+    alice, seen = job_portal.users["alice"], 0
 
     def counted(*_: Any) -> None:
         nonlocal seen
@@ -93,11 +114,11 @@ async def queries_of_a_change(world: World, count: int) -> int:
     async with opened(alice, EVENTS, count) as answers:
         for answer in answers:
             assert (await answer.content.readline()).startswith(b"event: snapshot")
-        engine = world.context.db.engine.sync_engine
+        engine = job_portal.context.db.engine.sync_engine
         event.listen(engine, "before_cursor_execute", counted)
         try:
-            (job_id,) = await world.rows(1, who="alice")
-            world.context.notifier.notify(EVERYONE)
+            (job_id,) = await job_portal.rows(1, who="alice")
+            job_portal.context.notifier.notify(EVERYONE)
             for answer in answers:
                 while job_id.encode() not in await answer.content.readline():
                     pass
@@ -106,17 +127,17 @@ async def queries_of_a_change(world: World, count: int) -> int:
     return seen
 
 
-async def test_many_streams_cost_what_one_does(world: World) -> None:
+async def test_many_streams_cost_what_one_does(job_portal: JobPortal) -> None:
     """The user's state is read once for all of their streams. Other concurrent queries are in
     both counts."""
-    one = await queries_of_a_change(world, 1)
-    many = await queries_of_a_change(world, STREAMS_PER_LOGIN)
+    one = await queries_of_a_change(job_portal, 1)
+    many = await queries_of_a_change(job_portal, STREAMS_PER_LOGIN)
     assert many < 3 * one
 
 
-async def test_others_are_answered_while_streams_are_hammered(world: World) -> None:
+async def test_others_are_answered_while_streams_are_hammered(job_portal: JobPortal) -> None:
     """One user opens streams repeatedly while the cluster changes constantly."""
-    alice, bob = world.users["alice"], world.users["bob"]
+    alice, bob = job_portal.users["alice"], job_portal.users["bob"]
     over = asyncio.Event()
 
     async def hammer() -> None:
@@ -126,7 +147,7 @@ async def test_others_are_answered_while_streams_are_hammered(world: World) -> N
 
     async def change() -> None:
         while not over.is_set():
-            world.context.notifier.notify(EVERYONE)
+            job_portal.context.notifier.notify(EVERYONE)
             await asyncio.sleep(0.01)
 
     async with opened(alice, EVENTS, STREAMS_PER_LOGIN), asyncio.TaskGroup() as tasks:

@@ -13,8 +13,9 @@ from portal.models import JobState, Session, User, Wanted, WebSession
 from portal.services.auth.hashes import hash_token
 from portal.services.sessions.gate import GATE_QUERY
 from spawner.slurm.model import Outcome
+from tests.polling import wait_until
 from tests.servers.gate_portal import TARGET, Real, problem
-from tests.servers.nginx import HOME, PAGE, wait_until, world
+from tests.servers.nginx import HOME, PAGE, run_nginx
 
 pytest_plugins = ["tests.portal.gate_fixtures"]
 
@@ -226,7 +227,7 @@ def test_a_page_of_ones_own_server_lacks_the_password(real: Real, who: str) -> N
 
 
 def test_behind_nginx(real: Real) -> None:
-    with world(portal_port=real.port) as door:
+    with run_nginx(portal_port=real.port) as door:
         session = real.add_session(target_host="127.0.0.1", target_port=door.node.port)
         assert door.ask(HOME, user="alice").body == b"ok"
         for who, status in (("bob", 403), ("carol", 403), (None, 401)):
@@ -247,7 +248,7 @@ def test_behind_nginx(real: Real) -> None:
 
 
 def test_a_disabled_user_is_out_within_the_caches_seconds(real: Real) -> None:
-    with world(portal_port=real.port) as door:
+    with run_nginx(portal_port=real.port) as door:
         real.add_session(target_host="127.0.0.1", target_port=door.node.port)
         assert door.ask(HOME, user="alice").body == b"ok"
         real.update(User, real.users["alice"].id, disabled_at=utcnow())
@@ -255,7 +256,7 @@ def test_a_disabled_user_is_out_within_the_caches_seconds(real: Real) -> None:
 
 
 def test_internal_routes_are_unreachable_from_outside(real: Real) -> None:
-    with world(portal_port=real.port) as door:
+    with run_nginx(portal_port=real.port) as door:
         for path in ("/internal/whoami", "/%69nternal/whoami", "//internal/whoami"):
             assert door.ask(path, user="alice").status == 404
             assert door.ask(path, user="alice", cluster=True).status == 404

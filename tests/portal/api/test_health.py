@@ -48,7 +48,7 @@ async def test_requests_are_counted_by_route_not_by_what_was_asked(browser: Brow
 
 
 async def test_live_jobs_are_counted(portal: Portal) -> None:
-    async with portal.app.state.db.session() as db:
+    async with portal.context.db.session() as db:
         user = User(username="alice")
         db.add(user)
         await db.flush()

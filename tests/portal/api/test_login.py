@@ -253,7 +253,7 @@ async def test_the_database_holds_no_token_and_no_password(portal: Portal) -> No
     async with portal.browser() as browser:
         await browser.login("alice")
         token = _cookie(browser)
-    async with portal.app.state.db.session() as db:
+    async with portal.context.db.session() as db:
         stored = (await db.scalars(select(WebSession))).one()
     assert len(token) >= 43
     assert token not in vars(stored).values()
@@ -268,7 +268,7 @@ async def test_success_and_failure_are_recorded(portal: Portal) -> None:
     async with portal.browser() as browser:
         await browser.login("alice", "wrong")
         await browser.login("alice")
-    async with portal.app.state.db.session() as db:
+    async with portal.context.db.session() as db:
         events = (await db.scalars(select(AuditEvent).order_by(AuditEvent.id))).all()
         failures = (await db.scalars(select(LoginFailure))).all()
     assert [(event.action, event.actor) for event in events] == [

@@ -38,7 +38,7 @@ class TestDirectoryTrouble:
         }
         async with run_portal(**settings) as portal, portal.browser() as browser:
             answer = await browser.login("alice")
-            (health,) = await portal.app.state.directory.health()
+            (health,) = await portal.context.directory.health()
         assert (answer.status, answer.slug) == (503, "directory-unavailable")
         assert health.cause is not None
         assert "certificate can't be verified" in health.cause
@@ -54,7 +54,7 @@ class TestDirectoryTrouble:
         dn = f"cn=unknown,{SUFFIX}"
         async with run_portal(ldap_bind_dn=dn) as portal, portal.browser() as browser:
             assert (await browser.login("alice")).status == 503
-            (health,) = await portal.app.state.directory.health()
+            (health,) = await portal.context.directory.health()
         assert "the portal's account" in str(health.cause)
 
     async def test_the_first_server_refuses_connections(

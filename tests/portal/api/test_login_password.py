@@ -31,7 +31,7 @@ async def change(browser: Browser, current: str, new: str = NEW) -> Answer:
 
 
 async def rows(portal: Portal, table: Any) -> list[Any]:
-    async with portal.app.state.db.session() as db:
+    async with portal.context.db.session() as db:
         return list((await db.scalars(select(table))).all())
 
 
@@ -85,7 +85,7 @@ async def test_a_second_factor_still_follows(here: Portal, carol: Browser) -> No
     async with here.browser() as browser:
         await browser.login("careful", current)
         assert (await change(browser, current)).status == 200
-    async with here.app.state.db.session() as db:
+    async with here.context.db.session() as db:
         (user,) = await db.scalars(select(User).where(User.username == "careful"))
         db.add(SecondFactor(user_id=user.id, secret="", confirmed_at=utcnow()))
         await db.commit()
@@ -112,7 +112,7 @@ async def test_the_step_ends(here: Portal, carol: Browser) -> None:
     current = await made(carol, "slow")
     async with here.browser() as browser:
         await browser.login("slow", current)
-        async with here.app.state.db.session() as db:
+        async with here.context.db.session() as db:
             await db.execute(update(HalfLogin).values(expires_at=utcnow()))
             await db.commit()
         late = await change(browser, current)

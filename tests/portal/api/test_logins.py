@@ -42,7 +42,7 @@ async def listed(browser: Browser) -> list[dict[str, Any]]:
 
 
 async def ended(portal: Portal) -> list[dict[str, Any]]:
-    async with portal.app.state.db.session() as db:
+    async with portal.context.db.session() as db:
         query = select(AuditEvent).where(AuditEvent.action == Action.LOGIN_ENDED.value)
         return [event.detail for event in (await db.scalars(query)).all()]
 
@@ -94,7 +94,7 @@ async def test_what_is_over_is_not_listed(portal: Portal, alice: Browser) -> Non
     async with portal.browser() as other:
         await log_in(other, "alice")
         (old,) = [item for item in await listed(alice) if not item["current"]]
-        async with portal.app.state.db.session() as db:
+        async with portal.context.db.session() as db:
             idle = utcnow() - timedelta(hours=9)
             await db.execute(
                 update(WebSession).where(WebSession.id == old["id"]).values(last_seen_at=idle)
@@ -143,7 +143,7 @@ class TestPasswordAgain:
         async with portal.browser() as carol:
             await log_in(carol, "carol")
             assert (await carol.post(path, notice)).status == 201
-            async with portal.app.state.db.session() as db:
+            async with portal.context.db.session() as db:
                 long_ago = utcnow() - timedelta(seconds=61)
                 await db.execute(update(WebSession).values(password_at=long_ago))
                 await db.commit()

@@ -19,6 +19,8 @@ OPEN = {
     ("POST", "/api/v1/login"),
     ("POST", "/api/v1/logout"),
     ("GET", "/api/v1/announcements/public"),
+    ("GET", "/api/v1/site"),
+    ("GET", "/api/v1/site/logo"),
     ("GET", "/healthz"),
     ("GET", "/readyz"),
 }

@@ -79,7 +79,7 @@ TEXTS = [
     str(2**63),
 ]
 NUMBERS = [0, -1, 2**31, 2**63, 2**64, -(2**63) - 1, 1e308, 0.5]
-SEEDS = st.sampled_from([*TEXTS, *NUMBERS, True, None, [], {}])
+SEEDS: st.SearchStrategy[Any] = st.sampled_from([*TEXTS, *NUMBERS, True, None, [], {}])
 
 
 def open_schema() -> tuple[Any, set[str]]:
@@ -174,15 +174,15 @@ def operations() -> list[Any]:
 
 
 @st.composite
-def odd_cases(draw: st.DrawFn, operation: Any, ids: dict[str, str]) -> Case:
+def odd_cases(draw: st.DrawFn, operation: Any, ids: dict[str, str]) -> Case[Any]:
     """Generate a valid or an invalid request, mostly with a boundary value in one of its fields."""
     modes = [GenerationMode.POSITIVE, GenerationMode.POSITIVE, GenerationMode.NEGATIVE]
-    case: Case = draw(operation.as_strategy(generation_mode=draw(st.sampled_from(modes))))
+    case: Case[Any] = draw(operation.as_strategy(generation_mode=draw(st.sampled_from(modes))))
     known = ids.keys() & (case.path_parameters or {}).keys()
     if draw(st.booleans()):
         case.path_parameters |= {name: ids[name] for name in known}
     names = [parameter.name for parameter in operation.query]
-    if names and draw(st.booleans()):
+    if bool(names) and draw(st.booleans()):
         case.query = {**(case.query or {}), draw(st.sampled_from(names)): draw(SEEDS)}
     if isinstance(case.body, dict) and case.body and draw(st.booleans()):
         name = draw(st.sampled_from(sorted(case.body)))
@@ -203,7 +203,7 @@ def bounded(examples: int) -> settings:
     )
 
 
-def problem_with(case: Case, response: Any, *, login: bool) -> str | None:
+def problem_with(case: Case[Any], response: Any, *, login: bool) -> str | None:
     """Return the fault of a response, or None."""
     status = response.status_code
     asked = f"{case.method} {case.formatted_path} {case.query!r:.300} {case.body!r:.300}: {status}"
@@ -234,7 +234,7 @@ def test_every_operation_bears_every_request(server: Server, who: str | None) ->
 
         @bounded(EXAMPLES)
         @given(case=odd_cases(operation, server.ids))
-        def ask(case: Case) -> None:
+        def ask(case: Case[Any]) -> None:
             response = case.call(server.url, session=session, timeout=60)
             found = problem_with(case, response, login=who is not None)
             if found is not None:
@@ -255,7 +255,7 @@ def test_every_step_of_a_login_bears_every_request(login_server: Server, label: 
 
     @bounded(LOGIN_EXAMPLES)
     @given(case=odd_cases(operation, {}))
-    def ask(case: Case) -> None:
+    def ask(case: Case[Any]) -> None:
         session = login_server.begin_login(LOGINS[label])
         response = case.call(login_server.url, session=session, timeout=60)
         statuses.add(response.status_code)

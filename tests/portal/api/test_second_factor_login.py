@@ -63,7 +63,7 @@ class TestLogin:
                 assert (answer.status, answer.slug) == (401, "login-required"), (method, path)
             for path in ("/internal/whoami", "/user/carol/s1/lab", f"/tensorboard/{NO_BOARD}/"):
                 assert (await browser.get(path)).status == 401, path
-            found = await load_gate_row(portal.app.state.db, portal.settings, cookie(browser), "s1")
+            found = await load_gate_row(portal.context.db, portal.settings, cookie(browser), "s1")
             assert found == (None, None)
 
     async def test_a_code_is_good_once(self, portal: Portal, clock: Clock) -> None:

@@ -22,7 +22,7 @@ from portal.services.auth.hashes import hash_token
 from portal.services.tensorboards.tickets import issue_frame_ticket
 from spawner.guard import is_signed
 from tests.servers.gate_portal import Real, problem, real_portal
-from tests.servers.nginx import GUARD_KEY, PAGE, Answer, Seen, reply, world
+from tests.servers.nginx import GUARD_KEY, PAGE, Answer, ReceivedRequest, reply, run_nginx
 
 pytest_plugins = ["tests.portal.gate_fixtures"]
 
@@ -30,7 +30,7 @@ pytest_plugins = ["tests.portal.gate_fixtures"]
 # --- /tensorboard/ --------------------------------------------------------------------------------
 
 
-def _tensorboard(_seen: Seen, _connection: socket.socket) -> bytes:
+def _tensorboard(_seen: ReceivedRequest, _connection: socket.socket) -> bytes:
     return reply(200, "Content-Type: text/html\r\nSet-Cookie: a=b; Path=/\r\nRefresh: 0\r\n", b"TB")
 
 
@@ -282,7 +282,7 @@ def test_a_tensorboard_behind_nginx(real: Real) -> None:
     real.node.answer = _tensorboard
     board = real.add_board(real.add_session())
     at = real.board_at(board)
-    with world(portal_port=real.port) as door:
+    with run_nginx(portal_port=real.port) as door:
         answer = door.ask(f"{at}?tag=a%2Fb", user="alice", headers=dict(PAGE))
         assert (answer.status, answer.body) == (200, b"TB")
         assert "sandbox allow-scripts" in "".join(answer.all("content-security-policy"))

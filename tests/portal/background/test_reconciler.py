@@ -6,159 +6,179 @@ import asyncio
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import closing
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from sqlalchemy import event
+from sqlalchemy import Dialect, event
+from sqlalchemy.dialects import postgresql
 
 import portal.db as database
 from portal.background import reconciler
-from portal.models import BatchJob, JobState, Session
+from portal.models import (
+    BatchJob,
+    JobState,
+    Session,
+    Tensorboard,
+    TensorboardJob,
+    TensorboardState,
+    User,
+)
+from portal.services.jobs import scalars
+from portal.services.slurm import usage
 from portal.services.slurm.pending_rows import EVERYTHING_EVERY, load
-from spawner.slurm.model import SlurmState
-from tests.portal.reconcile_loop import World, looping, stop
+from spawner.slurm.model import Outcome, SlurmState
+from tests.portal.reconcile_loop import ReconcileHarness, looping, stop
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-async def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[World]:
+async def harness(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[ReconcileHarness]:
     async with looping(tmp_path, monkeypatch) as made:
         yield made
 
 
-async def test_what_waits_is_not_read_again(world: World) -> None:
-    ids = await world.queued(250)
-    assert await world.round() == set(ids)
-    assert (await world.row(ids[0])).reason
-    assert await world.round() == set()
-    await world.look()
-    assert await world.round() == set()
+async def test_what_waits_is_not_read_again(harness: ReconcileHarness) -> None:
+    ids = await harness.queued(250)
+    assert await harness.round() == set(ids)
+    assert (await harness.row(ids[0])).reason
+    assert await harness.round() == set()
+    await harness.look()
+    assert await harness.round() == set()
 
 
-async def test_a_row_that_was_written_is_looked_at(world: World) -> None:
-    ids = await world.queued(3)
-    await world.round()
-    await world.write(ids[1], stop)
-    assert await world.round() == {ids[1]}
-    await world.acts()
-    assert world.slurm.cancelled == [2]
-    assert await world.round() == {ids[1]}, "it is on its way until it has ended"
+async def test_a_row_that_was_written_is_looked_at(harness: ReconcileHarness) -> None:
+    ids = await harness.queued(3)
+    await harness.round()
+    await harness.write(ids[1], stop)
+    assert await harness.round() == {ids[1]}
+    await harness.acts()
+    assert harness.slurm.cancelled == [2]
+    assert await harness.round() == {ids[1]}, "it is on its way until it has ended"
 
 
-async def test_a_new_row_is_looked_at(world: World) -> None:
-    await world.round()
-    made = await world.add(state=JobState.SUBMITTING)
-    assert made in await world.round()
+async def test_a_new_row_is_looked_at(harness: ReconcileHarness) -> None:
+    await harness.round()
+    made = await harness.add(state=JobState.SUBMITTING)
+    assert made in await harness.round()
 
 
-async def test_a_row_that_is_deleted_while_it_is_read_is_read_whole(world: World) -> None:
+async def test_a_row_that_is_deleted_while_it_is_read_is_read_whole(
+    harness: ReconcileHarness,
+) -> None:
     """As by a refused submission: no other query may be needed for the rest of its columns."""
-    made = await world.add(state=JobState.SUBMITTING)
+    made = await harness.add(state=JobState.SUBMITTING)
 
     def delete(*_: Any) -> None:
-        with closing(sqlite3.connect(world.db.engine.url.database or "")) as other, other:
+        with closing(sqlite3.connect(harness.db.engine.url.database or "")) as other, other:
             other.execute("DELETE FROM batch_jobs WHERE id = ?", (made,))
             other.execute("DELETE FROM jobs WHERE id = ?", (made,))
 
-    event.listen(world.db.engine.sync_engine, "after_cursor_execute", delete, once=True)
-    async with world.db.session() as db:
+    event.listen(harness.db.engine.sync_engine, "after_cursor_execute", delete, once=True)
+    async with harness.db.session() as db:
         (row,) = await load(db, [made])
     assert isinstance(row, BatchJob)
     assert (row.id, row.array_size, row.user.username) == (made, None, "alice")
-    assert await world.round() == set()
+    assert await harness.round() == set()
 
 
 async def test_row_changed_by_a_request_during_a_round_is_written_again(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    harness: ReconcileHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The round's own transaction ends before the rows are written one by one."""
     monkeypatch.setattr(database, "WRITER_TIMEOUT_S", 2)  # what a nested writer would wait for
-    ids = await world.queued(3)
-    await world.round()
+    ids = await harness.queued(3)
+    await harness.round()
     for number, row_id in enumerate(ids, start=1):
-        world.show(number, row_id, SlurmState.RUNNING)
-    await world.look()
-    loaded = reconciler.load
+        harness.show(number, row_id, SlurmState.RUNNING)
+    await harness.look()
 
     async def load_then_stop(db: Any, changed: list[str]) -> Any:
-        rows = await loaded(db, changed)
-        await world.write(ids[0], stop)
+        rows = await load(db, changed)
+        await harness.write(ids[0], stop)
         return rows
 
     monkeypatch.setattr(reconciler, "load", load_then_stop)
-    await world.round()
-    states = [(await world.row(row_id)).state for row_id in ids]
+    await harness.round()
+    states = [(await harness.row(row_id)).state for row_id in ids]
     assert states == [JobState.STOPPING, JobState.RUNNING, JobState.RUNNING]
 
 
-async def test_what_squeue_shows_differently_is_looked_at(world: World) -> None:
-    ids = await world.queued(3)
-    await world.round()
-    world.show(2, ids[1], SlurmState.RUNNING)
-    await world.look()
-    assert await world.round() == {ids[1]}
-    assert (await world.row(ids[1])).state is JobState.RUNNING
-    assert await world.round() == set()
+async def test_what_squeue_shows_differently_is_looked_at(harness: ReconcileHarness) -> None:
+    ids = await harness.queued(3)
+    await harness.round()
+    harness.show(2, ids[1], SlurmState.RUNNING)
+    await harness.look()
+    assert await harness.round() == {ids[1]}
+    assert (await harness.row(ids[1])).state is JobState.RUNNING
+    assert await harness.round() == set()
 
 
-async def test_what_squeue_no_longer_shows_is_watched_until_it_is_known(world: World) -> None:
-    ids = await world.queued(3)
-    await world.round()
-    del world.slurm.shown[2]
-    await world.look()
-    assert await world.round() == {ids[1]}
-    assert await world.round() == {ids[1]}
-    assert (await world.row(ids[1])).state is JobState.QUEUED, "absence is no end"
+async def test_what_squeue_no_longer_shows_is_watched_until_it_is_known(
+    harness: ReconcileHarness,
+) -> None:
+    ids = await harness.queued(3)
+    await harness.round()
+    del harness.slurm.shown[2]
+    await harness.look()
+    assert await harness.round() == {ids[1]}
+    assert await harness.round() == {ids[1]}
+    assert (await harness.row(ids[1])).state is JobState.QUEUED, "absence is no end"
 
 
-async def test_all_are_looked_at_now_and_then(world: World) -> None:
-    ids = await world.queued(3)
-    await world.round()
-    assert await world.round(EVERYTHING_EVERY) == set(ids)
+async def test_all_are_looked_at_now_and_then(harness: ReconcileHarness) -> None:
+    ids = await harness.queued(3)
+    await harness.round()
+    assert await harness.round(EVERYTHING_EVERY) == set(ids)
 
 
-async def test_a_silence_of_slurm_is_one_statement(world: World) -> None:
+async def test_a_silence_of_slurm_is_one_statement(harness: ReconcileHarness) -> None:
     """No rows are read for it; when Slurm answers again, all are."""
-    ids = await world.queued(3)
-    await world.round()
-    world.slurm.away = True
-    await world.look()
+    ids = await harness.queued(3)
+    await harness.round()
+    harness.slurm.away = True
+    await harness.look()
     written: list[str] = []
     event.listen(
-        world.db.engine.sync_engine,
+        harness.db.engine.sync_engine,
         "before_cursor_execute",
         lambda _c, _cursor, statement, *_: written.append(statement),
     )
-    assert await world.round() == set()
+    assert await harness.round() == set()
     assert sum(statement.startswith("UPDATE") for statement in written) == 1
-    assert (await world.row(ids[0])).stale_since is not None
-    world.slurm.away = False
-    await world.look()
-    assert await world.round() == set(ids)
-    assert (await world.row(ids[0])).stale_since is None
+    assert (await harness.row(ids[0])).stale_since is not None
+    harness.slurm.away = False
+    await harness.look()
+    assert await harness.round() == set(ids)
+    assert (await harness.row(ids[0])).stale_since is None
 
 
-async def test_an_ended_session_stays_until_the_hub_let_go_of_it(world: World) -> None:
-    made = await world.add(Session, state=JobState.ENDED, server_env={"A": "b"})
+async def test_an_ended_session_stays_until_the_hub_let_go_of_it(harness: ReconcileHarness) -> None:
+    made = await harness.add(Session, state=JobState.ENDED, server_env={"A": "b"})
     away: Any = SimpleNamespace(stop_server=lambda *_, **__: asyncio.sleep(0, False))
-    world.context.hub = away
-    assert await world.round() == {made}
-    assert await world.round() == {made}
+    harness.context.hub = away
+    assert await harness.round() == {made}
+    assert await harness.round() == {made}
     away.stop_server = lambda *_, **__: asyncio.sleep(0, True)
-    await world.round(timedelta(minutes=1))
-    await world.acts()
-    await world.round()
-    assert await world.round() == set()
+    await harness.round(timedelta(minutes=1))
+    await harness.acts()
+    await harness.round()
+    assert await harness.round() == set()
 
 
-async def test_someone_else_was_quicker(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_someone_else_was_quicker(
+    harness: ReconcileHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """One of many rows was written in between: the updates of the others are not lost."""
-    ids = await world.queued(5)
-    write, meddled = world.loop._watched.write, []
+    ids = await harness.queued(5)
+    write = harness.loop._watched.write
+    meddled: list[str] = []
 
     def meddle(row: Any, now: datetime) -> bool:
         if not meddled and row.id == ids[2]:
@@ -166,6 +186,158 @@ async def test_someone_else_was_quicker(world: World, monkeypatch: pytest.Monkey
             row.version -= 1  # as if another process had written it since it was read
         return write(row, now)
 
-    monkeypatch.setattr(world.loop._watched, "write", meddle)
-    assert await world.round() == set(ids)
-    assert all([(await world.row(row_id)).reason for row_id in ids])
+    monkeypatch.setattr(harness.loop._watched, "write", meddle)
+    assert await harness.round() == set(ids)
+    assert all([(await harness.row(row_id)).reason for row_id in ids])
+
+
+async def test_a_row_that_the_database_refuses_does_not_stop_the_others(
+    harness: ReconcileHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = await harness.queued(5)
+    write = harness.loop._watched.write
+
+    def spoil(row: Any, now: datetime) -> bool:
+        changed = write(row, now)
+        if row.id == ids[2]:
+            row.name = None  # which the table does not allow
+        return changed
+
+    monkeypatch.setattr(harness.loop._watched, "write", spoil)
+    assert await harness.round() == set(ids)
+    assert [bool((await harness.row(row_id)).reason) for row_id in ids] == [True] * 2 + [False] + [
+        True
+    ] * 2
+    assert await harness.round() == set(), "it is set aside"
+    monkeypatch.setattr(harness.loop._watched, "write", write)
+    await harness.round(EVERYTHING_EVERY)
+    assert (await harness.row(ids[2])).reason
+
+
+async def test_waiting_jobs_are_no_reason_to_poll_slurm_often(harness: ReconcileHarness) -> None:
+    await harness.queued(3)
+    await harness.round()
+    assert not harness.watcher.hurry
+    session = await harness.add(Session, job_id=9)
+    harness.show(9, session)
+    await harness.look()
+    await harness.round()
+    assert harness.watcher.hurry, "its owner waits for it"
+
+
+async def test_what_is_read_regularly_is_read_along_an_index(harness: ReconcileHarness) -> None:
+    """With 100,000 ended TensorBoards and sessions, a scan in each round would be dear."""
+    plans: list[str] = []
+
+    def explain(connection: Any, _cursor: Any, statement: str, parameters: Any, *_: Any) -> None:
+        if statement.startswith("SELECT") and ("tensorboards" in statement or "env" in statement):
+            asked = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)
+            plans.append(" ".join(row[-1] for row in asked))
+
+    event.listen(harness.db.engine.sync_engine, "before_cursor_execute", explain)
+    await harness.loop._load_boards()
+    await harness.loop._unsettled._find_all(harness.now)
+    (boards, closing) = plans
+    assert "ix_tensorboards_wanted" in boards
+    assert "ix_sessions_at_hub" in closing
+
+
+async def test_job_ids_of_a_federation_fit(harness: ReconcileHarness) -> None:
+    (row_id,) = [await harness.add(job_id=2**31 + 5)]
+    assert (await harness.row(row_id)).job_id == 2**31 + 5
+    dialect: Dialect = postgresql.dialect()  # type: ignore[no-untyped-call]
+    assert BatchJob.metadata.tables["jobs"].c.job_id.type.compile(dialect) == "BIGINT"
+
+
+async def test_a_job_that_is_requeued_after_its_end_lives_again(harness: ReconcileHarness) -> None:
+    (job,) = await harness.queued(1)
+    submitted = harness.slurm.shown[1].submit_time
+    assert submitted is not None
+
+    def end(row: Any) -> None:
+        row.state, row.outcome, row.exit_code = JobState.ENDED, Outcome.COMPLETED, 0
+        row.ended_at, row.submit_time = harness.now, submitted
+
+    await harness.write(job, end)
+    await harness.round()
+    assert (await harness.row(job)).state is JobState.ENDED, "squeue lags: the same submission"
+    later = submitted + timedelta(minutes=5)
+    harness.slurm.shown[1] = replace(harness.slurm.shown[1], submit_time=later)
+    await harness.look()
+    await harness.round()
+    row = await harness.row(job)
+    assert (row.state, row.outcome, row.exit_code) == (JobState.QUEUED, None, None)
+    assert (row.ended_at, row.submit_time) == (None, later)
+
+
+async def test_a_hanging_home_delays_no_other_users_metrics(
+    harness: ReconcileHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with harness.db.session() as db:
+        bob = User(username="bob")
+        db.add(bob)
+        await db.commit()
+    ended: dict[str, Any] = {
+        "state": JobState.ENDED, "array_size": 1, "logdir": "/logs",
+        "tasks": [{"index": 0, "state": "ended"}],
+    }  # fmt: skip
+    stuck = await harness.add(**ended)
+    other = await harness.add(**ended, user_id=bob.id, owner_id=bob.id)
+    hangs, was_read = asyncio.Event(), asyncio.Event()
+
+    async def read(_context: Any, row: BatchJob) -> None:
+        if row.id == stuck:
+            await hangs.wait()
+        await harness.write(row.id, mark_read)
+        was_read.set()
+
+    def mark_read(row: Any) -> None:
+        row.tasks = [{**task, "read": True} for task in row.tasks]
+
+    async def collect(*_: Any) -> None:
+        """Accounting is not tested here."""
+
+    monkeypatch.setattr(scalars, "read", read)
+    monkeypatch.setattr(usage, "collect", collect)
+    due = [await harness.row(stuck), await harness.row(other)]
+    await harness.loop._collect_usage(due, harness.now)
+    harness.loop._start_reading_metrics(harness.now)
+    async with asyncio.timeout(10):
+        await was_read.wait()
+    assert scalars.wanting(await harness.row(stuck))
+    assert not scalars.wanting(await harness.row(other))
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [
+        ({"state": JobState.QUEUED, "reason": "Priority."}, TensorboardState.QUEUED),
+        ({"state": JobState.RUNNING}, TensorboardState.STARTING),
+        ({"state": JobState.ENDED}, TensorboardState.FAILED),
+    ],
+)
+async def test_a_tensorboard_may_wait_in_the_queue(
+    harness: ReconcileHarness, host: dict[str, Any], expected: TensorboardState
+) -> None:
+    """Its patience begins when its own job starts."""
+    parent = await harness.add(state=JobState.ENDED)
+    now = harness.now
+    started_at = now if host["state"] is JobState.RUNNING else None
+    own = await harness.add(TensorboardJob, **host, started_at=started_at)
+    async with harness.db.session() as db:
+        row = Tensorboard(
+            parent_id=parent, user_id=harness.user.id, logdir="/x", slurm_job=own,
+            state=TensorboardState.QUEUED, started_at=now - timedelta(minutes=3),
+            last_request_at=now,
+        )  # fmt: skip
+        db.add(row)
+        await db.commit()
+        board = await db.get_one(Tensorboard, row.id, populate_existing=True)
+        job = await db.get_one(TensorboardJob, own)
+    await harness.loop._act_on_board(board, job, now)
+    async with harness.db.session() as db:
+        found = await db.get_one(Tensorboard, board.id)
+    assert (found.state, found.wanted) == (expected, expected is not TensorboardState.FAILED)
+    assert found.reason == {
+        TensorboardState.QUEUED: "Priority.", TensorboardState.FAILED: reconciler.ENDED_EARLY,
+    }.get(expected)  # fmt: skip

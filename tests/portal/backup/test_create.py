@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from alembic import command as alembic_command
@@ -44,7 +45,7 @@ class Place:
     def database(self) -> Path:
         return self.folder / "portal.db"
 
-    def rows(self, question: str) -> list[tuple[object, ...]]:
+    def rows(self, question: str) -> list[tuple[Any, ...]]:
         with closing(sqlite3.connect(self.database)) as found:
             return found.execute(question).fetchall()
 
@@ -65,7 +66,7 @@ def serving(place: Place) -> Iterator[subprocess.Popen[str]]:
     url = f"http://127.0.0.1:{place.settings.listen_port}/healthz"
     with log.open("w") as out, subprocess.Popen(argv, stderr=out, **options) as process:
         try:
-            assert wait_until_healthy(url, process, log)
+            wait_until_healthy(url, process, log)
             yield process
         finally:
             process.send_signal(signal.SIGTERM)

@@ -12,9 +12,9 @@ import pytest
 from sqlalchemy import insert
 
 from portal.models import UsageDay
-from tests.patience import until
+from tests.polling import until
 from tests.portal.command_line import ME, Run, command_line, write_config
-from tests.portal.job_portal import World, job_world
+from tests.portal.job_portal import JobPortal, run_job_portal
 from tests.servers.slapd import Slapd
 
 pytestmark = pytest.mark.anyio
@@ -24,18 +24,20 @@ BASE = ("research", "alice", "")
 
 
 @pytest.fixture(scope="module")
-async def world(slapd: Slapd, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
+async def job_portal(
+    slapd: Slapd, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[JobPortal]:
     """A portal whose loops run often."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("portal.services.limits.slurm_limits.LOOK_S", 0.2)
         patch.setattr("portal.services.announcements.announcements.REFRESH_S", 0.2)
-        async with job_world(slapd, tmp_path_factory.mktemp("cli-limits")) as made:
+        async with run_job_portal(slapd, tmp_path_factory.mktemp("cli-limits")) as made:
             yield made
 
 
 @pytest.fixture(scope="module")
-def run(world: World) -> Iterator[Run]:
-    settings = world.portal.settings
+def run(job_portal: JobPortal) -> Iterator[Run]:
+    settings = job_portal.portal.settings
     with command_line(write_config(settings, settings.state_dir / "portal.toml")) as made:
         yield made
 
@@ -46,8 +48,8 @@ async def listed(run: Run, *arguments: str) -> Any:
     return json.loads(done.out)
 
 
-async def test_limit_is_applied_in_slurm_shown_and_removed(world: World, run: Run) -> None:
-    rows = world.accounting.rows
+async def test_limit_is_applied_in_slurm_shown_and_removed(job_portal: JobPortal, run: Run) -> None:
+    rows = job_portal.accounting.rows
     made = await run(
         *("limits", "set", "--user", "Alice", "--gpus", "2", "--gpus-by-type", "v100=1"),
         *("--partitions", "gpu,cpu"),
@@ -65,16 +67,16 @@ async def test_limit_is_applied_in_slurm_shown_and_removed(world: World, run: Ru
     (row,) = await listed(run, "limits", "list")
     assert (row["updated_by"], row["slurm"]) == (ME, None)
 
-    world.accounting.mood = "refuses"
+    job_portal.accounting.mood = "refuses"
     await run("limits", "set", *ALICE, "--gpus", "3")
     async with asyncio.timeout(120):
         while "Access/permission denied" not in (table := await run("limits", "list")).out:
             assert table.code == 0, table
-    world.accounting.mood = "obeys"
+    job_portal.accounting.mood = "obeys"
     await run("limits", "set", *ALICE, "--gpus", "1")  # it is new, so it is applied at once
     await until(lambda: rows[BASE] == {"gres/gpu": 1, "cpu": 8})
     # it has read its own changes back
-    async with world.portal.app.state.slurm_limits.between_rounds():
+    async with job_portal.context.slurm_limits.between_rounds():
         rows[BASE] = {"gres/gpu": 4, "cpu": 8}
     async with asyncio.timeout(120):
         while not (drift := await listed(run, "limits", "drift", "list")):
@@ -113,10 +115,10 @@ async def test_invalid_option_is_named_in_the_message(
     assert words in done.err
 
 
-async def test_use_as_table_and_csv(world: World, run: Run) -> None:
+async def test_use_as_table_and_csv(job_portal: JobPortal, run: Run) -> None:
     day = date(2020, 2, 3)
     used = {"account": "research", "cpu_seconds": 7200, "jobs": 1}
-    async with world.context.db.session() as db:
+    async with job_portal.context.db.session() as db:
         rows = [{"day": day, "username": name, "gpu_seconds": 3600} for name in ("alice", "=bob")]
         await db.execute(insert(UsageDay), [{**row, **used} for row in rows])
         await db.commit()
@@ -128,11 +130,16 @@ async def test_use_as_table_and_csv(world: World, run: Run) -> None:
     assert table.out.splitlines()[-2].split() == ["total", "2.0", "4.0", "2"]
     assert csv.out.splitlines()[1:] == ["'=bob,1.0,2.0,1", "alice,1.0,2.0,1"]
     assert [(row["name"], row["gpu_hours"]) for row in months["items"]] == [("2020-02", 1)]
-    assert (wrong.code, wrong.err) == (1, "--from: Enter a month such as 2026-10.\n")
+    assert (wrong.code, wrong.err) == (
+        1,
+        "--from: Enter a month such as 2026-10, or a day such as 2026-10-31.\n",
+    )
 
 
-async def test_open_pages_receive_announced_and_edited_texts(world: World, run: Run) -> None:
-    stream = world.users["alice"].http.get("/api/v1/events")
+async def test_open_pages_receive_announced_and_edited_texts(
+    job_portal: JobPortal, run: Run
+) -> None:
+    stream = job_portal.users["alice"].http.get("/api/v1/events")
     async with asyncio.timeout(120), stream as answer:
         await answer.content.readline()  # changes are sent from here on
         key = (await run("announcements", "add", "Soon", "--ends", "2999-01-01")).out.strip()

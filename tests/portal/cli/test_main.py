@@ -5,8 +5,8 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import urllib.request
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.paths import CHECKOUT
-from tests.patience import PATIENCE_S
+from tests.polling import PATIENCE_S, wait_until
 from tests.portal.command_line import write_config
 from tests.portal.conftest import MakeSettings
 from tests.servers import databases
@@ -91,7 +91,7 @@ def test_serve_answers_logs_json_and_ends_on_sigterm(config: Path, tmp_path: Pat
     log = tmp_path / "portal.log"
     with log.open("w") as out, subprocess.Popen(argv, stderr=out, **options) as process:
         try:
-            assert wait_until_healthy(f"http://127.0.0.1:{port}/healthz", process, log)
+            wait_until_healthy(f"http://127.0.0.1:{port}/healthz", process, log)
         finally:
             process.send_signal(signal.SIGTERM)
             process.wait(timeout=PATIENCE_S)
@@ -101,13 +101,14 @@ def test_serve_answers_logs_json_and_ends_on_sigterm(config: Path, tmp_path: Pat
     assert not any("healthz" in line["event"] for line in lines)
 
 
-def wait_until_healthy(url: str, process: subprocess.Popen[str], log: Path) -> bool:
-    deadline = time.monotonic() + PATIENCE_S
-    while time.monotonic() < deadline:
+def wait_until_healthy(url: str, process: subprocess.Popen[str], log: Path) -> None:
+    def is_healthy() -> bool:
         assert process.poll() is None, log.read_text()
-        try:
-            with urllib.request.urlopen(url, timeout=PATIENCE_S) as answer:  # noqa: S310 - our own
-                return bool(answer.status == 200)
-        except OSError:
-            time.sleep(0.05)
-    return False
+        with (
+            suppress(OSError),
+            urllib.request.urlopen(url, timeout=PATIENCE_S) as answer,  # noqa: S310 - our own
+        ):
+            return bool(answer.status == 200)
+        return False
+
+    wait_until(is_healthy, url)

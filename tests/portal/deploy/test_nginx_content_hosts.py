@@ -7,7 +7,7 @@ import pytest
 
 from tests.portal.content_visitor import PORTAL, Visitor
 from tests.servers.gate_portal import Real, problem, real_portal
-from tests.servers.nginx import HOME, World, world
+from tests.servers.nginx import HOME, NginxServer, run_nginx
 
 ALICES = "alice.jupyter.test"
 BOBS = "bob.jupyter.test"
@@ -17,13 +17,13 @@ PROGRAM = {"Accept": "application/json"}
 @pytest.fixture(scope="module", params=["http", "https"])
 def kept(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[Real, World]]:
+) -> Iterator[tuple[Real, NginxServer]]:
     scheme: str = request.param
     content_url = f"{scheme}://{{user}}.jupyter.test"
     folder: Path = tmp_path_factory.mktemp("portal")
     with (
         real_portal(folder, public_url=f"{scheme}://{PORTAL}", content_url=content_url) as real,
-        world(tls=scheme == "https", portal_port=real.port, content_url=content_url) as door,
+        run_nginx(tls=scheme == "https", portal_port=real.port, content_url=content_url) as door,
     ):
         for owner in ("alice", "bob"):
             real.add_session(owner, target_host="127.0.0.1", target_port=door.node.port)
@@ -31,13 +31,13 @@ def kept(
 
 
 @pytest.fixture
-def door(kept: tuple[Real, World]) -> World:
+def door(kept: tuple[Real, NginxServer]) -> NginxServer:
     kept[1].clear()
     return kept[1]
 
 
 @pytest.fixture
-def alice(kept: tuple[Real, World], door: World) -> Visitor:
+def alice(kept: tuple[Real, NginxServer], door: NginxServer) -> Visitor:
     """Alice, with access to her own host."""
     visitor = Visitor(kept[0], door=door)
     visitor.log_in("alice")
@@ -55,7 +55,7 @@ def cookies(visitor: Visitor, host: str = ALICES) -> str:
     return "; ".join(f"{name}={value}" for name, value in visitor.jars[host].items())
 
 
-def test_no_cookie_of_ours_gets_to_a_node(alice: Visitor, door: World) -> None:
+def test_no_cookie_of_ours_gets_to_a_node(alice: Visitor, door: NginxServer) -> None:
     names = alice.real.settings
     portals = f"{names.cookie_name}=token-of-alice"
     other = "_xsrf=a; theme=dark"
@@ -72,7 +72,7 @@ def test_no_cookie_of_ours_gets_to_a_node(alice: Visitor, door: World) -> None:
         assert "x-content-host" not in dict(seen.headers)
 
 
-def test_at_the_portals_host_no_node_is_reached(alice: Visitor, door: World) -> None:
+def test_at_the_portals_host_no_node_is_reached(alice: Visitor, door: NginxServer) -> None:
     scheme = door.door.scheme
     for path in (f"{HOME}lab", "/hub/home", "/user/alice/s1"):
         url, _ = alice.follow(f"{scheme}://{PORTAL}{path}", until=f"{scheme}://{ALICES}/")
@@ -85,7 +85,9 @@ def test_at_the_portals_host_no_node_is_reached(alice: Visitor, door: World) -> 
     assert door.node.seen == door.hub.seen == []
 
 
-def test_what_is_remembered_for_one_host_is_not_for_another(alice: Visitor, door: World) -> None:
+def test_what_is_remembered_for_one_host_is_not_for_another(
+    alice: Visitor, door: NginxServer
+) -> None:
     asked = {"Cookie": cookies(alice), **PROGRAM}
     assert door.ask(f"{HOME}api", headers={"Host": ALICES, **asked}).status == 200
     assert len(door.node.seen) == 1
@@ -109,7 +111,7 @@ def test_what_is_remembered_for_one_host_is_not_for_another(alice: Visitor, door
     ],
 )
 def test_another_hosts_page_changes_nothing_and_opens_no_websocket(
-    alice: Visitor, door: World, other: dict[str, str]
+    alice: Visitor, door: NginxServer, other: dict[str, str]
 ) -> None:
     scheme = door.door.scheme
     headers = {name: value.format(scheme=scheme) for name, value in other.items()}
@@ -124,7 +126,9 @@ def test_another_hosts_page_changes_nothing_and_opens_no_websocket(
     assert len(door.node.seen) == 1
 
 
-def test_the_hub_and_the_way_in_are_there_and_nothing_else(alice: Visitor, door: World) -> None:
+def test_the_hub_and_the_way_in_are_there_and_nothing_else(
+    alice: Visitor, door: NginxServer
+) -> None:
     headers = {"Host": ALICES, "Cookie": cookies(alice), **PROGRAM}
     assert door.ask("/hub/api/oauth2/authorize", headers=headers).status == 200
     assert [seen.one("host") for seen in door.hub.seen] == [ALICES]
@@ -151,7 +155,9 @@ def test_the_hub_and_the_way_in_are_there_and_nothing_else(alice: Visitor, door:
     assert (home.status, home.one("location")) == (302, f"{door.door.scheme}://{PORTAL}/")
 
 
-def test_a_browser_on_its_way_in_is_known_again(kept: tuple[Real, World], door: World) -> None:
+def test_a_browser_on_its_way_in_is_known_again(
+    kept: tuple[Real, NginxServer], door: NginxServer
+) -> None:
     """Two concurrent tabs belong to the same browser."""
     visitor = Visitor(kept[0], door=door)
     visitor.log_in("alice")
@@ -166,7 +172,7 @@ def test_a_browser_on_its_way_in_is_known_again(kept: tuple[Real, World], door: 
 
 
 def test_a_logout_ends_it_with_the_next_question_to_the_gate(
-    alice: Visitor, door: World, kept: tuple[Real, World]
+    alice: Visitor, door: NginxServer, kept: tuple[Real, NginxServer]
 ) -> None:
     """nginx may use a cached response, so the request is for another session than before."""
     scheme = door.door.scheme

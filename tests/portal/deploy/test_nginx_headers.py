@@ -4,7 +4,7 @@ origin."""
 import pytest
 
 from deploy.nginx import MOST_REMOVED
-from tests.servers.nginx import HOME, PAGE, World, read_answer, reply, world
+from tests.servers.nginx import HOME, PAGE, NginxServer, read_answer, reply, run_nginx
 
 pytest_plugins = ["tests.portal.gate_fixtures"]
 
@@ -41,7 +41,7 @@ pytest_plugins = ["tests.portal.gate_fixtures"]
         ("a=1; {c}; jupyter=%22x%22; _xsrf=2|a|b|1", "a=1; jupyter=%22x%22; _xsrf=2|a|b|1"),
     ],
 )
-def test_our_cookie_never_reaches_a_node(door: World, cookies: str, passed: str) -> None:
+def test_our_cookie_never_reaches_a_node(door: NginxServer, cookies: str, passed: str) -> None:
     name = door.cookie
     sent = cookies.replace("{c}", f"{name}=token-of-alice").replace("{n}", name)
     assert door.ask(HOME, headers={"Cookie": sent}).body == b"ok"
@@ -51,7 +51,7 @@ def test_our_cookie_never_reaches_a_node(door: World, cookies: str, passed: str)
 
 
 def test_the_device_cookie_never_reaches_a_node() -> None:
-    with world(device_cookie="portal_device") as made:
+    with run_nginx(device_cookie="portal_device") as made:
         ours = f"portal_device=d; {made.cookie}=token-of-alice"
         made.ask(HOME, headers={"Cookie": f"{ours}; a=1"})
         (seen,) = made.node.seen
@@ -69,7 +69,7 @@ def test_the_device_cookie_never_reaches_a_node() -> None:
     ],
 )
 def test_node_cookie_all_of_ours_are_removed_and_the_others_kept(cookies: str) -> None:
-    with world(content_url="http://jupyter.test") as made:
+    with run_nginx(content_url="http://jupyter.test") as made:
         sent = {"Host": "jupyter.test", "Cookie": f"{cookies}; portal_content=token-of-alice"}
         made.ask(HOME, headers=sent)
         (kept,) = made.node.seen[-1].all("cookie")
@@ -77,14 +77,14 @@ def test_node_cookie_all_of_ours_are_removed_and_the_others_kept(cookies: str) -
 
 
 def test_node_cookie_more_of_ours_than_are_removed_leaves_none() -> None:
-    with world(content_url="http://jupyter.test") as made:
+    with run_nginx(content_url="http://jupyter.test") as made:
         planted = "; ".join(["a=1", *["portal_session=x"] * MOST_REMOVED])
         sent = {"Host": "jupyter.test", "Cookie": f"{planted}; portal_content=token-of-alice"}
         made.ask(HOME, headers=sent)
         assert made.node.seen[-1].all("cookie") == []
 
 
-def test_the_hub_gets_its_own_cookies_and_the_logins(door: World) -> None:
+def test_the_hub_gets_its_own_cookies_and_the_logins(door: NginxServer) -> None:
     hubs = "jupyterhub-session-id=1; _xsrf=2|a|b; jupyterhub-hub-login=3"
     login = f"{door.cookie}=token-of-alice"
     sent = f"a=1; {hubs}; portal_device=d; jupyterhub-user-bob=4; {login}; b=x_xsrf=5"
@@ -95,21 +95,21 @@ def test_the_hub_gets_its_own_cookies_and_the_logins(door: World) -> None:
 
 def test_https_is_all_that_browsers_may_use() -> None:
     for tls in (True, False):
-        with world(tls=tls) as made:
+        with run_nginx(tls=tls) as made:
             sent_back = ["max-age=31536000"] if tls else []
             for path in ("/", "/hub/x", "/api/v1/x", "/internal/gate", HOME):
                 headers = made.ask(path).all("strict-transport-security")
                 assert headers == sent_back, path
 
 
-def test_of_several_the_last_counts_as_in_the_portal(door: World) -> None:
+def test_of_several_the_last_counts_as_in_the_portal(door: NginxServer) -> None:
     for last in ("{n}=planted", "{n} = token-of-bob", "{n}=token-of-carol; a=1"):
         cookies = f"{{n}}=token-of-alice; {last}".replace("{n}", door.cookie)
         assert door.ask(HOME, headers={"Cookie": cookies}).body.startswith(b"portal ")
     assert door.node.seen == []
 
 
-def test_several_cookie_headers_are_one(door: World) -> None:
+def test_several_cookie_headers_are_one(door: NginxServer) -> None:
     head = f"GET {HOME} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
     lines = ["Cookie: a=1", f"Cookie: {door.cookie}=token-of-alice", "Cookie: b=2"]
     with door.connect() as connection:
@@ -119,7 +119,7 @@ def test_several_cookie_headers_are_one(door: World) -> None:
 
 
 @pytest.mark.parametrize("filler", [" ", "; ", ";", "=", "{n}", "{n}=x; ", "a=1; ", "\t ; "])
-def test_long_cookies_can_not_carry_ours_along(door: World, filler: str) -> None:
+def test_long_cookies_can_not_carry_ours_along(door: NginxServer, filler: str) -> None:
     """A page can set cookies up to a header's limit, which must not exceed the patterns' limits."""
     filler = filler.replace("{n}", door.cookie)
     bulk = filler * (15_000 // len(filler))
@@ -129,7 +129,7 @@ def test_long_cookies_can_not_carry_ours_along(door: World, filler: str) -> None
     assert "token-of-alice" not in repr(door.node.seen)
 
 
-def test_forwarding_headers_of_clients_are_ignored(door: World) -> None:
+def test_forwarding_headers_of_clients_are_ignored(door: NginxServer) -> None:
     sent_back = {
         "X-Forwarded-For": "6.6.6.6",
         "X-Forwarded-Proto": "gopher",
@@ -152,7 +152,7 @@ def test_forwarding_headers_of_clients_are_ignored(door: World) -> None:
 # --- headers from a node --------------------------------------------------------------------------
 
 
-def test_cookies_of_a_node_stay_below_its_path(door: World) -> None:
+def test_cookies_of_a_node_stay_below_its_path(door: NginxServer) -> None:
     sent_back = "".join(
         f"{line}\r\n"
         for line in (
@@ -190,7 +190,7 @@ def test_cookies_of_a_node_stay_below_its_path(door: World) -> None:
 @pytest.mark.parametrize(
     "inside", ["/_gate", "/_pages/away.html", "/internal/gate", "@not_entered"]
 )
-def test_a_node_can_not_redirect_inside_nginx(door: World, inside: str) -> None:
+def test_a_node_can_not_redirect_inside_nginx(door: NginxServer, inside: str) -> None:
     headers = f"X-Accel-Redirect: {inside}\r\nX-Accel-Limit-Rate: 1\r\nX-Accel-Buffering: yes\r\n"
     door.node_answer = lambda *_: reply(200, headers, b"own words" * 100)
     answer = door.ask(f"{HOME}{inside}", user="alice")
@@ -198,7 +198,7 @@ def test_a_node_can_not_redirect_inside_nginx(door: World, inside: str) -> None:
     assert [name for name, _ in answer.headers if name.lower().startswith("x-accel")] == []
 
 
-def test_a_nodes_own_errors_are_its_own(door: World) -> None:
+def test_a_nodes_own_errors_are_its_own(door: NginxServer) -> None:
     for status in (401, 403, 429, 500, 502, 503):
         door.node_answer = lambda *_, status=status: reply(status, "", b"my own words")
         answer = door.ask(HOME, user="alice", headers=dict(PAGE))

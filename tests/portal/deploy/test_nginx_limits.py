@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.polling import wait_until
 from tests.servers.gate_portal import problem
-from tests.servers.nginx import HOME, Seen, World, read_answer, reply, wait_until, world
+from tests.servers.nginx import HOME, NginxServer, ReceivedRequest, read_answer, reply, run_nginx
 
 pytest_plugins = ["tests.portal.gate_fixtures"]
 
@@ -21,7 +22,7 @@ pytest_plugins = ["tests.portal.gate_fixtures"]
 # --- before login ---------------------------------------------------------------------------------
 
 
-def test_logins_from_one_address_are_slowed(own_door: World) -> None:
+def test_logins_from_one_address_are_slowed(own_door: NginxServer) -> None:
     statuses = [own_door.ask("/api/v1/login", method="POST", body=b"{}").status for _ in range(70)]
     assert statuses[:40] == [200] * 40
     assert 429 in statuses
@@ -32,7 +33,7 @@ def test_logins_from_one_address_are_slowed(own_door: World) -> None:
     assert own_door.ask("/api/v1/me").status == 200
 
 
-def test_bodies_are_small_outside_sessions(door: World) -> None:
+def test_bodies_are_small_outside_sessions(door: NginxServer) -> None:
     for path, length in (
         ("/api/v1/x", 66_000),
         ("/api/v1/tokens", 66_000),
@@ -65,11 +66,11 @@ def test_bodies_are_small_outside_sessions(door: World) -> None:
         "/tensorboard/x/",
     ],
 )
-def test_scripts_texts_and_lists_may_be_larger(door: World, path: str) -> None:
+def test_scripts_texts_and_lists_may_be_larger(door: NginxServer, path: str) -> None:
     assert door.ask(path, method="POST", body=b"x" * 66_000).status == 200
 
 
-def test_requests_without_a_login_are_slowed(own_door: World) -> None:
+def test_requests_without_a_login_are_slowed(own_door: NginxServer) -> None:
     statuses = [own_door.ask("/api/v1/x").status for _ in range(300)]
     assert statuses[:200] == [200] * 200
     assert 429 in statuses
@@ -80,14 +81,14 @@ def test_requests_without_a_login_are_slowed(own_door: World) -> None:
     assert 429 in {own_door.ask("/api/v1/x", headers=other).status for _ in range(300)}
 
 
-def logins(door: World, address: str, count: int) -> list[int]:
+def logins(door: NginxServer, address: str, count: int) -> list[int]:
     headers = {"X-Forwarded-For": f"192.0.2.1, {address}"}
     ask = functools.partial(door.ask, method="POST", headers=headers)
     return [ask("/api/v1/login", body=b"{}").status for _ in range(count)]
 
 
 def test_behind_a_trusted_proxy_each_client_has_its_own_limits() -> None:
-    with world(trusted_proxies=("127.0.0.0/8",)) as made:
+    with run_nginx(trusted_proxies=("127.0.0.0/8",)) as made:
         assert 429 in logins(made, "203.0.113.9", 75)
         assert logins(made, "203.0.113.10", 1) == [200]
         assert made.portal.seen[-1].one("x-forwarded-for") == "203.0.113.10"
@@ -96,19 +97,19 @@ def test_behind_a_trusted_proxy_each_client_has_its_own_limits() -> None:
 
 def test_an_ipv6_client_is_its_network() -> None:
     """The same /64 can be written in several ways; another one has its own limit."""
-    with world(trusted_proxies=("127.0.0.1",)) as made:
+    with run_nginx(trusted_proxies=("127.0.0.1",)) as made:
         assert 429 in logins(made, "2001:db8::1:2:3:4", 75)
         assert 429 in logins(made, "2001:db8:0:0:a::", 5)
         assert logins(made, "2001:db8:0:1:a::", 1) == [200]
 
 
-def test_other_proxies_are_not_believed(own_door: World) -> None:
+def test_other_proxies_are_not_believed(own_door: NginxServer) -> None:
     assert 429 in logins(own_door, "203.0.113.9", 75)
     assert 429 in logins(own_door, "203.0.113.10", 5)
     assert own_door.portal.seen[-1].one("x-forwarded-for") == "127.0.0.1"
 
 
-def test_unreadable_request_gets_problem_response(door: World) -> None:
+def test_unreadable_request_gets_problem_response(door: NginxServer) -> None:
     for request in (b"GET /api/v1/x%00 HTTP/1.1\r\nHost: x\r\n\r\n", b"GET / HTTP/1.1\r\n\r\n"):
         with door.connect() as connection:
             connection.sendall(request)
@@ -131,7 +132,7 @@ OWN_ANSWERS = {
 
 
 @pytest.mark.parametrize("begin", OWN_ANSWERS, ids=lambda begin: begin[:30].decode())
-def test_what_nginx_answers_itself_is_a_problem(door: World, begin: bytes) -> None:
+def test_what_nginx_answers_itself_is_a_problem(door: NginxServer, begin: bytes) -> None:
     status, slug = OWN_ANSWERS[begin]
     with door.connect() as connection:
         connection.sendall(begin + b"\r\nHost: x\r\n\r\n")
@@ -146,7 +147,7 @@ def test_what_nginx_answers_itself_is_a_problem(door: World, begin: bytes) -> No
 
 
 @pytest.mark.parametrize("path", ["/", "/api/v1/me", "/hub/login", HOME])
-def test_what_nodes_do_not_reach_is_a_problem(door: World, path: str) -> None:
+def test_what_nodes_do_not_reach_is_a_problem(door: NginxServer, path: str) -> None:
     answer = door.ask(path, cluster=True)
     assert (answer.status, problem(answer)["type"]) == (404, "urn:portal:not-found")
 
@@ -155,13 +156,13 @@ def test_connections_from_one_address_are_bounded() -> None:
     """One address exhausts its own share with long-lived streams; another is still served."""
     over = threading.Event()
 
-    def answer(_seen: Seen, connection: socket.socket) -> bytes:
+    def answer(_seen: ReceivedRequest, connection: socket.socket) -> bytes:
         connection.sendall(b"HTTP/1.1 200 X\r\nContent-Type: text/event-stream\r\n\r\n: ping\n\n")
         over.wait()
         return b""
 
     request = b"GET /api/v1/events HTTP/1.1\r\nHost: x\r\n\r\n"
-    with world(connections=20) as made, contextlib.ExitStack() as stack:
+    with run_nginx(connections=20) as made, contextlib.ExitStack() as stack:
         stack.callback(over.set)
         made.portal.answer = answer
         held = [stack.enter_context(made.connect()) for _ in range(20)]
@@ -189,7 +190,7 @@ def test_built_files_come_from_nginx_itself() -> None:
     (dist / "assets" / "big-3c4d.js.gz").write_bytes(gzip.compress(b"compressed beforehand"))
     (dist / "secret.txt").write_text("not below assets")
     try:
-        with world(assets=dist) as made:
+        with run_nginx(assets=dist) as made:
             answer = made.ask("/assets/app-1a2b.js", headers={"Accept-Encoding": "gzip"})
             assert answer.status == 200
             assert answer.one("content-encoding") == "gzip"
@@ -232,7 +233,7 @@ def test_built_files_come_from_nginx_itself() -> None:
 # --- the cluster-facing listener ------------------------------------------------------------------
 
 
-def test_programs_on_nodes_reach_hub_api_and_node_paths_only(door: World) -> None:
+def test_programs_on_nodes_reach_hub_api_and_node_paths_only(door: NginxServer) -> None:
     forged = {"Cookie": f"{door.cookie}=token-of-alice", "X-Forwarded-For": "127.0.0.1, 6.6.6.6"}
     door.ask("/node/sessions/1/hello", method="POST", headers=forged, body=b"{}", cluster=True)
     door.ask("/hub/api/users/alice", headers=forged, cluster=True)
@@ -262,7 +263,7 @@ def test_programs_on_nodes_reach_hub_api_and_node_paths_only(door: World) -> Non
         "/healthz",
     ],
 )
-def test_nothing_else_is_there_for_nodes(door: World, path: str) -> None:
+def test_nothing_else_is_there_for_nodes(door: NginxServer, path: str) -> None:
     dotted = ".." in path or "%2e" in path
     assert door.ask(path, user="alice", cluster=True).status == (400 if dotted else 404)
     assert door.portal.seen == door.hub.seen == door.node.seen == []
@@ -272,7 +273,7 @@ def test_nothing_else_is_there_for_nodes(door: World, path: str) -> None:
 
 
 def test_http2_with_tls() -> None:
-    with world(tls=True) as made:
+    with run_nginx(tls=True) as made:
         assert made.door.front.certificate is not None
         context = ssl.create_default_context(cafile=str(made.door.front.certificate.chain))
         context.check_hostname = False
@@ -284,7 +285,7 @@ def test_http2_with_tls() -> None:
 
 
 def test_plain_http_on_a_port_with_tls_is_a_problem() -> None:
-    with world(tls=True) as made:
+    with run_nginx(tls=True) as made:
         with socket.create_connection(("127.0.0.1", made.door.front.port), 5) as connection:
             connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
             answer = read_answer(connection)

@@ -14,8 +14,9 @@ import pytest
 
 from portal.node_ca import DOMAIN, NodeCa, open_ca, renew
 from spawner.node.identity import NodeIdentity
+from tests.polling import wait_until
 from tests.servers.gate_portal import gate_settings
-from tests.servers.nginx import HOME, PAGE, WAIT_S, World, wait_until, world
+from tests.servers.nginx import HOME, PAGE, WAIT_S, NginxServer, run_nginx
 
 ALICES = f"alices.session.{DOMAIN}"
 BOBS = f"bobs.session.{DOMAIN}"
@@ -26,19 +27,19 @@ NOTEBOOK_COOKIE = "jupyterhub-user-alice=her-notebooks-own"
 class Door:
     """An nginx, and the authority that it trusts."""
 
-    world: World
+    nginx: NginxServer
     authority: NodeCa
 
     def prove(self, name: str, *, authority: NodeCa | None = None, hours: float = 1) -> None:
         """Let the node's server present a certificate for this name."""
         identity, until = NodeIdentity(), datetime.now(UTC) + timedelta(hours=hours)
-        identity.take((authority or self.authority).sign(identity.request, name, until))
-        self.world.node.tls = identity.context
+        identity.use_certificate((authority or self.authority).sign(identity.request, name, until))
+        self.nginx.node.tls = identity.context
 
     def call(self, path: str = HOME, *, page: bool = False) -> tuple[int, bytes]:
         """Request alice's notebook with her cookies."""
-        cookie = f"{self.world.cookie}=token-of-alice; {NOTEBOOK_COOKIE}"
-        answer = self.world.ask(path, headers={"Cookie": cookie, **(PAGE if page else {})})
+        cookie = f"{self.nginx.cookie}=token-of-alice; {NOTEBOOK_COOKIE}"
+        answer = self.nginx.ask(path, headers={"Cookie": cookie, **(PAGE if page else {})})
         return answer.status, answer.body
 
 
@@ -63,7 +64,7 @@ def door(folder: Path) -> Iterator[Door]:
     """A new nginx without cached gate responses; alice's session uses TLS with a valid
     certificate."""
     authority = authority_in(folder)
-    with world(node_ca=authority.bundle) as made:
+    with run_nginx(node_ca=authority.bundle) as made:
         made.tls_names[("alice", "s1")] = ALICES
         own = Door(made, authority)
         own.prove(ALICES)
@@ -72,7 +73,7 @@ def door(folder: Path) -> Iterator[Door]:
 
 def test_the_sessions_own_server_is_reached(door: Door) -> None:
     assert door.call(HOME + "lab?x=1") == (200, b"ok")
-    (seen,) = door.world.node.seen
+    (seen,) = door.nginx.node.seen
     assert seen.path == HOME + "lab?x=1"
     assert seen.one("cookie") == NOTEBOOK_COOKIE
     assert seen.one("host") == "portal.test"
@@ -84,15 +85,15 @@ def test_a_websocket_over_tls(door: Door) -> None:
         connection.sendall(head)
         return b"back: " + connection.recv(5)
 
-    door.world.node_answer = echo
+    door.nginx.node_answer = echo
     lines = {
         "Host": "portal.test",
         "Upgrade": "websocket",
         "Connection": "Upgrade",
-        "Cookie": f"{door.world.cookie}=token-of-alice",
+        "Cookie": f"{door.nginx.cookie}=token-of-alice",
     }
     head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
-    with door.world.connect() as connection:
+    with door.nginx.connect() as connection:
         connection.sendall(f"GET {HOME}api HTTP/1.1\r\n{head}\r\n".encode())
         received = b""
         while b"\r\n\r\n" not in received:
@@ -112,8 +113,8 @@ def refused(door: Door) -> None:
     assert b"is not responding" in body
     status, body = door.call()
     assert (status, b"node-unreachable" in body) == (502, True)
-    wait_until(lambda: door.world.node.silent == 2, "both connections end")
-    assert door.world.node.seen == []
+    wait_until(lambda: door.nginx.node.silent == 2, "both connections end")
+    assert door.nginx.node.seen == []
 
 
 def test_another_sessions_certificate_is_refused(door: Door) -> None:
@@ -157,7 +158,7 @@ def eavesdropper() -> Iterator[tuple[str, bytearray, threading.Event]]:
 
 def test_who_took_the_port_hears_no_byte_of_a_request(door: Door) -> None:
     with eavesdropper() as (address, heard, over):
-        door.world.targets[("alice", "s1")] = address
+        door.nginx.targets[("alice", "s1")] = address
         status, _ = door.call(HOME + "api/contents/a-file-of-hers")
         assert status == 502
         assert over.wait(WAIT_S)
@@ -167,14 +168,14 @@ def test_who_took_the_port_hears_no_byte_of_a_request(door: Door) -> None:
 
 
 def test_a_session_from_before_goes_on_in_the_clear(door: Door) -> None:
-    del door.world.tls_names[("alice", "s1")]
-    door.world.node.tls = None
+    del door.nginx.tls_names[("alice", "s1")]
+    door.nginx.node.tls = None
     assert door.call() == (200, b"ok")
-    assert len(door.world.node.seen) == 1
+    assert len(door.nginx.node.seen) == 1
 
 
 def test_the_portal_stands_in_where_nothing_runs(door: Door) -> None:
-    del door.world.targets[("alice", "s1")]
+    del door.nginx.targets[("alice", "s1")]
     status, body = door.call()
     assert (status, body) == (200, f"portal {HOME}".encode())
 
@@ -183,7 +184,7 @@ def test_after_a_renewal_both_authorities_are_believed(folder: Path) -> None:
     place = folder / "renewed"
     old = authority_in(place)
     new = renew(gate_settings(place, node_tls=True))
-    with world(node_ca=new.bundle) as made:
+    with run_nginx(node_ca=new.bundle) as made:
         door = Door(made, new)
         made.tls_names[("alice", "s1")] = ALICES
         for authority in (old, new):

@@ -5,7 +5,16 @@ import socket
 import pytest
 
 from tests.servers.gate_portal import problem
-from tests.servers.nginx import HOME, PAGE, WAIT_S, Answer, World, read_answer, reply, world
+from tests.servers.nginx import (
+    HOME,
+    PAGE,
+    WAIT_S,
+    Answer,
+    NginxServer,
+    read_answer,
+    reply,
+    run_nginx,
+)
 
 pytest_plugins = ["tests.portal.gate_fixtures"]
 
@@ -13,14 +22,14 @@ pytest_plugins = ["tests.portal.gate_fixtures"]
 # --- access ---------------------------------------------------------------------------------------
 
 
-def test_the_owner_gets_through(door: World) -> None:
+def test_the_owner_gets_through(door: NginxServer) -> None:
     answer = door.ask("/user/alice/s1/lab?a=b%20c", user="alice")
     assert (answer.status, answer.body) == (200, b"ok")
     assert [seen.path for seen in door.node.seen] == ["/user/alice/s1/lab?a=b%20c"]
 
 
 @pytest.mark.parametrize("who", ["bob", "carol", "unknown-user", None])
-def test_other_users_cannot_reach_the_node(door: World, who: str | None) -> None:
+def test_other_users_cannot_reach_the_node(door: NginxServer, who: str | None) -> None:
     for headers in (PAGE, {"Accept": "application/json"}, {"Upgrade": "websocket"}):
         answer = door.ask("/user/alice/s1/api/contents", user=who, headers=dict(headers))
         # The portal explains the refusal; here it is a recorder that answers 200 to everything.
@@ -28,7 +37,7 @@ def test_other_users_cannot_reach_the_node(door: World, who: str | None) -> None
     assert door.node.seen == []
 
 
-def test_refusals_reach_the_portal_without_upgrade_or_other_cookies(door: World) -> None:
+def test_refusals_reach_the_portal_without_upgrade_or_other_cookies(door: NginxServer) -> None:
     cookies = f"a=b; {door.cookie}=token-of-bob; c=d"
     headers = {"Cookie": cookies, "Upgrade": "websocket", "Connection": "Upgrade"}
     door.ask(f"{HOME}api/contents", method="POST", headers=headers, body=b"secret")
@@ -38,7 +47,7 @@ def test_refusals_reach_the_portal_without_upgrade_or_other_cookies(door: World)
     assert seen.all("upgrade") == []
 
 
-def test_gate_receives_only_cookie_owner_and_server(door: World) -> None:
+def test_gate_receives_only_cookie_owner_and_server(door: NginxServer) -> None:
     forged = {"X-Owner": "bob", "X-Server": "s9", "X-Target": "127.0.0.1:1", "Authorization": "x"}
     door.ask("/user/alice/fresh/", headers={**forged, "Cookie": f"z=1; {door.cookie}=t0"})
     (seen,) = door.gate_requests()
@@ -47,7 +56,7 @@ def test_gate_receives_only_cookie_owner_and_server(door: World) -> None:
     assert forwarded == {"cookie": f"{door.cookie}=t0", "x-owner": "alice", "x-server": "fresh"}
 
 
-def test_a_session_that_is_not_running_is_answered_by_the_portal(door: World) -> None:
+def test_a_session_that_is_not_running_is_answered_by_the_portal(door: NginxServer) -> None:
     headers = {
         "Cookie": f"x=y; {door.cookie}=token-of-alice",
         "Upgrade": "websocket",
@@ -107,7 +116,7 @@ def test_a_session_that_is_not_running_is_answered_by_the_portal(door: World) ->
         "/tensorboard/..%2fuser/alice/s1/",
     ],
 )
-def test_no_trick_with_a_path_reaches_a_node(door: World, path: str) -> None:
+def test_no_trick_with_a_path_reaches_a_node(door: NginxServer, path: str) -> None:
     for who in ("alice", "bob"):
         answer = door.ask(path, user=who)
         assert answer.status == (400 if "%00" in path else 404), (who, answer.body)
@@ -116,23 +125,23 @@ def test_no_trick_with_a_path_reaches_a_node(door: World, path: str) -> None:
     assert [seen.path for seen in door.portal.seen if seen.path != "/internal/gate"] == []
 
 
-def test_uppercase_is_another_path_and_the_portals(door: World) -> None:
+def test_uppercase_is_another_path_and_the_portals(door: NginxServer) -> None:
     assert door.ask("/USER/alice/s1/", user="alice").body == b"portal /USER/alice/s1/"
     assert door.node.seen == []
 
 
 @pytest.mark.parametrize("tail", ["a/../b", "x%2Fy", "a//b", "%2e%2e", "%25", "ä".encode().hex()])
-def test_below_its_session_a_path_passes_as_written(door: World, tail: str) -> None:
+def test_below_its_session_a_path_passes_as_written(door: NginxServer, tail: str) -> None:
     assert door.ask(f"{HOME}files/{tail}", user="alice").status == 200
     assert door.node.seen[-1].path == f"{HOME}files/{tail}"
 
 
-def test_a_whole_url_in_the_request_line_is_the_same_request(door: World) -> None:
+def test_a_whole_url_in_the_request_line_is_the_same_request(door: NginxServer) -> None:
     assert door.ask("http://elsewhere.test/user/alice/s1/x", user="bob").body.startswith(b"portal ")
     assert door.node.seen == []
 
 
-def test_a_missing_slash_is_added_on_this_host(door: World) -> None:
+def test_a_missing_slash_is_added_on_this_host(door: NginxServer) -> None:
     answer = door.ask("/user/alice/s1?x=y", user="alice")
     assert (answer.status, answer.one("location")) == (308, "/user/alice/s1/?x=y")
 
@@ -155,7 +164,7 @@ def test_a_missing_slash_is_added_on_this_host(door: World) -> None:
         "/_pages/away.html",
     ],
 )
-def test_internal_paths_are_refused_in_front(door: World, path: str) -> None:
+def test_internal_paths_are_refused_in_front(door: NginxServer, path: str) -> None:
     for method in ("GET", "POST"):
         assert door.ask(path, user="alice", method=method).status == 404
     assert door.portal.seen == []
@@ -163,7 +172,7 @@ def test_internal_paths_are_refused_in_front(door: World, path: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["/internal/../x", "/internal/servers/..%2f..", "/node/%2e%2e/x"])
-def test_the_portal_gets_the_path_that_nginx_decided_by(door: World, path: str) -> None:
+def test_the_portal_gets_the_path_that_nginx_decided_by(door: NginxServer, path: str) -> None:
     door.ask(path)
     assert [seen.path for seen in door.portal.seen if seen.path.startswith(("/int", "/node"))] == []
 
@@ -212,7 +221,7 @@ def assert_confined(answer: Answer) -> None:
     ],
 )
 def test_a_dot_segment_that_the_browser_does_not_see_is_refused(
-    door: World, prefix: str, tail: str
+    door: NginxServer, prefix: str, tail: str
 ) -> None:
     """A policy's prefix is compared with the URL as the browser parses it."""
     for method in ("GET", "PATCH"):
@@ -236,7 +245,7 @@ def test_a_dot_segment_that_the_browser_does_not_see_is_refused(
     ],
     ids=lambda line: line.decode()[:60],
 )
-def test_so_it_is_however_the_request_is_written(door: World, line: bytes) -> None:
+def test_so_it_is_however_the_request_is_written(door: NginxServer, line: bytes) -> None:
     with door.connect() as connection:
         connection.sendall(line + b"\r\nHost: x\r\nConnection: close\r\n\r\n")
         answer = read_answer(connection)
@@ -246,7 +255,7 @@ def test_so_it_is_however_the_request_is_written(door: World, line: bytes) -> No
 
 
 @pytest.mark.parametrize("tail", ["a%2fb", "a%2Fb", "%2f", "%2fapi/v1/me", "data%2fx?a=b"])
-def test_an_encoded_slash_is_refused_below_a_tensorboard(door: World, tail: str) -> None:
+def test_an_encoded_slash_is_refused_below_a_tensorboard(door: NginxServer, tail: str) -> None:
     for prefix in (TENSORBOARD, "/%74ensorboard/5f1c/", "/tensorboard%2f5f1c/"):
         answer = door.ask(f"{prefix}{tail}", user="bob")
         assert answer.status == 400
@@ -263,12 +272,12 @@ def test_an_encoded_slash_is_refused_below_a_tensorboard(door: World, tail: str)
         "/files?path=../x",
     ],
 )
-def test_an_honest_path_passes(door: World, path: str) -> None:
+def test_an_honest_path_passes(door: NginxServer, path: str) -> None:
     assert door.ask(path, user="bob").status == 200
     assert len(door.portal.seen) == 1
 
 
-def test_outside_the_sessions_a_dot_segment_does_not_lead_into_them(door: World) -> None:
+def test_outside_the_sessions_a_dot_segment_does_not_lead_into_them(door: NginxServer) -> None:
     """/user/ is exempt only for paths that are still below it once resolved."""
     climb = f"{HOME}..%2f..%2f..%2f"
     for path in (f"{climb}api/v1/me", f"{climb}hub/x", f"{climb}internal/gate"):
@@ -286,7 +295,7 @@ def test_outside_the_sessions_a_dot_segment_does_not_lead_into_them(door: World)
         {"Service-Worker": "script", "Sec-Fetch-Dest": "serviceworker"},
     ],
 )
-def test_no_service_worker_is_installed(door: World, headers: dict[str, str]) -> None:
+def test_no_service_worker_is_installed(door: NginxServer, headers: dict[str, str]) -> None:
     for path in (f"{TENSORBOARD}sw.js", f"{HOME}files/sw.js", "/hub/sw.js", "/sw.js"):
         answer = door.ask(path, user="alice", headers=headers)
         assert answer.status == 404
@@ -294,7 +303,7 @@ def test_no_service_worker_is_installed(door: World, headers: dict[str, str]) ->
     assert door.portal.seen == door.hub.seen == door.node.seen == []
 
 
-def test_other_workers_pass(door: World) -> None:
+def test_other_workers_pass(door: NginxServer) -> None:
     for destination in ("worker", "sharedworker", "script", "empty"):
         headers = {"Sec-Fetch-Dest": destination}
         assert door.ask(f"{TENSORBOARD}worker.js", user="bob", headers=headers).status == 200
@@ -317,7 +326,7 @@ def test_other_workers_pass(door: World) -> None:
     ],
 )
 def test_an_answer_of_nginxs_own_is_confined(
-    door: World, below: str, status: int, first: str, headers: str
+    door: NginxServer, below: str, status: int, first: str, headers: str
 ) -> None:
     if (status, below) == (413, HOME):
         below = "/user/alice/"  # a session itself accepts bodies of any size
@@ -332,14 +341,14 @@ def test_an_answer_of_nginxs_own_is_confined(
 @pytest.mark.parametrize(
     "path", ["/internal/gate", "/node/x", "/user/", "/user/Alice/s1/", "/user/alice/s1", "/_gate"]
 )
-def test_a_bare_return_is_confined(door: World, path: str) -> None:
+def test_a_bare_return_is_confined(door: NginxServer, path: str) -> None:
     answer = door.ask(path)
     assert answer.status == (308 if path == "/user/alice/s1" else 404)
     assert_confined(answer)
 
 
 def test_plain_http_at_the_tls_port_is_confined() -> None:
-    with world(tls=True) as made:
+    with run_nginx(tls=True) as made:
         at = ("127.0.0.1", made.door.front.port)
         with socket.create_connection(at, WAIT_S) as connection:
             connection.sendall(f"GET {TENSORBOARD} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
@@ -348,7 +357,7 @@ def test_plain_http_at_the_tls_port_is_confined() -> None:
     assert_confined(answer)
 
 
-def test_an_upstreams_answer_keeps_its_own_policy(door: World) -> None:
+def test_an_upstreams_answer_keeps_its_own_policy(door: NginxServer) -> None:
     """The portal's policy would forbid the page everything."""
     policy = "default-src 'self'"
     door.node_answer = lambda *_: reply(404, f"Content-Security-Policy: {policy}\r\n")
@@ -358,7 +367,7 @@ def test_an_upstreams_answer_keeps_its_own_policy(door: World) -> None:
     assert door.ask("/hub/x", user="alice").all("content-security-policy") == []
 
 
-def test_a_portal_that_is_away_is_answered_for_confined(own_door: World) -> None:
+def test_a_portal_that_is_away_is_answered_for_confined(own_door: NginxServer) -> None:
     own_door.portal.stop()
     own_door.hub.stop()
     for path in (TENSORBOARD, "/api/v1/events", "/api/v1/me", "/hub/x", HOME):

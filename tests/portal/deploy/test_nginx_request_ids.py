@@ -5,13 +5,14 @@ import re
 
 import pytest
 
-from tests.servers.nginx import HOME, Seen, World, wait_until
+from tests.polling import wait_until
+from tests.servers.nginx import HOME, NginxServer, ReceivedRequest
 
 pytest_plugins = ["tests.portal.gate_fixtures"]
 FORGED = {"X-Request-Id": "f" * 32}
 
 
-def named(seen: Seen) -> str:
+def named(seen: ReceivedRequest) -> str:
     name = seen.one("x-request-id")
     assert re.fullmatch("[0-9a-f]{32}", name)
     assert name != FORGED["X-Request-Id"]
@@ -21,45 +22,45 @@ def named(seen: Seen) -> str:
 @pytest.mark.parametrize(
     "path", ["/api/v1/me", "/api/v1/login", "/api/v1/events", "/tensorboard/1/", "/metrics"]
 )
-def test_the_portal_hears_nginx_name_and_no_other(door: World, path: str) -> None:
+def test_the_portal_hears_nginx_name_and_no_other(door: NginxServer, path: str) -> None:
     door.ask(path, headers=FORGED)
     door.ask(path, headers=FORGED)
     first, second = door.portal.seen
     assert named(first) != named(second)
 
 
-def test_the_hub_hears_it_and_the_browser_gets_it(door: World) -> None:
+def test_the_hub_hears_it_and_the_browser_gets_it(door: NginxServer) -> None:
     answer = door.ask("/hub/login", headers=FORGED)
     (seen,) = door.hub.seen
     assert answer.all("x-request-id") == [named(seen)]
 
 
-def test_nodes_calls_are_named_here_too(door: World) -> None:
+def test_nodes_calls_are_named_here_too(door: NginxServer) -> None:
     door.ask("/node/sessions/1/hello", method="POST", headers=FORGED, cluster=True)
     door.ask("/hub/api/users/alice", headers=FORGED, cluster=True)
     assert named(door.portal.seen[0]) != named(door.hub.seen[0])
 
 
-def test_a_node_hears_none_though_the_gate_does(door: World) -> None:
+def test_a_node_hears_none_though_the_gate_does(door: NginxServer) -> None:
     door.ask(HOME, user="alice", headers=FORGED)
     assert door.node.seen[-1].all("x-request-id") == []
 
 
-def test_the_gate_and_the_portal_in_a_sessions_place_hear_the_same(door: World) -> None:
+def test_the_gate_and_the_portal_in_a_sessions_place_hear_the_same(door: NginxServer) -> None:
     door.ask("/user/alice/gone/", user="alice", headers=FORGED)
     gate, page = door.portal.seen
     assert gate.path == "/internal/gate"
     assert named(gate) == named(page)
 
 
-def test_the_page_that_the_portal_is_away_has_it(own_door: World) -> None:
+def test_the_page_that_the_portal_is_away_has_it(own_door: NginxServer) -> None:
     own_door.portal.stop()
     answer = own_door.ask("/api/v1/me", headers=FORGED)
     assert answer.status == 503
     assert re.fullmatch("[0-9a-f]{32}", answer.one("x-request-id"))
 
 
-def test_a_line_of_the_log_is_json_with_the_name(own_door: World) -> None:
+def test_a_line_of_the_log_is_json_with_the_name(own_door: NginxServer) -> None:
     own_door.ask('/api/v1/me?code=one-time"', headers=FORGED)
     own_door.ask('/hub/"quoted%22\\path')
     log = own_door.door.folder / "logs" / "access.log"

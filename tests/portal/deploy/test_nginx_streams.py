@@ -6,7 +6,8 @@ import threading
 
 import pytest
 
-from tests.servers.nginx import HOME, PAGE, WAIT_S, Seen, World, read_answer, wait_until
+from tests.polling import wait_until
+from tests.servers.nginx import HOME, PAGE, WAIT_S, NginxServer, ReceivedRequest, read_answer
 
 pytest_plugins = ["tests.portal.gate_fixtures"]
 
@@ -14,7 +15,7 @@ pytest_plugins = ["tests.portal.gate_fixtures"]
 # --- streams --------------------------------------------------------------------------------------
 
 
-def _websocket(seen: Seen, connection: socket.socket) -> bytes:
+def _websocket(seen: ReceivedRequest, connection: socket.socket) -> bytes:
     assert (seen.one("upgrade"), seen.one("connection")) == ("websocket", "upgrade")
     connection.sendall(
         b"HTTP/1.1 101 X\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -25,7 +26,7 @@ def _websocket(seen: Seen, connection: socket.socket) -> bytes:
     return b""
 
 
-def test_a_websocket_passes_both_ways(door: World) -> None:
+def test_a_websocket_passes_both_ways(door: NginxServer) -> None:
     door.node_answer = _websocket
     lines = (
         f"GET {HOME}api/kernels/1/channels HTTP/1.1",
@@ -47,17 +48,17 @@ def test_a_websocket_passes_both_ways(door: World) -> None:
     assert door.node.seen[0].all("cookie") == ["a=1"]
 
 
-def test_no_other_protocol_is_upgraded_to(door: World) -> None:
+def test_no_other_protocol_is_upgraded_to(door: NginxServer) -> None:
     headers = {"Upgrade": "h2c", "Connection": "Upgrade, HTTP2-Settings", "HTTP2-Settings": "x"}
     door.ask(HOME, user="alice", headers=headers)
     assert door.node.seen[0].all("upgrade") == []
 
 
-def test_an_upload_of_a_gigabyte_is_streamed(door: World) -> None:
+def test_an_upload_of_a_gigabyte_is_streamed(door: NginxServer) -> None:
     """The node receives the first part while the client still holds back the rest."""
     got_first = threading.Event()
 
-    def answer(_seen: Seen, connection: socket.socket) -> bytes:
+    def answer(_seen: ReceivedRequest, connection: socket.socket) -> bytes:
         assert connection.recv(65536)
         got_first.set()
         while connection.recv(1 << 20):
@@ -73,7 +74,7 @@ def test_an_upload_of_a_gigabyte_is_streamed(door: World) -> None:
     assert list((door.door.folder / "temp").rglob("*/*/*")) == []
 
 
-def test_refused_large_upload_gets_the_refusal(own_door: World) -> None:
+def test_refused_large_upload_gets_the_refusal(own_door: NginxServer) -> None:
     head = f"PUT {HOME}x HTTP/1.1\r\nHost: x\r\nContent-Length: {1 << 30}\r\n\r\n"
     with own_door.connect() as connection:
         connection.sendall(head.encode())
@@ -84,10 +85,10 @@ def test_refused_large_upload_gets_the_refusal(own_door: World) -> None:
         assert read_answer(connection).status == 503
 
 
-def test_an_answer_is_streamed(door: World) -> None:
+def test_an_answer_is_streamed(door: NginxServer) -> None:
     go_on = threading.Event()
 
-    def answer(_seen: Seen, connection: socket.socket) -> bytes:
+    def answer(_seen: ReceivedRequest, connection: socket.socket) -> bytes:
         connection.sendall(b"HTTP/1.1 200 X\r\nContent-Length: 10\r\n\r\nfirst")
         assert go_on.wait(10)
         return b"-last"
@@ -108,10 +109,10 @@ def test_an_answer_is_streamed(door: World) -> None:
 @pytest.mark.parametrize(
     "path", ["/api/v1/events", "/api/v1/sessions/1/log/follow", "/hub/api/users/alice/progress"]
 )
-def test_event_streams_are_not_held_back(own_door: World, path: str) -> None:
+def test_event_streams_are_not_held_back(own_door: NginxServer, path: str) -> None:
     go_on = threading.Event()
 
-    def answer(_seen: Seen, connection: socket.socket) -> bytes:
+    def answer(_seen: ReceivedRequest, connection: socket.socket) -> bytes:
         connection.sendall(b"HTTP/1.1 200 X\r\nContent-Type: text/event-stream\r\n\r\ndata: 1\n\n")
         assert go_on.wait(10)
         return b"data: 2\n\n"
@@ -128,7 +129,7 @@ def test_event_streams_are_not_held_back(own_door: World, path: str) -> None:
 # --- cached gate responses, separate per user -----------------------------------------------------
 
 
-def test_an_answer_is_kept_per_cookie_owner_and_server(own_door: World) -> None:
+def test_an_answer_is_kept_per_cookie_owner_and_server(own_door: NginxServer) -> None:
     own_door.targets[("bob", "s1")] = own_door.node.address
     for _ in range(20):
         assert own_door.ask(HOME, user="alice").body == b"ok"
@@ -143,7 +144,7 @@ def test_an_answer_is_kept_per_cookie_owner_and_server(own_door: World) -> None:
     assert {seen.path for seen in own_door.node.seen} == {HOME, "/user/bob/s1/"}
 
 
-def test_a_token_with_the_keys_separator_is_its_own(own_door: World) -> None:
+def test_a_token_with_the_keys_separator_is_its_own(own_door: NginxServer) -> None:
     """The key is "token|owner|server": a crafted token must not equal another key."""
     assert own_door.ask(HOME, user="alice").body == b"ok"
     for token in ("token-of-alice|alice|s1", "|alice|s1", "token-of-alice|"):
@@ -151,7 +152,7 @@ def test_a_token_with_the_keys_separator_is_its_own(own_door: World) -> None:
         assert own_door.ask(HOME, headers=headers).body.startswith(b"portal ")
 
 
-def test_owners_work_on_while_the_portal_is_away(own_door: World) -> None:
+def test_owners_work_on_while_the_portal_is_away(own_door: NginxServer) -> None:
     def asked_in_vain() -> int:
         """Return how often nginx tried to reach the gate and was refused."""
         log = (own_door.door.folder / "logs" / "error.log").read_text()
@@ -183,12 +184,12 @@ def test_owners_work_on_while_the_portal_is_away(own_door: World) -> None:
     assert own_door.ask(HOME, user="bob").body.startswith(b"portal ")
 
 
-def test_behind_a_kept_socket_an_owner_waits_for_the_gate(own_door: World) -> None:
+def test_behind_a_kept_socket_an_owner_waits_for_the_gate(own_door: NginxServer) -> None:
     """A portal that restarts: connections are not refused, and are served once it is back."""
     assert own_door.ask(HOME, user="alice").body == b"ok"
     asked, is_back = threading.Event(), threading.Event()
 
-    def restarting(seen: Seen, connection: socket.socket) -> bytes:
+    def restarting(seen: ReceivedRequest, connection: socket.socket) -> bytes:
         asked.set()
         assert is_back.wait(WAIT_S)
         return own_door.gate(seen, connection)
@@ -213,7 +214,7 @@ def test_behind_a_kept_socket_an_owner_waits_for_the_gate(own_door: World) -> No
     assert {answers.get() for _ in range(before + 1)} == {b"ok"}
 
 
-def test_a_stopped_session_is_not_served_from_an_old_answer(own_door: World) -> None:
+def test_a_stopped_session_is_not_served_from_an_old_answer(own_door: NginxServer) -> None:
     assert own_door.ask(HOME, user="alice").body == b"ok"
     del own_door.targets[("alice", "s1")]
     wait_until(
@@ -226,7 +227,7 @@ def test_a_stopped_session_is_not_served_from_an_old_answer(own_door: World) -> 
 # --- services that are down -----------------------------------------------------------------------
 
 
-def test_without_the_portal_pages_say_so_and_try_again(own_door: World) -> None:
+def test_without_the_portal_pages_say_so_and_try_again(own_door: NginxServer) -> None:
     own_door.portal.stop()
     for path in ("/", "/sessions", "/tensorboard/1/", HOME):
         answer = own_door.ask(path, headers=dict(PAGE))
@@ -242,7 +243,7 @@ def test_without_the_portal_pages_say_so_and_try_again(own_door: World) -> None:
     assert (answer.status, answer.one("retry-after")) == (503, "3")
 
 
-def test_a_node_that_does_not_answer(own_door: World) -> None:
+def test_a_node_that_does_not_answer(own_door: NginxServer) -> None:
     own_door.node.stop()
     answer = own_door.ask(HOME, user="alice", headers=dict(PAGE))
     assert answer.status == 502
@@ -252,6 +253,6 @@ def test_a_node_that_does_not_answer(own_door: World) -> None:
     assert answer.one("content-type").startswith("application/problem+json")
 
 
-def test_without_the_hub(own_door: World) -> None:
+def test_without_the_hub(own_door: NginxServer) -> None:
     own_door.hub.stop()
     assert own_door.ask("/hub/x", headers=dict(PAGE)).status == 503

@@ -23,7 +23,8 @@ from portal.health.result import ComponentState
 from portal.health.status import SystemStatus
 from portal.i18n.translation import translate
 from spawner.slurm.client import Slurm
-from tests.patience import PATIENCE_S
+from tests.fakes.context import partial_context
+from tests.polling import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
 
@@ -50,18 +51,14 @@ def sdiag(folder: Path, ahead_s: int | None) -> Path:
 def status_of_slurm(folder: Path, watcher: Any) -> SystemStatus:
     """Return a status with this Slurm's controller and clock."""
     checks = [check for check in CHECKS if check.run in {check_slurm, check_slurm_clock}]
-    health: Any = SimpleNamespace(
-        slurm=Slurm(folder, None, PATIENCE_S),
-        portal=SimpleNamespace(watcher=watcher),
-        settings=None,
-    )
-    return SystemStatus(checks, health)
+    slurm = Slurm(folder, None, PATIENCE_S)
+    return SystemStatus(checks, partial_context(slurm=slurm, watcher=watcher, is_serving=True))
 
 
 async def test_slurms_clock_that_differs(tmp_path: Path, watcher: Any) -> None:
     """Queried once, however often Slurm is checked in between."""
     status = status_of_slurm(sdiag(tmp_path, 86400), watcher)
-    await status.look(Component.SLURM)
+    await status.check_now(Component.SLURM)
     slurm, clock = status.checks
     assert slurm.every_s * 10 <= clock.every_s
     for _ in range(3):
@@ -81,7 +78,7 @@ async def test_slurm_clock_that_agrees_or_is_unknown_is_ok(
     answers: bool, tmp_path: Path, watcher: Any
 ) -> None:
     status = status_of_slurm(sdiag(tmp_path, 0 if answers else None), watcher)
-    await status.look(Component.SLURM)
+    await status.check_now(Component.SLURM)
     (found,) = status.items
     assert (found.state, found.message) == (ComponentState.OK, "Responding; 0 jobs known.")
 
@@ -89,7 +86,7 @@ async def test_slurm_clock_that_agrees_or_is_unknown_is_ok(
 async def test_slurms_clock_is_not_asked_while_slurm_is_away(tmp_path: Path, watcher: Any) -> None:
     watcher.stale_since, watcher.trouble = utcnow(), "no answer within 10 s."
     status = status_of_slurm(sdiag(tmp_path, 0), watcher)
-    await status.look(Component.SLURM)
+    await status.check_now(Component.SLURM)
     (found,) = status.items
     assert found.state is ComponentState.FAILING
     assert not (tmp_path / "asked").exists()
@@ -99,8 +96,8 @@ async def test_the_databases_clock() -> None:
     async def now() -> Any:
         return utcnow() + timedelta(days=1)
 
-    health: Any = SimpleNamespace(db=SimpleNamespace(now=now))
-    found = await check_database_clock(health)
+    context = partial_context(db=SimpleNamespace(now=now))
+    found = await check_database_clock(context)
     assert found is not None
     assert (found.state, found.suggestion) == (ComponentState.FAILING, SUGGESTION)
     assert AHEAD.fullmatch(found.text)

@@ -19,12 +19,12 @@ from portal.health.result import ComponentState
 from portal.health.status import SystemStatus
 from tests.paths import CHECKOUT
 from tests.portal.conftest import MakeSettings, RunPortal
-from tests.portal.test_startup import Stand, stand
+from tests.portal.test_startup import InstalledPortal, installed
 from tests.servers import postgresql
 from tests.servers.slapd import free_port
 from tests.servers.tls import DAY, NOW, Make, Serve, make, serve
 
-__all__ = ["make", "serve", "stand"]  # fixtures
+__all__ = ["installed", "make", "serve"]  # fixtures
 
 
 @pytest.fixture(scope="module")
@@ -45,11 +45,16 @@ class TestWrongDatabase:
         ],
     )
     def test_it_stops_the_start(
-        self, stand: Stand, server: postgresql.PostgreSql, before: str, after: str, words: str
+        self,
+        installed: InstalledPortal,
+        server: postgresql.PostgreSql,
+        before: str,
+        after: str,
+        words: str,
     ) -> None:
         places = {"port": server.port, "free": free_port()}
         url = server.url("gone").replace(before.format(**places), after.format(**places), 1)
-        error_text = stand.refused("serve", database_url=url)
+        error_text = installed.refused("serve", database_url=url)
         assert error_text.startswith("The portal can't start: The database ")
         assert words in error_text
         assert "can't be opened" in error_text
@@ -83,8 +88,8 @@ async def test_a_front_door_whose_certificate_has_expired_is_on_the_page(
             (NOW - DAY, ComponentState.FAILING, " localhost expired on "),
         ):
             settings = portal.settings.model_copy(update={"public_url": serve(make(until=until))})
-            looks = SystemStatus(status.checks, replace(status.health, settings=settings))
-            await looks.look(Component.NGINX)
+            looks = SystemStatus(status.checks, replace(status.context, settings=settings))
+            await looks.check_now(Component.NGINX)
             (found,) = [item for item in looks.items if item.part is Component.NGINX]
             assert (found.state, words in found.message) == (state, True)
             assert bool(found.suggestion) == (state is ComponentState.FAILING)
@@ -96,11 +101,11 @@ async def test_home_directories_that_are_away_are_on_the_page(run_portal: RunPor
     down."""
     async with run_portal() as portal:
         status: SystemStatus = portal.app.state.status
-        context = portal.app.state.context
+        context = portal.context
         context.launchers.homeless = {"alice": "Your home directory doesn't exist."}
-        assert "home directory" not in (await check_last_use(status.health)).text.lower()
+        assert "home directory" not in (await check_last_use(status.context)).text.lower()
         context.launchers.homeless["bob"] = "Your home directory doesn't exist."
-        found = await check_last_use(status.health)
+        found = await check_last_use(status.context)
         assert found.state is ComponentState.FAILING
         assert "alice, bob" in found.text
         assert found.suggestion == HOMES_SUGGESTION

@@ -26,8 +26,9 @@ RESPONDING = "Responding, and it reaches the portal."
 async def found(run_portal: RunPortal, **settings: str) -> ComponentStatus:
     async with run_portal(**settings) as portal:
         status = portal.app.state.status
-        await status.look(Component.NGINX)
-        (item,) = [item for item in status.items if item.part is Component.NGINX]
+        await status.check_now(Component.NGINX)
+        items: list[ComponentStatus] = status.items
+        (item,) = [item for item in items if item.part is Component.NGINX]
         return item
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import portal as portal_package
+from portal.context import AppContext
 from portal.db import utcnow
 from portal.health import nginx_probe
 from portal.health.checks.catalog import check_node_table
@@ -22,15 +23,14 @@ from portal.health.checks.slurm import (
     check_slurm,
     is_down,
 )
-from portal.health.context import HealthContext
 from portal.health.registry import Component, HealthCheck, run_check
 from portal.health.result import CheckResult, ComponentState, ago
 from portal.health.status import ComponentStatus, SystemStatus
 from portal.hub.client import HubNotReady, HubRefused
-from portal.services.cluster.node_table_file import NodeTable
 from spawner.errors import Unreachable
 from spawner.slurm.model import NodeInfo
-from tests.patience import PATIENCE_S
+from tests.fakes.context import partial_context
+from tests.polling import PATIENCE_S
 from tests.portal.conftest import Browser, Portal, RunPortal
 from tests.servers.slapd import Slapd, free_port
 
@@ -48,14 +48,13 @@ async def look(portal: Portal, part: Component) -> list[ComponentStatus]:
 
 
 async def look_at(status: SystemStatus, part: Component) -> list[ComponentStatus]:
-    await status.look(part)
+    await status.check_now(part)
     return [item for item in status.items if item.part is part]
 
 
 def status_of(*checks: HealthCheck) -> SystemStatus:
     """Return a status with only these checks, which need no parts of an installation."""
-    health: Any = SimpleNamespace(settings=None)
-    return SystemStatus(checks, health)
+    return SystemStatus(checks, partial_context())
 
 
 # --- services of a real portal --------------------------------------------------------------------
@@ -89,7 +88,7 @@ async def test_it_is_for_administrators(browser: Browser) -> None:
 
 
 async def test_reading_the_status_starts_no_probe(portal: Portal, browser: Browser) -> None:
-    async def never(_health: HealthContext) -> CheckResult:
+    async def never(_context: AppContext) -> CheckResult:
         raise AssertionError("asked")
 
     await browser.login("carol")
@@ -109,8 +108,10 @@ async def test_each_directory_server_has_its_own_state(run_portal: RunPortal, sl
         assert second.answered_at == second.checked_at
 
 
-async def test_the_hub_that_stops_keeps_its_last_good_answer(portal: Portal) -> None:
-    context = portal.app.state.context
+async def test_the_hub_that_stops_keeps_its_last_good_answer(
+    portal: Portal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context = portal.context
     await look(portal, Component.HUB)  # the loop's own first check is over
     behaviour: dict[str, Callable[[], str]] = {"version": lambda: "5.4.0"}
 
@@ -123,7 +124,7 @@ async def test_the_hub_that_stops_keeps_its_last_good_answer(portal: Portal) -> 
 
         return raising
 
-    context.hub.version = version
+    monkeypatch.setattr(context.hub, "version", version)
     (well,) = await look(portal, Component.HUB)
     versions = portal.app.state.status.versions
     assert (well.state, versions[Component.HUB]) == (ComponentState.OK, "5.4.0")
@@ -147,7 +148,7 @@ async def test_nginx_is_asked_where_it_is_this_machine(
 
     async def at(url: str) -> CheckResult:
         settings = portal.settings.model_copy(update={"public_url": url})
-        (result,) = await run_check(check, replace(status.health, settings=settings))
+        (result,) = await run_check(check, replace(status.context, settings=settings))
         return result
 
     assert "No response" in (await at(nowhere())).text
@@ -173,9 +174,12 @@ def played() -> Any:
     slurm = SimpleNamespace(accounting_answers=_nothing, admin_level=_operator, config=_config)
     accounting_cache = SimpleNamespace(denied=False)
     agents = SimpleNamespace(answered_at=None, trouble=None, homeless={})
-    running = SimpleNamespace(watcher=watcher, launchers=agents, accounting=accounting_cache)
-    return SimpleNamespace(
-        slurm=slurm, node_table=NodeTable(), settings=None, portal=running, running=running
+    return partial_context(
+        watcher=watcher,
+        launchers=agents,
+        accounting=accounting_cache,
+        slurm=slurm,
+        is_serving=True,
     )
 
 
@@ -192,7 +196,7 @@ async def _nothing() -> None:
 
 
 async def test_slurm_that_answers_and_then_does_not(played: Any) -> None:
-    watcher: Any = played.running.watcher
+    watcher: Any = played.watcher
     found = await check_slurm(played)
     assert (found.state, found.latency_ms, found.answered_at) == (ComponentState.OK, 20, watcher.at)
     assert "1 job known" in found.text
@@ -216,7 +220,7 @@ async def test_slurmdbd_that_is_away(played: Any) -> None:
 
 
 async def test_slurmdbd_that_lets_the_portal_write_nothing(played: Any) -> None:
-    played.running.accounting.denied = True
+    played.accounting.denied = True
     found = await check_operator(played)
     assert (found.state, "restart slurmdbd" in found.suggestion) == (ComponentState.FAILING, True)
 
@@ -233,7 +237,7 @@ async def test_slurmdbd_that_lets_the_portal_write_nothing(played: Any) -> None:
 async def test_nodes_that_are_down(played: Any) -> None:
     def cluster(*states: str) -> None:
         nodes = tuple(NodeInfo(f"node{n}", "", state) for n, state in enumerate(states))
-        played.running.watcher.cluster = SimpleNamespace(nodes=nodes, at=utcnow())
+        played.watcher.cluster = SimpleNamespace(nodes=nodes, at=utcnow())
 
     cluster("IDLE", "IDLE+DRAIN", "MIXED")
     assert (await check_nodes(played)).text == (
@@ -252,7 +256,7 @@ async def test_mistakes_in_the_table_of_nodes(played: Any, tmp_path: Path) -> No
     table = played.node_table
     table.file = file
     nodes = (NodeInfo("node01", "", "IDLE"),)
-    played.running.watcher.cluster = SimpleNamespace(nodes=nodes, at=utcnow())
+    played.watcher.cluster = SimpleNamespace(nodes=nodes, at=utcnow())
     file.write_text("node01: {in_band: 10.0.0.1}\nnode09: {in_band: 10.0.0.9}\n")
     await table.refresh()
     found = await check_node_table(played)
@@ -291,7 +295,7 @@ async def test_the_launcher_that_could_not_be_started(portal: Portal, played: An
     (missing,) = await look(portal, Component.LAUNCHER)
     assert (missing.state, "No such file" in missing.message) == (ComponentState.FAILING, True)
     assert (await check_last_use(played)).state is ComponentState.UNKNOWN
-    agents: Any = played.running.launchers
+    agents: Any = played.launchers
     agents.answered_at = utcnow()
     assert (await check_last_use(played)).state is ComponentState.OK
     agents.trouble = (utcnow(), "sudo says no")
@@ -307,7 +311,7 @@ async def test_the_launcher_that_could_not_be_started(portal: Portal, played: An
 async def test_what_hangs_is_failing_and_hangs_once() -> None:
     asked, go_on = 0, asyncio.Event()
 
-    async def hangs(_health: HealthContext) -> CheckResult | None:
+    async def hangs(_context: AppContext) -> CheckResult | None:
         nonlocal asked
         asked += 1
         await go_on.wait()
@@ -317,12 +321,12 @@ async def test_what_hangs_is_failing_and_hangs_once() -> None:
         HealthCheck("hub", hangs, Component.HUB, timeout_s=0.01, suggestion="Look at it.")
     )
     for _ in range(3):
-        await status.look(Component.HUB)
+        await status.check_now(Component.HUB)
     (item,) = status.items
     assert (item.state, item.suggestion, asked) == (ComponentState.FAILING, "Look at it.", 1)
     go_on.set()
     await asyncio.sleep(0)
-    await status.look(Component.HUB)
+    await status.check_now(Component.HUB)
     (item,) = status.items
     assert (item.state, item.message, asked) == (ComponentState.OK, "back", 1)
 
@@ -331,7 +335,7 @@ async def test_what_it_asks_at_its_end_has_ended_with_it() -> None:
     """A check may use the database, which is closed afterwards."""
     asked, ended = asyncio.Event(), False
 
-    async def hangs(_health: HealthContext) -> CheckResult | None:
+    async def hangs(_context: AppContext) -> CheckResult | None:
         nonlocal ended
         asked.set()
         try:
@@ -352,13 +356,13 @@ async def test_what_it_asks_at_its_end_has_ended_with_it() -> None:
 
 
 async def test_what_was_never_asked_is_not_known_and_a_fault_fails() -> None:
-    async def breaks(_health: HealthContext) -> CheckResult:
+    async def breaks(_context: AppContext) -> CheckResult:
         raise ValueError("oh")
 
     status = status_of(HealthCheck("disk", breaks, Component.DISK))
     (item,) = status.items
     assert (item.state, item.checked_at) == (ComponentState.UNKNOWN, None)
-    await status.look(Component.DISK)
+    await status.check_now(Component.DISK)
     (item,) = status.items
     assert (item.state, item.message) == (ComponentState.FAILING, "ValueError: oh.")
 
@@ -366,11 +370,11 @@ async def test_what_was_never_asked_is_not_known_and_a_fault_fails() -> None:
 async def test_one_part_that_hangs_holds_up_no_other() -> None:
     looked = asyncio.Event()
 
-    async def hangs(_health: HealthContext) -> CheckResult | None:
+    async def hangs(_context: AppContext) -> CheckResult | None:
         await asyncio.Event().wait()
         return None
 
-    async def answers(_health: HealthContext) -> CheckResult:
+    async def answers(_context: AppContext) -> CheckResult:
         looked.set()
         return CheckResult(text="well")
 
@@ -402,7 +406,7 @@ def test_how_long_ago(past: timedelta, words: str) -> None:
 async def test_reported_fault_is_probed_at_once() -> None:
     output, asked = [ComponentState.OK, ComponentState.FAILING], asyncio.Event()
 
-    async def ask(_health: HealthContext) -> CheckResult:
+    async def ask(_context: AppContext) -> CheckResult:
         state = output.pop(0)
         if not output:
             asked.set()

@@ -182,7 +182,7 @@ def test_postgresql_can_say_all_of_it() -> None:
     for table in Base.metadata.sorted_tables:
         CreateTable(table).compile(dialect=dialect)  # raises for an unsupported type
     indexes = [index for table in Base.metadata.sorted_tables for index in table.indexes]
-    texts = {index.name: str(CreateIndex(index).compile(dialect=dialect)) for index in indexes}
+    texts = {str(index.name): str(CreateIndex(index).compile(dialect=dialect)) for index in indexes}
     partial = texts["uq_jobs_live_session_name"]
     assert "WHERE kind = 'session' AND state != 'ended'" in partial
 

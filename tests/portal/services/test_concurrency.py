@@ -8,8 +8,9 @@ from contextlib import ExitStack, contextmanager
 import pytest
 
 from portal.services.concurrency import TensorboardQueue
+from tests.polling import wait_until
 from tests.servers.gate_portal import Real, problem
-from tests.servers.nginx import Seen, Upstream, read_answer, reply, wait_until
+from tests.servers.nginx import ReceivedRequest, Upstream, read_answer, reply
 
 pytest_plugins = ["tests.portal.gate_fixtures"]
 
@@ -21,7 +22,7 @@ def hung() -> Iterator[Upstream]:
     """A server that accepts every request and answers none until the test ends."""
     over = threading.Event()
 
-    def answer(_seen: Seen, _connection: socket.socket) -> bytes:
+    def answer(_seen: ReceivedRequest, _connection: socket.socket) -> bytes:
         over.wait()
         return reply()
 
@@ -92,7 +93,7 @@ def _runs_again(real: Real, path: str, hung: Upstream) -> bool:
 def test_requests_that_wait_run_in_turn(real: Real) -> None:
     free = threading.Semaphore(0)
 
-    def answer(_seen: Seen, _connection: socket.socket) -> bytes:
+    def answer(_seen: ReceivedRequest, _connection: socket.socket) -> bytes:
         free.acquire()
         return reply(200, body=b"TB")
 

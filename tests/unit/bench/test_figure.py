@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bench.figure import Figure, at_least, at_most, markdown, median, percentile, table
-from bench.load import BadAnswer, Target, answer_end
+from bench.load import BadResponse, Target, response_end
 from bench.queries import commands
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
@@ -46,33 +46,33 @@ def test_tables_show_every_column() -> None:
 
 def test_response_ends_at_its_content_length() -> None:
     answer = HEAD + b"Content-Length: 3\r\n\r\nabc"
-    assert answer_end(answer) == len(answer)
-    assert answer_end(answer + b"HTTP/1.1") == len(answer)
-    assert answer_end(answer[:-1]) is None
-    assert answer_end(HEAD + b"Content-Le") is None
+    assert response_end(answer) == len(answer)
+    assert response_end(answer + b"HTTP/1.1") == len(answer)
+    assert response_end(answer[:-1]) is None
+    assert response_end(HEAD + b"Content-Le") is None
 
 
 def test_a_length_in_the_body_is_not_the_answers() -> None:
     body = b"\r\nContent-Length: 9999\r\n"
     head = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
     answer = head + b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
-    assert answer_end(answer) == len(answer)
+    assert response_end(answer) == len(answer)
 
 
 def test_chunks_end_with_an_empty_one() -> None:
     answer = HEAD + b"Transfer-Encoding: chunked\r\n\r\n3\r\n0\r\n\r\n0\r\n\r\n"
-    assert answer_end(answer) == len(answer)
-    assert answer_end(answer[:-2]) is None
-    assert answer_end(answer[:-5]) is None
+    assert response_end(answer) == len(answer)
+    assert response_end(answer[:-2]) is None
+    assert response_end(answer[:-5]) is None
 
 
 def test_an_answer_without_a_length_is_refused() -> None:
-    with pytest.raises(BadAnswer):
-        answer_end(HEAD + b"Server: x\r\n\r\nabc")
+    with pytest.raises(BadResponse):
+        response_end(HEAD + b"Server: x\r\n\r\nabc")
 
 
 def test_a_target_sends_the_path_with_its_query() -> None:
-    target = Target.of("http://127.0.0.1:8000/a/b?c=d", {"Cookie": "x=y"})
+    target = Target.get("http://127.0.0.1:8000/a/b?c=d", {"Cookie": "x=y"})
     assert (target.host, target.port) == ("127.0.0.1", 8000)
     assert target.request.startswith(b"GET /a/b?c=d HTTP/1.1\r\nHost: 127.0.0.1:8000\r\n")
     assert target.request.endswith(b"\r\nCookie: x=y\r\n\r\n")

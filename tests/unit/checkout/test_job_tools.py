@@ -1,4 +1,4 @@
-"""What the cluster tests retry after they have killed a service."""
+"""The errors that the cluster tests retry after they have killed a service."""
 
 import pytest
 

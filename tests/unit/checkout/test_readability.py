@@ -10,6 +10,7 @@ from tests.readability import (
     document_words,
     misplaced_tests,
     package_roots,
+    page_comments,
     page_words,
     python_words,
     subjects,
@@ -56,6 +57,41 @@ def test_page_words_finds_dialect_in_texts() -> None:
 def test_page_words_finds_dialect_in_identifiers() -> None:
     (found,) = page_words("x.tsx", "const a = 1;\nconst b = newPersonRoute;\n")
     assert found.startswith("x.tsx:2: ")
+
+
+@pytest.mark.parametrize(
+    "comment",
+    [
+        "/** What it is. */",
+        "/**\n * Whether it is so.\n */",
+        "  /** Of a user. */",
+        "// How it ends",
+        "x; // before\n// Those of a group",
+        "{/* Who it was. */}",
+    ],
+)
+def test_page_comments_finds_odd_openings(comment: str) -> None:
+    (found,) = page_comments("x.ts", f"const a = 1;\n{comment}\nconst b = 2;\n")
+    assert found.startswith("x.ts:")
+
+
+def test_page_comments_names_the_line() -> None:
+    (found,) = page_comments("x.ts", "const a = 1;\n\n/**\n * Which one.\n */\n")
+    assert found == "x.ts:4: the comment begins with 'Which'"
+
+
+@pytest.mark.parametrize(
+    "comment",
+    [
+        "/** Return whether it is so. */",
+        "/** The rest.\n * What follows a line break is no opening. */",
+        "// the end of a line\n// Of a sentence, the second line",
+        "/** Whatever, Often, Whole: other words. */",
+        "const c = 'What is it?';",
+    ],
+)
+def test_page_comments_passes_other_text(comment: str) -> None:
+    assert list(page_comments("x.ts", f"const a = 1;\n{comment}\n")) == []
 
 
 def test_python_words_names_the_line() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import pytest
 
@@ -42,7 +43,7 @@ def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Run:
     return Run(pytester, monkeypatch)
 
 
-STRICT = {skips.VARIABLE: "fail"}
+STRICT: dict[str, Any] = {skips.VARIABLE: "fail"}
 
 
 def test_a_skip_that_is_not_allowed_fails_the_run(run: Run) -> None:
@@ -57,8 +58,10 @@ def test_a_run_by_hand_may_skip(run: Run) -> None:
 
 def test_an_allowed_skip_needs_its_variable(run: Run) -> None:
     reason, variable = next(item for item in skips.ALLOWED.items() if item[1])
+    assert variable is not None
+    allowed: dict[str, Any] = {**STRICT, variable: "1"}
     assert run(reason, **STRICT).ret == pytest.ExitCode.TESTS_FAILED
-    assert run(reason, **STRICT, **{variable: "1"}).ret == 0
+    assert run(reason, **allowed).ret == 0
 
 
 @pytest.mark.parametrize("reason", ["needs root: it changes owners", "needs the program ip"])

@@ -16,10 +16,10 @@ from cluster.prepare import (
     Preparation,
     PrepareStep,
     StepFailed,
-    chosen,
     main,
     put_link,
     require_root,
+    select_steps,
     steps,
 )
 
@@ -30,7 +30,7 @@ def writing(
     code = f"open({str(target)!r}, 'a').write({text!r})"
     return PrepareStep(
         name, name, ((sys.executable, "-c", code),), needs=needs,
-        inputs=(source,) if source else (), output=target,
+        inputs=(source,) if source else (), outputs=(target,),
     )  # fmt: skip
 
 
@@ -62,6 +62,19 @@ def test_nothing_is_done_twice_until_an_input_changes(
     assert "a: already there" in reported
 
 
+def test_a_step_runs_again_where_one_of_its_outputs_is_missing(
+    preparation: Preparation, tmp_path: Path
+) -> None:
+    source, outputs = tmp_path / "source", (tmp_path / "out", tmp_path / "copy")
+    source.write_text("1")
+    code = f"for path in {[str(path) for path in outputs]}: open(path, 'a').write('x')"
+    step = PrepareStep("a", "a", ((sys.executable, "-c", code),), inputs=(source,), outputs=outputs)
+    preparation.run([step])
+    outputs[1].unlink()
+    preparation.run([step])
+    assert [path.read_text() for path in outputs] == ["xx", "x"]
+
+
 def test_a_failure_names_the_log_and_is_tried_again(
     preparation: Preparation, tmp_path: Path
 ) -> None:
@@ -69,7 +82,7 @@ def test_a_failure_names_the_log_and_is_tried_again(
     source.write_text("1")
     preparation.run([writing("a", out, "x", source=source)])
     broken = PrepareStep(
-        "a", "a", ((sys.executable, "-c", "exit('no')"),), inputs=(source,), output=out
+        "a", "a", ((sys.executable, "-c", "exit('no')"),), inputs=(source,), outputs=(out,)
     )
     with pytest.raises(StepFailed) as failed:
         preparation.run([broken])
@@ -98,11 +111,11 @@ def test_every_need_is_a_step() -> None:
 
 def test_only_some_steps_come_with_what_they_need() -> None:
     found = steps(Path("/nowhere"), tests=True, images=True)
-    assert chosen(found, []) == found
-    names = {step.name for step in chosen(found, ["dev", "frontend"])}
+    assert select_steps(found, []) == found
+    names = {step.name for step in select_steps(found, ["dev", "frontend"])}
     assert names == {"python3-venv", "build", "npm", "frontend", "dev"}
     with pytest.raises(ValueError, match="there is no step nonsense"):
-        chosen(found, ["nonsense"])
+        select_steps(found, ["nonsense"])
 
 
 def test_images_of_the_frameworks_are_made_where_they_are_asked_for() -> None:
@@ -119,20 +132,20 @@ def test_checks_need_no_root_where_virtualenvs_can_be_created(
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: object())
     found = steps(Path("/nowhere"), tests=True)
-    checks = chosen(found, UNPRIVILEGED)
+    checks = select_steps(found, UNPRIVILEGED)
     assert {step.name for step in checks} == {"python3-venv", "build", *UNPRIVILEGED}
     require_root(checks)
     assert checks[0].commands == ()
     for name in ("packages", "apptainer", "image"):
         with pytest.raises(NeedsRoot, match=r"installs Debian packages\.\n.*make test-unit"):
-            require_root(chosen(found, [name]))
+            require_root(select_steps(found, [name]))
 
 
 def test_python3_venv_is_installed_by_root_and_named_to_others(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
-    found = chosen(steps(Path("/nowhere"), tests=True), ["dev"])
+    found = select_steps(steps(Path("/nowhere"), tests=True), ["dev"])
     assert found[0].commands[0][-2:] == ("cluster.install", "--venv")
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     require_root(found)

@@ -23,8 +23,9 @@ from deploy.images_definition import (
     read,
 )
 from deploy.images_programs import BuildError, Programs
+from spawner.containers.image_packages import beside
 from tests.needs import needs_root
-from tests.patience import wait_until
+from tests.polling import wait_until
 
 TOML = """
 title = "Mine"
@@ -175,7 +176,7 @@ class FakeBuild(Build):
             raise BuildError("no space left")
 
     def _list_packages(self, image: Path, final: Path) -> None:
-        images.beside(final).write_text("{}")
+        beside(final).write_text("{}")
 
     def _pack(self) -> Path:
         left = [str(p.relative_to(self.rootfs)) for p in self.rootfs.rglob("*") if p.is_file()]

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from cluster.prepare import CHECKOUT, steps
+from cluster.config.paths import CHECKOUT
+from cluster.prepare import steps
 from deploy.lab_extension import NotBuilt, install
 
 NAME = json.loads((CHECKOUT / "frontend/lab/about.json").read_text())["name"]
@@ -67,6 +68,6 @@ def test_it_is_made_again_with_each_runtime_and_by_its_sources_alone(tmp_path: P
     # the virtualenv's own folder, not the link: a new one does not have it yet
     link = found["runtime"].link
     assert link is not None
-    assert lab.output is not None
-    assert lab.output.is_relative_to(link[1])
-    assert lab.output.parent.name == NAME
+    _, installed = lab.outputs
+    assert installed.is_relative_to(link[1])
+    assert installed.parent.name == NAME

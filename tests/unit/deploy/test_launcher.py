@@ -133,7 +133,7 @@ class TestInstalled:
         assert error_of(self.become_files(folder))[0] == "NoFilesProgram"
 
     def test_the_files_program_refuses_root(self, folder: Path) -> None:
-        python = ["/usr/bin/python3", "-IS", folder / FILES_PROGRAM, "7", "22"]
+        python = ["/usr/bin/python3", "-IS", str(folder / FILES_PROGRAM), "7", "22"]
         result = subprocess.run(python, input="", capture_output=True, text=True, check=False)
         assert result.returncode == 78
         assert "refused for uid 0" in result.stderr

@@ -18,7 +18,15 @@ import typer
 from deploy import cli as installation
 from deploy import sudoers, system
 from deploy.jupyterhub_config import KEYS
-from deploy.system import File, Installation, SystemFilesRefused, files, folders, make_folders, put
+from deploy.system import (
+    File,
+    Installation,
+    SystemFilesRefused,
+    files,
+    folders,
+    make_folders,
+    write_files,
+)
 from portal.cli.context import BAD_SETTINGS
 from portal.config.settings import Settings
 from spawner.launcher.installed import files_program
@@ -252,17 +260,17 @@ def test_tls_needs_a_certificate(tmp_path: Path) -> None:
 def test_what_is_written_is_whole_has_its_mode_and_is_left_alone_then(tmp_path: Path) -> None:
     made = files(site(tmp_path))
     root = tmp_path / "root"
-    assert put(made, root) == list(made)
+    assert write_files(made, root) == list(made)
     for path, file in made.items():
         there = root / path.relative_to("/")
         assert there.read_bytes() == file.data
         assert there.stat().st_mode & 0o777 == file.mode
-    assert put(made, root) == []
+    assert write_files(made, root) == []
     (root / "etc/sudoers.d/portal").chmod(0o644)
-    assert put(made, root) == [system.SUDOERS]
+    assert write_files(made, root) == [system.SUDOERS]
     target = root / "etc/systemd/system/portal.target"
     target.write_bytes("Description=Prüfung\n".encode("latin-1"))
-    assert put(made, root) == [system.UNITS / "portal.target"]
+    assert write_files(made, root) == [system.UNITS / "portal.target"]
     assert not list(root.rglob(".*.new"))
 
 
@@ -285,7 +293,7 @@ def test_sudo_takes_the_rules_and_refuses_broken_ones(tmp_path: Path) -> None:
 @pytest.fixture
 def on_disk(tmp_path: Path) -> Path:
     """Write the units, with existing programs: systemd-analyze checks for them."""
-    put(files(site(tmp_path)), tmp_path / "root")
+    write_files(files(site(tmp_path)), tmp_path / "root")
     folder = tmp_path / "root/etc/systemd/system"
     for path in folder.glob("*.service"):
         text = re.sub(r"(?m)^(Exec\w+=)(?!/bin/kill)\S+", r"\1/bin/true", path.read_text())

@@ -2,6 +2,7 @@
 
 import contextvars
 import logging
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -37,7 +38,8 @@ def test_log_line_has_request_id_and_launcher_fields() -> None:
     def written() -> tuple[str, dict[str, object]]:
         name = begin_request()
         event: dict[str, object] = {"event": "x"}
-        own = {"event": "launcher", "_record": shared}
+        own: dict[str, object] = {"event": "launcher", "_record": shared}
+        processor: Any
         for processor in SHARED:
             event = dict(processor(logging.getLogger("x"), "info", event))
             own = dict(processor(logging.getLogger("x"), "info", own))

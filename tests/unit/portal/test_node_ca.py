@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -23,6 +22,7 @@ from portal.config.settings import Settings
 from portal.health.checks import nginx
 from portal.node_ca import DOMAIN, LIFE, NodeCa, NodeCaError, expiry, open_ca, renew
 from spawner.node.identity import BadCertificate, NodeIdentity
+from tests.fakes.context import partial_context
 
 NAME = f"0b6f.session.{DOMAIN}"
 SOME: dict[str, Any] = {
@@ -238,17 +238,17 @@ def test_expiry_of_the_authority_is_reported_in_time(
     assert expiry(settings(tmp_path)) == authority.expires_at
 
     def problem(**parts: Any) -> str | None:
-        health: Any = SimpleNamespace(settings=settings(tmp_path), **parts)
-        return nginx.check_node_ca(health).problem
+        return nginx.check_node_ca(partial_context(settings=settings(tmp_path), **parts)).problem
 
-    running = SimpleNamespace(node_ca=authority)
-    for portal in (None, running, SimpleNamespace(node_ca=None)):
-        assert problem(portal=portal) is None
+    at_command_line: dict[str, Any] = {}
+    running = {"is_serving": True, "node_ca": authority}
+    for parts in (at_command_line, running, {"is_serving": True}):
+        assert problem(**parts) is None
     monkeypatch.setattr(nginx, "utcnow", lambda: authority.expires_at - timedelta(days=30))
-    for portal in (None, running):
-        assert f"{authority.expires_at:%Y-%m-%d}" in str(problem(portal=portal))
+    for parts in (at_command_line, running):
+        assert f"{authority.expires_at:%Y-%m-%d}" in str(problem(**parts))
     (tmp_path / "node-ca.key").chmod(0o644)
-    assert "open to others" in str(problem(portal=None))
+    assert "open to others" in str(problem())
 
 
 # --- connecting -----------------------------------------------------------------------------------
@@ -291,7 +291,7 @@ def with_certificate(
     authority: NodeCa, name: str = NAME, until: datetime | None = None
 ) -> NodeIdentity:
     identity = NodeIdentity()
-    identity.take(authority.sign(identity.request, name, until or soon()))
+    identity.use_certificate(authority.sign(identity.request, name, until or soon()))
     return identity
 
 
@@ -337,4 +337,4 @@ def test_a_certificate_for_another_key_is_not_taken(tmp_path: Path) -> None:
     text = authority.sign(NodeIdentity().request, NAME, soon())
     for wrong in (text, "", "nonsense"):
         with pytest.raises(BadCertificate):
-            NodeIdentity().take(wrong)
+            NodeIdentity().use_certificate(wrong)

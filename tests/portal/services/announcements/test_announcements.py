@@ -11,7 +11,7 @@ from sqlalchemy import select
 
 from portal.db import utcnow
 from portal.models import AuditEvent
-from tests.patience import PATIENCE_S
+from tests.polling import PATIENCE_S
 from tests.portal.conftest import Answer, Browser, Portal
 
 pytestmark = pytest.mark.anyio
@@ -83,7 +83,7 @@ async def test_second_editor_sees_who_changed_the_announcement(
     late = await edit(carol, made, text="on Friday")
     assert (late.status, late.slug, late.body["changed_by"]) == (409, "edit-conflict", "carol")
     assert "carol" in late.body["detail"]
-    async with portal.app.state.db.session() as db:
+    async with portal.context.db.session() as db:
         query = select(AuditEvent).where(AuditEvent.action == "announcement.edit")
         (event,) = (await db.scalars(query)).all()
     assert event.detail["text"] == {"old": "on Monday", "new": "on Tuesday"}
@@ -111,7 +111,7 @@ async def test_one_that_is_deleted_is_gone_and_stays_in_the_audit(
     assert await shown(alice) == []
     for answer in (await edit(carol, made), await carol.send("DELETE", f"{MANAGED}/{made['id']}")):
         assert answer.status == 404
-    async with portal.app.state.db.session() as db:
+    async with portal.context.db.session() as db:
         query = select(AuditEvent).where(AuditEvent.action == "announcement.delete")
         assert (await db.scalars(query)).one().detail["text"] == "some text"
 

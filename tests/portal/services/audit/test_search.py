@@ -178,12 +178,10 @@ async def test_a_file_is_cut_off_when_its_reader_may_not_see_it_any_more(
     monkeypatch.setattr(search, "BATCH", 1)
     monkeypatch.setattr(admin_audit, "RECHECK_S", 0.0)
     await add(portal, {"target": "one"}, {"target": "two"})
-    async with portal.app.state.db.session() as db:
+    async with portal.context.db.session() as db:
         user = (await db.scalars(select(User).where(User.username == "carol"))).one()
         who = Identity(user)
-        assert not await admin_audit._may_still_read(portal.app.state.context, who), (
-            "no login at all"
-        )
+        assert not await admin_audit._may_still_read(portal.context, who), "no login at all"
         await db.execute(update(User).values(role=Role.USER))
         await db.commit()
 
@@ -191,7 +189,7 @@ async def test_a_file_is_cut_off_when_its_reader_may_not_see_it_any_more(
         yield b"secret"
 
     with pytest.raises(ConnectionAbortedError):
-        async for _ in admin_audit._stream_while_allowed(portal.app.state.context, who, pieces()):
+        async for _ in admin_audit._stream_while_allowed(portal.context, who, pieces()):
             raise AssertionError("nothing comes any more")
     assert (await carol.get(f"{AUDIT}/export")).status == 403
 

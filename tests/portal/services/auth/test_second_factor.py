@@ -183,14 +183,12 @@ class TestRequired:
             board = f"/tensorboard/x/{'0' * 32}/"
             for path in ("/internal/whoami", "/user/carol/s1/lab", board):
                 assert (await carol.get(path)).status == 401, path
-            found = await load_gate_row(strict.app.state.db, strict.settings, cookie(carol), "s1")
+            found = await load_gate_row(strict.context.db, strict.settings, cookie(carol), "s1")
             assert found == (None, None)
             assert (await carol.get(HERE)).body["required"] is True
             app = await enrol(carol, clock)
             assert (await carol.get("/api/v1/admin/sessions")).status == 200
-            login, _ = await load_gate_row(
-                strict.app.state.db, strict.settings, cookie(carol), "s1"
-            )
+            login, _ = await load_gate_row(strict.context.db, strict.settings, cookie(carol), "s1")
             assert login is not None
             assert (await carol.post(f"{HERE}/turn-off", {"code": app.next_code()})).status == 204
             assert (await carol.get("/api/v1/me")).slug == "second-factor-enrolment-required"
@@ -200,9 +198,7 @@ class TestRequired:
     async def test_other_roles_do_without(self, strict: Portal) -> None:
         async with logged_in(strict, "alice") as alice:
             assert (await alice.get("/api/v1/me")).status == 200
-            login, _ = await load_gate_row(
-                strict.app.state.db, strict.settings, cookie(alice), "s1"
-            )
+            login, _ = await load_gate_row(strict.context.db, strict.settings, cookie(alice), "s1")
             assert login is not None
 
     async def test_a_new_role_counts_at_once_and_for_tokens_too(

@@ -19,7 +19,7 @@ from portal.services.auth import web_sessions
 from portal.services.auth.tokens import MAX_TOKENS, Scope, new_text, well_formed
 from portal.web import dependencies
 from portal.web.request_origin import SAFE_METHODS
-from tests.patience import PATIENCE_S
+from tests.polling import PATIENCE_S
 from tests.portal.api.test_routes import OPEN, calls, guards, methods, name, path_of, routes
 from tests.portal.conftest import Answer, Browser, Portal, RunPortal
 
@@ -63,13 +63,13 @@ def showing(token: str) -> dict[str, str]:
 
 
 async def change(portal: Portal, table: Any, **values: Any) -> None:
-    async with portal.app.state.db.session() as db:
+    async with portal.context.db.session() as db:
         await db.execute(update(table).values(**values))
         await db.commit()
 
 
 async def rows(portal: Portal, table: Any) -> list[Any]:
-    async with portal.app.state.db.session() as db:
+    async with portal.context.db.session() as db:
         return list((await db.scalars(select(table))).all())
 
 
@@ -151,7 +151,7 @@ class TestMaking:
     async def test_there_are_only_so_many(self, portal: Portal, alice: Browser) -> None:
         (user,) = await rows(portal, User)
         end = utcnow() + timedelta(days=1)
-        async with portal.app.state.db.session() as db:
+        async with portal.context.db.session() as db:
             db.add_all(
                 AccessToken(
                     user_id=user.id, name=str(n), token_hash=str(n), scopes=[], expires_at=end
@@ -202,7 +202,7 @@ class TestEnding:
     async def test_disabling_deletes_them(self, portal: Portal, alice: Browser) -> None:
         await make(alice, "read")
         (user,) = await rows(portal, User)
-        async with portal.app.state.db.session() as db:
+        async with portal.context.db.session() as db:
             await web_sessions.end_all(db, user.id)
             await db.commit()
         assert await rows(portal, AccessToken) == []
@@ -218,7 +218,7 @@ class TestEnding:
             assert (await stream.content.readline()).startswith(b"event: snapshot")
             await alice.send("DELETE", f"/api/v1/tokens/{made['id']}")
             (user,) = await rows(portal, User)
-            portal.app.state.context.notifier.notify(user.id)
+            portal.context.notifier.notify(user.id)
             async with asyncio.timeout(PATIENCE_S):
                 await stream.content.read()
 
@@ -237,7 +237,7 @@ class TestEnding:
                 assert (await stream.content.readline()).startswith(b"event: snapshot")
                 (user,) = await rows(portal, User)
                 await change(portal, User, role=Role.ADMIN)
-                portal.app.state.context.notifier.notify(user.id)
+                portal.context.notifier.notify(user.id)
                 async with asyncio.timeout(PATIENCE_S):
                     await stream.content.read()
             assert (await program.get("/api/v1/me", headers=headers)).status in {401, 403}
@@ -291,7 +291,7 @@ class TestCookiesBeside:
 
 PERSONAL = (
     *("login", "logout", "reauth", "tokens", "second-factor", "me/password", "me/logins"),
-    "announcements/public",  # for users who are not logged in
+    *("announcements/public", "site"),  # for users who are not logged in
 )
 
 
@@ -365,7 +365,7 @@ async def test_a_token_opens_what_its_scopes_say_and_nothing_else(
                 continue  # a stream without an end; another test opens it
             for method in sorted(methods(route)):
                 wanted = scope_wanted(method, path_of(route))
-                body = {} if method not in SAFE_METHODS else None
+                body: dict[str, Any] | None = {} if method not in SAFE_METHODS else None
                 answer = await program.send(
                     method, concrete(route), json=body, headers=showing(token)
                 )
@@ -384,7 +384,7 @@ async def test_the_role_counts_beside_the_scope(
     token = (await make(carol, "admin")).body["token"]
     headers = showing(token)
     assert (await program.get("/api/v1/admin/sessions", headers=headers)).status == 200
-    async with portal.app.state.db.session() as db:
+    async with portal.context.db.session() as db:
         await db.execute(update(User).values(role="user"))
         await db.commit()
     answer = await program.get("/api/v1/admin/sessions", headers=headers)
@@ -395,7 +395,7 @@ async def test_what_happened_is_written_down_without_the_token(
     portal: Portal, carol: Browser, program: Browser
 ) -> None:
     made = (await make(carol, "admin", name="nightly")).body
-    async with portal.browser() as alice, portal.app.state.db.session() as db:
+    async with portal.browser() as alice, portal.context.db.session() as db:
         await alice.login("alice")
         (user,) = await db.scalars(select(User).where(User.username == "alice"))
         db.add(SecondFactor(user_id=user.id, secret="", confirmed_at=utcnow()))

@@ -24,7 +24,7 @@ from tests.portal.image_imports import (
     audit_of,
     availability,
     nothing_is_left,
-    until,
+    wait_for_import,
 )
 from tests.registry import Registry
 
@@ -45,7 +45,7 @@ async def test_an_image_becomes_a_file_and_its_environment_can_be_used(
     assert not await availability(carol)
     asked = await ask(carol, f"docker://{registry.host}/team/small", "small.sif")
     assert asked["reference"] == f"docker://{registry.host}/team/small:latest"
-    done = await until(carol, asked["id"], "done")
+    done = await wait_for_import(carol, asked["id"], "done")
     (shown,) = (await carol.get(IMAGES)).body["items"]
     content = (imported / "small.sif").read_bytes()
     assert done["sha256"] == shown["sha256"] == hashlib.sha256(content).hexdigest()
@@ -58,7 +58,7 @@ async def test_an_image_becomes_a_file_and_its_environment_can_be_used(
     again = await carol.post(IMAGES, {"reference": asked["reference"], "file": "small.sif"})
     assert (again.status, again.body["errors"][0]["field"]) == (409, "file")
     replaced = await ask(carol, asked["reference"], "small.sif", replace=True)
-    await until(carol, replaced["id"], "done")
+    await wait_for_import(carol, replaced["id"], "done")
 
     async with admin_of(site) as other:
         assert (await other.send("DELETE", f"{IMAGES}/small.sif")).status == 204
@@ -93,7 +93,7 @@ async def test_refused_import_shows_the_reason(
         (await ask(carol, reference, f"n{number}.sif"))["id"]
         for number, reference in enumerate(expected)
     ]
-    reasons = [(await until(carol, import_id, "failed"))["reason"] for import_id in asked]
+    reasons = [(await wait_for_import(carol, import_id, "failed"))["reason"] for import_id in asked]
     for reason, words in zip(reasons, expected.values(), strict=True):
         assert words in reason
     assert (await carol.get(IMAGES)).body["items"] == []
@@ -107,12 +107,12 @@ async def test_other_forms_of_images(site: Portal, carol: Browser, registry: Reg
     many = await ask(carol, f"docker://{registry.host}/team/many", "many.sif")
     named = await ask(carol, f"docker://{registry.host}/team/named@{digest}", "named.sif")
     for asked in (many, named):
-        await until(carol, asked["id"], "done")
+        await wait_for_import(carol, asked["id"], "done")
     folder = site.settings.image_import_dir
     assert folder is not None
     registry.push_file("team/file", (folder / "many.sif").read_bytes())
     file = await ask(carol, f"oras://{registry.host}/team/file", "file.sif")
-    await until(carol, file["id"], "done")
+    await wait_for_import(carol, file["id"], "done")
     assert (folder / "file.sif").read_bytes() == (folder / "many.sif").read_bytes()
 
 
@@ -167,18 +167,20 @@ async def test_credentials_are_used_and_never_shown(
             admin_of(portal) as browser,
         ):
             without = await ask(browser, reference, "a.sif")
-            reason = (await until(browser, without["id"], "failed"))["reason"]
+            reason = (await wait_for_import(browser, without["id"], "failed"))["reason"]
             assert f"Put credentials for {registry.host} into the file" in reason
             write(registry.host, "wrong-word")
             wrong = await ask(browser, reference, "a.sif")
-            reason = (await until(browser, wrong["id"], "failed"))["reason"]
+            reason = (await wait_for_import(browser, wrong["id"], "failed"))["reason"]
             assert "are wrong, or don't reach so far" in reason
             write(registry.host, registries.PASSWORD)
             right = await ask(browser, reference, "a.sif")
-            await until(browser, right["id"], "done")
+            await wait_for_import(browser, right["id"], "done")
             auth.chmod(0o640)
             opened = await ask(browser, reference, "b.sif")
-            assert "chmod 0600" in (await until(browser, opened["id"], "failed"))["reason"]
+            assert (
+                "chmod 0600" in (await wait_for_import(browser, opened["id"], "failed"))["reason"]
+            )
             answers = json.dumps((await browser.get(IMPORTS)).body)
     database = _database(tmp_path)
     output = "".join(capfd.readouterr())
@@ -226,7 +228,7 @@ async def test_importing_can_be_off(browser: Browser) -> None:
 
 
 async def test_the_list_of_imports_has_pages(portal: Portal) -> None:
-    async with portal.app.state.db.session() as db:
+    async with portal.context.db.session() as db:
         for number in range(60):
             db.add(ImageImport(reference="docker://x", file=f"{number}.sif", requested_by="carol"))
         await db.commit()

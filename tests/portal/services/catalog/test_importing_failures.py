@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -13,19 +12,19 @@ from sqlalchemy.exc import OperationalError
 from portal.db import utcnow
 from portal.models import ImageImport, ImportState, JobState, Session, User, Wanted
 from portal.services.catalog import importing
+from tests.polling import until
 from tests.portal.conftest import Browser, Portal, RunPortal
 from tests.portal.image_imports import (
     BALLAST_BYTES,
     IMAGES,
     IMPORTS,
-    PATIENCE_S,
     admin_of,
     ask,
     fetching,
     find_import,
     nothing_is_left,
     processes_of,
-    until,
+    wait_for_import,
 )
 from tests.registry import Registry, Relay
 
@@ -54,11 +53,9 @@ async def test_a_cancelled_import_leaves_nothing(
     assert (await carol.get(IMAGES)).body["items"] == []  # a partial file is not listed
     answer = await carol.post(f"{IMPORTS}/{asked['id']}/cancel")
     assert answer.status == 202
-    assert (await until(carol, asked["id"], "cancelled"))["reason"] is None
+    assert (await wait_for_import(carol, asked["id"], "cancelled"))["reason"] is None
     assert (await carol.post(f"{IMPORTS}/{asked['id']}/cancel")).status == 409
-    async with asyncio.timeout(PATIENCE_S):
-        while not nothing_is_left(site, imported):
-            await asyncio.sleep(0.05)
+    await until(lambda: nothing_is_left(site, imported), "nothing is left")
 
 
 async def test_only_some_run_at_once_and_waiting_ones_can_be_cancelled(
@@ -69,12 +66,12 @@ async def test_only_some_run_at_once_and_waiting_ones_can_be_cancelled(
     reference = f"docker://{relay.host}/team/large"
     asked = [(await ask(carol, reference, f"l{number}.sif"))["id"] for number in range(3)]
     for import_id in asked[:2]:
-        await until(carol, import_id, "running")
+        await wait_for_import(carol, import_id, "running")
     assert (await find_import(carol, asked[2]))["state"] == "queued"
     assert (await carol.post(f"{IMPORTS}/{asked[2]}/cancel")).body["state"] == "cancelled"
     relay.release()
     for import_id in asked[:2]:
-        await until(carol, import_id, "done")
+        await wait_for_import(carol, import_id, "done")
     shown = (await carol.get(IMPORTS)).body["items"]
     assert [row["state"] for row in shown] == ["cancelled", "done", "done"]
 
@@ -91,7 +88,7 @@ async def test_an_import_goes_on_after_the_portal_s_end(
     assert processes_of(imported) == []
     relay.release()
     async with run_portal(**settings) as portal, admin_of(portal) as browser:
-        await until(browser, asked["id"], "done")
+        await wait_for_import(browser, asked["id"], "done")
         assert nothing_is_left(portal, imported)
 
 
@@ -101,7 +98,7 @@ async def test_what_a_killed_portal_left_is_settled_at_the_next_start(
     """Killed after the file was moved into place, and after a cancellation was requested."""
     begun = {"state": ImportState.RUNNING, "reference": "docker://x", "requested_by": "carol"}
     # this portal imports nothing
-    async with run_portal() as portal, portal.app.state.db.session() as db:
+    async with run_portal() as portal, portal.context.db.session() as db:
         whole = ImageImport(
             **begun, file="whole.sif", started_at=utcnow(), size_bytes=5, sha256="0" * 64
         )
@@ -111,8 +108,8 @@ async def test_what_a_killed_portal_left_is_settled_at_the_next_start(
     (imported / "whole.sif").write_text("whole")
     (imported / ".import-of-old.sif").touch()
     async with run_portal(image_import_dir=imported) as portal, admin_of(portal) as browser:
-        await until(browser, whole.id, "done")
-        await until(browser, unwanted.id, "cancelled")
+        await wait_for_import(browser, whole.id, "done")
+        await wait_for_import(browser, unwanted.id, "cancelled")
         assert [image["file"] for image in (await browser.get(IMAGES)).body["items"]] == [
             "whole.sif"
         ]
@@ -141,7 +138,7 @@ async def test_what_can_not_be_removed_or_written_down_does_not_stay_under_way(
     monkeypatch.setattr(importing, "ROUND_S", 0.2)
     monkeypatch.setattr(importing.Importer, "_update_row", once_refused)
     asked = await ask(carol, f"docker://{registry.host}/team/small", "small.sif")
-    await until(carol, asked["id"], "done")
+    await wait_for_import(carol, asked["id"], "done")
     assert refused == [asked["id"]]
     assert (imported / "small.sif").exists()
 
@@ -149,22 +146,22 @@ async def test_what_can_not_be_removed_or_written_down_does_not_stay_under_way(
 async def test_import_marked_running_without_process_can_be_cancelled(
     site: Portal, carol: Browser
 ) -> None:
-    async with site.app.state.db.session() as db:
+    async with site.context.db.session() as db:
         row = ImageImport(
             reference="docker://x", file="x.sif", requested_by="carol", state=ImportState.RUNNING
         )
         db.add(row)
         await db.commit()
     assert (await carol.post(f"{IMPORTS}/{row.id}/cancel")).status == 202
-    assert (await until(carol, row.id, "cancelled"))["reason"] is None
+    assert (await wait_for_import(carol, row.id, "cancelled"))["reason"] is None
 
 
 async def test_an_image_in_use_stays(
     site: Portal, carol: Browser, registry: Registry, imported: Path
 ) -> None:
     reference = f"docker://{registry.host}/team/small"
-    await until(carol, (await ask(carol, reference, "small.sif"))["id"], "done")
-    async with site.app.state.db.session() as db:
+    await wait_for_import(carol, (await ask(carol, reference, "small.sif"))["id"], "done")
+    async with site.context.db.session() as db:
         user = User(username="alice")
         db.add(user)
         await db.flush()

@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import select
 
 from portal.db import utcnow
+from portal.directory.service import LdapDirectory
 from portal.models import (
     BatchJob,
     HalfLogin,
@@ -26,6 +27,7 @@ from portal.services.deprovision import deprovision
 from spawner.slurm.model import JobInfo, SlurmState
 from spawner.slurm.watcher import Watcher
 from tests.fakes.hub import PlayedHub, played_hub
+from tests.polling import until
 from tests.portal.conftest import Browser, Portal
 from tests.portal.job_portal import FakeSlurm
 from tests.portal.leaving_users import (
@@ -40,7 +42,7 @@ from tests.portal.leaving_users import (
     job,
     made,
     row,
-    until,
+    wait_for_user,
     wanted,
 )
 from tests.portal.users_portal import USERS, RunHere, audited, fields, logged_in
@@ -73,7 +75,7 @@ async def test_nothing_works_at_the_next_request(
         bearer = {
             "Authorization": f"Bearer {(await bob.post('/api/v1/tokens', body)).body['token']}"
         }
-        async with here.app.state.db.session() as db:
+        async with here.context.db.session() as db:
             user = await row(here, "bob")
             db.add(HalfLogin(token_hash="h", user_id=user.id, expires_at=utcnow()))
             await db.commit()
@@ -97,7 +99,7 @@ async def test_nothing_works_at_the_next_request(
         assert stranger.body["detail"] == "Wrong username or password"
 
         assert (await enable(carol, "bob")).body["disabled_at"] is None
-        shown = await until(carol, "bob", lambda one: not one["directory_wants"])
+        shown = await wait_for_user(carol, "bob", lambda one: not one["directory_wants"])
         assert not shown["disabled_in_directory"]
         assert (await bob.get("/api/v1/me")).status == 401, "what was ended stays so"
         assert (await bob.login("bob")).status == 200
@@ -114,7 +116,7 @@ async def test_a_stream_ends(here: Portal, hub: PlayedHub, carol: Browser) -> No
         async with asyncio.timeout(WAIT_S):
             await events.content.read()
     await enable(carol, "bob")
-    await until(carol, "bob", lambda one: not one["directory_wants"])
+    await wait_for_user(carol, "bob", lambda one: not one["directory_wants"])
 
 
 async def test_someone_who_has_never_logged_in(here: Portal, carol: Browser) -> None:
@@ -130,9 +132,9 @@ async def test_deprovisioning_waits_for_the_hub_and_reports_it(
 ) -> None:
     hub.away = True
     await disable(carol, "p1901")
-    shown = await until(carol, "p1901", lambda one: not one["directory_wants"])
+    shown = await wait_for_user(carol, "p1901", lambda one: not one["directory_wants"])
     assert shown["closed_at"] is None
-    shown = await until(carol, "p1901", lambda one: len(one["closing"]) == 2)
+    shown = await wait_for_user(carol, "p1901", lambda one: len(one["closing"]) == 2)
     assert "JupyterHub" in shown["closing"][0]
     hub.away = False
     await closed(carol, "p1901")
@@ -157,9 +159,11 @@ async def test_jobs_end_or_are_left_and_sessions_end(here: Portal, carol: Browse
     await closed(carol, "p1902")
     answer = await disable(carol, "p1902", jobs="cancel")  # the administrator changes the decision
     assert answer.body["closed_at"] is None
-    async with asyncio.timeout(WAIT_S):
-        while await wanted(here, running) is Wanted.RUN:
-            await asyncio.sleep(0.05)
+    await until(
+        lambda: wanted(here, running),
+        "the job is stopped",
+        done=lambda answer: answer is not Wanted.RUN,
+    )
     await end(here, running)
     await closed(carol, "p1902")
 
@@ -192,16 +196,17 @@ async def test_admin_cannot_disable_or_delete_themselves(here: Portal, carol: Br
 async def test_while_the_directory_is_silent(here: Portal, carol: Browser) -> None:
     """The portal removes access by itself, and updates the directory when it is back."""
     async with logged_in(here, "heidi") as heidi:
-        servers = here.app.state.directory.servers
+        directory = here.context.directory
+        assert isinstance(directory, LdapDirectory)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(type(servers), "use", _silent)
+            patch.setattr(type(directory.servers), "use", _silent)
             answer = await disable(carol, "heidi")
             assert answer.status == 200, answer
             assert (await heidi.get("/api/v1/me")).status == 401
-            await until(carol, "heidi", lambda one: len(one["closing"]) >= 2)
+            await wait_for_user(carol, "heidi", lambda one: len(one["closing"]) >= 2)
         await closed(carol, "heidi")
     await enable(carol, "heidi")
-    await until(carol, "heidi", lambda one: not one["directory_wants"])
+    await wait_for_user(carol, "heidi", lambda one: not one["directory_wants"])
 
 
 # --- deleted --------------------------------------------------------------------------------------
@@ -210,17 +215,19 @@ async def test_while_the_directory_is_silent(here: Portal, carol: Browser) -> No
 async def test_a_user_is_deleted_and_the_name_is_free(here: Portal, carol: Browser) -> None:
     await made(carol, "leaver")
     old = await row(here, "leaver")
-    async with here.app.state.db.session() as db:
+    async with here.context.db.session() as db:
         parent = await job(here, "leaver", state=JobState.ENDED)
         db.add(Share(parent_id=parent, username="leaver"))
         await db.commit()
     wrong = await delete(carol, "leaver", confirm="other")
     assert "leaver" in fields(wrong)["confirm"]
     assert (await delete(carol, "leaver")).status == 202
-    async with asyncio.timeout(WAIT_S):
-        while (await carol.get(f"{USERS}/leaver")).status != 404:
-            await asyncio.sleep(0.05)
-    async with here.app.state.db.session() as db:
+    await until(
+        lambda: carol.get(f"{USERS}/leaver"),
+        "the user is deleted",
+        done=lambda answer: answer.status == 404,
+    )
+    async with here.context.db.session() as db:
         gone = await db.get_one(User, old.id)
         assert (await db.scalars(select(Share))).all() == []
     assert gone.deleted_at and gone.former_username == "leaver" and gone.username[0] == "~"
@@ -235,13 +242,13 @@ async def test_the_name_stays_while_a_job_of_theirs_runs(here: Portal, carol: Br
     await made(carol, "busy")
     left = await job(here, "busy")
     assert (await delete(carol, "busy", jobs="leave")).status == 202
-    shown = await until(carol, "busy", lambda one: one["deleted_at"])
+    shown = await wait_for_user(carol, "busy", lambda one: one["deleted_at"])
     assert (shown["in_directory"], shown["former_username"]) == (False, None)
     again = await carol.post(USERS, {"username": "busy", "surname": "B"})
     assert "busy" in fields(again)["username"]
     assert (await enable(carol, "busy")).status == 409
     await end(here, left)
-    await directory_sync(here).look()
+    await directory_sync(here).poll()
     assert (await carol.get(f"{USERS}/busy")).status == 404
     await made(carol, "busy")
 
@@ -249,20 +256,21 @@ async def test_the_name_stays_while_a_job_of_theirs_runs(here: Portal, carol: Br
 async def test_the_name_stays_while_slurm_has_jobs_of_that_name(here: Portal) -> None:
     """Including a job without a row; and while Slurm does not answer, it is unknown."""
     own = FakeSlurm()
-    watcher, accounts = Watcher(own), here.app.state.accounts
+    watcher = Watcher(own)
+    context = replace(here.context, watcher=watcher)
     now = utcnow()
-    async with here.app.state.db.session() as db:
+    async with here.context.db.session() as db:
         gone = User(username="ghost", display_name="G", disabled_at=now, deleted_at=now)
         gone.closed_at = now
         db.add(gone)
         await db.commit()
-    assert not await deprovision.retire(accounts, watcher, gone.id), "no look yet"
+    assert not await deprovision.retire(context, gone.id), "no look yet"
     own.shown[9] = JobInfo(9, "ghost", "x", SlurmState.RUNNING, "RUNNING", submit_time=now)
-    await watcher.look()
-    assert not await deprovision.retire(accounts, watcher, gone.id)
+    await watcher.refresh()
+    assert not await deprovision.retire(context, gone.id)
     own.shown.clear()
-    await watcher.look()
-    assert await deprovision.retire(accounts, watcher, gone.id)
+    await watcher.refresh()
+    assert await deprovision.retire(context, gone.id)
 
 
 @pytest.mark.parametrize("jobs", ["cancel", "leave"])
@@ -271,17 +279,17 @@ async def test_it_is_open_while_slurm_shows_what_is_to_end(
 ) -> None:
     name = f"sender-{jobs}"
     await made(carol, name)
-    context, later = here.app.state.context, utcnow() + timedelta(hours=1)
+    context, later = here.context, utcnow() + timedelta(hours=1)
     running = JobInfo(9, name, "x", SlurmState.RUNNING, "RUNNING", submit_time=later)
     slurm.shown[9] = running
-    await context.watcher.look()
+    await context.watcher.refresh()
     assert (await disable(carol, name, jobs)).status == 200
     async with asyncio.timeout(WAIT_S):
         while 9 not in slurm.cancelled:
             assert (await row(here, name)).closed_at is None
             await asyncio.sleep(0.05)
     slurm.shown[9] = replace(running, state=SlurmState.ENDED)
-    await context.watcher.look()
+    await context.watcher.refresh()
     await closed(carol, name)
 
 
@@ -294,10 +302,12 @@ async def test_files_are_seen_to_before_the_entry_goes(run_here: RunHere, hub: P
             none = await delete(carol, "filer", files="delete")
             assert (none.status, none.slug) == (409, "conflict")
             assert (await delete(carol, "filer", files="archive")).status == 202
-            async with asyncio.timeout(WAIT_S):
-                while (await carol.get(f"{USERS}/filer")).status != 404:
-                    await asyncio.sleep(0.05)
-        async with portal.app.state.db.session() as db:
+            await until(
+                lambda: carol.get(f"{USERS}/filer"),
+                "the user is deleted",
+                done=lambda answer: answer.status == 404,
+            )
+        async with portal.context.db.session() as db:
             (run,) = await db.scalars(select(HomeRun))
         assert (run.task, run.home, run.requested_by) == ("archive", "/home/filer", "carol")
         assert run.uid >= 50_000
@@ -317,9 +327,9 @@ async def test_a_directory_that_is_only_read(run_here: RunHere, hub: PlayedHub) 
         assert (refused.status, refused.slug) == (403, "forbidden"), refused
         assert (await enable(carol, "bob")).status == 200
         assert (await bob.login("bob")).status == 200
-        await until(carol, "bob", lambda one: not one["directory_wants"])
+        await wait_for_user(carol, "bob", lambda one: not one["directory_wants"])
         assert (await delete(carol, "bob")).status == 202
-        shown = await until(carol, "bob", lambda one: one["deleted_at"])
+        shown = await wait_for_user(carol, "bob", lambda one: one["deleted_at"])
         assert shown["in_directory"] and shown["former_username"] is None
         refused = await bob.login("bob")
         assert (refused.status, "deleted" in refused.body["detail"]) == (403, True)

@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.patience import PATIENCE_S, until
-from tests.portal.file_portal import FileWorld, file_world
+from tests.polling import PATIENCE_S, until
+from tests.portal.file_portal import FilePortal, run_file_portal
 from tests.servers.slapd import Slapd
 
 pytestmark = pytest.mark.anyio
@@ -19,17 +19,19 @@ PREVIEWS = 20
 
 
 @pytest.fixture(scope="module")
-async def world(slapd: Slapd, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[FileWorld]:
-    async with file_world(slapd, tmp_path_factory.mktemp("files")) as made:
+async def file_portal(
+    slapd: Slapd, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[FilePortal]:
+    async with run_file_portal(slapd, tmp_path_factory.mktemp("files")) as made:
         yield made
 
 
-async def test_others_work_while_one_user_packs_and_previews(world: FileWorld) -> None:
-    with world.write("holes", b"").open("wb") as file:
+async def test_others_work_while_one_user_packs_and_previews(file_portal: FilePortal) -> None:
+    with file_portal.write("holes", b"").open("wb") as file:
         file.truncate(HOLES)
-    world.write("evil.ipynb", HOSTILE)
-    world.write("n.ipynb", b'{"cells": []}', who="bob")
-    alice, statuses = world.users["alice"].http, list[int]()
+    file_portal.write("evil.ipynb", HOSTILE)
+    file_portal.write("n.ipynb", b'{"cells": []}', who="bob")
+    alice, statuses = file_portal.users["alice"].http, list[int]()
 
     async def pack() -> None:
         path = "/api/v1/files/archive?root=home&name=holes&format=zip"
@@ -40,7 +42,7 @@ async def test_others_work_while_one_user_packs_and_previews(world: FileWorld) -
 
     async def preview() -> None:
         while True:
-            await world.ask("GET", "/preview?root=home&path=evil.ipynb")
+            await file_portal.ask("GET", "/preview?root=home&path=evil.ipynb")
 
     attack = [asyncio.create_task(pack()) for _ in range(ARCHIVES)]
     attack += [asyncio.create_task(preview()) for _ in range(PREVIEWS)]
@@ -49,9 +51,9 @@ async def test_others_work_while_one_user_packs_and_previews(world: FileWorld) -
         assert sorted(statuses) == [200] * 6 + [429] * 2
         async with asyncio.timeout(PATIENCE_S):
             for _ in range(5):
-                listed = await world.ask("GET", "?root=home&path=", who="bob")
+                listed = await file_portal.ask("GET", "?root=home&path=", who="bob")
                 assert [one["name"] for one in listed.body["items"]] == ["n.ipynb"]
-                found = await world.ask("GET", "/preview?root=home&path=n.ipynb", who="bob")
+                found = await file_portal.ask("GET", "/preview?root=home&path=n.ipynb", who="bob")
                 assert found.body["kind"] == "notebook"
         assert [one.done() for one in attack[:ARCHIVES]].count(False) == 6
         assert not any(one.done() for one in attack[ARCHIVES:])

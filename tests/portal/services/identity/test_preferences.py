@@ -13,14 +13,16 @@ from tests.portal.conftest import Answer, Browser, Portal
 
 pytestmark = pytest.mark.anyio
 PATH = "/api/v1/me/preferences"
-NOTHING_CHOSEN = {
+NOTHING_CHOSEN: dict[str, Any] = {
     "favourite_environments": [],
     "language": None,
     "notify": {
         "browser": {"session_started": True, "job_ended": True, "time_short": True},
         "email": {"session_started": False, "job_ended": False, "time_short": False},
     },
+    "jobs_table": {"columns": None, "views": []},
 }
+VIEW = {"name": "失败", "search": {"state": "failed", "group": "template"}, "columns": ["state"]}
 
 
 @pytest.fixture
@@ -48,12 +50,24 @@ async def test_each_choice_leaves_the_others_as_they_are(portal: Portal, alice: 
             "browser": {"session_started": True, "job_ended": True, "time_short": False},
             "email": {"session_started": False, "job_ended": True, "time_short": True},
         },
+        "jobs_table": {"columns": None, "views": []},
     }
     assert answer.body == (await alice.get(PATH)).body == expected
     assert (await choose(alice, language=None, favourite_environments=[])).body["language"] is None
     async with portal.browser() as bob:
         await bob.login("bob")
         assert (await bob.get(PATH)).body == NOTHING_CHOSEN
+
+
+async def test_columns_and_views_of_the_table_of_jobs_are_kept_apart(alice: Browser) -> None:
+    await choose(alice, jobs_table={"columns": ["state", "param:learning rate"]})
+    answer = await choose(alice, jobs_table={"views": [VIEW, {"name": "all"}]})
+    assert answer.body["jobs_table"] == {
+        "columns": ["state", "param:learning rate"],
+        "views": [VIEW, {"name": "all", "search": {}, "columns": None}],
+    }
+    answer = await choose(alice, jobs_table={"columns": None, "views": []})
+    assert answer.body["jobs_table"] == {"columns": None, "views": []}
 
 
 async def test_changes_at_once_do_not_undo_each_other(alice: Browser) -> None:
@@ -77,6 +91,16 @@ NONSENSE: list[tuple[Any, str]] = [
     ({"favourite_environments": ["x" * 101]}, "favourite_environments.0"),
     ({"favourite_environments": [""]}, "favourite_environments.0"),
     ({"favourite_environments": [f"e{n}" for n in range(51)]}, "favourite_environments"),
+    ({"jobs_table": {"columns": [""]}}, "jobs_table.columns.0"),
+    ({"jobs_table": {"columns": ["x"] * 61}}, "jobs_table.columns"),
+    ({"jobs_table": {"views": [{"name": ""}]}}, "jobs_table.views.0.name"),
+    ({"jobs_table": {"views": [{"name": "a\u202eb"}]}}, "jobs_table.views.0.name"),
+    ({"jobs_table": {"views": [VIEW] * 51}}, "jobs_table.views"),
+    (
+        {"jobs_table": {"views": [VIEW | {"search": {"q": "x" * 201}}]}},
+        "jobs_table.views.0.search.q",
+    ),
+    ({"jobs_table": {"rows": 7}}, "jobs_table.rows"),
 ]
 
 
@@ -91,11 +115,12 @@ async def test_what_makes_no_sense_is_refused_by_its_field(alice: Browser) -> No
 async def test_what_another_version_wrote_does_no_harm(portal: Portal, alice: Browser) -> None:
     """Unknown keys are kept; unreadable values count as not set."""
     kept = {"language": "zh", "density": "high"}
-    async with portal.app.state.db.session() as db:
+    async with portal.context.db.session() as db:
         await db.execute(update(User).where(User.username == "alice").values(preferences=kept))
         await db.commit()
     assert (await choose(alice, favourite_environments=["a"])).body["language"] == "zh"
-    async with portal.app.state.db.session() as db:
+    async with portal.context.db.session() as db:
         row = await db.scalar(User.__table__.select().with_only_columns(User.preferences))
+    assert row is not None
     assert row["density"] == "high"
     assert preferences.read({"language": 7}) == preferences.Preferences()

@@ -15,7 +15,7 @@ from portal.services.deprovision.directory_sync import DirectorySync
 from portal.services.identity import roles
 from portal.services.users import role_changes
 from portal.web.request_origin import SAFE_METHODS
-from tests.patience import PATIENCE_S
+from tests.polling import until
 from tests.portal.api.test_routes import methods, path_of
 from tests.portal.conftest import Answer, Browser, Portal
 from tests.portal.services.auth.test_tokens import api_routes, concrete
@@ -33,13 +33,13 @@ async def grant(admin: Browser, username: str, role: str | None) -> Answer:
 
 
 async def change(portal: Portal, username: str, **values: Any) -> None:
-    async with portal.app.state.db.session() as db:
+    async with portal.context.db.session() as db:
         await db.execute(update(User).where(User.username == username).values(**values))
         await db.commit()
 
 
 async def role_of(portal: Portal, username: str) -> Role | None:
-    async with portal.app.state.db.session() as db:
+    async with portal.context.db.session() as db:
         found: Role | None = await db.scalar(select(User.role).where(User.username == username))
     return found
 
@@ -91,7 +91,7 @@ async def test_a_group_that_changes_counts_without_another_login(
 ) -> None:
     """Changes by the portal apply at once; other changes once the cached groups are ten minutes
     old."""
-    directory = here.app.state.directory
+    directory = here.context.directory
     put = await carol.send("PUT", f"{GROUPS}/portal-admins/members/bob")
     assert put.status == 200, put
     try:
@@ -126,7 +126,7 @@ async def test_a_viewer_tries_every_admin_route(here: Portal, carol: Browser, bo
         for method in sorted(methods(route)):
             path = concrete(route)
             for headers in ({}, {"Authorization": f"Bearer {token}"}):
-                body = None if method in SAFE_METHODS else {}
+                body: dict[str, Any] | None = None if method in SAFE_METHODS else {}
                 answer = await bob.send(method, path, json=body, headers=headers)
                 if method in SAFE_METHODS:
                     assert answer.status not in {401, 403, 500}, (method, path, answer)
@@ -142,14 +142,13 @@ async def test_a_viewer_tries_every_admin_route(here: Portal, carol: Browser, bo
 async def test_the_last_one_stays(here: Portal, carol: Browser, bob: Browser) -> None:
     """Not while there is no other administrator who can log in."""
     await grant(carol, "bob", "admin")
-    directory = here.app.state.directory
+    directory = here.context.directory
     lower = await grant(bob, "bob", None)
     assert (lower.status, lower.slug) == (409, "conflict"), "users cannot lower their own role"
     await directory.lock("bob")
     try:
-        accounts = here.app.state.accounts
         with pytest.raises(LastAdmin):
-            async with role_changes.keeping_one(accounts, "carol"):
+            async with role_changes.keeping_one(here.context, "carol"):
                 raise AssertionError("entered")
         disable = await bob.post(f"{USERS}/carol/disable", {"jobs": "leave"})
         assert (disable.status, disable.slug) == (409, "last-admin")
@@ -162,9 +161,9 @@ async def test_the_last_one_stays(here: Portal, carol: Browser, bob: Browser) ->
         assert (out.status, out.slug) == (409, "last-admin")
     finally:
         await directory.unlock("bob")
-    async with role_changes.keeping_one(here.app.state.accounts, "carol"):
+    async with role_changes.keeping_one(here.context, "carol"):
         pass
-    async with role_changes.keeping_one(here.app.state.accounts, "alice"):
+    async with role_changes.keeping_one(here.context, "alice"):
         pass
 
 
@@ -176,21 +175,23 @@ async def test_two_who_do_it_to_each_other(here: Portal, carol: Browser, bob: Br
     )
     assert sorted(answer.status for answer in answers) in ([200, 401], [200, 409])
     left = [name for name in ("bob", "carol") if await role_of(here, name) is Role.ADMIN]
-    async with here.app.state.db.session() as db:
+    async with here.context.db.session() as db:
         enabled = select(User.username).where(User.disabled_at.is_(None), User.role == Role.ADMIN)
         (winner,) = (await db.scalars(enabled)).all()
     assert winner in left
     loser, browser = ("bob", carol) if winner == "carol" else ("carol", bob)
     assert (await browser.post(f"{USERS}/{loser}/enable")).status == 200
-    async with asyncio.timeout(PATIENCE_S):
-        while (await browser.get(f"{USERS}/{loser}")).body["directory_wants"]:
-            await asyncio.sleep(0.05)
+    await until(
+        lambda: browser.get(f"{USERS}/{loser}"),
+        "the directory is updated",
+        done=lambda answer: not answer.body["directory_wants"],
+    )
 
 
 async def test_two_portals_on_one_database(here: Portal, carol: Browser, bob: Browser) -> None:
     """The lock within a process does not work across two; the transaction does."""
     await grant(carol, "bob", "admin")
-    database, entered = here.app.state.db, asyncio.Event()
+    database, entered = here.context.db, asyncio.Event()
 
     async def demote(username: str) -> bool:
         async with database.session() as db:
@@ -239,8 +240,8 @@ async def test_who_is_taken_out_of_every_group_is_refused_at_the_next_request(
     """Changes by the portal apply at once, other changes at the next sync; the same for regained
     access."""
     async with run_here(ldap_user_groups=["scientists"]) as portal:
-        directory, accounts = portal.app.state.directory, portal.app.state.accounts
-        look = DirectorySync(portal.app.state.context, accounts).look
+        directory = portal.context.directory
+        poll = DirectorySync(portal.context).poll
         await directory.add_member("scientists", "bob")
         async with logged_in(portal, "bob") as bob, logged_in(portal, "carol") as carol:
             payload = {"name": "t", "scopes": ["read"], "expires_in_days": 1}
@@ -261,13 +262,13 @@ async def test_who_is_taken_out_of_every_group_is_refused_at_the_next_request(
                 assert (useless.status, useless.slug) == (409, "conflict")
 
                 await directory.add_member("scientists", "bob")
-                await look()
+                await poll()
                 assert (await bob.get("/api/v1/me")).status == 200
                 await directory.remove_member("scientists", "bob")
                 assert (await bob.get("/api/v1/me")).status == 200, (
                     "the directory was not polled yet"
                 )
-                await look()
+                await poll()
                 assert (await bob.get("/api/v1/me")).status == 401
                 assert (await bob.login("bob")).status == 403
             finally:

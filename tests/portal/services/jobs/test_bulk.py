@@ -18,37 +18,39 @@ from portal.services.benchmarks import figures
 from portal.services.jobs import bulk
 from spawner.errors import LauncherUnavailable, PathRefused
 from spawner.slurm.model import Outcome
-from tests.patience import PATIENCE_S
-from tests.portal.job_portal import World, job_world
+from tests.polling import PATIENCE_S, until
+from tests.portal.job_portal import JobPortal, run_job_portal
 from tests.servers.slapd import Slapd
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture(scope="module")
-async def world(slapd: Slapd, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
+async def job_portal(
+    slapd: Slapd, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[JobPortal]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("portal.services.benchmarks.reading.ROUND_S", 0.1)
-        async with job_world(slapd, tmp_path_factory.mktemp("jobs")) as made:
+        async with run_job_portal(slapd, tmp_path_factory.mktemp("jobs")) as made:
             yield made
 
 
-async def many(world: World, act: str, who: str = "alice", **body: Any) -> Any:
-    answer = await world.ask("POST", f"/jobs/{act}-many", body, who=who)
+async def many(job_portal: JobPortal, act: str, who: str = "alice", **body: Any) -> Any:
+    answer = await job_portal.ask("POST", f"/jobs/{act}-many", body, who=who)
     assert answer.status == {"cancel": 202, "remove": 200}[act], answer
     return answer.body
 
 
-async def row(world: World, batch_job_id: str) -> BatchJob:
-    async with world.portal.app.state.db.session() as db:
+async def row(job_portal: JobPortal, batch_job_id: str) -> BatchJob:
+    async with job_portal.context.db.session() as db:
         found = await db.get(BatchJob, batch_job_id)
     assert isinstance(found, BatchJob)
     return found
 
 
-async def last_event(world: World, action: str) -> AuditEvent:
+async def last_event(job_portal: JobPortal, action: str) -> AuditEvent:
     query = select(AuditEvent).where(AuditEvent.action == action).order_by(AuditEvent.id.desc())
-    async with world.portal.app.state.db.session() as db:
+    async with job_portal.context.db.session() as db:
         found: AuditEvent = (await db.scalars(query.limit(1))).one()
     return found
 
@@ -56,12 +58,12 @@ async def last_event(world: World, action: str) -> AuditEvent:
 # --- bulk operations ------------------------------------------------------------------------------
 
 
-async def test_several_are_cancelled_and_the_others_named(world: World) -> None:
-    one, two = [await world.job(name=f"cancelled {n}") for n in "12"]
-    theirs = await world.job(who="bob")
-    (ended,) = await world.rows(1, "alice", outcome=Outcome.TIMEOUT)
+async def test_several_are_cancelled_and_the_others_named(job_portal: JobPortal) -> None:
+    one, two = [await job_portal.job(name=f"cancelled {n}") for n in "12"]
+    theirs = await job_portal.job(who="bob")
+    (ended,) = await job_portal.rows(1, "alice", outcome=Outcome.TIMEOUT)
     asked = [one["id"], two["id"], one["id"], ended, theirs["id"], "none"]
-    done = await many(world, "cancel", ids=asked)
+    done = await many(job_portal, "cancel", ids=asked)
     assert sorted(done["done"]) == sorted([one["id"], two["id"]])
     assert {left["id"]: left["message"] for left in done["refused"]} == {
         ended: "This job has already ended: it reached its time limit.",
@@ -69,69 +71,73 @@ async def test_several_are_cancelled_and_the_others_named(world: World) -> None:
         "none": bulk.NOT_YOURS,
     }
     assert done["left"] is None
-    assert (await row(world, theirs["id"])).wanted is Wanted.RUN
-    event = await last_event(world, "job.cancel_many")
+    assert (await row(job_portal, theirs["id"])).wanted is Wanted.RUN
+    event = await last_event(job_portal, "job.cancel_many")
     (bundle,) = event.detail["jobs"]
     assert (event.detail["count"], sorted(bundle)) == (2, sorted([one["id"], two["id"]]))
     assert (event.actor, event.target) == ("alice", "alice/2 jobs")
-    async with asyncio.timeout(PATIENCE_S):  # and the cancellation reaches Slurm
-        while not {one["job_id"], two["job_id"]} <= set(world.slurm.cancelled):
-            await asyncio.sleep(0.02)
-    again = await many(world, "cancel", ids=[one["id"]])
+    await until(
+        lambda: {one["job_id"], two["job_id"]} <= set(job_portal.slurm.cancelled),
+        "the cancellation reaches Slurm",
+    )
+    again = await many(job_portal, "cancel", ids=[one["id"]])
     assert again["done"] == [one["id"]], "asking twice is no mistake"
 
 
-async def test_several_are_taken_off_the_list_and_the_others_named(world: World) -> None:
-    ended = await world.rows(3, "alice")
-    live = await world.job()
-    done = await many(world, "remove", ids=[*ended[:2], live["id"]])
+async def test_several_are_taken_off_the_list_and_the_others_named(job_portal: JobPortal) -> None:
+    ended = await job_portal.rows(3, "alice")
+    live = await job_portal.job()
+    done = await many(job_portal, "remove", ids=[*ended[:2], live["id"]])
     assert sorted(done["done"]) == sorted(ended[:2])
     assert [left["message"] for left in done["refused"]] == [
         "This job has not ended yet. Cancel it first."
     ]
-    listed = {job["id"] for job in (await world.ask("GET", "/jobs")).body["items"]}
+    listed = {job["id"] for job in (await job_portal.ask("GET", "/jobs")).body["items"]}
     assert listed & {*ended, live["id"]} == {ended[2], live["id"]}
 
 
 async def test_all_that_match_go_in_bundles_until_none_is_left(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    job_portal: JobPortal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bulk, "AT_ONCE", 4)
-    await world.rows(10, "carol", name="sweep")
-    kept = await world.rows(1, "carol", name="other")
-    live = await world.job(who="carol", name="sweep goes on")
+    await job_portal.rows(10, "carol", name="sweep")
+    kept = await job_portal.rows(1, "carol", name="other")
+    live = await job_portal.job(who="carol", name="sweep goes on")
     lefts = []
     while True:
-        done = await many(world, "remove", "carol", matching={"q": "sweep"})
+        done = await many(job_portal, "remove", "carol", matching={"q": "sweep"})
         lefts.append(done["left"])
         assert len(done["done"]) <= 4
         if not done["left"]:
             break
     assert lefts == [6, 2, 0]
-    listed = {job["id"] for job in (await world.ask("GET", "/jobs", who="carol")).body["items"]}
+    listed = {
+        job["id"] for job in (await job_portal.ask("GET", "/jobs", who="carol")).body["items"]
+    }
     assert listed >= {*kept, live["id"]}
-    assert (await world.ask("GET", "/jobs/count?q=sweep", who="carol")).body == {"count": 1}
+    count = (await job_portal.ask("GET", "/jobs/count?q=sweep", who="carol")).body["count"]
+    assert count == 1
 
 
-async def test_what_came_after_the_question_is_not_meant(world: World) -> None:
-    before = await world.job(who="carol", name="until")
+async def test_what_came_after_the_question_is_not_meant(job_portal: JobPortal) -> None:
+    before = await job_portal.job(who="carol", name="until")
     moment = utcnow()
-    after = await world.job(who="carol", name="until")
+    after = await job_portal.job(who="carol", name="until")
     wanted = {"q": "until", "until": moment.isoformat()}
-    done = await many(world, "cancel", "carol", matching=wanted)
+    done = await many(job_portal, "cancel", "carol", matching=wanted)
     assert (done["done"], done["left"]) == ([before["id"]], 0)
-    assert (await row(world, after["id"])).wanted is Wanted.RUN
+    assert (await row(job_portal, after["id"])).wanted is Wanted.RUN
 
 
-async def test_who_holds_an_older_row_reads_it_again(world: World) -> None:
-    made = await world.job()
-    async with world.portal.app.state.db.session() as db:
+async def test_who_holds_an_older_row_reads_it_again(job_portal: JobPortal) -> None:
+    made = await job_portal.job()
+    async with job_portal.context.db.session() as db:
         held = await db.get(BatchJob, made["id"])
-        await many(world, "cancel", ids=[made["id"]])
+        await many(job_portal, "cancel", ids=[made["id"]])
         held.reason = "written by someone slower"
         with pytest.raises(StaleDataError):
             await db.commit()
-    assert (await row(world, made["id"])).wanted is Wanted.STOP
+    assert (await row(job_portal, made["id"])).wanted is Wanted.STOP
 
 
 @pytest.mark.parametrize(
@@ -143,8 +149,8 @@ async def test_who_holds_an_older_row_reads_it_again(world: World) -> None:
         ({"matching": {"owner": "bob"}}, "matching.owner"),
     ],
 )  # fmt: skip
-async def test_what_can_not_be_asked(world: World, body: Any, field: str) -> None:
-    answer = await world.ask("POST", "/jobs/cancel-many", body)
+async def test_what_can_not_be_asked(job_portal: JobPortal, body: Any, field: str) -> None:
+    answer = await job_portal.ask("POST", "/jobs/cancel-many", body)
     assert answer.status == 422
     assert [error["field"] for error in answer.body["errors"]] == [field]
 
@@ -152,13 +158,13 @@ async def test_what_can_not_be_asked(world: World, body: Any, field: str) -> Non
 # --- comparison -----------------------------------------------------------------------------------
 
 
-async def test_runs_beside_each_other_with_what_they_logged_last(world: World) -> None:
+async def test_runs_beside_each_other_with_what_they_logged_last(job_portal: JobPortal) -> None:
     columns = {"logdir": "/logs/a", "started_at": utcnow()}
-    (one,) = await world.rows(1, "alice", parameters={"lr": 0.1}, **columns)
-    (two,) = await world.rows(1, "alice", **columns | {"logdir": "/logs/b"})
-    (never,) = await world.rows(1, "alice")
-    world.agents.logged.update({"/logs/a": {"loss": 0.5, "worst": None}})
-    answer = await world.ask("GET", f"/jobs/compare?id={two}&id={one}&id={never}&id={one}")
+    (one,) = await job_portal.rows(1, "alice", parameters={"lr": 0.1}, **columns)
+    (two,) = await job_portal.rows(1, "alice", **columns | {"logdir": "/logs/b"})
+    (never,) = await job_portal.rows(1, "alice")
+    job_portal.agents.logged.update({"/logs/a": {"loss": 0.5, "worst": None}})
+    answer = await job_portal.ask("GET", f"/jobs/compare?id={two}&id={one}&id={never}&id={one}")
     found = answer.body["items"]
     assert [item["job"]["id"] for item in found] == [two, one, never]
     assert [item["metrics"] for item in found] == [{}, {"loss": 0.5, "worst": None}, None]
@@ -167,33 +173,33 @@ async def test_runs_beside_each_other_with_what_they_logged_last(world: World) -
 
 
 async def test_unreadable_metrics_are_reported_beside_known_ones(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    job_portal: JobPortal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (one,) = await world.rows(1, "alice", logdir="/logs/a", started_at=utcnow())
-    (never,) = await world.rows(1, "alice")
-    monkeypatch.setattr(world.agents, "trouble_reading", LauncherUnavailable("It is away."))
-    answer = await world.ask("GET", f"/jobs/compare?id={one}&id={never}")
+    (one,) = await job_portal.rows(1, "alice", logdir="/logs/a", started_at=utcnow())
+    (never,) = await job_portal.rows(1, "alice")
+    monkeypatch.setattr(job_portal.agents, "trouble_reading", LauncherUnavailable("It is away."))
+    answer = await job_portal.ask("GET", f"/jobs/compare?id={one}&id={never}")
     first, second = answer.body["items"]
     assert first["metrics"] is None
     assert "It is away." in first["metrics_problem"]
     assert second["metrics_problem"] is None
 
 
-async def test_runs_of_other_users_are_not_compared(world: World) -> None:
-    (mine,) = await world.rows(1, "alice")
-    (theirs,) = await world.rows(1, "bob", logdir="/logs/bob")
-    answer = await world.ask("GET", f"/jobs/compare?id={mine}&id={theirs}")
+async def test_runs_of_other_users_are_not_compared(job_portal: JobPortal) -> None:
+    (mine,) = await job_portal.rows(1, "alice")
+    (theirs,) = await job_portal.rows(1, "bob", logdir="/logs/bob")
+    answer = await job_portal.ask("GET", f"/jobs/compare?id={mine}&id={theirs}")
     assert [item["job"]["id"] for item in answer.body["items"]] == [mine]
     assert answer.body["missing"] == [theirs]
     nine = "&".join(["id=x"] * 9)
-    assert (await world.ask("GET", f"/jobs/compare?{nine}")).status == 422
-    assert (await world.ask("GET", "/jobs/compare")).status == 422
+    assert (await job_portal.ask("GET", f"/jobs/compare?{nine}")).status == 422
+    assert (await job_portal.ask("GET", "/jobs/compare")).status == 422
 
 
 # --- benchmarks ---------------------------------------------------------------------------------
 
 
-async def measured(world: World, who: str, figures: Any, **columns: Any) -> str:
+async def measured(job_portal: JobPortal, who: str, figures: Any, **columns: Any) -> str:
     """Add a benchmark job that has just ended with these results."""
     resources = {"nodes": 1, "gpus": 1, "gpu_type": None, "partition": "gpu"}
     given: dict[str, Any] = {
@@ -206,38 +212,38 @@ async def measured(world: World, who: str, figures: Any, **columns: Any) -> str:
     made = new_id()
     folder = f"/home/{who}/portal/runs/it-s-fast-{made[:8]}"
     if figures is not None:
-        world.agents.files[f"{folder}/results.json"] = json.dumps(ready).encode()
-    await world.rows(1, who, id=made, **given)
+        job_portal.agents.files[f"{folder}/results.json"] = json.dumps(ready).encode()
+    await job_portal.rows(1, who, id=made, **given)
     return made
 
 
-async def runs(world: World, who: str, *ids: str) -> list[Any]:
+async def runs(job_portal: JobPortal, who: str, *ids: str) -> list[Any]:
     """Return a user's runs, once these are among them."""
     async with asyncio.timeout(PATIENCE_S):
         while True:
-            found = (await world.ask("GET", "/benchmarks", who=who)).body["items"]
+            found = (await job_portal.ask("GET", "/benchmarks", who=who)).body["items"]
             if {run["id"] for run in found} >= set(ids):
                 return list(found)
             await asyncio.sleep(0.1)
 
 
 async def test_figures_are_kept_shown_to_their_owner_and_summed_without_names(
-    world: World,
+    job_portal: JobPortal,
 ) -> None:
-    first = await measured(world, "alice", [["fp16", 64, 10.0], ["fp16", 4096, 90.0]])
-    hidden = await measured(world, "alice", [["fp16", 64, 1.0]], removed_at=utcnow())
-    slow = await measured(world, "bob", [["fp16", 64, 20.0], ["<i>alice</i>", 64, 7.0]])
-    await measured(world, "bob", [["fp16", 64, 5.0]], device="CPU")
-    (mine,) = await runs(world, "alice", first)
+    first = await measured(job_portal, "alice", [["fp16", 64, 10.0], ["fp16", 4096, 90.0]])
+    hidden = await measured(job_portal, "alice", [["fp16", 64, 1.0]], removed_at=utcnow())
+    slow = await measured(job_portal, "bob", [["fp16", 64, 20.0], ["<i>alice</i>", 64, 7.0]])
+    await measured(job_portal, "bob", [["fp16", 64, 5.0]], device="CPU")
+    (mine,) = await runs(job_portal, "alice", first)
     figure = mine["figures"][0]
     assert (mine["gpu_type"], mine["gpus"], mine["device"]) == ("v100", 1, "Tesla V100")
     assert figure["labels"] == {"precision": "fp16", "size": 64, "tf32": False}
     assert (figure["value"], figure["unit"], figure["better"]) == (10.0, "GFLOPS", "higher")
-    theirs = await runs(world, "bob", slow)
+    theirs = await runs(job_portal, "bob", slow)
     assert hidden not in {run["id"] for run in [mine, *theirs]}
     async with asyncio.timeout(PATIENCE_S):
         while True:
-            answer = await world.ask("GET", "/benchmarks/cluster", who="carol")
+            answer = await job_portal.ask("GET", "/benchmarks/cluster", who="carol")
             one = [f for f in answer.body["items"] if f["gpu_type"] and f["labels"]["size"] == 64]
             rest = [f for f in answer.body["items"] if f["gpu_type"] is None]
             if rest and one[0]["runs"] == 3:
@@ -246,23 +252,23 @@ async def test_figures_are_kept_shown_to_their_owner_and_summed_without_names(
     assert [(f["users"], f["best"], f["median"]) for f in one] == [(2, 20.0, 12.75)]
     assert [f["median"] for f in rest] == [5.0]
     assert not any(name in str(answer.body) for name in ("alice", "bob", "It's fast", "Tesla"))
-    types = (await world.ask("GET", "/benchmarks/gpu-types", who="carol")).body["items"]
+    types = (await job_portal.ask("GET", "/benchmarks/gpu-types", who="carol")).body["items"]
     assert [(t["gpu_type"], [f["median"] for f in t["figures"]]) for t in types] == [
         ("v100", [12.75])  # results of two users come before a larger size of one user
     ]
 
 
 async def test_so_many_of_ones_runs_count_and_no_more(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    job_portal: JobPortal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The newest of each user and kind of hardware."""
     monkeypatch.setattr(figures, "MOST_OF_ONE", 2)
     monkeypatch.setattr(figures, "MOST_COUNTED", 4)
     sort: dict[str, Any] = {"labels": {}, "measure": "m", "unit": "u", "better": "higher"}
-    database = world.portal.app.state.db
+    database = job_portal.context.db
     left = [("alice", 1, 9.0), *(("bob", 1, value) for value in (1.0, 2.0, 3.0, 4.0))]
     for who, gpus, value in [*left, ("bob", 2, 5.0)]:
-        (job,) = await world.rows(1, who, removed_at=utcnow())
+        (job,) = await job_portal.rows(1, who, removed_at=utcnow())
         async with database.session() as db:
             kept: dict[str, Any] = {"template": "ours", "gpu_type": "a100", "nodes": 1}
             kept["user_id"] = (await db.get_one(BatchJob, job)).user_id
@@ -274,28 +280,28 @@ async def test_so_many_of_ones_runs_count_and_no_more(
 
 
 async def test_a_run_that_left_nothing_is_done_with_and_one_that_cant_be_read_is_tried_again(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    job_portal: JobPortal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    empty = await measured(world, "carol", None)
-    (done,) = await runs(world, "carol", empty)
+    empty = await measured(job_portal, "carol", None)
+    (done,) = await runs(job_portal, "carol", empty)
     assert done["figures"] == []
     monkeypatch.setattr("portal.services.benchmarks.reading.RETRY_S", 0.1)
-    monkeypatch.setattr(world.agents, "trouble_reading", LauncherUnavailable("It is away."))
-    late = await measured(world, "carol", [["fp32", 64, 3.0]])
+    monkeypatch.setattr(job_portal.agents, "trouble_reading", LauncherUnavailable("It is away."))
+    late = await measured(job_portal, "carol", [["fp32", 64, 3.0]])
     await asyncio.sleep(0)
-    monkeypatch.setattr(world.agents, "trouble_reading", None)
-    assert (await runs(world, "carol", late))[0]["figures"][0]["value"] == 3.0
-    monkeypatch.setattr(world.agents, "trouble_reading", PathRefused("This is not a file."))
-    refused = await measured(world, "carol", [["fp32", 64, 3.0]])
-    assert (await runs(world, "carol", refused))[0]["figures"] == []
+    monkeypatch.setattr(job_portal.agents, "trouble_reading", None)
+    assert (await runs(job_portal, "carol", late))[0]["figures"][0]["value"] == 3.0
+    monkeypatch.setattr(job_portal.agents, "trouble_reading", PathRefused("This is not a file."))
+    refused = await measured(job_portal, "carol", [["fp32", 64, 3.0]])
+    assert (await runs(job_portal, "carol", refused))[0]["figures"] == []
 
 
-async def test_pages_of_runs_and_what_is_not_one(world: World) -> None:
-    old = await measured(world, "alice", [], ended_at=utcnow() - timedelta(days=2))
-    failed = await measured(world, "alice", [["fp32", 64, 3.0]], outcome=Outcome.FAILED)
-    mark = await measured(world, "alice", [["fp32", 64, 3.0]])
-    found = await runs(world, "alice", mark)
+async def test_pages_of_runs_and_what_is_not_one(job_portal: JobPortal) -> None:
+    old = await measured(job_portal, "alice", [], ended_at=utcnow() - timedelta(days=2))
+    failed = await measured(job_portal, "alice", [["fp32", 64, 3.0]], outcome=Outcome.FAILED)
+    mark = await measured(job_portal, "alice", [["fp32", 64, 3.0]])
+    found = await runs(job_portal, "alice", mark)
     assert not {old, failed} & {run["id"] for run in found}
-    assert (await world.ask("GET", "/benchmarks?cursor=x")).status == 422
-    none = await world.ask("GET", "/benchmarks?template=bench-storage")
+    assert (await job_portal.ask("GET", "/benchmarks?cursor=x")).status == 422
+    none = await job_portal.ask("GET", "/benchmarks?template=bench-storage")
     assert none.body == {"items": [], "next_cursor": None}

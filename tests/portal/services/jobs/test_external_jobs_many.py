@@ -12,9 +12,10 @@ from sqlalchemy import func, select
 
 from portal.db import utcnow
 from portal.models import Job, Mark, User
+from portal.services.jobs import external_jobs
 from portal.services.jobs.external_jobs import MARK, MOST_AT_ONCE, MOST_LIVE, Outside
 from spawner.slurm.model import JobInfo, SlurmState
-from tests.portal.reconcile_loop import World, looping
+from tests.portal.reconcile_loop import ReconcileHarness, looping
 
 pytestmark = pytest.mark.anyio
 
@@ -22,14 +23,16 @@ SUBMITTED = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 @pytest.fixture
-async def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[World]:
+async def harness(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[ReconcileHarness]:
     async with looping(tmp_path, monkeypatch) as made:
         yield made
 
 
-async def add_users(world: World, count: int, **columns: Any) -> list[str]:
+async def add_users(harness: ReconcileHarness, count: int, **columns: Any) -> list[str]:
     names = [f"user{number}" for number in range(count)]
-    async with world.db.session() as db:
+    async with harness.db.session() as db:
         db.add_all(User(username=name, **columns) for name in names)
         await db.commit()
     return names
@@ -37,7 +40,7 @@ async def add_users(world: World, count: int, **columns: Any) -> list[str]:
 
 def jobs_of(names: list[str], each: int, state: SlurmState) -> dict[int, JobInfo]:
     """Return jobs of each user; the last user's have the highest ids."""
-    found = {}
+    found: dict[int, JobInfo] = {}
     for name in names:
         for _ in range(each):
             number = len(found) + 1
@@ -46,61 +49,80 @@ def jobs_of(names: list[str], each: int, state: SlurmState) -> dict[int, JobInfo
     return found
 
 
-async def look(world: World, outside: Outside) -> None:
-    await world.look()
-    await outside.look(utcnow())
+async def look(harness: ReconcileHarness, outside: Outside) -> None:
+    await harness.look()
+    await outside.import_new(utcnow())
 
 
-async def rows(world: World, name: str | None = None) -> int:
+async def rows(harness: ReconcileHarness, name: str | None = None) -> int:
     query = select(func.count()).select_from(Job).join(User, Job.user_id == User.id)
-    async with world.db.session() as db:
+    async with harness.db.session() as db:
         return await db.scalar(query if name is None else query.where(User.username == name)) or 0
 
 
-async def test_all_jobs_of_many_users_are_taken(world: World) -> None:
-    names = await add_users(world, 20)
-    world.slurm.shown = jobs_of(names, 100, SlurmState.RUNNING)
-    outside = Outside(world.context)
+async def test_all_jobs_of_many_users_are_taken(harness: ReconcileHarness) -> None:
+    names = await add_users(harness, 20)
+    harness.slurm.shown = jobs_of(names, 100, SlurmState.RUNNING)
+    outside = Outside(harness.context)
     for count in range(1, 5):
-        await look(world, outside)
-        assert await rows(world) == count * MOST_AT_ONCE
-    assert [await rows(world, name) for name in names] == [100] * 20
-    for again in (outside, Outside(world.context)):  # the same portal, and one after a restart
-        await look(world, again)
-        assert await rows(world) == 2000
+        await look(harness, outside)
+        assert await rows(harness) == count * MOST_AT_ONCE
+    assert [await rows(harness, name) for name in names] == [100] * 20
+    for again in (outside, Outside(harness.context)):  # the same portal, and one after a restart
+        await look(harness, again)
+        assert await rows(harness) == 2000
 
 
-async def test_how_many_of_one_users_are_taken_is_bounded(world: World) -> None:
-    names = await add_users(world, 2)
-    world.slurm.shown = jobs_of(names, MOST_LIVE + 50, SlurmState.QUEUED)
-    for outside in (Outside(world.context), Outside(world.context)):
+async def test_how_many_of_one_users_are_taken_is_bounded(harness: ReconcileHarness) -> None:
+    names = await add_users(harness, 2)
+    harness.slurm.shown = jobs_of(names, MOST_LIVE + 50, SlurmState.QUEUED)
+    for outside in (Outside(harness.context), Outside(harness.context)):
         for _ in range(2):
-            await look(world, outside)
-        assert [await rows(world, name) for name in names] == [MOST_LIVE] * 2
+            await look(harness, outside)
+        assert [await rows(harness, name) for name in names] == [MOST_LIVE] * 2
 
 
-async def test_of_the_disabled_all_are_taken_for_they_are_to_end(world: World) -> None:
-    (name,) = await add_users(world, 1, disabled_at=utcnow())
-    world.slurm.shown = jobs_of([name], MOST_LIVE + 50, SlurmState.RUNNING)
-    outside = Outside(world.context)
-    await look(world, outside)
-    assert await rows(world) == MOST_LIVE + 50
+async def test_of_the_disabled_all_are_taken_for_they_are_to_end(harness: ReconcileHarness) -> None:
+    (name,) = await add_users(harness, 1, disabled_at=utcnow())
+    harness.slurm.shown = jobs_of([name], MOST_LIVE + 50, SlurmState.RUNNING)
+    outside = Outside(harness.context)
+    await look(harness, outside)
+    assert await rows(harness) == MOST_LIVE + 50
 
 
 async def test_all_ended_jobs_are_read_before_the_mark_moves(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    harness: ReconcileHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    names = await add_users(world, 10)
+    names = await add_users(harness, 10)
     ended = list(jobs_of(names, 100, SlurmState.ENDED).values())
 
     async def accounting(*_: Any) -> list[JobInfo]:
         return ended
 
-    monkeypatch.setattr(world.slurm, "accounting", accounting)
+    monkeypatch.setattr(harness.slurm, "accounting", accounting)
     now = utcnow()
-    await Outside(world.context).history(now)
-    assert await rows(world) == 1000
-    async with world.db.session() as db:
+    await Outside(harness.context).history(now)
+    assert await rows(harness) == 1000
+    async with harness.db.session() as db:
         mark = await db.get(Mark, MARK)
     assert mark is not None
     assert mark.at == now
+
+
+async def test_one_that_the_database_refuses_does_not_keep_the_others_out(
+    harness: ReconcileHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (name,) = await add_users(harness, 1)
+    harness.slurm.shown = jobs_of([name], 5, SlurmState.RUNNING)
+    refused = max(harness.slurm.shown)
+    to_row = external_jobs._to_row
+
+    def spoil(*arguments: Any) -> Any:
+        row = to_row(*arguments)
+        if row.job_id == refused:
+            row.name = None  # type: ignore[assignment]  # which the table does not allow
+        return row
+
+    monkeypatch.setattr(external_jobs, "_to_row", spoil)
+    await look(harness, Outside(harness.context))
+    assert await rows(harness) == 4

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from spawner.catalog.launch_files import quote
-from tests.patience import PATIENCE_S
-from tests.portal.job_portal import World, job_world
+from tests.polling import until
+from tests.portal.job_portal import JobPortal, run_job_portal
 from tests.servers.slapd import Slapd
 
 pytestmark = pytest.mark.anyio
@@ -19,37 +19,41 @@ HOSTILE = "a'b\"c $(touch x) `touch x` ; touch x\n\\ ü <end>"
 
 
 @pytest.fixture(scope="module")
-async def shared(slapd: Slapd, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
-    async with job_world(slapd, tmp_path_factory.mktemp("jobs")) as made:
+async def shared(
+    slapd: Slapd, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[JobPortal]:
+    async with run_job_portal(slapd, tmp_path_factory.mktemp("jobs")) as made:
         yield made
 
 
 @pytest.fixture
-def world(shared: World) -> Iterator[World]:
+def job_portal(shared: JobPortal) -> Iterator[JobPortal]:
     yield shared
     shared.agents.mood, shared.slurm.away = "takes", False
 
 
-async def test_what_is_submitted_is_what_was_asked_for(world: World) -> None:
-    job = await world.job(
+async def test_what_is_submitted_is_what_was_asked_for(job_portal: JobPortal) -> None:
+    job = await job_portal.job(
         script="echo hello", name="my job",
         resources={"partition": "gpu", "gpus": 2, "time_limit_minutes": 30},
     )  # fmt: skip
-    username, spec, files = world.agents.submitted[-1]
+    username, spec, files = job_portal.agents.submitted[-1]
     assert (username, spec.uuid, spec.name) == ("alice", job["id"], "my job")
     assert (spec.resources.partition, spec.resources.gpus) == ("gpu", 2)
     assert files["job"].rstrip() == "echo hello"
     assert (job["state"], job["source"]) == ("queued", "echo hello")
-    assert job["job_id"] in world.slurm.shown
+    assert job["job_id"] in job_portal.slurm.shown
 
 
 @pytest.mark.parametrize("parameter", ["text", "words"])
-async def test_hostile_text_reaches_the_script_as_one_word(world: World, parameter: str) -> None:
+async def test_hostile_text_reaches_the_script_as_one_word(
+    job_portal: JobPortal, parameter: str
+) -> None:
     value: Any = HOSTILE if parameter == "text" else [HOSTILE, "b"]
-    job = await world.job(template="every-kind", parameters={parameter: value})
-    assert quote(HOSTILE) in world.agents.submitted[-1][1].script
+    job = await job_portal.job(template="every-kind", parameters={parameter: value})
+    assert quote(HOSTILE) in job_portal.agents.submitted[-1][1].script
     assert job["parameters"][parameter] == value
-    again = await world.ask(
+    again = await job_portal.ask(
         "POST", "/templates/every-kind/render", {"parameters": job["parameters"]}
     )
     assert quote(HOSTILE) in again.body["script"]
@@ -67,20 +71,20 @@ async def test_hostile_text_reaches_the_script_as_one_word(world: World, paramet
     ],
 )  # fmt: skip
 async def test_a_parameter_of_the_wrong_kind_is_named(
-    world: World, parameters: dict[str, Any], field: str
+    job_portal: JobPortal, parameters: dict[str, Any], field: str
 ) -> None:
-    before = len(world.agents.submitted)
-    answer = await world.submit(template="every-kind", parameters=parameters)
+    before = len(job_portal.agents.submitted)
+    answer = await job_portal.submit(template="every-kind", parameters=parameters)
     assert (answer.status, answer.slug) == (422, "invalid-input")
     (error,) = answer.body["errors"]
     assert error["field"] == f"parameters.{field}"
     assert len(error["message"]) > 10
-    assert len(world.agents.submitted) == before
+    assert len(job_portal.agents.submitted) == before
 
 
-async def test_a_folder_below_ones_home_can_be_written_with_a_tilde(world: World) -> None:
+async def test_a_folder_below_ones_home_can_be_written_with_a_tilde(job_portal: JobPortal) -> None:
     for logdir, found in (("~/runs/../a", "/home/alice/a"), ("~", "/home/alice")):
-        assert (await world.job(script="true", logdir=logdir))["logdir"] == found
+        assert (await job_portal.job(script="true", logdir=logdir))["logdir"] == found
 
 
 @pytest.mark.parametrize(
@@ -105,8 +109,10 @@ async def test_a_folder_below_ones_home_can_be_written_with_a_tilde(world: World
         ({"parameters": {"a": 1}}, "parameters"), ({"none": 1}, "none"),
     ],
 )  # fmt: skip
-async def test_invalid_job_names_the_field(world: World, body: dict[str, Any], field: str) -> None:
-    answer = await world.submit(**body)
+async def test_invalid_job_names_the_field(
+    job_portal: JobPortal, body: dict[str, Any], field: str
+) -> None:
+    answer = await job_portal.submit(**body)
     assert (answer.status, answer.slug) == (422, "invalid-input"), answer
     assert field in {error["field"] for error in answer.body["errors"]}
 
@@ -114,16 +120,16 @@ async def test_invalid_job_names_the_field(world: World, body: dict[str, Any], f
 @pytest.mark.parametrize(
     "raw", [b'{"script": "\xff"}', b"[]", b"{", b"null", b'{"script": ' + b"[" * 9999]
 )
-async def test_what_is_no_request_is_refused_as_such(world: World, raw: bytes) -> None:
-    browser = world.users["alice"]
+async def test_what_is_no_request_is_refused_as_such(job_portal: JobPortal, raw: bytes) -> None:
+    browser = job_portal.users["alice"]
     headers = {"Origin": browser.origin, "Content-Type": "application/json"}
     async with browser.http.post("/api/v1/jobs", data=raw, headers=headers) as answer:
         assert answer.status == 422
         assert (await answer.json(content_type=None))["title"]
 
 
-async def test_a_body_over_the_limit_is_not_even_read(world: World) -> None:
-    browser = world.users["alice"]
+async def test_a_body_over_the_limit_is_not_even_read(job_portal: JobPortal) -> None:
+    browser = job_portal.users["alice"]
     data = io.BytesIO(b'{"script": "' + b"x" * (1 << 21) + b'"}')
     headers = {"Origin": browser.origin, "Content-Type": "application/json"}
     async with browser.http.post("/api/v1/jobs", data=data, headers=headers) as answer:
@@ -133,117 +139,115 @@ async def test_a_body_over_the_limit_is_not_even_read(world: World) -> None:
 class TestKeys:
     """The same request under the same key is one job, however often it is sent."""
 
-    async def test_the_same_again(self, world: World) -> None:
-        before = len(world.agents.submitted)
-        found = await asyncio.gather(*(world.submit(key="k1") for _ in range(8)))
+    async def test_the_same_again(self, job_portal: JobPortal) -> None:
+        before = len(job_portal.agents.submitted)
+        found = await asyncio.gather(*(job_portal.submit(key="k1") for _ in range(8)))
         assert {answer.status for answer in found} == {201}
         assert len({answer.body["id"] for answer in found}) == 1
-        assert len(world.agents.submitted) == before + 1
+        assert len(job_portal.agents.submitted) == before + 1
 
-    async def test_reused_key_with_other_request_is_refused(self, world: World) -> None:
-        await world.job(key="k2")
-        answer = await world.submit(key="k2", script="false")
+    async def test_reused_key_with_other_request_is_refused(self, job_portal: JobPortal) -> None:
+        await job_portal.job(key="k2")
+        answer = await job_portal.submit(key="k2", script="false")
         assert (answer.status, answer.slug) == (409, "conflict")
 
-    async def test_another_user(self, world: World) -> None:
-        mine, theirs = await world.job(key="k3"), await world.job(key="k3", who="bob")
+    async def test_another_user(self, job_portal: JobPortal) -> None:
+        mine, theirs = await job_portal.job(key="k3"), await job_portal.job(key="k3", who="bob")
         assert mine["id"] != theirs["id"]
 
-    async def test_after_a_refusal_the_key_is_free(self, world: World) -> None:
-        world.agents.mood = "refuses"
-        assert (await world.submit(key="k4")).status == 422
-        world.agents.mood = "takes"
-        assert (await world.submit(key="k4")).status == 201
+    async def test_after_a_refusal_the_key_is_free(self, job_portal: JobPortal) -> None:
+        job_portal.agents.mood = "refuses"
+        assert (await job_portal.submit(key="k4")).status == 422
+        job_portal.agents.mood = "takes"
+        assert (await job_portal.submit(key="k4")).status == 201
 
     @pytest.mark.parametrize("key", ["", "x" * 201])
-    async def test_one_that_is_none(self, world: World, key: str) -> None:
-        browser = world.users["alice"]
+    async def test_one_that_is_none(self, job_portal: JobPortal, key: str) -> None:
+        browser = job_portal.users["alice"]
         headers = {"Idempotency-Key": key, "Origin": browser.origin}
         body = {"script": "true"}
         async with browser.http.post("/api/v1/jobs", json=body, headers=headers) as answer:
             assert answer.status == 422
 
 
-async def test_what_slurm_refuses_leaves_nothing(world: World) -> None:
-    world.agents.mood = "refuses"
-    answer = await world.submit(name="refused")
+async def test_what_slurm_refuses_leaves_nothing(job_portal: JobPortal) -> None:
+    job_portal.agents.mood = "refuses"
+    answer = await job_portal.submit(name="refused")
     assert (answer.status, answer.slug) == (422, "slurm-rejected")
     assert answer.body["errors"][0]["field"] == "resources.account"
-    assert (await world.ask("GET", "/jobs?q=refused")).body["items"] == []
+    assert (await job_portal.ask("GET", "/jobs?q=refused")).body["items"] == []
 
 
-async def test_refused_account_is_named(world: World) -> None:
-    world.agents.mood = "refuses"
-    answer = await world.submit(resources={"account": "teaching", "partition": "cpu"})
+async def test_refused_account_is_named(job_portal: JobPortal) -> None:
+    job_portal.agents.mood = "refuses"
+    answer = await job_portal.submit(resources={"account": "teaching", "partition": "cpu"})
     (error,) = answer.body["errors"]
     assert error["field"] == "resources.account"
     assert "the account teaching in the partition cpu" in error["message"]
 
 
-async def test_user_without_slurm_account_gets_reason(world: World) -> None:
-    world.agents.mood = "refuses"
-    await world.context.accounting.look()
-    first = world.accounting.rows
-    world.accounting.rows = {place: row for place, row in first.items() if place[1] != "alice"}
+async def test_user_without_slurm_account_gets_reason(job_portal: JobPortal) -> None:
+    job_portal.agents.mood = "refuses"
+    await job_portal.context.accounting.refresh()
+    first = job_portal.accounting.rows
+    job_portal.accounting.rows = {place: row for place, row in first.items() if place[1] != "alice"}
     try:
-        await world.context.accounting.look()
-        answer = await world.submit()
+        await job_portal.context.accounting.refresh()
+        answer = await job_portal.submit()
         assert (answer.status, answer.slug) == (422, "slurm-rejected")
         assert "You have no Slurm account yet. Ask your administrators" in answer.body["detail"]
         assert answer.body["errors"] == [], "no account was given, so no field is wrong"
     finally:
-        world.accounting.rows = first
-        await world.context.accounting.look()
+        job_portal.accounting.rows = first
+        await job_portal.context.accounting.refresh()
 
 
-async def test_without_a_home_nothing_is_submitted(world: World) -> None:
-    world.agents.mood = "no home"
-    answer = await world.submit(name="homeless")
+async def test_without_a_home_nothing_is_submitted(job_portal: JobPortal) -> None:
+    job_portal.agents.mood = "no home"
+    answer = await job_portal.submit(name="homeless")
     assert (answer.status, answer.slug) == (409, "home-unavailable")
     assert "home" in answer.body["detail"]
-    world.agents.mood = "takes"
-    assert (await world.ask("GET", "/jobs?q=homeless")).body["items"] == []
+    job_portal.agents.mood = "takes"
+    assert (await job_portal.ask("GET", "/jobs?q=homeless")).body["items"] == []
 
 
-async def test_while_slurm_is_silent_it_is_kept_and_can_be_cancelled(world: World) -> None:
-    world.agents.mood, world.slurm.away = "silent", True
-    job = await world.job()
+async def test_while_slurm_is_silent_it_is_kept_and_can_be_cancelled(job_portal: JobPortal) -> None:
+    job_portal.agents.mood, job_portal.slurm.away = "silent", True
+    job = await job_portal.job()
     assert (job["state"], job["job_id"]) == ("submitting", None)
     assert "Slurm is not responding" in job["reason"]
-    asked = await world.ask("POST", f"/jobs/{job['id']}/cancel")
+    asked = await job_portal.ask("POST", f"/jobs/{job['id']}/cancel")
     assert (asked.body["state"], asked.body["reason"]) == ("stopping", None)
-    ended = await world.settled(job["id"], "ended")
+    ended = await job_portal.settled(job["id"], "ended")
     assert (ended["outcome"], ended["reason"]) == ("cancelled", None)
-    assert job["id"] in world.agents.withdrawn
+    assert job["id"] in job_portal.agents.withdrawn
 
 
-async def test_a_slow_slurm_is_waited_for_by_all_who_ask(world: World) -> None:
-    world.agents.go_on.clear()
-    world.agents.hung.clear()
-    world.agents.mood = "hangs"
-    asked = [asyncio.create_task(world.submit(key="slow", script="slow")) for _ in range(3)]
+async def test_a_slow_slurm_is_waited_for_by_all_who_ask(job_portal: JobPortal) -> None:
+    job_portal.agents.go_on.clear()
+    job_portal.agents.hung.clear()
+    job_portal.agents.mood = "hangs"
+    asked = [asyncio.create_task(job_portal.submit(key="slow", script="slow")) for _ in range(3)]
     try:
-        async with asyncio.timeout(PATIENCE_S):
-            while not world.agents.hung:
-                await asyncio.sleep(0.01)
-        assert (await world.ask("GET", "/me")).status == 200, "other requests are answered"
+        await until(lambda: job_portal.agents.hung, "a launcher hangs")
+        assert (await job_portal.ask("GET", "/me")).status == 200, "other requests are answered"
     finally:
-        world.agents.go_on.set()
+        job_portal.agents.go_on.set()
     found = await asyncio.gather(*asked)
     assert [answer.status for answer in found] == [201] * 3
     assert len({answer.body["id"] for answer in found}) == 1
 
 
-async def test_a_job_is_run_again_with_its_parameters(world: World) -> None:
+async def test_a_job_is_run_again_with_its_parameters(job_portal: JobPortal) -> None:
     """Its detail has all values that the form needs."""
     parameters = {"text": HOSTILE, "whole": 3, "words": ["a", "b c"]}
     resources = {"cpus": 2, "time_limit_minutes": 45}
-    job = await world.job(template="every-kind", parameters=parameters, resources=resources)
+    job = await job_portal.job(template="every-kind", parameters=parameters, resources=resources)
     payload = {key: job[key] for key in ("template", "parameters", "resources", "name")}
-    again = await world.job(**payload)
+    again = await job_portal.job(**payload)
     assert again["id"] != job["id"]
     for key in payload:
         assert again[key] == job[key]
-    free = await world.job(script="echo 1 # ü", environment="plain")
-    again = await world.job(script=free["source"], environment=free["environment"])
+    free = await job_portal.job(script="echo 1 # ü", environment="plain")
+    again = await job_portal.job(script=free["source"], environment=free["environment"])
     assert again["source"] == "echo 1 # ü"

@@ -4,7 +4,7 @@ history."""
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import quote
 
@@ -14,7 +14,7 @@ from sqlalchemy import event, select
 from portal.models import BatchJob, JobState, User
 from portal.services.jobs import listing
 from spawner.slurm.model import Outcome
-from tests.portal.job_portal import World, job_world
+from tests.portal.job_portal import JobPortal, run_job_portal
 from tests.servers import databases
 from tests.servers.slapd import Slapd
 
@@ -22,22 +22,24 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture(scope="module")
-async def world(slapd: Slapd, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
-    async with job_world(slapd, tmp_path_factory.mktemp("jobs")) as made:
+async def job_portal(
+    slapd: Slapd, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[JobPortal]:
+    async with run_job_portal(slapd, tmp_path_factory.mktemp("jobs")) as made:
         yield made
 
 
-async def listed(world: World, query: str = "", who: str = "alice") -> list[Any]:
-    answer = await world.ask("GET", f"/jobs?{query}", who=who)
+async def listed(job_portal: JobPortal, query: str = "", who: str = "alice") -> list[Any]:
+    answer = await job_portal.ask("GET", f"/jobs?{query}", who=who)
     assert answer.status == 200, answer
     return list(answer.body["items"])
 
 
-async def test_filters(world: World) -> None:
-    live = await world.job(name="One 100%")
-    made = await world.job(template="every-kind", name="two_")
-    (ended,) = await world.rows(1, "alice", name="three", job_id=77, outcome=Outcome.FAILED)
-    (outside,) = await world.rows(1, "alice", name="four", external=True)
+async def test_filters(job_portal: JobPortal) -> None:
+    live = await job_portal.job(name="One 100%")
+    made = await job_portal.job(template="every-kind", name="two_")
+    (ended,) = await job_portal.rows(1, "alice", name="three", job_id=77, outcome=Outcome.FAILED)
+    (outside,) = await job_portal.rows(1, "alice", name="four", external=True)
     every = {live["id"], made["id"], ended, outside}
     for query, found in (
         ("", every),
@@ -65,9 +67,22 @@ async def test_filters(world: World) -> None:
         ("since=2020-01-01T00:00:00Z", {live["id"], made["id"]}),
         ("until=2020-01-01T00:00:00%2B02:00", {ended, outside}),
     ):
-        assert {job["id"] for job in await listed(world, query)} == found, query
-        counted = await world.ask("GET", f"/jobs/count?{query}")
-        assert counted.body == {"count": len(found)}, query
+        assert {job["id"] for job in await listed(job_portal, query)} == found, query
+        counted = await job_portal.ask("GET", f"/jobs/count?{query}")
+        assert counted.body["count"] == len(found), query
+        if "state" not in query and "outcome" not in query:
+            assert sum(counted.body["by_state"].values()) == len(found), query
+    for query in ("", "state=live", "outcome=failed"):  # the tabs stay while one is chosen
+        counted = await job_portal.ask("GET", f"/jobs/count?{query}")
+        states = {"submitting": 2, "failed": 1, "ended": 1}
+        assert _waiting_as_one(counted.body["by_state"]) == states, query
+
+
+def _waiting_as_one(by_state: dict[str, int]) -> dict[str, int]:
+    """Count queued jobs as submitting: when Slurm has them depends on the loop."""
+    counts = dict(by_state)
+    waiting = counts.pop("submitting", 0) + counts.pop("queued", 0)
+    return counts | {"submitting": waiting}
 
 
 @pytest.mark.parametrize(
@@ -78,27 +93,27 @@ async def test_filters(world: World) -> None:
         ("order=name&cursor=nothing", "cursor"), ("order=random", "order"),
         ("outcome=lost", "outcome.0"), ("since=yesterday", "since"),
         ("until=2026-01-01T00:00:00", "until"), ("from=2026-01-01", "from"),
-        ("q=" + "x" * 201, "q"),
+        ("q=" + "x" * 201, "q"), ("limit=0", "limit"), ("limit=201", "limit"),
     ],
 )  # fmt: skip
-async def test_what_can_not_be_asked(world: World, query: str, field: str) -> None:
-    answer = await world.ask("GET", f"/jobs?{query}")
+async def test_what_can_not_be_asked(job_portal: JobPortal, query: str, field: str) -> None:
+    answer = await job_portal.ask("GET", f"/jobs?{query}")
     assert answer.status == 422
     assert [error["field"] for error in answer.body["errors"]] == [field]
 
 
-async def test_pages_hold_each_job_once_newest_first(world: World) -> None:
+async def test_pages_hold_each_job_once_newest_first(job_portal: JobPortal) -> None:
     """Also with equal creation times, and while jobs are added."""
-    made = await world.rows(2 * listing.PAGE + 3, "carol")
+    made = await job_portal.rows(2 * listing.PAGE + 3, "carol")
     seen: list[Any] = []
     cursor: str | None = ""
     while cursor is not None:
         query = f"/jobs?q=old&cursor={cursor.replace('+', '%2B')}" if cursor else "/jobs?q=old"
-        answer = (await world.ask("GET", query, who="carol")).body
+        answer = (await job_portal.ask("GET", query, who="carol")).body
         assert len(answer["items"]) <= listing.PAGE
         seen += answer["items"]
         cursor = answer["next_cursor"]
-        await world.job(who="carol", name="newer")
+        await job_portal.job(who="carol", name="newer")
     assert sorted(job["id"] for job in seen) == sorted(made)
     times = [job["submitted_at"] for job in seen]
     assert times == sorted(times, reverse=True)
@@ -108,22 +123,25 @@ async def test_pages_hold_each_job_once_newest_first(world: World) -> None:
     ("order", "key", "down"),
     [
         ("newest", "submitted_at", True), ("oldest", "submitted_at", False),
-        ("name", "name", False), ("name_down", "name", True), ("ended", "ended_at", True),
+        ("name", "name", False), ("name_down", "name", True),
+        ("ended", "ended_at", True), ("ended_up", "ended_at", False),
+        ("started", "started_at", True), ("started_up", "started_at", False),
     ],
 )  # fmt: skip
 async def test_every_order_holds_each_job_once(
-    world: World, order: str, key: str, down: bool
+    job_portal: JobPortal, order: str, key: str, down: bool
 ) -> None:
     """Also with many equal values."""
-    if not await listed(world, "q=sorted", who="carol"):
+    if not await listed(job_portal, "q=sorted", who="carol"):
         for name in ("sorted b", "sorted ä", "sorted a", "sorted ~b"):
             for minute in (1, 2):
                 ended = datetime(2026, 1, 1, 0, minute, tzinfo=UTC)
-                await world.rows(listing.PAGE // 4, "carol", name=name, ended_at=ended)
+                times = {"started_at": ended - timedelta(minutes=3), "ended_at": ended}
+                await job_portal.rows(listing.PAGE // 4, "carol", name=name, **times)
     seen: list[Any] = []
     query: str | None = f"/jobs?q=sorted&order={order}"
     while query is not None:
-        answer = (await world.ask("GET", query, who="carol")).body
+        answer = (await job_portal.ask("GET", query, who="carol")).body
         seen += answer["items"]
         cursor = answer["next_cursor"]
         query = f"/jobs?q=sorted&order={order}&cursor={quote(cursor)}" if cursor else None
@@ -132,31 +150,48 @@ async def test_every_order_holds_each_job_once(
     assert values == sorted(values, reverse=down)
 
 
-async def test_by_the_end_only_what_has_ended_is_listed(world: World) -> None:
-    live = await world.job(who="carol", name="has not ended")
-    assert live["id"] not in {job["id"] for job in await listed(world, "order=ended", "carol")}
+async def test_by_the_end_only_what_has_ended_is_listed(job_portal: JobPortal) -> None:
+    live = await job_portal.job(who="carol", name="has not ended")
+    for order in ("ended", "ended_up"):
+        query = f"q=has not&order={order}".replace(" ", "%20")
+        assert live["id"] not in {job["id"] for job in await listed(job_portal, query, "carol")}
+
+
+async def test_a_page_is_as_long_as_asked(job_portal: JobPortal) -> None:
+    ids = await job_portal.rows(5, "carol", name="counted off")
+    seen: list[str] = []
+    cursor = ""
+    while True:
+        query = f"q=counted&limit=2{cursor}"
+        answer = (await job_portal.ask("GET", f"/jobs?{query}", who="carol")).body
+        assert len(answer["items"]) <= 2
+        seen += [job["id"] for job in answer["items"]]
+        if answer["next_cursor"] is None:
+            break
+        cursor = f"&cursor={quote(answer['next_cursor'])}"
+    assert sorted(seen) == sorted(ids)
 
 
 @pytest.mark.skipif(databases.kind() != "sqlite", reason="reads SQLite's plans")
-async def test_every_order_of_a_long_history_follows_an_index(world: World) -> None:
+async def test_every_order_of_a_long_history_follows_an_index(job_portal: JobPortal) -> None:
     """In SQLite's query plan, only equal rows are sorted, and no other user's rows are read."""
-    user = await user_of(world, "bob")
+    user = await user_of(job_portal, "bob")
     for order in listing.JobOrder:
         for wanted in (listing.JobSelection(), listing.JobSelection(template="none")):
-            steps = await plan(world, listing.ordered(listing.query_of(user, wanted), order))
+            steps = await plan(job_portal, listing.ordered(listing.query_of(user, wanted), order))
             assert not [step for step in steps if "SCAN" in step], (order, steps)
             sorts = [step for step in steps if "TEMP B-TREE" in step]
             assert all("RIGHT PART" in step or "LAST TERM" in step for step in sorts), steps
 
 
-async def user_of(world: World, name: str) -> User:
-    async with world.portal.app.state.db.session() as db:
+async def user_of(job_portal: JobPortal, name: str) -> User:
+    async with job_portal.context.db.session() as db:
         found: User = (await db.scalars(select(User).where(User.username == name))).one()
     return found
 
 
-async def plan(world: World, query: Any) -> list[str]:
-    engine = world.portal.app.state.db.engine
+async def plan(job_portal: JobPortal, query: Any) -> list[str]:
+    engine = job_portal.context.db.engine
     statement = query.limit(51).compile(
         dialect=engine.dialect, compile_kwargs={"literal_binds": True}
     )
@@ -165,12 +200,12 @@ async def plan(world: World, query: Any) -> list[str]:
         return [row[3] for row in rows]
 
 
-async def test_of_a_long_history_a_page_is_read(world: World) -> None:
+async def test_of_a_long_history_a_page_is_read(job_portal: JobPortal) -> None:
     """20,000 jobs: neither loaded rows nor queries grow with them."""
-    await world.rows(20_000)
+    await job_portal.rows(20_000)
     loaded: list[Any] = []
     asked: list[str] = []
-    engine = world.portal.app.state.db.engine.sync_engine
+    engine = job_portal.context.db.engine.sync_engine
 
     def load(target: Any, _context: Any) -> None:
         loaded.append(target.id)
@@ -181,7 +216,7 @@ async def test_of_a_long_history_a_page_is_read(world: World) -> None:
     event.listen(BatchJob, "load", load)
     event.listen(engine, "before_cursor_execute", ask)
     try:
-        found = await listed(world, who="bob")
+        found = await listed(job_portal, who="bob")
     finally:
         event.remove(BatchJob, "load", load)
         event.remove(engine, "before_cursor_execute", ask)
@@ -189,3 +224,13 @@ async def test_of_a_long_history_a_page_is_read(world: World) -> None:
     assert len(loaded) <= listing.PAGE + 1
     assert len([statement for statement in asked if "batch_jobs.id" in statement]) <= 3
     assert {job["state"] for job in found} == {JobState.ENDED}
+
+
+async def test_recent_templates_are_the_users_own_last_ones(job_portal: JobPortal) -> None:
+    """Own scripts, former templates and other users' jobs don't count."""
+    used = [("carol", "every-kind"), ("carol", "gone"), ("carol", None), ("bob", "array")]
+    for number, (who, template) in enumerate(used):
+        created_at = datetime(2026, 1, 1 + number, tzinfo=UTC)
+        await job_portal.rows(1, who, template=template, created_at=created_at)
+    answer = await job_portal.ask("GET", "/templates", who="carol")
+    assert answer.body["recent"] == ["every-kind"]

@@ -1,8 +1,7 @@
-"""What users read while their group's GPU limit holds a job back."""
+"""The reason that users see while their group's GPU limit delays a job."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
@@ -10,8 +9,8 @@ from typing import Any
 import pytest
 
 from spawner.slurm.model import SlurmState
-from tests.patience import PATIENCE_S
-from tests.portal.job_portal import World, job_world
+from tests.polling import until
+from tests.portal.job_portal import JobPortal, run_job_portal
 from tests.servers.slapd import Slapd
 
 pytestmark = pytest.mark.anyio
@@ -19,41 +18,45 @@ ALL_USED = "Your group already uses all 8 of its GPUs."
 
 
 @pytest.fixture(scope="module")
-async def world(slapd: Slapd, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
-    async with job_world(slapd, tmp_path_factory.mktemp("gpus")) as made:
+async def job_portal(
+    slapd: Slapd, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[JobPortal]:
+    async with run_job_portal(slapd, tmp_path_factory.mktemp("gpus")) as made:
         yield made
 
 
-def show(world: World, number: int, **fields: Any) -> None:
+def show(job_portal: JobPortal, number: int, **fields: Any) -> None:
     """Change what squeue shows of a job."""
-    held = {"account": "research", "partition": "gpu"}
-    world.slurm.shown[number] = replace(world.slurm.shown[number], **held, **fields)
+    held: dict[str, Any] = {"account": "research", "partition": "gpu"}
+    job_portal.slurm.shown[number] = replace(job_portal.slurm.shown[number], **held, **fields)
 
 
-async def with_reason(world: World, batch_job_id: str, reason: str) -> Any:
+async def with_reason(job_portal: JobPortal, batch_job_id: str, reason: str) -> Any:
     """Return a job of alice's once it has this reason."""
-    async with asyncio.timeout(PATIENCE_S):
-        while (found := (await world.ask("GET", f"/jobs/{batch_job_id}")).body)["reason"] != reason:
-            await asyncio.sleep(0.02)
-    return found
+    answer = await until(
+        lambda: job_portal.ask("GET", f"/jobs/{batch_job_id}"),
+        f"the reason {reason}",
+        done=lambda answer: answer.body["reason"] == reason,
+    )
+    return answer.body
 
 
-async def test_group_gpu_limit_is_the_reason_of_jobs_and_queue(world: World) -> None:
-    world.accounting.rows["research", "", ""] = {"gres/gpu": 8}
-    await world.context.accounting.look()
-    first, second = await world.job(name="first"), await world.job(name="second")
+async def test_group_gpu_limit_is_the_reason_of_jobs_and_queue(job_portal: JobPortal) -> None:
+    job_portal.accounting.rows["research", "", ""] = {"gres/gpu": 8}
+    await job_portal.context.accounting.refresh()
+    first, second = await job_portal.job(name="first"), await job_portal.job(name="second")
     gpus = (("v100", 4),)
     nodes = ("node01", "node02")
-    show(world, first["job_id"], state=SlurmState.RUNNING, nodes=nodes, gpus=gpus)
-    show(world, second["job_id"], reason="AssocGrpGRES", gpus=gpus)
-    found = await with_reason(world, second["id"], ALL_USED)
+    show(job_portal, first["job_id"], state=SlurmState.RUNNING, nodes=nodes, gpus=gpus)
+    show(job_portal, second["job_id"], reason="AssocGrpGRES", gpus=gpus)
+    found = await with_reason(job_portal, second["id"], ALL_USED)
     assert found["suggestion"] == "This starts when one is free. To start sooner, request fewer."
-    listed = {job["id"]: job for job in (await world.ask("GET", "/jobs")).body["items"]}
+    listed = {job["id"]: job for job in (await job_portal.ask("GET", "/jobs")).body["items"]}
     assert listed[second["id"]]["reason"] == ALL_USED
-    queues = (await world.ask("GET", "/cluster/queue")).body["partitions"]
+    queues = (await job_portal.ask("GET", "/cluster/queue")).body["partitions"]
     (waiting,) = next(queue for queue in queues if queue["name"] == "gpu")["mine"]
     assert waiting["reason"] == ALL_USED
     for job in (first, second):
-        show(world, job["job_id"], gpus=(("v100", 3),))
+        show(job_portal, job["job_id"], gpus=(("v100", 3),))
     some = "Your group may use 8 GPUs at once, and 6 of them are in use."
-    await with_reason(world, second["id"], some)
+    await with_reason(job_portal, second["id"], some)

@@ -10,105 +10,105 @@ from typing import Any
 import pytest
 
 from portal.config.settings import Settings
+from portal.context import open_context
 from portal.health.checks.mail import check_mail
-from portal.health.context import from_settings
 from portal.health.registry import Component
 from portal.health.result import CheckResult, ComponentState
 from portal.services.mail.smtp import MailUnavailable, Smtp
 from tests.fakes.smtp import MailServer, Mood, mail_server
 from tests.portal.conftest import MakeSettings, Portal, RunPortal
-from tests.portal.mail_portal import HOUR, MINUTE, World, ended, forget, smtp_settings
+from tests.portal.mail_portal import HOUR, MINUTE, MailPortal, ended, forget, smtp_settings
 from tests.servers.slapd import free_port
 
 pytestmark = pytest.mark.anyio
 pytest_plugins = ["tests.portal.mail_fixtures"]
 
 
-async def test_what_is_deferred_is_tried_again_later_each_time(world: World) -> None:
-    now = world.now
-    await world.wants()
-    await world.add(**ended(name="late"))
-    world.server.mood = "defers"
+async def test_what_is_deferred_is_tried_again_later_each_time(mail_portal: MailPortal) -> None:
+    now = mail_portal.now
+    await mail_portal.wants()
+    await mail_portal.add(**ended(name="late"))
+    mail_portal.server.mood = "defers"
     for _ in range(3):
-        assert await world.look(now)
-        (mail,) = await world.mails()
+        assert await mail_portal.look(now)
+        (mail,) = await mail_portal.mails()
         assert mail.problem == "The server refused the recipient address: 451 come again later"
         assert mail.next_try_at is not None
         assert mail.next_try_at > now
         now = mail.next_try_at
-    assert (mail.tries, world.server.refused) == (3, 3)
-    standing = (await world.alice.get("/api/v1/me/mail")).body
+    assert (mail.tries, mail_portal.server.refused) == (3, 3)
+    standing = (await mail_portal.alice.get("/api/v1/me/mail")).body
     assert standing["problem"] == mail.problem
-    world.server.mood = "takes"
-    assert await world.look(now)
-    (mail,) = await world.mails()
+    mail_portal.server.mood = "takes"
+    assert await mail_portal.look(now)
+    (mail,) = await mail_portal.mails()
     assert (mail.sent_at is not None, mail.next_try_at, mail.problem) == (True, None, None)
-    assert await world.look(now + HOUR)
-    assert world.subjects() == ["Job late is done"]
+    assert await mail_portal.look(now + HOUR)
+    assert mail_portal.subjects() == ["Job late is done"]
 
 
-async def test_what_can_never_arrive_is_given_up(world: World) -> None:
+async def test_what_can_never_arrive_is_given_up(mail_portal: MailPortal) -> None:
     """An unknown address; a server that is down for a day."""
-    now = world.now
-    await world.wants()
-    await world.add(**ended())
-    world.server.mood = "rejects recipients"
-    assert await world.look(now)
-    (mail,) = await world.mails()
+    now = mail_portal.now
+    await mail_portal.wants()
+    await mail_portal.add(**ended())
+    mail_portal.server.mood = "rejects recipients"
+    assert await mail_portal.look(now)
+    (mail,) = await mail_portal.mails()
     assert (mail.next_try_at, mail.sent_at) == (None, None)
     assert mail.problem == "The server refused the recipient address: 550 5.1.1 no such mailbox"
-    world.server.mood = "rejects clients"
-    await world.add(**ended())
-    assert not await world.look(now + 2 * MINUTE)
-    assert not await world.look(now + 25 * HOUR)
-    assert [mail.next_try_at for mail in await world.mails()] == [None, None]
+    mail_portal.server.mood = "rejects clients"
+    await mail_portal.add(**ended())
+    assert not await mail_portal.look(now + 2 * MINUTE)
+    assert not await mail_portal.look(now + 25 * HOUR)
+    assert [mail.next_try_at for mail in await mail_portal.mails()] == [None, None]
 
 
-async def test_full_mailbox_does_not_delay_other_recipients(world: World) -> None:
+async def test_full_mailbox_does_not_delay_other_recipients(mail_portal: MailPortal) -> None:
     """A deferral concerns one message: the others are tried, and the server counts as healthy."""
-    await world.wants()
-    await world.wants("bob")
-    await world.add(**ended(name="mine"))
-    await world.add(who="bob", **ended(name="theirs"))
-    world.server.mood = "defers"
-    assert await world.look(world.now)
-    assert (world.server.refused, world.post.smtp.trouble) == (2, None)
-    assert [(mail.tries, mail.next_try_at is not None) for mail in await world.mails()] == [
+    await mail_portal.wants()
+    await mail_portal.wants("bob")
+    await mail_portal.add(**ended(name="mine"))
+    await mail_portal.add(who="bob", **ended(name="theirs"))
+    mail_portal.server.mood = "defers"
+    assert await mail_portal.look(mail_portal.now)
+    assert (mail_portal.server.refused, mail_portal.post.smtp.trouble) == (2, None)
+    assert [(mail.tries, mail.next_try_at is not None) for mail in await mail_portal.mails()] == [
         (1, True), (1, True),
     ]  # fmt: skip
 
 
-async def test_refusing_server_does_not_fail_messages(world: World) -> None:
+async def test_refusing_server_does_not_fail_messages(mail_portal: MailPortal) -> None:
     """Messages wait until the server works, whichever code it returns; the failure is reported."""
-    now = world.now
-    await world.wants()
-    await world.add(**ended(name="kept"))
+    now = mail_portal.now
+    await mail_portal.wants()
+    await mail_portal.add(**ended(name="kept"))
     moods: tuple[Mood, ...] = ("rejects clients", "is rude")
-    for world.server.mood in moods:
-        assert not await world.look(now)
-        (mail,) = await world.mails()
+    for mail_portal.server.mood in moods:
+        assert not await mail_portal.look(now)
+        (mail,) = await mail_portal.mails()
         assert (mail.problem or "").startswith("The server refused the connection: 55")
-        assert world.post.smtp.trouble is not None
+        assert mail_portal.post.smtp.trouble is not None
         assert mail.next_try_at is not None
         now = mail.next_try_at
-    world.server.mood = "takes"
+    mail_portal.server.mood = "takes"
     secret = {"smtp_user": "portal", "smtp_password": "s3cret"}
-    account = Smtp(world.post.smtp.settings.model_copy(update=secret))
+    account = Smtp(mail_portal.post.smtp.settings.model_copy(update=secret))
     with pytest.raises(MailUnavailable, match="AUTH"):  # it has no accounts
         await account.answers()
-    assert await world.look(now)
-    assert world.subjects() == ["Job kept is done"]
+    assert await mail_portal.look(now)
+    assert mail_portal.subjects() == ["Job kept is done"]
 
 
-async def test_a_letter_that_was_taken_is_not_sent_again(world: World) -> None:
+async def test_a_letter_that_was_taken_is_not_sent_again(mail_portal: MailPortal) -> None:
     """The server closes the connection without a reply to QUIT, once it has the message."""
-    now = world.now
-    await world.wants()
-    await world.add(**ended())
-    world.server.mood = "hangs up"
-    assert await world.look(now)
-    assert await world.look(now + HOUR)
-    assert len(world.server.letters) == 1
+    now = mail_portal.now
+    await mail_portal.wants()
+    await mail_portal.add(**ended())
+    mail_portal.server.mood = "hangs up"
+    assert await mail_portal.look(now)
+    assert await mail_portal.look(now + HOUR)
+    assert len(mail_portal.server.letters) == 1
 
 
 @pytest.fixture(scope="module")
@@ -153,8 +153,8 @@ async def test_portal_check_connects_to_server_and_gives_suggestion(
     make_settings: MakeSettings, certificate: Path
 ) -> None:
     async def check(settings: Settings) -> CheckResult | None:
-        async with from_settings(settings) as health:
-            return await check_mail(health)
+        async with open_context(settings) as context:
+            return await check_mail(context)
 
     assert await check(make_settings()) is None
     async with secured(certificate) as server:
@@ -211,7 +211,7 @@ async def test_a_letter_goes_by_tls_as_the_portals_account(
 
 
 async def _status(portal: Portal) -> tuple[ComponentState, str]:
-    await portal.app.state.status.look(Component.MAIL)
+    await portal.app.state.status.check_now(Component.MAIL)
     (item,) = [item for item in portal.app.state.status.items if item.part is Component.MAIL]
     return item.state, item.message
 

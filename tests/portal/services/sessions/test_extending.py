@@ -5,6 +5,7 @@ Covers the site's policy, Slurm's limits, and a Slurm that does not answer.
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import hashlib
 from collections.abc import AsyncIterator
@@ -19,7 +20,7 @@ from sqlalchemy import select, update
 
 from portal.db import utcnow
 from portal.models import AuditEvent, JobState, Session, Tensorboard, User, Wanted, new_id
-from portal.services.sessions.extending import Extension, offered
+from portal.services.sessions.extending import Extension, extend, offered
 from spawner.errors import JobNotFound, Rejected, SlurmError, Unreachable
 from spawner.slurm.model import (
     ClusterInfo,
@@ -30,12 +31,16 @@ from spawner.slurm.model import (
     WallLimit,
 )
 from tests.portal.conftest import Answer, Browser
-from tests.portal.job_portal import FakeSlurm, World, job_world
+from tests.portal.job_portal import FakeSlurm, JobPortal, run_job_portal
 from tests.servers.slapd import Slapd
 
 SECRET = "the-secret-of-one-session"
 JOB_ID = 77
 LIMIT = 120
+
+
+class LeaderLostForTest(Exception):
+    """Another portal leads by now."""
 
 
 @dataclasses.dataclass
@@ -46,10 +51,11 @@ class LongSlurm(FakeSlurm):
     kept: tuple[ReservationInfo, ...] = ()
     refusal: SlurmError | None = None
     given_again: bool = False
-    """Whether every job id now belongs to another user's job, which no poll has seen yet."""
+    """True if every job id now belongs to another user's job, which no poll has seen yet."""
 
     async def walls(self, job: JobInfo) -> tuple[WallLimit, ...]:
         self._there()
+        await asyncio.sleep(0.05)  # a command takes time, in which other requests arrive
         return self.wall_limits
 
     async def reservations(self) -> tuple[ReservationInfo, ...]:
@@ -69,9 +75,9 @@ class LongSlurm(FakeSlurm):
 
 @dataclasses.dataclass
 class Extending:
-    """A world in which alice has a running session."""
+    """A portal in which alice has a running session."""
 
-    world: World
+    job_portal: JobPortal
     slurm: LongSlurm
     session_id: str
     program: Browser
@@ -79,7 +85,7 @@ class Extending:
 
     async def extend(self, minutes: Any = 60, who: str = "alice") -> Answer:
         path = f"/sessions/{self.session_id}/extend"
-        return await self.world.ask("POST", path, {"minutes": minutes}, who)
+        return await self.job_portal.ask("POST", path, {"minutes": minutes}, who)
 
     async def node(
         self, method: str, act: str, body: Any = None, secret: str | None = SECRET
@@ -89,14 +95,14 @@ class Extending:
         return await self.program.send(method, path, json=body, headers=headers)
 
     async def change(self, **columns: Any) -> None:
-        async with self.world.portal.app.state.db.session() as db:
+        async with self.job_portal.context.db.session() as db:
             row = await db.get_one(Session, self.session_id)
             for name, value in columns.items():
                 setattr(row, name, value)
             await db.commit()
 
     async def audit(self) -> list[AuditEvent]:
-        async with self.world.portal.app.state.db.session() as db:
+        async with self.job_portal.context.db.session() as db:
             query = select(AuditEvent).where(AuditEvent.action == "session.extend")
             return list((await db.scalars(query)).all())
 
@@ -111,7 +117,10 @@ async def extending(slapd: Slapd, folder: Path) -> AsyncIterator[Extending]:
     slurm = LongSlurm()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tests.portal.job_portal.FakeSlurm", lambda: slurm)
-        async with job_world(slapd, folder) as world, world.portal.browser() as program:
+        async with (
+            run_job_portal(slapd, folder) as job_portal,
+            job_portal.portal.browser() as program,
+        ):
             started = utcnow().replace(microsecond=0) - timedelta(minutes=10)
             row = Session(
                 id=new_id(), name="s1", state=JobState.RUNNING, job_id=JOB_ID, node="node03",
@@ -121,7 +130,7 @@ async def extending(slapd: Slapd, folder: Path) -> AsyncIterator[Extending]:
                 called_home_at=started, expires_at=started + timedelta(minutes=LIMIT),
                 server_env={}, target_host="127.0.0.3", target_port=40123, logdir="/home/alice/l",
             )  # fmt: skip
-            async with world.portal.app.state.db.session() as db:
+            async with job_portal.context.db.session() as db:
                 row.user_id = await db.scalar(select(User.id).where(User.username == "alice"))
                 db.add(row)
                 await db.commit()
@@ -130,9 +139,9 @@ async def extending(slapd: Slapd, folder: Path) -> AsyncIterator[Extending]:
                 uuid=row.id, submit_time=started, start_time=started, time_limit_minutes=LIMIT,
                 partition="cpu", account="research",
             )  # fmt: skip
-            await world.context.watcher.look()
-            assert world.context.watcher.by_uuid(row.id, "alice", JOB_ID)
-            yield Extending(world, slurm, row.id, program, started)
+            await job_portal.context.watcher.refresh()
+            assert job_portal.context.watcher.by_uuid(row.id, "alice", JOB_ID)
+            yield Extending(job_portal, slurm, row.id, program, started)
 
 
 @pytest.fixture(scope="module")
@@ -154,8 +163,8 @@ async def session(kept: Extending) -> AsyncIterator[Extending]:
         wanted=Wanted.RUN,
         expires_at=kept.started + timedelta(minutes=LIMIT),
     )
-    await kept.world.context.watcher.look()
-    async with kept.world.portal.app.state.db.session() as db:
+    await kept.job_portal.context.watcher.refresh()
+    async with kept.job_portal.context.db.session() as db:
         await db.execute(update(User).values(disabled_at=None))
         await db.commit()
     yield kept
@@ -230,6 +239,30 @@ class TestExtend:
             "time_limit_minutes": {"old": LIMIT, "new": LIMIT + 60},
         }
 
+    async def test_two_extensions_at_once_both_count(self, session: Extending) -> None:
+        answers = await asyncio.gather(session.extend(30), session.extend(40))
+        assert [answer.status for answer in answers] == [200, 200]
+        assert session.limit == LIMIT + 70
+        details = [event.detail["time_limit_minutes"] for event in (await session.audit())[-2:]]
+        assert {LIMIT, LIMIT + 70} < {value for detail in details for value in detail.values()}
+
+    async def test_a_portal_that_leads_no_longer_changes_nothing(self, session: Extending) -> None:
+        async def refuse() -> None:
+            raise LeaderLostForTest
+
+        context = dataclasses.replace(session.job_portal.context, fence=refuse)
+        async with context.db.session() as db:
+            row = await db.get_one(Session, session.session_id)
+        with pytest.raises(LeaderLostForTest):
+            await extend(context, row.user, row, 30)
+        assert session.limit == LIMIT
+
+    async def test_an_operators_extension_is_kept(self, session: Extending) -> None:
+        job = session.slurm.shown[JOB_ID]
+        session.slurm.shown[JOB_ID] = dataclasses.replace(job, time_limit_minutes=LIMIT + 60)
+        assert (await session.extend(30)).status == 200
+        assert session.limit == LIMIT + 90
+
     @pytest.mark.parametrize("minutes", [0, -5, 1.5, "an hour", None, 10**9])
     async def test_what_is_no_number_of_minutes(self, session: Extending, minutes: Any) -> None:
         answer = await session.extend(minutes)
@@ -275,6 +308,32 @@ class TestExtend:
         assert "node03 is kept for maintenance from" in message
         assert "at most 1 hour can be added" in message
         assert (await session.extend(60)).status == 200
+
+    async def test_a_session_inside_its_own_reservation_ends_with_it(
+        self, session: Extending
+    ) -> None:
+        ends = session.started + timedelta(minutes=180)
+        began = session.started - timedelta(hours=1)
+        course = ReservationInfo("c", began, ends, ("node03",), accounts=("research",))
+        session.slurm.kept = (course,)
+        answer = await session.extend(90)
+        assert answer.status == 422
+        message = answer.body["errors"][0]["message"]
+        assert "node03 is reserved for you only until" in message
+        assert "at most 1 hour can be added" in message
+        assert (await session.extend(60)).status == 200
+
+    async def test_a_later_reservation_for_the_same_account_is_no_exception(
+        self, session: Extending
+    ) -> None:
+        begins = session.started + timedelta(minutes=LIMIT)
+        course = ReservationInfo(
+            "c", begins, begins + timedelta(days=1), ("node03",), users=("alice",)
+        )
+        session.slurm.kept = (course,)
+        answer = await session.extend(60)
+        assert answer.status == 409
+        assert "is reserved for others from" in answer.body["detail"]
 
     async def test_a_slurm_that_is_silent_refuses_or_has_forgotten(
         self, session: Extending
@@ -333,7 +392,7 @@ class TestNode:
         answer = await session.node("PUT", "tensorboard")
         assert answer.status == 200
         assert answer.body["logdir"] == "/home/alice/l"
-        async with session.world.portal.app.state.db.session() as db:
+        async with session.job_portal.context.db.session() as db:
             board = await db.get_one(Tensorboard, answer.body["id"])
             assert board.parent_id == session.session_id
 
@@ -369,7 +428,7 @@ class TestNode:
             await session.change(**columns)
             await gone()
             await session.change(state=JobState.RUNNING, wanted=Wanted.RUN)
-        async with session.world.portal.app.state.db.session() as db:
+        async with session.job_portal.context.db.session() as db:
             alice = User.username == "alice"
             await db.execute(update(User).where(alice).values(disabled_at=utcnow()))
             await db.commit()

@@ -20,8 +20,8 @@ from tests.servers.databases import database_of
 
 pytestmark = pytest.mark.anyio
 
-ENDED = {"state": JobState.ENDED, "server_env": {"A": "b"}}
-CALLED = {"state": JobState.STARTING, "target_port": 40000}
+ENDED: dict[str, Any] = {"state": JobState.ENDED, "server_env": {"A": "b"}}
+CALLED: dict[str, Any] = {"state": JobState.STARTING, "target_port": 40000}
 
 
 @dataclass
@@ -48,7 +48,7 @@ class Hub:
 
 
 @dataclass
-class World:
+class HubSyncHarness:
     db: Database
     user: User
     hub: Hub = field(default_factory=Hub)
@@ -76,7 +76,7 @@ class World:
 
 
 @pytest.fixture
-async def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[World]:
+async def harness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[HubSyncHarness]:
     monkeypatch.setattr(hub_sync, "ASK_S", 0.0)
     db = Database(database_of(tmp_path))
     await db.migrate()
@@ -84,27 +84,27 @@ async def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
     async with db.session() as session:
         session.add(user)
         await session.commit()
-    yield World(db, user)
+    yield HubSyncHarness(db, user)
     await db.close()
 
 
-async def test_what_an_earlier_one_left_is_closed_first(world: World) -> None:
-    earlier = await world.add(**ENDED)
-    await world.add("another", **ENDED)
-    now = await world.add(**CALLED)
-    world.hub.stopping = 2
-    await hub_sync.adopt(world.context, now)
-    assert world.hub.requests == ["stop s1"] * 3 + ["user alice", "start s1"]
-    assert (await world.row(earlier)).server_env is None
+async def test_what_an_earlier_one_left_is_closed_first(harness: HubSyncHarness) -> None:
+    earlier = await harness.add(**ENDED)
+    await harness.add("another", **ENDED)
+    now = await harness.add(**CALLED)
+    harness.hub.stopping = 2
+    await hub_sync.adopt(harness.context, now)
+    assert harness.hub.requests == ["stop s1"] * 3 + ["user alice", "start s1"]
+    assert (await harness.row(earlier)).server_env is None
 
 
-async def test_one_that_does_not_stop_is_waited_for_another_time(world: World) -> None:
-    await world.add(**ENDED)
-    now = await world.add(**CALLED)
-    world.hub.stopping = 1000
+async def test_one_that_does_not_stop_is_waited_for_another_time(harness: HubSyncHarness) -> None:
+    await harness.add(**ENDED)
+    now = await harness.add(**CALLED)
+    harness.hub.stopping = 1000
     with pytest.raises(HubNotReady):
-        await hub_sync.adopt(world.context, now)
-    assert "start s1" not in world.hub.requests
+        await hub_sync.adopt(harness.context, now)
+    assert "start s1" not in harness.hub.requests
 
 
 @pytest.mark.parametrize(
@@ -118,28 +118,28 @@ async def test_one_that_does_not_stop_is_waited_for_another_time(world: World) -
     ids=["alone", "the next waits", "the next starts", "the next has the server"],
 )
 async def test_an_end_never_closes_the_next_one_s_server(
-    world: World, next_one: dict[str, Any] | None, requests: list[str], forgotten: bool
+    harness: HubSyncHarness, next_one: dict[str, Any] | None, requests: list[str], forgotten: bool
 ) -> None:
-    ended = await world.add(**ENDED)
+    ended = await harness.add(**ENDED)
     if next_one is not None:
-        await world.add(**next_one)
-    await hub_sync.close(world.context, ended)
-    assert world.hub.requests == requests
-    assert ((await world.row(ended)).server_env is None) is forgotten
+        await harness.add(**next_one)
+    await hub_sync.close(harness.context, ended)
+    assert harness.hub.requests == requests
+    assert ((await harness.row(ended)).server_env is None) is forgotten
 
 
-async def test_one_thing_after_the_other(world: World) -> None:
+async def test_one_thing_after_the_other(harness: HubSyncHarness) -> None:
     """If a server is still being stopped when the next session calls home, the start waits for
     it."""
-    ended = await world.add(**ENDED)
-    world.hub.slow = asyncio.Event()
-    closing = asyncio.create_task(hub_sync.close(world.context, ended))
-    while not world.hub.requests:
+    ended = await harness.add(**ENDED)
+    harness.hub.slow = asyncio.Event()
+    closing = asyncio.create_task(hub_sync.close(harness.context, ended))
+    while not harness.hub.requests:
         await asyncio.sleep(0)
-    now = await world.add(**CALLED)
-    adopting = asyncio.create_task(hub_sync.adopt(world.context, now))
-    await world.row(now)
-    assert world.hub.requests == ["stop s1"]
-    world.hub.slow.set()
+    now = await harness.add(**CALLED)
+    adopting = asyncio.create_task(hub_sync.adopt(harness.context, now))
+    await harness.row(now)
+    assert harness.hub.requests == ["stop s1"]
+    harness.hub.slow.set()
     await asyncio.gather(closing, adopting)
-    assert world.hub.requests == ["stop s1", "user alice", "start s1"]
+    assert harness.hub.requests == ["stop s1", "user alice", "start s1"]

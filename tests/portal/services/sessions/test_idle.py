@@ -52,7 +52,7 @@ async def kept(slapd: Slapd, tmp_path_factory: pytest.TempPathFactory) -> AsyncI
 async def session(kept: Extending) -> Extending:
     """A running session without reports."""
     await kept.change(state=JobState.RUNNING, wanted=Wanted.RUN)
-    async with kept.world.portal.app.state.db.session() as db:
+    async with kept.job_portal.context.db.session() as db:
         await db.execute(delete(SessionUse))
         await db.commit()
     return kept
@@ -66,15 +66,15 @@ async def report_idle(session: Extending, idle_s: int | None) -> None:
 
 async def shift(session: Extending, by: timedelta) -> None:
     """Move the previous report into the past."""
-    async with session.world.portal.app.state.db.session() as db:
+    async with session.job_portal.context.db.session() as db:
         await db.execute(update(SessionUse).values(reported_at=utcnow() - by))
         await db.commit()
 
 
 async def idle_since(session: Extending) -> Any:
     """Return the API's value, which is the same wherever a session is shown."""
-    one = (await session.world.ask("GET", f"/sessions/{session.session_id}")).body
-    (listed,) = (await session.world.ask("GET", "/sessions")).body["items"]
+    one = (await session.job_portal.ask("GET", f"/sessions/{session.session_id}")).body
+    (listed,) = (await session.job_portal.ask("GET", "/sessions")).body["items"]
     in_jupyterlab = await session.node("GET", "facts")
     if in_jupyterlab.status == 200:
         assert in_jupyterlab.body["session"]["idle_since"] == one["idle_since"]
@@ -98,8 +98,8 @@ async def test_owner_sees_idle_time_until_something_runs(session: Extending) -> 
 
 @pytest.mark.anyio
 async def test_open_pages_hear_of_it_when_it_begins_and_when_it_ends(session: Extending) -> None:
-    context = session.world.context
-    me = (await session.world.ask("GET", "/me")).body["id"]
+    context = session.job_portal.context
+    me = (await session.job_portal.ask("GET", "/me")).body["id"]
     async with context.notifier.listen(me) as listener:
         for idle_s, news in ((5, False), (HOUR_S, True), (HOUR_S + 30, False), (None, True)):
             await report_idle(session, idle_s)
@@ -117,7 +117,7 @@ async def test_silent_program_is_not_reported_idle(session: Extending) -> None:
 @pytest.mark.anyio
 async def test_idle_session_keeps_running_and_stopping_one_is_not_idle(session: Extending) -> None:
     await report_idle(session, 100 * HOUR_S)
-    shown = (await session.world.ask("GET", f"/sessions/{session.session_id}")).body
+    shown = (await session.job_portal.ask("GET", f"/sessions/{session.session_id}")).body
     assert (shown["state"], shown["idle_since"] is None) == ("running", False)
     await session.change(state=JobState.STOPPING)
     assert await idle_since(session) is None

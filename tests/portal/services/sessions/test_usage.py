@@ -43,20 +43,20 @@ async def kept(slapd: Slapd, tmp_path_factory: pytest.TempPathFactory) -> AsyncI
 async def session(kept: Extending) -> Extending:
     """A running session without reports or requests."""
     await kept.change(state=JobState.RUNNING, usage=None, usage_due=None, removed_at=None)
-    kept.world.context.usage_requested_at.clear()
-    async with kept.world.portal.app.state.db.session() as db:
+    kept.job_portal.context.usage_requested_at.clear()
+    async with kept.job_portal.context.db.session() as db:
         await db.execute(delete(SessionUse))
         await db.commit()
     return kept
 
 
 async def shown(session: Extending) -> Any:
-    return (await session.world.ask("GET", f"/sessions/{session.session_id}/use")).body
+    return (await session.job_portal.ask("GET", f"/sessions/{session.session_id}/use")).body
 
 
 async def age_last_report(session: Extending) -> None:
     """Move the previous report into the past."""
-    async with session.world.portal.app.state.db.session() as db:
+    async with session.job_portal.context.db.session() as db:
         await db.execute(update(SessionUse).values(reported_at=utcnow() - timedelta(minutes=1)))
         await db.commit()
 
@@ -85,8 +85,8 @@ async def test_kill_for_lack_of_memory_is_shown_with_its_time(session: Extending
 async def test_other_users_cannot_see_or_report_usage(session: Extending) -> None:
     await session.node("POST", "use", REPORT)
     path = f"/sessions/{session.session_id}/use"
-    assert (await session.world.ask("GET", path, who="bob")).status == 404
-    assert (await session.world.ask("GET", path, who="carol")).status == 404
+    assert (await session.job_portal.ask("GET", path, who="bob")).status == 404
+    assert (await session.job_portal.ask("GET", path, who="carol")).status == 404
     assert (await session.node("POST", "use", REPORT, secret="another")).status == 401
     assert (await session.node("POST", "use", REPORT, secret=None)).status == 401
 
@@ -95,7 +95,9 @@ async def test_usage_is_reported_more_often_while_viewed(session: Extending) -> 
     assert (await session.node("POST", "use", REPORT)).body == {"again_s": 30.0}
     await shown(session)
     assert (await session.node("POST", "use", REPORT)).body == {"again_s": 10.0}
-    session.world.context.usage_requested_at[session.session_id] = utcnow() - uses.STILL_LOOKING
+    session.job_portal.context.usage_requested_at[session.session_id] = (
+        utcnow() - uses.STILL_LOOKING
+    )
     assert (await session.node("POST", "use", REPORT)).body == {"again_s": 30.0}
 
 
@@ -144,7 +146,7 @@ async def test_after_the_end_accounting_has_its_say(
 ) -> None:
     now = utcnow()
     await session.change(state=JobState.ENDED, ended_at=now, usage_due=now)
-    context = session.world.context
+    context = session.job_portal.context
 
     async def sacct(job_ids: Collection[int]) -> list[JobUsage]:
         assert set(job_ids) == {JOB_ID}
@@ -164,7 +166,7 @@ async def test_after_the_end_accounting_has_its_say(
 
 
 async def test_what_is_old_or_was_removed_is_forgotten(session: Extending) -> None:
-    context = session.world.context
+    context = session.job_portal.context
 
     async def kept_ones() -> list[str]:
         async with context.db.session() as db:
@@ -186,7 +188,7 @@ async def test_what_is_old_or_was_removed_is_forgotten(session: Extending) -> No
 
 
 async def test_who_looked_is_remembered_for_so_many_only(session: Extending) -> None:
-    context = session.world.context
+    context = session.job_portal.context
     async with context.db.session() as db:
         row = await db.get_one(Session, session.session_id)
     long_ago = utcnow() - uses.STILL_LOOKING * 2

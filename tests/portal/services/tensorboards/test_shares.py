@@ -1,6 +1,5 @@
 """Sharing of a TensorBoard with users and groups, checked at every request."""
 
-import asyncio
 import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack
@@ -28,8 +27,9 @@ from portal.services.auth.hashes import hash_token
 from portal.services.identity import memberships
 from portal.services.tensorboards import access
 from portal.services.tensorboards.tensorboards import MOVES
+from tests.polling import until
 from tests.portal.conftest import Browser, Portal, RunPortal
-from tests.servers.nginx import GUARD_KEY, Seen, Upstream, reply
+from tests.servers.nginx import GUARD_KEY, ReceivedRequest, Upstream, reply
 from tests.servers.slapd import free_port
 
 pytestmark = pytest.mark.anyio
@@ -37,7 +37,7 @@ PAGE = {"Accept": "text/html", "Sec-Fetch-Mode": "navigate"}
 LONG_AGO = timedelta(hours=3)
 
 
-def _board(_seen: Seen, _connection: socket.socket) -> bytes:
+def _board(_seen: ReceivedRequest, _connection: socket.socket) -> bytes:
     return reply(200, "Content-Type: text/html\r\n", b"TB")
 
 
@@ -49,7 +49,7 @@ def node() -> Iterator[Upstream]:
 
 
 @dataclass(frozen=True)
-class World:
+class SharePortal:
     """A portal with users, and a session of alice's whose TensorBoard responds."""
 
     portal: Portal
@@ -79,26 +79,29 @@ class World:
         return list(answer.body["items"])
 
     async def run(self, *statements: Any) -> None:
-        async with self.portal.app.state.db.session() as db:
+        async with self.portal.context.db.session() as db:
             for statement in statements:
                 await db.execute(statement)
             await db.commit()
 
     async def one(self, query: Any) -> Any:
-        async with self.portal.app.state.db.session() as db:
+        async with self.portal.context.db.session() as db:
             return await db.scalar(query)
 
     async def closed(self, name: str) -> None:
         """Wait until a disabled user's open TensorBoards have been stopped."""
         wanted = select(Tensorboard.id).join(User).where(User.username == name, Tensorboard.wanted)
-        async with asyncio.timeout(120):
-            while await self.one(wanted) is not None:
-                await asyncio.sleep(0.05)
+        await until(
+            lambda: self.one(wanted),
+            "the TensorBoard is unwanted",
+            done=lambda answer: answer is None,
+        )
 
     async def put_in_group(self, name: str, group: str, known: datetime) -> None:
         """Add a membership as if the directory had reported it at that time."""
-        async with self.portal.app.state.db.session() as db:
+        async with self.portal.context.db.session() as db:
             user = await db.scalar(select(User).where(User.username == name))
+            assert user is not None
             db.add(GroupMembership(user_id=user.id, name=group))
             user.groups_at = known
             await db.commit()
@@ -106,8 +109,9 @@ class World:
 
 async def add_board(portal: Portal, node: Upstream, name: str = "s1") -> tuple[str, str]:
     """Return the ids of a session of alice's and of its TensorBoard."""
-    async with portal.app.state.db.session() as db:
+    async with portal.context.db.session() as db:
         owner = await db.scalar(select(User).where(User.username == "alice"))
+        assert owner is not None
         session = Session(user_id=owner.id, name=name, state=JobState.RUNNING, logdir="/x")
         db.add(session)
         await db.flush()
@@ -127,38 +131,35 @@ async def add_board(portal: Portal, node: Upstream, name: str = "s1") -> tuple[s
 
 
 @pytest.fixture
-async def world(portal: Portal, node: Upstream) -> AsyncIterator[World]:
+async def shares(portal: Portal, node: Upstream) -> AsyncIterator[SharePortal]:
     async with AsyncExitStack() as stack:
         found = {}
         for name in ("alice", "bob", "carol"):
             found[name] = await stack.enter_async_context(portal.browser())
             assert (await found[name].login(name)).status == 200
-        yield World(
-            portal,
-            **found,
-            **dict(zip(("session", "board"), await add_board(portal, node), strict=True)),
-        )
+        session, board = await add_board(portal, node)
+        yield SharePortal(portal, **found, session=session, board=board)
 
 
 class TestGroups:
-    async def test_groups_follow_the_directory_at_login(self, world: World) -> None:
-        answer = await world.alice.get("/api/v1/me/groups")
+    async def test_groups_follow_the_directory_at_login(self, shares: SharePortal) -> None:
+        answer = await shares.alice.get("/api/v1/me/groups")
         assert answer.body["items"] == ["scientists"]
         assert datetime.fromisoformat(answer.body["as_of"]) <= utcnow()
-        carol = (await world.carol.get("/api/v1/me/groups")).body["items"]
+        carol = (await shares.carol.get("/api/v1/me/groups")).body["items"]
         assert carol == ["portal-admins", "scientists"]
-        assert (await world.bob.get("/api/v1/me/groups")).body["items"] == []
+        assert (await shares.bob.get("/api/v1/me/groups")).body["items"] == []
 
-    async def test_a_login_forgets_those_that_one_has_left(self, world: World) -> None:
-        await world.put_in_group("alice", "left-long-ago", utcnow())
-        assert (await world.alice.login("alice")).status == 200
-        assert (await world.alice.get("/api/v1/me/groups")).body["items"] == ["scientists"]
+    async def test_a_login_forgets_those_that_one_has_left(self, shares: SharePortal) -> None:
+        await shares.put_in_group("alice", "left-long-ago", utcnow())
+        assert (await shares.alice.login("alice")).status == 200
+        assert (await shares.alice.get("/api/v1/me/groups")).body["items"] == ["scientists"]
 
-    async def test_they_are_looked_up_again_after_a_while(self, world: World) -> None:
-        await world.put_in_group("alice", "left-since", utcnow() - LONG_AGO)
-        assert (await world.alice.get("/api/v1/me/groups")).body["items"] == ["scientists"]
-        await world.put_in_group("alice", "left-just-now", utcnow())
-        both = (await world.alice.get("/api/v1/me/groups")).body["items"]
+    async def test_they_are_looked_up_again_after_a_while(self, shares: SharePortal) -> None:
+        await shares.put_in_group("alice", "left-since", utcnow() - LONG_AGO)
+        assert (await shares.alice.get("/api/v1/me/groups")).body["items"] == ["scientists"]
+        await shares.put_in_group("alice", "left-just-now", utcnow())
+        both = (await shares.alice.get("/api/v1/me/groups")).body["items"]
         assert both == ["left-just-now", "scientists"]
 
     def test_so_many_and_so_long(self) -> None:
@@ -167,63 +168,63 @@ class TestGroups:
 
 
 class TestAUser:
-    async def test_from_being_given_to_being_taken_back(self, world: World) -> None:
-        assert (await world.status(world.bob), await world.listed(world.bob)) == (404, [])
-        answer = await world.share("bob")
+    async def test_from_being_given_to_being_taken_back(self, shares: SharePortal) -> None:
+        assert (await shares.status(shares.bob), await shares.listed(shares.bob)) == (404, [])
+        answer = await shares.share("bob")
         assert answer.body == {"shared_with": ["bob"], "shared_groups": []}
-        assert (await world.share("bob")).body == answer.body
-        assert await world.status(world.bob) == 200
-        (seen,) = await world.listed(world.bob)
-        assert (seen["id"], seen["owner"], seen["name"]) == (world.board, "alice", "s1")
+        assert (await shares.share("bob")).body == answer.body
+        assert await shares.status(shares.bob) == 200
+        (seen,) = await shares.listed(shares.bob)
+        assert (seen["id"], seen["owner"], seen["name"]) == (shares.board, "alice", "s1")
         assert (seen["kind"], seen["state"], seen["url"]) == (
             "session",
             "running",
-            f"/tensorboards/{world.board}",
+            f"/tensorboards/{shares.board}",
         )
         assert (seen["shared_with_you"], seen["shared_groups"]) == (True, [])
-        taken = await world.share("bob", "DELETE")
+        taken = await shares.share("bob", "DELETE")
         assert taken.body == {"shared_with": [], "shared_groups": []}
-        assert (await world.status(world.bob), await world.listed(world.bob)) == (404, [])
+        assert (await shares.status(shares.bob), await shares.listed(shares.bob)) == (404, [])
 
-    async def test_they_see_nothing_else(self, world: World) -> None:
-        await world.share("bob")
+    async def test_they_see_nothing_else(self, shares: SharePortal) -> None:
+        await shares.share("bob")
         for path in ("", "/tensorboard", "/shares", "/log"):
-            answer = await world.bob.get(f"/api/v1/sessions/{world.session}{path}")
+            answer = await shares.bob.get(f"/api/v1/sessions/{shares.session}{path}")
             assert answer.status == 404, path
         for method in ("PUT", "DELETE"):
-            path = f"/api/v1/sessions/{world.session}/shares/heidi"
-            assert (await world.bob.send(method, path)).status == 404
+            path = f"/api/v1/sessions/{shares.session}/shares/heidi"
+            assert (await shares.bob.send(method, path)).status == 404
 
-    async def test_an_admin_is_let_in_no_more_than_others(self, world: World) -> None:
-        await world.share("bob")
-        assert (await world.status(world.carol), await world.listed(world.carol)) == (404, [])
+    async def test_an_admin_is_let_in_no_more_than_others(self, shares: SharePortal) -> None:
+        await shares.share("bob")
+        assert (await shares.status(shares.carol), await shares.listed(shares.carol)) == (404, [])
 
-    async def test_names_that_cannot_be_shared_with(self, world: World) -> None:
+    async def test_names_that_cannot_be_shared_with(self, shares: SharePortal) -> None:
         for name, message in (
             ("alice", "You already own this."),
             ("unknown-user", "There is no user with this username. Check the spelling."),
             ("Ä b", "This is not a valid username."),
             ("x" * 33, "This is not a valid username."),
         ):
-            answer = await world.share(name)
+            answer = await shares.share(name)
             assert answer.status == 422, name
             assert answer.body["errors"] == [{"field": "username", "message": message}]
 
-    async def test_one_who_has_never_logged_in(self, world: World) -> None:
-        assert (await world.share("judy")).body["shared_with"] == ["judy"]
-        async with world.portal.browser() as judy:
+    async def test_one_who_has_never_logged_in(self, shares: SharePortal) -> None:
+        assert (await shares.share("judy")).body["shared_with"] == ["judy"]
+        async with shares.portal.browser() as judy:
             await judy.login("judy")
-            assert await world.status(judy) == 200
+            assert await shares.status(judy) == 200
 
-    async def test_a_record_is_kept(self, world: World) -> None:
-        await world.share("bob")
-        await world.share("groups/scientists")
+    async def test_a_record_is_kept(self, shares: SharePortal) -> None:
+        await shares.share("bob")
+        await shares.share("groups/scientists")
         for _ in range(2):  # the second finds nothing to revoke
-            await world.share("bob", "DELETE")
+            await shares.share("bob", "DELETE")
         query = (
             select(AuditEvent).where(AuditEvent.action.startswith("share.")).order_by(AuditEvent.id)
         )
-        async with world.portal.app.state.db.session() as db:
+        async with shares.portal.context.db.session() as db:
             found = (await db.scalars(query)).all()
         assert [(event.action, event.actor, event.target, event.detail) for event in found] == [
             ("share.add", "alice", "alice/s1", {"with": "bob"}),
@@ -231,29 +232,29 @@ class TestAUser:
             ("share.remove", "alice", "alice/s1", {"with": "bob"}),
         ]
 
-    async def test_so_many_and_no_more(self, world: World) -> None:
-        async with world.portal.app.state.db.session() as db:
-            db.add_all(Share(parent_id=world.session, username=f"u{n}") for n in range(50))
+    async def test_so_many_and_no_more(self, shares: SharePortal) -> None:
+        async with shares.portal.context.db.session() as db:
+            db.add_all(Share(parent_id=shares.session, username=f"u{n}") for n in range(50))
             await db.commit()
-        assert (await world.share("bob")).status == 409
+        assert (await shares.share("bob")).status == 409
 
 
 class TestAGroup:
-    async def test_who_is_in_it_sees_it_until_it_is_taken_back(self, world: World) -> None:
-        answer = await world.share("groups/scientists")
+    async def test_who_is_in_it_sees_it_until_it_is_taken_back(self, shares: SharePortal) -> None:
+        answer = await shares.share("groups/scientists")
         assert answer.body == {"shared_with": [], "shared_groups": ["scientists"]}
-        shown = await world.alice.get(f"/api/v1/sessions/{world.session}/shares")
+        shown = await shares.alice.get(f"/api/v1/sessions/{shares.session}/shares")
         assert shown.body == answer.body
-        assert (await world.status(world.carol), await world.status(world.bob)) == (200, 404)
-        (seen,) = await world.listed(world.carol)
+        assert (await shares.status(shares.carol), await shares.status(shares.bob)) == (200, 404)
+        (seen,) = await shares.listed(shares.carol)
         assert (seen["shared_with_you"], seen["shared_groups"]) == (False, ["scientists"])
-        assert await world.listed(world.bob) == await world.listed(world.alice) == []
-        await world.share("groups/scientists", "DELETE")
-        assert (await world.status(world.carol), await world.listed(world.carol)) == (404, [])
+        assert await shares.listed(shares.bob) == await shares.listed(shares.alice) == []
+        await shares.share("groups/scientists", "DELETE")
+        assert (await shares.status(shares.carol), await shares.listed(shares.carol)) == (404, [])
 
-    async def test_only_one_of_ones_own(self, world: World) -> None:
+    async def test_only_one_of_ones_own(self, shares: SharePortal) -> None:
         for name in ("portal-admins", "none-such", "Scientists", "a%2Fb", "x" * 201):
-            answer = await world.share(f"groups/{name}")
+            answer = await shares.share(f"groups/{name}")
             assert answer.status == 422, name
             (error,) = answer.body["errors"]
             assert (error["field"], "not a member of this group" in error["message"]) == (
@@ -261,53 +262,54 @@ class TestAGroup:
                 True,
             )
 
-    async def test_a_name_with_a_slash(self, world: World) -> None:
-        await world.put_in_group("alice", "lab/one two", utcnow())
-        answer = await world.share("groups/lab%2Fone%20two")
+    async def test_a_name_with_a_slash(self, shares: SharePortal) -> None:
+        await shares.put_in_group("alice", "lab/one two", utcnow())
+        answer = await shares.share("groups/lab%2Fone%20two")
         assert answer.body["shared_groups"] == ["lab/one two"]
-        answer = await world.share("groups/lab%2Fone%20two", "DELETE")
+        answer = await shares.share("groups/lab%2Fone%20two", "DELETE")
         assert answer.body["shared_groups"] == []
 
-    async def test_who_has_left_is_out_although_still_logged_in(self, world: World) -> None:
+    async def test_who_has_left_is_out_although_still_logged_in(self, shares: SharePortal) -> None:
         """For some minutes the directory is not queried again; after them it is, at once."""
-        await world.share("groups/scientists")
-        await world.put_in_group("bob", "scientists", utcnow())
-        assert await world.status(world.bob) == 200
-        await world.run(update(User).values(groups_at=utcnow() - LONG_AGO))
-        assert await world.status(world.bob) == 404
+        await shares.share("groups/scientists")
+        await shares.put_in_group("bob", "scientists", utcnow())
+        assert await shares.status(shares.bob) == 200
+        await shares.run(update(User).values(groups_at=utcnow() - LONG_AGO))
+        assert await shares.status(shares.bob) == 404
         gone = select(GroupMembership).join(User).where(User.username == "bob")
-        assert await world.one(gone) is None
-        assert await world.status(world.carol) == 200
+        assert await shares.one(gone) is None
+        assert await shares.status(shares.carol) == 200
 
-    async def test_who_has_joined_is_in_without_a_new_login(self, world: World) -> None:
-        await world.share("groups/scientists")
+    async def test_who_has_joined_is_in_without_a_new_login(self, shares: SharePortal) -> None:
+        await shares.share("groups/scientists")
         carol = select(User.id).where(User.username == "carol").scalar_subquery()
-        await world.run(
+        await shares.run(
             delete(GroupMembership).where(GroupMembership.user_id == carol),
             update(User).values(groups_at=utcnow() - LONG_AGO),
         )
-        (seen,) = await world.listed(world.carol)
+        (seen,) = await shares.listed(shares.carol)
         assert seen["shared_groups"] == ["scientists"]
 
-    async def test_by_name_and_by_group_at_once(self, world: World) -> None:
-        await world.share("groups/scientists")
-        await world.share("carol")
-        (seen,) = await world.listed(world.carol)
+    async def test_by_name_and_by_group_at_once(self, shares: SharePortal) -> None:
+        await shares.share("groups/scientists")
+        await shares.share("carol")
+        (seen,) = await shares.listed(shares.carol)
         assert (seen["shared_with_you"], seen["shared_groups"]) == (True, ["scientists"])
-        await world.share("carol", "DELETE")
-        assert await world.status(world.carol) == 200
+        await shares.share("carol", "DELETE")
+        assert await shares.status(shares.carol) == 200
 
     async def test_last_known_groups_count_while_directory_is_away(
         self, run_portal: RunPortal, node: Upstream
     ) -> None:
         away = [f"ldap://127.0.0.1:{free_port()}"]
         async with run_portal(ldap_urls=away) as portal, portal.browser() as bob:
-            async with portal.app.state.db.session() as db:
+            async with portal.context.db.session() as db:
                 db.add_all([User(username="alice"), User(username="bob", directory_role="user")])
                 await db.commit()
             session, board = await add_board(portal, node)
-            async with portal.app.state.db.session() as db:
+            async with portal.context.db.session() as db:
                 user = await db.scalar(select(User).where(User.username == "bob"))
+                assert user is not None
                 user.groups_at = utcnow() - LONG_AGO
                 end = utcnow() + timedelta(hours=1)
                 db.add_all(
@@ -325,24 +327,24 @@ class TestAGroup:
 
 
 class TestOpening:
-    async def test_one_that_moves_opens_at_the_same_address(self, world: World) -> None:
-        running = await world.at(world.alice)
+    async def test_one_that_moves_opens_at_the_same_address(self, shares: SharePortal) -> None:
+        running = await shares.at(shares.alice)
         moving = {"state": TensorboardState.STARTING, "host": None, "port": None, "reason": MOVES}
-        await world.run(update(Tensorboard).values(**moving))
-        opened = await world.alice.send("POST", f"/api/v1/tensorboards/{world.board}/open")
+        await shares.run(update(Tensorboard).values(**moving))
+        opened = await shares.alice.send("POST", f"/api/v1/tensorboards/{shares.board}/open")
         assert (opened.status, urlsplit(opened.body["url"]).path) == (200, running)
-        page = await world.alice.get(running, headers={"Sec-Fetch-Mode": "navigate"})
+        page = await shares.alice.get(running, headers={"Sec-Fetch-Mode": "navigate"})
         assert page.status == 424
         assert 'http-equiv="refresh"' in page.body
         assert MOVES in page.body
 
     @pytest.mark.parametrize("state", [TensorboardState.STOPPED, TensorboardState.FAILED])
     async def test_one_that_does_not_run_is_refused_with_its_reason(
-        self, world: World, state: TensorboardState
+        self, shares: SharePortal, state: TensorboardState
     ) -> None:
         ended = {"state": state, "wanted": False, "host": None, "port": None, "reason": "Why."}
-        await world.run(update(Tensorboard).values(**ended))
-        refused = await world.alice.send("POST", f"/api/v1/tensorboards/{world.board}/open")
+        await shares.run(update(Tensorboard).values(**ended))
+        refused = await shares.alice.send("POST", f"/api/v1/tensorboards/{shares.board}/open")
         assert (refused.status, refused.body["detail"]) == (
             424,
             "This TensorBoard isn’t running. Why.",
@@ -350,56 +352,54 @@ class TestOpening:
 
 
 class TestWhatIsShared:
-    async def test_stopped_board_names_its_owner(self, world: World) -> None:
-        await world.share("bob")
-        theirs_at, own_at = await world.at(world.bob), await world.at(world.alice)
+    async def test_stopped_board_names_its_owner(self, shares: SharePortal) -> None:
+        await shares.share("bob")
+        theirs_at, own_at = await shares.at(shares.bob), await shares.at(shares.alice)
         stopped = {"state": TensorboardState.STOPPED, "wanted": False, "host": None, "port": None}
-        await world.run(update(Tensorboard).values(**stopped))
-        (seen,) = await world.listed(world.bob)
+        await shares.run(update(Tensorboard).values(**stopped))
+        (seen,) = await shares.listed(shares.bob)
         assert (seen["state"], seen["url"]) == ("stopped", None)
-        theirs = await world.bob.get(theirs_at, headers=PAGE)
+        theirs = await shares.bob.get(theirs_at, headers=PAGE)
         assert (theirs.status, "Ask alice to start it." in theirs.body) == (424, True)
-        own = await world.alice.get(own_at, headers=PAGE)
+        own = await shares.alice.get(own_at, headers=PAGE)
         assert "You can start it again in the portal." in own.body
 
-    async def test_removed_board_is_no_longer_shared(self, world: World) -> None:
-        await world.share("bob")
-        await world.run(
-            update(Session.__table__.metadata.tables["jobs"]).values(removed_at=utcnow())
-        )
-        assert (await world.status(world.bob), await world.listed(world.bob)) == (404, [])
+    async def test_removed_board_is_no_longer_shared(self, shares: SharePortal) -> None:
+        await shares.share("bob")
+        await shares.run(update(Session.metadata.tables["jobs"]).values(removed_at=utcnow()))
+        assert (await shares.status(shares.bob), await shares.listed(shares.bob)) == (404, [])
 
-    async def test_it_ends_with_its_owners_account(self, world: World) -> None:
-        await world.share("bob")
-        theirs_at = await world.at(world.bob)
+    async def test_it_ends_with_its_owners_account(self, shares: SharePortal) -> None:
+        await shares.share("bob")
+        theirs_at = await shares.at(shares.bob)
         alice = User.username == "alice"
-        await world.run(update(User).where(alice).values(disabled_at=utcnow()))
-        assert (await world.status(world.bob), await world.listed(world.bob)) == (404, [])
-        await world.closed("alice")
-        await world.run(update(User).where(alice).values(disabled_at=None, closed_at=None))
-        theirs = await world.bob.get(theirs_at, headers=PAGE)
+        await shares.run(update(User).where(alice).values(disabled_at=utcnow()))
+        assert (await shares.status(shares.bob), await shares.listed(shares.bob)) == (404, [])
+        await shares.closed("alice")
+        await shares.run(update(User).where(alice).values(disabled_at=None, closed_at=None))
+        theirs = await shares.bob.get(theirs_at, headers=PAGE)
         assert (theirs.status, "Ask alice to start it." in theirs.body) == (424, True)
 
-    async def test_sharing_makes_it_known_before_it_ever_ran(self, world: World) -> None:
-        await world.run(delete(Tensorboard))
-        await world.share("bob")
-        (seen,) = await world.listed(world.bob)
+    async def test_sharing_makes_it_known_before_it_ever_ran(self, shares: SharePortal) -> None:
+        await shares.run(delete(Tensorboard))
+        await shares.share("bob")
+        (seen,) = await shares.listed(shares.bob)
         assert (seen["name"], seen["state"]) == ("s1", "stopped")
 
-    async def test_pages(self, world: World, node: Upstream) -> None:
+    async def test_pages(self, shares: SharePortal, node: Upstream) -> None:
         for name in ("s2", "s3"):
-            await add_board(world.portal, node, name)
-        own = (await world.alice.get("/api/v1/tensorboards")).body
+            await add_board(shares.portal, node, name)
+        own = (await shares.alice.get("/api/v1/tensorboards")).body
         assert ([seen["name"] for seen in own["items"]], own["next_cursor"]) == (
             ["s3", "s2", "s1"],
             None,
         )
-        alice = await world.one(select(User).where(User.username == "alice"))
-        database = world.portal.app.state.db
+        alice = await shares.one(select(User).where(User.username == "alice"))
+        database = shares.portal.context.db
         first = await access.page(database, alice, shared=False, limit=1)
         assert [seen.name for seen in first] == ["s3", "s2"]
         cursor = access.cursor_of(first[0])
         rest = await access.page(database, alice, shared=False, cursor=cursor)
         assert [seen.name for seen in rest] == ["s2", "s1"]
-        bad = await world.alice.get("/api/v1/tensorboards?cursor=x")
+        bad = await shares.alice.get("/api/v1/tensorboards?cursor=x")
         assert (bad.status, bad.body["errors"][0]["field"]) == (422, "cursor")

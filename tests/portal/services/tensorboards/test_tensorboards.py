@@ -12,7 +12,7 @@ import pytest
 from portal.config.settings import Settings
 from portal.context import AppContext
 from portal.db import Database, utcnow
-from portal.errors import InvalidInput
+from portal.errors import Gone, InvalidInput
 from portal.models import (
     Job,
     JobState,
@@ -24,6 +24,7 @@ from portal.models import (
 )
 from portal.services.tensorboards import tensorboards
 from spawner.launcher.connection import UserInfo
+from tests.fakes.context import partial_context
 from tests.servers.databases import database_of
 from tests.servers.gate_portal import gate_settings
 
@@ -45,19 +46,7 @@ def make_context(tmp_path: Path, database: Database) -> MakeParts:
 
     def make(**changes: Any) -> AppContext:
         settings: Settings = gate_settings(tmp_path, **changes)
-        nothing = cast(Any, None)
-        edges = (
-            "launchers",
-            "file_pool",
-            "slurm",
-            "watcher",
-            "catalog",
-            "hub",
-            "http",
-            "tensorboard_http",
-            "accounting",
-        )
-        return AppContext(settings=settings, db=database, **dict.fromkeys(edges, nothing))
+        return partial_context(settings=settings, db=database)
 
     return make
 
@@ -133,7 +122,7 @@ async def test_a_folder_is_named_from_its_owners_home(
         async def info(self, username: str) -> UserInfo:
             return UserInfo(username, 20001, 20001, f"/home/{username}", "/bin/bash")
 
-        async def look(self, username: str, path: str) -> bool:
+        async def folder_exists(self, username: str, path: str) -> bool:
             return (username, path) == ("alice", "/home/alice/runs")
 
     context = dataclasses.replace(make_context(), launchers=cast(Any, Agents()))
@@ -180,6 +169,39 @@ async def test_one_that_its_owner_has_ended_stays_ended(
     await tensorboards.request_stop(context, before, before.user)
     await tensorboards.migrate_to_service_job(context, before, utcnow())
     assert (await again(database, before)).state is TensorboardState.STOPPED
+
+
+@pytest.mark.parametrize("own_job", [False, True])
+async def test_hosts_of_many_are_those_of_each(
+    database: Database, make_context: MakeParts, own_job: bool
+) -> None:
+    context, board = make_context(), await board_in(database, JobState.RUNNING, own_job=own_job)
+    hosts = await tensorboards.load_host_jobs(context, [board])
+    assert hosts[board.id].id == (board.slurm_job if own_job else board.parent_id)
+
+
+async def test_silence_of_a_suspended_job_does_not_count(
+    database: Database, make_context: MakeParts
+) -> None:
+    context, now = make_context(), utcnow()
+    board = await board_in(database, JobState.SUSPENDED)
+    context.tensorboard_heartbeats[board.run_id] = now
+    later = now + 10 * tensorboards.SILENCE
+    assert not tensorboards.is_silent(context, board, board.parent, later)
+    resumed = Session(state=JobState.RUNNING)
+    assert not tensorboards.is_silent(context, board, resumed, later + timedelta(seconds=5))
+    assert tensorboards.is_silent(context, board, resumed, later + 2 * tensorboards.SILENCE)
+
+
+async def test_a_late_request_of_a_run_that_ended_leaves_nothing(
+    database: Database, make_context: MakeParts
+) -> None:
+    context = make_context()
+    board = await board_in(database, JobState.RUNNING)
+    await tensorboards.failed(context, board, "reason")
+    with pytest.raises(Gone):
+        await tensorboards.wait_while_wanted(context, board, 0.0)
+    assert context.tensorboard_heartbeats == {}
 
 
 @pytest.mark.parametrize(

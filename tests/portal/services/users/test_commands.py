@@ -67,7 +67,7 @@ async def test_two_thousand_users_in_pages_and_by_words(carol: Browser) -> None:
 
 
 async def test_states_are_the_portals_own_rows(here: Portal, carol: Browser) -> None:
-    async with here.app.state.db.session() as db:
+    async with here.context.db.session() as db:
         db.add_all(
             [
                 User(username="p0010", disabled_at=utcnow(), uid=40010),
@@ -145,7 +145,7 @@ async def test_every_mistake_is_reported_with_its_field(carol: Browser) -> None:
 
 async def test_name_of_known_user_stays_reserved(here: Portal, carol: Browser) -> None:
     """A new user with a known name would get its jobs, so the name stays reserved."""
-    async with here.app.state.db.session() as db:
+    async with here.context.db.session() as db:
         db.add(User(username="once", uid=58_100, missing_since=utcnow()))
         db.add(User(username="going", uid=58_101, deleted_at=utcnow()))
         await db.commit()
@@ -219,7 +219,7 @@ async def test_second_admin_editing_a_user_gets_conflict(
         assert again.body["email"] == "late@x.org"
 
         # by another program than the portal
-        await portal.app.state.directory.edit("edited", Edit(surname="Else"), "")
+        await portal.context.directory.edit("edited", Edit(surname="Else"), "")
         third = await patch(carol, "edited", {"version": again.body["version"], "email": ""})
         assert third.body["changed_by"] == "another program"
         assert third.body["changed_at"] is None
@@ -339,7 +339,7 @@ async def test_a_creation_that_breaks_off_is_written_down_and_mended_at_the_logi
     here: Portal, carol: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The directory is authoritative: a user created there exists, and is added here later."""
-    directory = here.app.state.directory
+    directory = here.context.directory
     whole = type(directory).create
 
     async def breaks_off(self: Any, new: Any) -> Any:
@@ -358,5 +358,5 @@ async def test_a_creation_that_breaks_off_is_written_down_and_mended_at_the_logi
     assert added.body["groups"] == ["scientists"]
     given = await carol.post(f"{USERS}/halfway/password")
     assert given.status == 200
-    async with here.app.state.db.session() as db:
+    async with here.context.db.session() as db:
         assert await db.scalar(select(User).where(User.username == "halfway")) is None

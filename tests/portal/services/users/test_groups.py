@@ -86,11 +86,11 @@ async def test_the_last_administrator_stays(here: Portal, carol: Browser) -> Non
     named = await carol.send("DELETE", f"{GROUPS}/portal-admins")
     assert (named.status, named.slug) == (409, "conflict")
     assert "ldap_admin_groups" in named.body["detail"]
-    accounts, by = here.app.state.accounts, By("cli:root")
+    context, by = here.context, By("cli:root")
     with pytest.raises(LastAdmin):
-        await groups.remove(accounts, "portal-admins", "carol", by)
+        await groups.remove(context, "portal-admins", "carol", by)
     with pytest.raises(LastAdmin):
-        await commands.lock(accounts, "carol", by)
+        await commands.lock(context, "carol", by)
     assert "portal-admins" in (await carol.get(f"{USERS}/carol")).body["groups"]
 
 
@@ -113,15 +113,15 @@ async def test_groups_within_groups(run_here: RunHere) -> None:
         assert names((await member(carol, "DELETE", "inner", "bob")).body) == ["carol"]
         by = By("cli:root")
         with pytest.raises(LastAdmin):
-            await groups.remove(portal.app.state.accounts, "inner", "carol", by)
+            await groups.remove(portal.context, "inner", "carol", by)
         async with logged_in(portal, "alice"):
             with pytest.raises(Conflict, match="can't be empty"):
-                await groups.remove(portal.app.state.accounts, "inner", "carol", by)
+                await groups.remove(portal.context, "inner", "carol", by)
 
 
 async def test_a_manager_sees_their_group_and_no_other(here: Portal, carol: Browser) -> None:
     async with logged_in(here, "bob") as bob:
-        async with here.app.state.db.session() as db:
+        async with here.context.db.session() as db:
             me = (await bob.get("/api/v1/me")).body
             db.add(GroupManager(group_name="scientists", user_id=me["id"], created_by="carol"))
             await db.commit()

@@ -128,17 +128,17 @@ async def test_a_home_that_could_be_anything_is_never_handed_on(
         record.unlink()
         for number, home in enumerate(("/", "/home", "/home/../etc", "", "home/a", "/home//a")):
             username = f"odd-home{number}"
-            async with portal.app.state.db.session() as db:
+            async with portal.context.db.session() as db:
                 user = await _row(db, username)
                 db.add(HomeRun(user_id=user, task="create", home=home, uid=20001, gid=1,
                                requested_by="carol"))  # fmt: skip
                 await db.commit()
         system = {"home": "/home/sys", "uid": 12, "gid": 1}
-        async with portal.app.state.db.session() as db:
+        async with portal.context.db.session() as db:
             user = await _row(db, "odd-home-system")
             db.add(HomeRun(user_id=user, task="create", requested_by="carol", **system))
             await db.commit()
-        portal.app.state.context.notifier.notify(HOMES)
+        portal.context.notifier.notify(HOMES)
         for username in (*(f"odd-home{number}" for number in range(6)), "odd-home-system"):
             run = await last_run(carol, username)
             assert (run["state"], run["exit_code"]) == ("failed", None), username
@@ -162,7 +162,7 @@ async def test_after_a_kill_it_runs_again_when_nothing_is_left_of_the_old(
     locks.mkdir(mode=0o700)
     async with run_here() as portal, logged_in(portal, "carol") as carol:
         await carol.post(USERS, {"username": "home-ida", "surname": "Ida"})
-        async with portal.app.state.db.session() as db:
+        async with portal.context.db.session() as db:
             user_id = (await carol.get(f"{USERS}/home-ida")).body["user_id"]
             db.add(HomeRun(user_id=user_id, task="create", state="running", home="/home/home-ida",
                            uid=50000, gid=50000, requested_by="carol"))  # fmt: skip

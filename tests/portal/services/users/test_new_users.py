@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from portal.services.users import readiness
 from portal.services.users.readiness import ReadinessState as Ready
 from tests.fakes.accounting import FakeAccounting
+from tests.polling import until
 from tests.portal.command_line import command_line, write_config
 from tests.portal.conftest import Answer, Browser, MakeSettings, Portal
 from tests.portal.users_portal import GROUPS, USERS, RunHere, audited, fields, logged_in
@@ -31,7 +32,7 @@ ADA = {"surname": "Lovelace", "given_name": "Ada"}
 @pytest.fixture
 def accounting(monkeypatch: pytest.MonkeyPatch) -> FakeAccounting:
     fake = FakeAccounting()
-    monkeypatch.setattr("portal.app.Accounting", lambda *_, **__: fake)
+    monkeypatch.setattr("portal.context.Accounting", lambda *_, **__: fake)
     return fake
 
 
@@ -228,9 +229,13 @@ async def test_missing_home_shows_a_fix(run_here: RunHere, accounting: FakeAccou
     fails = [sys.executable, "-c", "raise SystemExit(1)", "{home}"]
     async with run_here(**DEFAULTS, home_command=fails) as portal, logged_in(portal, "carol") as c:
         await created(c, "new-jan")
-        async with asyncio.timeout(60):
-            while (home := (await shown(c, "new-jan"))["readiness"]["home"])["answer"] != "no":
-                await asyncio.sleep(0.05)
+        home = (
+            await until(
+                lambda: shown(c, "new-jan"),
+                "the home directory is missing",
+                done=lambda answer: answer["readiness"]["home"]["answer"] == "no",
+            )
+        )["readiness"]["home"]
         assert home["fix"] == "home"
         assert (await shown(c, "p0203"))["readiness"]["home"]["fix"] == "home"
     async with run_here(**DEFAULTS) as portal, logged_in(portal, "carol") as c:
@@ -304,5 +309,5 @@ async def test_command_line_has_the_same_defaults(
     (limit,) = await limits_of(carol, "cli-amy")
     assert (limit["gpus"], limit["accounts"]) == (1, ["research"])
     async with asyncio.timeout(60):
-        await here.app.state.slurm_limits.settle(30)
+        await here.context.slurm_limits.settle(30)
     assert ("research", "cli-amy", "") in accounting.rows

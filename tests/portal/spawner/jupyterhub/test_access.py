@@ -12,37 +12,37 @@ import pytest
 from yarl import URL
 
 from portal.hub.client import Hub
-from tests.fakes.portal import COOKIE, until
-from tests.patience import PATIENCE_S
-from tests.servers.jupyterhub import Browser, Stand
+from tests.fakes.portal import COOKIE
+from tests.polling import PATIENCE_S, until
+from tests.servers.jupyterhub import Browser, HubSetup
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture(scope="module")
-async def whole_stand() -> AsyncIterator[Stand]:
-    async with Stand.opened() as stand:
-        yield stand
+async def shared_setup() -> AsyncIterator[HubSetup]:
+    async with HubSetup.opened() as setup:
+        yield setup
 
 
 @pytest.fixture
-async def stand(whole_stand: Stand) -> AsyncIterator[Stand]:
+async def setup(shared_setup: HubSetup) -> AsyncIterator[HubSetup]:
     """One hub for all tests, with a separate user for each."""
-    yield whole_stand
-    await whole_stand.tidy()
+    yield shared_setup
+    await shared_setup.tidy()
 
 
-async def test_token_of_another_session_is_refused(stand: Stand) -> None:
-    session, token = await stand.running()
-    other, others_token = await stand.running()
-    assert await stand.api(session, others_token) == 403
-    assert await stand.api(other, token) == 403
+async def test_token_of_another_session_is_refused(setup: HubSetup) -> None:
+    session, token = await setup.running()
+    other, others_token = await setup.running()
+    assert await setup.api(session, others_token) == 403
+    assert await setup.api(other, token) == 403
 
 
-async def test_foreign_page_cannot_act_with_the_cookie(stand: Stand) -> None:
+async def test_foreign_page_cannot_act_with_the_cookie(setup: HubSetup) -> None:
     """Jupyter's own XSRF protection is enabled."""
-    session, _ = await stand.running()
-    browser = Browser.new(stand, {COOKIE: stand.portal.log_in(session.username)})
+    session, _ = await setup.running()
+    browser = Browser.new(setup, {COOKIE: setup.portal.log_in(session.username)})
     assert (await browser.get(session.base + "/lab"))[0] == 200
     terminals = f"{session.url}{session.base}/api/terminals"
     headers = {"Sec-Fetch-Mode": "cors", "Origin": session.url}
@@ -55,9 +55,9 @@ async def test_foreign_page_cannot_act_with_the_cookie(stand: Stand) -> None:
     await browser.client.close()
 
 
-async def test_secrets_and_folders_of_the_node_program(stand: Stand) -> None:
-    _, token = await stand.running()
-    node = stand.nodes[0]
+async def test_secrets_and_folders_of_the_node_program(setup: HubSetup) -> None:
+    _, token = await setup.running()
+    node = setup.nodes[0]
     environ = node.environ()
     assert token.encode() not in environ
     assert node.session.secret.encode() not in environ
@@ -69,8 +69,8 @@ async def test_secrets_and_folders_of_the_node_program(stand: Stand) -> None:
         assert secret not in node.log()
 
 
-async def test_a_terminal_inherits_no_token(stand: Stand) -> None:
-    session, token = await stand.running()
+async def test_a_terminal_inherits_no_token(setup: HubSetup) -> None:
+    session, token = await setup.running()
     base = f"{session.url}{session.base}"
     auth = {"Authorization": f"token {token}"}
     async with (
@@ -85,14 +85,14 @@ async def test_a_terminal_inherits_no_token(stand: Stand) -> None:
             async with asyncio.timeout(PATIENCE_S):
                 while "done" not in seen:
                     seen += str((await socket.receive_json())[1])
-    assert "logdir=" + str(stand.nodes[0].folder / "home" / "runs") in seen
+    assert "logdir=" + str(setup.nodes[0].folder / "home" / "runs") in seen
     assert token not in seen
     assert "JUPYTERHUB_API_TOKEN" not in seen
-    assert stand.nodes[0].session.secret not in seen
+    assert setup.nodes[0].session.secret not in seen
 
 
-async def test_jupyterlab_asks_its_own_server_which_asks_the_portal(stand: Stand) -> None:
-    session, token = await stand.running()
+async def test_jupyterlab_asks_its_own_server_which_asks_the_portal(setup: HubSetup) -> None:
+    session, token = await setup.running()
     session.answers = {
         "facts": (200, {"session": {"name": "s1"}}),
         "extend": (422, {"detail": "Partition cpu allows at most 4 hours."}),
@@ -132,9 +132,9 @@ async def test_jupyterlab_asks_its_own_server_which_asks_the_portal(stand: Stand
     assert sent == [{"minutes": n} for n in (60, 5, {"$": 1}, None, None)]
 
 
-async def test_only_the_owner_reads_or_changes_the_session(stand: Stand) -> None:
-    session, _ = await stand.running()
-    _, others_token = await stand.running()
+async def test_only_the_owner_reads_or_changes_the_session(setup: HubSetup) -> None:
+    session, _ = await setup.running()
+    _, others_token = await setup.running()
     session.answers = {act: (200, {}) for act in ("facts", "extend", "tensorboard")}
     about = f"{session.url}{session.base}/portal/session"
     for auth in ({}, {"Authorization": f"token {others_token}"}):
@@ -142,7 +142,7 @@ async def test_only_the_owner_reads_or_changes_the_session(stand: Stand) -> None
             for method, path in (("GET", ""), ("POST", "/extend"), ("PUT", "/tensorboard")):
                 async with client.request(method, about + path, json={}) as answer:
                     assert answer.status == 403, (method, path)
-    browser = Browser.new(stand, {COOKIE: stand.portal.log_in(session.username)})
+    browser = Browser.new(setup, {COOKIE: setup.portal.log_in(session.username)})
     assert (await browser.get(session.base + "/lab"))[0] == 200
     headers = {"Sec-Fetch-Mode": "cors", "Origin": session.url}
     async with browser.client.post(about + "/extend", json={}, headers=headers) as answer:
@@ -151,8 +151,8 @@ async def test_only_the_owner_reads_or_changes_the_session(stand: Stand) -> None
     assert session.asked == []
 
 
-async def test_only_the_sessions_kernels_are_offered(stand: Stand) -> None:
-    session, token = await stand.running()
+async def test_only_the_sessions_kernels_are_offered(setup: HubSetup) -> None:
+    session, token = await setup.running()
     auth = {"Authorization": f"token {token}"}
     async with (
         aiohttp.ClientSession(headers=auth) as client,
@@ -161,66 +161,66 @@ async def test_only_the_sessions_kernels_are_offered(stand: Stand) -> None:
         assert list((await response.json())["kernelspecs"]) == ["python3"]
 
 
-async def test_only_the_owner_enters(stand: Stand) -> None:
-    session, _ = await stand.running()
-    alice = Browser.new(stand, {COOKIE: stand.portal.log_in(session.username), "theme": "dark"})
+async def test_only_the_owner_enters(setup: HubSetup) -> None:
+    session, _ = await setup.running()
+    alice = Browser.new(setup, {COOKIE: setup.portal.log_in(session.username), "theme": "dark"})
     assert await alice.get(session.base + "/lab") == (200, session.base + "/lab")
-    seen = stand.portal.whoami_headers[-1]
+    seen = setup.portal.whoami_headers[-1]
     assert "theme" not in seen["Cookie"]
     assert "Authorization" not in seen
-    bob = Browser.new(stand, {COOKIE: stand.portal.log_in("bob")})
+    bob = Browser.new(setup, {COOKIE: setup.portal.log_in("bob")})
     status, path = await bob.get(session.base + "/lab")
     assert (status, path.split("?")[0]) == (403, "/hub/api/oauth2/authorize")
-    anonymous = Browser.new(stand, {})
+    anonymous = Browser.new(setup, {})
     _, path = await anonymous.get(session.base + "/lab")
     assert path.startswith("/login?next=%2Fhub%2Fapi%2Foauth2%2Fauthorize")
     for browser in (alice, bob, anonymous):
         await browser.client.close()
 
 
-async def test_a_login_waits_for_a_portal_that_is_restarted(stand: Stand) -> None:
-    session, _ = await stand.running()
-    browser = Browser.new(stand, {COOKIE: stand.portal.log_in(session.username)})
-    stand.portal.away = True
+async def test_a_login_waits_for_a_portal_that_is_restarted(setup: HubSetup) -> None:
+    session, _ = await setup.running()
+    browser = Browser.new(setup, {COOKIE: setup.portal.log_in(session.username)})
+    setup.portal.away = True
     opening = asyncio.create_task(browser.get(session.base + "/lab"))
 
     async def asked_twice() -> bool | None:
-        return len(stand.portal.whoami_headers) - before >= 2 or None
+        return len(setup.portal.whoami_headers) - before >= 2 or None
 
-    before = len(stand.portal.whoami_headers)
+    before = len(setup.portal.whoami_headers)
     await until(asked_twice, "the hub to ask again")
-    stand.portal.away = False
+    setup.portal.away = False
     assert await opening == (200, f"{session.base}/lab")
     await browser.client.close()
 
 
-async def test_a_login_without_a_portal_opens_again_by_itself(stand: Stand) -> None:
-    session, _ = await stand.running()
-    browser = Browser.new(stand, {COOKIE: stand.portal.log_in(session.username)})
-    stand.portal.away = True
-    async with browser.client.get(f"{stand.hub.url}/hub/portal-login") as answer:
+async def test_a_login_without_a_portal_opens_again_by_itself(setup: HubSetup) -> None:
+    session, _ = await setup.running()
+    browser = Browser.new(setup, {COOKIE: setup.portal.log_in(session.username)})
+    setup.portal.away = True
+    async with browser.client.get(f"{setup.hub.url}/hub/portal-login") as answer:
         assert (answer.status, answer.headers["Refresh"]) == (503, "2")
     await browser.client.close()
 
 
-async def test_login_survives_portal_outage_and_ends_on_its_refusal(stand: Stand) -> None:
-    session, _ = await stand.running()
-    cookie = stand.portal.log_in(session.username)
-    browser = Browser.new(stand, {COOKIE: cookie})
+async def test_login_survives_portal_outage_and_ends_on_its_refusal(setup: HubSetup) -> None:
+    session, _ = await setup.running()
+    cookie = setup.portal.log_in(session.username)
+    browser = Browser.new(setup, {COOKIE: cookie})
     assert (await browser.get(session.base + "/lab"))[0] == 200
     page = next(path for path in browser.visited if path.startswith("/hub/api/oauth2/authorize"))
-    stand.portal.away = True
-    before = len(stand.portal.whoami_headers)
+    setup.portal.away = True
+    before = len(setup.portal.whoami_headers)
 
     async def asked_in_vain() -> bool | None:
         status, path = await browser.get(page)
         assert (status, path.startswith("/login")) == (200, False), path
-        return len(stand.portal.whoami_headers) > before or None
+        return len(setup.portal.whoami_headers) > before or None
 
     # auth_refresh_age: the hub asks at most once a second
     await until(asked_in_vain, "a question to a portal that is away")
-    stand.portal.away = False
-    del stand.portal.cookies[cookie]
+    setup.portal.away = False
+    del setup.portal.cookies[cookie]
 
     async def logged_out() -> bool | None:
         _, path = await browser.get(page)
@@ -230,8 +230,8 @@ async def test_login_survives_portal_outage_and_ends_on_its_refusal(stand: Stand
     await browser.client.close()
 
 
-async def test_no_way_out_of_the_portal_by_next(stand: Stand) -> None:
-    browser = Browser.new(stand, {})
+async def test_no_way_out_of_the_portal_by_next(setup: HubSetup) -> None:
+    browser = Browser.new(setup, {})
     for evil in (
         "https://evil.example/x",
         "//evil.example/x",
@@ -244,17 +244,17 @@ async def test_no_way_out_of_the_portal_by_next(stand: Stand) -> None:
     await browser.client.close()
 
 
-async def test_the_hubs_own_pages_lead_to_the_portal(stand: Stand) -> None:
-    browser = Browser.new(stand, {COOKIE: stand.portal.log_in("alice")})
+async def test_the_hubs_own_pages_lead_to_the_portal(setup: HubSetup) -> None:
+    browser = Browser.new(setup, {COOKIE: setup.portal.log_in("alice")})
     for page in ("home", "spawn", "spawn/alice/s9", "spawn-pending/alice/s9", "token", "admin"):
         assert await browser.get(f"/hub/{page}") == (200, "/"), page
     assert await browser.get("/hub/logout") == (200, "/login")
     await browser.client.close()
 
 
-async def test_users_can_not_start_servers_round_the_portal(stand: Stand) -> None:
-    session, token = await stand.running()
-    url = f"{stand.hub.url}/hub/api/users/{session.username}/servers/s2"
+async def test_users_can_not_start_servers_round_the_portal(setup: HubSetup) -> None:
+    session, token = await setup.running()
+    url = f"{setup.hub.url}/hub/api/users/{session.username}/servers/s2"
     async with (
         aiohttp.ClientSession(headers={"Authorization": f"token {token}"}) as client,
         client.post(url, json={}) as response,
@@ -263,18 +263,18 @@ async def test_users_can_not_start_servers_round_the_portal(stand: Stand) -> Non
     assert session.puts == 1
 
 
-async def test_the_hubs_database_is_private(stand: Stand) -> None:
+async def test_the_hubs_database_is_private(setup: HubSetup) -> None:
     for name in ("hub.sqlite", "cookie_secret"):
-        assert (stand.folder / "hub" / name).stat().st_mode & 0o077 == 0, name
+        assert (setup.folder / "hub" / name).stat().st_mode & 0o077 == 0, name
 
 
-async def test_the_hub_client(stand: Stand) -> None:
-    session, _ = await stand.running()
+async def test_the_hub_client(setup: HubSetup) -> None:
+    session, _ = await setup.running()
     name = session.username
-    browser = Browser.new(stand, {COOKIE: stand.portal.log_in(session.username)})
+    browser = Browser.new(setup, {COOKIE: setup.portal.log_in(session.username)})
     assert (await browser.get(session.base + "/lab"))[0] == 200
     await browser.client.close()
-    async with Hub(stand.hub.url, stand.hub.token) as hub:
+    async with Hub(setup.hub.url, setup.hub.token) as hub:
         assert (await hub.version()).startswith("6.")
         state = await hub.server_state(name, "s1")
         assert (state.exists, state.ready, state.pending) == (True, True, None)

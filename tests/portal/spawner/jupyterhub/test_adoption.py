@@ -14,45 +14,46 @@ import pytest
 
 from portal.hub.client import Hub
 from spawner import request_id
-from tests.fakes.portal import COOKIE, until
+from tests.fakes.portal import COOKIE
 from tests.paths import CHECKOUT
-from tests.servers.jupyterhub import RUNTIME, Browser, Stand
+from tests.polling import until
+from tests.servers.jupyterhub import RUNTIME, Browser, HubSetup
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture(scope="module")
-async def whole_stand() -> AsyncIterator[Stand]:
-    async with Stand.opened() as stand:
-        yield stand
+async def shared_setup() -> AsyncIterator[HubSetup]:
+    async with HubSetup.opened() as setup:
+        yield setup
 
 
 @pytest.fixture
-async def stand(whole_stand: Stand) -> AsyncIterator[Stand]:
+async def setup(shared_setup: HubSetup) -> AsyncIterator[HubSetup]:
     """One hub for all tests, with a separate user for each."""
-    yield whole_stand
-    await whole_stand.tidy()
+    yield shared_setup
+    await shared_setup.tidy()
 
 
-async def test_a_session_becomes_a_server(stand: Stand) -> None:
-    session, token = await stand.running()
-    assert await stand.api(session, token) == 200
-    assert await stand.api(session, "0" * 32) == 403
+async def test_a_session_becomes_a_server(setup: HubSetup) -> None:
+    session, token = await setup.running()
+    assert await setup.api(session, token) == 200
+    assert await setup.api(session, "0" * 32) == 403
 
 
-async def test_a_request_has_one_name_at_the_hub_and_back_at_the_portal(stand: Stand) -> None:
-    session = stand.portal.new_session()
-    stand.start_node(session)
+async def test_a_request_has_one_name_at_the_hub_and_back_at_the_portal(setup: HubSetup) -> None:
+    session = setup.portal.new_session()
+    setup.start_node(session)
 
     async def ask() -> str:
         name = request_id.set_request_id()
-        await stand.ask_for(session)
+        await setup.ask_for(session)
         return name
 
     name = await asyncio.create_task(ask())
-    await stand.ready(session)
+    await setup.ready(session)
     assert session.put_by == name
-    text = (stand.folder / "hub" / "hub.log").read_text()
+    text = (setup.folder / "hub" / "hub.log").read_text()
     lines = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
     named = [line["event"] for line in lines if line.get("request") == name]
     path = f"/hub/api/users/{session.username}/servers/{session.name}"
@@ -90,100 +91,100 @@ def test_the_plain_import_takes_over() -> None:
     assert "fast import" in warnings
 
 
-async def test_the_hub_killed_while_it_runs(stand: Stand) -> None:
-    session, token = await stand.running()
-    stand.hub.kill()
-    await stand.hub.start(stand.code)
-    await stand.ready(session)
-    assert await stand.api(session, token) == 200
+async def test_the_hub_killed_while_it_runs(setup: HubSetup) -> None:
+    session, token = await setup.running()
+    setup.hub.kill()
+    await setup.hub.start(setup.code)
+    await setup.ready(session)
+    assert await setup.api(session, token) == 200
     assert session.puts == 1
     assert not session.deleted
 
 
-async def test_the_hub_killed_once_the_portal_has_the_environment(stand: Stand) -> None:
+async def test_the_hub_killed_once_the_portal_has_the_environment(setup: HubSetup) -> None:
     """The hub saved the token before its request: it adopts the same server without another
     request."""
-    stand.portal.hold = "after"
-    session = stand.portal.new_session()
-    stand.start_node(session)
-    await stand.ask_for(session)
-    await until(lambda: _when(session.handed is not None), "the environment")
-    stand.hub.kill()
+    setup.portal.hold = "after"
+    session = setup.portal.new_session()
+    setup.start_node(session)
+    await setup.ask_for(session)
+    await until(lambda: session.handed is not None, "the environment")
+    setup.hub.kill()
     assert session.handed is not None
-    stand.portal.hold = None
-    await stand.hub.start(stand.code)
-    await stand.ready(session)
+    setup.portal.hold = None
+    await setup.hub.start(setup.code)
+    await setup.ready(session)
     assert session.puts == 2
-    assert await stand.api(session, session.handed["env"]["JUPYTERHUB_API_TOKEN"]) == 200
+    assert await setup.api(session, session.handed["env"]["JUPYTERHUB_API_TOKEN"]) == 200
     assert not session.deleted
 
 
-async def test_the_hub_killed_before_the_portal_has_the_environment(stand: Stand) -> None:
+async def test_the_hub_killed_before_the_portal_has_the_environment(setup: HubSetup) -> None:
     """The hub forgets the attempt, and the session can be offered again."""
-    stand.portal.hold = "before"
-    session = stand.portal.new_session()
-    stand.start_node(session)
-    await stand.ask_for(session)
-    await until(lambda: _when(session.puts == 1), "the first PUT")
-    stand.hub.kill()
-    stand.portal.hold = None
-    await stand.hub.start(stand.code)
-    await stand.ask_for(session)
-    await stand.ready(session)
+    setup.portal.hold = "before"
+    session = setup.portal.new_session()
+    setup.start_node(session)
+    await setup.ask_for(session)
+    await until(lambda: session.puts == 1, "the first PUT")
+    setup.hub.kill()
+    setup.portal.hold = None
+    await setup.hub.start(setup.code)
+    await setup.ask_for(session)
+    await setup.ready(session)
     assert session.handed is not None
-    assert await stand.api(session, session.handed["env"]["JUPYTERHUB_API_TOKEN"]) == 200
+    assert await setup.api(session, session.handed["env"]["JUPYTERHUB_API_TOKEN"]) == 200
     assert not session.deleted
 
 
-async def test_a_hub_that_has_lost_its_database(stand: Stand) -> None:
+async def test_a_hub_that_has_lost_its_database(setup: HubSetup) -> None:
     """It has lost the server; a request to start it adopts the running one."""
-    session, token = await stand.running()
-    stand.hub.kill()
-    (stand.folder / "hub" / "hub.sqlite").unlink()
-    await stand.hub.start(stand.code)
-    await stand.ask_for(session)
-    await stand.ready(session)
-    assert await stand.api(session, token) == 200
-    browser = Browser.new(stand, {COOKIE: stand.portal.log_in(session.username)})
+    session, token = await setup.running()
+    setup.hub.kill()
+    (setup.folder / "hub" / "hub.sqlite").unlink()
+    await setup.hub.start(setup.code)
+    await setup.ask_for(session)
+    await setup.ready(session)
+    assert await setup.api(session, token) == 200
+    browser = Browser.new(setup, {COOKIE: setup.portal.log_in(session.username)})
     assert (await browser.get(session.base + "/lab"))[0] == 200
     await browser.client.close()
 
 
-async def test_the_portal_away_while_it_starts(stand: Stand) -> None:
-    stand.portal.away = True
-    session = stand.portal.new_session()
-    await stand.ask_for(session)
-    model = await stand.server_model(session)
+async def test_the_portal_away_while_it_starts(setup: HubSetup) -> None:
+    setup.portal.away = True
+    session = setup.portal.new_session()
+    await setup.ask_for(session)
+    model = await setup.server_model(session)
     assert model["pending"] == "spawn"
-    stand.portal.away = False
-    stand.start_node(session)
-    await stand.ready(session)
+    setup.portal.away = False
+    setup.start_node(session)
+    await setup.ready(session)
 
 
-async def test_everything_starts_again_after_a_session_has_ended(stand: Stand) -> None:
+async def test_everything_starts_again_after_a_session_has_ended(setup: HubSetup) -> None:
     """The hub starts before the portal: it waits for the portal's information on its known
     server. It must not retry connections to a gone server for long, which would block the name."""
-    session, _ = await stand.running()
-    stand.hub.kill()
-    stand.nodes[-1].end()
+    session, _ = await setup.running()
+    setup.hub.kill()
+    setup.nodes[-1].end()
     session.reports.append({"event": "exiting", "message": ""})
-    stand.portal.away = True
-    await stand.hub.start(stand.code)
-    assert (await stand.server_model(session))["pending"] == "check"
-    stand.portal.away = False
+    setup.portal.away = True
+    await setup.hub.start(setup.code)
+    assert (await setup.server_model(session))["pending"] == "check"
+    setup.portal.away = False
 
     async def looked() -> bool | None:
-        return (await stand.server_model(session)).get("pending") != "check" or None
+        return (await setup.server_model(session)).get("pending") != "check" or None
 
     await until(looked, "the hub's look at the server")
-    log = (stand.folder / "hub" / "hub.log").read_text()
+    log = (setup.folder / "hub" / "hub.log").read_text()
     name = f"{session.username}:{session.name}"
     assert f"{name} appears to have stopped while the Hub was down" in log
     assert f"{name} does not appear to be running" not in log
 
 
-async def test_a_session_the_portal_does_not_know(stand: Stand) -> None:
-    async with Hub(stand.hub.url, stand.hub.token) as hub:
+async def test_a_session_the_portal_does_not_know(setup: HubSetup) -> None:
+    async with Hub(setup.hub.url, setup.hub.token) as hub:
         await hub.ensure_user("alice")
         await hub.start_server("alice", "nothing")
 
@@ -192,12 +193,12 @@ async def test_a_session_the_portal_does_not_know(stand: Stand) -> None:
             return (state.pending is None and not state.ready) or None
 
         await until(failed, "the refusal")
-    assert "There is no such session." in (stand.folder / "hub" / "hub.log").read_text()
+    assert "There is no such session." in (setup.folder / "hub" / "hub.log").read_text()
 
 
-async def test_ends_on_sigterm_and_leaves_nothing(stand: Stand) -> None:
-    session, token = await stand.running()
-    node = stand.nodes[0]
+async def test_ends_on_sigterm_and_leaves_nothing(setup: HubSetup) -> None:
+    session, token = await setup.running()
+    node = setup.nodes[0]
     kernels = f"{session.url}{session.base}/api/kernels"
     async with (
         aiohttp.ClientSession(headers={"Authorization": f"token {token}"}) as client,
@@ -213,19 +214,19 @@ async def test_ends_on_sigterm_and_leaves_nothing(stand: Stand) -> None:
     assert session.reports == [{"event": "exiting", "message": "JupyterLab was shut down"}]
 
 
-async def test_a_home_that_is_not_there(stand: Stand) -> None:
-    session = stand.portal.new_session()
-    node = stand.start_node(session, home=Path("/nonexistent"))
+async def test_a_home_that_is_not_there(setup: HubSetup) -> None:
+    session = setup.portal.new_session()
+    node = setup.start_node(session, home=Path("/nonexistent"))
     assert await node.ended() == 1
     assert [report["event"] for report in session.reports] == ["failed"]
     assert session.reports[0]["message"].startswith("Your home directory /nonexistent can't be")
     assert not node.runtime.exists()
 
 
-async def test_unwanted_session_ends_at_once(stand: Stand) -> None:
-    session = stand.portal.new_session()
+async def test_unwanted_session_ends_at_once(setup: HubSetup) -> None:
+    session = setup.portal.new_session()
     session.wanted = False
-    node = stand.start_node(session)
+    node = setup.start_node(session)
     assert await node.ended() == 0, node.log()
     assert session.reports == []
     assert not node.runtime.exists()
@@ -233,7 +234,3 @@ async def test_unwanted_session_ends_at_once(stand: Stand) -> None:
 
 def exists(pid: int) -> bool:
     return Path(f"/proc/{pid}").exists()
-
-
-async def _when(true: bool) -> bool | None:
-    return true or None

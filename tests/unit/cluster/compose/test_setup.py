@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from cluster.compose.description import PORTALS, Project, chosen, dumps, loads
+from cluster.compose.description import PORTALS, Project, dumps, load_project, loads
 from cluster.compose.roles import ROLES
 from cluster.compose.setup import configuration
 from cluster.config.render import base_ldif, gres_conf
@@ -37,7 +37,7 @@ def services() -> dict[str, dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def project(services: dict[str, dict[str, Any]]) -> Project:
-    return chosen({name: str(v) for name, v in services["setup"]["environment"].items()})
+    return load_project({name: str(v) for name, v in services["setup"]["environment"].items()})
 
 
 def test_slurm_gets_the_addresses_of_the_services(
@@ -106,7 +106,7 @@ CONTENT = {"NOTEBOOK_URL": "https://localhost:8444", "TENSORBOARD_URL": "https:/
 def test_a_node_with_gpus_has_the_machines_own(project: Project) -> None:
     environment = {"NODE_CPUS": "4", "NODE_MEMORY_MB": "8192", "GPU_TYPE": "a100"}
     environment |= {"PUBLIC_URL": "https://portal.example", "NETWORK": "10.9.8", **CONTENT}
-    found = chosen({**environment, "NODES": "node01:2 node02"})
+    found = load_project({**environment, "NODES": "node01:2 node02"})
     assert gres_conf(found.cluster) == (
         "NodeName=node01 Name=gpu Type=a100 File=/dev/nvidia[0-1]\n"
     )
@@ -120,9 +120,9 @@ def test_mistyped_setting_is_reported(project: Project) -> None:
     environment |= {"NETWORK": "10.9.8", "NODES": "node01", **CONTENT}
     environment["PUBLIC_URL"] = "http://localhost:8443"
     with pytest.raises(LayoutError, match="https"):
-        chosen(environment)
+        load_project(environment)
     with pytest.raises(LayoutError, match="four"):
-        chosen({**environment, "NODE_CPUS": "four"})
+        load_project({**environment, "NODE_CPUS": "four"})
 
 
 def test_all_containers_read_one_configuration_and_no_secret(project: Project) -> None:

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from cluster.__main__ import ground_of
-from cluster.config.addresses import Addresses, Listener, Taken, dumps
+from cluster.__main__ import load_handle
+from cluster.config.addresses import Addresses, Listener, UsedAddresses, dumps
 from cluster.config.paths import CHECKOUT, Paths
 from cluster.errors import ClusterError
 from cluster.host import machine
-from cluster.host.machine import choosing, forget_choice, locked, taken, write
+from cluster.host.machine import choosing, forget_choice, list_used_addresses, locked, write
 from tests.needs import needs_program
 
 
@@ -34,7 +34,7 @@ def chosen(paths: Paths, port: int) -> Listener:
     return Listener("127.0.0.1", port)
 
 
-def uses(found: Taken, port: int) -> bool:
+def uses(found: UsedAddresses, port: int) -> bool:
     return Listener("127.0.0.1", port) in found.listeners
 
 
@@ -42,13 +42,16 @@ def uses(found: Taken, port: int) -> bool:
 def test_a_choice_counts_for_other_checkouts_before_anything_listens(tmp_path: Path) -> None:
     here, there = cluster_in(tmp_path / "a"), cluster_in(tmp_path / "b")
     chosen(here, 17)
-    assert uses(taken(there), 17)
-    assert not uses(taken(here), 17)  # a cluster may choose its own addresses again
+    assert uses(list_used_addresses(there), 17)
+    assert not uses(list_used_addresses(here), 17)  # a cluster may choose its own addresses again
     chosen(here, 18)
-    assert (uses(taken(there), 17), uses(taken(there), 18)) == (False, True)
+    assert (uses(list_used_addresses(there), 17), uses(list_used_addresses(there), 18)) == (
+        False,
+        True,
+    )
     forget_choice(here)
     forget_choice(here)
-    assert not uses(taken(there), 18)
+    assert not uses(list_used_addresses(there), 18)
 
 
 @needs_program("ip")
@@ -56,7 +59,7 @@ def test_what_a_removed_folder_chose_is_free(tmp_path: Path) -> None:
     here, there = cluster_in(tmp_path / "a"), cluster_in(tmp_path / "b")
     chosen(here, 17)
     here.addresses.unlink()
-    assert not uses(taken(there), 17)
+    assert not uses(list_used_addresses(there), 17)
 
 
 @needs_program("ip")
@@ -65,7 +68,7 @@ def test_failed_choice_is_not_published(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError), choosing(here):
         raise RuntimeError("nothing is free")
     chosen(there, 17)  # and no later choice is blocked
-    assert uses(taken(here), 17)
+    assert uses(list_used_addresses(here), 17)
     with locked(machine.CHOICES / "lock"):
         assert [path.name for path in machine.CHOICES.iterdir() if path.is_symlink()] == [
             there.token
@@ -80,4 +83,4 @@ def test_cluster_of_an_older_version_suggests_make_down(tmp_path: Path) -> None:
     made = Addresses("loopback", "127.9.0.0/24", ports)
     write(paths.addresses, dumps(made), owner=paths.state.owner())
     with pytest.raises(ClusterError, match=r"no port for notebooks, tensorboards\. .*make down"):
-        ground_of(paths)
+        load_handle(paths)

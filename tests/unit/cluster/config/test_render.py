@@ -13,7 +13,7 @@ import pytest
 from cluster.config.addresses import (
     Addresses,
     Listener,
-    Taken,
+    UsedAddresses,
     choose,
     dumps,
     is_free,
@@ -79,7 +79,7 @@ SHIPPED = parse_layout(DESCRIPTION)
 
 
 def cluster_of(layout: Layout, mode: str = "veth", **abilities: object) -> Cluster:
-    addresses = choose(layout, mode, Taken(), None)
+    addresses = choose(layout, mode, UsedAddresses(), None)
     return Cluster(layout, addresses, Abilities(**abilities), Paths(STATE))  # type: ignore[arg-type]
 
 
@@ -336,41 +336,44 @@ def test_a_description_that_contradicts_itself(old: str, new: str, words: str) -
 
 
 def test_a_taken_subnet_gives_way_and_the_choice_is_kept() -> None:
-    busy = Taken(networks=frozenset({"10.77.0.0/24", "10.77.1.0/24", "192.168.0.0/16"}))
+    busy = UsedAddresses(networks=frozenset({"10.77.0.0/24", "10.77.1.0/24", "192.168.0.0/16"}))
     first = choose(SHIPPED, "veth", busy, None)
     assert first.subnet == "10.77.2.0/24"
     assert (first.head, first.node(0)) == ("10.77.2.1", "10.77.2.11")
-    assert choose(SHIPPED, "veth", Taken(), first) == first  # also once the other clusters are gone
-    wide = choose(SHIPPED, "veth", Taken(networks=frozenset({"10.77.0.0/17"})), None)
+    # also once the other clusters are gone
+    assert choose(SHIPPED, "veth", UsedAddresses(), first) == first
+    wide = choose(SHIPPED, "veth", UsedAddresses(networks=frozenset({"10.77.0.0/17"})), None)
     assert wide.subnet == "10.77.128.0/24"
     with pytest.raises(NothingFreeError):
-        choose(SHIPPED, "veth", Taken(networks=frozenset({"10.0.0.0/8"})), None)
+        choose(SHIPPED, "veth", UsedAddresses(networks=frozenset({"10.0.0.0/8"})), None)
 
 
 def test_a_taken_port_gives_way_and_the_choice_is_kept() -> None:
-    busy = Taken(listeners=frozenset({Listener("127.0.0.1", 8000), Listener(EVERYWHERE, 8001)}))
+    busy = UsedAddresses(
+        listeners=frozenset({Listener("127.0.0.1", 8000), Listener(EVERYWHERE, 8001)})
+    )
     first = choose(SHIPPED, "veth", busy, None)
     # 8010, 8020 and 8030 are taken by this cluster itself
     assert first.base_url == "http://127.0.0.1:8040"
     assert first.ports["portal"] == 8011
     assert first.ports["ldap"] == 389
-    again = choose(SHIPPED, "veth", Taken(), first)
+    again = choose(SHIPPED, "veth", UsedAddresses(), first)
     assert again == first
-    lost = Taken(listeners=frozenset({Listener("127.0.0.1", 8040)}))
+    lost = UsedAddresses(listeners=frozenset({Listener("127.0.0.1", 8040)}))
     assert choose(SHIPPED, "veth", lost, first).ports["public"] == 8050
 
 
 def test_two_clusters_side_by_side_share_nothing() -> None:
     for mode in ("veth", "loopback"):
-        one = choose(SHIPPED, mode, Taken(), None)
-        two = choose(SHIPPED, mode, Taken(frozenset({one.subnet}), one.listeners()), None)
+        one = choose(SHIPPED, mode, UsedAddresses(), None)
+        two = choose(SHIPPED, mode, UsedAddresses(frozenset({one.subnet}), one.listeners()), None)
         assert one.subnet != two.subnet
         assert not one.listeners() & two.listeners()
 
 
 def test_a_change_of_mode_forgets_the_other_modes_addresses() -> None:
-    veth = choose(SHIPPED, "veth", Taken(), None)
-    assert choose(SHIPPED, "loopback", Taken(), veth).subnet == "127.77.0.0/24"
+    veth = choose(SHIPPED, "veth", UsedAddresses(), None)
+    assert choose(SHIPPED, "loopback", UsedAddresses(), veth).subnet == "127.77.0.0/24"
 
 
 def test_ports_are_free_by_address() -> None:
@@ -382,7 +385,7 @@ def test_ports_are_free_by_address() -> None:
 
 
 def test_addresses_survive_their_file() -> None:
-    chosen = choose(SHIPPED, "loopback", Taken(), None)
+    chosen = choose(SHIPPED, "loopback", UsedAddresses(), None)
     assert loads(dumps(chosen)) == chosen
     assert isinstance(loads(dumps(chosen)), Addresses)
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from cluster.host.control import SOCKET, Spec, ask, dump_specs
+from cluster.host.control import SOCKET, Spec, dump_specs, send_command
 from tests.paths import CHECKOUT
-from tests.patience import wait_until
+from tests.polling import wait_until
 from tests.servers.slapd import free_port
 
 RUN = """
@@ -50,7 +50,7 @@ class Managed:
             return int(client.makefile("rb").read())
 
     def ask(self, op: str) -> None:
-        ask(self.control, op, ["one"])
+        send_command(self.control, op, ["one"])
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from cluster.parts.package_proxy import ProxyServer, Upstream, default_index
-from tests.patience import PATIENCE_S
+from tests.polling import PATIENCE_S
 
 WHEEL = b"a wheel" * 1000
 SUM = hashlib.sha256(WHEEL).hexdigest()

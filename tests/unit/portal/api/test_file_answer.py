@@ -168,6 +168,7 @@ class TestAnswers:
     def test_an_entry_is_checked(self) -> None:
         found = file_answers.entry(self.ENTRY)
         assert (found.name, found.mode, found.modified_at.year) == ("a\uefff", 0o7777, 9999)
+        wrong: dict[str, Any]
         for wrong in (
             {"name": 5}, {"name": "\ud800"}, {"kind": "x"}, {"target_kind": []}, {"mode": "1"},
             {"size_bytes": -1}, {"size_bytes": True}, {"modified_at": "x"}, {"version": None},

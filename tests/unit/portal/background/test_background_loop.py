@@ -22,7 +22,7 @@ pytestmark = pytest.mark.anyio
 LONG_S = 3600.0
 
 
-class Stand:
+class LoopRun:
     """A loop whose step takes its results from `outcomes`, then succeeds. `pauses` are those that
     the loop asked for; one that nothing ends early is skipped."""
 
@@ -67,68 +67,68 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_loop_repeats_step_and_reports_success() -> None:
-    stand = Stand()
-    async with stand.running():
-        await stand.until(3)
-    assert (stand.value("portal_loop_seconds_count") or 0) >= 2
-    assert (stand.value("portal_loop_succeeded_timestamp_seconds") or 0) > 1e9
-    assert stand.value("portal_background_failures_total", "task") == 0
+    run = LoopRun()
+    async with run.running():
+        await run.until(3)
+    assert (run.value("portal_loop_seconds_count") or 0) >= 2
+    assert (run.value("portal_loop_succeeded_timestamp_seconds") or 0) > 1e9
+    assert run.value("portal_background_failures_total", "task") == 0
 
 
 async def test_loop_signal_ends_pause() -> None:
-    stand = Stand(interval_s=LONG_S, topics=("a", "b"))
-    async with stand.running():
-        await stand.until(1)
-        assert not stand.loop.signalled
-        stand.notifier.notify("b")
-        await stand.until(2)
-        assert stand.loop.signalled
-    assert not stand.notifier._waiting
+    run = LoopRun(interval_s=LONG_S, topics=("a", "b"))
+    async with run.running():
+        await run.until(1)
+        assert not run.loop.signalled
+        run.notifier.notify("b")
+        await run.until(2)
+        assert run.loop.signalled
+    assert not run.notifier._waiting
 
 
 async def test_loop_signal_during_rest_waits() -> None:
-    stand = Stand(interval_s=LONG_S, topics=("a",), rest_s=LONG_S)
-    async with stand.running():
-        await stand.until(1)
-        stand.notifier.notify("a")
+    run = LoopRun(interval_s=LONG_S, topics=("a",), rest_s=LONG_S)
+    async with run.running():
+        await run.until(1)
+        run.notifier.notify("a")
         await asyncio.sleep(0.05)
-    assert stand.steps == 1
+    assert run.steps == 1
 
 
 async def test_loop_step_chooses_next_pause() -> None:
-    stand = Stand(interval_s=LONG_S)
-    async with stand.running(timedelta(0), timedelta(0), 0, None):
-        await stand.until(3)
+    run = LoopRun(interval_s=LONG_S)
+    async with run.running(timedelta(0), timedelta(0), 0, None):
+        await run.until(3)
         await asyncio.sleep(0.05)
-    assert stand.steps == 3  # a number is no pause
+    assert run.steps == 3  # a number is no pause
 
 
 async def test_loop_waits_first() -> None:
-    stand = Stand(interval_s=LONG_S, topics=("a",), waits_first=True)
-    async with stand.running():
+    run = LoopRun(interval_s=LONG_S, topics=("a",), waits_first=True)
+    async with run.running():
         await asyncio.sleep(0.05)
-        assert stand.steps == 0
-        stand.notifier.notify("a")
-        await stand.until(1)
+        assert run.steps == 0
+        run.notifier.notify("a")
+        await run.until(1)
 
 
 async def test_loop_shutdown_keeps_pausing() -> None:
-    stand = Stand(interval_s=LONG_S, topics=("a",))
-    async with stand.running():
-        await stand.until(1)
-        stand.notifier.close()
-        await stand.until(2)
+    run = LoopRun(interval_s=LONG_S, topics=("a",))
+    async with run.running():
+        await run.until(1)
+        run.notifier.close()
+        await run.until(2)
         await asyncio.sleep(0.05)
-    assert stand.steps == 2
+    assert run.steps == 2
 
 
 @pytest.mark.usefixtures("quick")
 async def test_loop_failure_logged_once_until_recovery() -> None:
-    stand = Stand(retry_s=0.001)
+    run = LoopRun(retry_s=0.001)
     away, bug = Unreachable("away", stderr="no route"), KeyError("oh")
     with capture_logs() as lines:
-        async with stand.running(away, away, bug, bug, None, away):
-            await stand.until(8)
+        async with run.running(away, away, bug, bug, None, away):
+            await run.until(8)
     assert [(line["log_level"], line["event"]) for line in lines] == [
         ("warning", "background loop failed, will retry"),
         ("error", "background loop failed, will retry"),
@@ -140,16 +140,16 @@ async def test_loop_failure_logged_once_until_recovery() -> None:
     assert (lines[0]["error"], lines[0]["cause"]) == ("away", "no route")
     assert lines[1]["exc_info"] is bug
     assert lines[2]["failures"] == 4
-    assert stand.value("portal_background_failures_total", "task") == 5
+    assert run.value("portal_background_failures_total", "task") == 5
 
 
 @pytest.mark.usefixtures("quick")
 async def test_loop_goes_on_after_foreign_cancellation() -> None:
     """A step may await a task that something else cancels: that doesn't end the loop."""
-    stand = Stand(retry_s=0.001)
-    async with stand.running(asyncio.CancelledError()):
-        await stand.until(2)
-    assert stand.value("portal_background_failures_total", "task") == 1
+    run = LoopRun(retry_s=0.001)
+    async with run.running(asyncio.CancelledError()):
+        await run.until(2)
+    assert run.value("portal_background_failures_total", "task") == 1
 
 
 @pytest.mark.parametrize(
@@ -162,13 +162,13 @@ async def test_loop_goes_on_after_foreign_cancellation() -> None:
     ],
 )
 async def test_loop_backoff_is_bounded(options: Any, pauses: list[float]) -> None:
-    loop = Stand(**options).loop
+    loop = LoopRun(**options).loop
     assert [loop._note_failure(Unreachable("away"), 0.1) for _ in pauses] == pauses
 
 
 async def test_loop_failure_after_long_step_starts_new_streak() -> None:
     """A step that runs until it is cancelled never succeeds, yet each of its failures is logged."""
-    loop = Stand(interval_s=LONG_S).loop
+    loop = LoopRun(interval_s=LONG_S).loop
     with capture_logs() as lines:
         pauses = [loop._note_failure(KeyError("oh"), took_s) for took_s in (0.1, 0.1, 7200.0)]
     assert (pauses, len(lines)) == ([1, 2, 1], 2)

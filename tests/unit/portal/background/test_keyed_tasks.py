@@ -17,7 +17,7 @@ pytestmark = pytest.mark.anyio
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-class Stand:
+class TaskRun:
     """Tasks, and how many have ended; `failed` counts the unsuccessful ones."""
 
     def __init__(self) -> None:
@@ -35,66 +35,88 @@ class Stand:
     ("error", "level"), [(Unreachable("away"), "warning"), (KeyError("oh"), "error")]
 )
 async def test_what_fails_is_logged_counted_and_tried_again(error: Exception, level: str) -> None:
-    stand = Stand()
+    run = TaskRun()
 
     async def fails() -> None:
         raise error
 
     with capture_logs() as lines:
         for after in (0, 1):
-            stand.acts.start("stop 5b1c", NOW + after * AGAIN, fails)
-            await stand.ended.get()
-            while stand.acts.under_way("stop"):
+            run.acts.start("stop 5b1c", NOW + after * AGAIN, fails)
+            await run.ended.get()
+            while run.acts.under_way("stop"):
                 await asyncio.sleep(0)
     assert [(line["act"], line["log_level"]) for line in lines] == [("stop 5b1c", level)] * 2
-    assert stand.failed("stop") == 2
+    assert run.failed("stop") == 2
+
+
+async def test_a_failed_task_may_wait_longer() -> None:
+    run, ran = TaskRun(), list[str]()
+    run.acts = KeyedTasks(
+        lambda: run.ended.put_nowait(None), run.metrics.background_failures, retry=2 * AGAIN
+    )
+
+    async def attempt(name: str, after: int, *, fails: bool) -> None:
+        async def runs() -> None:
+            ran.append(f"{name} {after}")
+            if fails:
+                raise Unreachable("away")
+
+        run.acts.start(f"read {name}", NOW + after * AGAIN, runs)
+        while run.acts.under_way("read"):
+            await asyncio.sleep(0)
+
+    for after in (0, 1, 2):
+        await attempt("a", after, fails=True)
+        await attempt("b", after, fails=False)
+    assert ran == ["a 0", "b 0", "b 1", "a 2", "b 2"]
 
 
 async def test_one_at_a_time_for_each_thing() -> None:
-    stand, go_on, ran = Stand(), asyncio.Event(), list[str]()
+    run, go_on, ran = TaskRun(), asyncio.Event(), list[str]()
 
     def act(name: str) -> None:
         async def runs() -> None:
             ran.append(name)
             await go_on.wait()
 
-        stand.acts.start(f"stop {name}", NOW, runs)
+        run.acts.start(f"stop {name}", NOW, runs)
 
     for name in ("a", "a", "b"):
         act(name)
-    assert stand.acts.under_way("stop") == 2
+    assert run.acts.under_way("stop") == 2
     go_on.set()
     for _ in range(2):
-        await stand.ended.get()
+        await run.ended.get()
     assert ran == ["a", "b"]
 
 
 async def test_what_is_ended_with_the_portal_is_no_failure() -> None:
-    stand, begun = Stand(), asyncio.Event()
+    run, begun = TaskRun(), asyncio.Event()
 
     async def hangs() -> None:
         begun.set()
         await asyncio.Event().wait()
 
     with capture_logs() as lines:
-        stand.acts.start("stop a", NOW, hangs)
+        run.acts.start("stop a", NOW, hangs)
         await begun.wait()
-        await stand.acts.close()
-    assert (lines, stand.failed("stop"), stand.acts.under_way("stop")) == ([], 0, 0)
+        await run.acts.close()
+    assert (lines, run.failed("stop"), run.acts.under_way("stop")) == ([], 0, 0)
 
 
 async def test_task_that_ended_can_be_started_again_at_once() -> None:
     """The loop that `ended` wakes up finds the task gone."""
-    stand, running = Stand(), list[bool]()
+    run, running = TaskRun(), list[bool]()
 
     async def runs() -> None:
         pass
 
-    stand.acts = KeyedTasks(
-        lambda: running.append(stand.acts.is_running("stop a")), stand.metrics.background_failures
+    run.acts = KeyedTasks(
+        lambda: running.append(run.acts.is_running("stop a")), run.metrics.background_failures
     )
-    stand.acts.start("stop a", NOW, runs)
-    assert stand.acts.is_running("stop a")
+    run.acts.start("stop a", NOW, runs)
+    assert run.acts.is_running("stop a")
     while not running:
         await asyncio.sleep(0)
     assert running == [False]

@@ -12,6 +12,7 @@ from portal.config.settings import Settings
 # files named by settings that can be obtained again
 NO_SECRETS = {
     "ldap_ca_file",
+    "site_logo_file",
     "smtp_ca_file",
     "node_table_file",
     "node_ca_certificate_file",

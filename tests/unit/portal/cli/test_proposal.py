@@ -31,6 +31,7 @@ from portal.cli.proposal import toml
 from portal.config.settings import Settings, SettingsError, read_settings
 from portal.directory import discovery
 from portal.directory.discovery import Address, DirectoryFound, GroupFound
+from portal.directory.groups import ACTIVE_DIRECTORY
 from spawner.slurm.model import PartitionInfo
 from spawner.slurm.parse_accounting import parse_associations, parse_facts
 from spawner.slurm.parse_nodes import parse_nodes, parse_partitions
@@ -274,7 +275,7 @@ def entry(dn: str, **attributes: list[str]) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("root", "kind"),
     [
-        ({"supportedCapabilities": [discovery.ACTIVE_DIRECTORY]}, "active-directory"),
+        ({"supportedCapabilities": [ACTIVE_DIRECTORY]}, "active-directory"),
         ({"ipaDomainLevel": ["1"], "vendorName": ["389 Project"]}, "freeipa"),
         ({"objectClass": ["top", "OpenLDAProotDSE"]}, "openldap"),
         ({"vendorName": ["Unknown"]}, "other"),
@@ -302,13 +303,13 @@ def test_where_users_and_groups_are() -> None:
         entry("cn=b,ou=groups,dc=x", cn=["b"], memberUid=["x"]),
         entry("cn=c,ou=groups,dc=x", cn=["c"], member=["x"]),
     ]
-    found = discovery.found("other", "dc=x", users, groups)
+    found = discovery.summarize("other", "dc=x", users, groups)
     assert found.user_base == "ou=People,dc=x"
     assert found.group_base == "ou=groups,dc=x"
     assert found.member_attribute == "member"
     assert found.lowest_uid == 1400
     assert found.groups[0] == GroupFound("a", 2)
-    nothing = discovery.found("other", "dc=x", [], [])
+    nothing = discovery.summarize("other", "dc=x", [], [])
     assert (nothing.user_base, nothing.member_attribute, nothing.lowest_uid) == (None, None, None)
 
 
@@ -362,12 +363,15 @@ def test_virtualenvs_are_those_with_a_python(tmp_path: Path) -> None:
 
 @pytest.mark.anyio
 async def test_what_is_not_there_is_a_sentence(tmp_path: Path) -> None:
-    none, notes = await find_slurm(Where(slurm_bin_dir=tmp_path))
+    no_slurm, *notes = await find_slurm(Where(slurm_bin_dir=tmp_path))
+    (note,) = notes
+    assert no_slurm is None
+    assert f"{tmp_path}/scontrol can't be run" in note
+    none, *notes = await find_directory(None, None)
+    (note,) = notes
     assert none is None
-    assert f"{tmp_path}/scontrol can't be run" in notes
-    none, notes = await find_directory(None, None)
+    assert "--ldap-url" in note
+    none, *notes = await find_directory(Address("ldap://127.0.0.1:9"), None)
+    (note,) = notes
     assert none is None
-    assert "--ldap-url" in notes
-    none, notes = await find_directory(Address("ldap://127.0.0.1:9"), None)
-    assert none is None
-    assert notes.startswith("The directory: ldap://127.0.0.1:9: no answer")
+    assert note.startswith("The directory: ldap://127.0.0.1:9: no answer")

@@ -199,6 +199,42 @@ def test_settings_do_not_change_while_the_portal_runs(
         settings.listen_port = 1  # type: ignore[misc]
 
 
+SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("logo.gif", b"GIF89a"),
+        ("logo.svg", PNG),
+        ("logo.svg", b"<html>"),
+        ("logo.png", SVG),
+        ("logo.png", PNG + bytes(256 * 1024)),
+        ("none.png", None),
+    ],
+)
+def test_a_logo_is_a_small_png_or_svg(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, content: bytes | None
+) -> None:
+    file = tmp_path / name
+    if content is not None:
+        file.write_bytes(content)
+    assert "site_logo_file" in problems(monkeypatch, tmp_path, site_logo_file=str(file))
+
+
+def test_a_logo_has_the_media_type_of_its_content(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name, content, media_type in (
+        ("logo.svg", SVG, "image/svg+xml"),
+        ("logo.PNG", PNG, "image/png"),
+    ):
+        (tmp_path / name).write_bytes(content)
+        logo = load(monkeypatch, tmp_path, site_logo_file=str(tmp_path / name)).site_logo
+        assert logo == (content, media_type)
+
+
 def test_every_setting_is_documented_and_every_documented_one_exists() -> None:
     documented = set(re.findall(r"^\| `(\w+)` \|", DOCS.read_text(), re.MULTILINE))
     assert documented == set(Settings.model_fields)
@@ -261,4 +297,5 @@ def test_the_example_has_active_directory_as_a_variant() -> None:
     settings = Settings(**tomllib.loads(text) | tomllib.loads(variant))
     assert settings.ldap_directory == "active-directory"
     assert settings.ldap_username_attribute == "sAMAccountName"
+    assert settings.ldap_user_base is not None
     assert settings.ldap_user_base.endswith("DC=ad,DC=example,DC=org")

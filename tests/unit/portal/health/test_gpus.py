@@ -23,7 +23,8 @@ OK, FAILING = ComponentState.OK, ComponentState.FAILING
 @pytest.fixture(params=VERSIONS, ids=lambda folder: folder.name)
 def confined(request: pytest.FixtureRequest) -> str:
     """Return the configuration of a Slurm with task/cgroup and ConstrainDevices=yes."""
-    return (request.param / "config_cgroups.txt").read_text()
+    folder: Path = request.param
+    return (folder / "config_cgroups.txt").read_text()
 
 
 def change(config: str, name: str, value: str) -> str:

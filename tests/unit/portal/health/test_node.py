@@ -160,10 +160,10 @@ class Job:
 async def test_failure_is_reported_and_the_folder_removed(
     settings: Settings, fails: dict[str, SpawnerError]
 ) -> None:
-    world: Any = Job(**fails)
-    found = await _run_job(settings, world, world, "alice", "/home/alice")
+    job: Any = Job(**fails)
+    found = await _run_job(settings, job, job, "alice", "/home/alice")
     problem = "lost track of job 7: No answer." if fails else None
-    assert (found.problem, bool(found.text), world.forgotten) == (problem, not fails, 1)
+    assert (found.problem, bool(found.text), job.forgotten) == (problem, not fails, 1)
 
 
 def test_clocks() -> None:

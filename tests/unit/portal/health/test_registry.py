@@ -57,7 +57,7 @@ async def run_command(monkeypatch: pytest.MonkeyPatch, *checks: HealthCheck) -> 
     async def parts(_settings: Any) -> AsyncIterator[Any]:
         yield HEALTH
 
-    monkeypatch.setattr(command, "from_settings", parts)
+    monkeypatch.setattr(command, "open_context", parts)
     monkeypatch.setattr(command, "CHECKS", checks)
     results = await command.check(HEALTH.settings)
     return [line for result in results for line in _format_result(result).splitlines()]
@@ -104,7 +104,7 @@ async def test_a_row_shows_the_worst_of_its_checks(
         for place, result in enumerate(results)
     ]
     status = SystemStatus(checks, HEALTH)
-    await status.look(Component.NGINX)
+    await status.check_now(Component.NGINX)
     (item,) = status.items
     assert (item.state, item.message) == (state, message)
 
@@ -122,9 +122,9 @@ async def test_a_row_forgets_what_depends_on_a_check_that_fails() -> None:
         ],
         HEALTH,
     )
-    await status.look(Component.SLURM)
+    await status.check_now(Component.SLURM)
     assert [item.message for item in status.items] == ["late"]
-    await status.look(Component.SLURM)
+    await status.check_now(Component.SLURM)
     assert [item.message for item in status.items] == ["away"]
 
 
@@ -134,7 +134,7 @@ async def test_each_instance_of_a_component_has_its_row_and_the_version_is_kept(
     check = HealthCheck("x", answering(*results), Component.DIRECTORY, names=lambda _: names)
     status = SystemStatus([check], HEALTH)
     assert [item.state for item in status.items] == [UNKNOWN, UNKNOWN]
-    await status.look(Component.DIRECTORY)
+    await status.check_now(Component.DIRECTORY)
     assert [(item.name, item.state) for item in status.items] == [
         ("ldap://a", OK), ("ldap://b", FAILING),
     ]  # fmt: skip

@@ -29,7 +29,7 @@ def with_slurm(config: str, level: str = "None") -> Any:
         return level
 
     slurm = SimpleNamespace(config=read_config, admin_level=admin_level)
-    return SimpleNamespace(slurm=slurm, portal=None)
+    return SimpleNamespace(slurm=slurm, accounting=SimpleNamespace(denied=False))
 
 
 @pytest.mark.parametrize(

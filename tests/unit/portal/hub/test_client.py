@@ -14,7 +14,7 @@ from aiohttp import web
 
 from portal.hub.client import Hub, HubNotReady, HubRefused
 from spawner import request_id
-from tests.patience import PATIENCE_S
+from tests.polling import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
 TOKEN = "the-portals-token"

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 import pytest
 
 from portal.config.settings import Settings
 from portal.leader.election import LeaderElection
 from portal.leader.forward import LeaderForwardMiddleware
-from tests.patience import PATIENCE_S
+from tests.polling import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
 
@@ -42,7 +42,7 @@ class Next(Asked):
 SETTINGS = cast("Settings", SimpleNamespace(internal_secret="s" * 64))
 
 
-async def refuse_to_answer(*_: Any) -> None:
+async def refuse_to_answer(*_: Any) -> NoReturn:
     raise AssertionError("a standby answers nothing of its own")
 
 

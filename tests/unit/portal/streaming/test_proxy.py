@@ -27,10 +27,14 @@ async def test_run_until_main_done_cancels_the_rest() -> None:
 
 
 async def test_run_until_access_lost_cancels_main() -> None:
+    async def main() -> str:
+        await never()
+        return "result"
+
     async def forbidden() -> bool:
         return False
 
-    assert await run_until(never(), never(), wait_until_forbidden(forbidden, 0)) is None
+    assert await run_until(main(), never(), wait_until_forbidden(forbidden, 0)) is None
 
 
 @pytest.mark.parametrize("main_fails", [True, False])

@@ -22,7 +22,7 @@ from portal.streaming.tensorboard import (
     request_headers,
 )
 from spawner import guard
-from tests.patience import PATIENCE_S
+from tests.polling import PATIENCE_S
 
 KEY = "the-key"
 ORIGIN = "https://portal.test"
@@ -146,7 +146,8 @@ async def test_what_streams_is_measured_and_so_is_who_does_not_answer() -> None:
     away = PlainTextResponse("away", 503)
     async with client() as session:
         async with upstream(handler) as target:
-            browser, asked = Watching(), exchange(target)
+            browser: Browser = Watching()
+            asked = exchange(target)
             response = Forwarded(session, asked, away, metrics)
             await response({"type": "http"}, browser.receive, browser.send)
         assert (browser.ended, set(open_during)) == (True, {1})

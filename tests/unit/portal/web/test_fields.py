@@ -50,7 +50,9 @@ def _plain_kinds(annotation: Any) -> set[Any]:
 
 
 def _takes(field: FieldInfo, value: object) -> bool:
-    whole = Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
+    whole: Any = field.annotation
+    if field.metadata:
+        whole = Annotated[whole, *field.metadata]
     try:
         TypeAdapter(whole).validate_python(value)
     except ValidationError:

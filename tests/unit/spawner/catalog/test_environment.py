@@ -20,7 +20,7 @@ from spawner.catalog.environment import (
     availability,
 )
 from spawner.catalog.environment import load_environment as load
-from spawner.containers.kernels import KernelPlace, kernel_env
+from spawner.containers.kernels import KernelContext, kernel_env
 from spawner.containers.runtimes import Container
 from spawner.slurm.model import Resources
 
@@ -96,7 +96,7 @@ def test_each_language_has_its_own_place_for_packages(
 
 
 def test_each_language_gets_its_package_folder(site: Path) -> None:
-    place = KernelPlace("/run", "/apptainer", "/home/ann", "/tmp/p", "/home/ann/runs", gpus=False)
+    place = KernelContext("/run", "/apptainer", "/home/ann", "/tmp/p", "/home/ann/runs", gpus=False)
     base = "/home/ann/.local/share/portal/packages/mine"
 
     def env(language: str) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 from spawner.catalog import jobscript
 from spawner.catalog.environment import Catalog
-from spawner.catalog.jobscript import JobPlace, Rendered, ScriptRefused, render_job, render_script
+from spawner.catalog.jobscript import JobContext, Rendered, ScriptRefused, render_job, render_script
 from spawner.catalog.launch_files import EXIT_CLAIMED, job_dir
 from spawner.catalog.template import Template, check_parameters, load_templates, parameters_schema
 from spawner.slurm.model import Resources
 from tests.needs import needs_program
-from tests.patience import PATIENCE_S
+from tests.polling import PATIENCE_S, wait_until
 
 UUID = "0c4d7a52-8f1e-4a4e-9c63-6f2b7f0a1d11"
 HOSTILE = [
@@ -35,7 +35,7 @@ TEXTS = st.one_of(
 
 
 def template_of(script: str, **more: Any) -> Template:
-    rules = {
+    rules: dict[str, dict[str, Any]] = {
         "text": {"type": "string", "title": "Text", "default": ""},
         "count": {"type": "integer", "title": "Count", "default": 0},
         "rate": {"type": "number", "title": "Rate", "default": 0.5},
@@ -53,10 +53,10 @@ def template_of(script: str, **more: Any) -> Template:
     )
 
 
-def place_of(home: Path) -> JobPlace:
+def place_of(home: Path) -> JobContext:
     (home / "runs").mkdir(exist_ok=True)
     Path(job_dir(str(home), UUID)).mkdir(parents=True, exist_ok=True)
-    return JobPlace(
+    return JobContext(
         uuid=UUID,
         username="alice",
         home=str(home),
@@ -68,14 +68,14 @@ def place_of(home: Path) -> JobPlace:
     )
 
 
-def rendered(template: Template, given: Mapping[str, Any], place: JobPlace) -> Rendered:
+def rendered(template: Template, given: Mapping[str, Any], place: JobContext) -> Rendered:
     values, problems = check_parameters(template, given)
     assert problems == []
     return render_job(template, values, place)
 
 
 def run(
-    job: Rendered, place: JobPlace, job_id: int = 7, **variables: str
+    job: Rendered, place: JobContext, job_id: int = 7, **variables: str
 ) -> subprocess.CompletedProcess[bytes]:
     """Run the script under bash, with the variables that Slurm sets."""
     folder = Path(job_dir(place.home, place.uuid))
@@ -93,7 +93,7 @@ def printed_lines(done: subprocess.CompletedProcess[bytes]) -> list[str]:
     return done.stdout.decode().split("\0")[:-1]
 
 
-def fresh(place: JobPlace) -> JobPlace:
+def fresh(place: JobContext) -> JobContext:
     """Return the same place without a claim."""
     for path in Path(job_dir(place.home, place.uuid)).iterdir():
         path.rmdir() if path.is_dir() else path.unlink()
@@ -224,6 +224,69 @@ def test_a_failed_one_that_comes_back_runs(tmp_path: Path) -> None:
     job = rendered(template_of("echo ran; false\n", requeue=True), {}, place)
     assert run(job, place).returncode == 1
     assert run(job, place, SLURM_RESTART_COUNT="1").stdout == b"ran\n"
+
+
+# --- measuring usage ----------------------------------------------------------------------------
+
+RECORD = """#!/bin/bash
+echo "$0 $*" >> {folder}/started
+while [ ! -e {folder}/stop ]; do sleep 0.05; done
+echo "$0" >> {folder}/stopped
+"""
+
+
+@pytest.fixture
+def samplers(tmp_path: Path) -> Iterator[Path]:
+    """Return a folder in which the nodes' Python and srun record that they started, and stay."""
+    for name in ("bin/python", "srun"):
+        program = tmp_path / name
+        program.parent.mkdir(exist_ok=True)
+        program.write_text(RECORD.format(folder=tmp_path))
+        program.chmod(0o755)
+    yield tmp_path
+    (tmp_path / "stop").touch()
+    wait_for_lines(tmp_path / "stopped", len(wait_for_lines(tmp_path / "started", 1)))
+
+
+def wait_for_lines(path: Path, count: int) -> list[str]:
+    return wait_until(
+        lambda: sorted(path.read_text().splitlines()) if path.exists() else [],
+        f"{path.name} has {count} lines",
+        done=lambda lines: len(lines) >= count,
+    )
+
+
+@pytest.mark.parametrize("script", ["wait; echo ran", "#!/bin/bash\nwait\necho ran"])
+def test_samplers_start_on_each_node_and_nothing_waits_for_them(
+    samplers: Path, script: str
+) -> None:
+    place = replace(place_of(samplers), runtime_dir=str(samplers))
+    own = script.startswith("#!")
+    job = render_script(script, place, None) if own else rendered(template_of(script), {}, place)
+    path = f"{samplers}:{os.environ['PATH']}"
+    done = run(job, place, PATH=path, SLURM_JOB_NUM_NODES="3")
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"ran\n", b"")
+    assert not (samplers / "stopped").exists()
+    here, others = wait_for_lines(samplers / "started", 2)
+    assert here.startswith(f"{samplers}/bin/python -I -m spawner.node.usage.sampler ")
+    assert here.rpartition(" ")[2].isdigit()
+    assert "--overlap --relative=1 --nodes=2 --ntasks=2 " in others
+    assert others.endswith(" -I -m spawner.node.usage.sampler")
+
+
+def test_one_node_needs_no_step(samplers: Path) -> None:
+    place = replace(place_of(samplers), runtime_dir=str(samplers))
+    job = rendered(template_of("echo ran"), {}, place)
+    path = f"{samplers}:{os.environ['PATH']}"
+    assert run(job, place, PATH=path, SLURM_JOB_NUM_NODES="1").stdout == b"ran\n"
+    assert len(wait_for_lines(samplers / "started", 1)) == 1
+
+
+def test_job_runs_without_a_sampler(tmp_path: Path) -> None:
+    """The runtime folder is missing, and so is srun."""
+    job = rendered(template_of("echo ran"), {}, place_of(tmp_path))
+    done = run(job, place_of(tmp_path), SLURM_JOB_NUM_NODES="2", PATH="/usr/bin:/bin")
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"ran\n", b"")
 
 
 # --- environments -------------------------------------------------------------------------------

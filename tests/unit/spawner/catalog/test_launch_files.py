@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from spawner.catalog import launch_files
 from spawner.catalog.launch_files import SessionLaunch, TensorboardLaunch
-from tests.patience import PATIENCE_S
+from tests.polling import PATIENCE_S
 
 SECRET = "s3cr3t-of-the-session"
 SESSION = SessionLaunch(

@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 
 from spawner.catalog import lab_config
 from spawner.catalog.environment import Catalog, Environment
-from spawner.containers.kernels import KernelPlace, kernel_env, kernelspec, packages_dir
+from spawner.containers.kernels import KernelContext, kernel_env, kernelspec, packages_dir
 from spawner.containers.runtimes import Container
 from spawner.node import kernel as wrapper
 from tests.paths import CHECKOUT
-from tests.patience import PATIENCE_S
+from tests.polling import PATIENCE_S
 
-PLACE = KernelPlace(
+PLACE = KernelContext(
     runtime_dir="/srv/p/runtime",
     apptainer="/usr/bin/apptainer",
     home="/home/alice",

@@ -67,7 +67,11 @@ class TestCredentialsFile:
         return path
 
     def test_registries_are_named_as_references_name_them(self, tmp_path: Path) -> None:
-        auths = {"https://index.docker.io/v1/": {}, "Nvcr.io": {}, "127.0.0.1:5000": {}}
+        auths: dict[str, Any] = {
+            "https://index.docker.io/v1/": {},
+            "Nvcr.io": {},
+            "127.0.0.1:5000": {},
+        }
         content = json.dumps({"auths": auths, "credHelpers": {"ghcr.io": "helper"}})
         found = registry_hosts(self.file(tmp_path, content))
         assert found == {"docker.io", "nvcr.io", "127.0.0.1:5000", "ghcr.io"}

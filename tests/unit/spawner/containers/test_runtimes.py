@@ -20,8 +20,8 @@ from spawner.catalog.environment import (
     availability,
     load_environment,
 )
-from spawner.catalog.jobscript import JobPlace, render_script
-from spawner.containers.kernels import KernelPlace, job_command, kernelspec
+from spawner.catalog.jobscript import JobContext, render_script
+from spawner.containers.kernels import KernelContext, job_command, kernelspec
 from spawner.containers.runtimes import Modules, Virtualenv
 from spawner.node import kernel as wrapper
 from spawner.node import modules
@@ -40,7 +40,7 @@ OWN: dict[str, dict[str, Any]] = {
     "modules": {"modules": ["python/3.11", "threads"]},
     "virtualenv": {"prefix": "/apps/science"},
 }
-PLACE = KernelPlace(
+PLACE = KernelContext(
     runtime_dir="/srv/runtime",
     apptainer="/usr/bin/apptainer",
     home="/home/alice",
@@ -226,7 +226,7 @@ def test_a_script_runs_in_modules(load: Load, init: Path, tmp_path: Path) -> Non
     python.write_text(f'#!/bin/sh\nshift 1\nexec {sys.executable} "$@"\n')  # without -I
     python.chmod(0o755)
     environment = load("modules", init=init)
-    place = JobPlace(
+    place = JobContext(
         uuid="u",
         username="alice",
         home=str(tmp_path),

@@ -61,7 +61,7 @@ class TestListing:
             os.utime(filer.write(f"f{number}", b"x" * (number % 3)), (number % 4, number % 4))
         filer.folder("one")
         filer.folder("two")
-        payload = {"sort": sort, "descending": descending}
+        payload: dict[str, Any] = {"sort": sort, "descending": descending}
         whole = filer.names(**payload)
         assert len(whole) == 27
         paged, after = [], None

@@ -137,7 +137,7 @@ class TestUploads:
         for target in (None, "victim"):
             if target:
                 filer.link(part.name, target)
-            asked = {"number": UUID, "offset": 0, "data_b64": b64(b"x")}
+            asked: dict[str, Any] = {"number": UUID, "offset": 0, "data_b64": b64(b"x")}
             assert refused(filer, "write_upload", **asked).code in {"not-there", "link"}
         assert (filer.home / "victim").read_bytes() == b"precious"
         filer.ask("drop_upload", number=UUID)
@@ -149,7 +149,7 @@ class TestUploads:
         self.piece(filer, 0, b"01234")
         (filer.home / "d").rename(filer.home / "was")
         filer.link("d", "was")
-        asked = {"number": UUID, "offset": 5, "data_b64": b64(b"x")}
+        asked: dict[str, Any] = {"number": UUID, "offset": 5, "data_b64": b64(b"x")}
         assert refused(filer, "write_upload", **asked).code == "link"
         assert refused(filer, "finish_upload", number=UUID, sha256=None).code == "link"
 

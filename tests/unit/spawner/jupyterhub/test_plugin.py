@@ -9,7 +9,7 @@ import pytest
 from aiohttp import web
 
 from spawner.jupyterhub.plugin import Portal, PortalAway
-from tests.patience import PATIENCE_S
+from tests.polling import PATIENCE_S
 from tests.servers.slapd import free_port
 
 pytestmark = pytest.mark.anyio
@@ -50,7 +50,7 @@ async def two() -> AsyncIterator[tuple[Small, Small]]:
 
 
 async def ask(*urls: str) -> str:
-    answer = await Portal(urls, "secret").ask("PUT", "/a", timeout_s=PATIENCE_S, json={})
+    answer = await Portal(urls, "secret").request("PUT", "/a", timeout_s=PATIENCE_S, json={})
     return str(answer.body["url"])
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from spawner.launcher.installed import FILES_PROGRAM, files_program, launcher_program
 from tests.paths import CHECKOUT
-from tests.patience import PATIENCE_S
+from tests.polling import PATIENCE_S
 
 LAUNCHER = CHECKOUT / "spawner" / "launcher" / "program.py"
 UUID = "12345678-1234-1234-1234-123456789abc"

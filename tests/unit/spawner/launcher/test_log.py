@@ -55,9 +55,9 @@ def _listen(caplog: pytest.LogCaptureFixture) -> None:
 def test_what_is_no_word_on_a_request_stays_whole(text: bytes, cuts: list[int]) -> None:
     relayed, at, kept = LogRelay("alice"), 0, b""
     for cut in cuts:
-        kept += relayed.take(text[at : at + cut])
+        kept += relayed.filter_reports(text[at : at + cut])
         at += cut
-    assert kept + relayed.take(text[at:]) + relayed.rest() == text
+    assert kept + relayed.filter_reports(text[at:]) + relayed.flush() == text
 
 
 @pytest.mark.parametrize("size", [1, 7, 4096])
@@ -67,13 +67,13 @@ def test_a_word_on_a_request_is_logged_however_it_comes(
     relayed, kept = relay(), b""
     text = b"sudo: be careful\n" + make_line() + b"launcher: out of memory\n"
     for at in range(0, len(text), size):
-        kept += relayed.take(text[at : at + size])
-    assert kept + relayed.rest() == b"sudo: be careful\nlauncher: out of memory\n"
+        kept += relayed.filter_reports(text[at : at + size])
+    assert kept + relayed.flush() == b"sudo: be careful\nlauncher: out of memory\n"
     assert logged(caplog) == [("alice", "submit", "ok", NAME)]
 
 
 def test_no_more_is_logged_than_was_asked(caplog: pytest.LogCaptureFixture) -> None:
-    assert relay(requests=2).take(make_line() * 3) == make_line()
+    assert relay(requests=2).filter_reports(make_line() * 3) == make_line()
     assert len(logged(caplog)) == 2
 
 
@@ -97,7 +97,7 @@ def test_no_more_is_logged_than_was_asked(caplog: pytest.LogCaptureFixture) -> N
 def test_what_has_another_shape_is_not_logged(
     caplog: pytest.LogCaptureFixture, line: bytes
 ) -> None:
-    assert relay().take(line) == line
+    assert relay().filter_reports(line) == line
     assert logged(caplog) == []
 
 
@@ -113,7 +113,7 @@ def test_what_has_another_shape_is_not_logged(
 def test_failed_or_slow_reads_are_logged(
     caplog: pytest.LogCaptureFixture, line: bytes, level: int
 ) -> None:
-    relay().take(line)
+    relay().filter_reports(line)
     (record,) = caplog.records
     assert record.levelno == level
 
@@ -138,7 +138,7 @@ def test_launcher_logs_operation_outcome_and_request(place: Place) -> None:
         ("withdraw", "", NAME),
     ]
     assert b"do-not-tell" not in text
-    assert relay(4).take(text) == b""
+    assert relay(4).filter_reports(text) == b""
 
 
 @pytest.mark.parametrize("given_", ["", "short", "A" * 32, NAME + "0", f"{NAME}\n", "g" * 16])
@@ -163,16 +163,16 @@ async def test_what_a_real_launcher_did_is_in_the_log_by_the_requests_name(
         f"#!{system_python()} -IS\nimport os\nargv = {command(place)!r}\nos.execvp(argv[0], argv)\n"
     )
     sudo.chmod(0o755)
-    agents = LauncherPool("/opt/launcher", sudo)
+    pool = LauncherPool("/opt/launcher", sudo)
 
     async def asked(operation: str) -> str:
         name = request_id.set_request_id()
-        await agents.call("user", operation, uuid=UUID)
+        await pool.call("user", operation, uuid=UUID)
         return name
 
     names = [await asyncio.create_task(asked(op)) for op in ("ping", "withdraw")]
-    (channel,) = agents._channels.values()
-    await agents.close()
+    (channel,) = pool._channels.values()
+    await pool.close()
     await channel._complaints
     assert logged(caplog) == [
         ("user", "ping", "ok", names[0]), ("user", "withdraw", "ok", names[1]),

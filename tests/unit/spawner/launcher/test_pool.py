@@ -29,11 +29,11 @@ from spawner.errors import (
 )
 from spawner.launcher import connection
 from spawner.launcher import pool as agent
-from spawner.launcher.file_pool import FileAgents
+from spawner.launcher.file_pool import FileProcessPool
 from spawner.launcher.installed import files_edition
 from spawner.launcher.pool import LauncherPool
 from spawner.slurm.model import JobSpec, Resources
-from tests.patience import until
+from tests.polling import until
 from tests.unit.spawner.launcher.launcher_home import AS_ROOT, UID
 
 pytestmark = pytest.mark.anyio
@@ -90,7 +90,7 @@ sys.stdin.read()
 
 
 class Sudo:
-    """A script that replaces sudo; `agents` creates a pool that uses it."""
+    """A script that replaces sudo; `create_pool` creates a pool that uses it."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "sudo"
@@ -100,7 +100,7 @@ class Sudo:
         self.path.write_text(f"#!{sys.executable} -IS\n{GREETS}\n{behaviour}\n")
         self.path.chmod(0o755)
 
-    def agents(self, behaviour: str, idle_s: float = 60.0) -> LauncherPool:
+    def create_pool(self, behaviour: str, idle_s: float = 60.0) -> LauncherPool:
         self.behave(behaviour)
         pool = LauncherPool("/opt/launcher", self.path, idle_s=idle_s)
         self.pools.append(pool)
@@ -117,7 +117,7 @@ async def sudo(tmp_path: Path) -> AsyncIterator[Sudo]:
     yield sudo
     for pool in sudo.pools:
         await pool.close()
-        await asyncio.gather(*(left.wait() for left in pool._left))
+        await asyncio.gather(*(left.wait() for left in pool._abandoned))
 
 
 async def test_sudo_gets_a_short_environment_and_never_an_empty_one(
@@ -126,14 +126,14 @@ async def test_sudo_gets_a_short_environment_and_never_an_empty_one(
     """Some builds of sudo crash on an empty environment; the portal's own variables are not
     passed."""
     monkeypatch.setenv("PORTAL_SECRET_OF_THIS_TEST", "secret")
-    agents = sudo.agents(ANSWERS.replace("RESULT", "dict(os.environ)"))
-    answer = await agents.call("alice", "ping")
+    pool = sudo.create_pool(ANSWERS.replace("RESULT", "dict(os.environ)"))
+    answer = await pool.call("alice", "ping")
     assert answer.keys() == {"PATH", "LANG"}
 
 
 async def test_sudo_is_asked_for_one_program_as_one_user(sudo: Sudo) -> None:
-    agents = sudo.agents(ECHOES)
-    info = await agents.info("alice")
+    pool = sudo.create_pool(ECHOES)
+    info = await pool.info("alice")
     assert (info.uid, info.home) == (20001, "/home/alice")
     assert sudo.starts() == [["-n", "-u", "alice", "--", "/opt/launcher"]]
 
@@ -141,11 +141,11 @@ async def test_sudo_is_asked_for_one_program_as_one_user(sudo: Sudo) -> None:
 async def test_a_launcher_hears_for_which_request_and_not_for_its_first_one_only(
     sudo: Sudo,
 ) -> None:
-    agents = sudo.agents(ECHOES)
+    pool = sudo.create_pool(ECHOES)
 
     async def asked() -> str:
         name = request_id.set_request_id()
-        answer = await agents.call("alice", "ping")
+        answer = await pool.call("alice", "ping")
         assert answer["asked"]["request"] == name
         return name
 
@@ -162,18 +162,18 @@ async def test_each_operation_is_measured(sudo: Sudo, tmp_path: Path) -> None:
 
     sudo.behave(FAILS)
     for path in (sudo.path, tmp_path / "nowhere"):
-        agents = LauncherPool("/opt/launcher", path, measure=measure)
-        sudo.pools.append(agents)
+        pool = LauncherPool("/opt/launcher", path, measure=measure)
+        sudo.pools.append(pool)
         with pytest.raises(SpawnerError):
-            await agents.call("alice", "submit", error={"type": "NotFound", "message": "No."})
+            await pool.call("alice", "submit", error={"type": "NotFound", "message": "No."})
     assert heard == [("submit", True), ("submit", False)]
 
 
 async def test_one_launcher_each_however_many_ask(sudo: Sudo) -> None:
-    agents = sudo.agents(ECHOES)
-    answers = await asyncio.gather(*(agents.call("alice", "ping", n=n) for n in range(50)))
+    pool = sudo.create_pool(ECHOES)
+    answers = await asyncio.gather(*(pool.call("alice", "ping", n=n) for n in range(50)))
     assert [answer["asked"]["n"] for answer in answers] == list(range(50))
-    await agents.call("bob", "ping")
+    await pool.call("bob", "ping")
     assert len(sudo.starts()) == 2
 
 
@@ -181,35 +181,35 @@ async def test_one_launcher_each_however_many_ask(sudo: Sudo) -> None:
     "name", ["", "#0", "-x", "Alice", "a" * 33, "alice\n", "a b", "root;id", "../x", "ä"]
 )
 async def test_only_names(sudo: Sudo, name: str) -> None:
-    agents = sudo.agents(ECHOES)
+    pool = sudo.create_pool(ECHOES)
     with pytest.raises(LauncherUnavailable):
-        await agents.call(name, "ping")
+        await pool.call(name, "ping")
     assert sudo.starts() == []
 
 
 @pytest.mark.parametrize("behaviour", [REFUSED, DIES])
 async def test_it_dies(sudo: Sudo, behaviour: str) -> None:
-    agents = sudo.agents(behaviour)
+    pool = sudo.create_pool(behaviour)
     with pytest.raises(LauncherUnavailable) as caught:
-        await agents.call("alice", "ping")
+        await pool.call("alice", "ping")
     assert caught.value.stderr.strip() in behaviour
 
 
 async def test_after_a_death_another_is_started(sudo: Sudo) -> None:
-    agents = sudo.agents(DIES)
+    pool = sudo.create_pool(DIES)
     with pytest.raises(LauncherUnavailable):
-        await agents.call("alice", "ping")
+        await pool.call("alice", "ping")
     sudo.behave(ECHOES)
-    await agents.call("alice", "ping")
+    await pool.call("alice", "ping")
     assert len(sudo.starts()) == 2
 
 
 async def test_one_that_was_killed_at_rest_is_replaced_unnoticed(sudo: Sudo) -> None:
-    agents = sudo.agents(ECHOES)
-    pid = (await agents.call("alice", "ping"))["pid"]
+    pool = sudo.create_pool(ECHOES)
+    pid = (await pool.call("alice", "ping"))["pid"]
     os.kill(pid, signal.SIGKILL)
-    await until(lambda: not agents._channels["alice"].usable)
-    assert (await agents.call("alice", "ping"))["pid"] != pid
+    await until(lambda: not pool._channels["alice"].usable)
+    assert (await pool.call("alice", "ping"))["pid"] != pid
 
 
 async def test_no_sudo(tmp_path: Path) -> None:
@@ -219,24 +219,24 @@ async def test_no_sudo(tmp_path: Path) -> None:
 
 async def test_never_greets(sudo: Sudo, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "START_S", 0.3)
-    agents = sudo.agents(NEVER_GREETS)
+    pool = sudo.create_pool(NEVER_GREETS)
     with pytest.raises(LauncherUnavailable, match="is not responding"):
-        await agents.call("alice", "ping")
+        await pool.call("alice", "ping")
 
 
 async def test_those_that_never_answer_are_left_but_not_without_end(
     sudo: Sudo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(agent, "GRACE_S", 0.1)
-    agents = sudo.agents(IGNORES_ITS_END)
+    pool = sudo.create_pool(IGNORES_ITS_END)
     for _ in range(agent.MAX_ABANDONED):
-        await agents.info("alice")  # it has started, however long that takes
+        await pool.info("alice")  # it has started, however long that takes
         with pytest.raises(LauncherUnavailable, match="is not responding"):
-            await agents.call("alice", "ping", timeout_s=0.1)
+            await pool.call("alice", "ping", timeout_s=0.1)
     with pytest.raises(LauncherUnavailable, match="neither are programs"):
-        await agents.call("alice", "ping", timeout_s=0.1)
+        await pool.call("alice", "ping", timeout_s=0.1)
     assert len(sudo.starts()) == agent.MAX_ABANDONED
-    for left in agents._left:
+    for left in pool._abandoned:
         left._process.kill()
 
 
@@ -258,11 +258,11 @@ async def test_a_launcher_that_never_stops_talking_loses_its_output(
     sudo: Sudo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connection, "MAX_DISCARDED", 1 << 20)
-    agents = sudo.agents(FLOODS)
+    pool = sudo.create_pool(FLOODS)
     with pytest.raises(LauncherUnavailable, match="invalid"):
-        await agents.call("alice", "ping")
-    agents.close_idle()
-    (channel,) = {*agents._left, *agents._channels.values()}
+        await pool.call("alice", "ping")
+    pool.close_idle()
+    (channel,) = {*pool._abandoned, *pool._channels.values()}
     await until(lambda: pipes_of(channel) == [True] * 3, "its pipes are closed")
     await until(lambda: channel.gone, "it has ended")
 
@@ -271,10 +271,10 @@ async def test_closing_leaves_no_pipe_of_a_launcher_that_does_not_end(
     sudo: Sudo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(agent, "CLOSE_S", 0.1)
-    agents = sudo.agents(IGNORES_ITS_END)
-    await agents.info("alice")
-    (channel,) = agents._channels.values()
-    await agents.close()
+    pool = sudo.create_pool(IGNORES_ITS_END)
+    await pool.info("alice")
+    (channel,) = pool._channels.values()
+    await pool.close()
     assert pipes_of(channel) == [True] * 3
 
 
@@ -287,13 +287,13 @@ async def test_a_launcher_of_root_loses_its_pipes_too(
 ) -> None:
     """The portal's account may not kill it; the loops differ in what they do first."""
     monkeypatch.setattr(agent, "CLOSE_S", 0.1)
-    agents = sudo.agents(IGNORES_ITS_END)
-    await agents.info("alice")
-    (channel,) = agents._channels.values()
+    pool = sudo.create_pool(IGNORES_ITS_END)
+    await pool.info("alice")
+    (channel,) = pool._channels.values()
     with as_other_account():
         with pytest.raises(PermissionError):
             os.kill(channel._process.pid, signal.SIGKILL)
-        await agents.close()
+        await pool.close()
     assert pipes_of(channel) == [True] * 3
     os.kill(channel._process.pid, signal.SIGKILL)
 
@@ -320,9 +320,9 @@ def as_other_account() -> Iterator[None]:
     ids=lambda words: words[:20].strip() or "-",
 )  # fmt: skip
 async def test_what_a_user_could_make_it_say(sudo: Sudo, words: str) -> None:
-    agents = sudo.agents(SAYS.replace("WORDS", repr(words)))
+    pool = sudo.create_pool(SAYS.replace("WORDS", repr(words)))
     with pytest.raises(LauncherUnavailable):
-        await agents.call("alice", "ping")
+        await pool.call("alice", "ping")
 
 
 @pytest.mark.parametrize(
@@ -333,9 +333,9 @@ async def test_what_a_user_could_make_it_say(sudo: Sudo, words: str) -> None:
     ],
 )  # fmt: skip
 async def test_greetings_of_someone_else(sudo: Sudo, change: dict[str, Any]) -> None:
-    agents = sudo.agents(f"hello.update({change!r}); say(hello); sys.stdin.read()")
+    pool = sudo.create_pool(f"hello.update({change!r}); say(hello); sys.stdin.read()")
     with pytest.raises(LauncherUnavailable, match="invalid response"):
-        await agents.info("alice")
+        await pool.info("alice")
 
 
 @pytest.mark.parametrize(
@@ -350,36 +350,36 @@ async def test_greetings_of_someone_else(sudo: Sudo, change: dict[str, Any]) -> 
     ],
 )
 async def test_errors(sudo: Sudo, kind: str, error: type[SpawnerError]) -> None:
-    agents = sudo.agents(FAILS)
+    pool = sudo.create_pool(FAILS)
     refusal = {"type": kind, "message": "A sentence.", "stderr": "details"}
     with pytest.raises(error) as caught:
-        await agents.call("alice", "x", error=refusal)
+        await pool.call("alice", "x", error=refusal)
     assert (caught.value.message, caught.value.stderr) == ("A sentence.", "details")
 
 
 async def test_refusals_are_explained(sudo: Sudo) -> None:
-    agents = sudo.agents(FAILS)
+    pool = sudo.create_pool(FAILS)
     stderr = "sbatch: error: Batch job submission failed: Invalid partition name specified"
     refusal = {"type": "Rejected", "message": "Slurm refused it.", "stderr": stderr}
     with pytest.raises(Rejected) as caught:
-        await agents.call("alice", "x", error=refusal)
+        await pool.call("alice", "x", error=refusal)
     assert caught.value.code == "invalid-partition"
     assert caught.value.message == "There is no such partition."
 
 
 async def test_long_messages_are_cut(sudo: Sudo) -> None:
-    agents = sudo.agents(FAILS)
+    pool = sudo.create_pool(FAILS)
     refusal = {"type": "HomeUnavailable", "message": "x" * 100_000}
     with pytest.raises(HomeUnavailable) as caught:
-        await agents.call("alice", "x", error=refusal)
+        await pool.call("alice", "x", error=refusal)
     assert len(caught.value.message) <= 500
 
 
 async def test_who_stops_waiting_leaves_no_half_exchange(sudo: Sudo) -> None:
-    agents = sudo.agents(SLOW_ONCE)
-    await agents.info("alice")
-    slow = asyncio.create_task(agents.call("alice", "slow"))
-    next_one = asyncio.create_task(agents.call("alice", "next"))
+    pool = sudo.create_pool(SLOW_ONCE)
+    await pool.info("alice")
+    slow = asyncio.create_task(pool.call("alice", "slow"))
+    next_one = asyncio.create_task(pool.call("alice", "next"))
     await asyncio.sleep(0)
     slow.cancel()
     assert await next_one == {"op": "next"}
@@ -387,27 +387,32 @@ async def test_who_stops_waiting_leaves_no_half_exchange(sudo: Sudo) -> None:
 
 
 async def test_a_request_too_large_is_not_sent(sudo: Sudo) -> None:
-    agents = sudo.agents(ECHOES)
+    pool = sudo.create_pool(ECHOES)
     with pytest.raises(BadRequest):
-        await agents.call("alice", "x", data="x" * (2 << 20))
-    assert (await agents.call("alice", "ping"))["asked"]["op"] == "ping"
+        await pool.call("alice", "x", data="x" * (2 << 20))
+    assert (await pool.call("alice", "ping"))["asked"]["op"] == "ping"
 
 
 async def test_idle_ones_are_closed_and_started_again(sudo: Sudo) -> None:
-    agents = sudo.agents(ECHOES, idle_s=0.1)
-    first = (await agents.call("alice", "ping"))["pid"]
-    await until(lambda: agents.close_idle() or not Path(f"/proc/{first}").exists())
-    assert (await agents.call("alice", "ping"))["pid"] != first
+    pool = sudo.create_pool(ECHOES, idle_s=0.1)
+    first = (await pool.call("alice", "ping"))["pid"]
+
+    def is_closed() -> bool:
+        pool.close_idle()
+        return not Path(f"/proc/{first}").exists()
+
+    await until(is_closed)
+    assert (await pool.call("alice", "ping"))["pid"] != first
 
 
 async def test_one_is_dismissed(sudo: Sudo) -> None:
-    agents = sudo.agents(ECHOES)
-    pids = [(await agents.call(name, "ping"))["pid"] for name in ("alice", "bob")]
-    agents.dismiss("alice")
-    agents.dismiss("nobody")
+    pool = sudo.create_pool(ECHOES)
+    pids = [(await pool.call(name, "ping"))["pid"] for name in ("alice", "bob")]
+    pool.dismiss("alice")
+    pool.dismiss("nobody")
     await until(lambda: not Path(f"/proc/{pids[0]}").exists())
-    assert (await agents.call("bob", "ping"))["pid"] == pids[1]
-    await agents.close()
+    assert (await pool.call("bob", "ping"))["pid"] == pids[1]
+    await pool.close()
 
 
 @pytest.mark.parametrize(
@@ -421,55 +426,55 @@ async def test_one_is_dismissed(sudo: Sudo) -> None:
 )
 async def test_files_without_their_program(sudo: Sudo, behaviour: str, words: str) -> None:
     sudo.behave(behaviour)
-    agents = FileAgents("/opt/launcher", sudo.path)
-    sudo.pools.append(agents)
+    pool = FileProcessPool("/opt/launcher", sudo.path)
+    sudo.pools.append(pool)
     with pytest.raises(NoFilesProgram, match=words):
-        await agents.info("alice")
+        await pool.info("alice")
     with pytest.raises(NoFilesProgram, match=words):
-        async with agents.stream("alice"):
+        async with pool.stream("alice"):
             pass
 
 
 async def test_the_files_program_is_requested_once(sudo: Sudo) -> None:
     sudo.behave(ANSWERS.replace("RESULT", f"{{'edition': '{files_edition()}', 'asked': request}}"))
-    agents = FileAgents("/opt/launcher", sudo.path)
-    sudo.pools.append(agents)
+    pool = FileProcessPool("/opt/launcher", sudo.path)
+    sudo.pools.append(pool)
     for _ in range(2):
-        assert (await agents.call("alice", "space"))["asked"]["op"] == "space"
+        assert (await pool.call("alice", "space"))["asked"]["op"] == "space"
     assert len(sudo.starts()) == 1
 
 
 async def test_closing_ends_them_all(sudo: Sudo) -> None:
-    agents = sudo.agents(ECHOES)
-    pids = [(await agents.call(name, "ping"))["pid"] for name in ("alice", "bob")]
-    await agents.close()
+    pool = sudo.create_pool(ECHOES)
+    pids = [(await pool.call(name, "ping"))["pid"] for name in ("alice", "bob")]
+    await pool.close()
     await until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids))
 
 
 async def test_submit(sudo: Sudo) -> None:
-    agents = sudo.agents(ANSWERS.replace("RESULT", '{"job_id": 5, "asked": request}'))
+    pool = sudo.create_pool(ANSWERS.replace("RESULT", '{"job_id": 5, "asked": request}'))
     spec = JobSpec(UUID, "s1", Resources(gpus=1), "#!/bin/sh\n")
-    assert await agents.submit("alice", spec, {"config.json": "{}"}) == 5
-    asked = (await agents.call("alice", "look"))["asked"]
+    assert await pool.submit("alice", spec, {"config.json": "{}"}) == 5
+    asked = (await pool.call("alice", "look"))["asked"]
     assert asked["timeout_s"] > 0
 
 
 async def test_submit_that_names_no_job(sudo: Sudo) -> None:
-    agents = sudo.agents(ANSWERS.replace("RESULT", '{"job_id": "5"}'))
+    pool = sudo.create_pool(ANSWERS.replace("RESULT", '{"job_id": "5"}'))
     with pytest.raises(LauncherUnavailable):
-        await agents.submit("alice", JobSpec(UUID, "s1", Resources(), "#!"), {})
+        await pool.submit("alice", JobSpec(UUID, "s1", Resources(), "#!"), {})
 
 
 async def test_read(sudo: Sudo) -> None:
     result = {"data_b64": "AAEC", "size": 3, "next_offset": 3}
-    agents = sudo.agents(ANSWERS.replace("RESULT", repr(result)))
-    assert await agents.read("alice", f"{UUID}/stdout.log", 0, 100) == (b"\0\1\2", 3, 3)
-    assert (await agents.read("alice", f"{UUID}/stdout.log", 0, 2))[0] == b"\0\1"
+    pool = sudo.create_pool(ANSWERS.replace("RESULT", repr(result)))
+    assert await pool.read("alice", f"{UUID}/stdout.log", 0, 100) == (b"\0\1\2", 3, 3)
+    assert (await pool.read("alice", f"{UUID}/stdout.log", 0, 2))[0] == b"\0\1"
 
 
 @pytest.mark.parametrize("data", ["!", "AA", 5, None])
 async def test_read_of_nonsense(sudo: Sudo, data: Any) -> None:
     result = {"data_b64": data, "size": 3, "next_offset": 3}
-    agents = sudo.agents(ANSWERS.replace("RESULT", repr(result)))
+    pool = sudo.create_pool(ANSWERS.replace("RESULT", repr(result)))
     with pytest.raises(LauncherUnavailable):
-        await agents.read("alice", "x/y", 0, 100)
+        await pool.read("alice", "x/y", 0, 100)

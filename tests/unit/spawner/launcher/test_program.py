@@ -233,7 +233,7 @@ class TestFull:
         launcher = module.Launcher(module.Conf(1, "/nowhere", "", 0o022), user)
         request = {"op": "submit", "uuid": UUID, "files": {}, "script": "#!", "options": []}
         monkeypatch.setattr(module.os, call, fails)
-        answer = module.answer(json.dumps(request).encode(), launcher.operation)
+        answer = module.respond(json.dumps(request).encode(), launcher.operation)
         monkeypatch.undo()
         kind, message = error_of(answer)
         assert kind == "HomeUnavailable"

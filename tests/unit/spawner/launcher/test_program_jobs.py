@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.patience import wait_until
+from tests.polling import wait_until
 from tests.unit.spawner.launcher.launcher_home import (
     DENIED,
     DOWN,

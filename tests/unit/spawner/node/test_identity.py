@@ -41,7 +41,9 @@ def authority(tmp_path: Path) -> NodeCa:
 
 def identity(authority: NodeCa, name: str = ALICES, hours: float = 1) -> NodeIdentity:
     made = NodeIdentity()
-    made.take(authority.sign(made.request, name, datetime.now(UTC) + timedelta(hours=hours)))
+    made.use_certificate(
+        authority.sign(made.request, name, datetime.now(UTC) + timedelta(hours=hours))
+    )
     return made
 
 
@@ -204,7 +206,7 @@ async def test_a_connection_that_was_kept_serves_no_other_name(authority: NodeCa
         answering(identity(authority).context) as url,
         aiohttp.ClientSession() as client,
     ):
-        asked = {"ssl": authority.context}
+        asked: dict[str, Any] = {"ssl": authority.context}
         for _ in range(2):
             async with client.get(url, server_hostname=ALICES, **asked) as answer:
                 assert await answer.text() == "ok"

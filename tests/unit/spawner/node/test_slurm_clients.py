@@ -18,7 +18,7 @@ import pytest
 
 from spawner.node import slurm_clients
 from tests.paths import CHECKOUT
-from tests.patience import PATIENCE_S, wait_until
+from tests.polling import PATIENCE_S, wait_until
 
 OUTSIDE = """#!/bin/sh
 case $1 in
@@ -108,7 +108,11 @@ def test_relay_program_gets_arguments_and_folder_verbatim(
 
 
 def test_relay_environment_is_the_jobs_with_what_was_set_inside(container: Container) -> None:
-    inside = {"LEARNING_RATE": "0.1", "SBATCH_PARTITION": "gpu", "PYTHONUSERBASE": "/x"}
+    inside: dict[str, Any] = {
+        "LEARNING_RATE": "0.1",
+        "SBATCH_PARTITION": "gpu",
+        "PYTHONUSERBASE": "/x",
+    }
     _, out, _ = container.run("srun", "show", **inside, LD_LIBRARY_PATH="/image/lib", OWN="image's")
     seen = out.splitlines()
     assert {"LEARNING_RATE=0.1", "SBATCH_PARTITION=gpu", "SLURM_JOB_ID=7"} <= set(seen)
@@ -174,7 +178,7 @@ def test_relay_ends_a_program_whose_start_has_not_returned(
         assert returns.wait(PATIENCE_S)
         return processes[0]
 
-    monkeypatch.setattr(slurm_clients.subprocess, "Popen", slow)
+    monkeypatch.setattr(subprocess, "Popen", slow)
     call = tmp_path / "node/call.aaaaaa"
     call.mkdir(parents=True)
     (call / "words").write_bytes(b"srun\0infinity\0")

@@ -14,7 +14,7 @@ import pytest
 from spawner.errors import JobNotFound, Rejected, Unreachable
 from spawner.slurm import client
 from spawner.slurm.client import Slurm
-from tests.patience import PATIENCE_S, until
+from tests.polling import PATIENCE_S, until
 
 pytestmark = pytest.mark.anyio
 NOW = datetime(2026, 11, 20, tzinfo=UTC)

@@ -128,6 +128,13 @@ class TestRecordedSacct:
             assert len({(j.user, j.outcome, j.submit_time, j.account) for j in both}) == 1
 
 
+def test_a_job_with_an_unknown_state_is_alive() -> None:
+    text = squeue_record("#MARK#", 1, "alice", "NOVEL_STATE", "", "x")
+    (job,) = parse.parse_squeue(text, "#MARK#")
+    assert job.state in {SlurmState.QUEUED, SlurmState.RUNNING}
+    assert (job.slurm_state, job.outcome) == ("NOVEL_STATE", None)
+
+
 class TestHostile:
     """Names and comments chosen by users never change the number of records."""
 
@@ -149,7 +156,7 @@ class TestHostile:
     def test_squeue(self, jobs: list[tuple[int, str, str, str, str]]) -> None:
         text = "".join(squeue_record("#MARK#", *job) for job in jobs)
         found = [(j.job_id, j.user, j.slurm_state) for j in parse.parse_squeue(text, "#MARK#")]
-        assert found == [job[:3] for job in jobs if job[2] != "NOVEL_STATE"]
+        assert found == [job[:3] for job in jobs]
 
     @given(jobs, jobs)
     def test_one_answer_after_another(
@@ -174,7 +181,7 @@ class TestHostile:
             for i, user, state, comment, name in jobs
         )  # fmt: skip
         found = [(j.job_id, j.user, j.slurm_state) for j in parse.parse_sacct(text, "#MARK#")]
-        assert found == [job[:3] for job in jobs if job[2] != "NOVEL_STATE"]
+        assert found == [job[:3] for job in jobs]
 
     @given(texts, texts)
     def test_our_own_comment_survives_any_name(self, name: str, other: str) -> None:
@@ -282,6 +289,12 @@ class TestNodes:
         assert first.reason_at == datetime(2026, 11, 20, 17, 45, 47, tzinfo=UTC)
         assert nodes["node03"].reason_at is None
         assert nodes["node03"].gpus == {}
+        assert first.cpu_load == 2.08
+
+    @pytest.mark.parametrize("load", ["N/A", "", "-1.0", "1e9", "nan"])
+    def test_no_load(self, load: str) -> None:
+        (node,) = parse_nodes.parse_nodes(f"NodeName=n1 State=IDLE CPUTot=4 CPULoad={load}\n")
+        assert node.cpu_load is None
 
     def test_a_reason_replaces_nothing(self) -> None:
         first = parse_nodes.parse_nodes(recorded("nodes.txt"))[0]

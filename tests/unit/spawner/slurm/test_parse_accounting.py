@@ -35,6 +35,10 @@ def test_associations_with_their_figures() -> None:
     assert found["teaching", "bob", "cpu"] == {"QOS": ["normal"], "MaxSubmitJobs": 0}
 
 
+def test_burst_buffers_with_units_do_not_spoil_a_record() -> None:
+    assert parse.parse_tres("bb/datawarp=100G,cpu=2,gres/gpu=1") == {"cpu": 2, "gres/gpu": 1}
+
+
 @pytest.mark.parametrize("text", ["research|bob\n", "a|b||q||mem=lots|||\n", "a|b||||||x|1:2\n"])
 def test_what_can_not_be_read_is_not_believed(text: str) -> None:
     with pytest.raises((BadOutput, ValueError)):

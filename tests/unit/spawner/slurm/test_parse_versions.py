@@ -22,7 +22,7 @@ from spawner.slurm.model import JobInfo, JobPaths, JobUsage, Outcome, SlurmState
 from spawner.slurm.parse_accounting import InUse
 from spawner.slurm.reasons import explain_outcome, explain_reason, explain_rejection
 from tests.paths import TESTS
-from tests.patience import PATIENCE_S
+from tests.polling import PATIENCE_S
 
 VERSIONS = TESTS / "data/slurm/versions"
 MARK = "Mk7_recorded"
@@ -335,14 +335,14 @@ class TestActs:
         assert printed.keys() == {folder.name for folder in FOLDERS} - {slurm.folder.name}
         for each in itertools.chain(*printed.values()):
             with pytest.raises(Unreachable):
-                await self.slurm_printing(tmp_path, each)._ask(each["arguments"])
+                await self.slurm_printing(tmp_path, each)._query(each["arguments"])
 
     async def test_incompatible_commands_are_recognized(self, tmp_path: Path) -> None:
         printed = json.loads((VERSIONS / "26.05.5/other_clients.json").read_text(encoding="utf-8"))
         squeue = printed["22.05.8"][0]
         assert squeue["arguments"][0] == "squeue"
         with pytest.raises(Unreachable, match="may be incompatible"):
-            await self.slurm_printing(tmp_path, squeue)._ask(squeue["arguments"])
+            await self.slurm_printing(tmp_path, squeue)._query(squeue["arguments"])
 
     @pytest.mark.parametrize("name", ["limit_of_ended", "limit_of_unknown"])
     async def test_more_time_for_what_is_gone(

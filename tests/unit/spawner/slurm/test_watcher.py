@@ -11,9 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spawner.errors import Unreachable
-from spawner.slurm.model import JobInfo, NodeInfo, PartitionInfo, ReservationInfo, SlurmState
+from spawner.slurm.model import (
+    JobInfo,
+    JobUsage,
+    NodeInfo,
+    PartitionInfo,
+    ReservationInfo,
+    SlurmState,
+)
 from spawner.slurm.watcher import CallBudget, Pace, Watcher
-from tests.patience import until
+from tests.polling import until
 from tests.unit.spawner.slurm.slurm_jobs import KEY, NOW, job
 
 
@@ -71,6 +78,9 @@ class PlayedSlurm:
     async def backlog(self) -> int:
         self.backlogs += 1
         return self.undelivered
+
+    async def usage(self, job_ids: Collection[int]) -> list[JobUsage]:
+        return []
 
     async def nodes(self) -> tuple[NodeInfo, ...]:
         self.surveys += 1
@@ -151,7 +161,7 @@ class TestWatcher:
     async def test_all_who_ask_at_once_share_one_look(self) -> None:
         slurm = PlayedSlurm()
         watcher = Watcher(slurm)
-        await asyncio.gather(*(watcher.look() for _ in range(100)))
+        await asyncio.gather(*(watcher.refresh() for _ in range(100)))
         assert slurm.looks == 1
 
     async def test_whose_name_is_gone_is_known_by_number(self) -> None:
@@ -166,22 +176,22 @@ class TestWatcher:
             return {20001: "alice"}
 
         watcher.names = names
-        await watcher.look()
+        await watcher.refresh()
         assert watcher.by_uuid(*KEY) == job()
         assert asked == [{20001, 20002}]
         assert watcher.jobs[8].user == "20002"
         slurm.shown = [job()]
-        await watcher.look()
+        await watcher.refresh()
         assert len(asked) == 1, "no lookup where every name is known"
 
     async def test_a_look_that_had_begun_does_not_count(self) -> None:
         slurm = PlayedSlurm()
         slurm.gate = asyncio.Event()
         watcher = Watcher(slurm)
-        first = asyncio.create_task(watcher.look())
+        first = asyncio.create_task(watcher.refresh())
         await until(lambda: slurm.looks == 1)
         slurm.shown = [job()]  # after the first poll has been answered
-        later = [asyncio.create_task(watcher.look()) for _ in range(10)]
+        later = [asyncio.create_task(watcher.refresh()) for _ in range(10)]
         slurm.gate.set()
         await asyncio.gather(first, *later)
         assert slurm.looks == 2
@@ -191,7 +201,7 @@ class TestWatcher:
         slurm = PlayedSlurm()
         slurm.gate = asyncio.Event()
         watcher = Watcher(slurm)
-        impatient, patient = (asyncio.create_task(watcher.look()) for _ in range(2))
+        impatient, patient = (asyncio.create_task(watcher.refresh()) for _ in range(2))
         await until(lambda: slurm.looks == 1)
         impatient.cancel()
         slurm.gate.set()
@@ -202,24 +212,24 @@ class TestWatcher:
         slurm = PlayedSlurm()
         slurm.shown = [job()]
         watcher = Watcher(slurm)
-        await watcher.look()
+        await watcher.refresh()
         known_at = watcher.at
         slurm.down = True
-        await watcher.look()
-        await watcher.look()
+        await watcher.refresh()
+        await watcher.refresh()
         assert watcher.stale_since == known_at
         assert watcher.by_uuid(*KEY) == job()
         slurm.down = False
-        await watcher.look()
+        await watcher.refresh()
         assert watcher.stale_since is None
 
     async def test_an_incredible_answer_is_stale_not_true(self) -> None:
         slurm = PlayedSlurm()
         slurm.shown = [job(n, uuid=None) for n in range(20)]
         watcher = Watcher(slurm)
-        await watcher.look()
+        await watcher.refresh()
         slurm.shown = []
-        await watcher.look()
+        await watcher.refresh()
         assert watcher.stale_since is not None
         assert len(watcher.jobs) == 20
 
@@ -234,6 +244,17 @@ class TestWatcher:
             await until(lambda: state_of(watcher) is SlurmState.ENDED)
         assert slurm.asked_ids == [{1}]
 
+    async def test_many_lookups_are_split_and_those_without_an_id_apart(self) -> None:
+        slurm = PlayedSlurm()
+        async with running(slurm) as watcher:
+            await until(lambda: watcher.stale_since is None)
+            watcher.by_uuid("unknown", "alice", since=NOW - timedelta(hours=1))
+            for number in range(1, 2501):
+                watcher.by_uuid(str(number), "alice", job_id=number, since=NOW)
+            await until(lambda: slurm.accountings >= 3)
+        sizes = [len(ids) if ids is not None else None for ids in slurm.asked_ids[:3]]
+        assert sizes == [1000, 1000, 500]
+
     async def test_only_a_current_slurmdbd_can_say_that_a_job_is_lost(self) -> None:
         slurm = PlayedSlurm()
         slurm.undelivered = 7
@@ -241,7 +262,7 @@ class TestWatcher:
             await until(lambda: watcher.stale_since is None)
             assert watcher.by_uuid(*KEY, job_id=5, since=NOW) is None
             await until(lambda: slurm.accountings == 1 and slurm.backlogs == 1)
-            await watcher.look()
+            await watcher.refresh()
             assert watcher.missing_since(*KEY) is None
             slurm.undelivered = 0
             watcher.forget(*KEY)  # so that it is polled at once

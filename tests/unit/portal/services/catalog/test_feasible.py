@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
 from portal.services.catalog.feasible import impossible, no_gpu_anywhere, where_it_fits
 from spawner.slurm.model import ClusterInfo, NodeInfo, PartitionInfo, Resources
 
-GPU_NODE = {"cpus": 32, "memory_mb": 131072, "gpus": {"v100": 4}, "partitions": ("gpu", "debug")}
-CPU_NODE = {"cpus": 64, "memory_mb": 65536, "partitions": ("cpu", "debug")}
+GPU_NODE: dict[str, Any] = {
+    "cpus": 32,
+    "memory_mb": 131072,
+    "gpus": {"v100": 4},
+    "partitions": ("gpu", "debug"),
+}
+CPU_NODE: dict[str, Any] = {"cpus": 64, "memory_mb": 65536, "partitions": ("cpu", "debug")}
 CLUSTER = ClusterInfo(
     nodes=(
         NodeInfo("node01", "10.0.0.1", "IDLE", **GPU_NODE),
@@ -23,6 +29,8 @@ CLUSTER = ClusterInfo(
         PartitionInfo("cpu", default=True, max_time_minutes=1440, nodes=("node03",)),
         PartitionInfo("debug", max_time_minutes=30, nodes=("node01", "node02", "node03")),
         PartitionInfo("empty"),
+        PartitionInfo("old", state="DRAIN"),
+        PartitionInfo("held", state="DOWN"),
     ),
     at=datetime(2026, 3, 1, tzinfo=UTC),
 )
@@ -35,6 +43,7 @@ CLUSTER = ClusterInfo(
         Resources(partition="gpu", gpus=4, gpu_type="v100", cpus=32, memory_gb=128),
         Resources(partition="gpu", gpus=4, nodes=2),
         Resources(partition="empty", gpus=9),
+        Resources(partition="held"),
     ],
 )
 def test_what_some_node_could_run_is_let_through(wanted: Resources) -> None:
@@ -44,9 +53,10 @@ def test_what_some_node_could_run_is_let_through(wanted: Resources) -> None:
 @pytest.mark.parametrize(
     ("wanted", "field", "words"),
     [
-        (Resources(partition="nope"), "partition", "Available: cpu, debug, empty, gpu"),
+        (Resources(partition="nope"), "partition", "Available: cpu, debug, empty, gpu, held, old"),
+        (Resources(partition="old"), "partition", "Its state is DRAIN"),
         (Resources(partition="gpu", gpus=5), "gpus", "more than 4 GPUs"),
-        (Resources(partition="cpu", gpus=1), "gpus", "has no GPUs"),
+        (Resources(partition="cpu", gpus=1), "gpus", "Partitions with GPUs: debug, gpu."),
         (Resources(gpus=1), "gpus", "Partition cpu has no GPUs"),
         (Resources(partition="gpu", gpus=1, gpu_type="a100"), "gpu_type", "It has: v100"),
         (Resources(partition="gpu", cpus=33), "cpus", "32 CPUs"),

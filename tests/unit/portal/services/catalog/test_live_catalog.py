@@ -55,7 +55,13 @@ def open_shelf(site: Path, tmp_path: Path) -> OpenShelf:
     (shipped / "environments" / "plain.yaml").write_text(ENVIRONMENT.format(title="Plain"))
     images.mkdir()
     (tmp_path / "imported").mkdir()
-    return lambda: LiveCatalog(Places((images, tmp_path / "imported"), site=site, shipped=shipped))
+
+    def load() -> LiveCatalog:
+        catalog = LiveCatalog(Places((images, tmp_path / "imported"), site=site, shipped=shipped))
+        catalog.load()
+        return catalog
+
+    return load
 
 
 async def test_everything_is_there_with_its_file(site: Path, open_shelf: OpenShelf) -> None:
@@ -118,7 +124,8 @@ async def test_mistake_is_reported_and_last_good_state_kept(
     (problem,) = shelf.problems
     assert problem.startswith(f"{file}: gpu: 'maybe' is not one of ")
     await shelf.refresh()
-    assert shelf.problems == (problem,)
+    (again,) = shelf.problems
+    assert again == problem
     file.write_text(ENVIRONMENT.format(title="Mine, again"))
     await shelf.refresh()
     assert shelf.environments["mine"].title == "Mine, again"
@@ -218,9 +225,8 @@ async def test_template_of_missing_environment_is_reported(
     file.unlink()
     await shelf.refresh()
     template = site / "templates" / "mine.yaml"
-    assert shelf.problems == (
-        f"{template}: environment: there is no environment mine in this catalog",
-    )
+    (problem,) = shelf.problems
+    assert problem == f"{template}: environment: there is no environment mine in this catalog"
     file.write_text(text)
     await shelf.refresh()
     assert shelf.problems == ()
@@ -234,7 +240,8 @@ async def test_a_folder_that_is_away_takes_nothing_with_it(
     shutil.move(site, away)
     await shelf.refresh()
     assert list(shelf.environments) == ["mine", "plain"]
-    assert shelf.problems == (f"{site}: there is no such folder",)
+    (problem,) = shelf.problems
+    assert problem == f"{site}: there is no such folder"
     shutil.move(away, site)
     await shelf.refresh()
     assert shelf.problems == ()

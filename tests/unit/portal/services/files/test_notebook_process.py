@@ -9,7 +9,7 @@ import pytest
 from portal.errors import TooManyRequests
 from portal.services.files import notebook_preview
 from portal.services.files.notebook_process import PER_USER, NotebookParser
-from tests.patience import PATIENCE_S
+from tests.polling import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
 NOTEBOOK = json.dumps({"cells": [{"cell_type": "code", "source": "x = 'ä'"}]}).encode()

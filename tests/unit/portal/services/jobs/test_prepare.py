@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
@@ -103,7 +103,7 @@ def test_no_gpu_is_asked_for_where_the_image_can_not_use_it(tmp_path: Path) -> N
 
 def test_a_job_of_several_nodes_begins_in_a_partition_that_has_them(tmp_path: Path) -> None:
     at = context(tmp_path, "horovod", "pytorch")
-    node = {"state": "IDLE", "cpus": 8, "memory_mb": 65536}
+    node: dict[str, Any] = {"state": "IDLE", "cpus": 8, "memory_mb": 65536}
     at.watcher.cluster = ClusterInfo(
         nodes=(
             *(NodeInfo(n, n, partitions=("gpu",), gpus={"v100": 2}, **node) for n in ("a", "b")),

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from portal.api.job_schemas import array_out
-from portal.context import AppContext
 from portal.models import BatchJob, JobState, User
 from portal.services.jobs import scalars
 from portal.services.jobs.scalar_cache import EVERY_S, MOST_ARRAYS, REST, ScalarCache
 from spawner.errors import LauncherUnavailable
+from tests.fakes.context import partial_context
 
 pytestmark = pytest.mark.anyio
 
@@ -49,24 +49,7 @@ class Desk:
 
     def __init__(self, tasks: int = 2) -> None:
         self.clock, self.launcher = Clock(), Launcher()
-        nothing = cast(Any, None)
-        edges = (
-            "settings",
-            "db",
-            "launchers",
-            "slurm",
-            "watcher",
-            "catalog",
-            "hub",
-            "http",
-            "tensorboard_http",
-            "accounting",
-        )
-        self.context = AppContext(
-            **dict.fromkeys(edges, nothing),
-            file_pool=cast(Any, self.launcher),
-            scalars=ScalarCache(self.clock),
-        )
+        self.context = partial_context(file_pool=self.launcher, scalars=ScalarCache(self.clock))
         running = [{"index": index, "state": JobState.RUNNING} for index in range(tasks)]
         self.job = BatchJob(
             id="j", user=User(username="alice"), logdir="/l", array_size=tasks, tasks=running

@@ -19,11 +19,11 @@ from portal.services.limits.associations import (
 )
 from portal.services.limits.limit_rules import Figures, effective
 from portal.services.limits.slurm_limits import AssociationState, lines_for
-from spawner.slurm.parse_accounting import ClusterFacts, Place
+from spawner.slurm.parse_accounting import AssociationKey, ClusterFacts
 
 FACTS = ClusterFacts("demo", frozenset({"limits"}), frozenset({"cpu", "mem", "gres/gpu"}))
-BASE: Place = ("research", "bob", "")
-FOUND: dict[Place, dict[str, Any]] = {
+BASE: AssociationKey = ("research", "bob", "")
+FOUND: dict[AssociationKey, dict[str, Any]] = {
     ("root", "", ""): {},
     ("research", "", ""): {},
     ("teaching", "", ""): {},
@@ -32,9 +32,9 @@ FOUND: dict[Place, dict[str, Any]] = {
 }
 
 
-def world(
-    found: dict[Place, dict[str, Any]] | None = None,
-    seen: dict[Place, dict[str, Any]] | None = None,
+def state(
+    found: dict[AssociationKey, dict[str, Any]] | None = None,
+    seen: dict[AssociationKey, dict[str, Any]] | None = None,
     accounts: dict[str, Figures] | None = None,
     **limits: Any,
 ) -> DesiredAssociations:
@@ -54,7 +54,7 @@ def verdict(
     applied: dict[str, Any],
     found: dict[str, Any] | None,
     accepted: dict[str, Any] | None = None,
-    place: Place = BASE,
+    place: AssociationKey = BASE,
 ) -> AssociationDiff:
     return compare(place, should, applied, found, accepted or {})
 
@@ -63,16 +63,16 @@ def verdict(
 
 
 def test_all_of_a_users_accounts_but_the_root_get_the_figures() -> None:
-    found = desired_values(world(gpus=2, memory_gb=4, time_limit_minutes=60, sessions=1, jobs=4))
+    found = desired_values(state(gpus=2, memory_gb=4, time_limit_minutes=60, sessions=1, jobs=4))
     assert found == {
         BASE: {"gres/gpu": 2, "mem": 4096, "MaxSubmitJobs": 5, "MaxWall": 60},
     }
 
 
 def test_unset_limits_yield_no_desired_values() -> None:
-    assert desired_values(world()) == {}
-    assert desired_values(world(sessions=1)) == {}  # cannot be expressed in Slurm alone
-    assert desired_values(world(gpus_by_type={"k80": 1})) == {}  # which Slurm does not count
+    assert desired_values(state()) == {}
+    assert desired_values(state(sessions=1)) == {}  # cannot be expressed in Slurm alone
+    assert desired_values(state(gpus_by_type={"k80": 1})) == {}  # which Slurm does not count
 
 
 def test_accounts_are_added_and_taken_away() -> None:
@@ -85,7 +85,7 @@ def test_accounts_are_added_and_taken_away() -> None:
 
 
 def test_a_partition_that_is_not_allowed_is_closed() -> None:
-    found = desired_values(world(partitions=["gpu"], gpus=1))
+    found = desired_values(state(partitions=["gpu"], gpus=1))
     assert found == {
         BASE: {"gres/gpu": 1},
         ("research", "bob", "cpu"): {EXISTS: PRESENT, "MaxSubmitJobs": 0},
@@ -93,13 +93,13 @@ def test_a_partition_that_is_not_allowed_is_closed() -> None:
 
 
 def test_an_operators_own_association_of_a_partition_is_limited_too() -> None:
-    gpu: Place = ("research", "bob", "gpu")
-    assert desired_values(world({**FOUND, gpu: {}}, gpus=1))[gpu] == {"gres/gpu": 1}
+    gpu: AssociationKey = ("research", "bob", "gpu")
+    assert desired_values(state({**FOUND, gpu: {}}, gpus=1))[gpu] == {"gres/gpu": 1}
 
 
 def test_what_a_group_has_together_is_its_accounts() -> None:
     shared = {"research": Figures(gpus=8, sessions=2, jobs=3), "nowhere": Figures(gpus=1)}
-    found = desired_values(world(accounts=shared))
+    found = desired_values(state(accounts=shared))
     assert found == {("research", "", ""): {"gres/gpu": 8, "GrpSubmitJobs": 5}}
 
 
@@ -143,9 +143,9 @@ def test_any_allowed_qos_may_be_the_default_one() -> None:
 
 def test_an_association_that_is_gone_is_drift_and_given_again_with_its_figures() -> None:
     applied = {"gres/gpu": 1}
-    seen: dict[Place, dict[str, Any]] = {BASE: applied}
+    seen: dict[AssociationKey, dict[str, Any]] = {BASE: applied}
     left = {place: figures for place, figures in FOUND.items() if place != BASE}
-    should = desired_values(world(left, seen, gpus=1))[BASE]
+    should = desired_values(state(left, seen, gpus=1))[BASE]
     assert should == {EXISTS: PRESENT, "gres/gpu": 1}
     first = verdict(should, applied, None)
     assert first == AssociationDiff(
@@ -163,9 +163,9 @@ def test_an_association_that_is_gone_is_drift_and_given_again_with_its_figures()
 
 def test_what_the_portal_took_away_or_what_lost_its_account_is_not_missed() -> None:
     left = {place: figures for place, figures in FOUND.items() if place != BASE}
-    assert BASE not in desired_values(world(left, {BASE: {EXISTS: ABSENT}}, gpus=1))
+    assert BASE not in desired_values(state(left, {BASE: {EXISTS: ABSENT}}, gpus=1))
     without = {place: figures for place, figures in left.items() if place[0] != "research"}
-    assert BASE not in desired_values(world(without, {BASE: {"gres/gpu": 1}}, gpus=1))
+    assert BASE not in desired_values(state(without, {BASE: {"gres/gpu": 1}}, gpus=1))
 
 
 def test_a_closed_partition_is_opened_again_and_a_kept_account_stays() -> None:
@@ -177,7 +177,7 @@ def test_a_closed_partition_is_opened_again_and_a_kept_account_stays() -> None:
 
 
 def test_an_account_given_by_hand_later_is_shown_before_it_is_taken() -> None:
-    place: Place = ("teaching", "bob", "")
+    place: AssociationKey = ("teaching", "bob", "")
     applied = assume_applied(place, {EXISTS: ABSENT}, True)
     assert verdict({EXISTS: ABSENT}, dict(applied), {}, place=place).drift == {
         EXISTS: (ABSENT, PRESENT)

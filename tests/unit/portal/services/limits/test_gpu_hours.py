@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
 import pytest
 
+from portal.services.limits import gpu_hours
 from portal.services.limits.gpu_hours import GpuHours, by_day, months_back
+from spawner.errors import Unreachable
 from spawner.slurm.parse_accounting import JobTime
 
 DAY = date(2026, 10, 31)
@@ -35,6 +38,50 @@ def test_what_runs_counts_as_far_as_it_has_come() -> None:
 
 def test_days_that_were_not_asked_for_are_left_out() -> None:
     assert by_day([job(MIDNIGHT - 2 * HOUR, MIDNIGHT - HOUR)], [NEXT], NOW) == {}
+
+
+@pytest.mark.parametrize(
+    ("read_after", "now_after", "due"),
+    [
+        (HOUR, 2 * HOUR, True),
+        (3 * HOUR, 4 * HOUR, False),
+        (3 * HOUR, 28 * HOUR, True),
+        (30 * HOUR, 40 * HOUR, False),
+        (7 * 24 * HOUR, 7 * 24 * HOUR + 23 * HOUR, False),
+        (3 * HOUR, 300 * HOUR, False),
+    ],
+)
+def test_a_day_is_read_again_while_its_jobs_may_come_late(
+    read_after: timedelta, now_after: timedelta, due: bool
+) -> None:
+    assert gpu_hours._is_due(DAY, MIDNIGHT + read_after, MIDNIGHT + now_after) is due
+
+
+@pytest.mark.anyio
+async def test_days_are_read_in_parts_if_accounting_refuses_them_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stored: list[date] = []
+
+    class Accounting:
+        def __init__(self) -> None:
+            self.accounting = self.watcher = self
+
+        async def afford(self) -> None:
+            pass
+
+        async def job_times(self, start: datetime, end: datetime) -> list[JobTime]:
+            if end - start > timedelta(days=1):
+                raise Unreachable("The answer is too large.")
+            return []
+
+    async def replace_days(_context: object, days: list[date], *_: object) -> None:
+        stored.extend(days)
+
+    monkeypatch.setattr(gpu_hours, "_replace_days", replace_days)
+    context: Any = Accounting()
+    await gpu_hours._read_days(context, date(2026, 10, 1), DAY, NOW)
+    assert stored == [date(2026, 10, day) for day in range(31, 0, -1)]
 
 
 @pytest.mark.parametrize(

@@ -163,6 +163,9 @@ def test_sessions_and_jobs_are_counted() -> None:
         "You may have 1 session at a time (the limit of your group physics); 1 of yours waits or"
         " runs now. Stop one, or ask your administrators."
     )
+    none = too_many("session", 0, 1, EffectiveLimit(0, LimitSource(LimitScope.DEFAULT)))
+    assert none is not None
+    assert none.endswith("0 of yours wait or run now. Ask your administrators for more.")
     array = too_many("job", 0, 10, EffectiveLimit(5, LimitSource(LimitScope.DEFAULT)))
     assert array is not None
     assert "0 of yours wait or run now, and this would be 10 more. Submit fewer" in array

@@ -151,6 +151,7 @@ class TestPortal:
         seen, complete = await notebooks.list_notebooks(context, session)
         assert [notebook.path for notebook in seen] == ["~/good.ipynb"]
         assert not complete
+        answer: dict[str, Any]
         for answer in ({}, {"notebooks": {}}, {"notebooks": None}):
             assert await notebooks.list_notebooks(self.context(tmp_path, answer), session) == (
                 [],

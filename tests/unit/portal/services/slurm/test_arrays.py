@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 
 from portal.models import BatchJob, JobState, User, Wanted
 from portal.services.jobs import external_jobs
-from portal.services.slurm import arrays, lifecycle, logs, usage
+from portal.services.slurm import arrays, failures, lifecycle, logs, usage
 from portal.services.slurm.logs import LogPlace, read_piece
-from spawner.files.scalars import last_scalars
+from spawner.errors import Unreachable
+from spawner.files.jobs.scalars import last_scalars
 from spawner.slurm import parse, parse_usage
 from spawner.slurm.model import JobInfo, JobUsage, Outcome, SlurmState
 from spawner.slurm.reasons import Explanation
@@ -91,6 +92,10 @@ def task(index: int, state: SlurmState, **fields: Any) -> JobInfo:
     return info(state, **{"job_id": 100 + index, "array_job_id": 7, "tasks": (index,), **fields})
 
 
+def measured(info: JobInfo) -> JobUsage:
+    return JobUsage(info, 1, 1.0, 1, None, 0, complete=False)
+
+
 class TestArrays:
     def test_a_waiting_array_is_explained_by_its_first_record(self) -> None:
         waiting = [task(n, SlurmState.QUEUED, nodes=(), reason="AssocGrpGRES") for n in (0, 1)]
@@ -150,6 +155,27 @@ class TestArrays:
         assert found["exit_code"] == 3
         assert found["reason"] == "1 of 3 tasks failed; 1 of 3 tasks reached their time limit."
 
+    def test_accounting_that_lags_revives_no_ended_task(self) -> None:
+        ended = [
+            task(n, SlurmState.ENDED, outcome=Outcome.COMPLETED, exit_code=0, end_time=NOW)
+            for n in (0, 1)
+        ]
+        columns = dict(arrays.observe(self.row(2), ended, NOW))
+        row = self.row(2)
+        row.state, row.tasks = JobState.ENDED, columns["tasks"]
+        lagging = [measured(task(n, SlurmState.RUNNING)) for n in (0, 1)]
+        found = usage.usage_columns(row, lagging, NOW)
+        assert found.get("state", row.state) is JobState.ENDED
+        assert found.get("tasks", row.tasks) == columns["tasks"]
+
+    def test_squeue_takes_no_exit_code_away(self) -> None:
+        ended = task(0, SlurmState.ENDED, outcome=Outcome.FAILED, exit_code=3, end_time=NOW)
+        tasks = arrays.merged([], [ended], NOW)
+        for shown in (replace(ended, exit_code=None), task(0, SlurmState.COMPLETING)):
+            assert arrays.merged(tasks, [shown], NOW + SECOND) == tasks
+        requeued = arrays.merged(tasks, [task(0, SlurmState.QUEUED, nodes=())], NOW + SECOND)
+        assert requeued[0]["state"] == JobState.QUEUED
+
     def ended_by_failure(self, size: int = 2) -> dict[str, Any]:
         infos = [
             task(n, SlurmState.ENDED, outcome=Outcome.FAILED, exit_code=1, end_time=NOW)
@@ -198,6 +224,64 @@ def test_a_list_of_tasks_is_bounded() -> None:
     assert len(parse.expand_tasks("0-4000000000")) == 100_000
 
 
+class Accounting:
+    """A database of one row, and accounting with given records; None: it does not answer."""
+
+    def __init__(self, records: list[JobUsage] | None) -> None:
+        self.records = records
+        self.watcher = self.notifier = self.db = self
+        self.notified: list[str] = []
+
+    async def usage(self, _since: object) -> list[JobUsage]:
+        if self.records is None:
+            raise Unreachable("slurmdbd does not answer")
+        return self.records
+
+    def notify(self, *topics: str) -> None:
+        self.notified += topics
+
+
+@pytest.mark.anyio
+class TestCollecting:
+    @pytest.fixture(autouse=True)
+    def one_row(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        async def change(_db: object, _kind: object, _id: str, apply: Any) -> None:
+            apply(self.row)
+
+        async def no_causes(*_: object) -> dict[Any, Any]:
+            return {}
+
+        self.row = job(state=JobState.STOPPING, usage_due=NOW, submit_time=NOW, user_id="u")
+        monkeypatch.setattr(usage, "change", change)
+        monkeypatch.setattr(failures, "read_causes", no_causes)
+
+    async def collect(self, records: list[JobUsage] | None, now: datetime = NOW) -> None:
+        context: Any = Accounting(records)
+        await usage.collect(context, [self.row], now)
+
+    async def test_an_earlier_run_is_not_the_end_of_a_requeued_job(self) -> None:
+        self.row.created_at = NOW - timedelta(hours=2)
+        first = info(
+            SlurmState.ENDED, outcome=Outcome.NODE_FAILED, submit_time=NOW - timedelta(hours=1)
+        )
+        await self.collect([replace(measured(first), complete=True)])
+        assert (self.row.state, self.row.outcome) == (JobState.STOPPING, None)
+        assert self.row.usage_due is not None, "it is asked for again"
+
+        last = info(SlurmState.ENDED, outcome=Outcome.COMPLETED, exit_code=0, end_time=NOW)
+        await self.collect([replace(measured(last), complete=True)])
+        assert (self.row.state, self.row.outcome) == (JobState.ENDED, Outcome.COMPLETED)
+        assert self.row.usage_due is None
+
+    async def test_usage_is_not_given_up_while_accounting_does_not_answer(self) -> None:
+        self.row.state, self.row.ended_at = JobState.ENDED, NOW
+        later = NOW + 2 * usage.GIVE_UP
+        await self.collect(None, later)
+        assert self.row.usage_due == later + usage.LONGEST_PAUSE
+        await self.collect([], later)
+        assert self.row.usage_due is None
+
+
 USAGE = TESTS / "data/slurm/22.05.8/usage.txt"
 
 
@@ -219,7 +303,31 @@ class TestUsage:
     def test_a_requeued_job_is_one_with_its_last_run(self, found: dict[int, JobUsage]) -> None:
         assert (found[8].restarts, found[8].info.state) == (1, SlurmState.RUNNING)
         assert found[8].elapsed_s == 15
+        longest_s = found[8].longest_run_s
+        assert longest_s is not None
+        assert 0 < longest_s < 15, "its time limit applies to each run"
+        assert usage.summed([found[8]])["longest_s"] == found[8].longest_run_s
         assert not found[8].complete
+
+    def test_a_number_that_was_used_before_is_another_job(self) -> None:
+        common = "node01|gpu|lab|60|None||1"
+        text = (
+            "9|9|bob|COMPLETED|2025-03-01T12:00:00|2025-03-01T12:00:00|2025-03-03T12:00:00|0:0"
+            f"|172800|00:01.000|1||{common}\n"
+            "9.batch|9.batch||COMPLETED|2025-03-01T12:00:00|2025-03-01T12:00:00"
+            f"|2025-03-03T12:00:00|0:0|172800|00:01.000|1|500G|{common}\n"
+        )
+        earlier = text.replace("bob", "alice")
+        own = (
+            "9|9|alice|COMPLETED|2026-03-01T12:00:00|2026-03-01T12:00:00|2026-03-01T12:10:00|0:0"
+            f"|600|00:01.000|1||{common}\n"
+            "9.batch|9.batch||COMPLETED|2026-03-01T12:00:00|2026-03-01T12:00:00"
+            f"|2026-03-01T12:10:00|0:0|600|00:01.000|1|1G|{common}\n"
+        )
+        for before in (text, earlier):
+            usages = parse_usage.parse_usage(before + own, {9: NOW - timedelta(minutes=1)})
+            mine = [one for one in usages if one.info.user == "alice"]
+            assert [(u.elapsed_s, u.max_rss_bytes, u.restarts) for u in mine] == [(600, 1 << 30, 0)]
 
     def test_an_arrays_tasks(self, found: dict[int, JobUsage]) -> None:
         assert (found[11].info.array_job_id, found[11].info.tasks) == (9, (0,))

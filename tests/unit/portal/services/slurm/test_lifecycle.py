@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -24,7 +25,7 @@ def session(**columns: object) -> Session:
     return Session(**(made | columns))
 
 
-def info(state: SlurmState, **fields: object) -> JobInfo:
+def info(state: SlurmState, **fields: Any) -> JobInfo:
     base = JobInfo(
         job_id=7, user="alice", name="portal-s1", state=state, slurm_state=state.upper(),
         uuid="5b1c", submit_time=NOW, time_limit_minutes=60,

@@ -15,7 +15,7 @@ from types import ModuleType
 import pytest
 
 from spawner.catalog.environment import SHIPPED
-from tests.patience import PATIENCE_S
+from tests.polling import PATIENCE_S
 
 PROGRAM = SHIPPED / "jobs" / "preflight.py"
 

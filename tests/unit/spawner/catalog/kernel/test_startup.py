@@ -77,7 +77,7 @@ def displayed(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     return shown
 
 
-def start(shell: Shell | None) -> dict[str, Any]:
+def start(shell: Shell | None) -> set[str]:
     """Run the file as a kernel does; return the names that it adds to the user's namespace."""
     names: dict[str, Any] = {"get_ipython": lambda: shell} if shell else {}
     exec(compile(KERNEL_STARTUP.read_bytes(), "startup.py", "exec"), names)  # noqa: S102
@@ -143,7 +143,7 @@ def test_the_python_functions_display_the_sessions_tensorboard(
 def test_other_imports_and_a_missing_tensorboard_are_left_alone(tmp_path: Path) -> None:
     start(Shell())
     finder = sys.meta_path[0]
-    assert finder.find_spec("json") is None
+    assert finder.find_spec("json", None) is None
     assert finder.find_spec("tensorboard.notebook", [str(tmp_path)]) is None
 
 

@@ -7,7 +7,16 @@ from typing import Any
 
 import pytest
 
-from spawner.node.jupyter.handlers import ENDING, NO_PORTAL, UNKNOWN, SessionSources, refusal
+from spawner.node.jupyter.handlers import (
+    ENDING,
+    NO_JOB,
+    NO_PORTAL,
+    UNKNOWN,
+    SessionSources,
+    job_refusal,
+    refusal,
+    to_server_path,
+)
 from spawner.node.portal_client import PortalClient, PortalResponse
 
 
@@ -40,3 +49,23 @@ def test_only_a_cell_newer_than_the_last_moves_tensorboard() -> None:
     assert not desk.accept_logdir(now + 10)  # its page was reloaded
     assert not desk.accept_logdir(now + 5)
     assert desk.accept_logdir(now + 20)
+
+
+def test_job_refusal_missing_job_is_not_a_missing_session() -> None:
+    assert job_refusal(PortalResponse(404, {})) == (404, NO_JOB)
+    assert job_refusal(PortalResponse(409, {"detail": "It ended."})) == (409, "It ended.")
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/home/alice/runs/a.ipynb", "runs/a.ipynb"),
+        ("/home/alice2/a.ipynb", None),
+        ("/data/a.ipynb", None),
+        ("/home/alice/../bob/a.ipynb", None),
+        (None, None),
+    ],
+)
+def test_to_server_path_only_inside_the_root(path: str | None, expected: str | None) -> None:
+    assert to_server_path(path, "/home/alice") == expected
+    assert to_server_path(path, "/home/alice/") == expected

@@ -6,7 +6,14 @@ from typing import Any
 
 import pytest
 
-from spawner.node.jupyter.idle import BUSY_CPUS, LONGEST_GAP_S, SHORT_S, Kernels, Rest, nothing_runs
+from spawner.node.jupyter.idle import (
+    BUSY_CPUS,
+    LONGEST_GAP_S,
+    SHORT_S,
+    IdleTime,
+    Kernels,
+    nothing_runs,
+)
 from spawner.node.usage.meter import Gpu, Use
 
 NONE = Kernels()
@@ -58,48 +65,48 @@ def test_what_kernels_do_is_no_rest(
     assert nothing_runs(QUIET, Kernels.of(now), Kernels.of(before)) is expected
 
 
-def rested(looks: int) -> tuple[Rest, float]:
+def rested(looks: int) -> tuple[IdleTime, float]:
     """Return the state after so many idle measurements, and the time of the last one."""
-    rest, at = Rest(), 1000.0
+    idle, at = IdleTime(), 1000.0
     for _ in range(looks):
         at += STEP_S
-        assert not rest.look(at, QUIET, NONE)
-    return rest, at
+        assert not idle.add_measurement(at, QUIET, NONE)
+    return idle, at
 
 
 def test_a_rest_is_as_long_as_the_looks_that_found_it() -> None:
-    rest, at = rested(1)
-    assert rest.lasts_s(at) is None, "of the time before the first look nothing is known"
-    rest, at = rested(4)
-    assert rest.lasts_s(at) == 3 * STEP_S
-    assert rest.lasts_s(at + 4) == 3 * STEP_S + 4
+    idle, at = rested(1)
+    assert idle.lasts_s(at) is None, "of the time before the first look nothing is known"
+    idle, at = rested(4)
+    assert idle.lasts_s(at) == 3 * STEP_S
+    assert idle.lasts_s(at + 4) == 3 * STEP_S + 4
 
 
 @pytest.mark.parametrize("use", [Use(None, 1.0, None), Use(None, None, None)])
 def test_idle_time_restarts_after_activity_or_unknown_usage(use: Use) -> None:
-    rest, at = rested(30)
-    rest.kept = True
-    assert rest.look(at + STEP_S, use, NONE), "reported at once"
-    assert (rest.lasts_s(at + STEP_S), rest.kept) == (None, False)
-    assert not rest.look(at + 2 * STEP_S, use, NONE), "once"
-    rest.look(at + 3 * STEP_S, QUIET, NONE)
-    assert rest.lasts_s(at + 3 * STEP_S) == STEP_S
+    idle, at = rested(30)
+    idle.kept = True
+    assert idle.add_measurement(at + STEP_S, use, NONE), "reported at once"
+    assert (idle.lasts_s(at + STEP_S), idle.kept) == (None, False)
+    assert not idle.add_measurement(at + 2 * STEP_S, use, NONE), "once"
+    idle.add_measurement(at + 3 * STEP_S, QUIET, NONE)
+    assert idle.lasts_s(at + 3 * STEP_S) == STEP_S
 
 
 def test_who_keeps_it_is_asked_no_more_while_it_rests() -> None:
-    rest, at = rested(30)
-    rest.kept = True
-    rest.look(at + STEP_S, QUIET, NONE)
-    assert rest.kept
+    idle, at = rested(30)
+    idle.kept = True
+    idle.add_measurement(at + STEP_S, QUIET, NONE)
+    assert idle.kept
 
 
 def test_the_end_of_a_short_rest_is_no_news() -> None:
-    rest, at = rested(int(SHORT_S / STEP_S) - 2)
-    assert not rest.look(at + STEP_S, Use(None, 1.0, None), NONE)
+    idle, at = rested(int(SHORT_S / STEP_S) - 2)
+    assert not idle.add_measurement(at + STEP_S, Use(None, 1.0, None), NONE)
 
 
 def test_a_job_that_was_suspended_did_not_rest() -> None:
-    rest, at = rested(30)
+    idle, at = rested(30)
     later = at + LONGEST_GAP_S + 1
-    rest.look(later, QUIET, NONE)
-    assert rest.lasts_s(later) is None
+    idle.add_measurement(later, QUIET, NONE)
+    assert idle.lasts_s(later) is None

@@ -35,7 +35,7 @@ def test_a_job_s_processes_by_their_environment_and_their_parents(tmp_path: Path
     process(tmp_path, 13, parent=1, pages=1000, environ=b"X=SLURM_JOB_ID=7\0")
     (tmp_path / "14").mkdir()  # a process that has just ended
     (tmp_path / "self").mkdir()
-    found = Processes("7", tmp_path).look()
+    found = Processes("7", tmp_path).measure()
     assert found is not None
     assert (found.memory_bytes, found.cpu_s) == (110 * PAGE, 3.0)
 
@@ -44,13 +44,13 @@ def test_what_ended_processes_have_used_stays_used(tmp_path: Path) -> None:
     process(tmp_path, 10, environ=OURS, ticks=TICKS)
     process(tmp_path, 11, parent=10, ticks=4 * TICKS)
     job = Processes("7", tmp_path)
-    job.look()
+    job.measure()
     gone(tmp_path, 11)
     process(tmp_path, 10, environ=OURS, ticks=2 * TICKS)
     process(tmp_path, 12, parent=10, ticks=TICKS)
     # the id is reused by an unrelated process
     process(tmp_path, 11, parent=1, ticks=9 * TICKS, began=99)
-    found = job.look()
+    found = job.measure()
     assert found is not None
     assert found.cpu_s == 2 + 1 + 4
 
@@ -59,15 +59,15 @@ def test_a_process_stays_the_job_s_when_its_parent_has_ended(tmp_path: Path) -> 
     process(tmp_path, 10, environ=OURS, pages=1)
     process(tmp_path, 11, parent=10, pages=2)
     job = Processes("7", tmp_path)
-    job.look()
+    job.measure()
     gone(tmp_path, 10)
     process(tmp_path, 11, parent=1, pages=2)
-    found = job.look()
+    found = job.measure()
     assert found is not None
     assert found.memory_bytes == 2 * PAGE
 
 
 def test_other_users_s_processes_are_not_looked_at(tmp_path: Path) -> None:
     process(tmp_path, 10, environ=OURS)
-    assert Processes("7", tmp_path, uid=os.getuid() + 1).look() is None
-    assert Processes("8", tmp_path).look() is None
+    assert Processes("7", tmp_path, uid=os.getuid() + 1).measure() is None
+    assert Processes("8", tmp_path).measure() is None

@@ -91,6 +91,16 @@ def test_of_other_gpus_nothing_is_mixed_up() -> None:
     ]
 
 
+def test_recent_series_drops_the_oldest_points() -> None:
+    series = Series(10, most=3, recent=True)
+    for number in range(5):
+        series.add(number * 10, use(number, 1.0))
+    report = series.to_report(40)
+    assert report["ages_s"] == [20, 10, 0]
+    assert report["memory_mb"] == [2, 3, 4]
+    assert report["step_s"] == 10
+
+
 class Portal(SessionSources):
     """A portal that returns the given responses one after another, repeating the last one."""
 
@@ -98,7 +108,7 @@ class Portal(SessionSources):
         super().__init__(HOME)
         self.answers, self.reports, self.of = list(answers), 0, of
         self.idle_s: list[int | None] = []
-        self.meter = self  # type: ignore[assignment]  it also measures
+        self.meter: Any = self  # it also measures
 
     async def use(self) -> Use:
         return self.of

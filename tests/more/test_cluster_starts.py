@@ -22,7 +22,7 @@ from tests.cluster.one_machine import (
     one_machine,
     traces,
 )
-from tests.patience import PATIENCE_S, wait_until
+from tests.polling import PATIENCE_S, wait_until
 
 
 @pytest.fixture(scope="module")

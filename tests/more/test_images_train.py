@@ -23,7 +23,7 @@ import pytest
 
 from spawner.catalog.environment import SHIPPED, Catalog, Environment, availability
 from spawner.catalog.launch_files import node_dir
-from spawner.containers.kernels import KernelPlace, kernelspec
+from spawner.containers.kernels import KernelContext, kernelspec
 from spawner.containers.runtimes import Container
 from tests.cluster.test_image import STATE, UID, _virtualenv
 from tests.images import WANTED, needs
@@ -97,7 +97,7 @@ def setup(place: Path) -> Iterator[dict[str, Any]]:
     for environment in EXPECTED:
         name = environment.name
         logdirs[name] = str(home / "portal/runs" / name)
-        kernels = KernelPlace(
+        kernels = KernelContext(
             runtime_dir=runtime,
             apptainer="/usr/bin/apptainer",
             home=str(home),

@@ -12,7 +12,7 @@ from portal.directory.contract import DirectoryUser
 from portal.errors import Forbidden
 from portal.models import AuditEvent, HalfLogin, User, WebSession
 from portal.services.audit.audit import Action
-from portal.services.auth import accounts, web_sessions
+from portal.services.auth import authentication, web_sessions
 from portal.services.identity import roles
 from tests.portal.conftest import Browser, Portal
 from tests.servers.slapd import PASSWORD
@@ -29,13 +29,13 @@ async def alice(portal: Portal) -> AsyncIterator[Browser]:
 
 
 async def change_rows(portal: Portal, table: Any, **values: Any) -> None:
-    async with portal.app.state.db.session() as db:
+    async with portal.context.db.session() as db:
         await db.execute(update(table).values(**values))
         await db.commit()
 
 
 async def rows(portal: Portal, table: Any) -> list[Any]:
-    async with portal.app.state.db.session() as db:
+    async with portal.context.db.session() as db:
         return list((await db.scalars(select(table))).all())
 
 
@@ -61,13 +61,13 @@ class TestWebSession:
         seen = utcnow() - timedelta(hours=7)
         await change_rows(portal, WebSession, last_seen_at=seen)
         token = next(morsel.value for morsel in alice.http.cookie_jar)
-        database, settings = portal.app.state.db, portal.settings
+        database, settings = portal.context.db, portal.settings
         assert await web_sessions.resume(database, settings, token, touch=False) is not None
         assert (await rows(portal, WebSession))[0].last_seen_at == seen
 
     @pytest.mark.parametrize("token", ["", "x", "x" * 43, "x" * 5000, "é", "a;b"])
     async def test_a_made_up_token_opens_nothing(self, portal: Portal, token: str) -> None:
-        assert await web_sessions.resume(portal.app.state.db, portal.settings, token) is None
+        assert await web_sessions.resume(portal.context.db, portal.settings, token) is None
 
     async def test_the_hash_is_no_token(self, portal: Portal, alice: Browser) -> None:
         assert (await alice.get("/api/v1/me")).status == 200
@@ -122,7 +122,7 @@ class TestRole:
     ) -> None:
         user = DirectoryUser(name, "cn=x", "X", None, 20001, frozenset())
         with pytest.raises(Forbidden):
-            accounts.admit(user, make_settings())
+            authentication.admit(user, make_settings())
 
 
 class TestReauth:
@@ -164,7 +164,7 @@ class TestPasswordChange:
         """Start a login with the password that is about to change, without its second factor."""
         (user,) = await rows(portal, User)
         end = utcnow() + timedelta(minutes=5)
-        async with portal.app.state.db.session() as db:
+        async with portal.context.db.session() as db:
             db.add(HalfLogin(token_hash="h", user_id=user.id, expires_at=end))
             await db.commit()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from spawner.files import scalars
+from spawner.files.jobs import scalars
 
 
 @pytest.fixture
