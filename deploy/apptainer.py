@@ -36,7 +36,7 @@ SUITE = "sid"
 COMMAND_TIMEOUT_S = 900
 # The version with which the patch for Debian 12 was first tried. A newer one is accepted on apt's
 # signature check and the patch's own checks, and named in the output.
-TRIED = {"1.4.5-2": "26cf96e08fccb0e50ea0f285a5a19f940ee873d167a0680584fe6eba7d197d65"}
+TESTED_DIGESTS = {"1.4.5-2": "26cf96e08fccb0e50ea0f285a5a19f940ee873d167a0680584fe6eba7d197d65"}
 _CAP_SYS_RESOURCE = 24
 _FUSE_DEVICE = os.makedev(10, 229)  # from Linux' list of allocated devices
 _STARTED = time.monotonic()
@@ -63,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if command == "install":
             install()
-        say(_find_version() or "no working Apptainer")
+        log_progress(_find_version() or "no working Apptainer")
     except (InstallError, RefusedError) as error:
         print(f"apptainer: {error}", file=sys.stderr)
         return 1
@@ -81,7 +81,7 @@ def install() -> None:
         drop_default_capabilities(CONFIG)
 
 
-def say(text: str) -> None:
+def log_progress(text: str) -> None:
     print(f"[{time.monotonic() - _STARTED:5.1f} s] apptainer: {text}", flush=True)
 
 
@@ -105,7 +105,7 @@ def read_release() -> Release:
 
 def _install_packages(release: Release) -> None:
     if _has_candidate():
-        say("installing the release's own package")
+        log_progress("installing the release's own package")
         _apt("install", "apptainer", "squashfuse")
     elif release.system == "debian" and release.version >= 12:
         _install_from_unstable(release)
@@ -124,14 +124,14 @@ def _install_from_unstable(release: Release) -> None:
         folder = Path(name)
         folder.chmod(0o755)
         package, version = _download_package(folder, release)
-        tried = TRIED.get(version)
-        if tried is None:
-            say(f"{version} is newer than the tested version; apt verified its signature")
-        elif hashlib.sha256(package.read_bytes()).hexdigest() != tried:
+        tested_digest = TESTED_DIGESTS.get(version)
+        if tested_digest is None:
+            log_progress(f"{version} is newer than the tested version; apt verified its signature")
+        elif hashlib.sha256(package.read_bytes()).hexdigest() != tested_digest:
             raise InstallError(f"the package of {version} is not the tested one")
         if release.glibc < (2, 38):
             package = _repack(package, folder / "tree", version, release.glibc)
-        say("installing it, with squashfuse")
+        log_progress("installing it, with squashfuse")
         _apt("install", str(package), "squashfuse", options=_private_apt(folder))
 
 
@@ -141,24 +141,26 @@ def _download_package(folder: Path, release: Release) -> tuple[Path, str]:
         sources = for_suites(read_sources(), release.codename, [SUITE])
     except ValueError as error:
         raise InstallError(str(error)) from error
-    own = [*read_sources(), *sources]
-    (folder / "all.sources").write_text("\n".join(s.deb822() for s in own), encoding="utf-8")
+    all_sources = [*read_sources(), *sources]
+    (folder / "all.sources").write_text(
+        "\n".join(s.deb822() for s in all_sources), encoding="utf-8"
+    )
     # everything comes from the machine's own release, except packages that only the other suite has
     (folder / "preferences").write_text(
         f"Package: *\nPin: release n={SUITE}\nPin-Priority: 100\n", encoding="utf-8"
     )
     for part in ("lists/partial", "archives/partial", "parts"):
         (folder / part).mkdir(parents=True)
-    say("looking for the package on the machine's mirrors")
+    log_progress("looking for the package on the machine's mirrors")
     options = _private_apt(folder)
     _apt("update", options=options)
-    say("downloading the package")
+    log_progress("downloading the package")
     _run(["apt-get", *options, "-qq", "download", "apptainer"], cwd=folder)
     packages = list(folder.glob("apptainer_*.deb"))
     if len(packages) != 1:
         raise InstallError("apt downloaded no such package")
     version = _run(["dpkg-deb", "-f", str(packages[0]), "Version"]).strip()
-    say(f"got {version}")
+    log_progress(f"got {version}")
     return packages[0], version
 
 
@@ -181,7 +183,7 @@ def _private_apt(folder: Path) -> list[str]:
 def _repack(package: Path, tree: Path, version: str, glibc: tuple[int, int]) -> Path:
     """Return the package rebuilt for an older C library, with a marked version."""
     needs = f"{glibc[0]}.{glibc[1]}"
-    say(f"redirecting its programs to glibc {needs}")
+    log_progress(f"redirecting its programs to glibc {needs}")
     _run(["dpkg-deb", "-R", str(package), str(tree)])
     changed = [p for p in sorted(tree.rglob("*")) if _patch(p, tree, glibc)]
     if not changed:
@@ -213,7 +215,7 @@ def _patch(path: Path, tree: Path, glibc: tuple[int, int]) -> bool:
         raise RefusedError(f"/{path.relative_to(tree)} can't be redirected: {error}") from error
     if names:
         path.write_bytes(patched)
-        say(f"/{path.relative_to(tree)}: {', '.join(names)}")
+        log_progress(f"/{path.relative_to(tree)}: {', '.join(names)}")
     return bool(names)
 
 
@@ -247,7 +249,7 @@ def open_fuse() -> None:
         try:
             os.mknod(FUSE, 0o666 | stat.S_IFCHR, _FUSE_DEVICE)
         except OSError as error:
-            say(f"no /dev/fuse here ({error.strerror}): images will be folders, not files")
+            log_progress(f"no /dev/fuse here ({error.strerror}): images will be folders, not files")
             return
     if stat.S_IMODE(FUSE.stat().st_mode) & 0o666 != 0o666:
         if os.geteuid() != 0:
@@ -255,7 +257,7 @@ def open_fuse() -> None:
                 "/dev/fuse is not accessible to users: run chmod 0666 /dev/fuse as root"
             )
         FUSE.chmod(0o666)
-        say("opened /dev/fuse to users")
+        log_progress("opened /dev/fuse to users")
 
 
 def drop_default_capabilities(config: Path) -> None:
@@ -270,7 +272,7 @@ def drop_default_capabilities(config: Path) -> None:
         changed = f"{text}{setting} = no\n"
     if changed != text:
         config.write_text(changed, encoding="utf-8")
-        say(f"this machine lacks CAP_SYS_RESOURCE: {setting} = no")
+        log_progress(f"this machine lacks CAP_SYS_RESOURCE: {setting} = no")
 
 
 def _lacks_sys_resource() -> bool:
@@ -284,10 +286,10 @@ def _find_version() -> str | None:
     program = shutil.which("apptainer")
     if program is None:
         return None
-    answer = subprocess.run(
+    result = subprocess.run(
         [program, "--version"], capture_output=True, text=True, timeout=30, check=False
     )
-    return answer.stdout.strip() if answer.returncode == 0 else None
+    return result.stdout.strip() if result.returncode == 0 else None
 
 
 def _has_candidate() -> bool:
@@ -297,18 +299,18 @@ def _has_candidate() -> bool:
 
 
 def _apt(command: str, *packages: str, options: Sequence[str] = ()) -> None:
-    words = ["-y", "--no-install-recommends"] if command == "install" else []
+    flags = ["-y", "--no-install-recommends"] if command == "install" else []
     # wait for other installations that are in progress
     lock = ["-o", "DPkg::Lock::Timeout=300"]
-    _run(["apt-get", "-q", *options, *lock, command, *words, *packages])
+    _run(["apt-get", "-q", *options, *lock, command, *flags, *packages])
 
 
-def _run(words: Sequence[str], cwd: Path | None = None) -> str:
+def _run(argv: Sequence[str], cwd: Path | None = None) -> str:
     """Run a program and return its stdout. Its output is shown only if it fails."""
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8"}
     try:
         done = subprocess.run(
-            list(words),
+            list(argv),
             cwd=cwd,
             env=environment,
             stdin=subprocess.DEVNULL,
@@ -318,12 +320,12 @@ def _run(words: Sequence[str], cwd: Path | None = None) -> str:
             check=False,
         )
     except FileNotFoundError as error:
-        raise InstallError(f"{words[0]} is not installed") from error
+        raise InstallError(f"{argv[0]} is not installed") from error
     except subprocess.TimeoutExpired as error:
-        raise InstallError(f"{words[0]} took longer than {COMMAND_TIMEOUT_S} s") from error
+        raise InstallError(f"{argv[0]} took longer than {COMMAND_TIMEOUT_S} s") from error
     if done.returncode != 0:
         tail = "\n".join((done.stdout + done.stderr).splitlines()[-15:])
-        raise InstallError(f"{words[0]} failed:\n{tail}")
+        raise InstallError(f"{argv[0]} failed:\n{tail}")
     return done.stdout
 
 

@@ -49,13 +49,13 @@ class _Section:
 
 @dataclass(frozen=True)
 class _Need:
-    """One version that a program requires of a library; `at` is its record's offset."""
+    """One version that a program requires of a library; `offset` is that of its record."""
 
     library: str
     version: str
     version_name: int
     index: int
-    at: int
+    offset: int
 
 
 @dataclass(frozen=True)
@@ -103,9 +103,9 @@ def lower_glibc(image: bytes, target: tuple[int, int]) -> tuple[bytes, tuple[str
         raise RefusedError(f"it names no {OLDER} to fall back on")
     patched = bytearray(image)
     names = tuple(_redirect(patched, dynamic, newer[0].index))
-    record = list(_VERNAUX.unpack_from(image, newer[0].at))
+    record = list(_VERNAUX.unpack_from(image, newer[0].offset))
     record[0], record[3] = elf_hash(OLDER), base.version_name
-    _VERNAUX.pack_into(patched, newer[0].at, *record)
+    _VERNAUX.pack_into(patched, newer[0].offset, *record)
     return bytes(patched), names
 
 
@@ -115,12 +115,12 @@ def _redirect(patched: bytearray, dynamic: _Dynamic, index: int) -> Iterator[str
         (version,) = struct.unpack_from("<H", dynamic.image, dynamic.versions.offset + 2 * number)
         if version & 0x7FFF != index:
             continue
-        at = dynamic.symbols.offset + number * _SYMBOL.size
-        name_offset, _, _, section, _, _ = _SYMBOL.unpack_from(dynamic.image, at)
+        offset = dynamic.symbols.offset + number * _SYMBOL.size
+        name_offset, _, _, section, _, _ = _SYMBOL.unpack_from(dynamic.image, offset)
         name = dynamic.text(name_offset)
         if section != 0 or name.removeprefix(PREFIX) not in STAND_INS or name in STAND_INS:
             raise RefusedError(f"it needs {name} of {NEWER}, for which there is no replacement")
-        struct.pack_into("<I", patched, at, name_offset + len(PREFIX))
+        struct.pack_into("<I", patched, offset, name_offset + len(PREFIX))
         yield name
 
 
@@ -152,17 +152,17 @@ def _read_sections(image: bytes) -> list[_Section]:
     return [_Section(row[1], row[4], row[5], row[6]) for row in rows]
 
 
-def _read_needs(dynamic: _Dynamic, at: int) -> Iterator[_Need]:
+def _read_needs(dynamic: _Dynamic, offset: int) -> Iterator[_Need]:
     """Walk the two-level list: libraries, and the versions required of each."""
     step = -1
     while step:
-        _, count, library, first, step = _VERNEED.unpack_from(dynamic.image, at)
-        aux = at + first
+        _, count, library, first, step = _VERNEED.unpack_from(dynamic.image, offset)
+        aux = offset + first
         for _ in range(count):
             _, _, index, name, following = _VERNAUX.unpack_from(dynamic.image, aux)
             yield _Need(dynamic.text(library), dynamic.text(name), name, index, aux)
             aux += following
-        at += step
+        offset += step
 
 
 def _parse_glibc(version: str) -> tuple[int, int]:

@@ -46,13 +46,13 @@ def read_sources(apt_folder: Path = Path("/etc/apt")) -> list[AptSource]:
     """Return all binary archives that the machine is configured with."""
     parts = apt_folder / "sources.list.d"
     one_line = [apt_folder / "sources.list", *sorted(parts.glob("*.list"))]
-    found: list[AptSource] = []
+    sources: list[AptSource] = []
     for path in one_line:
         if path.is_file():
-            found.extend(parse_one_line(path.read_text(encoding="utf-8")))
+            sources.extend(parse_one_line(path.read_text(encoding="utf-8")))
     for path in sorted(parts.glob("*.sources")):
-        found.extend(parse_deb822(path.read_text(encoding="utf-8")))
-    return found
+        sources.extend(parse_deb822(path.read_text(encoding="utf-8")))
+    return sources
 
 
 def parse_one_line(text: str) -> list[AptSource]:
@@ -91,21 +91,25 @@ def parse_deb822(text: str) -> list[AptSource]:
     return sources
 
 
-def for_suites(sources: Iterable[AptSource], own: str, wanted: Iterable[str]) -> list[AptSource]:
-    """Return Debian's archives that have `own`, the machine's release, redirected to `wanted`.
+def for_suites(
+    sources: Iterable[AptSource], codename: str, suites: Iterable[str]
+) -> list[AptSource]:
+    """Return Debian's archives of `codename`, the machine's release, redirected to `suites`.
 
     A wanted suite is fetched from the archive of its counterpart: `trixie-security` from the
     archive that has `bookworm-security`, plain `sid` from the one that has `bookworm`. Suites
     without a counterpart are omitted. Raises ValueError if the plain release has none.
     """
-    found: list[AptSource] = []
-    for suite in wanted:
+    selected: list[AptSource] = []
+    for suite in suites:
         pocket = "".join(re.findall(r"-(?:security|updates)$", suite))
-        matching = [s for s in sources if own + pocket in s.suites and "main" in s.components]
-        found.extend(AptSource(s.uris, (suite,), ("main",), s.options) for s in matching[:1])
+        matching = [s for s in sources if codename + pocket in s.suites and "main" in s.components]
+        selected.extend(AptSource(s.uris, (suite,), ("main",), s.options) for s in matching[:1])
         if not matching and not pocket:
-            raise ValueError(f"no apt source of this machine has {own}, so {suite} can't be found")
-    return found
+            raise ValueError(
+                f"no apt source of this machine has {codename}, so {suite} can't be found"
+            )
+    return selected
 
 
 def _strip_comments(text: str) -> list[str]:

@@ -46,10 +46,10 @@ def secrets(
 
 
 def _list_wanted(settings: Settings) -> list[tuple[Path, int]]:
-    found = [(settings.hub_token_file, 0o640), (settings.internal_secret_file, 0o640)]
+    files = [(settings.hub_token_file, 0o640), (settings.internal_secret_file, 0o640)]
     if settings.metrics_token_file is not None:
-        found.append((settings.metrics_token_file, 0o600))
-    return found
+        files.append((settings.metrics_token_file, 0o600))
+    return files
 
 
 def _write(file: Path, owner: int, group: int, mode: int) -> None:
@@ -124,12 +124,12 @@ def system_files(
     try:
         if install:
             system.make_folders(system.folders(site))
-        written = system.put(system.files(site), (out or Path("/")).absolute())
+        changed = system.write_files(system.files(site), (out or Path("/")).absolute())
     except system.SystemFilesRefused as error:
         raise _refuse(str(error)) from error
-    for path in written:
+    for path in changed:
         typer.echo(f"Wrote {path}.")
-    if not written:
+    if not changed:
         typer.echo("All files are up to date.")
 
 

@@ -161,11 +161,11 @@ def _to_content(
     settings: Settings,
     origins: ContentOrigins | None,
     listen: Listen,
-    others: tuple[FrontDoorListener, FrontDoorListener],
+    extra_listeners: tuple[FrontDoorListener, FrontDoorListener],
 ) -> Content | None:
     if origins is None:
         return None
-    front, cluster = others
+    front, cluster = extra_listeners
     notebooks = _to_content_listener(settings, origins.notebooks, listen, listen.notebooks, front)
     servers = [ContentServer(origins.notebooks, notebooks, True, not origins.apart)]
     if origins.apart:
@@ -191,16 +191,16 @@ def _to_content_listener(
     settings: Settings,
     hosts: ContentHosts,
     listen: Listen,
-    own: str | None,
+    own_listen: str | None,
     front: FrontDoorListener,
 ) -> FrontDoorListener:
     """Return the front listener itself if the port is the same, or a load balancer serves both."""
     chain, key = settings.content_certificate_file, settings.content_certificate_key_file
     certificate = Certificate(chain, key) if chain and key else front.certificate
     url = hosts.origin_of(ANY_USER)
-    if own is None and (listen.public or _get_port(url) == _get_port(settings.public_url)):
+    if own_listen is None and (listen.public or _get_port(url) == _get_port(settings.public_url)):
         return replace(front, certificate=certificate if front.certificate else None)
-    return _to_listener(url, certificate, own)
+    return _to_listener(url, certificate, own_listen)
 
 
 def _check_names(
@@ -208,20 +208,20 @@ def _check_names(
 ) -> None:
     """Check that origins on one listener differ in `Host`, which nginx compares without the
     port."""
-    seen = [(front, urlsplit(settings.public_url).hostname or "")]
+    names = [(front, urlsplit(settings.public_url).hostname or "")]
     for server in servers:
-        for listener, name in seen:
+        for listener, name in names:
             same = listener.addresses == server.listener.addresses
             if same and listener.port == server.listener.port and name == server.hosts.name:
                 raise NginxError(
                     f"{server.hosts.origin_of(ANY_USER)} needs its own listener: specify "
                     "--listen-notebooks and --listen-tensorboards with --listen"
                 )
-        seen.append((server.listener, server.hosts.name))
+        names.append((server.listener, server.hosts.name))
 
 
-def _collide(one: FrontDoorListener, other: FrontDoorListener) -> bool:
-    return one.port == other.port and _overlap(one.addresses, other.addresses)
+def _collide(first: FrontDoorListener, second: FrontDoorListener) -> bool:
+    return first.port == second.port and _overlap(first.addresses, second.addresses)
 
 
 def _find_node_ca(settings: Settings) -> Path | None:
@@ -240,11 +240,11 @@ def _to_listener(
 ) -> FrontDoorListener:
     """Return nginx's listener for this URL: at `listen` if given, else at the URL's own address."""
     if listen is not None:
-        found = _LISTEN.match(listen)
-        if found is None:
+        match = _LISTEN.match(listen)
+        if match is None:
             raise NginxError(f"{listen} must be host:port")
         return FrontDoorListener(
-            _get_addresses(found["host"].strip("[]")), int(found["port"]), certificate
+            _get_addresses(match["host"].strip("[]")), int(match["port"]), certificate
         )
     parts = urlsplit(url)
     secure = parts.scheme == "https"
@@ -273,9 +273,9 @@ def _get_addresses(host: str) -> tuple[str, ...]:
     return (f"[{address}]",) if address.version == 6 else (str(address),)
 
 
-def _overlap(some: tuple[str, ...], others: tuple[str, ...]) -> bool:
+def _overlap(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
     wide = {"*", "0.0.0.0", "[::]"}  # noqa: S104 - compared with, not bound to
-    return bool(set(some) & set(others) or wide & {*some} or wide & {*others})
+    return bool(set(first) & set(second) or wide & {*first} or wide & {*second})
 
 
 def _to_upstream(url: str) -> str:

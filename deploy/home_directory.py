@@ -80,10 +80,10 @@ def home_of(site: HomeFolders, username: str, uid: str, gid: str, home: str) -> 
         raise HomeRefused(
             f"These are not the IDs of an ordinary user: uid {uid[:20]}, gid {gid[:20]}."
         )
-    found = HomeDirectory(site, username, int(uid), int(gid))
-    if home != str(found.path):
-        raise HomeRefused(f"The home directory of {username} must be {found.path}.")
-    return found
+    directory = HomeDirectory(site, username, int(uid), int(gid))
+    if home != str(directory.path):
+        raise HomeRefused(f"The home directory of {username} must be {directory.path}.")
+    return directory
 
 
 def create(home: HomeDirectory) -> str:
@@ -114,8 +114,8 @@ def archive(home: HomeDirectory) -> str:
     arguments = [TAR, "--create", f"--use-compress-program={GZIP}", "--one-file-system"]
     arguments.append(f"--file={half}")
     name = f"--transform=s,^{re.escape(home.leaving.name)},{home.username},S"
-    place = f"--directory={home.site.base}"
-    command = [*arguments, place, name, home.leaving.name]
+    directory_option = f"--directory={home.site.base}"
+    command = [*arguments, directory_option, name, home.leaving.name]
     subprocess.run(command, check=True, umask=0o077, env=ENVIRONMENT)
     half.rename(target)
     _remove(home.leaving)
@@ -182,9 +182,12 @@ def site_of(file: Path) -> HomeFolders:
         status = os.fstat(text.fileno())
         if status.st_uid != 0 or status.st_mode & 0o022:
             raise HomeRefused(f"{file} must be owned by root and writable only by root.")
-        found = json.load(text)
+        fields = json.load(text)
     return HomeFolders(
-        Path(found["base"]), Path(found["archive"]), Path(found["skeleton"]), int(found["min_uid"])
+        Path(fields["base"]),
+        Path(fields["archive"]),
+        Path(fields["skeleton"]),
+        int(fields["min_uid"]),
     )
 
 
@@ -193,9 +196,9 @@ def main(arguments: list[str]) -> int:
     if len(arguments) != 5 or arguments[0] not in TASKS:
         print("home-directory create|archive|delete USERNAME UID GID HOME", file=sys.stderr)
         return 2
-    task, *rest = arguments
+    task, *user_fields = arguments
     try:
-        home = home_of(site_of(Path(__file__).resolve().with_suffix(".conf")), *rest)
+        home = home_of(site_of(Path(__file__).resolve().with_suffix(".conf")), *user_fields)
         print(TASKS[task](home))
     except (HomeRefused, OSError, subprocess.CalledProcessError) as error:
         print(error, file=sys.stderr)

@@ -79,18 +79,20 @@ class Build:
     def run(self) -> None:
         """Make NAME.sif the image of the definition. Raises BuildError."""
         final = self.out / self.definition.file_name
-        with _locked(self.out / f".{self.definition.name}.lock", self.say):
+        with _locked(self.out / f".{self.definition.name}.lock", self.log_progress):
             if final.exists():
                 if not beside(final).exists():  # built by an older version
                     self._list_packages(final, final)
-                self.say("already exists")
+                self.log_progress("already exists")
             else:
                 started = time.monotonic()
                 self._build(final)
-                self.say(f"built in {time.monotonic() - started:.0f} s, {_format_size(final)}")
+                self.log_progress(
+                    f"built in {time.monotonic() - started:.0f} s, {_format_size(final)}"
+                )
             _link(self.out / f"{self.definition.name}.sif", final.name)
 
-    def say(self, text: str) -> None:
+    def log_progress(self, text: str) -> None:
         elapsed = time.monotonic() - _STARTED
         print(f"[{elapsed:5.1f} s] image {self.definition.name}: {text}", flush=True)
 
@@ -99,25 +101,27 @@ class Build:
         self.work.mkdir(mode=0o700)
         self.log.write_bytes(b"")
         try:
-            self.say(f"installing Debian {self.definition.suites[0]}")
+            self.log_progress(f"installing Debian {self.definition.suites[0]}")
             self._install_debian()
             for number, step in enumerate(self.definition.pip, 1):
-                self.say(f"installing Python packages ({number} of {len(self.definition.pip)})")
+                self.log_progress(
+                    f"installing Python packages ({number} of {len(self.definition.pip)})"
+                )
                 self._install_pip_step(step)
             for program in self.definition.programs:
                 self._run_program(program)
             for python in dict.fromkeys(step.python for step in self.definition.pip):
-                self.say(f"compiling Python packages of {python}")
-                own = [step.env for step in self.definition.pip if step.python == python]
+                self.log_progress(f"compiling Python packages of {python}")
+                environments = [step.env for step in self.definition.pip if step.python == python]
                 self._run_inside(
-                    [python, "-c", _COMPILE], {k: v for env in own for k, v in env.items()}
+                    [python, "-c", _COMPILE], {k: v for env in environments for k, v in env.items()}
                 )
-            for place, target in self.definition.links.items():
-                (self.rootfs / place.lstrip("/")).symlink_to(target)
+            for link, target in self.definition.links.items():
+                (self.rootfs / link.lstrip("/")).symlink_to(target)
             self._remove_traces()
-            self.say("packing")
+            self.log_progress("packing")
             image = self._pack() if self.fuse else self.rootfs
-            self.say("testing the image")
+            self.log_progress("testing the image")
             self._test(image)
             self._list_packages(image, final)
             if self.fuse:
@@ -129,19 +133,19 @@ class Build:
     def _install_debian(self) -> None:
         facts = parse_os_release(Path("/etc/os-release").read_text(encoding="utf-8"))
         try:
-            own = facts.get("VERSION_CODENAME", "")
-            sources = for_suites(read_sources(), own, self.definition.suites)
+            codename = facts.get("VERSION_CODENAME", "")
+            sources = for_suites(read_sources(), codename, self.definition.suites)
         except ValueError as error:
             raise BuildError(str(error)) from error
         listing = self.work / "debian.sources"
         listing.write_text("\n".join(s.deb822() for s in sources), encoding="utf-8")
         options = self.work / "apt.conf"
         options.write_text('APT::Install-Recommends "false";\n' + apt_settings(), encoding="utf-8")
-        words = ["mmdebstrap", "--mode=root", "--variant=minbase", f"--aptopt={options}"]
-        words += [f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in _LEFT_OUT]
-        words += ["--dpkgopt=path-include=/usr/share/doc/*/copyright"]
-        words += [f"--include={','.join(self.definition.packages)}"]
-        self._run([*words, self.definition.suites[0], str(self.rootfs), str(listing)])
+        argv = ["mmdebstrap", "--mode=root", "--variant=minbase", f"--aptopt={options}"]
+        argv += [f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in _LEFT_OUT]
+        argv += ["--dpkgopt=path-include=/usr/share/doc/*/copyright"]
+        argv += [f"--include={','.join(self.definition.packages)}"]
+        self._run([*argv, self.definition.suites[0], str(self.rootfs), str(listing)])
 
     def _install_pip_step(self, step: PipStep) -> None:
         try:
@@ -149,7 +153,7 @@ class Build:
         except BuildError as error:
             if step.otherwise is None or _ABSENT not in str(error):
                 raise
-            self.say("some packages are not available here; installing their substitutes")
+            self.log_progress("some packages are not available here; installing their substitutes")
             self._run_pip(step, step.otherwise)
 
     def _run_pip(self, step: PipStep, lock: str) -> None:
@@ -175,12 +179,12 @@ class Build:
         self._run_inside(["python3", "-I", "/tmp/program.py"], {})  # noqa: S108 - inside the image
 
     def _run_inside(
-        self, words: Sequence[str], settings: Mapping[str, str], binds: Sequence[str] = ()
+        self, argv: Sequence[str], settings: Mapping[str, str], binds: Sequence[str] = ()
     ) -> None:
         """Run a program in the folder that becomes the image."""
         bound = [word for path in binds for word in ("--bind", f"{path}:{path}:ro")]
         apart = ["--no-privs", "--writable", "--no-mount", "home,cwd,tmp", "--pwd", "/"]
-        command = ["apptainer", "-q", "exec", *apart, *bound, str(self.rootfs), *words]
+        command = ["apptainer", "-q", "exec", *apart, *bound, str(self.rootfs), *argv]
         self._run(command, settings)
 
     def _remove_traces(self) -> None:
@@ -210,15 +214,15 @@ class Build:
     def _list_packages(self, image: Path, final: Path) -> None:
         """Write the list of the image's packages, which the portal shows."""
         options = ["--no-privs", "--no-mount", "home,cwd", "--pwd", "/"]
-        words = ["apptainer", "-q", "exec", *options, str(image), "/bin/sh", "-c", LISTING]
-        listed = self.programs.output(words, self.log, self._make_environment(), self.out)
+        argv = ["apptainer", "-q", "exec", *options, str(image), "/bin/sh", "-c", LISTING]
+        listed = self.programs.output(argv, self.log, self._make_environment(), self.out)
         fresh = beside(final).with_suffix(".new")
         fresh.write_text(json.dumps(parse_listing(listed), indent=0), encoding="utf-8")
         fresh.replace(beside(final))
 
-    def _run(self, words: Sequence[str], settings: Mapping[str, str] | None = None) -> None:
+    def _run(self, argv: Sequence[str], settings: Mapping[str, str] | None = None) -> None:
         self.programs.run(
-            words, self.log, {**self._make_environment(), **(settings or {})}, self.work
+            argv, self.log, {**self._make_environment(), **(settings or {})}, self.work
         )
 
     @staticmethod
@@ -236,13 +240,13 @@ class Build:
 
 
 @contextlib.contextmanager
-def _locked(path: Path, say: Callable[[str], None]) -> Iterator[None]:
+def _locked(path: Path, log_progress: Callable[[str], None]) -> Iterator[None]:
     """Hold the file's lock, waiting for another build of the same image."""
     with path.open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            say("waiting for another build of this image")
+            log_progress("waiting for another build of this image")
             fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
@@ -250,7 +254,7 @@ def _locked(path: Path, say: Callable[[str], None]) -> Iterator[None]:
 @contextlib.contextmanager
 def _mount_points(rootfs: Path, binds: Sequence[str]) -> Iterator[None]:
     """Create mount points for the host's paths in a writable folder, and remove them afterwards."""
-    made: list[Path] = []
+    created: list[Path] = []
     try:
         for name in binds:
             target = rootfs / name.lstrip("/")
@@ -260,10 +264,10 @@ def _mount_points(rootfs: Path, binds: Sequence[str]) -> Iterator[None]:
                     path.touch()
                 else:
                     path.mkdir()
-                made.append(path)
+                created.append(path)
         yield
     finally:
-        for path in reversed(made):
+        for path in reversed(created):
             _remove(path)
 
 
@@ -305,10 +309,10 @@ def _link(link: Path, target: str) -> None:
 def host_pip_settings() -> dict[str, str]:
     """Return the pip settings of this machine, as variables. They may hold passwords."""
     home = Path.home()
-    places = [Path("/etc/pip.conf"), home / ".pip/pip.conf", home / ".config/pip/pip.conf"]
+    paths = [Path("/etc/pip.conf"), home / ".pip/pip.conf", home / ".config/pip/pip.conf"]
     if named := os.environ.get("PIP_CONFIG_FILE"):
-        places.append(Path(named))
-    texts = [path.read_text(encoding="utf-8") for path in places if path.is_file()]
+        paths.append(Path(named))
+    texts = [path.read_text(encoding="utf-8") for path in paths if path.is_file()]
     return pip_environment(texts, os.environ)
 
 
@@ -317,8 +321,8 @@ def apt_settings() -> str:
     dump = subprocess.run(
         ["apt-config", "dump", "Acquire"], capture_output=True, text=True, timeout=30, check=True
     )
-    wanted = r"(?m)^Acquire::(?:http|https|Retries|ForceIPv[46]|Check-Valid-Until)\b.*;$"
-    return "\n".join(re.findall(wanted, dump.stdout)) + "\n"
+    pattern = r"(?m)^Acquire::(?:http|https|Retries|ForceIPv[46]|Check-Valid-Until)\b.*;$"
+    return "\n".join(re.findall(pattern, dump.stdout)) + "\n"
 
 
 def build(definitions: Sequence[Definition], out: Path, jobs: int) -> list[str]:
@@ -327,7 +331,7 @@ def build(definitions: Sequence[Definition], out: Path, jobs: int) -> list[str]:
     programs = Programs()
     failed: list[str] = []
 
-    def one(definition: Definition) -> None:
+    def build_one(definition: Definition) -> None:
         try:
             Build(definition, out, programs).run()
         except (BuildError, OSError) as error:
@@ -336,7 +340,7 @@ def build(definitions: Sequence[Definition], out: Path, jobs: int) -> list[str]:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: programs.stop())
     with ThreadPoolExecutor(jobs) as pool:
-        list(pool.map(one, definitions))
+        list(pool.map(build_one, definitions))
     return failed
 
 
@@ -352,17 +356,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--jobs", type=int, default=_JOBS, help="number of images to build at the same time"
     )
-    given = parser.parse_args(arguments)
+    args = parser.parse_args(arguments)
     try:
-        definitions = load(given.definitions, [] if given.all else given.names)
+        definitions = load(args.definitions, [] if args.all else args.names)
     except DefinitionError as error:
         print(error, file=sys.stderr)
         return 2
-    out = given.out.absolute()
-    if given.command == "list":
+    out = args.out.absolute()
+    if args.command == "list":
         for definition in definitions:
-            there = (out / definition.file_name).exists()
-            print(f"{definition.name}\t{'built' if there else 'missing'}\t{definition.file_name}")
+            exists = (out / definition.file_name).exists()
+            print(f"{definition.name}\t{'built' if exists else 'missing'}\t{definition.file_name}")
         return 0
     if os.geteuid() != 0:
         print("only root can build images", file=sys.stderr)
@@ -370,7 +374,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if missing := [program for program in _NEEDED if shutil.which(program) is None]:
         print(f"not installed, but needed to build images: {' '.join(missing)}", file=sys.stderr)
         return 1
-    failed = build(definitions, out, given.jobs)
+    failed = build(definitions, out, args.jobs)
     print("\n".join(failed), file=sys.stderr, end="\n" if failed else "")
     return 1 if failed else 0
 

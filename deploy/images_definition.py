@@ -80,8 +80,8 @@ class Definition:
 
 def load(folder: Path, names: Iterable[str] = ()) -> list[Definition]:
     """Return the named definitions of a folder, or all of them. Raises DefinitionError."""
-    wanted = list(names) or sorted(path.stem for path in folder.glob(f"*{SUFFIX}"))
-    return [read(folder / f"{name}{SUFFIX}") for name in wanted]
+    selected = list(names) or sorted(path.stem for path in folder.glob(f"*{SUFFIX}"))
+    return [read(folder / f"{name}{SUFFIX}") for name in selected]
 
 
 def read(path: Path) -> Definition:
@@ -203,11 +203,11 @@ def local_paths(settings: Iterable[str]) -> list[str]:
     For an index given as file:///a/b/simple, this is /a/b, because its pages link to files beside
     it.
     """
-    found: set[str] = set()
+    paths: set[str] = set()
     for word in (word for value in settings for word in value.split()):
         if word.startswith("file:///"):
             path = Path(word.removeprefix("file://").rstrip("/"))
-            found.add(str(path.parent if path.parent != Path("/") else path))
+            paths.add(str(path.parent if path.parent != Path("/") else path))
         elif word.startswith("/") and word != "/dev/null":
-            found.add(word.rstrip("/"))
-    return sorted(found)
+            paths.add(word.rstrip("/"))
+    return sorted(paths)

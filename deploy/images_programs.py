@@ -36,24 +36,24 @@ class Programs:
             for process in self._running:
                 process.kill()
 
-    def output(self, words: Sequence[str], log: Path, env: Mapping[str, str], cwd: Path) -> str:
+    def output(self, argv: Sequence[str], log: Path, env: Mapping[str, str], cwd: Path) -> str:
         """Run one program and return its stdout. Raises BuildError unless it exits 0."""
         with tempfile.NamedTemporaryFile(prefix="listing-", dir=cwd) as file:
             printed = Path(file.name)
-            self.run(["/bin/sh", "-c", 'exec "$@" > "$0"', str(printed), *words], log, env, cwd)
+            self.run(["/bin/sh", "-c", 'exec "$@" > "$0"', str(printed), *argv], log, env, cwd)
             return printed.read_text(encoding="utf-8", errors="replace")
 
-    def run(self, words: Sequence[str], log: Path, env: Mapping[str, str], cwd: Path) -> None:
+    def run(self, argv: Sequence[str], log: Path, env: Mapping[str, str], cwd: Path) -> None:
         """Run one program isolated, with its output in `log`. Raises BuildError unless it exits
         0."""
         with log.open("ab") as output:
-            output.write(f"\n$ {words[0]} …\n".encode())
+            output.write(f"\n$ {argv[0]} …\n".encode())
             output.flush()
             with self._lock:
                 if self.stopped:
                     raise BuildError("interrupted")
                 process = subprocess.Popen(
-                    [*_ISOLATED, *words],
+                    [*_ISOLATED, *argv],
                     stdin=subprocess.DEVNULL,
                     stdout=output,
                     stderr=output,
@@ -65,7 +65,7 @@ class Programs:
             try:
                 code = process.wait(STEP_TIMEOUT_S)
             except subprocess.TimeoutExpired as error:
-                raise BuildError(f"{words[0]} took longer than {STEP_TIMEOUT_S} s") from error
+                raise BuildError(f"{argv[0]} took longer than {STEP_TIMEOUT_S} s") from error
             finally:
                 process.kill()
                 process.wait()
@@ -75,4 +75,4 @@ class Programs:
             raise BuildError("interrupted")
         if code != 0:
             tail = "\n".join(log.read_text(errors="replace").splitlines()[-12:])
-            raise BuildError(f"{words[0]} failed ({code}); the end of {log}:\n{tail}")
+            raise BuildError(f"{argv[0]} failed ({code}); the end of {log}:\n{tail}")

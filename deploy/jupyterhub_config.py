@@ -76,7 +76,7 @@ def load(path: str | None) -> dict[str, Any]:
         raise SystemExit(f"{path}: {', '.join(more)} must be strings")
     lists = {key: values[key] for key in LISTS if key in values}
     for key, value in lists.items():
-        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
             raise SystemExit(f"{path}: {key} must be a list of strings")
     return {**{key: values[key] for key in KEYS}, **more, **lists}
 

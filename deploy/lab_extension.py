@@ -13,7 +13,7 @@ import shutil
 import sys
 from pathlib import Path
 
-PLACE = Path("share/jupyter/labextensions")
+EXTENSIONS = Path("share/jupyter/labextensions")
 
 
 class NotBuilt(Exception):
@@ -32,17 +32,17 @@ def install(built: Path, runtime: Path) -> Path:
     if not (runtime / "bin").is_dir():
         raise NotBuilt(f"{runtime} is not a virtualenv")
     # resolved, so that a concurrent preparation cannot redirect it to another virtualenv
-    place = runtime.resolve() / PLACE
-    place.mkdir(parents=True, exist_ok=True)
-    target = place / str(name)
+    folder = runtime.resolve() / EXTENSIONS
+    folder.mkdir(parents=True, exist_ok=True)
+    target = folder / str(name)
     # JupyterLab looks for */package.json here: it must find neither a partial nor an old copy
-    fresh, old = (place.parent / f".{name}.{state}" for state in ("new", "old"))
+    fresh, old = (folder.parent / f".{name}.{state}" for state in ("new", "old"))
     for left_over in (fresh, old):
         shutil.rmtree(left_over, ignore_errors=True)
     shutil.copytree(built, fresh)
     for path in (fresh, *fresh.rglob("*")):
         path.chmod(0o755 if path.is_dir() else 0o644)
-    for path in (place.parent, place):
+    for path in (folder.parent, folder):
         path.chmod(0o755)
     if target.exists():
         target.rename(old)
@@ -55,9 +55,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python3 -m deploy.lab_extension", description=__doc__)
     parser.add_argument("built", type=Path, help="output folder of `npm run build:lab`")
     parser.add_argument("runtime", type=Path, help="the virtualenv at runtime_dir")
-    asked = parser.parse_args()
+    args = parser.parse_args()
     try:
-        target = install(asked.built, asked.runtime)
+        target = install(args.built, args.runtime)
     except NotBuilt as error:
         print(error, file=sys.stderr)
         return 1

@@ -128,11 +128,11 @@ def render(door: FrontDoor) -> dict[str, str]:
 
 def _list_own_listeners(door: FrontDoor) -> list[FrontDoorListener]:
     """Return the listeners of user content other than the front's, each once."""
-    found: dict[tuple[tuple[str, ...], int], FrontDoorListener] = {}
+    listeners: dict[tuple[tuple[str, ...], int], FrontDoorListener] = {}
     for server in door.content.servers if door.content else ():
-        found.setdefault((server.listener.addresses, server.listener.port), server.listener)
-    found.pop((door.front.addresses, door.front.port), None)
-    return list(found.values())
+        listeners.setdefault((server.listener.addresses, server.listener.port), server.listener)
+    listeners.pop((door.front.addresses, door.front.port), None)
+    return list(listeners.values())
 
 
 def _list_cookies(door: FrontDoor) -> list[str]:

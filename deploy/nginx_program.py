@@ -18,10 +18,10 @@ def program() -> str | None:
 
 def version_here() -> tuple[int, ...]:
     """Return nginx's version; () if there is none, or it cannot be parsed. Raises OSError."""
-    found = program()
-    if found is None:
+    path = program()
+    if path is None:
         return ()
-    done = subprocess.run([found, "-v"], capture_output=True, text=True, check=False)
+    done = subprocess.run([path, "-v"], capture_output=True, text=True, check=False)
     return version_in(done.stderr)
 
 

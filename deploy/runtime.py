@@ -17,10 +17,13 @@ from pathlib import Path
 
 from deploy import lab_extension
 
-HERE = Path(__file__).resolve().parent
-SPAWNER = HERE.parent / "spawner"
-SHIPPED = (HERE / "requirements-runtime.lock", HERE / "lab")
-CHECKOUT = (HERE.parent / "requirements-runtime.lock", HERE.parent / "frontend/lab/dist")
+DEPLOY_DIR = Path(__file__).resolve().parent
+SPAWNER = DEPLOY_DIR.parent / "spawner"
+SHIPPED = (DEPLOY_DIR / "requirements-runtime.lock", DEPLOY_DIR / "lab")
+CHECKOUT = (
+    DEPLOY_DIR.parent / "requirements-runtime.lock",
+    DEPLOY_DIR.parent / "frontend/lab/dist",
+)
 
 
 class RuntimeRefused(Exception):
@@ -49,8 +52,8 @@ def older(link: Path) -> list[Path]:
     """Return the runtimes before the current one, newest first: sessions may still run from
     them."""
     present = link.resolve()
-    found = [path for path in link.parent.glob(f"{link.name}-*") if path != present]
-    return sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)
+    folders = [path for path in link.parent.glob(f"{link.name}-*") if path != present]
+    return sorted(folders, key=lambda path: path.stat().st_mtime, reverse=True)
 
 
 def _fill(target: Path, lock: Path, lab: Path, python: str) -> None:
@@ -80,8 +83,8 @@ def _fill(target: Path, lock: Path, lab: Path, python: str) -> None:
 
 
 def _compute_digest(lock: Path, lab: Path, python: str) -> str:
-    asked = subprocess.run([python, "-V"], check=False, capture_output=True, text=True)
-    hasher = hashlib.sha256(asked.stdout.encode())
+    version = subprocess.run([python, "-V"], check=False, capture_output=True, text=True)
+    hasher = hashlib.sha256(version.stdout.encode())
     for path in (lock, *_list_files(lab), *_list_files(SPAWNER)):
         hasher.update(path.name.encode() + b"\0" + path.read_bytes())
     return hasher.hexdigest()[:12]

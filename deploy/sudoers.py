@@ -56,5 +56,5 @@ def render(
     return "\n".join(lines) + "\n"
 
 
-def _escape(found: re.Match[str]) -> str:
-    return f"\\{found[1]}"
+def _escape(match: re.Match[str]) -> str:
+    return f"\\{match[1]}"

@@ -29,7 +29,7 @@ from portal.config.settings import Settings
 from portal.services.sessions.gate import host_port, portal_address
 from spawner.launcher.installed import FILES_PROGRAM, files_program, launcher_program
 
-HERE = Path(__file__).resolve().parent
+DEPLOY_DIR = Path(__file__).resolve().parent
 UNITS = Path("/etc/systemd/system")
 SUDOERS = Path("/etc/sudoers.d/portal")
 UNIT_NAMES = (
@@ -122,7 +122,7 @@ def folders(site: Installation) -> list[tuple[Path, str, int]]:
     accounts, settings = site.accounts, site.settings
     # nginx's account must reach the nodes' authority there, but must not list the folder
     passed = settings.node_tls and settings.node_ca_certificate.parent == settings.state_dir
-    found = [
+    result = [
         (settings.state_dir, accounts.portal, 0o711 if passed else 0o700),
         (site.backup_dir, accounts.portal, 0o700),
         (site.hub_dir, accounts.hub, 0o700),
@@ -130,8 +130,8 @@ def folders(site: Installation) -> list[tuple[Path, str, int]]:
         *((site.nginx_dir / name, accounts.nginx, 0o700) for name in nginx.FOLDERS),
     ]
     if settings.image_import_dir is not None:
-        found.append((settings.image_import_dir, accounts.portal, 0o755))
-    return found
+        result.append((settings.image_import_dir, accounts.portal, 0o755))
+    return result
 
 
 def units(site: Installation, door: front_door.FrontDoor) -> dict[str, str]:
@@ -144,7 +144,7 @@ def units(site: Installation, door: front_door.FrontDoor) -> dict[str, str]:
         "prefix": site.prefix,
         "hub_dir": site.hub_dir,
         "hub_config": hub_config(site),
-        "jupyterhub_config": HERE / "jupyterhub_config.py",
+        "jupyterhub_config": DEPLOY_DIR / "jupyterhub_config.py",
         "nginx_dir": site.nginx_dir,
         "nginx": " ".join([program, *nginx.command(door)[1:]]),
         "low_port": low,
@@ -169,7 +169,7 @@ def units(site: Installation, door: front_door.FrontDoor) -> dict[str, str]:
                 "and -_."
             )
     environment = Environment(
-        loader=FileSystemLoader(HERE / "templates"),
+        loader=FileSystemLoader(DEPLOY_DIR / "templates"),
         undefined=StrictUndefined,
         keep_trailing_newline=True,
         autoescape=False,  # noqa: S701 - no HTML
@@ -179,12 +179,12 @@ def units(site: Installation, door: front_door.FrontDoor) -> dict[str, str]:
 
 def as_root(settings: Settings) -> list[str]:
     """Return the programs for home directories that the settings run as root by sudo."""
-    found = []
+    users = []
     for name in HOME_SETTINGS:
         program, *arguments = getattr(settings, name) or [""]
         if Path(program).name == "sudo":
-            found += [word for word in arguments if not word.startswith("-")][:1]
-    return list(dict.fromkeys(found))
+            users += [word for word in arguments if not word.startswith("-")][:1]
+    return list(dict.fromkeys(users))
 
 
 def check_roots_alone(program: Path) -> None:
@@ -195,18 +195,18 @@ def check_roots_alone(program: Path) -> None:
     """
     path = program.resolve()
     has_content = False
-    for place in (path, *path.parents):
+    for folder in (path, *path.parents):
         try:
-            status = place.stat()
+            status = folder.stat()
         except FileNotFoundError:
             continue
         # in a sticky folder no other user can replace root's files
-        kept = has_content and status.st_mode & stat.S_ISVTX
-        others_write = status.st_mode & 0o022 and not kept
+        is_sticky = has_content and status.st_mode & stat.S_ISVTX
+        others_write = status.st_mode & 0o022 and not is_sticky
         has_content = True
         if status.st_uid != 0 or others_write:
             raise SystemFilesRefused(
-                f"{program} would run as root, but other users can write to {place}: make root "
+                f"{program} would run as root, but other users can write to {folder}: make root "
                 "its owner (chown root:root), and remove write permission for others (chmod "
                 "go-w)."
             )
@@ -241,8 +241,10 @@ def hub_values(site: Installation) -> dict[str, str | list[str]]:
     A portal trusts the hub on its own host only, so only other portals on loopback are included.
     """
     settings = site.settings
-    others = [f"http://{at}" for at in settings.portals if at != settings.address]
-    others = [url for url in others if _is_on_loopback(url)]
+    other_urls = [
+        f"http://{address}" for address in settings.portals if address != settings.address
+    ]
+    other_urls = [url for url in other_urls if _is_on_loopback(url)]
     notebooks = settings.notebook_url or settings.content_url
     return {
         "public_url": settings.public_url,
@@ -254,7 +256,7 @@ def hub_values(site: Installation) -> dict[str, str | list[str]]:
         "cookie_secret_file": str(site.hub_dir / "cookie_secret"),
         "db_url": f"sqlite:///{site.hub_dir}/hub.db",
         "cookie_name": settings.cookie_name,
-        **({"other_portal_urls": others} if others else {}),
+        **({"other_portal_urls": other_urls} if other_urls else {}),
         **({"notebook_url": notebooks} if notebooks else {}),
     }
 
@@ -275,14 +277,16 @@ def _render_toml(values: Mapping[str, str | list[str]]) -> str:
 # --- writing --------------------------------------------------------------------------------------
 
 
-def put(made: Mapping[Path, File], root: Path = Path("/")) -> list[Path]:
+def write_files(contents: Mapping[Path, File], root: Path = Path("/")) -> list[Path]:
     """Write the files below `root` atomically, with their modes, and return the written paths.
 
     Files that have the right content and mode are left alone. Raises SystemFilesRefused.
     """
-    if SUDOERS in made:
-        check_sudoers(made[SUDOERS].text)
-    return [path for path, file in made.items() if _write_file(root / path.relative_to("/"), file)]
+    if SUDOERS in contents:
+        check_sudoers(contents[SUDOERS].text)
+    return [
+        path for path, file in contents.items() if _write_file(root / path.relative_to("/"), file)
+    ]
 
 
 def _write_file(path: Path, file: File) -> bool:
@@ -319,15 +323,15 @@ def check_sudoers(text: str) -> None:
     with tempfile.NamedTemporaryFile("w", prefix="portal-sudoers-") as file:
         file.write(text)
         file.flush()
-        asked = [program, "--check", "--quiet", f"--file={file.name}"]
-        done = subprocess.run(asked, capture_output=True, text=True, check=False)
+        command = [program, "--check", "--quiet", f"--file={file.name}"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise SystemFilesRefused(f"sudo rejected these rules: {done.stderr.strip()[:300]}.")
 
 
-def make_folders(wanted: Sequence[tuple[Path, str, int]]) -> None:
+def make_folders(folder_specs: Sequence[tuple[Path, str, int]]) -> None:
     """Create the folders with their owners. Raises SystemFilesRefused."""
-    for path, owner, mode in wanted:
+    for path, owner, mode in folder_specs:
         try:
             account = pwd.getpwnam(owner)
             _make_folder(path, account, mode)

@@ -55,13 +55,13 @@ def build(out: Path, checkout: Path = CHECKOUT) -> Path:
     Raises NotBuilt, CalledProcessError.
     """
     out.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="portal-wheel-") as place:
-        source, made = Path(place) / "source", Path(place) / "made"
+    with tempfile.TemporaryDirectory(prefix="portal-wheel-") as folder:
+        source, output_folder = Path(folder) / "source", Path(folder) / "made"
         source.mkdir()
         stage(checkout, source)
         pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-index", "--no-deps"]
-        subprocess.run([*pip, "--no-build-isolation", "-w", made, source], check=True)
-        (wheel,) = made.glob("*.whl")
+        subprocess.run([*pip, "--no-build-isolation", "-w", output_folder, source], check=True)
+        (wheel,) = output_folder.glob("*.whl")
         for old in out.glob("data_scientist_portal-*.whl"):
             old.unlink()
         target = out / wheel.name
