@@ -36,6 +36,17 @@ RECORD = """() => {
   }).observe({ type: 'layout-shift', buffered: true });
 }"""
 
+# The nodes, at the top of the page, arrive after everything else
+DELAY_NODES = """() => {
+  const fetchNow = window.fetch;
+  window.fetch = async (request, ...more) => {
+    const answer = await fetchNow(request, ...more);
+    const { pathname } = new URL(request.url ?? request, location.href);
+    if (pathname.endsWith('/cluster/nodes')) await new Promise((end) => setTimeout(end, 1500));
+    return answer;
+  };
+}"""
+
 
 @pytest.fixture
 def announced(portal: Live, logged_in: Callable[[str], Page]) -> Iterator[Api]:
@@ -74,4 +85,18 @@ def test_a_page_with_many_announcements_does_not_move(
     announced.ask("POST", PATH, {"level": "info", "title": TITLE})
     expect(region.get_by_role("button", name=f"{more + 1} more")).to_be_visible()
     assert len(page.evaluate("[...window.tops]")) == 1
+    assert page.evaluate("window.shift") < MOST_SHIFT
+
+
+@pytest.mark.usefixtures("announced")
+def test_the_cluster_page_does_not_move_when_its_nodes_come_last(
+    portal: Live, context: BrowserContext
+) -> None:
+    context.add_init_script(f"({RECORD})()")
+    context.add_init_script(f"({DELAY_NODES})()")
+    page = context.new_page()
+    with page.expect_response("**/api/v1/cluster/reservations"):
+        page.goto(f"{portal.base_url}/cluster")
+    page.get_by_role("heading", name="History", exact=True).wait_for()
+    expect(page.get_by_role("heading", name="Nodes", exact=True)).to_be_visible()
     assert page.evaluate("window.shift") < MOST_SHIFT

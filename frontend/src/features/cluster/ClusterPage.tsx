@@ -24,7 +24,10 @@ import { type ClusterSearch, isFiltered, unfiltered, type View, withChange } fro
 import { Totals } from './Totals';
 import type { VisibleNodes } from './types';
 
-/** The cluster: its nodes, their usage, the queue and the reservations. */
+/**
+ * The cluster: its nodes, their usage, the queue and the reservations. A section appears once those
+ * above it have loaded; otherwise it would move while somebody reads it.
+ */
 export function ClusterPage() {
   useFreshCluster();
   const nodes = useQuery(nodesQuery);
@@ -68,9 +71,11 @@ export function ClusterPage() {
       )}
       {!nodes.data && !nodes.error && <Skeleton height={360} radius="lg" aria-label={t`Loading`} />}
       {nodes.data && <Nodes snapshot={nodes.data} />}
-      {(nodes.data || queue.data) && <QueueSection queue={queue.data} error={queue.error} />}
-      {(nodes.data || ahead.data) && <ReservationsSection ahead={ahead.data} error={ahead.error} />}
-      {nodes.data && <HistorySection />}
+      {!nodes.isPending && <QueueSection queue={queue.data} error={queue.error} />}
+      {!nodes.isPending && !queue.isPending && (
+        <ReservationsSection ahead={ahead.data} error={ahead.error} />
+      )}
+      {nodes.data && !queue.isPending && !ahead.isPending && <HistorySection />}
     </>
   );
 }
