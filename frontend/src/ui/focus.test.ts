@@ -1,37 +1,41 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { focusFirstProblem } from './focus';
 
-const frames: (() => void)[] = [];
-let field: { focus: () => void; closest: () => null; scrollIntoView: () => void } | null = null;
-const form = { current: { querySelector: () => field } as unknown as HTMLElement };
+const elements = new Map<string, object>();
+const form = {
+  querySelector: (selector: string) => elements.get(selector) ?? null,
+} as unknown as HTMLElement;
 
-vi.stubGlobal('window', { requestAnimationFrame: (callback: () => void) => frames.push(callback) });
-
-function draw(count: number): void {
-  for (let drawn = 0; drawn < count; drawn++) frames.shift()?.();
+function add(selector: string) {
+  const element = {
+    focus: vi.fn<() => void>(),
+    closest: () => null,
+    scrollIntoView: vi.fn<() => void>(),
+  };
+  elements.set(selector, element);
+  return element;
 }
 
-function invalidField() {
-  return { focus: vi.fn<() => void>(), closest: () => null, scrollIntoView: vi.fn<() => void>() };
-}
+afterEach(() => elements.clear());
 
-afterEach(() => {
-  frames.length = 0;
-  field = null;
+test('focusFirstProblem prefers an invalid field to a problem of the whole form', () => {
+  const general = add('[data-problem]');
+  const field = add('[aria-invalid="true"]');
+  focusFirstProblem(form);
+  expect(field.focus).toHaveBeenCalledOnce();
+  expect(field.scrollIntoView).toHaveBeenCalledOnce();
+  expect(general.focus).not.toHaveBeenCalled();
 });
 
-test('focusFirstProblem waits for a problem that is drawn some frames later', () => {
+test('focusFirstProblem shows a problem that belongs to no field', () => {
+  const general = add('[data-problem]');
   focusFirstProblem(form);
-  draw(20);
-  const made = invalidField();
-  field = made;
-  draw(1);
-  expect(made.focus).toHaveBeenCalledOnce();
-  expect(frames).toHaveLength(0);
+  expect(general.focus).toHaveBeenCalledOnce();
+  expect(general.scrollIntoView).toHaveBeenCalledOnce();
 });
 
-test('focusFirstProblem ends where there is no problem', () => {
+test('focusFirstProblem does nothing where there is no problem', () => {
   focusFirstProblem(form);
-  draw(1000);
-  expect(frames).toHaveLength(0);
+  focusFirstProblem(null);
+  expect(elements.size).toBe(0);
 });

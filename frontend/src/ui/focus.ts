@@ -1,4 +1,4 @@
-import type { RefObject } from 'react';
+import { type RefObject, useEffect, useReducer } from 'react';
 
 /** Call a function once the latest change is rendered: after a response React may need a frame for
  * that. */
@@ -6,25 +6,24 @@ function afterDrawing(callback: () => void): void {
   window.requestAnimationFrame(() => window.requestAnimationFrame(callback));
 }
 
-/** The frames to wait for a problem: two seconds, more if frames take longer. */
-const MAX_FRAMES = 120;
-
 /** Focus a form's first invalid field and scroll it into view with the message below it. Without
- * one it is the problem that belongs to no field, marked with data-problem. On a busy machine
- * React renders either some frames later. */
-export function focusFirstProblem(form: RefObject<HTMLElement | null>): void {
-  const focus = (frames: number): void => {
-    const field =
-      form.current?.querySelector<HTMLElement>('[aria-invalid="true"]') ??
-      form.current?.querySelector<HTMLElement>('[data-problem]');
-    if (!field && frames > 0) {
-      window.requestAnimationFrame(() => focus(frames - 1));
-      return;
-    }
-    field?.focus({ preventScroll: true });
-    (field?.closest('.mantine-InputWrapper-root') ?? field)?.scrollIntoView({ block: 'center' });
-  };
-  afterDrawing(() => focus(MAX_FRAMES));
+ * one it is the problem that belongs to no field, marked with data-problem. */
+export function focusFirstProblem(form: HTMLElement | null): void {
+  const field =
+    form?.querySelector<HTMLElement>('[aria-invalid="true"]') ??
+    form?.querySelector<HTMLElement>('[data-problem]');
+  field?.focus({ preventScroll: true });
+  (field?.closest('.mantine-InputWrapper-root') ?? field)?.scrollIntoView({ block: 'center' });
+}
+
+/** Return a function that focuses a form's first problem. It waits for the render that contains the
+ * changes made together with the call; before that, an earlier problem may still be visible. */
+export function useFocusProblem(form: RefObject<HTMLElement | null>): () => void {
+  const [calls, focusProblem] = useReducer((before: number) => before + 1, 0);
+  useEffect(() => {
+    if (calls > 0) focusFirstProblem(form.current);
+  }, [calls, form]);
+  return focusProblem;
 }
 
 /** Focus the page's heading if nothing has the focus: the focused element may be gone. */

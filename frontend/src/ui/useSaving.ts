@@ -1,7 +1,7 @@
 import { type FormEvent, type RefObject, useRef, useState } from 'react';
 import { fieldMessage } from '@/api/problem';
 import { useWithPassword } from '@/lib/reauth';
-import { focusFirstProblem } from '@/ui/focus';
+import { useFocusProblem } from '@/ui/focus';
 import { Cancelled } from './showError';
 
 type Errors = Readonly<Partial<Record<string, string>>>;
@@ -32,6 +32,7 @@ interface Saving {
 export function useSaving({ check = () => ({}), save, failed }: SavingOptions): Saving {
   const withPassword = useWithPassword();
   const form = useRef<HTMLFormElement>(null);
+  const focusProblem = useFocusProblem(form);
   const [tried, setTried] = useState(false);
   const [refusal, setRefusal] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
@@ -42,7 +43,7 @@ export function useSaving({ check = () => ({}), save, failed }: SavingOptions): 
     if (busy) return;
     setTried(true);
     setRefusal(null);
-    if (Object.keys(check()).length > 0) return focusFirstProblem(form);
+    if (Object.keys(check()).length > 0) return focusProblem();
     setBusy(true);
     try {
       await withPassword(save);
@@ -51,7 +52,7 @@ export function useSaving({ check = () => ({}), save, failed }: SavingOptions): 
       if (error instanceof Cancelled) return;
       await failed?.(error);
       setRefusal(error);
-      focusFirstProblem(form);
+      focusProblem();
     } finally {
       setBusy(false);
     }

@@ -4,7 +4,7 @@ import { Button, Group, Stack, Text } from '@mantine/core';
 import { type FormEvent, useRef, useState } from 'react';
 import { CodeField } from '@/features/login/CodeField';
 import { codeRefusal } from '@/features/login/secondFactor';
-import { focusFirstProblem } from '@/ui/focus';
+import { useFocusProblem } from '@/ui/focus';
 import { Cancelled } from '@/ui/showError';
 
 interface Props {
@@ -18,13 +18,14 @@ interface Props {
 /** A form for the code that confirms weakening the second factor. */
 export function CodeForm({ text, button, onCode, onCancel }: Props) {
   const form = useRef<HTMLFormElement>(null);
+  const focusProblem = useFocusProblem(form);
   const [code, setCode] = useState('');
   const [refusal, setRefusal] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
 
   const refuse = (why: string): void => {
     setRefusal(why);
-    focusFirstProblem(form);
+    focusProblem();
   };
 
   const submit = async (event: FormEvent): Promise<void> => {

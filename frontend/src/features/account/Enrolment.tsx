@@ -13,7 +13,7 @@ import {
 } from '@/features/login/secondFactor';
 import { useWithPassword } from '@/lib/reauth';
 import classes from '@/ui/AccountSection.module.css';
-import { focusFirstProblem } from '@/ui/focus';
+import { useFocusProblem } from '@/ui/focus';
 import { Notice } from '@/ui/Notice';
 import { Cancelled } from '@/ui/showError';
 
@@ -34,13 +34,14 @@ export function Enrolment({ onCodes, onCancel }: Props) {
     refetchOnWindowFocus: false,
   });
   const form = useRef<HTMLFormElement>(null);
+  const focusProblem = useFocusProblem(form);
   const [code, setCode] = useState('');
   const [refusal, setRefusal] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
 
   const refuse = (why: string): void => {
     setRefusal(why);
-    focusFirstProblem(form);
+    focusProblem();
   };
 
   const submit = async (event: FormEvent): Promise<void> => {

@@ -6,7 +6,7 @@ import { api, unwrap } from '@/api/client';
 import { fieldMessage, sentence, wrongPassword } from '@/api/problem';
 import { useWithPassword } from '@/lib/reauth';
 import { useMe } from '@/lib/useMe';
-import { focusFirstProblem } from '@/ui/focus';
+import { useFocusProblem } from '@/ui/focus';
 import { Notice } from '@/ui/Notice';
 import { Cancelled } from '@/ui/showError';
 
@@ -29,6 +29,7 @@ export function PasswordForm({ onDone, onCancel }: Props) {
   const me = useMe();
   const withPassword = useWithPassword();
   const form = useRef<HTMLFormElement>(null);
+  const focusProblem = useFocusProblem(form);
   const [busy, setBusy] = useState(false);
   const [errors, setErrors] = useState<Errors>({});
   const [refusal, setRefusal] = useState<string | null>(null);
@@ -42,7 +43,7 @@ export function PasswordForm({ onDone, onCancel }: Props) {
     const fresh = fieldMessage(reason, 'new_password');
     setErrors({ ...(current && { current }), ...(fresh && { fresh }) });
     setRefusal(current || fresh ? null : sentence(reason));
-    focusFirstProblem(form);
+    focusProblem();
   };
 
   const submit = async (event: FormEvent<HTMLFormElement>): Promise<void> => {
@@ -53,7 +54,7 @@ export function PasswordForm({ onDone, onCancel }: Props) {
     const problems = check(current ?? '', fresh ?? '', again ?? '');
     setErrors(problems);
     setRefusal(null);
-    if (Object.keys(problems).length > 0) return focusFirstProblem(form);
+    if (Object.keys(problems).length > 0) return focusProblem();
     setBusy(true);
     const body = { current_password: current ?? '', new_password: fresh ?? '' };
     try {

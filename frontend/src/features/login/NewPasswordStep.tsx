@@ -5,7 +5,7 @@ import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { api, unwrap } from '@/api/client';
 import { ApiError, fieldMessage, sentence } from '@/api/problem';
 import type { LoggedIn } from '@/api/types';
-import { focusFirstProblem } from '@/ui/focus';
+import { useFocusProblem } from '@/ui/focus';
 import { Notice } from '@/ui/Notice';
 import { newPasswordProblems, type Problems } from './newPassword';
 
@@ -26,6 +26,7 @@ const TOGGLE = { 'aria-label': t`Show or hide the password`, tabIndex: 0 };
 /** The form that replaces a one-time password by a new one, and completes the login. */
 export function NewPasswordStep({ username, current, onDone, onBack }: Props) {
   const form = useRef<HTMLFormElement>(null);
+  const focusProblem = useFocusProblem(form);
   const field = useRef<HTMLInputElement>(null);
   const [problems, setProblems] = useState<Problems>({});
   const [refusal, setRefusal] = useState<string | null>(null);
@@ -41,7 +42,7 @@ export function NewPasswordStep({ username, current, onDone, onBack }: Props) {
     const fresh = fieldMessage(reason, 'new_password');
     if (fresh) setProblems({ fresh });
     else setRefusal(sentence(reason));
-    focusFirstProblem(form);
+    focusProblem();
   };
 
   const submit = async (event: FormEvent<HTMLFormElement>): Promise<void> => {
@@ -52,7 +53,7 @@ export function NewPasswordStep({ username, current, onDone, onBack }: Props) {
     const problems = newPasswordProblems(current, fresh, String(values.get('again')));
     setProblems(problems);
     setRefusal(null);
-    if (Object.keys(problems).length > 0) return focusFirstProblem(form);
+    if (Object.keys(problems).length > 0) return focusProblem();
     setBusy(true);
     const body = { current_password: current, new_password: fresh };
     try {

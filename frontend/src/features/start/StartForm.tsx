@@ -7,7 +7,7 @@ import type { Environment } from '@/api/types';
 import { Term } from '@/features/glossary/Term';
 import { startSession } from '@/features/sessions/actions';
 import type { StartLink } from '@/features/sessions/startLink';
-import { focusFirstProblem } from '@/ui/focus';
+import { useFocusProblem } from '@/ui/focus';
 import { Notice } from '@/ui/Notice';
 import { RestoredNotice } from '@/ui/RestoredForm';
 import { EnvironmentCards } from './EnvironmentCards';
@@ -34,6 +34,7 @@ interface Props {
 export function StartForm({ environments, link, onStartOver, aside }: Props) {
   const navigate = useNavigate();
   const form = useRef<HTMLFormElement>(null);
+  const focusProblem = useFocusProblem(form);
   const { start, failure } = useStartForm(environments, link);
   const [busy, setBusy] = useState(false);
   // A second click may come before the button is rendered as busy.
@@ -47,7 +48,7 @@ export function StartForm({ environments, link, onStartOver, aside }: Props) {
     if (event.target !== event.currentTarget) return;
     event.preventDefault();
     if (submitted.current) return;
-    if (start.blocked) return focusFirstProblem(form);
+    if (start.blocked) return focusProblem();
     submitted.current = true;
     setBusy(true);
     try {
@@ -57,7 +58,7 @@ export function StartForm({ environments, link, onStartOver, aside }: Props) {
       await navigate({ to: '/start-again/$name', params: { name } });
     } catch (error) {
       start.refuse(error);
-      focusFirstProblem(form);
+      focusProblem();
     } finally {
       submitted.current = false;
       setBusy(false);

@@ -3,7 +3,7 @@ import { type FormEvent, type RefObject, useRef, useState } from 'react';
 import type { JobRequest, SomeResources } from '@/api/types';
 import { submitJob } from '@/features/jobs/actions';
 import type { FormDraft } from '@/lib/useFormDraft';
-import { focusFirstProblem } from '@/ui/focus';
+import { useFocusProblem } from '@/ui/focus';
 import { NO_REFUSAL, type Refusal, refusalOf } from './request';
 
 type Messages = Readonly<Record<string, string>>;
@@ -44,6 +44,7 @@ export function useSubmit({
 }: SubmitForm): Submitting {
   const navigate = useNavigate();
   const form = useRef<HTMLFormElement>(null);
+  const focusProblem = useFocusProblem(form);
   const [busy, setBusy] = useState(false);
   const [tried, setTried] = useState(false);
   const [refusal, setRefusal] = useState(NO_REFUSAL);
@@ -51,7 +52,7 @@ export function useSubmit({
   const submit = async (): Promise<void> => {
     if (busy) return;
     setTried(true);
-    if (request === null) return focusFirstProblem(form);
+    if (request === null) return focusProblem();
     setBusy(true);
     try {
       const job = await submitJob(request, { ...request, resources: explicit });
@@ -60,7 +61,7 @@ export function useSubmit({
     } catch (error) {
       setRefusal(refusalOf(error, parameters, fields));
       outdate();
-      focusFirstProblem(form);
+      focusProblem();
     } finally {
       setBusy(false);
     }

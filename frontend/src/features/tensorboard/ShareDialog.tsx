@@ -13,7 +13,7 @@ import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useRef, useState } from 'react';
 import { fieldMessage, sentence } from '@/api/problem';
 import type { Shares } from '@/api/types';
-import { focusFirstProblem } from '@/ui/focus';
+import { useFocusProblem } from '@/ui/focus';
 import { Notice } from '@/ui/Notice';
 import { useAction } from '@/ui/useAction';
 import classes from './ShareDialog.module.css';
@@ -69,12 +69,13 @@ function Form({ parent }: { parent: Parent }) {
   const [user, setUser] = useState('');
   const [group, setGroup] = useState<string | null>(null);
   const form = useRef<HTMLFormElement>(null);
+  const focusProblem = useFocusProblem(form);
   const [problem, setProblem] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
   const name = kind === 'user' ? user.trim() : (group ?? groups[0] ?? '');
   const refuse = (why: string): void => {
     setProblem(why);
-    focusFirstProblem(form);
+    focusProblem();
   };
   const add = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
