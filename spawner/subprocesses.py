@@ -20,10 +20,7 @@ async def start(*arguments: str, **options: Any) -> asyncio.subprocess.Process:
     try:
         return await asyncio.shield(starting)
     except asyncio.CancelledError:
-        ending = asyncio.ensure_future(_end_started(starting))
-        while not ending.done():
-            with contextlib.suppress(asyncio.CancelledError):
-                await asyncio.wait([ending])
+        await _completed(asyncio.ensure_future(_end_started(starting)))
         raise
 
 
@@ -36,14 +33,32 @@ async def _end_started(starting: asyncio.Future[asyncio.subprocess.Process]) -> 
 async def end(process: asyncio.subprocess.Process) -> None:
     """Kill the program if it runs, and read its pipes, as asyncio notices its end only then.
 
-    A program that cannot be killed, because it hangs in a driver or a file system or has changed
-    its account, is not waited for.
+    This completes even if the caller is cancelled, which a server that shuts down does more than
+    once. A program that cannot be killed, because it hangs in a driver or a file system or has
+    changed its account, is not waited for.
     """
     if process.returncode is None:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            process.kill()
-        if process.stdin is not None:
-            process.stdin.close()
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(END_S):
-                await process.communicate()
+        await _completed(asyncio.ensure_future(_kill(process)))
+
+
+async def _completed(task: asyncio.Future[None]) -> None:
+    """Wait until a task is done, and be cancelled only then."""
+    cancelled = False
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError:
+            cancelled = True
+    if cancelled:
+        raise asyncio.CancelledError
+    task.result()
+
+
+async def _kill(process: asyncio.subprocess.Process) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        process.kill()
+    if process.stdin is not None:
+        process.stdin.close()
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(END_S):
+            await process.communicate()

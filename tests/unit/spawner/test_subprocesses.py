@@ -69,3 +69,19 @@ async def end_in_full_output() -> int | None:
 
 def test_ending_reads_what_is_left() -> None:
     assert asyncio.run(end_in_full_output()) == -9
+
+
+async def cancelled_end(times: int) -> int | None:
+    process = await subprocesses.start("cat", stdin=PIPE, stdout=PIPE)
+    task = asyncio.ensure_future(subprocesses.end(process))
+    for _ in range(times):
+        await asyncio.sleep(0)
+        task.cancel()
+    await asyncio.wait([task])
+    assert task.cancelled()
+    return process.returncode
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_a_cancelled_end_completes(times: int) -> None:
+    assert asyncio.run(cancelled_end(times)) == -9
