@@ -237,13 +237,11 @@ def test_a_script_runs_in_modules(load: Load, init: Path, tmp_path: Path) -> Non
         resources=Resources(),
     )
 
-    def run(environment: Environment) -> subprocess.CompletedProcess[str]:
+    def run(environment: Environment, uuid: str) -> subprocess.CompletedProcess[str]:
         script = 'echo "$PATH|$OMP_NUM_THREADS|$PORTAL_LOGDIR|$SECRET"'
-        job = render_script(script, place, environment)
-        folder = tmp_path / ".local/share/portal/jobs/u"
-        folder.mkdir(parents=True, exist_ok=True)
-        for file in folder.iterdir():
-            file.unlink() if not file.is_dir() or file.is_symlink() else file.rmdir()
+        job = render_script(script, replace(place, uuid=uuid), environment)
+        folder = tmp_path / ".local/share/portal/jobs" / uuid
+        folder.mkdir(parents=True)
         for name, text in job.files.items():
             (folder / name).write_text(text)
         environ = {"SLURM_JOB_ID": "7", "SLURM_CPUS_PER_TASK": "3", "SECRET": "x", "HOME": "/"}
@@ -262,12 +260,12 @@ def test_a_script_runs_in_modules(load: Load, init: Path, tmp_path: Path) -> Non
             cwd=CHECKOUT,
         )
 
-    done = run(environment)
+    done = run(environment, place.uuid)
     path, threads, logdir, secret = done.stdout.strip().split("|")
     assert path.startswith(f"{tmp_path}/.local/share/portal/packages/science/bin:/apps/python/bin:")
     assert (threads, logdir, secret) == ("3", str(tmp_path / "logs"), "")
     broken = replace(environment, runtime=Modules(("python/3.11", "gone/2"), init))
-    done = run(broken)
+    done = run(broken, "other")
     assert done.returncode != 0
     assert "the module gone/2 can't be loaded on node01: " in done.stderr
 
