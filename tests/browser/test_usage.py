@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.live import Live
@@ -13,7 +14,8 @@ LogIn = Callable[[Page, str], None]
 HOURS = "CPU-hours per day"
 
 
-def use_cpus(portal: Live) -> None:
+@pytest.fixture(scope="module")
+def used(portal: Live) -> None:
     """Let bob use CPUs, under his default account, until accounting has it."""
     submit = ["sbatch", "--wait", "--partition=cpu", "--cpus-per-task=4", "--mem=100M"]
     portal.exec_as("bob", [*submit, "--chdir=/tmp", "--output=/dev/null", "--wrap=sleep 20"])
@@ -31,10 +33,10 @@ def reload_until_used(page: Page) -> None:
     wait_until(is_used, "usage of bob")
 
 
+@pytest.mark.usefixtures("used")
 def test_usage_has_a_chart_and_a_table_by_user_and_account(
     portal: Live, context: BrowserContext, log_in: LogIn
 ) -> None:
-    use_cpus(portal)
     page = context.new_page()
     log_in(page, "carol")
     page.goto(f"{portal.base_url}/admin/usage")
@@ -59,10 +61,10 @@ def check_chart(page: Page, name: str) -> None:
     expect(chart.get_by_role("row")).to_have_count(31)  # the heading and 30 days
 
 
+@pytest.mark.usefixtures("used")
 def test_users_see_their_own_usage_over_time(
     portal: Live, context: BrowserContext, log_in: LogIn
 ) -> None:
-    use_cpus(portal)
     page = context.new_page()
     log_in(page, "bob")
     page.goto(f"{portal.base_url}/account/limits")
