@@ -3,7 +3,8 @@
 No I/O, no clock.
 
 A job is identified by its UUID **and its user**: any user can write any UUID into a job's comment,
-which must neither replace another user's job nor hide it.
+which must neither replace another user's job nor hide it. A job whose comment was changed is
+recognized by its Slurm id, user and submit time.
 
 A job has ended only when squeue or accounting reports it as ended. A job that disappears from
 squeue keeps its last known state and is looked up in accounting, with one of three results: it has
@@ -30,6 +31,7 @@ NEW_JOB = timedelta(seconds=20)  # a job whose id is unknown may not be in squeu
 FORGET_QUESTION = timedelta(minutes=10)
 HISTORY = timedelta(days=2)  # how far back accounting is searched for a job that was never seen
 CLOCK_SLACK = timedelta(seconds=30)
+SAME_SUBMISSION = timedelta(seconds=2)  # Slurm's times are whole seconds
 FIRST_PAUSE = timedelta(seconds=4)
 LONGEST_PAUSE = timedelta(minutes=5)
 MAX_ENDED = 10_000
@@ -42,13 +44,19 @@ Name = Key | int  # a portal job, or Slurm's id of an external one (of an array:
 
 @dataclass
 class MissingJob:
-    """Job that squeue does not show, but did before (`last`), or that a caller asked for."""
+    """Job that squeue does not show, but did before (`last`), or that a caller asked for.
+
+    `since` is the time from which on it can have been submitted; `submit_time` is the last known
+    submit time.
+    """
 
     job_id: int | None
     since: datetime
     asked_at: datetime
     next_ask: datetime
     last: JobInfo | None = None
+    submit_time: datetime | None = None
+    outside: bool = False
     gone_at: datetime | None = None
     pause: timedelta = FIRST_PAUSE
     unknown_since: datetime | None = None
@@ -124,16 +132,41 @@ class JobTracker:
     def _strip_foreign_uuid(self, job: JobInfo) -> JobInfo:
         return replace(job, uuid=None) if _key(job) in self._foreign else job
 
+    def _restore_uuid(self, job: JobInfo, missing: Mapping[tuple[int, str], Key]) -> JobInfo:
+        """Return a job whose comment was changed, or overwritten at its submission, with its UUID.
+
+        It is recognized by what squeue showed before under its id, or an array's id, or by a lookup
+        in `missing`.
+        """
+        if job.uuid is not None:
+            return job
+        ids = (job.job_id, job.array_job_id or job.job_id)
+        for before in filter(None, map(self.by_id.get, ids)):
+            if _is_same_job(before, job) and _key(before) not in self._foreign:
+                return replace(job, uuid=before.uuid)
+        for key in filter(None, (missing.get((job_id, job.user)) for job_id in ids)):
+            if _is_submission(self._absent[key], job):
+                return replace(job, uuid=key[0])
+        return job
+
     def request_lookup(
-        self, key: Key, job_id: int | None, since: datetime | None, now: datetime
+        self,
+        key: Key,
+        job_id: int | None,
+        since: datetime | None,
+        now: datetime,
+        *,
+        outside: bool = False,
+        submit_time: datetime | None = None,
     ) -> None:
         """Request a lookup in accounting of a job that squeue does not show."""
         absent = self._absent.get(key)
         if absent is None:
             first = now if job_id is not None else now + NEW_JOB
-            absent = MissingJob(job_id, since or now - HISTORY, now, first)
+            absent = MissingJob(job_id, since or now - HISTORY, now, first, outside=outside)
             self._absent[key] = absent
         absent.asked_at = now
+        absent.submit_time = absent.submit_time or submit_time
         absent.job_id = absent.job_id or job_id
 
     def unknown_since(self, key: Key) -> datetime | None:
@@ -150,7 +183,14 @@ class JobTracker:
 
     def squeue(self, jobs: Iterable[JobInfo], now: datetime) -> bool:
         """Apply squeue's answer; return False if it is implausible and was ignored."""
-        by_id = {job.job_id: self._strip_foreign_uuid(job) for job in jobs}
+        missing = {
+            (absent.job_id, key[1]): key
+            for key, absent in self._absent.items()
+            if absent.job_id is not None and not absent.outside
+        }
+        by_id = {
+            job.job_id: self._restore_uuid(self._strip_foreign_uuid(job), missing) for job in jobs
+        }
         vanished = self.by_id.keys() - by_id.keys()
         if self._is_implausible(vanished) and self._doubts < DOUBTS:
             self._doubts += 1
@@ -205,7 +245,9 @@ class JobTracker:
             self._remember(key, last)
             return
         since = last.submit_time or now - HISTORY
-        self._absent[key] = MissingJob(last.job_id, since, now, now, last=last, gone_at=now)
+        self._absent[key] = MissingJob(
+            last.job_id, since, now, now, last=last, submit_time=last.submit_time, gone_at=now
+        )
 
     # --- accounting's answers -------------------------------------------------------------------
 
@@ -275,6 +317,27 @@ def _differs(old: JobInfo | None, new: JobInfo) -> bool:
 
 def _key(job: JobInfo) -> Key | None:
     return None if job.uuid is None else (job.uuid, job.user)
+
+
+def _is_same_job(before: JobInfo, job: JobInfo) -> bool:
+    """Return whether a job that has no UUID now is the one that had this id, or this array's id, in
+    the last answer. A requeue changes the submit time, and so does the reuse of an id.
+    """
+    if before.uuid is None or before.user != job.user:
+        return False
+    if before.submit_time is None or job.submit_time is None:
+        return False
+    later = job.submit_time - before.submit_time
+    return abs(later) <= SAME_SUBMISSION or (later > timedelta(0) and before.name == job.name)
+
+
+def _is_submission(absent: MissingJob, job: JobInfo) -> bool:
+    """Return whether a job without a UUID is the missing one of the same id and user."""
+    if job.submit_time is None:
+        return False
+    if absent.submit_time is None:
+        return job.submit_time >= absent.since - CLOCK_SLACK
+    return abs(job.submit_time - absent.submit_time) <= SAME_SUBMISSION
 
 
 def _job_names(job: JobInfo) -> tuple[Name, ...]:

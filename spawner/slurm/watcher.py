@@ -166,16 +166,20 @@ class Watcher:
         job_id: int | None = None,
         since: datetime | None = None,
         outside: bool = False,
+        submit_time: datetime | None = None,
     ) -> JobInfo | None:
         """Return a job of this user as last known: from squeue, or from accounting once it ended.
 
         None if nothing is known of it (yet). The call itself requests a search of accounting; with
-        the job's id, and the time `since` which it can exist, that is fast and reliable. A job from
-        `outside` the portal has no UUID in Slurm.
+        the job's id, and the time `since` which it can exist, that is fast and reliable. With the
+        id, a job is also found whose comment was changed; `submit_time` is the last known one. A
+        job from `outside` the portal has no UUID in Slurm.
         """
         job = self._tracker.find((uuid, user), job_id, outside)
         if job is None:
-            self._tracker.request_lookup((uuid, user), job_id, since, self._now())
+            self._tracker.request_lookup(
+                (uuid, user), job_id, since, self._now(), outside=outside, submit_time=submit_time
+            )
         return job
 
     def unknown_since(self, uuid: str, user: str) -> datetime | None:

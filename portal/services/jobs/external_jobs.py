@@ -27,8 +27,9 @@ from portal.context import AppContext
 from portal.models import BatchJob, Job, JobState, Mark, User
 from portal.services.limits.gpu_limit import explain_pending
 from portal.services.slurm import arrays, launch
-from portal.services.slurm.lifecycle import SAME_SUBMISSION, observe
+from portal.services.slurm.lifecycle import observe
 from spawner.errors import SlurmError
+from spawner.slurm.job_tracker import SAME_SUBMISSION
 from spawner.slurm.model import JobInfo, Resources
 
 log = structlog.get_logger(__name__)

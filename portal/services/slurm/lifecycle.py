@@ -9,12 +9,11 @@ from typing import Any
 
 from portal.models import BatchJob, Job, JobState, Session, Wanted
 from spawner.catalog.launch_files import EXIT_CLAIMED
-from spawner.slurm.job_tracker import CLOCK_SLACK
+from spawner.slurm.job_tracker import CLOCK_SLACK, SAME_SUBMISSION
 from spawner.slurm.model import JobInfo, Outcome, SlurmState
 from spawner.slurm.reasons import Explanation, explain_outcome, explain_reason
 
 LOST_PATIENCE = timedelta(minutes=2)
-SAME_SUBMISSION = timedelta(seconds=2)  # Slurm's times are whole seconds
 ACCOUNTING_PATIENCE = timedelta(seconds=20)
 """The time that a batch job which squeue shows as ended waits for its exit code, which only
 accounting has: a client that waits for the end finds the exit code there.

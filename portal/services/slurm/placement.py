@@ -25,7 +25,12 @@ def last_job_info(context: AppContext, job: Job) -> JobInfo | None:
     ID if it is known.
     """
     return context.watcher.by_uuid(
-        job.id, job.user.username, job.job_id, job.created_at, from_outside(job)
+        job.id,
+        job.user.username,
+        job.job_id,
+        job.created_at,
+        from_outside(job),
+        job.submit_time,
     )
 
 

@@ -14,6 +14,7 @@ from portal.models import BatchJob, Job, JobState, Session, Wanted
 from portal.services.limits.gpu_limit import explain_pending
 from portal.services.slurm import arrays, lifecycle
 from portal.services.slurm.placement import last_job_info
+from spawner.slurm.job_tracker import SAME_SUBMISSION
 from spawner.slurm.model import JobInfo, SlurmState
 
 MOST_TRIES = 3  # to submit a job that Slurm has lost
@@ -57,7 +58,7 @@ class RowSync:
             return False  # cancelled as a job that should not exist
         if self._context.watcher.stale_since is not None:
             return False
-        later = row.submit_time + lifecycle.SAME_SUBMISSION
+        later = row.submit_time + SAME_SUBMISSION
         shown = [info for info in self._find_shown(row) if info.job_id == row.job_id]
         if not any(i.state in ALIVE and i.submit_time and i.submit_time > later for i in shown):
             return False

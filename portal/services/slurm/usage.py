@@ -18,7 +18,7 @@ from portal.services.slurm import arrays, failures, lifecycle
 from portal.services.slurm.failures import FailedLog
 from portal.services.store import change
 from spawner.errors import SlurmError
-from spawner.slurm.job_tracker import CLOCK_SLACK
+from spawner.slurm.job_tracker import CLOCK_SLACK, SAME_SUBMISSION
 from spawner.slurm.model import JobInfo, JobUsage, Outcome, SlurmState
 from spawner.slurm.reasons import Explanation, explain_outcome
 
@@ -142,7 +142,7 @@ def _is_current(row: Measured, info: JobInfo) -> bool:
         return True  # each task is requeued by itself
     if row.submit_time is None or info.submit_time is None:
         return True
-    return info.submit_time >= row.submit_time - lifecycle.SAME_SUBMISSION
+    return info.submit_time >= row.submit_time - SAME_SUBMISSION
 
 
 def _get_slurm_reason(ours: Sequence[JobUsage]) -> str | None:

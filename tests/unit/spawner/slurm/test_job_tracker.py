@@ -1,6 +1,7 @@
 """The job tracker: the effect of Slurm's responses on known jobs, without I/O."""
 
-from datetime import timedelta
+from dataclasses import replace
+from datetime import datetime, timedelta
 
 import pytest
 from hypothesis import given
@@ -77,6 +78,73 @@ class TestLedger:
         found = tracker.find(row, 8, True)
         assert found is not None
         assert (found.state, found.uuid) == (SlurmState.ENDED, row[0])
+
+    def test_a_job_whose_comment_is_changed_stays_known(self) -> None:
+        """As by `scontrol update Comment=`, and also once it is requeued."""
+        tracker = JobTracker()
+        tracker.squeue([job(7)], NOW)
+        tracker.take_changed()
+        tracker.squeue([job(7, uuid=None)], NOW)
+        assert tracker.find(KEY, 7) == job(7)
+        assert tracker.copies(KEY, 7) == (job(7),)
+        assert tracker.take_changed() == set()
+        requeued = job(7, state=SlurmState.QUEUED, submitted=NOW + 60 * SECOND)
+        tracker.squeue([replace(requeued, uuid=None)], NOW)
+        assert tracker.find(KEY, 7) == requeued
+        assert not tracker.due_lookups(NOW + SECOND)
+
+    def test_tasks_of_an_array_whose_comment_is_changed_stay_known(self) -> None:
+        tracker = JobTracker()
+        waiting = replace(job(7, state=SlurmState.QUEUED), array_job_id=7, tasks=(0, 1))
+        tracker.squeue([waiting], NOW)
+        first = replace(job(8), array_job_id=7, tasks=(0,))
+        tracker.squeue([replace(waiting, uuid=None, tasks=(1,)), replace(first, uuid=None)], NOW)
+        assert tracker.copies(KEY, 7) == (replace(waiting, tasks=(1,)), first)
+
+    @pytest.mark.parametrize(
+        "other",
+        [
+            job(7, user="bob", uuid=None),
+            job(7, uuid=None, submitted=NOW - timedelta(hours=1)),
+            replace(job(7, uuid=None, submitted=NOW + 60 * SECOND), name="another"),
+            job(8, uuid=None),
+        ],
+        ids=["user", "older", "a later one with another name", "id"],
+    )
+    def test_a_changed_comment_does_not_excuse_another_job(self, other: JobInfo) -> None:
+        tracker = JobTracker()
+        tracker.squeue([job(7)], NOW)
+        tracker.squeue([other], NOW)
+        assert tracker.by_id[other.job_id] == other
+        assert KEY in tracker.due_lookups(NOW + SECOND)
+
+    @pytest.mark.parametrize(
+        ("last", "shown", "found"),
+        [
+            (None, NOW, True),
+            (None, NOW - timedelta(hours=1), False),
+            (NOW, NOW, True),
+            (NOW, NOW + timedelta(hours=1), False),
+        ],
+    )
+    def test_a_job_whose_comment_never_arrived_is_found_by_its_id(
+        self, last: datetime | None, shown: datetime, found: bool
+    ) -> None:
+        """Slurm's job_submit plugin may overwrite it, and the portal may have been restarted."""
+        tracker = JobTracker()
+        tracker.request_lookup(KEY, 7, NOW, NOW, submit_time=last)
+        answer = [job(7, uuid=None, submitted=shown)]
+        tracker.squeue(answer, NOW)
+        assert (tracker.find(KEY, 7) is not None) is found
+        tracker.squeue(answer, NOW)
+        assert (tracker.find(KEY, 7) is not None) is found
+        assert not found or tracker.missing_since(KEY) is None
+
+    def test_the_lookup_of_an_external_job_gives_it_no_uuid(self) -> None:
+        tracker = JobTracker()
+        tracker.request_lookup(KEY, 7, NOW, NOW, outside=True)
+        tracker.squeue([job(7, uuid=None)], NOW)
+        assert tracker.by_id[7].uuid is None
 
     def test_absence_is_never_the_end(self) -> None:
         tracker = JobTracker()
