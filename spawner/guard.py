@@ -1,5 +1,7 @@
 """Keyed hashes by which the portal and a TensorBoard's guard authenticate each other.
 
+A session's server proves with them that it still has its port.
+
 The key itself is never sent. A request's signature is bound to its time, method and target, so an
 intercepted one opens one address for a few minutes. The answer proves that it comes from a guard
 with the same key: a program that took over a TensorBoard's port cannot produce it.

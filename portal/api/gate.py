@@ -19,6 +19,7 @@ from portal import errors
 from portal.i18n.translation import TAGS, Language, translate
 from portal.models import JobState, Session
 from portal.services.auth import web_sessions
+from portal.services.sessions import servers
 from portal.services.sessions.gate import (
     GateAnswer,
     LiveSession,
@@ -80,6 +81,7 @@ async def gate(
     if login is not None and not await keep(context.db, settings, token, login, host):
         login = None
     decision = decide(login.username if login else None, owner, server, live)
+    decision = await servers.confirm(context, decision, live)
     if decision.answer in REFUSALS:
         return Response(status_code=REFUSALS[decision.answer], headers=CACHED)
     if decision.answer is GateAnswer.AWAY:
@@ -124,7 +126,9 @@ async def not_entered(request: Request, context: ContextDep, owner: str, server:
     caller = await web_sessions.resume_at(context.db, settings, token, host, touch=False)
     username = caller.user.username if caller else None
     session = await newest(context.db, owner, server) if username == owner else None
-    answer = decide(username, owner, server, LiveSession.of(session)).answer
+    live = LiveSession.of(session)
+    decision = decide(username, owner, server, live)
+    answer = (await servers.confirm(context, decision, live)).answer
     if wants_page(request):
         if answer is GateAnswer.LOGIN:
             return to_login(request, settings)
@@ -190,12 +194,23 @@ _LIVE = {
     JobState.STOPPING: ("Your session is being stopped", 5),
 }
 
+_UNCONFIRMED = (
+    "Your session can’t be reached now",
+    [
+        "Slurm is not responding, and the session’s server does not answer.",
+        "This page opens it when it is ready.",
+    ],
+    5,
+)
+
 
 def explain(session: Session | None) -> tuple[str, list[str], int | None]:
     """Return the title, the sentences, and the seconds until a reload, if one may help."""
     if session is None:
         return "There is no session with this name", ["You can start one in the portal."], None
     details = [text for text in (session.reason, session.suggestion) if text]
+    if session.state is JobState.RUNNING and session.stale_since is not None:
+        return _UNCONFIRMED
     if session.state in _LIVE:
         title, refresh_s = _LIVE[session.state]
         opens = (

@@ -36,6 +36,8 @@ from spawner.node.portal_client import HomeError, NotWanted, PortalClient
 
 log = logging.getLogger("portal")
 
+HOLD_S = 4.0
+"""Time for which nginx may still use the gate's last answer, and a second more."""
 SECRETS = ("JUPYTERHUB_API_TOKEN", "JPY_API_TOKEN")
 HUB_PREFIX = "JUPYTERHUB_"
 KERNEL_STARTUP = Path(__file__).parents[1] / "catalog/kernel/startup.py"
@@ -78,8 +80,8 @@ def main(arguments: list[str]) -> int:
 def _run_and_report(home: PortalClient, config: dict[str, Any], clock: StartTimeline) -> int:
     """Run, and report the end to the portal, after a failure with an explanation for the user.
 
-    The port stays bound until the portal knows: otherwise another user's program could take it and
-    receive the owner's cookies.
+    The port stays bound until the portal knows, and nginx no longer sends requests to it: otherwise
+    another user's program could take it and receive the owner's cookies.
     """
     with contextlib.ExitStack() as resources:
         return _run_until_end(home, config, clock, resources)
@@ -102,8 +104,10 @@ def _run_until_end(
     except (HomeError, workdir.PlaceError, OSError, ImportError, LookupError, ServerError) as error:
         log.exception("this session failed")
         home.report("failed", explain(error))
+        time.sleep(HOLD_S)
         return 1
     home.report("exiting", "JupyterLab was shut down")
+    time.sleep(HOLD_S)
     return 0
 
 

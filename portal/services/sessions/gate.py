@@ -70,6 +70,8 @@ class LiveSession:
     host: str | None
     port: int | None
     tls_name: str | None = None
+    session_id: str = ""
+    stale_since: datetime | None = None
 
     @classmethod
     def of(cls, session: Session | None) -> "LiveSession | None":
@@ -84,6 +86,8 @@ class LiveSession:
             host=session.target_host,
             port=session.target_port,
             tls_name=session.tls_name,
+            session_id=session.id,
+            stale_since=session.stale_since,
         )
 
 
@@ -197,6 +201,8 @@ def _build_lookup(*, content: bool) -> Select[Any]:
             _SESSION.c.target_host,
             _SESSION.c.target_port,
             _SESSION.c.tls_name,
+            _JOB.c.id,
+            _JOB.c.stale_since,
             content=content,
         )
         .outerjoin(_JOB, _OWN_LIVE)

@@ -1,27 +1,31 @@
 """The hub's view of sessions: named servers that it asks the portal to start, poll and stop."""
 
 import asyncio
+import time
 from contextlib import suppress
 
 import aiohttp
 import structlog
 from sqlalchemy import select
+from yarl import URL
 
 from portal.background.notifier import RECONCILE
 from portal.context import AppContext
 from portal.db import utcnow
 from portal.errors import Conflict, NotFound
 from portal.models import JobState, Session, User, Wanted
-from portal.services.sessions.gate import host_port
-from portal.services.slurm import certificates
+from portal.services.sessions.gate import Decision, GateAnswer, LiveSession, host_port
+from portal.services.slurm import certificates, launch
 from portal.services.slurm.placement import last_job_info
 from portal.services.store import change
+from spawner import guard
 from spawner.slurm.model import SlurmState
 
 log = structlog.get_logger(__name__)
 
 START_TIMEOUT_S = 60.0
 RETRY_S = 0.05
+PROOF_TIMEOUT = aiohttp.ClientTimeout(total=2)
 TOKEN = "JUPYTERHUB_API_TOKEN"  # noqa: S105
 
 
@@ -101,6 +105,35 @@ async def runs(context: AppContext, session: Session | None) -> bool:
     if info is None:
         return context.watcher.stale_since is not None
     return info.state is not SlurmState.ENDED
+
+
+async def confirm(context: AppContext, decision: Decision, live: LiveSession | None) -> Decision:
+    """Return the gate's decision, AWAY instead of ENTER if the session's server does not prove that
+    it still has its port.
+
+    Only while Slurm does not answer: then a killed session stays `running`, and another user's
+    program may have taken its port. nginx requires a certificate from a server that has one.
+    """
+    if decision.answer is not GateAnswer.ENTER or live is None:
+        return decision
+    if live.stale_since is None or live.tls_name is not None:
+        return decision
+    return decision if await _has_proof(context, live) else Decision(GateAnswer.AWAY)
+
+
+async def _has_proof(context: AppContext, live: LiveSession) -> bool:
+    key = launch.derive_secret(context, live.session_id)
+    path = f"/user/{live.owner}/{live.name}/portal/proof"
+    signature = guard.sign(key, "GET", path, time.time())
+    url = URL(f"http://{host_port(live.host or '', live.port or 0)}{path}", encoded=True)
+    headers = {guard.SIGNATURE_HEADER: signature}
+    try:
+        async with context.http.get(
+            url, headers=headers, timeout=PROOF_TIMEOUT, allow_redirects=False
+        ) as answer:
+            return guard.is_proven(key, signature, answer.headers.get(guard.PROOF_HEADER, ""))
+    except (aiohttp.ClientError, TimeoutError):
+        return False
 
 
 async def forget(context: AppContext, username: str, name: str) -> None:

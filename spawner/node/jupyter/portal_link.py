@@ -1,6 +1,6 @@
 """API for JupyterLab's page about its session:
 
-`…/portal/session`.
+`…/portal/session`; and the server's proof to the portal, `…/portal/proof`.
 
 The server forwards requests to the portal with the session's secret, which stays here: so the page
 needs no login at the portal, and JupyterLab may be on another host than the portal's pages. Polling
@@ -14,8 +14,9 @@ import time
 from typing import Any
 
 from jupyter_server.base.handlers import APIHandler
-from tornado.web import authenticated
+from tornado.web import HTTPError, RequestHandler, authenticated
 
+from spawner import guard
 from spawner.node.jupyter.handlers import (
     NO_PORTAL,
     SessionSources,
@@ -26,6 +27,7 @@ from spawner.node.jupyter.handlers import (
 from spawner.node.portal_client import HomeError
 
 SETTING = "portal_desk"
+PROOF = r"/portal/proof"
 FACTS = r"/portal/session"
 KEEP = r"/portal/session/keep"
 EXTEND = r"/portal/session/extend"
@@ -68,6 +70,22 @@ class PortalHandler(APIHandler):  # type: ignore[misc]
             return
         status, message = self.describe_refusal(response)
         self.send_json({"message": message}, status)
+
+
+class ServerProof(RequestHandler):
+    """GET: prove to the portal that this server still has the session's port.
+
+    Requests are signed with the session's secret, which needs no login and no hub.
+    """
+
+    def get(self) -> None:
+        """Send the proof in a header."""
+        desk: SessionSources = self.settings[SETTING]
+        key, signature = desk.home.secret, self.request.headers.get(guard.SIGNATURE_HEADER, "")
+        if not guard.is_signed(key, "GET", self.request.uri or "", signature, time.time()):
+            raise HTTPError(403)
+        self.set_header(guard.PROOF_HEADER, guard.prove(key, signature))
+        self.set_status(204)
 
 
 class PollingHandler(PortalHandler):
@@ -191,6 +209,7 @@ class SessionJobCancel(PortalHandler):
 
 
 HANDLERS = [
+    (PROOF, ServerProof),
     (FACTS, SessionFacts),
     (KEEP, SessionKeep),
     (EXTEND, SessionExtend),

@@ -4,6 +4,8 @@ import html
 import json
 import re
 from datetime import timedelta
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from sqlalchemy.dialects import sqlite
@@ -12,6 +14,7 @@ from portal.db import utcnow
 from portal.models import JobState, Session, User, Wanted, WebSession
 from portal.services.auth.hashes import hash_token
 from portal.services.sessions.gate import GATE_QUERY
+from portal.services.slurm.launch import derive_secret
 from spawner.slurm.model import Outcome
 from tests.polling import wait_until
 from tests.servers.gate_portal import TARGET, Real, problem
@@ -29,6 +32,33 @@ def test_the_owner_is_sent_to_the_sessions_own_target(real: Real) -> None:
     assert (answer.status, answer.one("x-target")) == (204, TARGET)
     assert answer.one("cache-control") == "max-age=3, stale-if-error=600"
     assert answer.all("x-accel-expires") == []
+
+
+def test_while_slurm_is_away_a_server_must_prove_that_the_port_is_its_own(real: Real) -> None:
+    """Else a killed session's port, which another user's program has taken, would be entered."""
+    made = real.add_session(
+        target_host="127.0.0.1", target_port=real.node.port, stale_since=utcnow()
+    )
+    settings = SimpleNamespace(internal_secret="i" * 32)
+    context: Any = SimpleNamespace(settings=settings)
+    real.node.guard_key = derive_secret(context, made.id)
+    assert real.gate("alice", user="alice").one("x-target") == real.node.address
+    assert [seen.path for seen in real.node.seen] == ["/user/alice/s1/portal/proof"]
+    assert real.node.seen[0].all("cookie") == []
+
+    real.node.guard_key = "another program's"
+    answer = real.gate("alice", user="alice")
+    assert answer.one("x-target") == f"127.0.0.1:{real.port}"
+    assert answer.one("x-accel-expires") == "0"
+    shown = real.ask(HOME, user="alice", headers=dict(PAGE))
+    assert (shown.status, b"can\xe2\x80\x99t be reached now" in shown.body) == (424, True)
+
+    real.node.stop()
+    assert real.gate("alice", user="alice").one("x-target") == f"127.0.0.1:{real.port}"
+    real.update(Session, made.id, tls_name="x.session.portal.internal")
+    assert real.gate("alice", user="alice").one("x-target") == real.node.address
+    real.update(Session, made.id, tls_name=None, stale_since=None)
+    assert real.gate("alice", user="alice").one("x-target") == real.node.address
 
 
 def test_everybody_else_is_refused(real: Real) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from typing import Any
 from urllib.parse import quote, unquote
@@ -12,6 +13,7 @@ import pytest
 from yarl import URL
 
 from portal.hub.client import Hub
+from spawner import guard
 from tests.fakes.portal import COOKIE
 from tests.polling import PATIENCE_S, until
 from tests.servers.jupyterhub import Browser, HubSetup
@@ -67,6 +69,21 @@ async def test_secrets_and_folders_of_the_node_program(setup: HubSetup) -> None:
     assert token.encode() not in everything
     for secret in (token, node.session.secret):
         assert secret not in node.log()
+
+
+async def test_server_proves_to_the_portal_alone_that_the_port_is_its_own(
+    setup: HubSetup,
+) -> None:
+    session, _ = await setup.running()
+    path = f"{session.base}/portal/proof"
+    signature = guard.sign(session.secret, "GET", path, time.time())
+    async with aiohttp.ClientSession() as client:
+        for signed, status in ((signature, 204), (f"{signature}0", 403), ("", 403)):
+            headers = {guard.SIGNATURE_HEADER: signed}
+            async with client.get(session.url + path, headers=headers) as answer:
+                assert answer.status == status
+                proof = answer.headers.get(guard.PROOF_HEADER, "")
+                assert guard.is_proven(session.secret, signature, proof) is (status == 204)
 
 
 async def test_a_terminal_inherits_no_token(setup: HubSetup) -> None:

@@ -6,14 +6,17 @@ import errno
 import json
 import os
 import signal
+import socket
 import sys
+import time
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 
-from spawner.node import session
+from portal.api.gate import FRESH_S
+from spawner.node import session, workdir
 from spawner.node.jupyter.imports import placeholders
 from spawner.node.portal_client import OutOfReach
 from spawner.node.workdir import PlaceError
@@ -96,6 +99,32 @@ def test_words_for_what_went_wrong(error: Exception, words: str) -> None:
     assert words in text
     assert text[0].isupper()
     assert text.endswith(".")
+
+
+@pytest.mark.parametrize("error", [None, session.ServerError("JupyterLab exited")])
+def test_port_is_held_until_the_gates_answer_has_expired(
+    monkeypatch: pytest.MonkeyPatch, error: Exception | None
+) -> None:
+    """nginx may use the gate's answer for that long after the portal knows of the end."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    events: list[Any] = []
+
+    def run(*_: Any) -> None:
+        if error is not None:
+            raise error
+
+    def sleep(seconds: float) -> None:
+        events.append((seconds > FRESH_S, listener.fileno() != -1))
+
+    home: Any = SimpleNamespace(
+        portal_url="http://127.0.0.1:1", report=lambda event, _: events.append(event)
+    )
+    monkeypatch.setattr(session, "_run", run)
+    monkeypatch.setattr(workdir, "bind", lambda *_: listener)
+    monkeypatch.setattr(session, "time", SimpleNamespace(sleep=sleep, monotonic=time.monotonic))
+    assert session._run_and_report(home, {}, session.StartTimeline()) == (error is not None)
+    assert events == ["failed" if error else "exiting", (True, True)]
+    assert listener.fileno() == -1
 
 
 @pytest.mark.parametrize(("code", "fails"), [(0, False), (None, False), (1, True), ("no", True)])
