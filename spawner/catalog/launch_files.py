@@ -16,7 +16,9 @@ folder, `HOME/.local/share/portal/jobs/UUID/` (0700), as 0600.
   logdir               absolute; to be created, and set as PORTAL_LOGDIR for kernels and terminals
   runtime_dir_prefix   the node-local folder is this + uuid[:13]: created with mkdir 0700, refused
                        if it exists with another owner; JUPYTER_RUNTIME_DIR, with the kernels'
-                       sockets. Kernelspecs contain its path (`node_dir`), so it must not differ
+                       sockets. Kernelspecs contain its path (`node_dir`), so it must not differ.
+                       Its random part keeps other users from creating the folder first: Slurm
+                       shows them the uuid
   kernelspecs          {kernel name: kernel.json as an object}, the default kernel first; to be
                        written as kernels/{kernel name}/kernel.json in the node-local folder
   default_kernel       the kernel of the session's environment
@@ -42,6 +44,7 @@ folder, `HOME/.local/share/portal/jobs/UUID/` (0700), as 0600.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shlex
 from collections.abc import Mapping
@@ -108,9 +111,14 @@ def quote(text: str) -> str:
     return shlex.quote(text)
 
 
-def node_dir(uuid: str) -> str:
-    """Return the node-local folder of a session or tensorboard: sockets, kernelspecs, caches."""
-    return f"{NODE_DIR_PREFIX}{uuid[:13]}"
+def node_dir(uuid: str, secret: str) -> str:
+    """Return the node-local folder of a job: sockets, kernelspecs, caches."""
+    return f"{_node_dir_prefix(secret)}{uuid[:13]}"
+
+
+def _node_dir_prefix(secret: str) -> str:
+    digest = hashlib.sha256(f"node folder|{secret}".encode()).hexdigest()
+    return f"{NODE_DIR_PREFIX}{digest[:12]}-"
 
 
 def job_dir(home: str, uuid: str) -> str:
@@ -129,7 +137,7 @@ def session_files(launch: SessionLaunch) -> dict[str, str]:
         "username": launch.username,
         "name": launch.name,
         "logdir": launch.logdir,
-        "runtime_dir_prefix": NODE_DIR_PREFIX,
+        "runtime_dir_prefix": _node_dir_prefix(launch.secret),
         "kernelspecs": {name: dict(spec) for name, spec in launch.kernelspecs.items()},
         "default_kernel": launch.default_kernel,
         "lab": dict(launch.lab),
@@ -156,7 +164,7 @@ def tensorboard_files(launch: TensorboardLaunch) -> dict[str, str]:
         "username": launch.username,
         "logdir": launch.logdir,
         "path_prefix": f"/tensorboard/{launch.tensorboard_id}",
-        "runtime_dir_prefix": NODE_DIR_PREFIX,
+        "runtime_dir_prefix": _node_dir_prefix(launch.secret),
     }
     return {CONFIG_FILE: _to_json(config)}
 

@@ -61,7 +61,8 @@ def hashed(secret: str) -> str:
 
 
 def derive_secret(context: AppContext, uuid: str) -> str:
-    """Return the secret of the node program of a session or of a TensorBoard's run.
+    """Return the secret of the node program of a session or of a TensorBoard's run, and the one
+    from which a batch job's folder on the node gets its name.
 
     It is derived, not random, so that a second attempt after a crash does not invalidate the secret
     of a first one that Slurm has accepted after all. Only its hash is stored.
@@ -298,7 +299,7 @@ def _build_kernel_options(context: AppContext, session: Session, home: str) -> d
         runtime_dir=str(context.settings.runtime_dir),
         apptainer=str(context.settings.apptainer_path),
         home=home,
-        node_dir=launch_files.node_dir(session.id),
+        node_dir=launch_files.node_dir(session.id, derive_secret(context, session.id)),
         logdir=session.logdir,
         gpus=resources_of(session).gpus > 0,
         pip_index_url=context.settings.pip_index_url,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from spawner.catalog import launch_files
 from spawner.catalog.launch_files import SessionLaunch, TensorboardLaunch
+from spawner.node import workdir
 from tests.polling import PATIENCE_S
 
 SECRET = "s3cr3t-of-the-session"
@@ -141,7 +143,7 @@ def test_the_session_s_config_is_whole() -> None:
         "username": "alice",
         "name": "s1",
         "logdir": SESSION.logdir,
-        "runtime_dir_prefix": "/tmp/portal-",
+        "runtime_dir_prefix": launch_files.node_dir(SESSION.uuid, SECRET)[:-13],
         "kernelspecs": {"python3": {"argv": ["python3"]}},
         "default_kernel": "python3",
         "lab": {"overrides": {}, "page_config": {}},
@@ -159,12 +161,28 @@ def test_the_tensorboard_s_config_names_its_own_address() -> None:
 
 def test_a_socket_fits_into_the_node_s_folder() -> None:
     """A socket's path has at most 107 bytes (unix(7)), of which jupyter_client uses 50."""
-    assert len(launch_files.node_dir(SESSION.uuid)) <= 57
+    assert len(launch_files.node_dir(SESSION.uuid, SECRET)) <= 57
+
+
+def test_node_dir_has_a_part_that_other_users_cannot_guess() -> None:
+    """Other users see the UUID in the job's comment, and could create the folder first."""
+    own = launch_files.node_dir(SESSION.uuid, SECRET)
+    assert re.fullmatch(rf"/tmp/portal-[0-9a-f]{{12}}-{SESSION.uuid[:13]}", own)
+    assert launch_files.node_dir(SESSION.uuid, f"{SECRET}0") != own
+    assert SECRET[:12] not in own
+    for files in (
+        launch_files.session_files(SESSION),
+        launch_files.tensorboard_files(TENSORBOARD),
+    ):
+        config = json.loads(files["config.json"])
+        folder = str(workdir.folder_path(config))
+        assert folder == launch_files.node_dir(config["uuid"], config["secret"])
 
 
 def test_every_session_has_its_own_folders() -> None:
     other = "0c4d7a52-8f1f-4a4e-9c63-6f2b7f0a1d11"
-    assert launch_files.node_dir(other) != launch_files.node_dir(SESSION.uuid)
+    own = launch_files.node_dir(SESSION.uuid, SECRET)
+    assert launch_files.node_dir(other, SECRET) != own
     assert (
         launch_files.job_dir("/home/alice/", other)
         == f"/home/alice/.local/share/portal/jobs/{other}"
