@@ -361,15 +361,19 @@ def _group_by_name(jobs: Iterable[JobInfo]) -> dict[Name, list[JobInfo]]:
 
 
 def _matches(key: Key, absent: MissingJob, job: JobInfo) -> bool:
-    """Return whether accounting's record is this job.
+    """Return whether accounting's record is this job, and not of its run before a requeue.
 
-    Accounting may have stored no comment: then id and user must match, and the submit time must not
-    be before ours.
+    Accounting may have stored no comment: then id and user must match. The submit time must not be
+    before ours.
     """
     uuid, user = key
     if job.user != user:
         return False
+    earliest = absent.since - CLOCK_SLACK
+    if absent.submit_time is not None:
+        earliest = absent.submit_time - SAME_SUBMISSION
+    if job.submit_time is not None and job.submit_time < earliest:
+        return False
     if job.uuid is not None:
         return job.uuid == uuid
-    late = job.submit_time is not None and job.submit_time >= absent.since - CLOCK_SLACK
-    return absent.job_id in {job.job_id, job.array_job_id} and late
+    return absent.job_id in {job.job_id, job.array_job_id} and job.submit_time is not None

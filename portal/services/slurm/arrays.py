@@ -1,17 +1,19 @@
 """Merging of Slurm's reports on an array's tasks into one job. Pure.
 
-A task is a row's JSON: index, state, outcome, exit_code, reason, job_id, node, parameters, metrics,
-and cause (null, or reason and suggestion) once its log has been read after a failure. A task's
-fields are kept until Slurm reports newer ones: ended tasks leave squeue one by one.
+A task is a row's JSON: index, state, outcome, exit_code, reason, job_id, node, submit_time,
+parameters, metrics, and cause (null, or reason and suggestion) once its log has been read after a
+failure. A task's fields are kept until Slurm reports newer ones: ended tasks leave squeue one by
+one. Each task is requeued by itself, which changes its submit time.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from portal.models import BatchJob, JobState, Wanted
 from portal.services.slurm.lifecycle import Explain, Update, awaits_accounting, explain_queued
+from spawner.slurm.job_tracker import SAME_SUBMISSION
 from spawner.slurm.model import JobInfo, Outcome, SlurmState
 from spawner.slurm.reasons import Explanation, explain_outcome
 
@@ -62,12 +64,31 @@ def merged(
                 continue
             by_index[index] = {**known, **_to_task_fields(info, now)}
             if info.state is not SlurmState.ENDED:
-                by_index[index].pop("cause", None)  # of an earlier run
+                for of_earlier_run in ("cause", "metrics", "read"):
+                    by_index[index].pop(of_earlier_run, None)
     return [by_index[index] for index in sorted(by_index)]
 
 
+def is_requeued(job: BatchJob, info: JobInfo) -> bool:
+    """Return whether a task in Slurm was submitted again since the row's report of it."""
+    known = {task["index"]: task for task in job.tasks or []}
+    return any(_compare_submissions(known.get(index, {}), info) > 0 for index in info.tasks)
+
+
+def _compare_submissions(task: Task, info: JobInfo) -> int:
+    """Return whether a report is of an earlier run of the task (-1), the same (0), a later (1)."""
+    if not task.get("submit_time") or info.submit_time is None:
+        return 0
+    later = info.submit_time - datetime.fromisoformat(task["submit_time"])
+    return 0 if abs(later) <= SAME_SUBMISSION else 1 if later > timedelta(0) else -1
+
+
 def _adds_nothing(task: Task, info: JobInfo) -> bool:
-    """Return whether an ended task is reported by squeue, which has no exit codes, as it is."""
+    """Return whether an ended task is reported by squeue, which has no exit codes, as it is, or
+    the report is of the run before a requeue.
+    """
+    if (compared := _compare_submissions(task, info)) != 0:
+        return compared < 0
     if task.get("state") != JobState.ENDED or info.exit_code is not None:
         return False
     if info.state is SlurmState.COMPLETING:
@@ -89,6 +110,7 @@ def _to_task_fields(info: JobInfo, now: datetime) -> Task:
         "reason": why.text if why else None,
         "job_id": info.job_id if single and info.nodes else None,
         "node": info.nodes[0] if info.nodes else None,
+        "submit_time": info.submit_time.isoformat() if info.submit_time else None,
     }
 
 

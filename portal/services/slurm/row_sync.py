@@ -51,19 +51,18 @@ class RowSync:
         return bool(news)
 
     def _revive(self, row: Job) -> bool:
-        """Make an ended job live again if it was requeued in Slurm after its end."""
-        if not isinstance(row, BatchJob) or row.array_size is not None:
-            return False
-        if row.wanted is Wanted.STOP or row.submit_time is None:
+        """Make an ended job live again if it, or a task of it, was requeued in Slurm after its
+        end.
+        """
+        if not isinstance(row, BatchJob) or row.wanted is Wanted.STOP:
             return False  # cancelled as a job that should not exist
         if self._context.watcher.stale_since is not None:
             return False
-        later = row.submit_time + SAME_SUBMISSION
-        shown = [info for info in self._find_shown(row) if info.job_id == row.job_id]
-        if not any(i.state in ALIVE and i.submit_time and i.submit_time > later for i in shown):
+        alive = [info for info in self._find_shown(row) if info.state in ALIVE]
+        if not any(_is_requeued(row, info) for info in alive):
             return False
         row.state = JobState.QUEUED
-        row.ended_at = row.outcome = row.exit_code = None
+        row.ended_at = row.outcome = row.exit_code = row.metrics = None
         return True
 
     def _give_up(self, row: Job, now: datetime) -> lifecycle.Update | None:
@@ -191,3 +190,14 @@ class RowSync:
             if info.state is not SlurmState.ENDED and lifecycle.is_ours(job, info)
         }
         return live - {job.job_id}
+
+
+def _is_requeued(row: BatchJob, info: JobInfo) -> bool:
+    """Return whether Slurm's job is this row's, submitted again since it was last seen."""
+    if (info.array_job_id or info.job_id) != row.job_id:
+        return False
+    if row.array_size is not None:
+        return arrays.is_requeued(row, info)
+    if row.submit_time is None or info.submit_time is None:
+        return False
+    return info.submit_time > row.submit_time + SAME_SUBMISSION

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import closing
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -268,6 +268,32 @@ async def test_a_job_that_is_requeued_after_its_end_lives_again(harness: Reconci
     row = await harness.row(job)
     assert (row.state, row.outcome, row.exit_code) == (JobState.QUEUED, None, None)
     assert (row.ended_at, row.submit_time) == (None, later)
+
+
+async def test_an_array_with_a_task_that_is_requeued_after_its_end_lives_again(
+    harness: ReconcileHarness,
+) -> None:
+    submitted = datetime(2026, 1, 1, tzinfo=UTC)
+    ended = {"state": "ended", "outcome": "completed", "exit_code": 0}
+    tasks = [{"index": n, "submit_time": submitted.isoformat(), **ended} for n in (0, 1)]
+    array = await harness.add(
+        job_id=1, state=JobState.ENDED, outcome=Outcome.COMPLETED, ended_at=harness.now,
+        exit_code=0, submit_time=submitted, array_size=2, tasks=tasks,
+    )  # fmt: skip
+    harness.show(2, array, SlurmState.RUNNING)
+    shown = replace(harness.slurm.shown.pop(2), array_job_id=1, tasks=(1,))
+    harness.slurm.shown[2] = shown
+    await harness.look()
+    await harness.round()
+    assert (await harness.row(array)).state is JobState.ENDED, "squeue lags: the same submission"
+    later = submitted + timedelta(minutes=5)
+    harness.slurm.shown[2] = replace(shown, submit_time=later)
+    await harness.look()
+    await harness.round()
+    row = await harness.row(array)
+    assert (row.state, row.outcome, row.exit_code) == (JobState.RUNNING, None, None)
+    assert row.ended_at is None
+    assert [task["state"] for task in row.tasks] == ["ended", "running"]
 
 
 async def test_a_hanging_home_delays_no_other_users_metrics(

@@ -262,6 +262,21 @@ class TestLedger:
         tracker.accounting(tracker.due_lookups(now), [running], now, current=True)
         assert tracker.find(KEY, None) is None
 
+    @pytest.mark.parametrize("uuid", [UUID, None])
+    def test_the_run_before_a_requeue_is_not_the_end(self, uuid: str | None) -> None:
+        """slurmdbd may have no other record yet."""
+        tracker = JobTracker()
+        requeued = job(submitted=NOW + 10 * SECOND)
+        tracker.squeue([requeued], NOW)
+        tracker.squeue([], NOW)
+        earlier = job(uuid=uuid, state=SlurmState.ENDED)
+        tracker.accounting(tracker.due_lookups(NOW), [earlier], NOW, current=False)
+        assert tracker.find(KEY, 1) == requeued
+        later = NOW + 10 * SECOND
+        own = job(uuid=uuid, state=SlurmState.ENDED, submitted=later)
+        tracker.accounting(tracker.due_lookups(later), [earlier, own], later, current=True)
+        assert tracker.find(KEY, 1) == job(state=SlurmState.ENDED, submitted=later)
+
     def test_a_job_that_comes_back_was_never_away(self) -> None:
         tracker = JobTracker()
         tracker.squeue([job()], NOW)

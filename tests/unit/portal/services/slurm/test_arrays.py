@@ -168,6 +168,20 @@ class TestArrays:
         assert found.get("state", row.state) is JobState.ENDED
         assert found.get("tasks", row.tasks) == columns["tasks"]
 
+    def test_an_earlier_run_is_not_the_end_of_a_requeued_task(self) -> None:
+        """Slurm has shown the new run while slurmdbd only has the one on the failed node."""
+        row = self.row(2)
+        later = NOW + 60 * SECOND
+        running = task(1, SlurmState.RUNNING)
+        requeued = task(0, SlurmState.RUNNING, submit_time=later)
+        row.tasks = arrays.observe(row, [requeued, running], later)["tasks"]
+        earlier = task(0, SlurmState.ENDED, outcome=Outcome.NODE_FAILED, exit_code=1, end_time=NOW)
+        found = usage.usage_columns(row, [measured(earlier)], later)
+        assert found["tasks"] == row.tasks
+        own = replace(earlier, outcome=Outcome.COMPLETED, exit_code=0, submit_time=later)
+        (ended, _) = usage.usage_columns(row, [measured(own)], later)["tasks"]
+        assert (ended["state"], ended["outcome"]) == ("ended", "completed")
+
     def test_squeue_takes_no_exit_code_away(self) -> None:
         ended = task(0, SlurmState.ENDED, outcome=Outcome.FAILED, exit_code=3, end_time=NOW)
         tasks = arrays.merged([], [ended], NOW)
@@ -193,6 +207,13 @@ class TestArrays:
         found = arrays.with_causes(columns, {0: cause, 1: other})
         assert found["reason"] == "2 of 2 tasks failed."
         assert [t["cause"]["reason"] for t in found["tasks"]] == [cause.text, other.text]
+
+    def test_metrics_are_those_of_the_last_run(self) -> None:
+        ended = {"index": 0, "state": "ended", "metrics": {"loss": 1.0}, "read": True}
+        (kept,) = arrays.merged([ended], [task(0, SlurmState.COMPLETING)], NOW)
+        assert kept["metrics"] == {"loss": 1.0}
+        (again,) = arrays.merged([ended], [task(0, SlurmState.QUEUED, nodes=())], NOW)
+        assert not {"metrics", "read"} & again.keys()
 
     def test_cause_is_kept_until_the_task_runs_again(self) -> None:
         columns = self.ended_by_failure()
