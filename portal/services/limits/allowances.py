@@ -102,13 +102,17 @@ async def in_use_by(context: AppContext, username: str) -> InUse | None:
 # --- counting live sessions and jobs --------------------------------------------------------------
 
 
-async def take_turn(db: AsyncSession, user: User, allowed: Allowance) -> None:
-    """Lock the user and the shared group limits until this transaction ends.
+async def lock_user(db: AsyncSession, user_id: str) -> None:
+    """Lock the user until this transaction ends: concurrent ones that count what the user has wait.
 
-    Concurrent transactions that count for the same user or group wait. The rows are updated without
-    a change, which locks the row in PostgreSQL and the database in SQLite.
+    The row is updated without a change, which locks it in PostgreSQL and the database in SQLite.
     """
-    await db.execute(update(User).where(User.id == user.id).values(username=User.username))
+    await db.execute(update(User).where(User.id == user_id).values(username=User.username))
+
+
+async def take_turn(db: AsyncSession, user: User, allowed: Allowance) -> None:
+    """Lock the user and the shared group limits until this transaction ends, in the same way."""
+    await lock_user(db, user.id)
     for shared in allowed.together:  # ordered by name, so that transactions cannot deadlock
         is_group_total = (Limit.scope == LimitScope.GROUP) & (Limit.name == shared.group)
         await db.execute(update(Limit).where(is_group_total).values(name=Limit.name))

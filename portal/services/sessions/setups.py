@@ -21,6 +21,7 @@ from portal.services.catalog.available import availability
 from portal.services.catalog.feasible import impossible
 from portal.services.catalog.resources import check_gpus, complete
 from portal.services.idempotency import IdempotentRequest
+from portal.services.limits import allowances
 from portal.services.sessions import sessions
 from portal.services.slurm import launch
 from portal.services.store import change
@@ -74,6 +75,7 @@ async def save(
         user_id=user.id, name=_check_name(name), environment=environment, resources=dict(resources)
     )
     async with context.db.session() as db:
+        await allowances.lock_user(db, user.id)
         count_query = select(func.count()).select_from(Setup).where(Setup.user_id == user.id)
         if (await db.scalar(count_query) or 0) >= MOST:
             raise Conflict(f"You have {MOST} saved setups, which is the maximum. Delete one first.")

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import delete, select
+from sqlalchemy.exc import IntegrityError
 
 from portal.context import AppContext
 from portal.db import utcnow
@@ -44,7 +45,10 @@ async def save_report(
             report = previous or SessionUse(session_id=session.id)
             report.series, report.reported_at, report.idle_since = series, now, idle_since
             db.add(report)
-        await db.commit()
+        try:
+            await db.commit()
+        except IntegrityError:  # the first report, sent twice: the other one is kept
+            idle_since = before
     if idle_since != before:
         context.notifier.notify(session.user_id)
     looked = context.usage_requested_at.get(session.id)

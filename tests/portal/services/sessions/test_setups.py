@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 from collections.abc import AsyncIterator
 from dataclasses import asdict
@@ -158,6 +159,18 @@ async def test_there_is_an_end_to_them(
     made = (await save(job_portal, "carol")).body
     assert (await save(job_portal, "carol", name="One more")).status == 409
     assert (await job_portal.ask("DELETE", f"/setups/{made['id']}", who="carol")).status == 204
+
+
+async def test_of_two_at_once_only_one_is_the_last_that_is_allowed(
+    job_portal: JobPortal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(setups, "MOST", 1)
+    made = await asyncio.gather(
+        *(save(job_portal, "carol", name=f"Number {number}") for number in range(4))
+    )
+    assert sorted(answer.status for answer in made) == [201, 409, 409, 409]
+    (kept,) = (await job_portal.ask("GET", "/setups", who="carol")).body["items"]
+    await job_portal.ask("DELETE", f"/setups/{kept['id']}", who="carol")
 
 
 async def test_the_last_ones_each_once_without_the_site_s_own_account(

@@ -5,6 +5,7 @@ After its end, Slurm's own values are shown beside it.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Collection
 from datetime import datetime, timedelta
 from typing import Any
@@ -70,6 +71,12 @@ async def test_owner_sees_usage_reported_by_the_node(session: Extending) -> None
     assert before - 32 <= found["at"][0] <= utcnow().timestamp() - 29
     assert (found["memory_mb"], found["cpus"]) == ([100, 150.5], [None, 1.25])
     assert (found["memory_limit_mb"], found["gpus"]) == (2048, [GPU])
+
+
+async def test_two_first_reports_at_once_are_both_accepted(session: Extending) -> None:
+    answers = await asyncio.gather(*(session.node("POST", "use", REPORT) for _ in range(4)))
+    assert [answer.status for answer in answers] == [200] * 4
+    assert (await shown(session))["memory_mb"] == [100, 150.5]
 
 
 async def test_kill_for_lack_of_memory_is_shown_with_its_time(session: Extending) -> None:
