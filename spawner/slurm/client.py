@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO, TypeVar
 
 from spawner import subprocesses
-from spawner.errors import JobNotFound, Rejected, Unreachable
+from spawner.errors import JobNotFound, QueryTooLarge, Rejected, Unreachable
 from spawner.launcher.program import is_unreachable
 from spawner.slurm import parse, parse_bounds, parse_nodes, parse_usage
 from spawner.slurm.model import (
@@ -116,15 +116,23 @@ class Slurm:
         return await parsed(lambda: parse.Squeue().jobs(text, mark))
 
     async def accounting(
-        self, since: datetime, job_ids: Collection[int] | None = None
+        self,
+        since: datetime,
+        job_ids: Collection[int] | None = None,
+        *,
+        until: datetime | None = None,
     ) -> list[JobInfo]:
-        """Return accounting's records of jobs since then: of all jobs, or only of these."""
+        """Return accounting's records of jobs between these times: of all jobs, or only of these.
+
+        `until` is now if omitted.
+        """
         mark = secrets.token_urlsafe(9)
         start = since.astimezone(UTC) - timedelta(seconds=1)
         arguments = [
             "sacct", "--noheader", "--allusers", "--allocations", "--parsable2",
             f"--delimiter={mark}", f"--format={parse.SACCT_FIELDS}",
-            f"--starttime={start:%Y-%m-%dT%H:%M:%S}", "--endtime=now",
+            f"--starttime={start:%Y-%m-%dT%H:%M:%S}",
+            f"--endtime={until.astimezone(UTC):%Y-%m-%dT%H:%M:%S}" if until else "--endtime=now",
         ]  # fmt: skip
         if job_ids is not None:
             if not job_ids:
@@ -304,7 +312,7 @@ class Slurm:
             async with asyncio.timeout(timeout_s):
                 result = await _communicate(process)
         except TimeoutError as error:
-            raise Unreachable(f"Slurm did not respond within {timeout_s:g} s.") from error
+            raise QueryTooLarge(f"Slurm did not respond within {timeout_s:g} s.") from error
         finally:
             await subprocesses.end(process)
         if result.code != 0 and is_unreachable(result.stderr):
@@ -318,7 +326,7 @@ async def _communicate(process: asyncio.subprocess.Process) -> CommandResult:
     try:
         stdout = await _read_bounded(process.stdout, MAX_OUTPUT_BYTES)
         if len(stdout) > MAX_OUTPUT_BYTES:
-            raise Unreachable("Slurm's response is too long.")
+            raise QueryTooLarge("Slurm's response is too long.")
         stderr = await complaints
     finally:
         complaints.cancel()

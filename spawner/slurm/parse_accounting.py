@@ -23,6 +23,7 @@ ASSOCIATION_FIELDS = (
 JOB_FIELDS = "User,Account,Start,End,AllocTRES,AllocCPUS"
 TRES = ("gres/", "cpu", "mem")
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+-]{0,99}")
+_GPUS = re.compile(r"(?:^|,)gres/gpu=(\d+)(?=,|$)", re.ASCII)
 _UNITS_MB = {"": 1.0, "K": 1 / 1024, "M": 1.0, "G": 1024.0, "T": 1024.0**2, "P": 1024.0**3}
 
 AssociationKey = tuple[str, str, str]
@@ -175,7 +176,10 @@ def parse_default_accounts(text: str) -> dict[str, str]:
 
 
 def parse_job_times(text: str) -> list[JobTime]:
-    """Parse `sacct -nP -X --duplicates --format=JOB_FIELDS`, run in UTC; omit unstarted jobs."""
+    """Parse `sacct -nP -X --duplicates --format=JOB_FIELDS`, run in UTC; omit unstarted jobs.
+
+    Of a job's TRES only the GPUs are read, so that another one's odd value spoils nothing.
+    """
     width, times = JOB_FIELDS.count(",") + 1, []
     for line in text.splitlines():
         fields = line.split("|")
@@ -184,7 +188,7 @@ def parse_job_times(text: str) -> list[JobTime]:
         user, account, start, end, tres, cpus = fields
         began = _parse_time(start)
         if began is not None and user:
-            gpus = parse_tres(tres).get("gres/gpu", 0)
+            gpus = sum(map(int, _GPUS.findall(tres)))
             times.append(JobTime(user, account, began, _parse_time(end), gpus, int(cpus or 0)))
     return times
 

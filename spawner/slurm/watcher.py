@@ -50,7 +50,11 @@ class AsksSlurm(Protocol):
     async def jobs(self) -> list[JobInfo]: ...
 
     async def accounting(
-        self, since: datetime, job_ids: Collection[int] | None = None
+        self,
+        since: datetime,
+        job_ids: Collection[int] | None = None,
+        *,
+        until: datetime | None = None,
     ) -> list[JobInfo]: ...
 
     async def backlog(self) -> int: ...
@@ -235,13 +239,13 @@ class Watcher:
             for job in jobs
         ]
 
-    async def history(self, since: datetime) -> list[JobInfo]:
-        """Return all users' jobs since then from accounting, within the budget.
+    async def history(self, since: datetime, until: datetime) -> list[JobInfo]:
+        """Return all users' jobs between these times from accounting, within the budget.
 
         May raise SlurmError.
         """
         await self.afford()
-        return await self._slurm.accounting(since)
+        return await self._slurm.accounting(since, until=until)
 
     def missing_since(self, uuid: str, user: str) -> datetime | None:
         """Return since when Slurm answers and reports this job neither as live nor as ended.

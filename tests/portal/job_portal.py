@@ -77,7 +77,11 @@ class FakeSlurm:
         return list(self.shown.values())
 
     async def accounting(
-        self, since: datetime, job_ids: Collection[int] | None = None
+        self,
+        since: datetime,
+        job_ids: Collection[int] | None = None,
+        *,
+        until: datetime | None = None,
     ) -> list[JobInfo]:
         self._there()
         return []

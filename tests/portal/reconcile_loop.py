@@ -41,7 +41,7 @@ class Slurm:
             raise Unreachable("away")
         return list(self.shown.values())
 
-    async def accounting(self, since: datetime, job_ids: Any = None) -> list[JobInfo]:
+    async def accounting(self, since: datetime, job_ids: Any = None, **_: Any) -> list[JobInfo]:
         return []
 
     async def backlog(self) -> int:

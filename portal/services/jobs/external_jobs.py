@@ -28,7 +28,7 @@ from portal.models import BatchJob, Job, JobState, Mark, User
 from portal.services.limits.gpu_limit import explain_pending
 from portal.services.slurm import arrays, launch
 from portal.services.slurm.lifecycle import observe
-from spawner.errors import SlurmError
+from spawner.errors import QueryTooLarge, SlurmError
 from spawner.slurm.job_tracker import SAME_SUBMISSION
 from spawner.slurm.model import JobInfo, Resources
 
@@ -37,6 +37,7 @@ log = structlog.get_logger(__name__)
 MARK = "accounting"
 FIRST_LOOK_BACK = timedelta(days=2)
 LONGEST_LOOK_BACK = timedelta(days=30)
+SHORTEST_SPAN = timedelta(hours=1)  # of accounting that is read at once
 HISTORY_EVERY = timedelta(minutes=10)
 OVERLAP = timedelta(minutes=5)
 MOST_LIVE = 200  # per user, in one pass
@@ -89,27 +90,41 @@ class Outside:
         return self._history_at is None or now - self._history_at > HISTORY_EVERY
 
     async def history(self, now: datetime) -> None:
-        """Import the jobs that accounting has recorded since it was last read. May raise
-        SlurmError.
+        """Import the jobs that accounting has recorded since it was last read: at once, or in
+        shorter and shorter spans if its answer is too large or too slow.
         """
         self._history_at = now
         async with self._context.db.session() as db:
             mark = await db.get(Mark, MARK)
         since = mark.at - OVERLAP if mark else now - FIRST_LOOK_BACK
-        try:
-            records = await self._context.watcher.history(max(since, now - LONGEST_LOOK_BACK))
-        except SlurmError as error:
-            log.warning("cannot read accounting", error=error.message)
-            return
+        since = max(since, now - LONGEST_LOOK_BACK)
+        span = now - since
+        while since < now:
+            until = min(now, since + span)
+            try:
+                records = await self._context.watcher.history(since, until)
+            except SlurmError as error:
+                if isinstance(error, QueryTooLarge) and span > SHORTEST_SPAN:
+                    span = max(span / 2, SHORTEST_SPAN)
+                    continue
+                log.warning("cannot read accounting", error=error.message, since=since)
+                return
+            if not await self._import_records(records, now):
+                return
+            async with self._context.db.session() as db:
+                await db.merge(Mark(name=MARK, at=until))
+                await db.commit()
+            since = until
+
+    async def _import_records(self, records: Sequence[JobInfo], now: datetime) -> bool:
+        """Import jobs from accounting; return False if not all could be written: they are read
+        again.
+        """
         identified = [info for info in records if _to_key(info) is not None]
         foreign = await self._find_foreign(identified)
         self._context.watcher.mark_foreign(foreign)
         others = [replace(i, uuid=None) if _to_name(i) in foreign else i for i in identified]
-        if await self._import([info for info in others if info.uuid is None], now):
-            return  # not all could be written: they are read again
-        async with self._context.db.session() as db:
-            await db.merge(Mark(name=MARK, at=now))
-            await db.commit()
+        return not await self._import([info for info in others if info.uuid is None], now)
 
     async def _import(
         self, infos: Collection[JobInfo], now: datetime, most: int | None = None

@@ -17,7 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from portal.context import AppContext
 from portal.db import utcnow
 from portal.models import GroupMembership, UsageDay, UsageRead, User
-from spawner.errors import SlurmError
+from spawner.errors import QueryTooLarge, SlurmError
 from spawner.slurm.parse_accounting import JobTime
 
 EVERY_S = 300.0
@@ -26,6 +26,7 @@ SETTLED = timedelta(hours=2)  # a day is final when it was read this long after 
 LATE = timedelta(days=7)  # so long after its end a day is read again, once a day
 AGAIN = timedelta(days=1)
 DAYS_AT_ONCE = 31
+SHORTEST_SPAN = timedelta(hours=1)  # that is read at once, of a day that is too large
 PAUSE = timedelta(seconds=5)  # between two queries about the past
 HOUR = 3600
 
@@ -38,6 +39,10 @@ class GpuHours:
     gpu_seconds: int
     cpu_seconds: int
     jobs: int
+
+
+Key = tuple[date, str, str]
+"""Day, user and account."""
 
 
 @dataclass(frozen=True)
@@ -58,10 +63,18 @@ async def step(context: AppContext) -> timedelta | None:
 
 
 async def read_next(context: AppContext, now: datetime) -> bool:
-    """Read today and the next due days of the past. Return whether more of the past is due."""
+    """Read today and the next due days of the past, each even if the other fails. Return whether
+    more of the past is due.
+    """
     spans = await due(context, now)
+    failures: list[SlurmError] = []
     for first, last in spans[:2]:
-        await _read_days(context, first, last, now)
+        try:
+            await _read_days(context, first, last, now)
+        except SlurmError as error:
+            failures.append(error)
+    if failures:
+        raise failures[0]
     return len(spans) > 2
 
 
@@ -69,10 +82,9 @@ async def _read_days(context: AppContext, first: date, last: date, now: datetime
     """Read these days, or the newer half and then the older one if their answer is too large or
     too slow.
     """
-    await context.watcher.afford()
     start, end = _midnight(first), min(_midnight(last + timedelta(days=1)), now)
     try:
-        jobs = await context.accounting.accounting.job_times(start, end)
+        hours = await _read_span(context, start, end, now)
     except SlurmError:
         if first == last:
             raise
@@ -81,8 +93,34 @@ async def _read_days(context: AppContext, first: date, last: date, now: datetime
         await _read_days(context, first, middle, now)
         return
     days = [first + timedelta(days=n) for n in range((last - first).days + 1)]
-    hours = await asyncio.to_thread(by_day, jobs, days, now)
     await _replace_days(context, days, hours, now)
+
+
+async def _read_span(
+    context: AppContext, start: datetime, end: datetime, now: datetime
+) -> dict[Key, GpuHours]:
+    """Return the usage between these times, of a day in parts if its answer is too large."""
+    await context.watcher.afford()
+    try:
+        jobs = await context.accounting.accounting.job_times(start, end)
+    except QueryTooLarge:
+        if not SHORTEST_SPAN < end - start <= timedelta(days=1):
+            raise
+        middle = (start + (end - start) / 2).replace(microsecond=0)
+        parts = [
+            await _read_span(context, start, middle, now),
+            await _read_span(context, middle, end, now),
+        ]
+        return {
+            key: _add(key[1], [part[key] for part in parts if key in part])
+            for key in parts[0].keys() | parts[1].keys()
+        }
+    return await asyncio.to_thread(by_day, jobs, start, end, now)
+
+
+def _add(name: str, parts: Iterable[GpuHours]) -> GpuHours:
+    numbers = [(part.gpu_seconds, part.cpu_seconds, part.jobs) for part in parts]
+    return GpuHours(name, *map(sum, zip(*numbers, strict=True)))
 
 
 async def due(context: AppContext, now: datetime) -> list[tuple[date, date]]:
@@ -127,24 +165,22 @@ def months_back(day: date, months: int) -> date:
     return date(total // 12, total % 12 + 1, 1)
 
 
-Key = tuple[date, str, str]
-
-
-def by_day(jobs: Iterable[JobTime], days: Iterable[date], now: datetime) -> dict[Key, GpuHours]:
-    """Split the usage of these jobs by day, user and account. Pure."""
+def by_day(
+    jobs: Iterable[JobTime], start: datetime, end: datetime, now: datetime
+) -> dict[Key, GpuHours]:
+    """Split the usage of these jobs between two times by day, user and account. Pure."""
     totals: dict[Key, list[int]] = {}
-    bounds = {day: (_midnight(day), _midnight(day + timedelta(days=1))) for day in days}
     for job in jobs:
-        end = min(job.end or now, now)
-        for day in _iter_days(job.start, end):
-            if day not in bounds:
+        begins, ends = max(job.start, start), min(job.end or now, now, end)
+        for day in _iter_days(begins, ends):
+            opens, closes = _midnight(day), _midnight(day + timedelta(days=1))
+            if ends < begins or opens >= end:
                 continue
-            opens, closes = bounds[day]
-            seconds = int((min(end, closes) - max(job.start, opens)).total_seconds())
+            seconds = int((min(ends, closes) - max(begins, opens)).total_seconds())
             sums = totals.setdefault((day, job.user, job.account), [0, 0, 0])
-            sums[0] += max(0, seconds) * job.gpus
-            sums[1] += max(0, seconds) * job.cpus
-            sums[2] += opens <= job.start < closes
+            sums[0] += seconds * job.gpus
+            sums[1] += seconds * job.cpus
+            sums[2] += max(opens, start) <= job.start < min(closes, end)
     return {key: GpuHours(key[1], *sums) for key, sums in totals.items()}
 
 

@@ -10,15 +10,18 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
+from portal.context import allow_always
 from portal.db import utcnow
 from portal.models import Job, Mark, User
 from portal.services.jobs import external_jobs
 from portal.services.jobs.external_jobs import MARK, MOST_AT_ONCE, MOST_LIVE, Outside
+from spawner.errors import QueryTooLarge, Unreachable
 from spawner.slurm.model import JobInfo, SlurmState
 from tests.portal.reconcile_loop import ReconcileHarness, looping
 
 pytestmark = pytest.mark.anyio
 
+HOUR = timedelta(hours=1)
 SUBMITTED = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -96,7 +99,7 @@ async def test_all_ended_jobs_are_read_before_the_mark_moves(
     names = await add_users(harness, 10)
     ended = list(jobs_of(names, 100, SlurmState.ENDED).values())
 
-    async def accounting(*_: Any) -> list[JobInfo]:
+    async def accounting(*_: Any, **__: Any) -> list[JobInfo]:
         return ended
 
     monkeypatch.setattr(harness.slurm, "accounting", accounting)
@@ -107,6 +110,44 @@ async def test_all_ended_jobs_are_read_before_the_mark_moves(
         mark = await db.get(Mark, MARK)
     assert mark is not None
     assert mark.at == now
+
+
+async def test_history_too_large_for_one_answer_is_read_in_parts(
+    harness: ReconcileHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until it fails for another reason; from there it continues the next time."""
+    (name,) = await add_users(harness, 1)
+    now = utcnow()
+    ended = {
+        hours: JobInfo(
+            hours, name, "x", SlurmState.ENDED, "COMPLETED", submit_time=now - hours * HOUR
+        )
+        for hours in range(1, 48)
+    }
+    spans: list[timedelta] = []
+    away_from = now - 5 * HOUR
+
+    async def accounting(since: datetime, _ids: Any = None, until: Any = None) -> list[JobInfo]:
+        if until - since > 6 * HOUR:
+            raise QueryTooLarge("Slurm's response is too long.")
+        if until > away_from:
+            raise Unreachable("away")
+        spans.append(until - since)
+        return [job for job in ended.values() if since <= (job.submit_time or now) <= until]
+
+    monkeypatch.setattr(harness.slurm, "accounting", accounting)
+    monkeypatch.setattr(harness.watcher, "afford", allow_always)
+    outside = Outside(harness.context)
+    await outside.history(now)
+    async with harness.db.session() as db:
+        mark = await db.get(Mark, MARK)
+    assert mark is not None
+    assert now - 12 * HOUR < mark.at <= away_from
+    assert await rows(harness) == sum(now - hours * HOUR <= mark.at for hours in ended)
+    away_from = now
+    await outside.history(now)
+    assert await rows(harness) == len(ended)
+    assert sum(spans, timedelta(0)) <= timedelta(days=2) + external_jobs.OVERLAP
 
 
 async def test_one_that_the_database_refuses_does_not_keep_the_others_out(

@@ -69,7 +69,11 @@ class PlayedSlurm:
         return shown
 
     async def accounting(
-        self, since: datetime, job_ids: Collection[int] | None = None
+        self,
+        since: datetime,
+        job_ids: Collection[int] | None = None,
+        *,
+        until: datetime | None = None,
     ) -> list[JobInfo]:
         self.accountings += 1
         self.asked_ids.append(job_ids)

@@ -9,7 +9,7 @@ import pytest
 
 from portal.services.limits import gpu_hours
 from portal.services.limits.gpu_hours import GpuHours, by_day, months_back
-from spawner.errors import Unreachable
+from spawner.errors import QueryTooLarge, Unreachable
 from spawner.slurm.parse_accounting import JobTime
 
 DAY = date(2026, 10, 31)
@@ -17,6 +17,7 @@ NEXT = date(2026, 11, 1)
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
 MIDNIGHT = datetime(2026, 11, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)
+A_DAY = timedelta(days=1)
 
 
 def job(start: datetime, end: datetime | None, gpus: int = 1, cpus: int = 2) -> JobTime:
@@ -24,7 +25,7 @@ def job(start: datetime, end: datetime | None, gpus: int = 1, cpus: int = 2) -> 
 
 
 def test_a_job_over_midnight_counts_in_both_days_and_began_in_the_first() -> None:
-    found = by_day([job(MIDNIGHT - HOUR, MIDNIGHT + 2 * HOUR)], [DAY, NEXT], NOW)
+    found = by_day([job(MIDNIGHT - HOUR, MIDNIGHT + 2 * HOUR)], MIDNIGHT - A_DAY, NOW, NOW)
     assert found == {
         (DAY, "alice", "research"): GpuHours("alice", 3600, 7200, 1),
         (NEXT, "alice", "research"): GpuHours("alice", 7200, 14400, 0),
@@ -32,12 +33,15 @@ def test_a_job_over_midnight_counts_in_both_days_and_began_in_the_first() -> Non
 
 
 def test_what_runs_counts_as_far_as_it_has_come() -> None:
-    found = by_day([job(NOW - HOUR, None), job(NOW - HOUR, NOW + HOUR)], [NEXT], NOW)
+    found = by_day([job(NOW - HOUR, None), job(NOW - HOUR, NOW + HOUR)], MIDNIGHT, NOW, NOW)
     assert found == {(NEXT, "alice", "research"): GpuHours("alice", 7200, 14400, 2)}
 
 
 def test_days_that_were_not_asked_for_are_left_out() -> None:
-    assert by_day([job(MIDNIGHT - 2 * HOUR, MIDNIGHT - HOUR)], [NEXT], NOW) == {}
+    before, after = job(MIDNIGHT - 2 * HOUR, MIDNIGHT - HOUR), job(NOW, NOW + HOUR)
+    assert by_day([before, after], MIDNIGHT, NOW - HOUR, NOW) == {}
+    ends_there = job(MIDNIGHT - HOUR, MIDNIGHT)
+    assert [*by_day([ends_there], MIDNIGHT - A_DAY, MIDNIGHT, NOW)] == [(DAY, "alice", "research")]
 
 
 @pytest.mark.parametrize(
@@ -57,29 +61,68 @@ def test_a_day_is_read_again_while_its_jobs_may_come_late(
     assert gpu_hours._is_due(DAY, MIDNIGHT + read_after, MIDNIGHT + now_after) is due
 
 
+class Accounting:
+    """Slurm's accounting, for the module's context; it refuses spans longer than `most`."""
+
+    def __init__(self, most: timedelta, jobs: list[JobTime]) -> None:
+        self.accounting = self.watcher = self
+        self.most, self.jobs = most, jobs
+
+    async def afford(self) -> None:
+        pass
+
+    async def job_times(self, start: datetime, end: datetime) -> list[JobTime]:
+        if end - start > self.most:
+            raise QueryTooLarge("The answer is too large.")
+        return [job for job in self.jobs if job.start < end and (job.end or NOW) > start]
+
+
+@pytest.mark.anyio
+async def test_a_day_too_large_for_one_answer_is_read_in_parts() -> None:
+    """A job that several parts show counts once."""
+    day = MIDNIGHT - A_DAY
+    jobs = [job(day + n * 7 * HOUR / 10, day + n * HOUR + 5 * HOUR) for n in range(15)]
+    whole: Any = Accounting(A_DAY, jobs)
+    parts: Any = Accounting(2 * HOUR, jobs)
+    expected = await gpu_hours._read_span(whole, day, MIDNIGHT, NOW)
+    assert expected[DAY, "alice", "research"].jobs == 15
+    assert await gpu_hours._read_span(parts, day, MIDNIGHT, NOW) == expected
+    never: Any = Accounting(HOUR / 2, jobs)
+    with pytest.raises(QueryTooLarge):
+        await gpu_hours._read_span(never, day, MIDNIGHT, NOW)
+
+
+@pytest.mark.anyio
+async def test_past_is_read_even_if_today_cannot_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[date] = []
+
+    async def due(*_: object) -> list[tuple[date, date]]:
+        return [(NEXT, NEXT), (DAY, DAY)]
+
+    async def read_days(_context: object, first: date, *_: object) -> None:
+        if first == NEXT:
+            raise Unreachable("away")
+        read.append(first)
+
+    monkeypatch.setattr(gpu_hours, "due", due)
+    monkeypatch.setattr(gpu_hours, "_read_days", read_days)
+    context: Any = None
+    with pytest.raises(Unreachable):
+        await gpu_hours.read_next(context, NOW)
+    assert read == [DAY]
+
+
 @pytest.mark.anyio
 async def test_days_are_read_in_parts_if_accounting_refuses_them_together(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     stored: list[date] = []
 
-    class Accounting:
-        def __init__(self) -> None:
-            self.accounting = self.watcher = self
-
-        async def afford(self) -> None:
-            pass
-
-        async def job_times(self, start: datetime, end: datetime) -> list[JobTime]:
-            if end - start > timedelta(days=1):
-                raise Unreachable("The answer is too large.")
-            return []
-
     async def replace_days(_context: object, days: list[date], *_: object) -> None:
         stored.extend(days)
 
     monkeypatch.setattr(gpu_hours, "_replace_days", replace_days)
-    context: Any = Accounting()
+    context: Any = Accounting(A_DAY, [])
     await gpu_hours._read_days(context, date(2026, 10, 1), DAY, NOW)
     assert stored == [date(2026, 10, day) for day in range(31, 0, -1)]
 
