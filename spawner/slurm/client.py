@@ -121,16 +121,18 @@ class Slurm:
         job_ids: Collection[int] | None = None,
         *,
         until: datetime | None = None,
+        user: str | None = None,
     ) -> list[JobInfo]:
-        """Return accounting's records of jobs between these times: of all jobs, or only of these.
+        """Return accounting's records of jobs between these times: of all jobs, or only of these,
+        or of a user.
 
-        `until` is now if omitted.
+        `until` is now if omitted. Raises Rejected for a user that this host does not know.
         """
         mark = secrets.token_urlsafe(9)
         start = since.astimezone(UTC) - timedelta(seconds=1)
         arguments = [
-            "sacct", "--noheader", "--allusers", "--allocations", "--parsable2",
-            f"--delimiter={mark}", f"--format={parse.SACCT_FIELDS}",
+            "sacct", "--noheader", f"--user={user}" if user else "--allusers", "--allocations",
+            "--parsable2", f"--delimiter={mark}", f"--format={parse.SACCT_FIELDS}",
             f"--starttime={start:%Y-%m-%dT%H:%M:%S}",
             f"--endtime={until.astimezone(UTC):%Y-%m-%dT%H:%M:%S}" if until else "--endtime=now",
         ]  # fmt: skip

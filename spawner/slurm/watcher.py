@@ -29,7 +29,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Protocol
 
-from spawner.errors import SlurmError
+from spawner.errors import Rejected, SlurmError
 from spawner.slurm.job_tracker import JobTracker, Key, MissingJob, Name
 from spawner.slurm.model import (
     ClusterInfo,
@@ -55,6 +55,7 @@ class AsksSlurm(Protocol):
         job_ids: Collection[int] | None = None,
         *,
         until: datetime | None = None,
+        user: str | None = None,
     ) -> list[JobInfo]: ...
 
     async def backlog(self) -> int: ...
@@ -108,12 +109,15 @@ LOOKUPS_AT_ONCE = 1_000  # the length of one argument of a command is limited
 
 
 def _split_lookups(lookups: Mapping[Key, MissingJob]) -> Iterator[dict[Key, MissingJob]]:
-    """Split lookups by id into bounded parts; those without an id come last, by themselves."""
+    """Split lookups by id into bounded parts; those without an id come last, one user's each."""
     known = [item for item in lookups.items() if item[1].job_id is not None]
     for start in range(0, len(known), LOOKUPS_AT_ONCE):
         yield dict(known[start : start + LOOKUPS_AT_ONCE])
-    if unknown := {key: absent for key, absent in lookups.items() if absent.job_id is None}:
-        yield unknown
+    unknown: dict[str, dict[Key, MissingJob]] = {}
+    for key, absent in lookups.items():
+        if absent.job_id is None:
+            unknown.setdefault(key[1], {})[key] = absent
+    yield from unknown.values()
 
 
 async def _no_names(_numbers: Collection[int]) -> Mapping[int, str]:
@@ -386,20 +390,29 @@ class Watcher:
                 await self._look_up(part)
 
     async def _look_up(self, lookups: Mapping[Key, MissingJob]) -> None:
-        """Look these jobs up in accounting with one command: all by id, or none."""
+        """Look these jobs up in accounting with one command: all by id, or all of a user."""
         current = await self._is_current()
-        await self.afford()
-        ids = {a.job_id for a in lookups.values() if a.job_id is not None}
-        since = min(a.since for a in lookups.values())
         jobs = None
         try:
-            jobs = await self._slurm.accounting(since, ids or None)
+            jobs = await self._query_accounting(lookups)
         except SlurmError as error:
             log.warning("cannot read accounting: %s %s", error.message, error.stderr[:300])
         version = self._tracker.version
         self._tracker.accounting(lookups, jobs, self._now(), current=current)
         if version != self._tracker.version:
             self._notify()
+
+    async def _query_accounting(self, lookups: Mapping[Key, MissingJob]) -> list[JobInfo]:
+        await self.afford()
+        since = min(absent.since for absent in lookups.values())
+        if ids := {absent.job_id for absent in lookups.values() if absent.job_id is not None}:
+            return await self._slurm.accounting(since, ids)
+        _, user = next(iter(lookups))
+        try:
+            return await self._slurm.accounting(since, user=user)
+        except Rejected:  # this host does not know the user any more
+            await self.afford()
+            return await self._slurm.accounting(since)
 
     async def _is_current(self) -> bool:
         """Return whether slurmctld has no undelivered messages for slurmdbd.

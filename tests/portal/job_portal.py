@@ -82,6 +82,7 @@ class FakeSlurm:
         job_ids: Collection[int] | None = None,
         *,
         until: datetime | None = None,
+        user: str | None = None,
     ) -> list[JobInfo]:
         self._there()
         return []

@@ -6,7 +6,7 @@ The commands are small scripts in a separate folder; tests/cluster uses the real
 import asyncio
 import json
 import sys
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -173,6 +173,11 @@ async def test_the_environment_is_built(
     assert environment["SLURM_CONF"] == "/etc/slurm/slurm.conf"
     assert "--jobs=3,7" in arguments
     assert "--starttime=2026-11-19T23:59:59" in arguments
+    assert {"--allusers", "--endtime=now"} <= set(arguments)
+    await commands.slurm().accounting(NOW, until=NOW + timedelta(hours=1), user="alice")
+    arguments, _ = commands.recorded("sacct")
+    assert {"--user=alice", "--endtime=2026-11-20T01:00:00"} <= set(arguments)
+    assert "--allusers" not in arguments
 
 
 async def test_how_far_slurmdbd_lags(commands: Commands) -> None:

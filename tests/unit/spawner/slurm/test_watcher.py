@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spawner.errors import Unreachable
+from portal.db import utcnow
+from spawner.errors import Rejected, Unreachable
+from spawner.slurm.job_tracker import NEW_JOB
 from spawner.slurm.model import (
     JobInfo,
     JobUsage,
@@ -58,6 +60,8 @@ class PlayedSlurm:
         self.looks = self.accountings = self.surveys = self.backlogs = 0
         self.undelivered = 0
         self.asked_ids: list[Collection[int] | None] = []
+        self.asked_users: list[tuple[str | None, datetime]] = []
+        self.unknown_users: set[str | None] = set()
 
     async def jobs(self) -> list[JobInfo]:
         self.looks += 1
@@ -74,9 +78,13 @@ class PlayedSlurm:
         job_ids: Collection[int] | None = None,
         *,
         until: datetime | None = None,
+        user: str | None = None,
     ) -> list[JobInfo]:
         self.accountings += 1
         self.asked_ids.append(job_ids)
+        self.asked_users.append((user, since))
+        if user in self.unknown_users:
+            raise Rejected("invalid-user", "Slurm refused.")
         return self.accounted
 
     async def backlog(self) -> int:
@@ -106,8 +114,10 @@ QUICK = Pace(
 
 
 @contextlib.asynccontextmanager
-async def running(slurm: PlayedSlurm, pace: Pace = QUICK) -> AsyncIterator[Watcher]:
-    watcher = Watcher(slurm, pace)
+async def running(
+    slurm: PlayedSlurm, pace: Pace = QUICK, now: Callable[[], datetime] = utcnow
+) -> AsyncIterator[Watcher]:
+    watcher = Watcher(slurm, pace, now)
     loop = asyncio.create_task(watcher.run())
     try:
         yield watcher
@@ -258,6 +268,22 @@ class TestWatcher:
             await until(lambda: slurm.accountings >= 3)
         sizes = [len(ids) if ids is not None else None for ids in slurm.asked_ids[:3]]
         assert sizes == [1000, 1000, 500]
+
+    async def test_jobs_without_an_id_are_looked_up_by_user_from_their_own_time(self) -> None:
+        """Not with one question about all users' jobs since the oldest of them."""
+        slurm = PlayedSlurm()
+        slurm.unknown_users = {"gone"}
+        ages = {"alice": timedelta(hours=1), "bob": timedelta(days=30), "gone": timedelta(0)}
+        now = NOW
+        async with running(slurm, now=lambda: now) as watcher:
+            await until(lambda: watcher.stale_since is None)
+            for user, age in ages.items():
+                assert watcher.by_uuid("unknown", user, since=NOW - age) is None
+            now += NEW_JOB
+            await until(lambda: slurm.accountings >= 4)
+        asked = slurm.asked_users[:4]
+        assert sorted(ask for ask in asked if ask[0]) == [(u, NOW - ages[u]) for u in sorted(ages)]
+        assert [ask for ask in asked if not ask[0]] == [(None, NOW)], "this host knows no such user"
 
     async def test_only_a_current_slurmdbd_can_say_that_a_job_is_lost(self) -> None:
         slurm = PlayedSlurm()
