@@ -8,7 +8,7 @@ import asyncio
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pydantic import BaseModel
 
@@ -16,7 +16,7 @@ from portal.api.announcements import AnnouncementOut, Announcements, current
 from portal.api.cluster import ClusterOut, cluster_out
 from portal.api.job_schemas import JobOut, jobs_out
 from portal.api.session_schemas import SessionOut, sessions_out
-from portal.background.notifier import EVERYONE
+from portal.background.notifier import ALL_ROWS, EVERYONE
 from portal.context import AppContext
 from portal.models import JobState, User
 from portal.services.jobs import jobs, listing
@@ -26,6 +26,8 @@ from portal.web.dependencies import Identity, still_open
 
 PING_S = 15.0
 PAUSE_S = 0.1
+OLDEST_ROWS_S = 60.0
+"""Sessions and jobs that were read longer ago are read again at a change of the cluster, too."""
 MAX_LIVE_JOBS = 100
 NEWEST_JOBS = 20
 KEPT_STEPS = 50
@@ -104,6 +106,7 @@ class UserFeed:
         self._state: LiveState | None = None
         self._snapshot: bytes | None = None
         self._version = 0
+        self._rows_read_s = float("-inf")
         self._steps: deque[tuple[int, bytes]] = deque(maxlen=KEPT_STEPS)
         self._logins: dict[str, Identity] = {}
         self._streams: Counter[str] = Counter()
@@ -158,16 +161,20 @@ class UserFeed:
 
     async def _run_loop(self) -> None:
         changes = self._context.notifier
+        own = (self._user.id, ALL_ROWS)
         try:
-            async with changes.listen(self._user.id, EVERYONE, self._topic) as listener:
-                await self._refresh()
+            async with (
+                changes.listen(*own, EVERYONE, self._topic) as listener,
+                changes.listen(*own) as rows,
+            ):
+                await self._refresh(rows=True)
                 while self._streams and not changes.closed:
                     self._signal_round()
                     await asyncio.sleep(PAUSE_S)  # merges bursts of changes into a few events
                     signalled = await listener.wait(PING_S)
                     await self._check_logins()
                     if signalled and self._streams:
-                        await self._refresh()
+                        await self._refresh(rows=rows.take() or self._has_old_rows())
         finally:
             asyncio.get_running_loop().call_soon(self.round.set)  # once this task is done
 
@@ -180,10 +187,18 @@ class UserFeed:
             if not await still_open(self._context, who):
                 self._logins.pop(login_id, None)
 
-    async def _refresh(self) -> None:
+    def _has_old_rows(self) -> bool:
+        return asyncio.get_running_loop().time() - self._rows_read_s >= OLDEST_ROWS_S
+
+    async def _refresh(self, *, rows: bool) -> None:
+        """Read the state again: all of it, or without the user's `rows`, which have not changed."""
         before = self._state
-        shown = before.jobs if before else {}
-        state = await _load_state(self._context, self._user, self._news, shown)
+        if before is None or rows:
+            self._rows_read_s = asyncio.get_running_loop().time()
+            shown = before.jobs if before else {}
+            state = await _load_state(self._context, self._user, self._news, shown)
+        else:
+            state = replace(before, **_load_shared(self._context, self._news))
         events = state.events_from(before) if before else b""
         if before is None or events:
             self._version += 1
@@ -248,13 +263,20 @@ async def _load_state(
     context: AppContext, user: User, news: ClusterNews, shown: Mapping[str, JobOut]
 ) -> LiveState:
     """Read a user's state; `shown` are the jobs that their pages show."""
-    announcements = Announcements(items=current(context)).model_dump_json()
     return LiveState(
         sessions=await _load_sessions(context, user),
         jobs=await _load_jobs(context, user, shown),
-        cluster=news.json(cluster_out(context)),
-        announcements=announcements.removeprefix('{"items":').removesuffix("}"),
+        **_load_shared(context, news),
     )
+
+
+def _load_shared(context: AppContext, news: ClusterNews) -> dict[str, str]:
+    """Return the fields that are the same for all users; without a query."""
+    announcements = Announcements(items=current(context)).model_dump_json()
+    return {
+        "cluster": news.json(cluster_out(context)),
+        "announcements": announcements.removeprefix('{"items":').removesuffix("}"),
+    }
 
 
 async def _load_sessions(context: AppContext, user: User) -> dict[str, SessionOut]:

@@ -8,7 +8,8 @@ from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
-EVERYONE = "*"  # cluster-wide figures, for every user
+EVERYONE = "*"  # cluster-wide figures and announcements, for every user
+ALL_ROWS = "rows"  # sessions and jobs of every user
 RECONCILE = "reconcile"  # the loop that applies the desired state
 LIMITS = "limits"  # the loop that writes limits to Slurm
 USE = "use"  # the loop that counts used GPU-hours
@@ -62,11 +63,15 @@ class Subscription:
         signalled = not self._notifier.closed and await self.sleep(timeout_s)
         return signalled and not self._notifier.closed
 
+    def take(self) -> bool:
+        """Return whether there was a signal since the last call or wait, without waiting."""
+        signalled = self._event.is_set()
+        self._event.clear()
+        return signalled
+
     async def sleep(self, timeout_s: float) -> bool:
         """Wait for a signal, also while the portal shuts down. Return False on timeout."""
         with suppress(TimeoutError):
             async with asyncio.timeout(timeout_s):
                 await self._event.wait()
-        signalled = self._event.is_set()
-        self._event.clear()
-        return signalled
+        return self.take()

@@ -19,7 +19,7 @@ from sqlalchemy.orm.exc import StaleDataError
 
 from portal.background.background_loop import log_failure
 from portal.background.keyed_tasks import KeyedTasks
-from portal.background.notifier import EVERYONE, RECONCILE
+from portal.background.notifier import ALL_ROWS, RECONCILE
 from portal.context import AppContext
 from portal.db import utcnow
 from portal.hub.client import HubNotReady
@@ -136,7 +136,7 @@ class Reconcile:
             await db.execute(rows.values(stale_since=since, changed_at=JOBS_TABLE.c.changed_at))
             await db.commit()
         self._stale_since = since
-        self.context.notifier.notify(EVERYONE)
+        self.context.notifier.notify(ALL_ROWS)
 
     async def _load_boards(self) -> list[Tensorboard]:
         query = select(Tensorboard).where(Tensorboard.wanted)

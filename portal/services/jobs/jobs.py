@@ -135,6 +135,8 @@ async def _insert_and_submit(
             return None
         await _delete(context, job)
         return launch.explained_submission(context, user.username, launch.resources_of(job), error)
+    finally:
+        context.notifier.notify(user.id)
     return None
 
 

@@ -7,12 +7,15 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import pytest
-from sqlalchemy import event
+from sqlalchemy import event, select
 
-from portal.background.notifier import EVERYONE
+from portal.api import live
+from portal.background.notifier import ALL_ROWS, EVERYONE
+from portal.context import AppContext
 from portal.errors import TooManyRequests
+from portal.models import User
 from portal.services.concurrency import STREAMS_PER_LOGIN, ConcurrencyLimit
-from tests.polling import PATIENCE_S
+from tests.polling import PATIENCE_S, until
 from tests.portal.conftest import Browser
 from tests.portal.job_portal import JobPortal, run_job_portal
 from tests.servers.slapd import Slapd
@@ -118,13 +121,49 @@ async def queries_of_a_change(job_portal: JobPortal, count: int) -> int:
         event.listen(engine, "before_cursor_execute", counted)
         try:
             (job_id,) = await job_portal.rows(1, who="alice")
-            job_portal.context.notifier.notify(EVERYONE)
+            job_portal.context.notifier.notify(ALL_ROWS)
             for answer in answers:
                 while job_id.encode() not in await answer.content.readline():
                     pass
         finally:
             event.remove(engine, "before_cursor_execute", counted)
     return seen
+
+
+async def test_change_of_the_cluster_reads_no_users_sessions_and_jobs(
+    job_portal: JobPortal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+    load_jobs = live._load_jobs
+
+    async def counted(context: AppContext, user: User, *rest: Any) -> Any:
+        read.append(user.username)
+        return await load_jobs(context, user, *rest)
+
+    monkeypatch.setattr(live, "_load_jobs", counted)
+    alice, bob = job_portal.users["alice"], job_portal.users["bob"]
+    async with opened(alice, EVENTS, 1) as (first,), opened(bob, EVENTS, 1) as (second,):
+        for stream in (first, second):
+            assert (await stream.content.readline()).startswith(b"event: snapshot")
+        before = len(read)
+        text = {"title": "Maintenance tonight", "text": ""}
+        assert (await job_portal.ask("POST", "/admin/announcements", text, "carol")).status == 201
+        for stream in (first, second):
+            while b"Maintenance tonight" not in await stream.content.readline():
+                pass
+        assert len(read) == before
+        (job_id,) = await job_portal.rows(1, who="bob")
+        async with job_portal.context.db.session() as db:
+            bob_id = await db.scalar(select(User.id).where(User.username == "bob"))
+        job_portal.context.notifier.notify(bob_id)
+        while job_id.encode() not in await second.content.readline():
+            pass
+        job_portal.context.notifier.notify(ALL_ROWS)
+        await until(lambda: read[before:].count("alice"))
+        assert read[before:].count("alice") == 1
+        monkeypatch.setattr(live, "OLDEST_ROWS_S", 0.0)
+        job_portal.context.notifier.notify(EVERYONE)
+        await until(lambda: read[before:].count("alice") == 2)
 
 
 async def test_many_streams_cost_what_one_does(job_portal: JobPortal) -> None:
@@ -147,7 +186,7 @@ async def test_others_are_answered_while_streams_are_hammered(job_portal: JobPor
 
     async def change() -> None:
         while not over.is_set():
-            job_portal.context.notifier.notify(EVERYONE)
+            job_portal.context.notifier.notify(EVERYONE, ALL_ROWS)
             await asyncio.sleep(0.01)
 
     async with opened(alice, EVENTS, STREAMS_PER_LOGIN), asyncio.TaskGroup() as tasks:

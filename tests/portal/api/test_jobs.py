@@ -12,7 +12,7 @@ import pytest
 
 from portal.api import logs
 from portal.api.live import NEWEST_JOBS
-from portal.background.notifier import EVERYONE
+from portal.background.notifier import ALL_ROWS
 from portal.db import utcnow
 from portal.models import BatchJob, JobState
 from portal.services.store import change
@@ -212,12 +212,12 @@ async def test_end_of_an_old_job_is_sent(job_portal: JobPortal) -> None:
             newer = {"state": JobState.ENDED, "created_at": utcnow()}
             await job_portal.rows(2 * NEWEST_JOBS, who="alice", **newer)
             await change(job_portal.context.db, BatchJob, old["id"], end)
-            job_portal.context.notifier.notify(EVERYONE)
+            job_portal.context.notifier.notify(ALL_ROWS)
         elif name in {"job", "job_removed"} and data["id"] == old["id"]:
             heard.append((name, data.get("state", "")))
             if name == "job_removed":
                 break
-            job_portal.context.notifier.notify(EVERYONE)
+            job_portal.context.notifier.notify(ALL_ROWS)
     assert heard[-2:] == [("job", "ended"), ("job_removed", "")]
 
 
