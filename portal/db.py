@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,11 @@ SQLITE_MORE_CONNECTIONS = 50
 NO_NUL = "cannot contain NUL"  # psycopg's message, before the server is reached
 # PostgreSQL's advisory locks of the portal; the second number selects the lock
 OWN_LOCKS = 0x706F7275
+
+
+class OwnLock(IntEnum):
+    LOGIN_ATTEMPTS = 1
+    RETENTION_MARK = 2
 
 
 def utcnow() -> datetime:
@@ -139,8 +145,8 @@ async def _completed() -> AsyncIterator[None]:
             raise
 
 
-async def one_by_one(db: AsyncSession, what: int) -> None:
-    """Serialize with other transactions that call this with the same number: they wait until this
+async def one_by_one(db: AsyncSession, what: OwnLock) -> None:
+    """Serialize with other transactions that call this with the same lock: they wait until this
     one ends, before they read what it writes.
 
     SQLite has only one writer anyway, from its first change on.

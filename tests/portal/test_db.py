@@ -55,12 +55,13 @@ async def count_rows(db: AsyncSession) -> int:
 async def test_writers_wait_for_a_slow_one_longer_than_the_timeout(database: Database) -> None:
     """They are served in turn, and reads don't wait for them."""
     waiting = 0
-    release = asyncio.Event()
+    writing, release = asyncio.Event(), asyncio.Event()
 
     async def write_slowly() -> None:
         async with database.session() as db:
             add_row(db, "slow")
             await db.flush()
+            writing.set()
             await release.wait()
             await db.commit()
 
@@ -74,6 +75,7 @@ async def test_writers_wait_for_a_slow_one_longer_than_the_timeout(database: Dat
 
     async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as tasks:
         tasks.create_task(write_slowly())
+        await writing.wait()
         for number in range(WRITERS):
             tasks.create_task(write(f"writer {number}"))
         await until(lambda: waiting == WRITERS, "all have begun")

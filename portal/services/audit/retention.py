@@ -13,7 +13,7 @@ import structlog
 from sqlalchemy import delete, select
 
 from portal.config.settings import Settings
-from portal.db import Database
+from portal.db import Database, OwnLock, one_by_one
 from portal.models import AuditEvent, Mark
 from portal.services.audit import refused_logins
 from portal.services.audit.audit import Action, record
@@ -63,6 +63,7 @@ class AuditKeeping:
 
     async def _set_mark(self, until: datetime | None) -> None:
         async with self.database.session() as db:
+            await one_by_one(db, OwnLock.RETENTION_MARK)  # a former leader may still be at it
             await db.execute(delete(Mark).where(Mark.name == MARK))
             if until is not None:
                 db.add(Mark(name=MARK, at=until))

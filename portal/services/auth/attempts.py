@@ -19,7 +19,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from portal import errors
 from portal.config.settings import Settings
-from portal.db import Database, one_by_one, utcnow
+from portal.db import Database, OwnLock, one_by_one, utcnow
 from portal.directory.contract import Directory
 from portal.models import LoginFailure
 from portal.services.audit import refused_logins
@@ -28,7 +28,6 @@ from portal.services.audit.refused_logins import network_of
 from portal.services.auth import devices
 
 log = structlog.get_logger(__name__)
-TRIES = 1
 
 
 class SecretKind(StrEnum):
@@ -136,7 +135,7 @@ async def _count_attempt(database: Database, settings: Settings, attempt: Attemp
             ("ip", by_address, settings.login_attempts_per_address),
         ]
     async with database.session() as db:
-        await one_by_one(db, TRIES)
+        await one_by_one(db, OwnLock.LOGIN_ATTEMPTS)
         await db.execute(delete(LoginFailure).where(LoginFailure.at < now - window))
         row = LoginFailure(username=name, ip=ip, kind=kind, browser=browser, at=now)
         db.add(row)
