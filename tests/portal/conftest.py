@@ -24,6 +24,7 @@ from tests.polling import PATIENCE_S
 from tests.portal.audited import check_recorded
 from tests.servers import databases
 from tests.servers import slapd as slapd_module
+from tests.servers.postgresql import PostgreSql
 from tests.servers.slapd import (
     PASSWORD,
     SERVICE_DN,
@@ -63,6 +64,26 @@ MakeSettings = Callable[..., Settings]
 def make_settings(slapd: Slapd, tmp_path: Path) -> MakeSettings:
     """Return a function that makes working settings; keywords replace single ones."""
     return lambda **changes: settings_in(tmp_path, slapd, **changes)
+
+
+@pytest.fixture(autouse=True)
+def database_ends_with_its_test(tmp_path: Path) -> Iterator[None]:
+    yield
+    databases.drop_database_of(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> PostgreSql:
+    """Return the PostgreSQL server of this process, also when other tests use SQLite."""
+    return databases.server()
+
+
+@pytest.fixture
+def postgresql_url(postgres: PostgreSql) -> Iterator[str]:
+    """Return a new PostgreSQL database without tables."""
+    name = f"portal_{free_port()}"
+    yield postgres.make(name)
+    postgres.sql("postgres", f"DROP DATABASE {name} WITH (FORCE)")
 
 
 def settings_in(folder: Path, slapd: Slapd, **changes: Any) -> Settings:

@@ -15,6 +15,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import cache
+from itertools import count
 from pathlib import Path
 
 from portal.db import sqlite_file, upgrade
@@ -24,7 +25,8 @@ from tests.servers.postgresql import PostgreSql
 VARIABLE = "PORTAL_TEST_DATABASE"
 KINDS = ("sqlite", "postgresql")
 EMPTY = "portal_empty"
-_made: dict[Path, str] = {}
+_made: dict[Path, str] = {}  # names of databases on PostgreSQL
+_numbers = count(1)
 
 
 def kind() -> str:
@@ -35,24 +37,32 @@ def kind() -> str:
     return found
 
 
+@cache
+def server() -> PostgreSql:
+    """Start the one PostgreSQL server of this process, which ends with it."""
+    open_until_the_end = ExitStack()
+    found = open_until_the_end.enter_context(postgresql.running())
+    atexit.register(open_until_the_end.close)
+    return found
+
+
 def database_of(folder: Path) -> str:
     """Return the database URL of a portal that keeps its state in this folder."""
     if kind() == "sqlite":
         return f"sqlite+aiosqlite:///{folder / 'portal.db'}"
-    server = _server()
+    found = server()
     if folder not in _made:
-        name = f"portal_{len(_made) + 1}"
-        server.sql("postgres", f"CREATE DATABASE {name} TEMPLATE {EMPTY}")
-        _made[folder] = server.url(name)
-    return _made[folder]
+        name = f"portal_{next(_numbers)}"
+        found.sql("postgres", f"CREATE DATABASE {name} TEMPLATE {_template()}")
+        _made[folder] = name
+    return found.url(_made[folder])
 
 
-def new_of(folder: Path) -> str:
-    """Return the same with an empty database, for tests that migrate it themselves."""
-    if kind() != "sqlite":
-        assert folder not in _made
-        _made[folder] = _server().make(f"portal_{len(_made) + 1}")
-    return database_of(folder)
+def drop_database_of(folder: Path) -> None:
+    """Drop the folder's database, if it has one on PostgreSQL: each takes 9 MB of the disk."""
+    name = _made.pop(folder, None)
+    if name is not None:
+        server().sql("postgres", f"DROP DATABASE {name} WITH (FORCE)")
 
 
 def copy_empty(url: str) -> None:
@@ -78,10 +88,7 @@ def _migrate(url: str) -> None:
 
 
 @cache
-def _server() -> PostgreSql:
-    """Start one server for the whole run."""
-    open_until_the_end = ExitStack()
-    server = open_until_the_end.enter_context(postgresql.running())
-    atexit.register(open_until_the_end.close)
-    _migrate(server.make(EMPTY))
-    return server
+def _template() -> str:
+    """Return the name of a migrated database without rows."""
+    _migrate(server().make(EMPTY))
+    return EMPTY

@@ -11,17 +11,14 @@ from portal.app import bare_app
 from portal.db import upgrade
 from tests.portal.api.test_routes import methods, path_of, routes
 from tests.portal.conftest import Browser, RunPortal
-from tests.servers import postgresql
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-def database() -> Iterator[str]:
-    with postgresql.running() as server:
-        url = server.make("portal")
-        upgrade(url)
-        yield url
+def database_url(postgresql_url: str) -> str:
+    upgrade(postgresql_url)
+    return postgresql_url
 
 
 async def faults(browser: Browser) -> list[tuple[str, str]]:
@@ -93,12 +90,12 @@ def bodies() -> Iterator[tuple[str, str, Any]]:
                     yield method.upper(), re.sub(r"\{[^}]+\}", "a", path), body
 
 
-async def test_a_nul_in_a_body_is_refused(run_portal: RunPortal, database: str) -> None:
+async def test_a_nul_in_a_body_is_refused(run_portal: RunPortal, database_url: str) -> None:
     many = {"login_attempts": 1000, "login_attempts_known_browser": 1000}
     statuses: set[int] = set()
     wrong = []
     async with (
-        run_portal(database_url=database, **many) as portal,
+        run_portal(database_url=database_url, **many) as portal,
         portal.browser() as browser,
         portal.browser() as stranger,
     ):
@@ -115,8 +112,8 @@ async def test_a_nul_in_a_body_is_refused(run_portal: RunPortal, database: str) 
     assert 422 in statuses
 
 
-async def test_a_nul_in_a_request_is_refused(run_portal: RunPortal, database: str) -> None:
-    async with run_portal(database_url=database) as portal, portal.browser() as browser:
+async def test_a_nul_in_a_request_is_refused(run_portal: RunPortal, database_url: str) -> None:
+    async with run_portal(database_url=database_url) as portal, portal.browser() as browser:
         refused = await browser.login("car\0ol")
         assert (refused.status, refused.slug) == (422, "invalid-input")
         assert (await browser.login("carol")).status == 200

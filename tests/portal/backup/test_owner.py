@@ -19,12 +19,12 @@ from portal.backup import owner, postgresql, revisions
 from portal.backup.archive import BackupError
 from tests.needs import needs_root
 from tests.portal.backup.test_create import Place, backed_up, fill, run
-from tests.portal.backup.test_postgresql import Databases, databases, postgres
+from tests.portal.backup.test_postgresql import Databases, databases
 from tests.portal.command_line import write_config
 from tests.portal.conftest import settings_in
 from tests.servers.slapd import Slapd, free_port
 
-__all__ = ["databases", "postgres"]  # fixtures
+__all__ = ["databases"]  # fixtures
 
 OTHER = "nobody"
 CODE = Path(__file__).resolve().parent

@@ -20,7 +20,6 @@ from portal.cli.main import app
 from portal.db import alembic_config
 from tests.portal.command_line import Done, write_config
 from tests.portal.conftest import MakeSettings
-from tests.servers import postgresql
 from tests.servers.postgresql import PASSWORD, PostgreSql
 from tests.servers.slapd import free_port
 
@@ -29,12 +28,6 @@ EVENT = (
     " VALUES (now(), 'root', 'login', 'alice', '{\"why\": \"tried\"}', '', '', '')"
 )
 FOUND = "SELECT count(*) FROM audit_events WHERE words @@ to_tsquery('simple', 'alice & tried')"
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[PostgreSql]:
-    with postgresql.running() as running:
-        yield running
 
 
 @dataclass

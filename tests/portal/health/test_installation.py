@@ -6,7 +6,6 @@ docs/operation.md has the table; test_startup.py and health/ have the other case
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -20,17 +19,11 @@ from portal.health.status import SystemStatus
 from tests.paths import CHECKOUT
 from tests.portal.conftest import MakeSettings, RunPortal
 from tests.portal.test_startup import InstalledPortal, installed
-from tests.servers import postgresql
+from tests.servers.postgresql import PostgreSql
 from tests.servers.slapd import free_port
 from tests.servers.tls import DAY, NOW, Make, Serve, make, serve
 
 __all__ = ["installed", "make", "serve"]  # fixtures
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[postgresql.PostgreSql]:
-    with postgresql.running() as found:
-        yield found
 
 
 class TestWrongDatabase:
@@ -47,13 +40,13 @@ class TestWrongDatabase:
     def test_it_stops_the_start(
         self,
         installed: InstalledPortal,
-        server: postgresql.PostgreSql,
+        postgres: PostgreSql,
         before: str,
         after: str,
         words: str,
     ) -> None:
-        places = {"port": server.port, "free": free_port()}
-        url = server.url("gone").replace(before.format(**places), after.format(**places), 1)
+        places = {"port": postgres.port, "free": free_port()}
+        url = postgres.url("gone").replace(before.format(**places), after.format(**places), 1)
         error_text = installed.refused("serve", database_url=url)
         assert error_text.startswith("The portal can't start: The database ")
         assert words in error_text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
@@ -15,9 +15,7 @@ from sqlalchemy.engine import make_url
 
 from portal.leader.lock import AT_WORK, CLASS, LEADS, OBJECT, LeaderLock
 from tests.portal.conftest import Answer, MakeSettings
-from tests.servers import postgresql
 from tests.servers.postgresql import PostgreSql
-from tests.servers.slapd import free_port
 from tests.servers.two_portals import PATIENCE_S, PAUSE_S, PortalProcess, TwoPortals, two_portals
 
 pytestmark = pytest.mark.anyio
@@ -25,23 +23,12 @@ Start = Callable[..., AbstractAsyncContextManager[TwoPortals]]
 ONE_LEADS = (["ok", "standby"], ["degraded", "standby"])
 
 
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[PostgreSql]:
-    with postgresql.running() as running:
-        yield running
-
-
 @pytest.fixture
-def database(postgres: PostgreSql) -> Iterator[str]:
-    name = f"portal_{free_port()}"
-    yield postgres.make(name)
-    postgres.sql("postgres", f"DROP DATABASE {name} WITH (FORCE)")
-
-
-@pytest.fixture
-def start(make_settings: MakeSettings, database: str, tmp_path: Path) -> Start:
+def start(make_settings: MakeSettings, postgresql_url: str, tmp_path: Path) -> Start:
     """`async with start() as two`, with custom settings."""
-    return lambda **changes: two_portals(make_settings(database_url=database, **changes), tmp_path)
+    return lambda **changes: two_portals(
+        make_settings(database_url=postgresql_url, **changes), tmp_path
+    )
 
 
 @pytest.fixture
@@ -209,10 +196,10 @@ async def test_a_portal_that_ends_hands_over(two: TwoPortals) -> None:
 
 
 async def test_one_that_loses_its_connection_leads_no_longer(
-    two: TwoPortals, postgres: PostgreSql, database: str
+    two: TwoPortals, postgres: PostgreSql, postgresql_url: str
 ) -> None:
     """It continues as the standby; the other one completes its submissions."""
-    name = database.rpartition("/")[2]
+    name = postgresql_url.rpartition("/")[2]
     with two.held("hold-before"):
         asking = [asyncio.create_task(kept_asking(two, f"k{n}", n)) for n in range(4)]
         await two.until(4)
@@ -232,12 +219,12 @@ async def test_one_that_loses_its_connection_leads_no_longer(
 
 
 async def test_the_database_goes_and_comes_back(
-    two: TwoPortals, postgres: PostgreSql, database: str
+    two: TwoPortals, postgres: PostgreSql, postgresql_url: str
 ) -> None:
     """Every connection is cut at once: one of the two leads again, and only one."""
     # All are terminated at once, then awaited: until each is gone the leader may not have noticed.
     postgres.sql(
-        database.rpartition("/")[2],
+        postgresql_url.rpartition("/")[2],
         "WITH ended AS (SELECT array_agg(pid) AS pids, count(pg_terminate_backend(pid))"
         " FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid())"
         " SELECT count(pg_terminate_backend(pid, 120000)) FROM ended, unnest(pids) AS pid",
@@ -252,8 +239,11 @@ async def test_the_database_goes_and_comes_back(
 class TestLock:
     """The lock itself."""
 
-    async def test_one_holds_it_and_the_next_one_waits(self, database: str) -> None:
-        async with LeaderLock(database, "a:1") as first, LeaderLock(database, "b:1") as second:
+    async def test_one_holds_it_and_the_next_one_waits(self, postgresql_url: str) -> None:
+        async with (
+            LeaderLock(postgresql_url, "a:1") as first,
+            LeaderLock(postgresql_url, "b:1") as second,
+        ):
             assert await first.take(wait=False)
             assert not await second.take(wait=False)
             assert await second.leader() == "a:1"
@@ -265,10 +255,13 @@ class TestLock:
             assert not await first.held()
 
     async def test_a_successor_ends_what_the_one_before_has_open(
-        self, database: str, postgres: PostgreSql
+        self, postgresql_url: str, postgres: PostgreSql
     ) -> None:
-        url = database.replace("+psycopg", "")
-        async with LeaderLock(database, "a:1") as first, LeaderLock(database, "b:1") as second:
+        url = postgresql_url.replace("+psycopg", "")
+        async with (
+            LeaderLock(postgresql_url, "a:1") as first,
+            LeaderLock(postgresql_url, "b:1") as second,
+        ):
             assert await first.take(wait=False)
             left = await psycopg.AsyncConnection.connect(url, application_name=first.name)
             own = await psycopg.AsyncConnection.connect(url, application_name=second.name)
@@ -283,26 +276,26 @@ class TestLock:
                 await stays.close()
             assert first.name.startswith(AT_WORK)
 
-    async def test_giving_up_waiting_leaves_no_one_in_the_queue(self, database: str) -> None:
-        async with LeaderLock(database, "a:1") as first:
+    async def test_giving_up_waiting_leaves_no_one_in_the_queue(self, postgresql_url: str) -> None:
+        async with LeaderLock(postgresql_url, "a:1") as first:
             assert await first.take(wait=False)
-            async with LeaderLock(database, "b:1") as second:
+            async with LeaderLock(postgresql_url, "b:1") as second:
                 waiting = asyncio.create_task(second.take(wait=True))
                 await asyncio.sleep(0)
                 waiting.cancel()
                 with pytest.raises(asyncio.CancelledError):
                     await waiting
             await first.release()
-            async with LeaderLock(database, "c:1") as third:
+            async with LeaderLock(postgresql_url, "c:1") as third:
                 assert await third.take(wait=False)
                 assert await third.leader() == "c:1"
 
     async def test_leader_address_of_another_database_role_is_ignored(
-        self, database: str, postgres: PostgreSql
+        self, postgresql_url: str, postgres: PostgreSql
     ) -> None:
         """Any account that may connect to the database may take the lock, under any name."""
         postgres.sql("postgres", "CREATE ROLE stranger LOGIN PASSWORD 'their-own'")
-        url = make_url(database).set(
+        url = make_url(postgresql_url).set(
             drivername="postgresql", username="stranger", password="their-own"
         )
         stranger = await psycopg.AsyncConnection.connect(
@@ -311,7 +304,7 @@ class TestLock:
             autocommit=True,
         )
         await stranger.execute("SELECT pg_advisory_lock(%s, %s)", (CLASS, OBJECT))
-        async with LeaderLock(database, "a:1") as first:
+        async with LeaderLock(postgresql_url, "a:1") as first:
             assert not await first.take(wait=False)
             assert await first.leader() is None
             await stranger.close()
