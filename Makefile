@@ -21,11 +21,11 @@ export PORTAL_TEST_SKIPS ?= fail
 
 .PHONY: help demo up down status credentials state prepare prepare-checks prepare-docs prepare-npm \
 	prepare-unit prepare-parts prepare-tests images test lint lint-python lint-pages lint-quick \
-	test-unit test-portal test-cluster test-browser test-install test-compose test-vm test-more \
+	test-unit test-portal test-portal-postgresql test-cluster test-browser test-install test-compose test-vm test-more \
 	test-all test-frontend bench api lock clean python wheel screenshots pictures docs dev hooks
 
 help:            ## what can be made
-	@sed -n 's/^\([a-z-]*\): .*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -n 's/^\([a-z-]*\): .*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 24
 
 demo: prepare    ## raise the demo cluster and do the main job before your eyes
 	@$(STATE)/venv/bin/python -m cluster.demo --state $(STATE)/demo
@@ -92,6 +92,9 @@ test-unit: prepare-unit       ## pure functions; a minute, needs neither a clust
 test-portal: prepare-parts   ## the portal with a real slapd, hub and nginx, without Slurm
 	@$(DEV)/python -m pytest $(SPREAD) tests/portal
 
+test-portal-postgresql: prepare-parts  ## the same on PostgreSQL instead of SQLite
+	@PORTAL_TEST_DATABASE=postgresql $(DEV)/python -m pytest $(SPREAD) tests/portal
+
 test-cluster: prepare-tests  ## everything real, in a cluster of its own
 	@$(PYTHON) -m cluster.test --state-root $(STATE) -- tests/cluster
 
@@ -112,7 +115,7 @@ test-more: prepare-tests     ## what takes too long for `make test`, in a cluste
 	@PORTAL_TEST_KILLS=20 $(PYTHON) -m cluster.test --state-root $(STATE) -- \
 		tests/more tests/cluster/test_jobs_killed.py
 
-test-all: test test-more test-install test-compose test-vm  ## everything there is to test
+test-all: test test-portal-postgresql test-more test-install test-compose test-vm  ## everything there is to test
 
 test-frontend: prepare-npm    ## the pages' own tests
 	@$(NPM) test

@@ -162,19 +162,21 @@ class Reconcile:
         """
         async with self.context.db.session() as db:
             rows = await load(db, ids)
-            kinds = {row.id: type(row) for row in rows}
+            found = [(type(row), row.id, row.version) for row in rows]
             news = [row for row in rows if self._watched.write(row, now)]
             try:
                 await db.commit()
             except (StaleDataError, *REFUSALS):
                 await db.rollback()  # the rows below are written by sessions of their own
-                results = [await self._write_one(kind, key, now) for key, kind in kinds.items()]
+                results = [await self._write_one(*row, now) for row in found]
                 return [row for row in results if row is not None]
         for row in news:
             self.context.notifier.notify(row.user_id, row.id)
         return rows
 
-    async def _write_one(self, kind: type[Job], row_id: str, now: datetime) -> Job | None:
+    async def _write_one(
+        self, kind: type[Job], row_id: str, version: int, now: datetime
+    ) -> Job | None:
         """Write Slurm's state to one row; return it, or None if there is none or the database
         refuses it. A refused row is tried again once Slurm shows a change, or at the next full
         pass.
@@ -186,6 +188,7 @@ class Reconcile:
         except REFUSALS as error:
             self.context.metrics.background_failures.labels("observe").inc()
             log_failure("database refused a row", error, job=row_id)
+            self._unsettled.set_aside(row_id, version)
             return None
         if row is not None:
             self.context.notifier.notify(row.user_id, row.id)

@@ -79,6 +79,15 @@ def postgres() -> PostgreSql:
 
 
 @pytest.fixture
+def new_database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Return a database without tables, of the kind that the tests are run with."""
+    if databases.kind() == "sqlite":
+        return databases.database_of(tmp_path)
+    url: str = request.getfixturevalue("postgresql_url")
+    return url
+
+
+@pytest.fixture
 def postgresql_url(postgres: PostgreSql) -> Iterator[str]:
     """Return a new PostgreSQL database without tables."""
     name = f"portal_{free_port()}"

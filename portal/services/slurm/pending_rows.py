@@ -101,6 +101,11 @@ class PendingRows:
                 due.pop(row_id, None)
             self._in_transition.discard(row_id)
 
+    def set_aside(self, row_id: str, version: int) -> None:
+        """Record that a row in this version can't be processed."""
+        self.gone([row_id])
+        self._versions[row_id] = version
+
     def _find_changed(self) -> Iterator[str]:
         """Yield the rows that changed in squeue. A row may have ended while Slurm still has the
         job.

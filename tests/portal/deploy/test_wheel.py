@@ -19,7 +19,6 @@ from portal.config.settings import Settings
 from tests.paths import CHECKOUT
 from tests.portal.command_line import write_config
 from tests.portal.conftest import MakeSettings
-from tests.servers.databases import new_of
 
 OF_THE_CHECKOUT = {"deploy/Dockerfile"}  # docker compose builds from the sources
 STATE = Path(sys.prefix).parent
@@ -102,9 +101,9 @@ def test_its_code_and_pages_are_its_own(installed: Path, tmp_path: Path) -> None
 
 
 def test_it_migrates_and_renders(
-    installed: Path, make_settings: MakeSettings, tmp_path: Path
+    installed: Path, make_settings: MakeSettings, tmp_path: Path, new_database: str
 ) -> None:
-    settings: Settings = make_settings(min_uid=1000, database_url=new_of(tmp_path))
+    settings: Settings = make_settings(min_uid=1000, database_url=new_database)
     config = write_config(settings, tmp_path / "portal.toml")
     made = run(installed, "portal", "migrate", cwd=tmp_path, config=config).stdout
     assert made.startswith("The database was migrated from nothing to ")
