@@ -1,7 +1,5 @@
-"""The migrations: up to the models' schema, and down; on SQLite, and as PostgreSQL's SQL."""
+"""The migrations: up to the models' schema, and down, on SQLite and PostgreSQL."""
 
-import json
-import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -9,31 +7,22 @@ import pytest
 from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import Connection, create_engine, inspect
+from sqlalchemy import Connection, inspect
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 from portal.db import Database, alembic_config, upgrade, utcnow
 from portal.models import Base, JobState, Session, Share, User
-from tests.servers import postgresql as postgresql_server
+from tests.portal.migrations.rows import connected
 
 # on PostgreSQL
 AUDIT_SEARCH = {("audit_events", "words"), ("audit_events", "ix_audit_events_words")}
 
 
-@pytest.fixture
-def url(tmp_path: Path) -> str:
-    return f"sqlite+aiosqlite:///{tmp_path / 'portal.db'}"
-
-
 def look(url: str, question: Any) -> Any:
-    engine = create_engine(url.replace("+aiosqlite", ""))
-    try:
-        with engine.connect() as connection:
-            return question(connection)
-    finally:
-        engine.dispose()
+    with connected(url) as connection:
+        return question(connection)
 
 
 def differences(connection: Connection) -> list[Any]:
@@ -67,113 +56,14 @@ def test_down_leaves_nothing(url: str) -> None:
     assert look(url, differences) == []
 
 
-OWNER = (
-    "INSERT INTO users (id, username, display_name, role, created_at)"
-    " VALUES ('u', 'alice', '', 'user', '2026-01-01')"
-)
-PARENT = (
-    "INSERT INTO jobs (id, kind, user_id, name, resources, state, wanted, cluster, secret_hash,"
-    " created_at, version) VALUES ('j', 'job', 'u', 'n', '{}', 'ended', 'run', '', '',"
-    " '2026-01-01', 1)"
-)
-SHARE = "INSERT INTO shares (id, parent_id, {column}, created_at) VALUES (?, 'j', ?, '2026-01-01')"
-
-
-def test_shares_with_users_survive_both_ways(url: str, tmp_path: Path) -> None:
-    upgrade(url, "0002")
-    with sqlite3.connect(tmp_path / "portal.db") as raw:
-        raw.execute(OWNER)
-        raw.execute(PARENT)
-        raw.execute(SHARE.format(column="username"), ("1", "bob"))
-    upgrade(url, "0003")
-    with sqlite3.connect(tmp_path / "portal.db") as raw:
-        raw.execute(SHARE.format(column="group_name"), ("2", "physics"))
-    command.downgrade(alembic_config(url), "0002")
-    with sqlite3.connect(tmp_path / "portal.db") as raw:
-        assert raw.execute("SELECT id, username FROM shares").fetchall() == [("1", "bob")]
-
-
-LIMITS = (
-    "INSERT INTO limits (id, scope, name, updated_at, updated_by, version)"
-    " SELECT id, 'group', username, '2026-01-01', 'carol', 1 FROM users"
-)
-FORMER = "UPDATE limits SET scope = 'person'"
-IS_FORMER = "SELECT name FROM limits WHERE scope = 'person'"
-
-
-def test_limits_of_users_survive_both_ways(url: str, tmp_path: Path) -> None:
-    upgrade(url, "0022")
-    with sqlite3.connect(tmp_path / "portal.db") as raw:
-        raw.execute(OWNER)
-        raw.execute(LIMITS)
-        raw.execute(FORMER)
-    upgrade(url, "0023")
-    with sqlite3.connect(tmp_path / "portal.db") as raw:
-        assert raw.execute("SELECT scope, name FROM limits").fetchall() == [("user", "alice")]
-    command.downgrade(alembic_config(url), "0022")
-    with sqlite3.connect(tmp_path / "portal.db") as raw:
-        assert raw.execute(IS_FORMER).fetchall() == [("alice",)]
-
-
-RUN = (
-    "INSERT INTO benchmark_runs"
-    " (job_id, user_id, template, gpus, nodes, figures, ended_at, read_at)"
-    " VALUES ('j', 'u', 't', 0, 1, '[]', '2026-01-01', '2026-01-01')"
-)
-
-
-def test_benchmark_runs_survive_both_ways(url: str, tmp_path: Path) -> None:
-    upgrade(url, "0023")
-    with sqlite3.connect(tmp_path / "portal.db") as raw:
-        for row in (OWNER, PARENT, RUN):
-            raw.execute(row)
-    upgrade(url, "0024")
-    with sqlite3.connect(tmp_path / "portal.db") as raw:
-        assert raw.execute("SELECT batch_job_id FROM benchmark_runs").fetchall() == [("j",)]
-    command.downgrade(alembic_config(url), "0023")
-    with sqlite3.connect(tmp_path / "portal.db") as raw:
-        assert raw.execute("SELECT job_id FROM benchmark_runs").fetchall() == [("j",)]
-        raw.execute("PRAGMA foreign_keys=ON")
-        raw.execute("DELETE FROM jobs")
-        assert raw.execute("SELECT job_id FROM benchmark_runs").fetchall() == []
-
-
-TASKS = [{"index": 1, "cause": {"reason": 'No "advice": here.', "advice": "Wait."}}]
-ARRAY = "INSERT INTO batch_jobs ({columns}) VALUES ({values})"
-
-
-def test_suggestions_survive_both_ways(url: str, tmp_path: Path) -> None:
-    upgrade(url, "0024")
-    with sqlite3.connect(tmp_path / "portal.db") as raw:
-        raw.execute(OWNER)
-        raw.execute(PARENT)
-        raw.execute("UPDATE jobs SET advice = 'Wait.'")
-        columns = raw.execute("SELECT name, type FROM pragma_table_info('batch_jobs')").fetchall()
-        whole = {name: "{}" if kind == "JSON" else 0 for name, kind in columns}
-        whole |= {"id": "j", "owner_id": "u", "tasks": json.dumps(TASKS)}
-        marks = ", ".join("?" * len(whole))
-        raw.execute(ARRAY.format(columns=", ".join(whole), values=marks), tuple(whole.values()))
-    upgrade(url, "0025")
-    with sqlite3.connect(tmp_path / "portal.db") as raw:
-        assert raw.execute("SELECT suggestion FROM jobs").fetchall() == [("Wait.",)]
-        ((tasks,),) = raw.execute("SELECT tasks FROM batch_jobs").fetchall()
-    cause = {"reason": 'No "advice": here.', "suggestion": "Wait."}
-    assert json.loads(tasks) == [{"index": 1, "cause": cause}]
-    command.downgrade(alembic_config(url), "0024")
-    with sqlite3.connect(tmp_path / "portal.db") as raw:
-        assert raw.execute("SELECT advice FROM jobs").fetchall() == [("Wait.",)]
-        ((tasks,),) = raw.execute("SELECT tasks FROM batch_jobs").fetchall()
-    assert json.loads(tasks) == TASKS
-
-
 def test_twice_is_once(url: str) -> None:
     upgrade(url)
     upgrade(url)
     assert look(url, differences) == []
 
 
-def test_the_file_is_for_its_owner_alone(url: str, tmp_path: Path) -> None:
-    upgrade(url)
+def test_the_file_is_for_its_owner_alone(tmp_path: Path) -> None:
+    upgrade(f"sqlite+aiosqlite:///{tmp_path / 'portal.db'}")
     assert (tmp_path / "portal.db").stat().st_mode & 0o777 == 0o600
 
 
@@ -185,14 +75,6 @@ def test_postgresql_can_say_all_of_it() -> None:
     texts = {str(index.name): str(CreateIndex(index).compile(dialect=dialect)) for index in indexes}
     partial = texts["uq_jobs_live_session_name"]
     assert "WHERE kind = 'session' AND state != 'ended'" in partial
-
-
-def test_up_gives_what_the_models_say_on_postgresql() -> None:
-    with postgresql_server.running() as server:
-        url = server.make("portal")
-        upgrade(url)
-        assert look(url, differences) == []
-        assert look(url, tables) >= set(Base.metadata.tables)
 
 
 @pytest.mark.anyio
