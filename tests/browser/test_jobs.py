@@ -46,7 +46,7 @@ def choose(page: Page, template: str) -> None:
 def submit_script(page: Page, script: str, name: str) -> None:
     """Submit a custom script, from the list of jobs to the job's page."""
     page.get_by_role("link", name="Submit a job").click()
-    page.get_by_text("My own script", exact=True).click()
+    page.get_by_text("Custom script", exact=True).click()
     page.get_by_label("Script", exact=True).fill(script)
     page.get_by_label("Name, optional").fill(name)
     page.get_by_role("button", name="Submit job").click()
@@ -75,7 +75,7 @@ def test_from_a_template_to_tensorboard(
     way.click(page.get_by_role("link", name="Training with NumPy", exact=True))
     page.get_by_label("Epochs").fill("12")
     page.get_by_label("Name, optional").fill(JOB)
-    page.get_by_text("The exact script").click()
+    page.get_by_text("Batch script").click()
     expect(page.get_by_label("The script", exact=True)).to_contain_text("epochs=12")
     expect(page.get_by_text(re.compile("^Starts at once|^Would start"))).to_be_visible()
     way.click(page.get_by_role("button", name="Submit job"))
@@ -186,7 +186,7 @@ def test_cancelled_from_the_list_and_removed(context: BrowserContext, log_in: Lo
 def read_the_log(page: Page) -> None:
     """A long log, while it is written: search, scroll back, download all of it."""
     page.reload()  # a page that was open from the beginning has all of it
-    log = page.get_by_role("region", name="Output")
+    log = page.get_by_role("region", name="stdout")
     expect(log).to_contain_text("fast asleep")
     find = page.get_by_label("Find in this log")
     find.fill("ASLEEP")
@@ -238,7 +238,7 @@ def test_a_failed_job_shows_its_error_in_one_click(context: BrowserContext, log_
     page.keyboard.press("Escape")
     row.get_by_role("link", name=FAILING).click()
     page.get_by_role("button", name="Show it in the log").click()
-    shown = page.get_by_role("region", name="Errors (stderr)").locator("mark")
+    shown = page.get_by_role("region", name="stderr").locator("mark")
     expect(shown).to_have_text(re.compile("no-such-folder.*No such file"))
     expect(shown).to_be_in_viewport()
 
@@ -254,7 +254,7 @@ def test_what_is_refused_stands_at_its_field(context: BrowserContext, log_in: Lo
     expect(page.get_by_label("Epochs")).to_be_focused()
 
     page.get_by_role("link", name="All templates").click()
-    page.get_by_text("My own script", exact=True).click()
+    page.get_by_text("Custom script", exact=True).click()
     script = page.get_by_label("Script", exact=True)
     page.locator(".cm-content").wait_for()
     script.fill("#!/bin/bash\n#SBATCH --array=1-9\nhostname\n")
@@ -283,7 +283,7 @@ def test_the_editor_takes_over_what_is_written(context: BrowserContext, log_in: 
     open_jobs(page)
     page.get_by_role("link", name="Submit a job").click()
     with page.expect_request(EDITOR):
-        page.get_by_text("My own script", exact=True).click()
+        page.get_by_text("Custom script", exact=True).click()
     script = page.get_by_label("Script", exact=True)
     script.fill("echo first\n" * 20)
     script.press("ControlOrMeta+a")
@@ -310,10 +310,10 @@ def test_what_was_typed_waits_until_it_is_sent(context: BrowserContext, log_in: 
     log_in(page, "alice")
     open_jobs(page)
     page.get_by_role("link", name="Submit a job").click()
-    page.get_by_text("My own script", exact=True).click()
+    page.get_by_text("Custom script", exact=True).click()
     page.get_by_label("Script", exact=True).fill(HALF)
     page.get_by_label("Name, optional").fill(JOB)
-    page.get_by_text("A template", exact=True).click()
+    page.get_by_text("Template", exact=True).click()
     page.get_by_role("link", name="Training with NumPy", exact=True).click()
     page.get_by_label("Epochs").fill("7")
     page.reload()
@@ -325,7 +325,7 @@ def test_what_was_typed_waits_until_it_is_sent(context: BrowserContext, log_in: 
     expect(page.get_by_label("Epochs")).not_to_have_value("7")
 
     page.get_by_role("link", name="All templates").click()
-    page.get_by_text("My own script", exact=True).click()
+    page.get_by_text("Custom script", exact=True).click()
     half_written(page)
     page.reload()
     half_written(page)
@@ -349,7 +349,7 @@ def test_log_opens_on_the_output_that_holds_anything(
     submit_script(page, "#!/usr/bin/env python3\nimport nothing_like_that\n", "only-stderr")
     log = page.get_by_role("region", name="Log", exact=True)
     expect(log).to_contain_text("Traceback (most recent call last)")
-    expect(log.get_by_role("radio", name="Errors (stderr)")).to_be_checked()
+    expect(log.get_by_role("radio", name="stderr")).to_be_checked()
     expect(log.get_by_text("No output yet.")).to_have_count(0)
     reason = page.get_by_text("It could not load “nothing_like_that”", exact=False)
     expect(reason.first).to_be_visible()
@@ -443,7 +443,7 @@ def test_pasted_sbatch_lines_become_fields(context: BrowserContext, log_in: LogI
     log_in(page, "alice")
     open_jobs(page)
     page.get_by_role("link", name="Submit a job").click()
-    page.get_by_text("My own script", exact=True).click()
+    page.get_by_text("Custom script", exact=True).click()
     page.locator(".cm-content").wait_for()
     page.get_by_label("Script", exact=True).fill("#!/bin/bash\n#SBATCH -c 3 -C fast\nhostname\n")
     page.get_by_role("button", name="Turn the #SBATCH lines into fields").click()

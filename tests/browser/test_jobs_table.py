@@ -149,7 +149,7 @@ def without_single_keys(page: Page, made: list[str]) -> None:
     page.keyboard.press("?")
     dialog = page.get_by_role("dialog", name="Keyboard shortcuts")
     expect(dialog.get_by_text("Jobs: open the row")).to_be_visible()
-    shortcuts = dialog.get_by_label("Shortcuts of single keys")
+    shortcuts = dialog.get_by_label("Single-key shortcuts")
     shortcuts.click()
     expect(shortcuts).not_to_be_checked()
     page.keyboard.press("Escape")
@@ -171,7 +171,7 @@ def test_a_range_is_selected_with_shift(portal: Live, page: Page) -> None:
     page.goto(f"{portal.base_url}/jobs?q={NAME}-range")
     row(page, made[2]).get_by_role("checkbox").click()
     row(page, made[0]).get_by_role("checkbox").click(modifiers=["Shift"])
-    expect(page.get_by_text("3 chosen").first).to_be_visible()
+    expect(page.get_by_text("3 selected").first).to_be_visible()
 
 
 def test_menu_of_a_row(portal: Live, page: Page) -> None:

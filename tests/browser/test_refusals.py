@@ -70,7 +70,7 @@ def test_a_script_of_one_s_own(portal: Live, alice: Page) -> None:
     endure(page, form, portal.users["alice"])
     form.send(page).click()
     expect(page.get_by_role("heading", name=f"{NAME} own", level=1)).to_be_visible()
-    expect(page.get_by_role("region", name="Output")).to_contain_text(ODD)
+    expect(page.get_by_role("region", name="stdout")).to_contain_text(ODD)
 
 
 def test_logging_in(portal: Live, context: BrowserContext) -> None:

@@ -69,7 +69,7 @@ def a_token(page: Page, password: str) -> None:
     again.get_by_label("Password", exact=True).fill(password)
     page.keyboard.press("Enter")
     expect(page.get_by_test_id("token")).to_be_visible()
-    page.get_by_role("button", name="I have copied it").click()
+    page.get_by_role("button", name="Done").click()
     expect(page.get_by_role("cell", name=ODD, exact=True)).to_be_visible()
     a_token_after_the_login_has_ended(page, password)
 
@@ -85,7 +85,7 @@ def a_token_after_the_login_has_ended(page: Page, password: str) -> None:
     login.get_by_label("Password", exact=True).fill(password)
     page.keyboard.press("Enter")
     expect(page.get_by_test_id("token")).to_be_visible()
-    page.get_by_role("button", name="I have copied it").click()
+    page.get_by_role("button", name="Done").click()
 
 
 def a_password(page: Page, password: str) -> None:
@@ -105,7 +105,7 @@ def a_second_factor(page: Page) -> None:
     """Set up with an app's code, and disabled with one of the recovery codes."""
     page.get_by_role("button", name="Set up…").click()
     secret = page.locator("[role=dialog] code").inner_text().replace(" ", "")
-    code = "Code from the app"
+    code = "Verification code"
     form = Form(
         "/api/v1/second-factor/confirm",
         "Turn on",
@@ -119,7 +119,7 @@ def a_second_factor(page: Page) -> None:
     form.send(page).click()
     codes = page.get_by_role("list", name="Recovery codes").get_by_role("listitem")
     spare = codes.first.inner_text()
-    page.get_by_role("button", name="I have saved them").click()
+    page.get_by_role("button", name="I've saved these codes").click()
 
     page.get_by_role("button", name="Turn off…").click()
     code = "Code from your app, or a recovery code"

@@ -157,7 +157,7 @@ def as_it_was_left(page: Page, *, cpus: str, name: str) -> None:
 def test_nothing_that_was_filled_in_is_lost(portal: Live, page: Page) -> None:
     start, home = f"{portal.base_url}/start", page.get_by_role("link", name="Home").first
     page.goto(start)
-    page.get_by_role("radio", name="My own numbers").check()
+    page.get_by_role("radio", name="Custom").check()
     page.get_by_label("CPUs", exact=True).fill("2")
     page.get_by_label("Name (optional)").fill("Half <b>")
     expect(page.get_by_text(LEFT)).to_have_count(0)

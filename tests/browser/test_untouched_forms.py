@@ -62,7 +62,7 @@ def test_a_preset_is_started_untouched_and_own_numbers_follow_it(
     assert start_untouched(form_page, form_api)["resources"]["partition"] == "gpu"
     form_page.goto(f"{portal.base_url}/start?environment=python3&")
     form_page.get_by_text("No GPU", exact=True).click()
-    form_page.get_by_text("My own numbers", exact=True).click()
+    form_page.get_by_text("Custom", exact=True).click()
     partition = form_page.get_by_label("Partition", exact=True)
     expect(partition).to_have_value("cpu")
     form_page.get_by_label("GPUs", exact=True).fill("1")

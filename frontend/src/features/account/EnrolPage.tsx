@@ -16,7 +16,7 @@ export function EnrolPage() {
   const navigate = useNavigate();
   const [codes, setCodes] = useState<string[] | null>(null);
   useEffect(() => {
-    document.title = `${t`Second factor`} · Data Scientist Portal`;
+    document.title = `${t`Two-factor authentication`} · Data Scientist Portal`;
   }, []);
 
   const goIn = useCallback(async (): Promise<void> => {
@@ -45,7 +45,7 @@ export function EnrolPage() {
       <Paper className={classes.card} shadow="sm">
         <Stack>
           <Title order={1} size="h3">
-            {codes ? t`Your recovery codes` : t`Set up a second factor`}
+            {codes ? t`Your recovery codes` : t`Set up two-factor authentication`}
           </Title>
           {codes ? (
             <RecoveryCodes codes={codes} onDone={() => void enter()} />
@@ -53,8 +53,8 @@ export function EnrolPage() {
             <>
               <Text size="sm">
                 <Trans>
-                  Your role requires a second factor: from now on, a login needs your password and a
-                  code from your phone.
+                  Your role requires two-factor authentication: from now on, a login needs your
+                  password and a code from your phone.
                 </Trans>
               </Text>
               <Enrolment onCodes={setCodes} />

@@ -87,7 +87,7 @@ export function Enrolment({ onCodes, onCancel }: Props) {
             </Trans>
           </Text>
         )}
-        <CodeField label={t`Code from the app`} value={code} onChange={setCode} error={refusal} />
+        <CodeField label={t`Verification code`} value={code} onChange={setCode} error={refusal} />
         <Group justify="flex-end">
           {onCancel && (
             <Button variant="default" onClick={onCancel}>

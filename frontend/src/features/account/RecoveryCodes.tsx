@@ -42,7 +42,7 @@ export function RecoveryCodes({ codes, onDone }: Props) {
       </Group>
       <Group justify="flex-end">
         <Button onClick={onDone}>
-          <Trans>I have saved them</Trans>
+          <Trans>I've saved these codes</Trans>
         </Button>
       </Group>
     </Stack>

@@ -19,8 +19,8 @@ import { RecoveryCodes } from './RecoveryCodes';
 type Dialog = 'enrol' | 'renew' | 'off' | { codes: string[] } | null;
 
 function titleOf(dialog: Dialog): string {
-  if (dialog === 'enrol') return t`Set up a second factor`;
-  if (dialog === 'off') return t`Turn off the second factor?`;
+  if (dialog === 'enrol') return t`Set up two-factor authentication`;
+  if (dialog === 'off') return t`Turn off two-factor authentication?`;
   return dialog === 'renew' ? t`New recovery codes` : t`Your recovery codes`;
 }
 
@@ -30,7 +30,7 @@ export function SecondFactorSection() {
   return (
     <Paper className={classes.section} component="section" aria-labelledby="second-factor">
       <Title order={2} size="h4" id="second-factor" mb="xs">
-        <Term word="Second factor">{t`Second factor`}</Term>
+        <Term word="Two-factor authentication">{t`Two-factor authentication`}</Term>
       </Title>
       {error && <Notice tone="error">{sentence(error)}</Notice>}
       {!data && !error && <Skeleton height={60} aria-label={t`Loading`} />}
@@ -62,8 +62,9 @@ function Standing({ factor }: { factor: SecondFactor }) {
       {factor.reset_at && (
         <Notice tone="warning">
           <Trans>
-            An administrator took your second factor away, <Time at={factor.reset_at} />. If you did
-            not request that, inform them and change your password.
+            An administrator turned off your two-factor authentication,{' '}
+            <Time at={factor.reset_at} />. If you did not request that, inform them and change your
+            password.
           </Trans>
         </Notice>
       )}
@@ -129,8 +130,8 @@ function Summary({ factor }: { factor: SecondFactor }) {
     return (
       <Text size="sm">
         <Trans>
-          Off. With a second factor, your password alone is not enough to log in: a login also
-          requires a code from an app on your phone.
+          Off. With two-factor authentication, your password alone is not enough to log in: a login
+          also requires a code from an app on your phone.
         </Trans>
       </Text>
     );

@@ -81,7 +81,7 @@ function Made({ token, onDone }: { token: NewToken; onDone: () => void }) {
       <pre className={classes.token}>{curlExample(window.location.origin)}</pre>
       <Group justify="flex-end">
         <Button onClick={onDone}>
-          <Trans>I have copied it</Trans>
+          <Trans>Done</Trans>
         </Button>
       </Group>
     </Stack>

@@ -6,7 +6,7 @@ export const SECTIONS = [
   { slug: 'limits', label: t`Limits and usage` },
   { slug: 'notifications', label: t`Notifications` },
   { slug: 'password', label: t`Password` },
-  { slug: 'second-factor', label: t`Second factor` },
+  { slug: 'second-factor', label: t`Two-factor authentication` },
   { slug: 'logins', label: t`Logins` },
   { slug: 'tokens', label: t`Access tokens` },
   { slug: 'appearance', label: t`Appearance and language` },

@@ -55,7 +55,7 @@ function Problems({ lines }: { lines: Catalog['problems'] }) {
         <>
           <p className={classes.quiet}>
             <Trans>
-              A file with a mistake stays in use in its earlier version; a new file isn't offered
+              A file with an error stays in use in its earlier version; a new file isn't offered
               until it is corrected. Correct and save it: it is read again within seconds.
             </Trans>
           </p>

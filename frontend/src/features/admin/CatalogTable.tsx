@@ -54,7 +54,7 @@ function Row({ item }: { item: CatalogFile }) {
         <code className={classes.name}>{item.name}</code>
         {site && <div className={classes.path}>{item.file}</div>}
       </Table.Td>
-      <Table.Td title={item.file}>{site ? t`This site's` : t`Shipped`}</Table.Td>
+      <Table.Td title={item.file}>{site ? t`Site` : t`Built-in`}</Table.Td>
       <Table.Td>
         {item.available ? (
           <StateChip tone="good" label={t`Available`} />

@@ -54,7 +54,7 @@ describe('an event', () => {
     ]);
     expect(kinds.map(({ name, all, actions }) => [name, all, actions.length])).toEqual([
       ['Login', null, 2],
-      ['Second factor', null, 1],
+      ['Two-factor authentication', null, 1],
       ['Session', 'session.', 2],
     ]);
   });

@@ -6,7 +6,7 @@ const KNOWN: Readonly<Record<string, string>> = {
   login: t({ message: 'Login', context: 'in the audit' }),
   logout: t({ message: 'Logout', context: 'in the audit' }),
   password: t({ message: 'Password', context: 'in the audit' }),
-  second_factor: t({ message: 'Second factor', context: 'in the audit' }),
+  second_factor: t({ message: 'Two-factor authentication', context: 'in the audit' }),
   recovery_code: t({ message: 'Recovery code', context: 'in the audit' }),
   recovery_codes: t({ message: 'Recovery codes', context: 'in the audit' }),
   token: t({ message: 'Token', context: 'in the audit' }),

@@ -27,9 +27,7 @@ export function ClusterPanel() {
       </div>
       {cluster.gpus.length === 0 && (
         <p className={classes.none}>
-          {isKnown(cluster)
-            ? t`This cluster has no GPUs.`
-            : t`Not known: Slurm has not answered yet.`}
+          {isKnown(cluster) ? t`This cluster has no GPUs.` : t`Slurm has not answered yet.`}
         </p>
       )}
       <ul className={classes.types}>

@@ -140,7 +140,7 @@ function NodeJobs({ node }: { node: VisibleNode }) {
 
 function whoText(username: string, jobs: number, gpus: number | null): string {
   if (gpus === null)
-    return t`${username}: ${plural(jobs, { one: '# job', other: '# jobs' })}, GPUs not known`;
+    return t`${username}: ${plural(jobs, { one: '# job', other: '# jobs' })}, – GPUs`;
   if (gpus === 0) return t`${username}: ${plural(jobs, { one: '# job', other: '# jobs' })}`;
   return t`${username}: ${plural(jobs, { one: '# job', other: '# jobs' })}, ${plural(gpus, { one: '# GPU', other: '# GPUs' })}`;
 }
@@ -151,13 +151,13 @@ function Resources({ node, snapshot }: { node: VisibleNode; snapshot: VisibleNod
   return (
     <>
       <Fact word="In-band" name={t`In-band`}>
-        {in_band ?? t`not known`}
+        {in_band ?? '–'}
       </Fact>
       <Fact word="InfiniBand" name={t`InfiniBand`}>
-        {infiniband ?? t`not known`}
+        {infiniband ?? '–'}
       </Fact>
       <Fact word="Management" name={t({ message: 'Management', context: 'address' })}>
-        {management ?? t`not known`}
+        {management ?? '–'}
       </Fact>
     </>
   );

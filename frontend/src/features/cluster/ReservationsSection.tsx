@@ -29,7 +29,7 @@ export function ReservationsSection({ ahead, error }: Props) {
       {!error && !ahead && <Skeleton height={80} radius="lg" aria-label={t`Loading`} />}
       {ahead && !ahead.known && (
         <p className={classes.quiet}>
-          <Trans>Not known: Slurm has not reported any reservations yet.</Trans>
+          <Trans>Slurm has not reported any reservations yet.</Trans>
         </p>
       )}
       {ahead?.stale_since && (

@@ -200,13 +200,13 @@ describe('the queue', () => {
     const held = queue({ name: 'cpu', mine: [waits({ job_id: 8, place: null })] });
     expect(pendingPositions([queue(), debug, held]).map((job) => job.places)).toEqual([
       ['About position 3 of 12 in gpu', 'Next in debug'],
-      ['Not in line in cpu'],
+      ['On hold in cpu'],
     ]);
   });
 
-  it('counts jobs that are not in line separately', () => {
+  it('counts jobs on hold separately', () => {
     expect(waitingText(queue())).toBe('12');
-    expect(waitingText(queue({ aside: 2 }))).toBe('12 and 2 not in line');
+    expect(waitingText(queue({ aside: 2 }))).toBe('12 and 2 on hold');
   });
 });
 

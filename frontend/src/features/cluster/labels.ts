@@ -40,7 +40,7 @@ const CONDITIONS: Record<Condition, StateLabel & { means: string }> = {
     means: t`It is powered up when a job needs it.`,
   },
   waking: { label: t`Powering up`, tone: 'busy', means: t`It is powering up.` },
-  unknown: { label: t`Not known`, tone: 'quiet', means: t`Slurm does not report its state.` },
+  unknown: { label: t`Unknown`, tone: 'quiet', means: t`Slurm does not report its state.` },
 };
 
 export const conditionLabel = ({ condition }: Pick<VisibleNode, 'condition'>) =>
@@ -125,7 +125,7 @@ export const nodesText = (number: number): string =>
 /** Format a position in the queue. It is approximate: backfill lets small jobs start earlier. */
 export function placeText({ place }: Pick<MyWaiting, 'place'>, queue: PartitionQueue): string {
   const { name, in_line: all } = queue;
-  if (place === null) return t`Not in line in ${name}`;
+  if (place === null) return t`On hold in ${name}`;
   if (place === 1) return t`Next in ${name}`;
   return t`About position ${place} of ${all} in ${name}`;
 }
@@ -148,10 +148,10 @@ export function pendingPositions(partitions: readonly PartitionQueue[]): Waits[]
   return [...byId.values()];
 }
 
-/** Format the number of pending jobs: "3 in line, 1 waits for something else". */
+/** Format the number of pending jobs: "3 and 1 on hold". */
 export function waitingText(queue: Pick<PartitionQueue, 'in_line' | 'aside'>): string {
   const { in_line: waiting, aside } = queue;
-  return aside === 0 ? String(waiting) : t`${waiting} and ${aside} not in line`;
+  return aside === 0 ? String(waiting) : t`${waiting} and ${aside} on hold`;
 }
 
 /** Return a reservation's title, including the users that it is for. */

@@ -18,7 +18,7 @@ export function SpaceLeft({ title, space }: { title: string; space: Space }) {
   const place = translateExact(title);
   return (
     <div className={classes.room}>
-      <p className={classes.text}>{room.quotaText}</p>
+      {room.quotaText && <p className={classes.text}>{room.quotaText}</p>}
       {room.quota && <Bar label={t`Your quota in ${place}`} measure={room.quota} />}
       {room.disk && <p className={classes.text}>{room.disk.text}</p>}
       {room.disk && !room.quota && <Bar label={t`The disk of ${place}`} measure={room.disk} />}

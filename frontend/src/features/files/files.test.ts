@@ -83,7 +83,7 @@ describe('sizes', () => {
     expect(roomOf({ quota: null, free_bytes: 1024, total_bytes: 4096 })).toEqual({
       disk: { text: '3.0 KiB of 4.0 KiB are used on this disk.', percent: 75, level: 'fine' },
       quota: null,
-      quotaText: 'Your quota isn’t known.',
+      quotaText: null,
       level: 'fine',
     });
     expect(roomOf({ quota: null, free_bytes: 0, total_bytes: 4096 })?.level).toBe('full');

@@ -32,7 +32,8 @@ export interface StorageRoom {
   disk: Measure | null;
   /** null without a quota, or if it is unknown; `quotaText` distinguishes them */
   quota: Measure | null;
-  quotaText: string;
+  /** null if the quota is unknown */
+  quotaText: string | null;
   level: Level;
 }
 
@@ -48,7 +49,7 @@ export function roomOf({ quota, free_bytes: free, total_bytes: total }: Space): 
   return {
     disk,
     quota: own,
-    quotaText: own?.text ?? (quota ? unlimitedText(quota.used_bytes) : t`Your quota isn’t known.`),
+    quotaText: own?.text ?? (quota ? unlimitedText(quota.used_bytes) : null),
     level: LEVELS[Math.max(...levels)] ?? 'fine',
   };
 }

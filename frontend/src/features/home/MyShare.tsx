@@ -101,9 +101,7 @@ function RootStorage({ root }: { root: components['schemas']['RoomOut'] }) {
     <li>
       <p className={classes.name}>{translateExact(root.title)}</p>
       {root.problem !== null || room === null ? (
-        <p className={classes.quiet}>
-          {translate(root.problem) ?? t`The available space is not known.`}
-        </p>
+        <p className={classes.quiet}>{translate(root.problem) ?? '–'}</p>
       ) : (
         <SpaceLeft title={translateExact(root.title)} space={root} />
       )}

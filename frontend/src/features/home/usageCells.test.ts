@@ -24,7 +24,7 @@ describe('the usage strip', () => {
 
   it('shows what is not known, and what has no limit', () => {
     expect(texts({})).toEqual(['You: 2 GPUs in use']);
-    expect(texts({ use: { ...use, gpus: null } })).toEqual(['You: Not known']);
+    expect(texts({ use: { ...use, gpus: null } })).toEqual(['You: –']);
   });
 
   it('shows a few groups only', () => {
@@ -38,7 +38,7 @@ describe('the usage strip', () => {
       { type: 'b', total: 2, free: 2 },
     ];
     expect(clusterCell({ ...cluster, gpus }).text).toBe('3 of 6 GPUs in use');
-    expect(clusterCell(null).text).toBe('Not known');
+    expect(clusterCell(null).text).toBe('–');
     expect(clusterCell({ ...cluster, at: null }).total).toBeNull();
   });
 

@@ -35,7 +35,7 @@ function cellOf(
   const of = total === null ? null : countText(resource, total);
   const text =
     used === null
-      ? t`Not known`
+      ? '–'
       : of === null
         ? t`${{ count: countText(resource, used) }} in use`
         : t`${used} of ${of} in use`;

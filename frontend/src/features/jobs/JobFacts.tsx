@@ -97,7 +97,7 @@ export function JobFacts({ job, title }: { job: JobDetail; title: string | undef
   return (
     <div className={classes.boxes}>
       <Box title={t`Requested`} facts={resourceFacts(job)} />
-      <Box title={t`In Slurm`} facts={slurmFacts(job)} />
+      <Box title={t`Slurm details`} facts={slurmFacts(job)} />
       {parameters.length > 0 && <Box title={t`Parameters`} facts={parameters} />}
       <Box title={t`About`} facts={aboutFacts(job, title)} />
     </div>

@@ -50,7 +50,7 @@ export function SelectionBar({ search, rows, count, selection, onSelect, onRemov
           px="xs"
           onClick={() => onSelect({ kind: 'all', until: new Date(clock.now()).toISOString() })}
         >
-          {t`Choose all ${{ count: count.toLocaleString(locale()) }}`}
+          {t`Select all ${{ count: count.toLocaleString(locale()) }}`}
         </Button>
       )}
       <VisuallyHidden component="span" aria-live="polite">
@@ -67,11 +67,12 @@ export function SelectionBar({ search, rows, count, selection, onSelect, onRemov
 }
 
 function countText(count: number | undefined): string {
-  if (count === undefined) return t`Choose`;
+  if (count === undefined) return t`Select jobs`;
   return plural(count, { one: '# job', other: '# jobs' });
 }
 
-const chosenText = (count: number): string => plural(count, { one: '# chosen', other: '# chosen' });
+const chosenText = (count: number): string =>
+  plural(count, { one: '# selected', other: '# selected' });
 
 interface ActsProps extends Pick<Props, 'search' | 'selection' | 'onSelect' | 'onRemoved'> {
   chosen: Job[];

@@ -104,7 +104,5 @@ export function unknownText(job: MeasuredJob): string | null {
     return job.state === 'ended'
       ? t`Slurm’s accounting has not reported its usage yet.`
       : t`Slurm’s accounting reports its usage after it ends.`;
-  return job.resources.gpus > 0
-    ? t`GPU utilization is not known: Slurm’s accounting has no data on it.`
-    : null;
+  return job.resources.gpus > 0 ? t`Slurm’s accounting has no data on GPU utilization.` : null;
 }

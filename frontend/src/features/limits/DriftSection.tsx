@@ -41,7 +41,7 @@ export function DriftSection() {
       {data && open.length === 0 && (
         <p className={classes.quiet}>
           {data.checked_at === null
-            ? t`Not known yet.`
+            ? t`Not checked yet.`
             : t`Slurm has what the portal applied. Nothing was changed outside the portal.`}
         </p>
       )}

@@ -202,7 +202,7 @@ export function usageText(use: Usage): string {
     const number = use[field] ?? 0;
     return number === 0 ? [] : [valueText(field, number)];
   });
-  return joinWithCommas(texts) || (use.gpus === null ? t`GPUs not known` : t`nothing`);
+  return joinWithCommas(texts) || (use.gpus === null ? t`– GPUs` : t`nothing`);
 }
 
 type Ceiling = Readonly<Record<string, { value: unknown }>>;

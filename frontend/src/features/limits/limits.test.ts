@@ -69,7 +69,7 @@ describe('current usage', () => {
   it('is described in a few words', () => {
     expect(usageText({ gpus: 2, sessions: 1, jobs: 0, cpus: 9 })).toBe('2 GPUs, 1 session');
     expect(usageText({ gpus: 0, sessions: 0, jobs: 0 })).toBe('nothing');
-    expect(usageText({ gpus: null, sessions: 0, jobs: 0 })).toBe('GPUs not known');
+    expect(usageText({ gpus: null, sessions: 0, jobs: 0 })).toBe('– GPUs');
   });
 });
 
@@ -194,7 +194,7 @@ describe('usage bars', () => {
   it('are at most full, and mark an unknown value', () => {
     const effective = { gpus: { value: 4, from } };
     expect(bars(effective, { gpus: 9 })[0]).toMatchObject({ share: 1, full: true, text: '9 of 4' });
-    expect(bars(effective, null)[0]).toMatchObject({ share: null, text: 'not known, 4 at most' });
+    expect(bars(effective, null)[0]).toMatchObject({ share: null, text: '– of 4' });
   });
 
   it('include each GPU type that is limited or used', () => {
@@ -202,7 +202,7 @@ describe('usage bars', () => {
       { gpus_by_type: { value: { v100: 2 }, from } },
       { gpus: 1, gpus_by_type: { a100: 1 }, cpus: null },
     );
-    expect(all.find(({ key }) => key === 'cpus')?.text).toBe('not known, no limit');
+    expect(all.find(({ key }) => key === 'cpus')?.text).toBe('–, no limit');
     expect(all.slice(0, 3).map(({ label, text }) => `${label} ${text}`)).toEqual([
       'GPUs 1 in use, no limit',
       'a100 GPUs 1 in use, no limit',

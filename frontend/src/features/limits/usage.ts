@@ -40,7 +40,7 @@ function bar(
     return {
       key,
       label,
-      text: current === null ? t`not known, no limit` : t`${current} in use, no limit`,
+      text: current === null ? t`–, no limit` : t`${current} in use, no limit`,
       share: null,
       full: false,
       limited: false,
@@ -50,8 +50,7 @@ function bar(
   const share = known === undefined ? null : maximum === 0 ? 1 : Math.min(1, known / maximum);
   const full = known !== undefined && known >= maximum;
   const allowed = text(maximum);
-  const limitedText =
-    current === null ? t`not known, ${allowed} at most` : t`${current} of ${allowed}`;
+  const limitedText = current === null ? t`– of ${allowed}` : t`${current} of ${allowed}`;
   return {
     key,
     label,

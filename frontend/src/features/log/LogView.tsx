@@ -17,8 +17,8 @@ import { type Log, useLog } from './useLog';
 import { isSilent } from './useStream';
 
 const STREAMS: { value: Stream; label: string }[] = [
-  { value: 'stdout', label: t`Output` },
-  { value: 'stderr', label: t`Errors (stderr)` },
+  { value: 'stdout', label: 'stdout' },
+  { value: 'stderr', label: 'stderr' },
 ];
 
 interface Props {
@@ -80,7 +80,7 @@ export function LogView(props: Props) {
       <Earlier log={log} />
       <LogText
         doc={log.doc}
-        label={stream === 'stdout' ? t`Output` : t`Errors (stderr)`}
+        label={stream}
         empty={emptyText(log)}
         matches={finder.result.matches}
         current={finder.current}

@@ -33,8 +33,8 @@ describe('the sparkline', () => {
   it('is described in words', () => {
     expect(sparklineText(trend())).toBe('GPU use in the last 15 minutes: at most 90 %');
     expect(sparklineText(trend({ resource: 'cpu' }))).toContain('CPU use');
-    expect(sparklineText(undefined)).toBe('No usage known of the last 15 minutes');
-    expect(sparklineText(trend({ percent: [null] }))).toContain('No usage known');
+    expect(sparklineText(undefined)).toBe('No usage data for the last 15 minutes');
+    expect(sparklineText(trend({ percent: [null] }))).toContain('No usage data');
   });
 });
 
@@ -44,8 +44,8 @@ describe('the current use', () => {
     expect(currentPercent(trend({ percent: [5, null, null, null, null] }))).toBeNull();
     expect(trendText(trend())).toBe('GPU 45 % now');
     expect(trendText(trend({ resource: 'cpu', percent: [0] }))).toBe('CPU 0 % now');
-    expect(trendText(trend({ percent: [] }))).toBe('Usage not known');
-    expect(trendText(undefined)).toBe('Usage not known');
+    expect(trendText(trend({ percent: [] }))).toBe('No usage data');
+    expect(trendText(undefined)).toBe('No usage data');
   });
 });
 

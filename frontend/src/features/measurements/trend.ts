@@ -37,7 +37,7 @@ export const currentPercent = ({ percent }: Pick<UsageTrend, 'percent'>): number
 /** "GPU 45 % now"; `trend` is undefined while it is unknown. */
 export function trendText(trend: UsageTrend | undefined): string {
   const percent = trend === undefined ? null : currentPercent(trend);
-  if (trend === undefined || percent === null) return t`Usage not known`;
+  if (trend === undefined || percent === null) return t`No usage data`;
   const use = Math.round(percent);
   return trend.resource === 'gpu' ? t`GPU ${use} % now` : t`CPU ${use} % now`;
 }
@@ -45,7 +45,7 @@ export function trendText(trend: UsageTrend | undefined): string {
 /** Describe the line for screen readers: "GPU use in the last 15 minutes: at most 90 %". */
 export function sparklineText(trend: UsageTrend | undefined): string {
   const known = trend?.percent.filter((value) => value !== null) ?? [];
-  if (trend === undefined || known.length === 0) return t`No usage known of the last 15 minutes`;
+  if (trend === undefined || known.length === 0) return t`No usage data for the last 15 minutes`;
   const most = Math.round(Math.max(...known));
   return trend.resource === 'gpu'
     ? t`GPU use in the last 15 minutes: at most ${most} %`

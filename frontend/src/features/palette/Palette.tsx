@@ -224,7 +224,7 @@ function Finder({ ask }: { ask: (question: Question) => void }) {
           aria-controls={`${id}-list`}
           aria-activedescendant={commands.length > 0 ? optionId(chosen) : undefined}
           aria-autocomplete="list"
-          placeholder={t`Where to, or what to do?`}
+          placeholder={t`Search or run a command…`}
           data-autofocus
           autoComplete="off"
           autoCapitalize="none"

@@ -54,8 +54,8 @@ function Inside() {
         </Trans>
       </Text>
       <Checkbox
-        label={t`Shortcuts of single keys`}
-        description={t`Turn them off if you use voice control or press them by accident.`}
+        label={t`Single-key shortcuts`}
+        description={t`Turn them off if you use speech input or press them by accident.`}
         checked={on}
         onChange={(event) => change(event.currentTarget.checked)}
       />

@@ -53,7 +53,7 @@ export function ResourceChoice({ offers, cluster, environment, chosen, onChoose 
       <ChoiceCard
         group="preset"
         value={OWN}
-        title={t`My own numbers`}
+        title={t`Custom`}
         checked={chosen === OWN}
         onChoose={onChoose}
       >

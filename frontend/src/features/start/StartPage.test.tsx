@@ -19,7 +19,7 @@ describe('the page where sessions start', () => {
       ).not.toEqual([]);
     for (const { title, description } of cluster.presets)
       expect(cards.filter((name) => name.startsWith(title)).join()).toContain(description);
-    expect(cards.filter((name) => name.startsWith('My own numbers'))).toHaveLength(1);
+    expect(cards.filter((name) => name.startsWith('Custom'))).toHaveLength(1);
     expect(markup.match(/<input[^>]*type="radio"[^>]*checked/g)?.length).toBe(2);
   });
 

@@ -78,7 +78,7 @@ const RUNTIMES: Record<Environment['runtime'], string> = {
 const GPU: Record<Environment['gpu'], string> = {
   none: t`Uses none`,
   optional: t`Optional: works without a GPU`,
-  required: t`Needs at least one`,
+  required: t`Required`,
 };
 
 /** Return the labels and values that describe an environment. */

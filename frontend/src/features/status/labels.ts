@@ -24,9 +24,12 @@ const PARTS: Record<string, readonly [name: string, purpose: string]> = {
   directory: [t`Directory`, t`Holds users and their passwords (LDAP).`],
   hub: ['JupyterHub', t`Single sign-on for notebooks.`],
   database: [t`Database`, t`The portal's own records.`],
-  nginx: [t`Reverse proxy`, t`All pages and notebooks come through it (nginx).`],
+  nginx: [t`Reverse proxy (nginx)`, t`All pages and notebooks come through it.`],
   origins: [t`Origins`, t`Isolate the pages of notebooks and TensorBoards from the portal.`],
-  launcher: [t`Launcher`, t`Acts for users on the cluster: submits and stops jobs, reads logs.`],
+  launcher: [
+    t`Job launcher`,
+    t`Acts for users on the cluster: submits and stops jobs, reads logs.`,
+  ],
   catalog: [t`Catalog`, t`The environments and templates that users choose from.`],
   node_table: [t`Node inventory`, t`The addresses of the nodes on the Cluster page.`],
   nodes: [t`Nodes`, t`Where sessions and jobs run.`],
@@ -53,7 +56,7 @@ export function stateLabel(state: PartState): StateLabel {
     case 'failing':
       return { label: t`Fails`, tone: 'bad' };
     default:
-      return { label: t`Not known`, tone: 'waiting' };
+      return { label: t`Unknown`, tone: 'waiting' };
   }
 }
 
@@ -87,7 +90,7 @@ export function overall(parts: readonly (Named & Pick<PartStatus, 'state'>)[]): 
     joinWithCommas(parts.filter((part) => part.state === state).map(partName));
   const [failing, unknown] = [names('failing'), names('unknown')];
   if (failing !== '') return { label: t`Trouble with: ${failing}`, tone: 'bad' };
-  if (unknown !== '') return { label: t`Nothing fails. Not known: ${unknown}`, tone: 'waiting' };
+  if (unknown !== '') return { label: t`Nothing fails. Unknown: ${unknown}`, tone: 'waiting' };
   return { label: t`Everything works`, tone: 'good' };
 }
 

@@ -31,7 +31,7 @@ describe('a part of the system', () => {
     expect(purpose('fax')).toBe('');
     expect(partName({ part: 'fax', name: '' })).toBe('fax');
     expect(partName({ part: 'directory', name: 'ldap2' })).toBe('Directory ldap2');
-    expect(stateLabel('something' as 'ok').label).toBe('Not known');
+    expect(stateLabel('something' as 'ok').label).toBe('Unknown');
   });
 });
 
@@ -45,7 +45,7 @@ describe('all parts together', () => {
       ]),
     ).toEqual({ label: 'Trouble with: JupyterHub', tone: 'bad' });
     expect(overall([{ part: 'slurm', name: '', state: 'unknown' }]).label).toBe(
-      'Nothing fails. Not known: Slurm',
+      'Nothing fails. Unknown: Slurm',
     );
   });
 

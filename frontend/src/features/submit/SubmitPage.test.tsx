@@ -14,7 +14,7 @@ describe('a new job', () => {
     expect(names(markup, 'a')).toEqual(
       expect.arrayContaining(templates.items.map(({ title }) => title)),
     );
-    expect(names(markup, 'label').slice(0, 2)).toEqual(['A template', 'My own script']);
+    expect(names(markup, 'label').slice(0, 2)).toEqual(['Template', 'Custom script']);
     expect(names(markup, 'h2').slice(0, 2)).toEqual(['Recently used', 'Train']);
     expect(names(markup, 'button')).toContain('Choose a file…');
   });

@@ -120,8 +120,8 @@ function SourceSwitch({ value }: { value: 'templates' | 'own' }) {
         })
       }
       data={[
-        { value: 'templates', label: t`A template` },
-        { value: 'own', label: t`My own script` },
+        { value: 'templates', label: t`Template` },
+        { value: 'own', label: t`Custom script` },
       ]}
     />
   );

@@ -22,7 +22,7 @@ export function Total({ rows, asOf, from, range }: Props) {
   if (asOf === null)
     return (
       <p className={classes.total}>
-        <Trans>Not known: Slurm's accounting has not been read for this period yet.</Trans>
+        <Trans>Slurm's accounting has not been read for this period yet.</Trans>
       </p>
     );
   return (

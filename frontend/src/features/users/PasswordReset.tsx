@@ -37,7 +37,7 @@ export function PasswordReset({ user, opened, onClose }: Props) {
           <PasswordBox username={username} password={password} />
           <Group justify="flex-end">
             <Button onClick={close}>
-              <Trans>I have copied it</Trans>
+              <Trans>Done</Trans>
             </Button>
           </Group>
         </Stack>

@@ -18,7 +18,7 @@ export function SecondFactorBox({ user }: { user: User }) {
   return (
     <Paper component="section" className={classes.box} aria-labelledby="factor">
       <h2 className={classes.heading} id="factor">
-        <Trans>Second factor</Trans>
+        <Trans>Two-factor authentication</Trans>
       </h2>
       <p className={user.second_factor ? classes.line : classes.quiet}>
         {user.second_factor
@@ -33,7 +33,7 @@ export function SecondFactorBox({ user }: { user: User }) {
       <ConfirmDialog
         opened={confirming}
         onClose={() => setConfirming(false)}
-        title={t`Remove the second factor of ${username}?`}
+        title={t`Remove two-factor authentication of ${username}?`}
         act={() => resetSecondFactor(username)}
         button={t`Remove it`}
         danger
@@ -41,8 +41,8 @@ export function SecondFactorBox({ user }: { user: User }) {
         <Text size="sm">
           <Trans>
             For users who have lost their phone and their recovery codes: verify that the request
-            comes from them. Until they set up a new second factor, the password alone opens the
-            account. At their next login they are notified that you did this.
+            comes from them. Until they set it up again, the password alone opens the account. At
+            their next login they are notified that you did this.
           </Trans>
         </Text>
       </ConfirmDialog>
