@@ -1,15 +1,9 @@
 import { t } from '@lingui/core/macro';
-import { Progress } from '@mantine/core';
 import { translateExact } from '@/i18n/translate';
+import { UsedBar } from '@/ui/UsedBar';
 import classes from './SpaceLeft.module.css';
 import { type Measure, roomOf } from './sizes';
 import type { Space } from './types';
-
-const COLORS: Record<Measure['level'], string> = {
-  fine: 'tide',
-  tight: 'yellow.8',
-  full: 'red.8',
-};
 
 /** The storage of a root: the user's quota, and the shared disk. Empty if nothing is known. */
 export function SpaceLeft({ title, space }: { title: string; space: Space }) {
@@ -27,7 +21,5 @@ export function SpaceLeft({ title, space }: { title: string; space: Space }) {
 }
 
 function Bar({ label, measure }: { label: string; measure: Measure }) {
-  return (
-    <Progress value={measure.percent} color={COLORS[measure.level]} size="sm" aria-label={label} />
-  );
+  return <UsedBar used={measure.percent} total={100} level={measure.level} label={label} />;
 }

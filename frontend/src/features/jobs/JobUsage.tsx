@@ -1,5 +1,6 @@
 import { Trans } from '@lingui/react/macro';
 import type { JobDetail } from '@/api/types';
+import { UsedBar } from '@/ui/UsedBar';
 import { JobCharts } from './JobCharts';
 import pageClasses from './JobPage.module.css';
 import classes from './JobUsage.module.css';
@@ -39,10 +40,8 @@ function Row({ row: { label, text, share } }: { row: UsageRow }) {
   return (
     <li className={classes.row}>
       <span className={classes.label}>{label}</span>
-      <span className={classes.track} aria-hidden="true">
-        {share !== null && (
-          <span className={classes.fill} style={{ inlineSize: `${Math.max(1, share * 100)}%` }} />
-        )}
+      <span className={classes.bar}>
+        {share !== null && <UsedBar used={share} total={1} level="fine" />}
       </span>
       <span className={classes.text}>
         {text}

@@ -5,6 +5,7 @@ import type { TimeLeft as Left } from '@/lib/durations';
 import { duration, timeLeft } from '@/lib/time';
 import { useNow } from '@/lib/useNow';
 import { Time } from '@/ui/Time';
+import { UsedBar } from '@/ui/UsedBar';
 import { ExtendMenu } from './ExtendMenu';
 import classes from './SessionCard.module.css';
 
@@ -50,19 +51,12 @@ export function TimeLeft({ session }: { session: Session }) {
           <ExtendMenu session={session} />
         </span>
       </p>
-      <div
-        className={classes.track}
-        role="progressbar"
-        aria-label={t`Time used`}
-        aria-valuenow={used.percent}
-        aria-valuemin={0}
-        aria-valuemax={100}
-      >
-        <div
-          className={left.warning ? classes.soonBar : undefined}
-          style={{ width: `${used.percent}%` }}
-        />
-      </div>
+      <UsedBar
+        used={used.percent}
+        total={100}
+        level={left.warning ? 'tight' : 'fine'}
+        label={t`Time used`}
+      />
     </div>
   );
 }

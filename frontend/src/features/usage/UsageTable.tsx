@@ -3,6 +3,7 @@ import { Paper, Table, UnstyledButton } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { locale } from '@/i18n';
 import { Icon } from '@/ui/icons';
+import { UsedBar } from '@/ui/UsedBar';
 import {
   barLengths,
   type Column,
@@ -60,8 +61,8 @@ export function UsageTable({ by, step, rows, name }: Props) {
             <Table.Tr key={row.name}>
               <Table.Td className={classes.name}>
                 {name(row)}
-                <div className={classes.track} aria-hidden="true">
-                  <div style={{ width: `${100 * (bars[index] ?? 0)}%` }} />
+                <div className={classes.bar}>
+                  <UsedBar used={bars[index] ?? 0} total={1} level="fine" />
                 </div>
               </Table.Td>
               <Table.Td className={classes.number}>{hoursText(row.gpu_hours)}</Table.Td>
