@@ -183,7 +183,7 @@ def leave_and_come_back(portal: Live, page: Page, folder: str, file: Path) -> No
     expect(line(page, "Uploads", file.name)).to_contain_text("50 %")
     page.reload()
     unfinished = line(page, "Unfinished uploads", file.name)
-    expect(unfinished).to_contain_text("8.0 MiB of 16 MiB uploaded.")
+    expect(unfinished).to_contain_text("8 MB of 16 MB uploaded.")
     expect(unfinished).to_contain_text(f"in Home, {folder}")
     field = page.get_by_label(f"The file {file.name}")
     other = file.with_name("other.bin")

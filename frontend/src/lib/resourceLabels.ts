@@ -1,6 +1,7 @@
 /** Labels of resources. Pure. */
 import { plural, t } from '@lingui/core/macro';
 import type { SomeResources } from '@/api/types';
+import { memoryText } from './sizes';
 import { minutesAsTime } from './time';
 
 export const gpusText = (gpus: number): string => plural(gpus, { one: '# GPU', other: '# GPUs' });
@@ -9,10 +10,6 @@ export const cpusText = (cpus: number): string => plural(cpus, { one: '# CPU', o
 
 export const nodesText = (nodes: number): string =>
   plural(nodes, { one: '# node', other: '# nodes' });
-
-export function memoryText(gb: number): string {
-  return gb < 1 ? `${Math.round(gb * 1024)} MB` : `${Number(gb.toFixed(1))} GB`;
-}
 
 export function gpuText(resources: Pick<SomeResources, 'gpus' | 'gpu_type'>): string {
   const { gpus, gpu_type: type } = resources;

@@ -9,11 +9,11 @@ import type { ImportedImage } from '@/api/types';
 import { joinWithCommas } from '@/i18n/lists';
 import { useWithPassword } from '@/lib/reauth';
 import { mayChange } from '@/lib/roles';
+import { sizeText } from '@/lib/sizes';
 import { useMe } from '@/lib/useMe';
 import { Time } from '@/ui/Time';
 import { useAction } from '@/ui/useAction';
 import classes from './ImagesPage.module.css';
-import { size } from './images';
 import { imagesQuery } from './queries';
 
 /** One file of the import folder: its origin, and the sessions and jobs that use it. */
@@ -23,7 +23,7 @@ export function ImageRow({ image }: { image: ImportedImage }) {
     <Paper component="li" className={classes.row}>
       <div>
         <div className={classes.file}>
-          {image.file} <span className={classes.quiet}>{size(image.size_bytes)}</span>
+          {image.file} <span className={classes.quiet}>{sizeText(image.size_bytes)}</span>
         </div>
         <div className={classes.quiet}>
           {image.reference ?? t`This file was not imported through the portal.`}

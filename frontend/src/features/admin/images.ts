@@ -1,19 +1,8 @@
 /** Labels of image imports, and the suggested file name. Pure. */
 import { t } from '@lingui/core/macro';
 import type { ImageImport } from '@/api/types';
+import { sizeText } from '@/lib/sizes';
 import type { StateLabel } from '@/ui/StateChip';
-
-const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'] as const;
-
-/** Format bytes in decimal units, like registries: "960 B", "1.2 MB", "14 GB". */
-export function size(bytes: number): string {
-  const power = Math.min(
-    UNITS.length - 1,
-    bytes < 1 ? 0 : Math.floor(Math.log10(bytes) / 3 + 1e-9),
-  );
-  const value = bytes / 1000 ** power;
-  return `${value < 10 && power > 0 ? Number(value.toFixed(1)) : Math.round(value)} ${UNITS[power]}`;
-}
 
 export const isLiveImport = ({ state }: Pick<ImageImport, 'state'>): boolean =>
   state === 'queued' || state === 'running';
@@ -56,7 +45,7 @@ export function progressText(row: ImageImport): string {
 
 function fetchingText(bytes: number | null): string {
   if (!bytes) return t`Fetching`;
-  const done = size(bytes);
+  const done = sizeText(bytes);
   return t`Fetching: ${done} so far`;
 }
 

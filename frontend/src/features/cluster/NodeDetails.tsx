@@ -6,7 +6,7 @@ import { type ReactNode, useEffect } from 'react';
 import { MaybeTerm } from '@/features/glossary/Term';
 import { joinWithCommas } from '@/i18n/lists';
 import { translateExact } from '@/i18n/translate';
-import { memoryText } from '@/lib/resourceLabels';
+import { memoryText } from '@/lib/sizes';
 import { isForDialog } from '@/ui/focus';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';

@@ -3,7 +3,8 @@ import { plural, t } from '@lingui/core/macro';
 import { locale } from '@/i18n';
 import { joinSentences, joinWithCommas } from '@/i18n/lists';
 import { translateExact } from '@/i18n/translate';
-import { gpuText, memoryText } from '@/lib/resourceLabels';
+import { gpuText } from '@/lib/resourceLabels';
+import { memoryText } from '@/lib/sizes';
 import type { StateLabel } from '@/ui/StateChip';
 import type { Counts, Square } from './nodeMap';
 import type {

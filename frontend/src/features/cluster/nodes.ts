@@ -2,7 +2,7 @@
 import { t } from '@lingui/core/macro';
 import type { Cluster, ClusterNode } from '@/api/types';
 import { translateExact } from '@/i18n/translate';
-import { memoryText } from '@/lib/resourceLabels';
+import { memoryText } from '@/lib/sizes';
 
 const UNUSABLE = /down|drain|fail|maint|not_respond|no_respond|power|unknown|reboot|reserv/i;
 

@@ -5,13 +5,13 @@ import { Trans } from '@lingui/react/macro';
 import { Paper, UnstyledButton } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { type KeyboardEvent, type MouseEvent, type ReactNode, useEffect, useRef } from 'react';
+import { sizeText } from '@/lib/sizes';
 import { Time } from '@/ui/Time';
 import { FileIcon } from './FileIcon';
 import classes from './Files.module.css';
 import { readable } from './paths';
 import { EXACT, type FilesSearch, goTo, type Sort, sortBy } from './search';
 import { all, extend, moveTo, none, type Selection, toggle } from './selection';
-import { sizeText } from './sizes';
 import { type Entry, isFolder } from './types';
 import { scrollToRow, useWindowed } from './useWindowed';
 

@@ -5,6 +5,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { sentence } from '@/api/problem';
 import { translateExact } from '@/i18n/translate';
+import { sizeText } from '@/lib/sizes';
 import { ConfirmDialog } from '@/ui/ConfirmDialog';
 import { Icon } from '@/ui/icons';
 import { ListSkeleton } from '@/ui/ListSkeleton';
@@ -17,7 +18,6 @@ import { FileIcon } from './FileIcon';
 import classes from './Files.module.css';
 import { folderOf, nameOf, readable } from './paths';
 import { trashQuery } from './queries';
-import { sizeText } from './sizes';
 import type { Root, TrashItem } from './types';
 
 const AT_FIRST = 200;

@@ -2,9 +2,9 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Button, Paper, Progress } from '@mantine/core';
 import { useSyncExternalStore } from 'react';
+import { sizeText } from '@/lib/sizes';
 import classes from './Files.module.css';
 import { folderOf, join, nameOf, readable } from './paths';
-import { sizeText } from './sizes';
 import { type Item, isOver, percentOf, suggestFreeName, type UploadState } from './upload';
 import { uploads } from './uploader';
 

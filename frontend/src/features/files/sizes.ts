@@ -1,21 +1,8 @@
-/** Text and fractions for sizes in bytes, in units of 1024 like `ls -h` and `quota`. */
+/** The storage of a root as text and in percent. Pure. */
 import { t } from '@lingui/core/macro';
 import { locale } from '@/i18n';
+import { sizeText } from '@/lib/sizes';
 import type { Space } from './types';
-
-const UNITS = ['KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
-
-/** Format a size: "0 bytes", "812 bytes", "1.4 KiB", "23 GiB". */
-export function sizeText(bytes: number): string {
-  if (bytes < 1024) return bytes === 1 ? t`1 byte` : t`${bytes} bytes`;
-  let value = bytes;
-  let unit = -1;
-  do {
-    value /= 1024;
-    unit += 1;
-  } while (value >= 1023.5 && unit < UNITS.length - 1);
-  return `${value < 9.95 ? value.toFixed(1) : Math.round(value)} ${UNITS[unit]}`;
-}
 
 /** The fill level of a disk or quota. */
 type Level = 'fine' | 'tight' | 'full';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { sizeText } from '@/features/files/sizes';
+import { sizeText } from '@/lib/sizes';
 import { limits } from '@/testing/answers/limits';
 import { recordedAt } from '@/testing/answers/recordedAt';
 import { space } from '@/testing/answers/space';

@@ -4,13 +4,15 @@ import type { ReactNode } from 'react';
 import type { Job } from '@/api/types';
 import { readable } from '@/features/files/paths';
 import { translate, translateExact } from '@/i18n/translate';
-import { gpuText, memoryText } from '@/lib/resourceLabels';
+import { gpuText } from '@/lib/resourceLabels';
+import { memoryText } from '@/lib/sizes';
 import { duration, utcTime } from '@/lib/time';
 import { useNowAs } from '@/lib/useNow';
 import { Icon } from '@/ui/icons';
 import { metricText } from '@/ui/metricText';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
+import { UsedBar } from '@/ui/UsedBar';
 import { metricOf, parameterOf } from './columns';
 import classes from './JobTable.module.css';
 import {
@@ -46,9 +48,7 @@ function share(used: number | null, requested: number | null, whole: string): Co
   const part = Math.min(1, used / requested);
   const shown = (
     <span className={classes.share}>
-      <span className={classes.track} aria-hidden="true">
-        <span className={classes.fill} style={{ width: `${part * 100}%` }} />
-      </span>
+      <UsedBar used={part} total={1} level="fine" />
       {shareText(part)}
     </span>
   );

@@ -1,7 +1,7 @@
 /** The usage of a job's requested resources, as numbers and as sentences. Pure. */
 import { t } from '@lingui/core/macro';
 import type { Job, JobDetail, Usage } from '@/api/types';
-import { memoryText } from '@/lib/resourceLabels';
+import { memoryText } from '@/lib/sizes';
 import { duration, minutesAsTime } from '@/lib/time';
 
 export interface UsageRow {

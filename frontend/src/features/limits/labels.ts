@@ -3,7 +3,7 @@ import { plural, t } from '@lingui/core/macro';
 import type { Drift } from '@/api/types';
 import { joinWithCommas } from '@/i18n/lists';
 import { translate } from '@/i18n/translate';
-import { memoryText } from '@/lib/resourceLabels';
+import { memoryText } from '@/lib/sizes';
 import { minutesAsTime } from '@/lib/time';
 import type { StateLabel } from '@/ui/StateChip';
 import {

@@ -1,6 +1,6 @@
 /** Usage bars: current usage in relation to the effective limits. Pure. */
 import { t } from '@lingui/core/macro';
-import { memoryText } from '@/lib/resourceLabels';
+import { memoryText } from '@/lib/sizes';
 import type { EffectiveValue, Usage } from './types';
 
 export interface Bar {

@@ -2,7 +2,7 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Button, Checkbox, SegmentedControl } from '@mantine/core';
 import { useEffect, useState } from 'react';
-import { sizeText } from '@/features/files/sizes';
+import { sizeText } from '@/lib/sizes';
 import { CopyButton } from '@/ui/CopyButton';
 import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';

@@ -2,7 +2,8 @@
 import { t } from '@lingui/core/macro';
 import type { Session } from '@/api/types';
 import { translateExact } from '@/i18n/translate';
-import { gpuText, memoryText, nodesText } from '@/lib/resourceLabels';
+import { gpuText, nodesText } from '@/lib/resourceLabels';
+import { memoryText } from '@/lib/sizes';
 import { minutesAsTime } from '@/lib/time';
 
 export interface Fact {

@@ -1,7 +1,7 @@
 /** A session's usage as sentences. Pure. */
 import { t } from '@lingui/core/macro';
 import type { Session } from '@/api/types';
-import { memoryText } from '@/lib/resourceLabels';
+import { memoryText } from '@/lib/sizes';
 import { duration } from '@/lib/time';
 import type { SessionUsage, Total } from './types';
 

@@ -1,7 +1,7 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import type { Cluster, Environment } from '@/api/types';
-import { memoryText } from '@/lib/resourceLabels';
+import { memoryText } from '@/lib/sizes';
 import { ChoiceCard } from '@/ui/ChoiceCard';
 import { useGpuFigures } from './gpuFigures';
 import { findPartition } from './outlook';

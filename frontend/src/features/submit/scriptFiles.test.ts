@@ -31,7 +31,7 @@ describe('a file that starts a job', () => {
     expect(await refusal(file('binary.py', 'PK\0\0'))).toContain('not a text file');
     expect(await refusal(file('latin.sh', new Uint8Array([0xe9, 10])))).toContain('not a text');
     const long = 'é'.repeat(MAX_SCRIPT_BYTES);
-    expect(await refusal(file('long.sh', long))).toContain('at most 256 KiB');
+    expect(await refusal(file('long.sh', long))).toContain('at most 256 KB');
   });
 
   it('may be large, if it is uploaded', async () => {

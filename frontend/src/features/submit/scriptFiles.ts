@@ -1,7 +1,7 @@
 /** Files of the user's computer that start a form: scripts and notebooks. Pure but for reading. */
 import { t } from '@lingui/core/macro';
 import { ApiError } from '@/api/problem';
-import { sizeText } from '@/features/files/sizes';
+import { sizeText } from '@/lib/sizes';
 
 export type FileKind = 'python' | 'shell' | 'notebook';
 

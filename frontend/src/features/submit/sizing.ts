@@ -5,7 +5,7 @@ import type { Sizing } from '@/api/types';
 import type { Completed } from '@/features/start/completion';
 import type { Draft, ExplicitResources } from '@/features/start/requestedResources';
 import { joinWithCommas } from '@/i18n/lists';
-import { memoryText } from '@/lib/resourceLabels';
+import { memoryText } from '@/lib/sizes';
 import { minutesAsTime } from '@/lib/time';
 import type { JobDraft } from './request';
 

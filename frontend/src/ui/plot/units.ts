@@ -2,7 +2,7 @@
 import { t } from '@lingui/core/macro';
 import { dateLocale } from '@/i18n';
 import { clock } from '@/lib/clock';
-import { memoryText } from '@/lib/resourceLabels';
+import { memoryText } from '@/lib/sizes';
 import { localTime } from '@/lib/time';
 
 export interface PlotUnit {
