@@ -55,6 +55,8 @@ class JobOut(BaseModel):
 
     `metrics`: the last values of at most 8 scalars that an ended job has logged, null for a value
     that is no longer a number; null as a whole until they have been read, and for arrays.
+    `gpu_percent`: the mean use of the GPUs of an ended job; null if it was not measured, and for
+    arrays.
     """
 
     id: str
@@ -84,6 +86,7 @@ class JobOut(BaseModel):
     array: ArrayOut | None
     usage: UsageOut | None
     metrics: dict[str, float | None] | None
+    gpu_percent: float | None
     tensorboard: TensorboardOut | None
 
 
@@ -116,6 +119,7 @@ def job_fields(
             "id", "name", "template", "environment", "parameters", "state", "outcome", "reason",
             "suggestion", "stale_since", "job_id", "node", "nodes", "started_at", "ended_at",
             "expires_at", "estimated_start", "exit_code", "logdir", "external", "metrics",
+            "gpu_percent",
         )
     }  # fmt: skip
     return own | {

@@ -35,6 +35,7 @@ from portal.models import (
 )
 from portal.services.deprovision import deprovision
 from portal.services.jobs import jobs, scalars
+from portal.services.jobs import usage as job_usage
 from portal.services.jobs.external_jobs import Outside
 from portal.services.sessions import hub_sync
 from portal.services.slurm import launch, lifecycle, usage
@@ -302,9 +303,13 @@ class Reconcile:
                 del due[job_id]
 
     async def _read_metrics(self, job_id: str) -> None:
-        """Read the last values that an ended job, or an array's ended tasks, have logged."""
+        """Read the last values that an ended job, or an array's ended tasks, have logged, and the
+        mean use of an ended job's GPUs.
+        """
         async with self.context.db.session() as db:
             row = await db.get(BatchJob, job_id)
+        if row is not None and job_usage.is_gpu_use_unread(row):
+            await job_usage.store_gpu_use(self.context, row)
         if row is not None and scalars.is_unread(row):
             await scalars.read_final(self.context, row)
         while row is not None and scalars.wanting(row):

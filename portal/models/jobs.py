@@ -14,6 +14,7 @@ from sqlalchemy import (
     String,
     Text,
     UniqueConstraint,
+    event,
     text,
 )
 from sqlalchemy.orm import Mapped, mapped_column, relationship
@@ -41,6 +42,7 @@ class Job(Base):
     `secret_hash` is the SHA-256 of the secret that the node program must present. `version` guards
     updates: a writer that read an older row gets StaleDataError instead of overwriting.
     `changed_at` is the time of the last write; the reconcile loop finds changed rows by it.
+    `duration_s` follows from `started_at` and `ended_at`, for lists that are sorted by it.
     """
 
     __tablename__ = "jobs"
@@ -57,6 +59,7 @@ class Job(Base):
         Index("ix_jobs_user_id_name", "user_id", "name"),
         Index("ix_jobs_user_id_ended_at", "user_id", "ended_at"),
         Index("ix_jobs_user_id_started_at", "user_id", "started_at"),
+        Index("ix_jobs_user_id_duration_s", "user_id", "duration_s"),
         Index("ix_jobs_job_id", "job_id"),
         Index("ix_jobs_state", "state"),
         Index("ix_jobs_created_at", "created_at"),
@@ -86,6 +89,7 @@ class Job(Base):
     submitted_at: Mapped[datetime | None]
     started_at: Mapped[datetime | None]
     ended_at: Mapped[datetime | None]
+    duration_s: Mapped[int | None]
     expires_at: Mapped[datetime | None]
     estimated_start: Mapped[datetime | None]
     exit_code: Mapped[int | None]
@@ -103,6 +107,15 @@ class Job(Base):
 
 
 JOBS_TABLE = Job.metadata.tables[Job.__tablename__]
+
+
+@event.listens_for(Job, "before_insert", propagate=True)
+@event.listens_for(Job, "before_update", propagate=True)
+def _set_duration(_mapper: object, _connection: object, job: Job) -> None:
+    if job.started_at is None or job.ended_at is None:
+        job.duration_s = None
+    else:
+        job.duration_s = max(0, int((job.ended_at - job.started_at).total_seconds()))
 
 
 class Session(Job):
@@ -178,7 +191,8 @@ class BatchJob(Job):
 
     `script`, `files` and `options` are the submitted content, kept so that a retry submits the
     same. `metrics` holds the last values of a few scalars that an ended job has logged; those of an
-    array are in its `tasks`. The client's idempotency key is unique per owner; `body_hash` shows
+    array are in its `tasks`. `gpu_percent` is the mean use of the GPUs of an ended job, as its
+    samplers measured it. The client's idempotency key is unique per owner; `body_hash` shows
     whether the same key came with a different request.
     """
 
@@ -213,6 +227,7 @@ class BatchJob(Job):
     usage_due: Mapped[datetime | None]
     tasks: Mapped[list[Any] | None]
     metrics: Mapped[dict[str, Any] | None]
+    gpu_percent: Mapped[float | None]
 
 
 class Share(Base):

@@ -5269,6 +5269,8 @@ export interface components {
             expires_at: string | null;
             /** External */
             external: boolean;
+            /** Gpu Percent */
+            gpu_percent: number | null;
             /** Id */
             id: string;
             /** Job Id */
@@ -5379,16 +5381,19 @@ export interface components {
          * @description Sort order of a list.
          *
          *     `ended` and `started`: only jobs that have ended or started, the most recent first; with `_up`,
-         *     the earliest first.
+         *     the earliest first. `duration`: only jobs that have run and ended, the longest first; with
+         *     `_up`, the shortest first.
          * @enum {string}
          */
-        JobOrder: "newest" | "oldest" | "name" | "name_down" | "ended" | "ended_up" | "started" | "started_up";
+        JobOrder: "newest" | "oldest" | "name" | "name_down" | "ended" | "ended_up" | "started" | "started_up" | "duration" | "duration_up";
         /**
          * JobOut
          * @description A job for its owner; times in UTC. `external`: submitted outside the portal.
          *
          *     `metrics`: the last values of at most 8 scalars that an ended job has logged, null for a value
          *     that is no longer a number; null as a whole until they have been read, and for arrays.
+         *     `gpu_percent`: the mean use of the GPUs of an ended job; null if it was not measured, and for
+         *     arrays.
          */
         JobOut: {
             array: components["schemas"]["ArrayOut"] | null;
@@ -5406,6 +5411,8 @@ export interface components {
             expires_at: string | null;
             /** External */
             external: boolean;
+            /** Gpu Percent */
+            gpu_percent: number | null;
             /** Id */
             id: string;
             /** Job Id */

@@ -34,7 +34,8 @@ class JobOrder(StrEnum):
     """Sort order of a list.
 
     `ended` and `started`: only jobs that have ended or started, the most recent first; with `_up`,
-    the earliest first.
+    the earliest first. `duration`: only jobs that have run and ended, the longest first; with
+    `_up`, the shortest first.
     """
 
     NEWEST = "newest"
@@ -45,6 +46,8 @@ class JobOrder(StrEnum):
     ENDED_UP = "ended_up"
     STARTED = "started"
     STARTED_UP = "started_up"
+    DURATION = "duration"
+    DURATION_UP = "duration_up"
 
 
 @dataclass(frozen=True)
@@ -208,8 +211,19 @@ _COLUMNS = {
     JobOrder.ENDED_UP: JOBS_TABLE.c.ended_at,
     JobOrder.STARTED: JOBS_TABLE.c.started_at,
     JobOrder.STARTED_UP: JOBS_TABLE.c.started_at,
+    JobOrder.DURATION: JOBS_TABLE.c.duration_s,
+    JobOrder.DURATION_UP: JOBS_TABLE.c.duration_s,
 }
-_UP = {JobOrder.OLDEST, JobOrder.NAME, JobOrder.ENDED_UP, JobOrder.STARTED_UP}
+_UP = {
+    JobOrder.OLDEST,
+    JobOrder.NAME,
+    JobOrder.ENDED_UP,
+    JobOrder.STARTED_UP,
+    JobOrder.DURATION_UP,
+}
+_BY_NAME = {JobOrder.NAME, JobOrder.NAME_DOWN}
+_BY_DURATION = {JobOrder.DURATION, JobOrder.DURATION_UP}
+_MOST_DIGITS = 10  # of the column, PostgreSQL's integer
 
 
 def _build_after_condition(order: JobOrder, text: str) -> ColumnElement[bool]:
@@ -228,15 +242,17 @@ def cursor_of(jobs: Sequence[BatchJob], order: JobOrder, limit: int = PAGE) -> s
     if len(jobs) <= limit:
         return None
     last = jobs[limit - 1]
-    if order in {JobOrder.NAME, JobOrder.NAME_DOWN}:
-        return f"{last.id}~{last.name}"
-    return paging.cursor(getattr(last, _COLUMNS[order].name), last.id)
+    value = getattr(last, _COLUMNS[order].name)
+    if order in _BY_NAME | _BY_DURATION:
+        return f"{last.id}~{value}"
+    return paging.cursor(value, last.id)
 
 
 def _parse_cursor(order: JobOrder, text: str) -> tuple[Any, str]:
-    if order not in {JobOrder.NAME, JobOrder.NAME_DOWN}:
+    if order not in _BY_NAME | _BY_DURATION:
         return paging.read_cursor(text)
-    row_id, divided, name = text.partition("~")
-    if not divided:
+    row_id, divided, value = text.partition("~")
+    is_duration = value.isascii() and value.isdigit() and len(value) < _MOST_DIGITS
+    if not divided or (order in _BY_DURATION and not is_duration):
         raise invalid_input([FieldError("cursor", "This page cursor is invalid.")])
-    return name, row_id
+    return (value if order in _BY_NAME else int(value)), row_id

@@ -3,13 +3,15 @@
 The files belong to the job's owner, who alone sees the values; no decision depends on them.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
 
 from portal.context import AppContext
 from portal.db import utcnow
-from portal.models import BatchJob
+from portal.models import BatchJob, JobState
 from portal.services.slurm.job_logs import check_task
+from portal.services.store import change
 from spawner.usage_file import NodeSeries
 
 READ_WITHIN_S = 5.0
@@ -35,6 +37,46 @@ async def load_usage(
     last = (job.ended_at or utcnow()) + CLOCKS_DIFFER
     shown = (_within(each, first, last) for each in series)
     return [each for each in shown if each.points], left_out
+
+
+def is_gpu_use_unread(job: BatchJob) -> bool:
+    """Return whether this is an ended job with GPUs, not an array, whose mean use is unknown."""
+    return (
+        job.state is JobState.ENDED
+        and job.started_at is not None
+        and bool(job.resources.get("gpus"))
+        and not job.external
+        and job.array_size is None
+        and job.gpu_percent is None
+    )
+
+
+async def store_gpu_use(context: AppContext, job: BatchJob) -> None:
+    """Read and store the mean use of a job's GPUs, if it was measured. May raise the launcher's
+    errors.
+    """
+    series, _ = await load_usage(context, job, None)
+    mean = mean_gpu_percent(series)
+    if mean is None:
+        return
+
+    def apply(row: BatchJob) -> None:
+        row.gpu_percent = mean
+
+    await change(context.db, BatchJob, job.id, apply)
+    context.notifier.notify(job.user_id, job.id)
+
+
+def mean_gpu_percent(series: Iterable[NodeSeries]) -> float | None:
+    """Return the mean use of all GPUs over all measurements, 0 to 100; None without any."""
+    total, samples = 0.0, 0
+    for each in series:
+        ends = 2 + 2 * len(each.header.gpus or ())
+        for point in each.points:
+            uses = [use for use in point.values[2:ends:2] if use is not None]
+            total += point.samples * sum(uses)
+            samples += point.samples * len(uses)
+    return round(min(100.0, max(0.0, total / samples)), 1) if samples else None
 
 
 def _within(series: NodeSeries, first: datetime, last: datetime) -> NodeSeries:

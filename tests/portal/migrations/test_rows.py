@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import deepcopy
+from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
@@ -153,3 +154,18 @@ def test_rows_of_every_table_survive_each_step_up_and_down(url: str) -> None:
             found_rows = read_rows(connection, schema)
         check_rows(expect(rows, revision, up=False), found_rows, up=False)
         rows = found_rows
+
+
+def test_durations_follow_from_the_times(url: str) -> None:
+    upgrade(url, "0030")
+    begin = datetime(2026, 1, 1)
+    with connected(url) as connection:
+        schema = reflect(connection)
+        add_rows(connection, schema, 30, "0030")
+        times = {"started_at": begin, "ended_at": begin + timedelta(minutes=2, milliseconds=500)}
+        connection.execute(schema.tables["jobs"].update().values(times))
+    upgrade(url, "0031")
+    with connected(url) as connection:
+        durations = connection.execute(sa.text("SELECT duration_s FROM jobs")).scalars().all()
+    assert durations
+    assert set(durations) == {120}

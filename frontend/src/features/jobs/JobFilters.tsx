@@ -17,6 +17,8 @@ const ORDERS: [value: string, label: string][] = [
   ['ended_up', t`First ended first`],
   ['started', t`Most recently started first`],
   ['started_up', t`First started first`],
+  ['duration', t`Longest first`],
+  ['duration_up', t`Shortest first`],
 ];
 
 interface Props {

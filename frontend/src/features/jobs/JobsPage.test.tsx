@@ -72,6 +72,26 @@ describe('the table of jobs', () => {
     expect(textOf(row(markup, 'hyperparameter-array'))).toContain('18 % 2');
   });
 
+  it('has a column of the mean use of the GPUs of ended jobs', async () => {
+    const [first, ...rest] = jobs.items.map((job) => ({
+      ...job,
+      resources: { ...job.resources, gpus: 1 },
+      state: 'ended',
+    }));
+    const items = [
+      { ...first, gpu_percent: 42.4 },
+      { ...rest[0], gpu_percent: null },
+    ];
+    const scene = withTable({ columns: ['gpu'], views: [] });
+    const listed = { answers: { ...scene.answers, '/jobs': { ...jobs, items } } };
+    const markup = await page('/jobs', listed);
+    expect(heads(markup)).toEqual(['Name', 'GPU used']);
+    expect(rows(markup).map((each) => /(\d+ %|–)$/.exec(textOf(each).trim())?.[0])).toEqual([
+      '42 %',
+      '–',
+    ]);
+  });
+
   it('has columns of the last metrics', async () => {
     const items = jobs.items.map((job) => ({ ...job, metrics: { loss: 0.123456, bad: null } }));
     const scene = withTable({ columns: ['metric:loss', 'metric:bad'], views: [] });

@@ -18,7 +18,7 @@ import classes from './JobsPage.module.css';
 import { JobTable } from './JobTable';
 import { SelectionBar } from './SelectionBar';
 import { StateTabs } from './StateTabs';
-import { isFiltered, type JobsSearch, SPARSE } from './search';
+import { isFiltered, type JobsSearch, type ListOrder, SPARSE } from './search';
 import { isChosen, type Selection } from './selection';
 import { ColumnsButton, GroupSelect } from './TableTools';
 import { useJobSelection } from './useJobSelection';
@@ -124,11 +124,7 @@ function List({ search, jobs, columns }: ListProps) {
         onRemoved={forget}
       />
       {search.order && SPARSE[search.order] && (
-        <p className={classes.note}>
-          {SPARSE[search.order] === 'ended_at'
-            ? t`Sorted by their end: jobs that have not ended are not listed.`
-            : t`Sorted by their start: jobs that have not started are not listed.`}
-        </p>
+        <p className={classes.note}>{sparseText(search.order)}</p>
       )}
       {!shown ? (
         <Cards jobs={jobs} selection={selection} onChoose={choose} />
@@ -155,6 +151,19 @@ function List({ search, jobs, columns }: ListProps) {
       )}
     </>
   );
+}
+
+function sparseText(order: ListOrder): string {
+  switch (order) {
+    case 'duration':
+    case 'duration_up':
+      return t`Sorted by duration: jobs that have not run and ended are not listed.`;
+    case 'ended':
+    case 'ended_up':
+      return t`Sorted by their end: jobs that have not ended are not listed.`;
+    default:
+      return t`Sorted by their start: jobs that have not started are not listed.`;
+  }
 }
 
 interface CardsProps {

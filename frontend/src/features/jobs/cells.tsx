@@ -3,6 +3,8 @@ import { t } from '@lingui/core/macro';
 import type { ReactNode } from 'react';
 import type { Job } from '@/api/types';
 import { readable } from '@/features/files/paths';
+import { useTrend } from '@/features/measurements/recentUsage';
+import { currentPercent } from '@/features/measurements/trend';
 import { translate, translateExact } from '@/i18n/translate';
 import { gpuText } from '@/lib/resourceLabels';
 import { memoryText } from '@/lib/sizes';
@@ -95,6 +97,14 @@ function reason(job: Job): Content {
   return { shown: line, title: [line, translate(job.suggestion)].filter(Boolean).join(' ') };
 }
 
+/** The mean use of an ended job's GPUs, or their present use while it runs. */
+function GpuUse({ job }: { job: Job }) {
+  const { trend } = useTrend(job.id);
+  const now = trend?.resource === 'gpu' ? currentPercent(trend) : null;
+  const percent = job.state === 'ended' ? job.gpu_percent : now;
+  return share(percent ?? null, 100, '').shown;
+}
+
 /** The time that a job has run. */
 function Duration({ job }: { job: Job }) {
   const { started_at: started, ended_at: ended } = job;
@@ -122,6 +132,7 @@ const CONTENTS: Readonly<Record<string, (job: Job, title: string | undefined) =>
   gpus: (job) => (job.resources.gpus > 0 ? text(gpuText(job.resources)) : NOTHING),
   memory,
   cpu,
+  gpu: (job) => (job.resources.gpus > 0 ? { shown: <GpuUse job={job} /> } : NOTHING),
   node: (job) => text(nodesText(job)),
   partition: (job) => text(job.resources.partition),
   reason,

@@ -68,6 +68,8 @@ describe('sorting', () => {
     expect(orderAfterClick('ended', 'ended')).toBe('ended_up');
     expect(orderAfterClick('submitted', undefined)).toBe('oldest');
     expect(orderAfterClick('submitted', 'oldest')).toBeUndefined();
+    expect(orderAfterClick('duration', 'name')).toBe('duration');
+    expect(orderAfterClick('duration', 'duration')).toBe('duration_up');
     expect(orderAfterClick('node', 'name')).toBe('name');
   });
 

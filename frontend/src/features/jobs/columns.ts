@@ -32,6 +32,7 @@ const COLUMNS: readonly Column[] = [
   { id: 'gpus', label: t`GPUs`, rem: 6.5 },
   { id: 'memory', label: t`Memory used`, rem: 8, isNumber: true },
   { id: 'cpu', label: t`CPU used`, rem: 7, isNumber: true },
+  { id: 'gpu', label: t`GPU used`, rem: 7, isNumber: true },
   { id: 'node', label: t`Node`, rem: 6 },
   { id: 'partition', label: t`Partition`, rem: 7 },
   { id: 'reason', label: t`Reason`, rem: 12 },
@@ -111,6 +112,7 @@ const SORTS: Readonly<Record<string, Sorting>> = {
   submitted: { ascending: 'oldest', descending: undefined, first: 'descending' },
   started: { ascending: 'started_up', descending: 'started', first: 'descending' },
   ended: { ascending: 'ended_up', descending: 'ended', first: 'descending' },
+  duration: { ascending: 'duration_up', descending: 'duration', first: 'descending' },
 };
 
 export const isSortable = (id: string): boolean => Object.hasOwn(SORTS, id);

@@ -66,6 +66,14 @@ describe('matches', () => {
     expect(matches(job({ job_id: 142 }), { q: '42' })).toBe(false);
   });
 
+  it('leaves out jobs without the time that they are sorted by', () => {
+    const started = { started_at: '2026-01-01T00:00:00Z' };
+    expect(matches(job(started), { order: 'started' })).toBe(true);
+    expect(matches(job(started), { order: 'duration' })).toBe(false);
+    const over = { ...started, ended_at: '2026-01-01T00:01:00Z' };
+    expect(matches(job(over), { order: 'duration_up' })).toBe(true);
+  });
+
   it('distinguishes states and outcomes', () => {
     expect(matches(job(), { state: 'running' })).toBe(true);
     expect(matches(job({ state: 'queued' }), { state: 'running' })).toBe(false);

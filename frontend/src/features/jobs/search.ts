@@ -23,6 +23,8 @@ const ORDERS = [
   'ended_up',
   'started',
   'started_up',
+  'duration',
+  'duration_up',
 ] as const;
 export type ListOrder = (typeof ORDERS)[number];
 
@@ -135,20 +137,23 @@ function isShown(
   return WAITING.includes(state) === (shown === 'waiting');
 }
 
-/** The orders that list only jobs that have this time. */
-export const SPARSE: Partial<Record<ListOrder, 'started_at' | 'ended_at'>> = {
-  started: 'started_at',
-  started_up: 'started_at',
-  ended: 'ended_at',
-  ended_up: 'ended_at',
+type ListedTime = 'started_at' | 'ended_at';
+
+/** The orders that list only jobs that have these times. */
+export const SPARSE: Partial<Record<ListOrder, readonly [ListedTime, ...ListedTime[]]>> = {
+  started: ['started_at'],
+  started_up: ['started_at'],
+  ended: ['ended_at'],
+  ended_up: ['ended_at'],
+  duration: ['ended_at', 'started_at'],
+  duration_up: ['ended_at', 'started_at'],
 };
 
 /** Return whether the portal would list this job; the same rules as the portal's. */
 export function matches(job: Followed, search: JobsSearch): boolean {
   const { state, q = '', template, since, order } = search;
   if (!isShown(job, state)) return false;
-  const key = order && SPARSE[order];
-  if (key && job[key] === null) return false;
+  if (order && SPARSE[order]?.some((time) => job[time] === null)) return false;
   if (template && job.template !== (template === NO_TEMPLATE ? null : template)) return false;
   if (since && Date.parse(job.submitted_at) < Date.parse(beginningOf(since))) return false;
   const text = q.toLowerCase();

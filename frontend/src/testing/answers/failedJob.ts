@@ -48,6 +48,7 @@ export const failedJob = {
     restarts: 0,
   },
   metrics: null,
+  gpu_percent: null,
   tensorboard: null,
   script:
     '#!/bin/bash\nexport PORTAL_JOB_DIR=/cluster/home/carol/.local/share/portal/jobs/945a882d-91aa-45d5-a44c-40700099f4fa\nexport PORTAL_TASK=${SLURM_ARRAY_TASK_ID:-0}\n# Of two jobs that Slurm made of one only the first runs, and each run of it once.\nportal_id=${SLURM_ARRAY_JOB_ID:-$SLURM_JOB_ID}\nln -sT -- "$portal_id" "$PORTAL_JOB_DIR/claimed" 2>/dev/null\n[ "$(readlink -- "$PORTAL_JOB_DIR/claimed")" = "$portal_id" ] || exit 75\nmkdir -- "$PORTAL_JOB_DIR/claimed-$PORTAL_TASK-${SLURM_RESTART_COUNT:-0}" || exit 75\nexport PORTAL_LOGDIR=/cluster/home/carol/portal/runs/broken-import-945a882d\nmkdir -p -- "$PORTAL_LOGDIR" || exit\ncd -- /cluster/home/carol || exit\nexec /bin/bash "$PORTAL_JOB_DIR/job"\n',

@@ -42,6 +42,7 @@ export const jobs = {
       array: null,
       usage: null,
       metrics: null,
+      gpu_percent: null,
       tensorboard: null,
     },
     {
@@ -102,6 +103,7 @@ export const jobs = {
         restarts: 0,
       },
       metrics: null,
+      gpu_percent: null,
       tensorboard: null,
     },
     {
@@ -150,6 +152,7 @@ export const jobs = {
         restarts: 0,
       },
       metrics: null,
+      gpu_percent: null,
       tensorboard: null,
     },
     {
@@ -204,6 +207,7 @@ export const jobs = {
         restarts: 0,
       },
       metrics: null,
+      gpu_percent: null,
       tensorboard: null,
     },
   ],

@@ -126,6 +126,7 @@ async def test_pages_hold_each_job_once_newest_first(job_portal: JobPortal) -> N
         ("name", "name", False), ("name_down", "name", True),
         ("ended", "ended_at", True), ("ended_up", "ended_at", False),
         ("started", "started_at", True), ("started_up", "started_at", False),
+        ("duration", "duration_s", True), ("duration_up", "duration_s", False),
     ],
 )  # fmt: skip
 async def test_every_order_holds_each_job_once(
@@ -136,7 +137,9 @@ async def test_every_order_holds_each_job_once(
         for name in ("sorted b", "sorted ä", "sorted a", "sorted ~b"):
             for minute in (1, 2):
                 ended = datetime(2026, 1, 1, 0, minute, tzinfo=UTC)
-                times = {"started_at": ended - timedelta(minutes=3), "ended_at": ended}
+                ran = timedelta(minutes=3 * minute)
+                seconds = int(ran.total_seconds())
+                times = {"started_at": ended - ran, "ended_at": ended, "duration_s": seconds}
                 await job_portal.rows(listing.PAGE // 4, "carol", name=name, **times)
     seen: list[Any] = []
     query: str | None = f"/jobs?q=sorted&order={order}"
@@ -146,8 +149,36 @@ async def test_every_order_holds_each_job_once(
         cursor = answer["next_cursor"]
         query = f"/jobs?q=sorted&order={order}&cursor={quote(cursor)}" if cursor else None
     assert len(seen) == len({job["id"] for job in seen}) == 8 * (listing.PAGE // 4)
-    values = [job[key] for job in seen]
+    values = [duration_s(job) if key == "duration_s" else job[key] for job in seen]
     assert values == sorted(values, reverse=down)
+    assert len(set(values)) > 1 or key == "submitted_at"
+
+
+def duration_s(job: dict[str, Any]) -> float:
+    started, ended = (datetime.fromisoformat(job[key]) for key in ("started_at", "ended_at"))
+    return (ended - started).total_seconds()
+
+
+async def test_by_duration_jobs_are_listed_once_they_have_ended(job_portal: JobPortal) -> None:
+    names = ("timed short", "timed long", "timed live")
+    jobs = [await job_portal.job(who="carol", name=name) for name in names]
+    started = datetime(2026, 1, 1, tzinfo=UTC)
+    minutes = (1, 2, None)
+    async with job_portal.context.db.session() as db:
+        for job, ran in zip(jobs, minutes, strict=True):
+            row = await db.get_one(BatchJob, job["id"])
+            row.started_at = started
+            row.ended_at = None if ran is None else started + timedelta(minutes=ran)
+        await db.commit()
+    found = await listed(job_portal, "q=timed&order=duration", "carol")
+    assert [job["name"] for job in found] == ["timed long", "timed short"]
+
+
+@pytest.mark.parametrize("cursor", ["x", "id~", "id~-1", "id~1.5", "id~99999999999"])
+async def test_a_cursor_of_another_order_is_refused(job_portal: JobPortal, cursor: str) -> None:
+    query = f"/jobs?order=duration&cursor={quote(cursor)}"
+    answer = await job_portal.ask("GET", query)
+    assert answer.status == 422
 
 
 async def test_by_the_end_only_what_has_ended_is_listed(job_portal: JobPortal) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import AsyncIterator
+from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -13,6 +14,8 @@ from sqlalchemy import select
 
 from portal.db import utcnow
 from portal.models import BatchJob, JobState, User, new_id
+from portal.services.jobs import usage
+from spawner.slurm.model import Resources
 from tests.portal.conftest import Answer
 from tests.portal.file_portal import UIDS, FilePortal, run_file_portal
 from tests.servers.slapd import Slapd
@@ -160,3 +163,54 @@ async def test_job_without_samplers_has_nothing(job: Measured, columns: dict[str
     await job.create(**columns)
     job.write("0-0-n1.jsonl", {"step_s": 1}, [job.at(1), 1, 1, 1])
     assert (await job.usage()).body == NOTHING
+
+
+GPUS = {"step_s": 10, "gpus": [{"name": "V100", "memory_total_mb": None}] * 2}
+
+
+async def test_an_ended_job_keeps_the_mean_use_of_its_gpus(job: Measured) -> None:
+    context = job.file_portal.portal.context
+    resources = asdict(Resources(gpus=2))
+    await job.create(state=JobState.ENDED, ended_at=utcnow(), resources=resources)
+    other = [job.at(9e6), 1, 1, 1, 99, 1, 99, 1]
+    job.write("0-0-n1.jsonl", GPUS, [job.at(1), 3, 1, 1, 80, 1, None, 1], other)
+    job.write("0-0-n2.jsonl", GPUS, [job.at(1), 1, 1, 1, 20, 900, 40, 900])
+    async with context.db.session() as db:
+        row = await db.get_one(BatchJob, job.id)
+    assert usage.is_gpu_use_unread(row)
+    await usage.store_gpu_use(context, row)
+    async with context.db.session() as db:
+        row = await db.get_one(BatchJob, job.id)
+    assert not usage.is_gpu_use_unread(row)
+    answer = await job.file_portal.users["alice"].send("GET", f"/api/v1/jobs/{job.id}")
+    assert answer.body["gpu_percent"] == 60  # three times 80, then 20 and 40
+
+
+async def test_the_use_of_gpus_stays_unknown_without_measurements(job: Measured) -> None:
+    context = job.file_portal.portal.context
+    await job.create(state=JobState.ENDED, ended_at=utcnow(), resources={"gpus": 1})
+    job.write("0-0-n1.jsonl", {"step_s": 10}, [job.at(1), 1, 1, 1])
+    async with context.db.session() as db:
+        row = await db.get_one(BatchJob, job.id)
+    await usage.store_gpu_use(context, row)
+    async with context.db.session() as db:
+        assert (await db.get_one(BatchJob, job.id)).gpu_percent is None
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"state": JobState.RUNNING},
+        {"started_at": None},
+        {"resources": {"gpus": 0}},
+        {"external": True},
+        {"array_size": 2},
+    ],
+)
+async def test_gpu_use_is_only_read_of_ended_jobs_with_gpus(
+    job: Measured, changed: dict[str, object]
+) -> None:
+    columns = {"state": JobState.ENDED, "ended_at": utcnow(), "resources": {"gpus": 1}}
+    await job.create(**{**columns, **changed})
+    async with job.file_portal.portal.context.db.session() as db:
+        assert not usage.is_gpu_use_unread(await db.get_one(BatchJob, job.id))
