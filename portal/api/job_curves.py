@@ -1,4 +1,4 @@
-"""Routes of the curves of scalars that jobs have logged for TensorBoard."""
+"""Routes of the curves of scalars that jobs and sessions have logged for TensorBoard."""
 
 from typing import Annotated, Self
 
@@ -9,6 +9,7 @@ from portal.api.job_lists import JobId
 from portal.api.logs import task_in_query
 from portal.services.jobs import bulk, curves, jobs
 from portal.services.jobs.curves import JobCurves
+from portal.services.sessions import sessions
 from portal.web.dependencies import ContextDep, CurrentUser
 from spawner.launcher.file_answers import CurveColumns
 
@@ -39,7 +40,8 @@ class CurveOut(BaseModel):
 
 
 class JobCurvesOut(BaseModel):
-    """The curves of one job or of one task of an array: at most 32, with at most 1000 points each.
+    """The curves of one job, session or task of an array: at most 32, with at most 1000 points
+    each.
 
     Empty if nothing was logged, and in a comparison for an array. `curves_left_out` is the number
     of further curves. `complete` is false if the event files are too large to be read whole.
@@ -94,3 +96,10 @@ async def job_curves(
     """Return the curves of one of the caller's jobs; for an array, of one task."""
     job = await jobs.get(context, user, batch_job_id)
     return JobCurvesOut.of(await curves.load_curves(context, job, task))
+
+
+@router.get("/sessions/{session_id}/curves", tags=["sessions"])
+async def session_curves(session_id: str, user: CurrentUser, context: ContextDep) -> JobCurvesOut:
+    """Return the curves of one of the caller's sessions."""
+    session = await sessions.get(context, user, session_id)
+    return JobCurvesOut.of(await curves.load_session_curves(context, session))

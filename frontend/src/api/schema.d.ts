@@ -2874,6 +2874,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/sessions/{session_id}/curves": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Session Curves
+         * @description Return the curves of one of the caller's sessions.
+         */
+        get: operations["session_curves"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/sessions/{session_id}/extend": {
         parameters: {
             query?: never;
@@ -5221,7 +5241,8 @@ export interface components {
         };
         /**
          * JobCurvesOut
-         * @description The curves of one job or of one task of an array: at most 32, with at most 1000 points each.
+         * @description The curves of one job, session or task of an array: at most 32, with at most 1000 points
+         *     each.
          *
          *     Empty if nothing was logged, and in a comparison for an array. `curves_left_out` is the number
          *     of further curves. `complete` is false if the event files are too large to be read whole.
@@ -13352,6 +13373,37 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    session_curves: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobCurvesOut"];
+                };
             };
             /** @description Error */
             default: {

@@ -1,4 +1,4 @@
-"""Curves of the scalars that jobs log, read as their owner from TensorBoard event files.
+"""Curves of the scalars that jobs and sessions log, read as their owner from event files.
 
 Nothing is stored: the files program reads and reduces the files for each request, within limits of
 bytes, points and time (spawner/files/jobs/scalars.py).
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import structlog
 
 from portal.context import AppContext
-from portal.models import BatchJob
+from portal.models import BatchJob, Job, Session
 from portal.services.slurm.job_logs import check_task
 from spawner.catalog.jobscript import task_logdir
 from spawner.errors import SpawnerError
@@ -29,11 +29,11 @@ NOTHING = FolderCurves(curves=[], left_out=0, complete=True)
 
 @dataclass(frozen=True)
 class JobCurves:
-    """A job's curves. `problem` is the reason if reading failed. Clients wait `refresh_s` before
-    the next request.
+    """The curves of a job or session. `problem` is the reason if reading failed. Clients wait
+    `refresh_s` before the next request.
     """
 
-    job: BatchJob
+    job: Job
     read: FolderCurves
     refresh_s: float = EVERY_S
     problem: str | None = None
@@ -46,6 +46,13 @@ async def load_curves(context: AppContext, job: BatchJob, task: int | None) -> J
     """
     check_task(job, task)
     return await _read(context, job, task, POINTS, READ_WITHIN_S)
+
+
+async def load_session_curves(context: AppContext, session: Session) -> JobCurves:
+    """Return the curves of a session. Raises the launcher's errors."""
+    if session.started_at is None:
+        return JobCurves(session, NOTHING)
+    return await _read_folder(context, session, session.logdir, POINTS, READ_WITHIN_S)
 
 
 async def load_compared(context: AppContext, jobs: Sequence[BatchJob]) -> list[JobCurves]:
@@ -72,6 +79,12 @@ async def _read(
     if job.logdir is None or job.started_at is None or is_whole_array:
         return JobCurves(job, NOTHING)
     folder = job.logdir if task is None else task_logdir(job.logdir, task)
+    return await _read_folder(context, job, folder, points, timeout_s)
+
+
+async def _read_folder(
+    context: AppContext, job: Job, folder: str, points: int, timeout_s: float
+) -> JobCurves:
     began_s = time.monotonic()
     read = await context.file_pool.curves(job.user.username, folder, points, timeout_s)
     return JobCurves(job, read, max(EVERY_S, REST * (time.monotonic() - began_s)))

@@ -1,7 +1,6 @@
 import { plural, t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { NativeSelect, Skeleton } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
 import { sentence } from '@/api/problem';
 import type { JobDetail } from '@/api/types';
@@ -9,7 +8,7 @@ import { Fold } from '@/ui/Fold';
 import { Notice } from '@/ui/Notice';
 import { MetricCharts } from './MetricCharts';
 import classes from './Metrics.module.css';
-import { curvesInterval, type JobCurves, jobCurvesQuery } from './queries';
+import { type JobCurves, jobCurvesQuery, useCurves } from './queries';
 import sample from './sample.py?raw';
 
 /** The metrics of a started job, or of one task of an array, over steps or time. */
@@ -34,15 +33,7 @@ export function JobMetrics({ job }: { job: JobDetail }) {
 }
 
 function Curves({ job, task }: { job: JobDetail; task: number | undefined }) {
-  const { data, error } = useQuery({
-    ...jobCurvesQuery(job.id, task),
-    refetchInterval: ({ state }) => curvesInterval([job], state.data && [state.data], Date.now()),
-  });
-  const curves = data?.curves;
-  const named = useMemo(
-    () => (curves ? [{ id: job.id, name: null, curves }] : []),
-    [job.id, curves],
-  );
+  const { data, error } = useCurves(job, jobCurvesQuery(job.id, task));
   if (data === undefined)
     return error ? (
       <Notice tone="error">{sentence(error)}</Notice>
@@ -50,6 +41,13 @@ function Curves({ job, task }: { job: JobDetail; task: number | undefined }) {
       <Skeleton height={200} aria-label={t`Loading`} />
     );
   if (data.curves.length === 0) return <Nothing isLive={job.state !== 'ended'} />;
+  return <CurveCharts data={data} />;
+}
+
+/** The charts of one job or session. */
+export function CurveCharts({ data }: { data: JobCurves }) {
+  const { id, curves } = data;
+  const named = useMemo(() => [{ id, name: null, curves }], [id, curves]);
   return (
     <>
       <MetricCharts jobs={named} />

@@ -1,5 +1,5 @@
-/** The curves of the scalars that jobs have logged. */
-import { queryOptions } from '@tanstack/react-query';
+/** The curves of the scalars that jobs and sessions have logged. */
+import { queryOptions, useQuery } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
 import type { components } from '@/api/schema';
 import type { Job } from '@/api/types';
@@ -11,17 +11,24 @@ const EVERY_MS = 15_000;
 /** The last values may be written until this long after the end. */
 const SETTLES_MS = 60_000;
 
+const curvesQuery = (queryKey: (string | number | null)[], queryFn: () => Promise<JobCurves>) =>
+  queryOptions({ queryKey, queryFn, staleTime: EVERY_MS });
+
 export const jobCurvesQuery = (id: string, task: number | undefined) =>
-  queryOptions({
-    queryKey: ['job-curves', id, task ?? null],
-    queryFn: () =>
-      unwrap(
-        api.GET('/api/v1/jobs/{batch_job_id}/curves', {
-          params: { path: { batch_job_id: id }, query: task === undefined ? {} : { task } },
-        }),
-      ),
-    staleTime: EVERY_MS,
-  });
+  curvesQuery(['job-curves', id, task ?? null], () =>
+    unwrap(
+      api.GET('/api/v1/jobs/{batch_job_id}/curves', {
+        params: { path: { batch_job_id: id }, query: task === undefined ? {} : { task } },
+      }),
+    ),
+  );
+
+export const sessionCurvesQuery = (id: string) =>
+  curvesQuery(['session-curves', id], () =>
+    unwrap(
+      api.GET('/api/v1/sessions/{session_id}/curves', { params: { path: { session_id: id } } }),
+    ),
+  );
 
 export const comparedCurvesQuery = (ids: string[]) =>
   queryOptions({
@@ -33,6 +40,13 @@ export const comparedCurvesQuery = (ids: string[]) =>
   });
 
 type Times = Pick<Job, 'state' | 'ended_at'>;
+
+/** The curves of a job or session, read again while they may change. */
+export const useCurves = (job: Times, query: ReturnType<typeof jobCurvesQuery>) =>
+  useQuery({
+    ...query,
+    refetchInterval: ({ state }) => curvesInterval([job], state.data && [state.data], Date.now()),
+  });
 
 /** Return the interval of requests for these jobs: calm, and longer if the files take long to read;
  * false once all values are known. */

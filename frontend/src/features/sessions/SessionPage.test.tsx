@@ -1,9 +1,20 @@
-import { describe, expect, it } from 'vitest';
+import type { ComponentProps } from 'react';
+import { describe, expect, it, vi } from 'vitest';
 import type { Session } from '@/api/types';
 import { sessionUse } from '@/testing/answers/sessionUse';
 import { isLoading, names, textOf, withRole } from '@/testing/markup';
 import { page, Refused } from '@/testing/page';
 import { answers, endedSession, FULL, runningSession } from '@/testing/recorded';
+import type { CurveChart } from '@/ui/plot/CurveChart';
+
+/** Canvases are tested in a browser. */
+vi.mock('@/ui/plot/CurveChart', () => ({
+  CurveChart: ({ title, text }: ComponentProps<typeof CurveChart>) => (
+    <figure>
+      {title}: {text}
+    </figure>
+  ),
+}));
 
 const AT = `/sessions/${runningSession.id}`;
 
@@ -23,6 +34,21 @@ describe('a session’s page', () => {
     expect(textOf(markup)).toContain(`Node ${runningSession.node}`);
     expect(textOf(markup)).toMatch(/\d+ min left/);
     expect(names(markup, 'h2')).toEqual(expect.arrayContaining(['Usage', 'Your packages']));
+  });
+
+  it('shows the metrics that were logged in it, if there are any', async () => {
+    const curve = { run: '', tag: 'loss', count: 2, not_finite: 0 };
+    const values = { steps: [0, 1], at: [1, 2], values: [3, 4] };
+    const read = { id: runningSession.id, curves_left_out: 0, complete: true, problem: null };
+    const withCurves = (curves: object[]) =>
+      page(AT, {
+        ...FULL,
+        answers: { ...answers, [`${AT}/curves`]: { ...read, refresh_s: 15, curves } },
+      });
+    const markup = await withCurves([{ ...curve, ...values }]);
+    expect(names(markup, 'h2')).toContain('Metrics');
+    expect(textOf(markup)).toContain('loss: Last value: 4');
+    expect(names(await withCurves([]), 'h2')).not.toContain('Metrics');
   });
 
   it('explains that a program was killed because memory ran out', async () => {

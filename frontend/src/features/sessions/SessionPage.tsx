@@ -1,6 +1,7 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Link, useParams } from '@tanstack/react-router';
+import { lazy, Suspense } from 'react';
 import { ApiError, sentence } from '@/api/problem';
 import type { Session } from '@/api/types';
 import { translateExact } from '@/i18n/translate';
@@ -24,6 +25,10 @@ import { StartSteps } from './StartSteps';
 import { StopRequest } from './StopRequest';
 import { UsageSection } from './UsageSection';
 import { useAnySession } from './useAnySession';
+
+const SessionMetrics = lazy(async () => ({
+  default: (await import('./SessionMetrics')).SessionMetrics,
+}));
 
 /** The page of a session. */
 export function SessionPage() {
@@ -78,6 +83,11 @@ function Detail({ session }: { session: Session }) {
           <StopRequest session={session} />
         </div>
         {started && <UsageSection session={session} />}
+        {started && (
+          <Suspense>
+            <SessionMetrics session={session} />
+          </Suspense>
+        )}
         <FactBoxes session={session} />
         <Packages session={session} />
         {session.state === 'running' && <Notebooks id={session.id} />}

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import select
 
 from portal.db import utcnow
-from portal.models import BatchJob, JobState, User, new_id
+from portal.models import BatchJob, Job, JobState, Session, User, new_id
 from portal.services.jobs import scalars
 from tests.portal.conftest import Answer
 from tests.portal.file_portal import FilePortal, run_file_portal
@@ -32,7 +32,7 @@ class LoggingJobs:
     def __init__(self, file_portal: FilePortal) -> None:
         self.file_portal = file_portal
 
-    async def create(self, **changed: Any) -> str:
+    async def create(self, kind: type[Job] = BatchJob, **changed: Any) -> str:
         job = new_id()
         async with self.file_portal.portal.context.db.session() as db:
             alice = (await db.scalars(select(User).where(User.username == "alice"))).one()
@@ -41,7 +41,7 @@ class LoggingJobs:
                 "resources": RESOURCES, "state": JobState.RUNNING, "started_at": utcnow(),
                 "logdir": str(self.file_portal.home / job),
             }  # fmt: skip
-            db.add(BatchJob(**{**columns, **changed}))
+            db.add(kind(**{**columns, **changed}))
             await db.commit()
         return job
 
@@ -104,6 +104,23 @@ async def test_an_array_has_curves_by_task(jobs: LoggingJobs) -> None:
     (curve,) = (await jobs.get(f"{job}/curves?task=1")).body["curves"]
     assert curve["values"] == [3.0]
     assert (await jobs.get(f"{job}/curves?task=7")).status == 422
+
+
+async def test_a_session_has_curves(jobs: LoggingJobs) -> None:
+    session, queued = (
+        await jobs.create(Session),
+        await jobs.create(Session, name="queued", started_at=None),
+    )
+    for folder in (session, queued):
+        jobs.write(f"{folder}/train", scalar_event(1, "loss", 3))
+    alice, bob = (jobs.file_portal.users[name] for name in ("alice", "bob"))
+    answer = await alice.send("GET", f"/api/v1/sessions/{session}/curves")
+    assert answer.status == 200, answer.body
+    assert (answer.body["id"], answer.body["refresh_s"]) == (session, 15)
+    assert [curve["values"] for curve in answer.body["curves"]] == [[3.0]]
+    answer = await alice.send("GET", f"/api/v1/sessions/{queued}/curves")
+    assert answer.body["curves"] == []
+    assert (await bob.send("GET", f"/api/v1/sessions/{session}/curves")).status == 404
 
 
 async def test_hostile_tags_are_text(jobs: LoggingJobs) -> None:
