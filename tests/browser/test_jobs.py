@@ -371,7 +371,7 @@ DROPPED = """files => {
 
 
 def drop(page: Page, *files: list[str]) -> None:
-    """Drop files, of name and text, on the page of a new job."""
+    """Drop files, of name and text, on the page of a new job or session."""
     area = page.locator("[data-over]")
     area.dispatch_event("drop", {"dataTransfer": page.evaluate_handle(DROPPED, list(files))})
 
@@ -397,6 +397,17 @@ def test_a_dropped_file_starts_the_form(context: BrowserContext, log_in: LogIn) 
     page.get_by_role("button", name="Submit job").click()
     page.get_by_role("heading", name=IMPORTED, level=1).wait_for()
     expect(page.locator("section pre").first).to_contain_text("imported")
+
+
+def test_a_file_dropped_on_the_start_page_opens_the_form_for_jobs(
+    context: BrowserContext, log_in: LogIn
+) -> None:
+    page = context.new_page()
+    log_in(page, "alice")
+    page.get_by_role("link", name="Start a session").first.click()
+    page.get_by_role("heading", name="Start a session", level=1).wait_for()
+    drop(page, ["job.sh", BATCH])
+    check_imported(page)
 
 
 def check_imported(page: Page) -> None:

@@ -25,6 +25,7 @@ export const estimateQuery = (body: EstimateRequest) =>
 
 interface ChoicesRequest {
   choices: Resources[];
+  template?: string;
   environment?: string;
 }
 

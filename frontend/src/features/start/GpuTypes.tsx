@@ -27,7 +27,7 @@ export function GpuTypes({ cluster, environment, draft, problems, onChange }: Pr
   const waits = useWaits(
     types.map(({ type }) => ({ ...draft, gpu_type: type })),
     cluster,
-    environment,
+    environment && { environment: environment.name },
   );
   if (types.length === 0) return null;
   const only = types.length === 1;

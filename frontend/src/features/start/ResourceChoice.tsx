@@ -24,7 +24,7 @@ export function ResourceChoice({ offers, cluster, environment, chosen, onChoose 
   const waits = useWaits(
     possible.map(({ draft }) => draft),
     cluster,
-    environment,
+    environment && { environment: environment.name },
   );
   return (
     <div className={`${classes.cards} ${classes.presets}`}>

@@ -2,15 +2,18 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { getRouteApi } from '@tanstack/react-router';
+import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { sentence } from '@/api/problem';
 import { ClusterPanel } from '@/features/cluster/ClusterPanel';
 import { isKnown } from '@/features/cluster/nodes';
 import { environmentsQuery } from '@/features/environments/queries';
+import fileClasses from '@/features/files/Files.module.css';
+import { useDropArea } from '@/features/files/useDropArea';
 import { useLive } from '@/live/store';
 import { Notice } from '@/ui/Notice';
 import { PageTitle } from '@/ui/PageTitle';
+import { keepDropped } from './droppedFiles';
 import { StartForm } from './StartForm';
 import classes from './StartPage.module.css';
 
@@ -22,8 +25,13 @@ export function StartPage() {
   const sessions = useLive((s) => s.sessions);
   const link = route.useSearch();
   const [round, setRound] = useState(0);
+  const navigate = useNavigate();
+  const drop = useDropArea(true, ({ files }) => {
+    keepDropped([...files]);
+    void navigate({ to: '/jobs/new' });
+  });
   return (
-    <>
+    <div className={fileClasses.drop} data-label={t`Drop to start a job with this file`} {...drop}>
       <div className={classes.top}>
         <PageTitle tab={t`Start a session`}>
           <Trans>Start a session</Trans>
@@ -57,6 +65,6 @@ export function StartPage() {
           aside={<ClusterPanel />}
         />
       )}
-    </>
+    </div>
   );
 }

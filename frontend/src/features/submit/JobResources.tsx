@@ -1,19 +1,24 @@
 import { t } from '@lingui/core/macro';
+import { lazy, Suspense } from 'react';
 import type { Cluster } from '@/api/types';
 import { Term } from '@/features/glossary/Term';
+import type { Purpose } from '@/features/start/completion';
 import { ResourceFields } from '@/features/start/ResourceFields';
 import type { Problems } from '@/features/start/requestedResources';
 import classes from '@/features/start/StartPage.module.css';
 import type { JobDraft } from './request';
 
+const TypeWaits = lazy(async () => ({ default: (await import('./TypeWaits')).TypeWaits }));
+
 interface Props {
   cluster: Cluster;
+  purpose: Purpose;
   draft: JobDraft;
   problems: Problems;
   onChange: (draft: JobDraft) => void;
 }
 
-export function JobResources({ cluster, draft, problems, onChange }: Props) {
+export function JobResources({ cluster, purpose, draft, problems, onChange }: Props) {
   return (
     <fieldset className={classes.group}>
       <legend>
@@ -29,6 +34,11 @@ export function JobResources({ cluster, draft, problems, onChange }: Props) {
           onChange: (nodes) => onChange({ ...draft, nodes }),
         }}
       />
+      {(draft.nodes ?? 1) === 1 && (
+        <Suspense>
+          <TypeWaits cluster={cluster} draft={draft.node} purpose={purpose} />
+        </Suspense>
+      )}
     </fieldset>
   );
 }

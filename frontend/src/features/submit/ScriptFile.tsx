@@ -7,11 +7,13 @@ import { fieldMessage, sentence } from '@/api/problem';
 import type { ScriptImport } from '@/api/types';
 import fileClasses from '@/features/files/Files.module.css';
 import { useDropArea } from '@/features/files/useDropArea';
+import { takeDropped } from '@/features/start/droppedFiles';
 import { useMe } from '@/lib/useMe';
 import { Notice } from '@/ui/Notice';
 import { importScript } from './importScript';
 import classes from './SubmitPage.module.css';
-import { ACCEPTED, jobName, pythonScript, readStartFile } from './scriptFiles';
+
+const ACCEPTED = '.py,.sh,.bash,.sbatch,.slurm,.ipynb';
 
 /** Loaded with the first upload: most jobs need none. */
 const UploadList = lazy(async () => ({
@@ -29,6 +31,8 @@ interface Props {
 /** An area for a file that starts the form: dropped, or chosen with the button. */
 export function ScriptFile({ onScript, children }: Props) {
   const { begin, sending, problem } = useScriptFile(onScript);
+  const first = useRef(begin);
+  useEffect(() => void first.current(takeDropped()), []);
   const drop = useDropArea(true, ({ files }) => void begin([...files]));
   return (
     <div className={fileClasses.drop} data-label={t`Drop to start a job with this file`} {...drop}>
@@ -90,6 +94,7 @@ function useScriptFile(onScript: OnScript) {
   };
 
   const start = async (file: File): Promise<void> => {
+    const { jobName, pythonScript, readStartFile } = await import('./scriptFiles');
     const { kind, text } = await readStartFile(file);
     if (kind === 'text') {
       const imported = await importScript(text);

@@ -1,17 +1,19 @@
 import { t } from '@lingui/core/macro';
 import { NativeSelect } from '@mantine/core';
+import { lazy, Suspense } from 'react';
 import startClasses from '@/features/start/StartPage.module.css';
 import { translateExact } from '@/i18n/translate';
 import { CodeEditor } from '@/ui/code/CodeEditor';
 import { RestoredNotice } from '@/ui/RestoredForm';
 import { ImportLines } from './ImportLines';
-import { ImportReport } from './ImportReport';
 import { JobResources } from './JobResources';
 import { OptionalFields } from './OptionalFields';
 import { SizingHint } from './SizingHint';
 import { SubmitFoot } from './SubmitFoot';
 import classes from './SubmitPage.module.css';
 import { type Begin, useScriptForm } from './useScriptForm';
+
+const ImportReport = lazy(async () => ({ default: (await import('./ImportReport')).ImportReport }));
 
 interface Props extends Begin {
   onStartOver: () => void;
@@ -31,10 +33,15 @@ export function ScriptForm({ onStartOver, ...begin }: Props) {
       noValidate
     >
       <RestoredNotice draft={kept} onStartOver={onStartOver} />
-      {form.report && <ImportReport options={form.report.options} />}
+      {form.report && (
+        <Suspense>
+          <ImportReport options={form.report.options} />
+        </Suspense>
+      )}
       <ScriptFields form={form} />
       <JobResources
         cluster={cluster}
+        purpose={form.purpose}
         draft={resources.draft}
         problems={{
           ...submitting.shown(resources.problems, resources.current),

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { cluster } from '@/testing/answers/cluster';
 import { template } from '@/testing/answers/template';
 import { templates } from '@/testing/answers/templates';
 import { isLoading, names, textOf, withRole } from '@/testing/markup';
@@ -59,6 +60,46 @@ describe('a new job', () => {
     });
     expect(textOf(markup)).toContain('epochs is wrong.');
     expect(textOf(markup)).not.toContain('batch_size is wrong.');
+  });
+
+  it('shows the expected wait for each GPU type', async () => {
+    const a100 = { type: 'a100', total: 2, free: 0 };
+    const two = {
+      ...cluster,
+      partitions: cluster.partitions.map((each) =>
+        each.name === 'gpu'
+          ? { ...each, nodes: [...each.nodes, 'node09'], gpus: [...each.gpus, a100] }
+          : each,
+      ),
+      nodes: cluster.nodes.flatMap((each) =>
+        each.name === 'node01' ? [each, { ...each, name: 'node09', gpus: [a100] }] : [each],
+      ),
+    };
+    const resources = { ...template.default_resources, partition: 'gpu', gpus: 1 };
+    const asked: object[] = [];
+    const markup = await page(FORM, {
+      live: { cluster: two },
+      answers: {
+        ...answers,
+        '/resources': ({ requests }: { requests: object[] }) => ({
+          items: requests.map(() => ({ ...resources, errors: [] })),
+          errors: [],
+        }),
+        '/estimates/choices': (body: object) => {
+          asked.push(body);
+          return { items: [{ start_at: null, seconds: 1500 }] };
+        },
+      },
+    });
+    expect(textOf(markup)).toContain(
+      'Any type · Expected wait: none v100 · Expected wait: none a100 · Expected wait: 25 min',
+    );
+    expect(asked).toEqual([
+      expect.objectContaining({
+        template: template.name,
+        choices: [expect.objectContaining({ gpu_type: 'a100', gpus: 1 })],
+      }),
+    ]);
   });
 
   it('shows the number of tasks', async () => {

@@ -61,6 +61,7 @@ export function TemplateForm({ onStartOver, ...begin }: Props) {
       />
       <JobResources
         cluster={cluster}
+        purpose={form.purpose}
         draft={resources.draft}
         problems={{
           ...submitting.shown(resources.problems, resources.current),
@@ -78,7 +79,7 @@ export function TemplateForm({ onStartOver, ...begin }: Props) {
       <SubmitFoot
         submitting={submitting}
         resources={resources}
-        purpose={{ template: template.name, ...choice.requested }}
+        purpose={form.purpose}
         onChoose={change(resources.set)}
         kept={kept}
         onStartOver={onStartOver}

@@ -7,7 +7,6 @@ export type FileKind = 'python' | 'shell' | 'notebook';
 
 /** The portal's limit for an own script. */
 export const MAX_SCRIPT_BYTES = 256 * 1024;
-export const ACCEPTED = '.py,.sh,.bash,.sbatch,.slurm,.ipynb';
 
 const KINDS: readonly [RegExp, FileKind][] = [
   [/\.py$/i, 'python'],

@@ -130,8 +130,9 @@ export function useTemplateForm(begin: Begin) {
         : { template: template.name, environment: requested.environment ?? null },
     ),
   );
+  const purpose = { template: template.name, ...requested };
   const resources = useResources({
-    purpose: { template: template.name, ...requested },
+    purpose,
     defaults: template.default_resources,
     earlier: from?.resources,
     cluster,
@@ -162,6 +163,7 @@ export function useTemplateForm(begin: Begin) {
   });
   return {
     kept,
+    purpose,
     typed,
     problems,
     rendering,

@@ -1,0 +1,35 @@
+import { t } from '@lingui/core/macro';
+import type { Cluster } from '@/api/types';
+import type { Purpose } from '@/features/start/completion';
+import { findPartition, gpuTypesOf } from '@/features/start/outlook';
+import type { Draft } from '@/features/start/requestedResources';
+import { useWaits } from '@/features/start/useWaits';
+import classes from './SubmitPage.module.css';
+
+interface Props {
+  cluster: Cluster;
+  draft: Draft;
+  purpose: Purpose;
+}
+
+/** The expected wait for each GPU type of the partition, if there is a choice. */
+export function TypeWaits({ cluster, draft, purpose }: Props) {
+  const partition = findPartition(cluster, draft.partition);
+  const types = partition && draft.gpus ? gpuTypesOf(partition) : [];
+  const choices = types.length > 1 ? [null, ...types] : [];
+  const waits = useWaits(
+    choices.map((type) => ({ ...draft, gpu_type: type })),
+    cluster,
+    purpose,
+  );
+  if (choices.length === 0) return null;
+  return (
+    <ul className={classes.waits} aria-label={t`Expected waits by GPU type`}>
+      {choices.map((type, index) => (
+        <li key={type}>
+          {type ?? t`Any type`} · {waits[index]}
+        </li>
+      ))}
+    </ul>
+  );
+}
