@@ -32,7 +32,7 @@ from sqlalchemy.ext.asyncio import (
 from sqlalchemy.orm import Session
 from sqlalchemy.util import await_
 
-from portal.errors import DatabaseBusy, InvalidInput
+from portal.errors import DatabaseBusy, DatabaseFull, InvalidInput
 
 MIGRATIONS = Path(__file__).resolve().parent.parent / "migrations"
 SQLITE_BUSY_TIMEOUT_MS = 30_000  # for the writes of other processes
@@ -91,13 +91,16 @@ class Database:
 
     @asynccontextmanager
     async def session(self) -> AsyncIterator[AsyncSession]:
-        """Open a session that rolls back unless the block commits. Raises DatabaseBusy."""
+        """Open a session that rolls back unless the block commits.
+
+        Raises DatabaseBusy, DatabaseFull.
+        """
         async with _completed(), self._sessions() as session:
             yield session
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[AsyncConnection]:
-        """Open a connection for queries without a session. Raises DatabaseBusy."""
+        """Open a connection for queries without a session. Raises DatabaseBusy, DatabaseFull."""
         async with _completed(), self.engine.connect() as connection:
             yield connection
 
@@ -130,7 +133,7 @@ class Database:
 
 @asynccontextmanager
 async def _completed() -> AsyncIterator[None]:
-    """Complete the block even if its task is cancelled. Raises DatabaseBusy.
+    """Complete the block even if its task is cancelled. Raises DatabaseBusy, DatabaseFull.
 
     When a client breaks off a stream, its task is cancelled, repeatedly until it ends. A query that
     is cut off costs its connection, and the driver leaves a task behind that never ends.
@@ -139,9 +142,13 @@ async def _completed() -> AsyncIterator[None]:
     with anyio.CancelScope(shield=True):
         try:
             yield
-        except (exc.TimeoutError, exc.OperationalError) as error:
-            if _is_busy(error):
-                raise DatabaseBusy from error
+        except exc.TimeoutError as error:  # no connection became free
+            raise DatabaseBusy from error
+        except (exc.OperationalError, sqlite3.OperationalError) as error:
+            # not SQLAlchemy's error while a connection is set up
+            known = _find_known(getattr(error, "orig", error))
+            if known is not None:
+                raise known from error
             raise
 
 
@@ -252,12 +259,15 @@ def _explain_error(failed: ExceptionContext) -> BaseException | None:
     return None
 
 
-def _is_busy(error: exc.TimeoutError | exc.OperationalError) -> bool:
-    """Return whether SQLite stayed locked by another process, or no connection became free."""
-    if isinstance(error, exc.TimeoutError):
-        return True
-    code = getattr(error.orig, "sqlite_errorcode", 0)  # with further bits for the kind of lock
-    return bool(code & 0xFF == sqlite3.SQLITE_BUSY)
+def _find_known(error: object) -> DatabaseBusy | DatabaseFull | None:
+    """Return the error for users if SQLite stays locked by another process, or has no space."""
+    code = getattr(error, "sqlite_errorcode", 0)  # with further bits for the kind of lock
+    if code & 0xFF == sqlite3.SQLITE_BUSY:
+        return DatabaseBusy()
+    # the latter: after a start, SQLite finds no space for its shared memory, so it can't even read
+    if code in {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE}:
+        return DatabaseFull()
+    return None
 
 
 def _set_sqlite_pragmas(connection: Any, _record: Any) -> None:

@@ -34,6 +34,7 @@
       Internal                 500 internal
       Unavailable              503
         DatabaseBusy           503 database-busy
+        DatabaseFull           503 database-full
         DirectoryUnavailable   503 directory-unavailable
         DirectoryUnfinished    503 directory-unfinished
         SlurmUnreachable       503 slurm-unreachable
@@ -54,6 +55,7 @@ from portal.errors.answers import (
 from portal.errors.base import (
     Conflict,
     DatabaseBusy,
+    DatabaseFull,
     FieldError,
     Forbidden,
     Gone,
@@ -112,6 +114,7 @@ __all__ = [
     "AccountLocked",
     "Conflict",
     "DatabaseBusy",
+    "DatabaseFull",
     "DirectoryChanged",
     "DirectoryReadOnly",
     "DirectoryUnavailable",

@@ -117,6 +117,17 @@ class DatabaseBusy(Unavailable):
         )
 
 
+class DatabaseFull(Unavailable):
+    slug = "database-full"
+    title = "The portal's disk is full"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The portal's disk is full, so nothing can be saved. Contact your administrators.",
+            headers={"Retry-After": "30"},
+        )
+
+
 def invalid_input(errors: Sequence[FieldError]) -> InvalidInput:
     """Return an InvalidInput with the message of a single error, or else the number of invalid
     fields.

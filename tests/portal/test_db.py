@@ -3,7 +3,9 @@
 import asyncio
 import gc
 import sqlite3
-from collections.abc import AsyncIterator
+import subprocess
+from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +15,9 @@ from sqlalchemy import event, func, select, text
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from portal.db import Database, _WriterLock, utcnow
-from portal.errors import DatabaseBusy
+from portal.errors import DatabaseBusy, DatabaseFull
 from portal.models import LoginFailure
+from tests.needs import needs_root
 from tests.polling import PATIENCE_S, until
 from tests.portal.conftest import RunPortal
 from tests.servers import databases
@@ -180,6 +183,49 @@ async def test_a_locked_database_is_503(url: str, run_portal: RunPortal, tmp_pat
         assert answer.headers["Retry-After"] == "5"
         other_program.close()
         assert (await browser.login("alice")).status == 200
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs"]
+    subprocess.run([*mount, str(disk)], check=True, timeout=60)
+    yield disk
+    subprocess.run(["umount", "--lazy", str(disk)], check=True, timeout=60)
+
+
+def fill(file: Path) -> None:
+    with suppress(OSError), file.open("wb", buffering=0) as filling:
+        while True:
+            filling.write(bytes(4096))
+
+
+@needs_root("it mounts a small disk")
+async def test_a_full_disk_is_503_also_after_a_restart(
+    run_portal: RunPortal, small_disk: Path
+) -> None:
+    url = f"sqlite+aiosqlite:///{small_disk / 'portal.db'}"
+    databases.copy_empty(url)
+    full = small_disk / "full"
+    async with run_portal(database_url=url) as portal, portal.browser() as browser:
+        fill(full)
+        answer = await browser.login("alice")
+        assert (answer.status, answer.slug) == (503, "database-full")
+        assert "disk is full" in answer.body["detail"]
+        full.unlink()
+        assert (await browser.login("alice")).status == 200
+    database = Database(url)
+    fill(full)
+    try:
+        with pytest.raises(DatabaseFull):
+            async with database.session() as db:
+                await count_rows(db)
+        full.unlink()
+        async with database.session() as db:
+            await count_rows(db)
+    finally:
+        await database.close()
 
 
 @pytest.mark.parametrize("kind", ["session", "connection"])

@@ -24,7 +24,7 @@ from portal.background.notifier import CLOSING, HOMES, RECONCILE
 from portal.context import AppContext
 from portal.db import Database, utcnow
 from portal.directory.contract import DirectoryUser
-from portal.errors import DatabaseBusy, DirectoryReadOnly, PortalError
+from portal.errors import DatabaseBusy, DatabaseFull, DirectoryReadOnly, PortalError
 from portal.hub.client import HubError
 from portal.models import (
     AccountState,
@@ -197,7 +197,7 @@ class Deprovisioning:
         """Run a step. Store its error for administrators to read, and raise it."""
         try:
             await step(user)
-        except DatabaseBusy:
+        except (DatabaseBusy, DatabaseFull):
             raise  # nothing that an administrator could fix
         except (PortalError, HubError) as error:
             words = error.detail if isinstance(error, PortalError) else HUB_AWAY
