@@ -21,7 +21,8 @@ export PORTAL_TEST_SKIPS ?= fail
 
 .PHONY: help demo up down status credentials state prepare prepare-checks prepare-docs prepare-npm \
 	prepare-unit prepare-parts prepare-tests images test lint lint-python lint-pages lint-quick \
-	test-unit test-portal test-portal-postgresql test-cluster test-browser test-install test-compose test-vm test-more \
+	test-unit test-portal test-portal-postgresql test-cluster test-browser test-install test-compose \
+	test-vm test-more test-faults \
 	test-all test-frontend bench api lock clean python wheel screenshots pictures docs dev hooks
 
 help:            ## what can be made
@@ -115,7 +116,11 @@ test-more: prepare-tests     ## what takes too long for `make test`, in a cluste
 	@PORTAL_TEST_KILLS=20 $(PYTHON) -m cluster.test --state-root $(STATE) -- \
 		tests/more tests/cluster/test_jobs_killed.py
 
-test-all: test test-portal-postgresql test-more test-install test-compose test-vm  ## everything there is to test
+test-faults: prepare-tests   ## kill, stop and slow each part while users work; writes docs/reliability.md
+	@$(PYTHON) -m cluster.test --state-root $(STATE) --name faults -- tests/faults; code=$$?; \
+		$(DEV)/python -m tests.faults.results --state $(STATE)/faults && exit $$code
+
+test-all: test test-portal-postgresql test-more test-install test-compose test-vm test-faults  ## everything there is to test
 
 test-frontend: prepare-npm    ## the pages' own tests
 	@$(NPM) test

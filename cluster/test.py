@@ -112,7 +112,7 @@ def side_by_side(args: argparse.Namespace) -> int:
         terminated = _end_on_term(first, other)
         thread.start()
         try:
-            first.in_cluster(FIRST, args.program, args.arguments, keep=args.keep)
+            first.in_cluster(args.name, args.program, args.arguments, keep=args.keep)
             _run_waiting(first, waiting)
         except BaseException:
             other.end()
@@ -156,6 +156,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python3 -m cluster.test", description=__doc__)
     parser.add_argument("--state-root", type=Path, required=True)
     parser.add_argument("--keep", action="store_true", help="leave the clusters up afterwards")
+    parser.add_argument("--name", default=FIRST, help="the first cluster's folder")
     parser.add_argument("--program", default="pytest", help="the module that is run")
     parser.add_argument(
         "--beside",

@@ -1,0 +1,102 @@
+"""The results of all cells, in a file of the cluster's state folder, and the table made of them.
+
+    python -m tests.faults.results --state DIR
+
+writes the table into docs/reliability.md. A cell that was not run says so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from tests.faults.cells import CELLS, NOT_IN_CLUSTER
+from tests.faults.faults import FAULTS
+from tests.faults.parts import PARTS
+from tests.paths import CHECKOUT
+
+PAGE = CHECKOUT / "docs/reliability.md"
+BEGIN, END = "<!-- results: begin -->\n", "<!-- results: end -->"
+NOT_RUN = "not run"
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one fault did to one part. `problems` is empty if everything held."""
+
+    cell: str
+    date: str
+    truth_s: float
+    refused: int
+    problems: list[str]
+
+    def summarize(self) -> str:
+        if self.problems:
+            return "**fails**, see below"
+        return f"right after {self.truth_s:.0f} s"
+
+
+def results_file(state: Path) -> Path:
+    return state / "faults.json"
+
+
+def load_results(state: Path) -> dict[str, Result]:
+    file = results_file(state)
+    entries = json.loads(file.read_text()) if file.exists() else {}
+    return {name: Result(**entry) for name, entry in entries.items()}
+
+
+def save_result(state: Path, result: Result) -> None:
+    """Add a result at once, so that an interrupted run goes on after it."""
+    entries = {**load_results(state), result.cell: result}
+    file = results_file(state)
+    fresh = file.with_suffix(".new")
+    fresh.write_text(json.dumps({name: asdict(one) for name, one in entries.items()}, indent=1))
+    fresh.rename(file)
+
+
+def render(results: Mapping[str, Result]) -> str:
+    """Return the tables and the failures as Markdown."""
+    shown = {
+        str(cell): results[str(cell)].summarize() if str(cell) in results else NOT_RUN
+        for cell in CELLS
+    }
+    lines = ["| part | " + " | ".join(FAULTS) + " |", "|---" * (len(FAULTS) + 1) + "|"]
+    for part in PARTS:
+        texts = [shown[f"{part}/{fault}"] for fault in FAULTS]
+        lines.append(f"| {part} | " + " | ".join(texts) + " |")
+    others = [cell for cell in CELLS if cell.part not in PARTS]
+    lines += ["", "| surroundings | fault | result |", "|---|---|---|"]
+    lines += [f"| {cell.part} | {cell.fault} | {shown[str(cell)]} |" for cell in others]
+    run = [results[name] for name in shown if name in results]
+    lines += ["", f"{len(run)} of {len(shown)} cells were run. {NOT_IN_CLUSTER}"]
+    if failures := [one for one in run if one.problems]:
+        lines += ["", "### Failures", ""]
+        lines += [f"- {one.cell}: {'; '.join(map(_quote, one.problems))}" for one in failures]
+    return "\n".join(lines) + "\n"
+
+
+def _quote(text: str) -> str:
+    return f"`{' '.join(text.replace('`', '').split())[:240]}`"
+
+
+def write_table(page: str, results: Mapping[str, Result]) -> str:
+    """Return the page with its table replaced."""
+    head, _, rest = page.partition(BEGIN)
+    _, _, tail = rest.partition(END)
+    return f"{head}{BEGIN}{render(results)}{END}{tail}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--state", type=Path, required=True, help="the cluster's state folder")
+    results = load_results(parser.parse_args().state)
+    PAGE.write_text(write_table(PAGE.read_text(), results))
+    print(f"{PAGE.name}: {len(results)} results")
+
+
+if __name__ == "__main__":
+    main()

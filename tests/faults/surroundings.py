@@ -1,0 +1,125 @@
+"""Faults of what surrounds the processes: nodes, the network, disks.
+
+What is mounted here is mounted on the head only, where portal and launcher run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import subprocess
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from cluster.config.paths import Paths
+from cluster.host import namespaces
+from tests.faults.faults import STOP_S, kill
+from tests.faults.moments import Round
+from tests.faults.parts import find_service, node_names
+from tests.faults.world import World
+
+NODE = "node03"  # the node of the world's work
+ROOM = "48m"
+
+
+async def cut_power(moments: Round) -> None:
+    """Kill all processes of a node at once; it boots again."""
+    pids = find_service(NODE)(Paths(moments.world.live.state))
+    await moments.send()
+    await kill(pids, moments.struck.set)
+
+
+async def cut_network(moments: Round) -> None:
+    """Take the node's cable out for a while."""
+    paths = Paths(moments.world.live.state)
+    cable = paths.cable(node_names(paths).index(NODE))
+    await moments.send()
+    await _run("ip", "link", "set", cable, "down")
+    moments.struck.set()
+    try:
+        await asyncio.sleep(STOP_S)
+    finally:
+        await _run("ip", "link", "set", cable, "up")
+
+
+async def make_home_read_only(moments: Round) -> None:
+    world = moments.world
+    home = Paths(world.live.state).home / "bob"
+    await moments.send()
+    await _run_on_head(world, "mount", "--bind", str(home), str(home))
+    try:
+        await _run_on_head(world, "mount", "-o", "remount,ro,bind", str(home))
+        moments.struck.set()
+        await asyncio.sleep(STOP_S)
+    finally:
+        await _run_on_head(world, "umount", "--lazy", str(home))
+
+
+async def fill_state_folder(moments: Round) -> None:
+    """Let the portal run on a small disk, which is full for a while."""
+    world = moments.world
+    folder = Paths(world.live.state).portal_home
+    async with _on_small_disk(world, folder):
+        full = Path(f"/proc/{_head(world)}/root{folder}") / "full"
+        await moments.send()
+        await asyncio.to_thread(_fill, full)
+        moments.struck.set()
+        await asyncio.sleep(STOP_S)
+        full.unlink()
+
+
+@asynccontextmanager
+async def _on_small_disk(world: World, folder: Path) -> AsyncIterator[None]:
+    """Mount a small file system with the folder's content in its place; keep what is written."""
+    copy = folder.with_name(f"{folder.name}.small")
+    await asyncio.to_thread(world.live.stop, "portal")
+    copy.mkdir(exist_ok=True)
+    await _run_on_head(
+        world, "mount", "-t", "tmpfs", "-o", f"size={ROOM},mode=700", "tmpfs", str(copy)
+    )
+    await _run_on_head(world, "cp", "--archive", f"{folder}/.", str(copy))
+    await _run_on_head(world, "mount", "--move", str(copy), str(folder))
+    await asyncio.to_thread(world.live.start, "portal")
+    try:
+        yield
+    finally:
+        await asyncio.to_thread(world.live.stop, "portal")
+        await _run_on_head(world, "mount", "--move", str(folder), str(copy))
+        await _run_on_head(world, "cp", "--archive", f"{copy}/.", str(folder))
+        await _run_on_head(world, "umount", str(copy))
+        shutil.rmtree(copy)
+        await asyncio.to_thread(world.live.start, "portal")
+
+
+def _fill(path: Path) -> None:
+    with path.open("wb") as file:
+        try:
+            while True:
+                file.write(bytes(4096))
+                file.flush()
+        except OSError:
+            return
+
+
+def _head(world: World) -> int:
+    head = namespaces.find_head(Paths(world.live.state))
+    assert head, "the head is down"
+    return head
+
+
+async def _run_on_head(world: World, *argv: str) -> None:
+    await _run(*namespaces.on_head(_head(world), argv))
+
+
+async def _run(*argv: str) -> None:
+    await asyncio.to_thread(subprocess.run, argv, check=True, timeout=60)
+
+
+OF_NODE = frozenset({"session", "cell", "board", "printing", "jobs"})
+FAULTS: dict[tuple[str, str], tuple[Callable[[Round], Awaitable[None]], frozenset[str]]] = {
+    ("node", "power cut"): (cut_power, OF_NODE),
+    ("network to a node", "cut"): (cut_network, OF_NODE),
+    ("home directory", "read-only"): (make_home_read_only, frozenset({"submissions"})),
+    ("state folder", "full"): (fill_state_folder, frozenset({"submissions"})),
+}
