@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import sqlite3
 import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -56,12 +57,40 @@ async def make_home_read_only(moments: Round) -> None:
         await _run_on_head(world, "umount", "--lazy", str(home))
 
 
+async def fill_home(moments: Round) -> None:
+    """Show the head a full copy of a user's home directory for a while."""
+    world = moments.world
+    home = Paths(world.live.state).home / "bob"
+    await moments.send()
+    await _mount_copy(world, home, home.with_name("bob.small"))
+    try:
+        await asyncio.to_thread(_fill, _path_on_head(world, home / "full"))
+        moments.struck.set()
+        await asyncio.sleep(STOP_S)
+    finally:
+        await _run_on_head(world, "umount", "--lazy", str(home))
+
+
+async def lock_database(moments: Round) -> None:
+    """Keep the portal's database locked for a while, as another program may."""
+    file = Paths(moments.world.live.state).portal_home / "portal.db"
+    other = sqlite3.connect(file, isolation_level=None)
+    try:
+        await moments.send()
+        other.execute("PRAGMA busy_timeout=10000")
+        other.execute("BEGIN IMMEDIATE")
+        moments.struck.set()
+        await asyncio.sleep(STOP_S)
+    finally:
+        other.close()
+
+
 async def fill_state_folder(moments: Round) -> None:
     """Let the portal run on a small disk, which is full for a while."""
     world = moments.world
     folder = Paths(world.live.state).portal_home
     async with _on_small_disk(world, folder):
-        full = Path(f"/proc/{_head(world)}/root{folder}") / "full"
+        full = _path_on_head(world, folder / "full")
         await moments.send()
         await asyncio.to_thread(_fill, full)
         moments.struck.set()
@@ -74,12 +103,7 @@ async def _on_small_disk(world: World, folder: Path) -> AsyncIterator[None]:
     """Mount a small file system with the folder's content in its place; keep what is written."""
     copy = folder.with_name(f"{folder.name}.small")
     await asyncio.to_thread(world.live.stop, "portal")
-    copy.mkdir(exist_ok=True)
-    await _run_on_head(
-        world, "mount", "-t", "tmpfs", "-o", f"size={ROOM},mode=700", "tmpfs", str(copy)
-    )
-    await _run_on_head(world, "cp", "--archive", f"{folder}/.", str(copy))
-    await _run_on_head(world, "mount", "--move", str(copy), str(folder))
+    await _mount_copy(world, folder, copy)
     await asyncio.to_thread(world.live.start, "portal")
     try:
         yield
@@ -90,6 +114,20 @@ async def _on_small_disk(world: World, folder: Path) -> AsyncIterator[None]:
         await _run_on_head(world, "umount", str(copy))
         shutil.rmtree(copy)
         await asyncio.to_thread(world.live.start, "portal")
+
+
+async def _mount_copy(world: World, folder: Path, at: Path) -> None:
+    """Mount a small file system with the folder's content over the folder."""
+    await asyncio.to_thread(at.mkdir, exist_ok=True)
+    owner = await asyncio.to_thread(folder.stat)
+    options = f"size={ROOM},mode=700,uid={owner.st_uid},gid={owner.st_gid}"
+    await _run_on_head(world, "mount", "-t", "tmpfs", "-o", options, "tmpfs", str(at))
+    await _run_on_head(world, "cp", "--archive", f"{folder}/.", str(at))
+    await _run_on_head(world, "mount", "--move", str(at), str(folder))
+
+
+def _path_on_head(world: World, path: Path) -> Path:
+    return Path(f"/proc/{_head(world)}/root{path}")
 
 
 def _fill(path: Path) -> None:
@@ -116,10 +154,14 @@ async def _run(*argv: str) -> None:
     await asyncio.to_thread(subprocess.run, argv, check=True, timeout=60)
 
 
+NOTHING: frozenset[str] = frozenset()
+REFUSING = frozenset({"submissions"})
 OF_NODE = frozenset({"session", "cell", "board", "printing", "jobs"})
 FAULTS: dict[tuple[str, str], tuple[Callable[[Round], Awaitable[None]], frozenset[str]]] = {
     ("node", "power cut"): (cut_power, OF_NODE),
     ("network to a node", "cut"): (cut_network, OF_NODE),
-    ("home directory", "read-only"): (make_home_read_only, frozenset({"submissions"})),
-    ("state folder", "full"): (fill_state_folder, frozenset({"submissions"})),
+    ("home directory", "read-only"): (make_home_read_only, REFUSING),
+    ("home directory", "full"): (fill_home, REFUSING),
+    ("state folder", "full"): (fill_state_folder, REFUSING),
+    ("database", "locked"): (lock_database, NOTHING),
 }
