@@ -26,7 +26,7 @@ from tests.live import Live, command
 
 BOUND_S = 30.0
 GIVE_UP_S = 180.0
-USERS = ("alice", "bob")
+WORKING = ("alice", "bob")
 ENDING = "COMPLETING"
 FITTING = {
     "queued": {"PENDING", "CONFIGURING"},
@@ -57,7 +57,7 @@ def compare(
     rows: Iterable[Mapping[str, Any]], queue: Iterable[SlurmJob], boards: frozenset[str]
 ) -> list[str]:
     """Compare the live sessions and jobs that users see with Slurm's queue."""
-    rows, jobs = list(rows), [job for job in queue if job.user in USERS]
+    rows, jobs = list(rows), [job for job in queue if job.user in WORKING]
     known = {row["id"] for row in rows} | boards
     numbers = {row["job_id"] for row in rows}
     found = [problem for row in rows for problem in _compare_row(row, jobs)]
@@ -84,21 +84,30 @@ def _compare_row(row: Mapping[str, Any], jobs: list[SlurmJob]) -> list[str]:
 
 async def check(world: World, loses: frozenset[str]) -> list[str]:
     """Check everything that the end of a fault leaves to hold."""
-    live = world.live
     try:
-        queue = parse_queue(
-            await asyncio.to_thread(live.exec_as, "root", ["squeue", "-h", "-o", "%F|%u|%T|%k"])
-        )
         rows = await _load_rows(world)
-        boards = frozenset(
-            [one["id"] for user in (world.alice, world.bob) for one in await _boards(user)]
-        )
-        found = compare(rows, queue, boards)
-        found += await _check_hub(live, rows)
-        found += await _check_standing(world, rows, loses)
+        return [*await check_rows(world), *await _check_standing(world, rows, loses)]
     except (*AWAY, RuntimeError) as error:
         return [f"no answer: {type(error).__name__}: {str(error)[:300]}"]
-    return found + find_orphans(live, {job.job_id for job in queue})
+
+
+async def check_rows(world: World) -> list[str]:
+    """Check that users see what Slurm, the hub and the nodes have, whatever that is.
+
+    Raises AWAY's errors, and RuntimeError while Slurm does not answer.
+    """
+    live = world.live
+    squeue = ["squeue", "-h", "-o", "%F|%u|%T|%k"]
+    queue = parse_queue(await asyncio.to_thread(live.exec_as, "root", squeue))
+    rows = await _load_rows(world)
+    boards = frozenset(
+        [one["id"] for user in (world.alice, world.bob) for one in await _load_boards(user)]
+    )
+    return [
+        *compare(rows, queue, boards),
+        *await _check_hub(live, rows),
+        *find_orphans(live, {job.job_id for job in queue}),
+    ]
 
 
 async def _load_rows(world: World) -> list[Any]:
@@ -109,7 +118,7 @@ async def _load_rows(world: World) -> list[Any]:
     return rows
 
 
-async def _boards(client: Any) -> list[Any]:
+async def _load_boards(client: Any) -> list[Any]:
     boards: list[Any] = (await client.api("GET", "/tensorboards"))["items"]
     return boards
 

@@ -22,6 +22,7 @@ from tests.polling import PATIENCE_S
 
 SESSION = {"cpus": 1, "memory_gb": 2, "time_limit_minutes": 600, "partition": "cpu"}
 JOB = {"cpus": 1, "memory_gb": 0.25, "time_limit_minutes": 600, "partition": "cpu"}
+USERS = ("alice", "bob", "carol")
 CLOSED = "debug"  # the partition in which jobs wait
 WAITING = {"cpus": 1, "memory_gb": 0.25, "time_limit_minutes": 10, "partition": CLOSED}
 TICK_S = 0.25
@@ -106,7 +107,7 @@ class World:
     async def repair(self) -> None:
         """Bring back what the last fault ended, and resume nodes that Slurm drained."""
         self.journal = Journal()
-        for client, name in ((self.alice, "alice"), (self.bob, "bob"), (self.carol, "carol")):
+        for client, name in zip((self.alice, self.bob, self.carol), USERS, strict=True):
             await self.ask(client, "POST", "/reauth", {"password": self.live.users[name]})
         await asyncio.to_thread(self.resume_nodes)
         await self._clear()
@@ -181,9 +182,7 @@ async def create_world(live: Live) -> AsyncIterator[World]:
     change = ["scontrol", "update", f"PartitionName={CLOSED}"]
     live.exec_as("root", [*change, "State=DOWN"])
     async with AsyncExitStack() as stack:
-        alice, bob, carol = [
-            await stack.enter_async_context(live.login(name)) for name in ("alice", "bob", "carol")
-        ]
+        alice, bob, carol = [await stack.enter_async_context(live.login(name)) for name in USERS]
         world = World(live, alice, bob, carol)
         try:
             yield world
