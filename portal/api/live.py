@@ -9,6 +9,7 @@ from collections import Counter, deque
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from typing import TypedDict
 
 from pydantic import BaseModel
 
@@ -92,6 +93,13 @@ class LiveState:
         if self.announcements != before.announcements:
             events.append(sse("announcements", f'{{"items":{self.announcements}}}'))
         return b"".join(events)
+
+
+class SharedState(TypedDict):
+    """The fields of LiveState that are the same for all users."""
+
+    cluster: str
+    announcements: str
 
 
 class UserFeed:
@@ -270,7 +278,7 @@ async def _load_state(
     )
 
 
-def _load_shared(context: AppContext, news: ClusterNews) -> dict[str, str]:
+def _load_shared(context: AppContext, news: ClusterNews) -> SharedState:
     """Return the fields that are the same for all users; without a query."""
     announcements = Announcements(items=current(context)).model_dump_json()
     return {

@@ -54,7 +54,7 @@ def place() -> Iterator[Path]:
 def setup(place: Path) -> Iterator[dict[str, Any]]:
     """A user with a home directory, a virtualenv with this checkout's code, and node
     kernelspecs."""
-    home, own_node_dir = place / "home", Path(node_dir(str(uuid4())))
+    home, own_node_dir = place / "home", Path(node_dir(str(uuid4()), "a secret"))
     for folder in (home, own_node_dir):
         folder.mkdir(mode=0o700)
     environment = Catalog.load(image_dir=STATE / "images").environments["python3"]

@@ -89,7 +89,7 @@ def place() -> Iterator[Path]:
 @pytest.fixture(scope="module")
 def setup(place: Path) -> Iterator[dict[str, Any]]:
     """A user with a home directory, the nodes' virtualenv, and all kernelspecs and starters."""
-    home, own_node_dir = place / "home", Path(node_dir(str(uuid4())))
+    home, own_node_dir = place / "home", Path(node_dir(str(uuid4()), "a secret"))
     for folder in (home, own_node_dir):
         folder.mkdir(mode=0o700)
     runtime = str(_virtualenv(place))

@@ -26,7 +26,7 @@ import type { VisibleNodes } from './types';
 
 /**
  * The cluster: its nodes, their usage, the queue and the reservations. A section appears once those
- * above it have loaded; otherwise it would move while somebody reads it.
+ * above it have loaded; otherwise it would move while the user reads it.
  */
 export function ClusterPage() {
   useFreshCluster();
