@@ -9,7 +9,6 @@ from collections import Counter, deque
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import TypedDict
 
 from pydantic import BaseModel
 
@@ -93,13 +92,6 @@ class LiveState:
         if self.announcements != before.announcements:
             events.append(sse("announcements", f'{{"items":{self.announcements}}}'))
         return b"".join(events)
-
-
-class SharedState(TypedDict):
-    """The fields of LiveState that are the same for all users."""
-
-    cluster: str
-    announcements: str
 
 
 class UserFeed:
@@ -206,7 +198,8 @@ class UserFeed:
             shown = before.jobs if before else {}
             state = await _load_state(self._context, self._user, self._news, shown)
         else:
-            state = replace(before, **_load_shared(self._context, self._news))
+            cluster, announcements = _load_shared(self._context, self._news)
+            state = replace(before, cluster=cluster, announcements=announcements)
         events = state.events_from(before) if before else b""
         if before is None or events:
             self._version += 1
@@ -271,20 +264,18 @@ async def _load_state(
     context: AppContext, user: User, news: ClusterNews, shown: Mapping[str, JobOut]
 ) -> LiveState:
     """Read a user's state; `shown` are the jobs that their pages show."""
-    return LiveState(
-        sessions=await _load_sessions(context, user),
-        jobs=await _load_jobs(context, user, shown),
-        **_load_shared(context, news),
-    )
+    sessions_by_id = await _load_sessions(context, user)
+    jobs_by_id = await _load_jobs(context, user, shown)
+    return LiveState(sessions_by_id, jobs_by_id, *_load_shared(context, news))
 
 
-def _load_shared(context: AppContext, news: ClusterNews) -> SharedState:
-    """Return the fields that are the same for all users; without a query."""
+def _load_shared(context: AppContext, news: ClusterNews) -> tuple[str, str]:
+    """Return the cluster and the announcements, which are the same for all users."""
     announcements = Announcements(items=current(context)).model_dump_json()
-    return {
-        "cluster": news.json(cluster_out(context)),
-        "announcements": announcements.removeprefix('{"items":').removesuffix("}"),
-    }
+    return (
+        news.json(cluster_out(context)),
+        announcements.removeprefix('{"items":').removesuffix("}"),
+    )
 
 
 async def _load_sessions(context: AppContext, user: User) -> dict[str, SessionOut]:
