@@ -6,11 +6,12 @@ it is over. A job over midnight counts in both days, and as started in the first
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, Literal
 
+import structlog
 from sqlalchemy import ColumnElement, Subquery, delete, func, insert, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -20,12 +21,15 @@ from portal.models import GroupMembership, UsageDay, UsageRead, User
 from spawner.errors import QueryTooLarge, SlurmError
 from spawner.slurm.parse_accounting import JobTime
 
+log = structlog.get_logger(__name__)
+
 EVERY_S = 300.0
 SOONEST_S = 20.0
 SETTLED = timedelta(hours=2)  # a day is final when it was read this long after its end
 LATE = timedelta(days=7)  # so long after its end a day is read again, once a day
 AGAIN = timedelta(days=1)
 DAYS_AT_ONCE = 31
+RUNAWAY_AFTER = timedelta(days=1)
 SHORTEST_SPAN = timedelta(hours=1)  # that is read at once, of a day that is too large
 PAUSE = timedelta(seconds=5)  # between two queries about the past
 HOUR = 3600
@@ -115,7 +119,36 @@ async def _read_span(
             key: _add(key[1], [part[key] for part in parts if key in part])
             for key in parts[0].keys() | parts[1].keys()
         }
-    return await asyncio.to_thread(by_day, jobs, start, end, now)
+    running = _list_running(context)
+    kept = [job for job in jobs if not is_runaway(job, running, now)]
+    if len(kept) < len(jobs):
+        log.warning(
+            "jobs without an end that Slurm does not have are not counted",
+            jobs=len(jobs) - len(kept),
+            users=sorted({job.user for job in jobs if is_runaway(job, running, now)})[:10],
+        )
+    return await asyncio.to_thread(by_day, kept, start, end, now)
+
+
+Running = Collection[tuple[str, datetime]]
+"""User and start of each running job."""
+
+
+def _list_running(context: AppContext) -> Running | None:
+    """Return the jobs that run in Slurm; None while Slurm does not answer."""
+    if context.watcher.stale_since is not None:
+        return None
+    jobs = context.watcher.jobs.values()
+    return {(job.user, job.start_time) for job in jobs if job.start_time is not None}
+
+
+def is_runaway(job: JobTime, running: Running | None, now: datetime) -> bool:
+    """Return whether accounting never received the end of this job: it has none, started more
+    than a day ago, and is not in Slurm. Its day is read again if its end arrives later.
+    """
+    if job.end is not None or running is None or now - job.start < RUNAWAY_AFTER:
+        return False
+    return (job.user, job.start) not in running
 
 
 def _add(name: str, parts: Iterable[GpuHours]) -> GpuHours:

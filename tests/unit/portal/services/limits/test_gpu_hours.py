@@ -10,6 +10,7 @@ import pytest
 from portal.services.limits import gpu_hours
 from portal.services.limits.gpu_hours import GpuHours, by_day, months_back
 from spawner.errors import QueryTooLarge, Unreachable
+from spawner.slurm.model import JobInfo, SlurmState
 from spawner.slurm.parse_accounting import JobTime
 
 DAY = date(2026, 10, 31)
@@ -66,7 +67,9 @@ class Accounting:
 
     def __init__(self, most: timedelta, jobs: list[JobTime]) -> None:
         self.accounting = self.watcher = self
-        self.most, self.jobs = most, jobs
+        self.most, self.recorded = most, jobs
+        self.jobs: dict[int, JobInfo] = {}
+        self.stale_since: datetime | None = None
 
     async def afford(self) -> None:
         pass
@@ -74,7 +77,7 @@ class Accounting:
     async def job_times(self, start: datetime, end: datetime) -> list[JobTime]:
         if end - start > self.most:
             raise QueryTooLarge("The answer is too large.")
-        return [job for job in self.jobs if job.start < end and (job.end or NOW) > start]
+        return [job for job in self.recorded if job.start < end and (job.end or NOW) > start]
 
 
 @pytest.mark.anyio
@@ -90,6 +93,21 @@ async def test_a_day_too_large_for_one_answer_is_read_in_parts() -> None:
     never: Any = Accounting(HOUR / 2, jobs)
     with pytest.raises(QueryTooLarge):
         await gpu_hours._read_span(never, day, MIDNIGHT, NOW)
+
+
+@pytest.mark.anyio
+async def test_jobs_whose_end_was_never_recorded_are_not_counted() -> None:
+    """As after a crash of slurmctld; they would count as running on every day."""
+    old = NOW - 3 * A_DAY
+    accounting = Accounting(A_DAY, [job(old, None, 8), job(old - HOUR, None), job(NOW, None)])
+    running = JobInfo(1, "alice", "x", SlurmState.RUNNING, "RUNNING", start_time=old - HOUR)
+    accounting.jobs = {1: running}
+    context: Any = accounting
+    used = await gpu_hours._read_span(context, MIDNIGHT, NOW + HOUR, NOW + HOUR)
+    assert used[NEXT, "alice", "research"].gpu_seconds == (13 + 1) * 3600
+    accounting.stale_since = NOW
+    used = await gpu_hours._read_span(context, MIDNIGHT, NOW + HOUR, NOW + HOUR)
+    assert used[NEXT, "alice", "research"].gpu_seconds == (13 * 9 + 1) * 3600
 
 
 @pytest.mark.anyio
