@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import select, update
 
+from portal.models import AccountState, User
 from tests.paths import CHECKOUT
+from tests.polling import until
 from tests.portal.command_line import ME, Run, command_line, write_config
 from tests.portal.conftest import MakeSettings, Portal, running_portal
-from tests.portal.users_portal import audited, logged_in
+from tests.portal.users_portal import RunHere, audited, logged_in
 
 pytest_plugins = ["tests.portal.users_fixtures"]
 pytestmark = pytest.mark.anyio
@@ -167,3 +170,108 @@ async def test_audit_and_announcements_at_the_command_line(here: Portal, run: Ru
     assert edit["changes"][0]["old"] == "2999-01-01T08:00:00+00:00"
     assert json.loads(taken.out)["actor"] == ME
     assert "audit.export" in after.out
+
+
+async def row_of(portal: Portal, username: str) -> User:
+    async with portal.context.db.session() as db:
+        return (await db.scalars(select(User).where(User.username == username))).one()
+
+
+async def set_uid(portal: Portal, username: str, uid: int) -> None:
+    """Make the row one of a user who had this number before."""
+    async with portal.context.db.session() as db:
+        await db.execute(update(User).where(User.username == username).values(uid=uid))
+        await db.commit()
+
+
+async def test_roles_and_numbers_at_the_command_line(here: Portal, run: Run) -> None:
+    await run("users", "grant", "p0102", "viewer")
+    granted = (await row_of(here, "p0102")).role
+    revoked = await run("users", "revoke", "p0102")
+    assert (granted, revoked.code) == ("viewer", 0), revoked
+    assert (await row_of(here, "p0102")).role == "user"
+    assert json.loads((await run("users", "show", "p0102", "--json")).out)["role"] == "user"
+
+    uid = json.loads((await run("users", "show", "p0102", "--json")).out)["uid"]
+    await set_uid(here, "p0102", uid - 1)
+    wrong = await run("users", "number", "p0102", str(uid + 1))
+    assert (wrong.code, wrong.out) == (1, "")
+    assert f"The directory now has the UID {uid}." in wrong.err
+    assert (await row_of(here, "p0102")).uid == uid - 1
+    right = await run("users", "number", "p0102", str(uid))
+    assert (right.code, right.out) == (0, f"p0102 now has the UID {uid}.\n")
+    assert (await row_of(here, "p0102")).uid == uid
+    (event,) = await audited(here, "user.number", "p0102")
+    assert (event["actor"], event["uid"]) == (ME, {"old": uid - 1, "new": uid})
+
+
+async def test_a_user_is_enabled_and_deleted_at_the_command_line(here: Portal, run: Run) -> None:
+    made = await run("users", "add", "cli-leaver", "--surname", "L", "--show-password")
+    password = made.out.splitlines()[1].removeprefix("One-time password: ")
+    await run("users", "disable", "cli-leaver")
+    async with here.browser() as browser:
+        assert (await browser.login("cli-leaver", password)).status != 200
+    enabled = await run("users", "enable", "cli-leaver")
+    assert (enabled.code, enabled.out) == (0, "cli-leaver is enabled.\n")
+
+    async def can_login() -> bool:
+        async with here.browser() as browser:
+            return (await browser.login("cli-leaver", password)).status == 200
+
+    await until(can_login, "the directory accepts the password again")
+    delete = ("users", "delete", "cli-leaver", "--files", "keep", "--confirm")
+    unconfirmed = await run(*delete, "other")
+    assert unconfirmed.code == 2
+    assert (await row_of(here, "cli-leaver")).disabled_at is None
+    deleted = await run(*delete, "cli-leaver")
+    assert (deleted.code, "is being deleted" in deleted.out) == (0, True), deleted
+
+    row = await row_of(here, "cli-leaver")
+    assert (row.directory_wants, row.files_wanted) == (AccountState.DELETED, None)
+    (event,) = await audited(here, "user.delete", "cli-leaver")
+    assert event["actor"] == ME
+
+
+async def test_a_home_directory_is_requested_at_the_command_line(
+    run_here: RunHere, tmp_path: Path
+) -> None:
+    command = ["/usr/bin/touch", str(tmp_path / "home-of-{username}")]
+    async with run_here(home_command=command) as portal:
+        with command_line(write_config(portal.settings, tmp_path / "portal.toml")) as run:
+            done = await run("users", "home", "p0103")
+            assert (done.code, done.out.startswith("Requested.")) == (0, True), done
+            await until((tmp_path / "home-of-p0103").exists, "the running portal creates it")
+            (event,) = await audited(portal, "home.request", "p0103")
+            assert (event["actor"], event["task"]) == (ME, "create")
+
+
+async def test_no_home_directory_without_its_command(run: Run) -> None:
+    refused = await run("users", "home", "p0103")
+    assert (refused.code, refused.out) == (1, "")
+    assert "home_command" in refused.err
+
+
+async def test_groups_at_the_command_line(here: Portal, run: Run) -> None:
+    await run("groups", "create", "cli-lab", "--member", "alice", "--description", "A lab")
+    await run("groups", "add", "cli-lab", "bob", "p0104")
+    listed = await run("groups", "list", "cli-lab")
+    assert listed.out.splitlines()[0].split() == ["NAME", "GID", "MEMBERS", "DESCRIPTION"]
+    (line,) = listed.out.splitlines()[1:]
+    assert (line.split()[0], line.split()[-3:]) == ("cli-lab", ["3", "A", "lab"])
+    (row,) = json.loads((await run("groups", "list", "cli-lab", "--json")).out)
+    assert (row["name"], row["member_count"]) == ("cli-lab", 3)
+
+    removed = await run("groups", "remove", "cli-lab", "bob", "p0104")
+    assert (removed.code, removed.out) == (0, "cli-lab has 1 members.\n")
+    await run("groups", "add-manager", "cli-lab", "p0104")
+    unmanaged = await run("groups", "remove-manager", "cli-lab", "p0104")
+    assert (unmanaged.code, unmanaged.out) == (0, "p0104 no longer manages cli-lab.\n")
+    assert "managers" not in (await run("groups", "show", "cli-lab")).out
+
+    refused = await run("groups", "delete", "portal-admins")
+    assert (refused.code, refused.out) == (1, ""), "it is named in the settings"
+    deleted = await run("groups", "delete", "cli-lab")
+    assert (deleted.code, deleted.out) == (0, "cli-lab was deleted.\n")
+    assert json.loads((await run("groups", "list", "cli-lab", "--json")).out) == []
+    (event,) = await audited(here, "group.delete", "cli-lab")
+    assert event["actor"] == ME
