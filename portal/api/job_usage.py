@@ -37,12 +37,14 @@ class NodeUsageOut(BaseModel):
 class JobUsageOut(BaseModel):
     """The measured usage of a job or of one task of an array, by node.
 
-    `nodes` is empty if nothing was measured, as for a job that was submitted outside the portal.
-    `nodes_left_out` is the number of further nodes with measurements.
+    `nodes` is empty if nothing was measured. `measured` is false for a job that was submitted
+    outside the portal, or while the setting `job_usage_samplers` was off. `nodes_left_out` is the
+    number of further nodes with measurements.
     """
 
     nodes: list[NodeUsageOut]
     nodes_left_out: int
+    measured: bool
 
 
 @router.get("/jobs/{batch_job_id}/usage")
@@ -55,7 +57,11 @@ async def job_usage(
     """Return the usage over time of one of the caller's jobs; for an array, of one task."""
     job = await jobs.get(context, user, batch_job_id)
     series, left_out = await usage.load_usage(context, job, task)
-    return JobUsageOut(nodes=[_to_node(each) for each in series], nodes_left_out=left_out)
+    return JobUsageOut(
+        nodes=[_to_node(each) for each in series],
+        nodes_left_out=left_out,
+        measured=await usage.is_measured(context, job),
+    )
 
 
 def _to_node(series: NodeSeries) -> NodeUsageOut:

@@ -151,6 +151,7 @@ class Settings(
     service_partition: str | None = None
     slurm_account_of_group: dict[str, str] = {}
     usage_months: PositiveInt = 13
+    job_usage_samplers: bool = True
     presets: list[Preset] = []
     gpu_memory_gb: dict[str, PositiveFloat] = {}
     node_table_file: AbsolutePath | None = None

@@ -57,7 +57,7 @@ class JobContext:
     `workdir` is its initial directory, the home if None; `node_dir` is a folder on the node's own
     disk that the job may create; `modules_init` is the file that defines `module` for bash there.
     `environment` is that of its commands; a free script may have none. `resources` are complete, as
-    submitted.
+    submitted. With `measured`, samplers record its usage.
     """
 
     uuid: str
@@ -72,6 +72,7 @@ class JobContext:
     node_dir: str = _TMP
     pip_index_url: str | None = None
     modules_init: str | None = None
+    measured: bool = True
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ def render_job(template: Template, parameters: Mapping[str, Any], context: JobCo
     parts = [
         f"#!/bin/bash\n# A job of the template {template.name}.",
         _claim_job(context, template.requeue),
-        _start_samplers(context),
+        *_start_samplers(context),
         _enter_directory(context),
         *_set_task(template, tasks),
         _set_job_values(context),
@@ -144,7 +145,7 @@ def render_script(script: str, context: JobContext, environment: Environment | N
         "#!/bin/bash",
         *read.sbatch_lines,
         _claim_job(context, requeue=False),
-        _start_samplers(context),
+        *_start_samplers(context),
         _enter_directory(context),
     ]
     if environment:
@@ -205,12 +206,19 @@ mkdir -- "$PORTAL_JOB_DIR/claimed-$PORTAL_TASK-${{SLURM_RESTART_COUNT:-0}}" || e
 {finished}"""
 
 
-def _start_samplers(context: JobContext) -> str:
+def is_measured(script: str) -> bool:
+    """Return whether a rendered job starts samplers."""
+    return f"-m {SAMPLER} " in script
+
+
+def _start_samplers(context: JobContext) -> list[str]:
     """Return the lines that measure the usage on each of the job's nodes.
 
     Neither the script's first command nor a `wait` in it may wait for them: they are started by a
     subshell in the background that is not in the shell's table of jobs.
     """
+    if not context.measured:
+        return []
     sampler = f"nice -n 19 {quote(context.runtime_dir + '/bin/python')} -I -m {SAMPLER}"
     others = '"$(( SLURM_JOB_NUM_NODES - 1 ))"'
     options = [
@@ -219,7 +227,7 @@ def _start_samplers(context: JobContext) -> str:
         "--input=none", "--export=ALL", "--propagate=NONE", f"--job-name={SAMPLER_STEP}",
     ]  # fmt: skip
     on_others = _wrap_words(["srun", *options, f"{sampler} &"])
-    return f"""\
+    lines = f"""\
 # Measures the usage of the job's nodes, for its page in the portal.
 ( exec </dev/null >/dev/null 2>&1
   {sampler} "$$" &
@@ -227,6 +235,7 @@ def _start_samplers(context: JobContext) -> str:
   {on_others}
 ) &
 disown 2>/dev/null"""
+    return [lines]
 
 
 def _enter_directory(context: JobContext) -> str:

@@ -5511,10 +5511,13 @@ export interface components {
          * JobUsageOut
          * @description The measured usage of a job or of one task of an array, by node.
          *
-         *     `nodes` is empty if nothing was measured, as for a job that was submitted outside the portal.
-         *     `nodes_left_out` is the number of further nodes with measurements.
+         *     `nodes` is empty if nothing was measured. `measured` is false for a job that was submitted
+         *     outside the portal, or while the setting `job_usage_samplers` was off. `nodes_left_out` is the
+         *     number of further nodes with measurements.
          */
         JobUsageOut: {
+            /** Measured */
+            measured: boolean;
             /** Nodes */
             nodes: components["schemas"]["NodeUsageOut"][];
             /** Nodes Left Out */

@@ -262,6 +262,7 @@ def _to_job_place(
         node_dir=launch_files.node_dir(uuid, launch.derive_secret(context, uuid)),
         pip_index_url=context.settings.pip_index_url,
         modules_init=str(context.settings.modules_init) if context.settings.modules_init else None,
+        measured=context.settings.job_usage_samplers,
     )
 
 

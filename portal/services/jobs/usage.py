@@ -7,11 +7,14 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from sqlalchemy import select
+
 from portal.context import AppContext
 from portal.db import utcnow
 from portal.models import BatchJob, JobState
 from portal.services.slurm.job_logs import check_task
 from portal.services.store import change
+from spawner.catalog import jobscript
 from spawner.usage_file import NodeSeries
 
 READ_WITHIN_S = 5.0
@@ -37,6 +40,15 @@ async def load_usage(
     last = (job.ended_at or utcnow()) + CLOCKS_DIFFER
     shown = (_within(each, first, last) for each in series)
     return [each for each in shown if each.points], left_out
+
+
+async def is_measured(context: AppContext, job: BatchJob) -> bool:
+    """Return whether samplers record the job's usage: not for an external job, or if it was
+    submitted while they were off.
+    """
+    async with context.db.session() as db:
+        script = await db.scalar(select(BatchJob.script).where(BatchJob.id == job.id))
+    return jobscript.is_measured(script or "")
 
 
 def is_gpu_use_unread(job: BatchJob) -> bool:

@@ -22,7 +22,7 @@ const onNode = (node: string): JobUsageOverTime['nodes'][number] => ({
 
 const shown = async (nodes: JobUsageOverTime['nodes'], job: object = failedJob): Promise<string> =>
   page(URL, {
-    answers: { ...answers, [URL]: job, [`${URL}/usage`]: { nodes, nodes_left_out: 0 } },
+    answers: { ...answers, [URL]: job, [`${URL}/usage`]: { nodes, nodes_left_out: 0, measured: true } },
   });
 
 /** Charts are loaded later, so they are tested in a browser (tests/browser/test_jobs.py). */
@@ -41,7 +41,7 @@ describe('usage over time on a job’s page', () => {
     const [first, ...others] = arrayJob.array.tasks;
     const waiting = { ...first, state: 'queued', node: null };
     const job = { ...arrayJob, array: { ...arrayJob.array, tasks: [waiting, ...others] } };
-    const usage = { nodes: [], nodes_left_out: 0 };
+    const usage = { nodes: [], nodes_left_out: 0, measured: true };
     const markup = await page(url, {
       answers: { ...answers, [url]: job, [`${url}/usage`]: usage },
     });

@@ -25,9 +25,10 @@ const usage = (...afterS: number[]): JobUsageOverTime => ({
     },
   ],
   nodes_left_out: 0,
+  measured: true,
 });
 
-const NOTHING: JobUsageOverTime = { nodes: [], nodes_left_out: 0 };
+const NOTHING: JobUsageOverTime = { nodes: [], nodes_left_out: 0, measured: true };
 
 describe('the note on usage over time', () => {
   it('is absent if charts show all of it', () => {
@@ -41,6 +42,8 @@ describe('the note on usage over time', () => {
     expect(overTimeNote(running, NOTHING, startMs + 90_000)).toContain('not measured');
     expect(overTimeNote(ended(3), usage(1), startMs + 90_000)).toContain('too short');
     expect(overTimeNote(ended(600), NOTHING, startMs + 900_000)).toContain('was not measured');
+    const off = { ...NOTHING, measured: false };
+    expect(overTimeNote(ended(1), off, startMs + 2000)).toContain('was not measured');
   });
 
   it('names nodes that are left out, and old data', () => {

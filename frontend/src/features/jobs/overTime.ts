@@ -55,6 +55,10 @@ export function overTimeNote(
   nowMs: number,
 ): string | null {
   if (isDrawable(usage)) return leftOutText(usage) ?? staleText(job, usage, nowMs);
+  if (!usage.measured)
+    return job.state === 'ended'
+      ? t`Its usage over time was not measured.`
+      : t`Its usage over time is not measured.`;
   const start = Date.parse(job.started_at ?? '');
   if (job.state === 'ended') {
     const ran = Date.parse(job.ended_at ?? '') - start;

@@ -5,10 +5,16 @@ from __future__ import annotations
 import asyncio
 import io
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
+from portal.models import User, new_id
+from portal.services.jobs import prepare
+from portal.services.jobs.prepare import JobRequest
+from spawner.catalog.jobscript import is_measured
 from spawner.catalog.launch_files import quote
 from tests.polling import until
 from tests.portal.job_portal import JobPortal, run_job_portal
@@ -43,6 +49,16 @@ async def test_what_is_submitted_is_what_was_asked_for(job_portal: JobPortal) ->
     assert files["job"].rstrip() == "echo hello"
     assert (job["state"], job["source"]) == ("queued", "echo hello")
     assert job["job_id"] in job_portal.slurm.shown
+
+
+@pytest.mark.parametrize("on", [True, False])
+async def test_a_setting_turns_samplers_off(job_portal: JobPortal, on: bool) -> None:
+    settings = job_portal.context.settings.model_copy(update={"job_usage_samplers": on})
+    context = replace(job_portal.context, settings=settings)
+    async with context.db.session() as db:
+        user = (await db.scalars(select(User).where(User.username == "alice"))).one()
+    prepared = await prepare.prepare(context, user, JobRequest(script="true"), new_id())
+    assert is_measured(prepared.rendered.script) is on
 
 
 @pytest.mark.parametrize("parameter", ["text", "words"])

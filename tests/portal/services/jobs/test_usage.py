@@ -15,6 +15,7 @@ from sqlalchemy import select
 from portal.db import utcnow
 from portal.models import BatchJob, JobState, User, new_id
 from portal.services.jobs import usage
+from spawner.catalog import jobscript
 from spawner.slurm.model import Resources
 from tests.portal.conftest import Answer
 from tests.portal.file_portal import UIDS, FilePortal, run_file_portal
@@ -22,7 +23,7 @@ from tests.servers.slapd import Slapd
 
 pytestmark = pytest.mark.anyio
 
-NOTHING = {"nodes": [], "nodes_left_out": 0}
+NOTHING = {"nodes": [], "nodes_left_out": 0, "measured": False}
 
 
 class Measured:
@@ -214,3 +215,17 @@ async def test_gpu_use_is_only_read_of_ended_jobs_with_gpus(
     await job.create(**{**columns, **changed})
     async with job.file_portal.portal.context.db.session() as db:
         assert not usage.is_gpu_use_unread(await db.get_one(BatchJob, job.id))
+
+
+@pytest.mark.parametrize("measured", [True, False])
+async def test_a_job_is_measured_if_its_script_starts_samplers(
+    job: Measured, measured: bool
+) -> None:
+    resources = Resources()
+    place = jobscript.JobContext(
+        "u", "alice", "/home/alice", "/opt/runtime", "/usr/bin/apptainer", "/home/alice/runs",
+        None, resources, measured=measured,
+    )  # fmt: skip
+    script = jobscript.render_script("echo hello", place, None).script
+    await job.create(script=script)
+    assert (await job.usage()).body["measured"] is measured

@@ -15,7 +15,14 @@ from hypothesis import strategies as st
 
 from spawner.catalog import jobscript
 from spawner.catalog.environment import Catalog
-from spawner.catalog.jobscript import JobContext, Rendered, ScriptRefused, render_job, render_script
+from spawner.catalog.jobscript import (
+    JobContext,
+    Rendered,
+    ScriptRefused,
+    is_measured,
+    render_job,
+    render_script,
+)
 from spawner.catalog.launch_files import EXIT_CLAIMED, job_dir
 from spawner.catalog.template import Template, check_parameters, load_templates, parameters_schema
 from spawner.slurm.model import Resources
@@ -280,6 +287,14 @@ def test_one_node_needs_no_step(samplers: Path) -> None:
     path = f"{samplers}:{os.environ['PATH']}"
     assert run(job, place, PATH=path, SLURM_JOB_NUM_NODES="1").stdout == b"ran\n"
     assert len(wait_for_lines(samplers / "started", 1)) == 1
+
+
+@pytest.mark.parametrize("measured", [True, False])
+def test_samplers_can_be_off(tmp_path: Path, measured: bool) -> None:
+    place = replace(place_of(tmp_path), measured=measured)
+    for job in (rendered(template_of("true"), {}, place), render_script("true", place, None)):
+        assert is_measured(job.script) is measured
+        assert ("sampler" in job.script) is measured
 
 
 def test_job_runs_without_a_sampler(tmp_path: Path) -> None:
