@@ -42,7 +42,7 @@ DIALECT = re.compile(
 ALLOWED = re.compile(
     r"`nobody`|account nobody|\"nobody( \d+)?\"|\b_?NOBODY(_UID)?\b|\btold_at\b"
     r"|inetOrgPerson|objectClass: person|\bou(=|: )[Pp]eople\b|%people\b"
-    r"|\"(person|people)\.|search\.person|scope = 'person'|`person`|\{ person: "
+    r"|\"(person|people)\.|search\.person|scope = 'person'|^\"person\"$|`person`|\{ person: "
     r"|/admin/(new/)?(person|people)"
 )
 OPENINGS = "What|Whether|Who|Whose|Whom|Which|How|Why|Where|That|Those|Of"

@@ -22,7 +22,11 @@ const onNode = (node: string): JobUsageOverTime['nodes'][number] => ({
 
 const shown = async (nodes: JobUsageOverTime['nodes'], job: object = failedJob): Promise<string> =>
   page(URL, {
-    answers: { ...answers, [URL]: job, [`${URL}/usage`]: { nodes, nodes_left_out: 0, measured: true } },
+    answers: {
+      ...answers,
+      [URL]: job,
+      [`${URL}/usage`]: { nodes, nodes_left_out: 0, measured: true },
+    },
   });
 
 /** Charts are loaded later, so they are tested in a browser (tests/browser/test_jobs.py). */
