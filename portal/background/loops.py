@@ -15,7 +15,7 @@ from portal.services.cluster import history, node_table_file
 from portal.services.deprovision import deprovision, directory_sync
 from portal.services.limits import gpu_hours
 from portal.services.mail import sender
-from portal.services.sessions import usage
+from portal.services.sessions import tidying, usage
 from portal.services.users import home_commands
 from spawner.launcher.pool import IDLE_S
 
@@ -62,6 +62,9 @@ def open_loops(context: AppContext, stack: AsyncExitStack) -> list[BackgroundLoo
             retry_s=gpu_hours.EVERY_S,
         ),
         BackgroundLoop("cluster history", lambda: history.step(context), history.EVERY_S),
+        BackgroundLoop(
+            "removed sessions", lambda: tidying.tidy_removed(context, utcnow()), tidying.EVERY_S
+        ),
         BackgroundLoop("session usage", lambda: usage.forget_old(context), usage.TIDY_S),
         BackgroundLoop("refused logins", lambda: audit.flush(utcnow()), retention.FLUSH_S),
         BackgroundLoop("audit retention", lambda: audit.retain(utcnow()), retention.RETAIN_S),

@@ -111,6 +111,7 @@ class Reconcile:
             await self._process_rows(due[at : at + AT_ONCE], now)
             await asyncio.sleep(0)  # let other tasks run
         boards = await self._load_boards()
+        self._forget_heartbeats(boards)
         hosts = await tensorboards.load_host_jobs(self.context, boards)
         for board in boards:
             if board.id in hosts:
@@ -138,6 +139,12 @@ class Reconcile:
             await db.commit()
         self._stale_since = since
         self.context.notifier.notify(ALL_ROWS)
+
+    def _forget_heartbeats(self, boards: list[Tensorboard]) -> None:
+        """Drop the heartbeats of other runs: a program's last request may arrive after the stop."""
+        heartbeats = self.context.tensorboard_heartbeats
+        for run_id in heartbeats.keys() - {board.run_id for board in boards}:
+            del heartbeats[run_id]
 
     async def _load_boards(self) -> list[Tensorboard]:
         query = select(Tensorboard).where(Tensorboard.wanted)

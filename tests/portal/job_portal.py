@@ -147,7 +147,8 @@ class FakeAgents:
 
     `mood` is the fate of a submission; `hung` are the waiting ones; `submitted` the completed ones.
     `files` are readable files by path; `logged` is the content of folders; `trouble_reading` is the
-    failure of either. `starts` are forecasts, by GPUs and partition.
+    failure of either; `without_home` are users whose home is missing. `starts` are forecasts, by
+    GPUs and partition.
     """
 
     slurm: FakeSlurm
@@ -158,6 +159,8 @@ class FakeAgents:
     logged: dict[str, dict[str, float | None]] = field(default_factory=dict)
     trouble_reading: SpawnerError | None = None
     withdrawn: list[str] = field(default_factory=list)
+    forgotten: list[str] = field(default_factory=list)
+    without_home: set[str] = field(default_factory=set)
     dismissed: list[str] = field(default_factory=list)
     starts: dict[Any, datetime | Rejected | None] = field(default_factory=dict)
     forecasts: list[Resources] = field(default_factory=list)
@@ -204,6 +207,11 @@ class FakeAgents:
 
     async def cancel(self, username: str, job_id: int) -> None:
         await self.slurm.cancel(job_id, username)
+
+    async def forget(self, username: str, uuid: str) -> None:
+        if username in self.without_home:
+            raise HomeUnavailable("The home directory is missing.")
+        self.forgotten.append(uuid)
 
     async def withdraw(self, username: str, uuid: str) -> bool:
         self.withdrawn.append(uuid)

@@ -303,6 +303,13 @@ async def test_an_array_with_a_task_that_is_requeued_after_its_end_lives_again(
     assert [task["state"] for task in row.tasks] == ["ended", "running"]
 
 
+async def test_heartbeats_of_stopped_runs_are_forgotten(harness: ReconcileHarness) -> None:
+    """A program's last request may arrive after its run was stopped."""
+    harness.context.tensorboard_heartbeats["stopped"] = harness.now
+    await harness.round()
+    assert harness.context.tensorboard_heartbeats == {}
+
+
 async def test_a_hanging_home_delays_no_other_users_metrics(
     harness: ReconcileHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:

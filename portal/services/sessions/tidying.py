@@ -1,0 +1,57 @@
+"""Deletion of the folders of removed sessions: log, script and configuration, in the owner's home.
+
+Files of batch jobs stay, as the API promises, and so does everything that a session wrote
+elsewhere. A session whose `secret_hash` is empty has been tidied: its configuration, with the
+secret, is gone.
+"""
+
+from datetime import datetime, timedelta
+
+import structlog
+from sqlalchemy import select
+
+from portal.context import AppContext
+from portal.models import JobState, Session, User
+from portal.services.store import change
+from spawner.errors import SpawnerError
+
+log = structlog.get_logger(__name__)
+
+EVERY_S = 3600.0
+KEPT = timedelta(days=7)  # after the removal from the list
+GIVE_UP = timedelta(days=30)  # after that, for homes that can't be reached
+AT_ONCE = 200
+
+
+async def tidy_removed(context: AppContext, now: datetime) -> None:
+    """Delete the folders of sessions that their owners removed from the list a while ago."""
+    query = (
+        select(Session)
+        .join(User, Session.user_id == User.id)
+        .where(
+            Session.state == JobState.ENDED,
+            Session.removed_at.between(now - KEPT - GIVE_UP, now - KEPT),
+            Session.secret_hash != "",
+            User.disabled_at.is_(None),
+        )
+        .order_by(Session.removed_at)
+        .limit(AT_ONCE)
+    )
+    async with context.db.session() as db:
+        sessions = (await db.scalars(query)).all()
+    unreachable: set[str] = set()
+    for session in sessions:
+        username = session.user.username
+        if username in unreachable:
+            continue
+        try:
+            await context.launchers.forget(username, session.id)
+        except SpawnerError as error:
+            unreachable.add(username)
+            log.info("a removed session's folder stays", session=session.id, error=error.message)
+            continue
+        await change(context.db, Session, session.id, _mark_tidied)
+
+
+def _mark_tidied(session: Session) -> None:
+    session.secret_hash = ""
