@@ -150,6 +150,7 @@ NOT_DISPLAYED = frozenset(
         "real, effective and saved ids differ",
         "refused for uid {0}",
         "refused logins",
+        "removed sessions",
         "refused the login",
         "refused the sender address",
         "requeued held",
