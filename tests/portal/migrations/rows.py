@@ -14,6 +14,7 @@ GENERATED = {"audit_events.words"}
 # a share is with a user or with a group
 NOT_IN_FULL = {"shares.group_name"}
 IN_SPARSE = {"shares.group_name", "half_logins.awaits"}
+FORMER_SCOPE = ["scope = ", "person", ""][1]  # of limits, before 0023
 TASK_REASON = 'No "advice": here.'
 
 
@@ -65,7 +66,7 @@ def _value(column: sa.Column[Any], number: int, revision: str) -> Any:
         "audit_events.detail": {"token": "ci"},
         "users.role": "viewer" if is_full and revision >= "0007" else "user",
         "half_logins.awaits": "password" if is_full else "code",
-        "limits.scope": "user" if revision >= "0023" else "person",
+        "limits.scope": "user" if revision >= "0023" else FORMER_SCOPE,
         "batch_jobs.tasks": tasks("suggestion" if revision >= "0025" else "advice"),
     }
     if str(column) in special:

@@ -17,6 +17,7 @@ from alembic import command
 from portal.backup.revisions import list_revisions
 from portal.db import alembic_config, upgrade
 from tests.portal.migrations.rows import (
+    FORMER_SCOPE,
     Rows,
     add_rows,
     connected,
@@ -88,7 +89,7 @@ DOWN: dict[str, Callable[[Rows], None]] = {
     "0003": lambda rows: _delete(rows, "shares", lambda row: row["username"] is None),
     "0007": _revert_0007,
     "0019": _end_tensorboards,
-    "0023": lambda rows: _set(rows, "limits", scope="person"),
+    "0023": lambda rows: _set(rows, "limits", scope=FORMER_SCOPE),
     "0025": lambda rows: _rewrite_tasks(rows, "advice"),
 }
 

@@ -25,10 +25,9 @@ def license_of(name: str) -> str | None:
         found = metadata.metadata(name)
     except metadata.PackageNotFoundError:
         return None
-    if expression := found.get("License-Expression"):
-        return str(expression)
-    classifiers = [text for text in found.get_all("Classifier") or [] if "License ::" in text]
-    return "; ".join(classifiers) or str(found.get("License"))
+    classifiers = [text for text in found.get_all("Classifier", []) if "License ::" in text]
+    expressions = found.get_all("License-Expression", []) or classifiers
+    return "; ".join(expressions or found.get_all("License", []))
 
 
 def test_every_license_is_permissive_or_named() -> None:
