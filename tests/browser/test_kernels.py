@@ -186,7 +186,7 @@ def test_a_terminal_is_one_click_away_on_the_node_and_in_each_environment(
         ("On the node", f"{session.node}  no\n"),
         ("In R", f"{session.node} r yes\n"),
     ):
-        card.get_by_role("button", name="Terminal").click()
+        card.get_by_role("button", name=re.compile("^Actions of")).click()
         with context.expect_page() as opened:
             page.get_by_role("menuitem", name=place).click()
         say_in_terminal(opened.value, record)

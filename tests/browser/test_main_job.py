@@ -97,10 +97,9 @@ def test_the_main_job(portal: Live, context: BrowserContext, log_in: LogIn) -> N
     run_cell(lab, "print('log' in globals())")
     output(lab, "False")
 
+    card.get_by_role("button", name=re.compile("^Actions of")).click()
     with context.expect_page() as opened:
-        card.get_by_role("button", name="TensorBoard").or_(
-            card.get_by_role("link", name="TensorBoard")
-        ).first.click()
+        page.get_by_role("menuitem", name="TensorBoard").click()
     board = opened.value
     board.locator("card-view", has_text="loss").first.wait_for(timeout=60_000)
     expect(board.locator("card-view line-chart").first).to_be_visible()

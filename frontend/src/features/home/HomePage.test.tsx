@@ -26,6 +26,9 @@ describe('the home page', () => {
     expect(names(markup, 'button')).toEqual(
       expect.arrayContaining([`More time for ${name}`, 'Stop', 'Start again']),
     );
+    // the others are in the cards' menus
+    expect(names(markup, 'button')).toContain(`Actions of ${name}`);
+    expect(names(markup, 'a')).not.toContain('TensorBoard');
     const text = textOf(markup);
     expect(text).toContain('It ended with exit code 3.');
     expect(text).toContain('0 of 8 GPUs in use');

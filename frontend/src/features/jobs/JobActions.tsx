@@ -14,25 +14,20 @@ import { allowedActions, cancelJob, removeJob } from './actions';
 
 interface Props {
   job: Job;
-  /** false on the page of the log itself */
-  withLog?: boolean;
   /** whether its TensorBoard is shared: then sharing can be revoked in any state */
   shared?: boolean;
   onRemoved: () => void;
 }
 
-/** The actions that are possible in the job's state. */
-export function JobActions({ job, withLog = true, shared = false, onRemoved }: Props) {
+/** The actions that are possible in the job's state, on its page. */
+export function JobActions({ job, shared = false, onRemoved }: Props) {
   const can = allowedActions(job);
   return (
     <div className={classes.actions}>
-      {can.tensorboard && (
-        <TensorboardLink id={job.id} kind="jobs" variant={withLog ? 'subtle' : 'default'} />
-      )}
-      {!withLog && (can.tensorboard || shared) && (
+      {can.tensorboard && <TensorboardLink id={job.id} kind="jobs" variant="default" />}
+      {(can.tensorboard || shared) && (
         <ShareButton parent={{ kind: 'jobs', id: job.id }} name={job.name} />
       )}
-      {withLog && can.log && <JobLogLink job={job} />}
       {can.runAgain && <RunAgain id={job.id} />}
       {can.cancel && <CancelButton job={job} />}
       {can.remove && <RemoveButton id={job.id} onRemoved={onRemoved} />}
@@ -40,7 +35,7 @@ export function JobActions({ job, withLog = true, shared = false, onRemoved }: P
   );
 }
 
-function JobLogLink({ job }: { job: Job }) {
+export function JobLogLink({ job }: { job: Job }) {
   return (
     <Button
       component={Link}

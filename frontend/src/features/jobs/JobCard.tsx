@@ -1,6 +1,6 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { Button, Checkbox, Paper } from '@mantine/core';
+import { ActionIcon, Button, Checkbox, Paper } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { memo, useState } from 'react';
 import type { Job } from '@/api/types';
@@ -12,8 +12,8 @@ import classes from '@/ui/CardList.module.css';
 import { Icon } from '@/ui/icons';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
-import { stopJobTensorboard } from './actions';
-import { JobActions } from './JobActions';
+import { allowedActions, stopJobTensorboard } from './actions';
+import { CancelDialog, JobLogLink } from './JobActions';
 import { JobError } from './JobError';
 import {
   arrayText,
@@ -25,6 +25,7 @@ import {
   requestedTexts,
   templateText,
 } from './labels';
+import { RowMenu } from './RowMenu';
 
 interface Props {
   job: Job;
@@ -101,12 +102,49 @@ export const JobCard = memo(function JobCard(props: Props) {
             <Trans>Show the error</Trans>
           </Button>
         )}
-        <JobActions job={job} onRemoved={() => onRemoved(job.id)} />
+        <div className={classes.actions}>
+          {allowedActions(job).log && <JobLogLink job={job} />}
+          <CardMenu job={job} onRemoved={onRemoved} />
+        </div>
       </div>
       <TensorboardLine board={job.tensorboard} onStop={() => stopJobTensorboard(job.id)} />
     </Paper>
   );
 });
+
+/** The job's other actions, in the same menu as those of a row. */
+function CardMenu({ job, onRemoved }: Pick<Props, 'job' | 'onRemoved'>) {
+  const [corner, setCorner] = useState<{ x: number; y: number } | null>(null);
+  const [cancelling, setCancelling] = useState(false);
+  return (
+    <>
+      <ActionIcon
+        variant="subtle"
+        color="gray"
+        size="lg"
+        aria-haspopup="menu"
+        aria-label={t`Actions of ${{ name: job.name }}`}
+        onClick={({ currentTarget }) => {
+          const { left, bottom } = currentTarget.getBoundingClientRect();
+          setCorner({ x: left, y: bottom });
+        }}
+      >
+        <Icon name="more" />
+      </ActionIcon>
+      {corner && (
+        <RowMenu
+          kind="menu"
+          job={job}
+          {...corner}
+          onClose={() => setCorner(null)}
+          onCancel={() => setCancelling(true)}
+          onRemoved={onRemoved}
+        />
+      )}
+      <CancelDialog job={job} opened={cancelling} onClose={() => setCancelling(false)} />
+    </>
+  );
+}
 
 /** A job's time pending, running or run, and when it ends or ended. */
 export function JobTimes({ job }: { job: Job }) {

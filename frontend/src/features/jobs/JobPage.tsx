@@ -102,7 +102,6 @@ function JobStatus({ job, onShow }: { job: JobDetail; onShow: (position: LinePos
       <ErrorSummary job={job} onShow={onShow} />
       <JobActions
         job={job}
-        withLog={false}
         shared={others !== null}
         onRemoved={() => void navigate({ to: '/jobs', replace: true })}
       />

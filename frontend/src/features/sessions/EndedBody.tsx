@@ -1,15 +1,14 @@
 import { Trans } from '@lingui/react/macro';
 import type { Session } from '@/api/types';
 import { LogTail } from '@/features/log/LogTail';
-import { TensorboardLink } from '@/features/tensorboard/TensorboardLink';
 import { duration } from '@/lib/time';
 import { Time } from '@/ui/Time';
-import { AgainButton, RemoveButton } from './EndedActions';
+import { AgainButton } from './EndedActions';
 import { Facts } from './Facts';
-import { LogLink } from './LogLink';
 import { endedUnexpectedly, endReason } from './labels';
 import { Reason } from './Reason';
 import classes from './SessionCard.module.css';
+import { SessionMenu } from './SessionMenu';
 import { SessionTensorboard } from './SessionTensorboard';
 
 function ranFor({ started_at: started, ended_at: ended }: Session): string | null {
@@ -40,11 +39,7 @@ export function EndedBody({ session }: { session: Session }) {
       )}
       <div className={classes.actions}>
         <AgainButton session={session} variant="default" px="sm" />
-        <LogLink id={session.id} />
-        {session.started_at && <TensorboardLink id={session.id} variant="subtle" />}
-        <RemoveButton id={session.id}>
-          <Trans>Remove</Trans>
-        </RemoveButton>
+        <SessionMenu session={session} />
       </div>
       <SessionTensorboard session={session} />
     </>

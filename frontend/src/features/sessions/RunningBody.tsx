@@ -1,18 +1,16 @@
 import { t } from '@lingui/core/macro';
 import type { Session } from '@/api/types';
 import { TrendLine } from '@/features/measurements/TrendLine';
-import { TensorboardLink } from '@/features/tensorboard/TensorboardLink';
 import { elapsed } from '@/lib/time';
 import { Facts } from './Facts';
 import { IdleLine } from './IdleLine';
-import { LogLink } from './LogLink';
 import { Notebooks } from './Notebooks';
 import { OpenLab } from './OpenLab';
 import { Reason } from './Reason';
 import classes from './SessionCard.module.css';
+import { SessionMenu } from './SessionMenu';
 import { SessionTensorboard } from './SessionTensorboard';
 import { StopButton } from './StopButton';
-import { TerminalMenu } from './TerminalMenu';
 import { TimeLeft } from './TimeLeft';
 import { startTimes } from './timeline';
 
@@ -41,9 +39,7 @@ export function RunningBody({ session }: { session: Session }) {
       <IdleLine session={session} />
       <div className={classes.actions}>
         <OpenLab session={session} className={classes.wide} />
-        {session.url && <TerminalMenu session={session} url={session.url} />}
-        <TensorboardLink id={session.id} variant="default" />
-        <LogLink id={session.id} />
+        <SessionMenu session={session} />
         <span className={classes.end}>
           <StopButton session={session} />
         </span>

@@ -8,7 +8,7 @@ import classes from './SessionCard.module.css';
 import { terminalPlaces } from './terminals';
 
 /** Fit the menu into the viewport, and scroll its items if necessary. */
-const FITTING = { flip: true, shift: true, size: { padding: 8 } } as const;
+export const FITTING = { flip: true, shift: true, size: { padding: 8 } } as const;
 
 interface Props {
   session: Session;
@@ -18,7 +18,6 @@ interface Props {
 
 /** A menu of terminals: on the session's node, or inside any of its environments. */
 export function TerminalMenu({ session, url }: Props) {
-  const { data } = useQuery(environmentsQuery);
   return (
     <Menu position="bottom-start" width={300} shadow="md" middlewares={FITTING}>
       <Menu.Target>
@@ -32,19 +31,25 @@ export function TerminalMenu({ session, url }: Props) {
         </Button>
       </Menu.Target>
       <Menu.Dropdown className={classes.terminals}>
-        {terminalPlaces(url, session, data ?? []).map(({ label, note, href }) => (
-          <Menu.Item
-            key={href}
-            component="a"
-            href={href}
-            target="_blank"
-            rel="noopener"
-            rightSection={note && <span className={classes.environment}>{note}</span>}
-          >
-            {label}
-          </Menu.Item>
-        ))}
+        <TerminalItems session={session} url={url} />
       </Menu.Dropdown>
     </Menu>
   );
+}
+
+/** The items of that menu, also in the menu of the session's card. */
+export function TerminalItems({ session, url }: Props) {
+  const { data } = useQuery(environmentsQuery);
+  return terminalPlaces(url, session, data ?? []).map(({ label, note, href }) => (
+    <Menu.Item
+      key={href}
+      component="a"
+      href={href}
+      target="_blank"
+      rel="noopener"
+      rightSection={note && <span className={classes.environment}>{note}</span>}
+    >
+      {label}
+    </Menu.Item>
+  ));
 }
