@@ -15,7 +15,7 @@ from tests.live import Live
 LogIn = Callable[[Page, str], None]
 GONE = re.compile("locked|disabled")
 NEWS = "Maintenance on Monday"
-PARTS = ("Database", "Directory", "Slurm", "Slurm's accounting", "JupyterHub", "Reverse proxy")
+PARTS = ("Database", "Directory", "Slurm", "Slurm's accounting", "JupyterHub", "Reverse proxy (nginx)")
 
 
 @pytest.fixture

@@ -37,7 +37,7 @@ def test_usage_follows_a_session(
     usage = page.get_by_role("region", name="Your current usage")
     expect(usage).to_contain_text("1 session")
     api.until(f"/sessions/{made['id']}", "running")
-    card = page.get_by_role("article", name=made["name"])
+    card = page.get_by_role("article", name=made["name"]).first  # ended ones follow
     expect(card).to_contain_text(re.compile(r"[CG]PU \d+ % now"), timeout=MEASURED_MS)
     expect(card.get_by_role("img", name=re.compile("in the last 15 minutes"))).to_be_visible()
     keep_or_stop(portal, page, made["name"], made["id"])
@@ -58,7 +58,7 @@ def keep_or_stop(portal: Live, page: Page, name: str, session_id: str) -> None:
 
     page.route(RECENT, idle_since(since))
     page.goto(portal.base_url)
-    card = page.get_by_role("article", name=name)
+    card = page.get_by_role("article", name=name).first
     expect(card).to_contain_text("GPU idle for 25 min")
     assert page.evaluate("window.shift") < MOST_SHIFT
     card.get_by_role("button", name=f"Keep {name}").click()

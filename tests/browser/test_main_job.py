@@ -155,7 +155,7 @@ def test_impossible_resources_are_reported_while_typing(
     page = context.new_page()
     log_in(page, "bob")
     page.get_by_role("link", name="Start a session").first.click()
-    page.get_by_role("radio", name=re.compile("own numbers")).check()
+    page.get_by_role("radio", name=re.compile("^Custom")).check()
     page.get_by_label("GPUs", exact=True).fill("9")
     expect(page.get_by_text(re.compile("more than 4"))).to_be_visible()
     page.get_by_role("button", name="Start session").click()

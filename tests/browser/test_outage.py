@@ -86,7 +86,7 @@ def try_to_start(page: Page) -> None:
     """The reason is shown beside the button; the input stays."""
     go(page, "Home")
     page.get_by_role("link", name="Start a session").first.click()
-    page.get_by_role("radio", name=re.compile("own numbers")).check()
+    page.get_by_role("radio", name=re.compile("^Custom")).check()
     page.get_by_label("GPUs", exact=True).fill("0")
     page.get_by_label("Memory (GB)").fill("1")
     page.get_by_label("Name (optional)").fill(SESSION)
@@ -99,7 +99,7 @@ def try_to_start(page: Page) -> None:
 def still_typed(page: Page) -> None:
     expect(page.get_by_label("Name (optional)")).to_have_value(SESSION)
     expect(page.get_by_label("Memory (GB)")).to_have_value("1")
-    expect(page.get_by_role("radio", name=re.compile("own numbers"))).to_be_checked()
+    expect(page.get_by_role("radio", name=re.compile("^Custom"))).to_be_checked()
 
 
 def start_after_all(page: Page) -> None:

@@ -72,7 +72,7 @@ def start_a_session(fitting: Fitting) -> None:
     page = fitting.page
     page.get_by_role("link", name="Start a session").first.tap()
     page.get_by_label("Name (optional)").fill(SESSION)
-    page.get_by_role("radio", name=re.compile("own numbers")).check()
+    page.get_by_role("radio", name=re.compile("^Custom")).check()
     page.get_by_label("GPUs", exact=True).fill("0")
     fitting.look("start, with numbers of one's own")
     home = page.url.partition("/start")[0]
