@@ -15,7 +15,14 @@ from tests.live import Live
 LogIn = Callable[[Page, str], None]
 GONE = re.compile("locked|disabled")
 NEWS = "Maintenance on Monday"
-PARTS = ("Database", "Directory", "Slurm", "Slurm's accounting", "JupyterHub", "Reverse proxy (nginx)")
+PARTS = (
+    "Database",
+    "Directory",
+    "Slurm",
+    "Slurm's accounting",
+    "JupyterHub",
+    "Reverse proxy (nginx)",
+)
 
 
 @pytest.fixture
@@ -132,7 +139,7 @@ def look_at_audit_and_status(portal: Live, admin: Page, username: str) -> None:
     admin.get_by_role("link", name="Status", exact=True).click()
     for part in PARTS:
         item = admin.get_by_role("listitem").filter(
-            has=admin.get_by_role("heading", name=re.compile(f"^{part}( ldap.*)?$"))
+            has=admin.get_by_role("heading", name=re.compile(f"^{re.escape(part)}( ldap.*)?$"))
         )
         expect(item.first).to_contain_text("Works")
 

@@ -122,9 +122,19 @@ BOARD = "spawner.node.tensorboard"
 PARTS = {
     part.name: part
     for part in (
-        *map(_service, ("portal", "hub", "nginx", "slurmctld", "slurmdbd", "mariadbd")),
-        Part("slurmd", find_on_nodes(lambda host: find_service("slurmd", host))),
-        *map(_service, ("munged", "slapd", "nslcd")),
+        *map(_service, ("portal", "hub", "nginx")),
+        # a killed slurmctld forgets jobs that are a few seconds old
+        Part("slurmctld", find_service("slurmctld"), frozenset({"jobs"})),
+        *map(_service, ("slurmdbd", "mariadbd")),
+        # and a killed slurmd the job that it is launching
+        Part(
+            "slurmd",
+            find_on_nodes(lambda host: find_service("slurmd", host)),
+            frozenset({"jobs"}),
+        ),
+        *map(_service, ("munged", "slapd")),
+        # Slurm holds a job that it launches while the node can't look up its user
+        Part("nslcd", find_service("nslcd"), frozenset({"jobs"})),
         Part("launcher", find_program("libexec/launcher", on_nodes=False)),
         Part("file process", find_program(FILES_PROGRAM, on_nodes=False)),
         Part("JupyterLab", find_program(LAB, on_nodes=True), frozenset({"session", "cell"})),

@@ -21,6 +21,7 @@ from tests.paths import CHECKOUT
 PAGE = CHECKOUT / "docs/reliability.md"
 BEGIN, END = "<!-- results: begin -->\n", "<!-- results: end -->"
 NOT_RUN = "not run"
+BRIEF_S = 3.0  # a fault that lasts longer shows its length
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class Result:
 
     cell: str
     date: str
+    lasted_s: float
     truth_s: float
     refused: int
     problems: list[str]
@@ -36,7 +38,9 @@ class Result:
     def summarize(self) -> str:
         if self.problems:
             return "**fails**, see below"
-        return f"right after {self.truth_s:.0f} s"
+        return f"right after {self.truth_s:.0f} s" + (
+            f" ({self.lasted_s:.0f} s)" if self.lasted_s > BRIEF_S else ""
+        )
 
 
 def results_file(state: Path) -> Path:

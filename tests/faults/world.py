@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import asyncio
 import re
+import subprocess
 import time
 import uuid
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ USERS = ("alice", "bob", "carol")
 CLOSED = "debug"  # the partition in which jobs wait
 WAITING = {"cpus": 1, "memory_gb": 0.25, "time_limit_minutes": 10, "partition": CLOSED}
 TICK_S = 0.25
+KEEP_S = 4.0
 CELL = """import time
 with open({file!r}, "a", buffering=1) as out:
     for n in range(1_000_000):
@@ -110,11 +112,26 @@ class World:
         for client, name in zip((self.alice, self.bob, self.carol), USERS, strict=True):
             await self.ask(client, "POST", "/reauth", {"password": self.live.users[name]})
         await asyncio.to_thread(self.resume_nodes)
+        await asyncio.to_thread(self.close_partition)
         await self._clear()
         await self._ensure_session()
         await self._ensure_cell()
         await self._ensure_board()
         await self._ensure_jobs()
+
+    def close_partition(self, state: str = "DOWN") -> None:
+        """Let jobs wait in the partition; a killed slurmctld opens it again."""
+        change = ["scontrol", "update", f"PartitionName={CLOSED}", f"State={state}"]
+        self.live.exec_as("root", change)
+
+    async def keep_nodes(self) -> None:
+        """Resume nodes that Slurm drains, as an operator does, for example for a job that a killed
+        slurmctld sends twice.
+        """
+        while True:
+            await asyncio.sleep(KEEP_S)
+            with suppress(RuntimeError, subprocess.TimeoutExpired):  # Slurm is what fails
+                await asyncio.to_thread(self.resume_nodes)
 
     def resume_nodes(self) -> None:
         for line in self.live.exec_as("root", ["sinfo", "-h", "-R", "-o", "%N"]).splitlines():
@@ -126,6 +143,11 @@ class World:
         for row in (await self.ask(self.alice, "GET", "/sessions?state=live"))["items"]:
             if row["id"] not in kept:
                 await self.ask(self.alice, "DELETE", f"/sessions/{row['id']}")
+        for path, client in (("/sessions", self.alice), ("/jobs", self.bob)):
+            for row in (await self.ask(client, "GET", f"{path}?state=all"))["items"]:
+                board = row["tensorboard"]
+                if row["id"] not in kept and board and board["state"] != "stopped":
+                    await self.ask(client, "DELETE", f"{path}/{row['id']}/tensorboard")
         for client in (self.alice, self.bob):
             for row in (await self.ask(client, "GET", "/jobs?state=live"))["items"]:
                 if row["id"] not in kept and row["state"] != "stopping":
@@ -136,7 +158,9 @@ class World:
             now = await self.ask(self.alice, "GET", f"/sessions/{self.session['id']}")
             if now["state"] == "running":
                 return
-        made = await self.alice.start_session(name=f"standing {self.word}", resources=SESSION)
+        made = await self.alice.start_session(
+            name=f"standing-{uuid.uuid4().hex[:6]}", resources=SESSION
+        )
         self.session = await self.alice.wait_session(made["id"], "running", "ended")
         assert self.session["state"] == "running", self.session["reason"]
         self.board = None
@@ -161,6 +185,8 @@ class World:
     async def _ensure_jobs(self) -> None:
         self.printing = await self._ensure_job(self.printing, "running", PRINTING, JOB)
         self.queued = await self._ensure_job(self.queued, "queued", "sleep 60", WAITING)
+        hold = ["scontrol", "hold", str(self.queued["job_id"])]
+        await asyncio.to_thread(self.live.exec_as, "root", hold)
 
     async def _ensure_job(self, job: Any, state: str, script: str, resources: Any) -> Any:
         if job:
@@ -179,14 +205,15 @@ def is_ticking(path: Path) -> bool:
 @asynccontextmanager
 async def create_world(live: Live) -> AsyncIterator[World]:
     """Bring a world up; what it has left running ends with it."""
-    change = ["scontrol", "update", f"PartitionName={CLOSED}"]
-    live.exec_as("root", [*change, "State=DOWN"])
     async with AsyncExitStack() as stack:
         alice, bob, carol = [await stack.enter_async_context(live.login(name)) for name in USERS]
         world = World(live, alice, bob, carol)
+        keeping = asyncio.create_task(world.keep_nodes())
         try:
             yield world
         finally:
+            keeping.cancel()
+            await asyncio.wait({keeping})
             world.session = world.queued = world.printing = None
             await world._clear()
-            live.exec_as("root", [*change, "State=UP"])
+            world.close_partition("UP")

@@ -15,7 +15,7 @@ import pytest
 
 from cluster.client import RequestRefused
 from tests.faults import faults, results
-from tests.faults.invariants import SlurmJob, check_ticks, compare, parse_queue
+from tests.faults.invariants import BOARD, SlurmJob, check_ticks, compare, parse_queue
 from tests.faults.results import Result
 from tests.faults.world import judge
 from tests.polling import until
@@ -34,7 +34,8 @@ JOB = SlurmJob(7, "alice", "RUNNING", "a1")
         ({"state": "queued"}, [SlurmJob(7, "alice", "PENDING", "a1")], None),
         ({}, [JOB, SlurmJob(9, "alice", "COMPLETING", "gone")], None),
         ({}, [JOB, SlurmJob(9, "root", "RUNNING")], None),
-        ({}, [JOB, SlurmJob(9, "bob", "RUNNING", "board")], None),
+        ({}, [JOB, SlurmJob(9, "bob", "RUNNING", "c3", BOARD)], None),
+        ({}, [JOB, SlurmJob(9, "alice", "RUNNING", "c3", BOARD)], "orphan: "),
         ({}, [], "lost: "),
         ({"state": "queued"}, [JOB], "untrue: "),
         ({"state": "submitting"}, [], "unsettled: "),
@@ -47,13 +48,16 @@ JOB = SlurmJob(7, "alice", "RUNNING", "a1")
 def test_rows_that_differ_from_slurm_are_found(
     row: dict[str, Any], queue: list[SlurmJob], problem: str | None
 ) -> None:
-    found = compare([{**ROW, **row}], queue, frozenset({"board"}))
+    found = compare([{**ROW, **row}], queue, frozenset({"bob"}))
     assert [text.startswith(problem) for text in found] == [True] if problem else found == []
 
 
 def test_the_queue_is_parsed_with_the_portals_ids() -> None:
-    text = "7|alice|RUNNING|portal:a1\n8|bob|PENDING|(null)\n"
-    assert parse_queue(text) == [JOB, SlurmJob(8, "bob", "PENDING", "(null)")]
+    text = "7|alice|RUNNING|portal:a1|one\n8|bob|PENDING|(null)|x|y\n"
+    assert parse_queue(text) == [
+        SlurmJob(7, "alice", "RUNNING", "a1", "one"),
+        SlurmJob(8, "bob", "PENDING", "(null)", "x|y"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -106,13 +110,13 @@ async def test_a_stopped_process_continues_and_a_killed_one_ends(
 
 
 def test_the_table_shows_what_failed_and_what_was_not_run(tmp_path: Path) -> None:
-    results.save_result(tmp_path, Result("portal/kill", "2026-01-02", 6.4, 3, []))
-    results.save_result(tmp_path, Result("hub/kill", "2026-01-02", 9.0, 0, ["lost: one"]))
+    results.save_result(tmp_path, Result("portal/kill", "2026-01-02", 20.1, 6.4, 3, []))
+    results.save_result(tmp_path, Result("hub/kill", "2026-01-02", 0.1, 9.0, 0, ["lost: one"]))
     assert set(json.loads((tmp_path / "faults.json").read_text())) == {"portal/kill", "hub/kill"}
     page = f"before\n{results.BEGIN}previous\n{results.END}\nafter\n"
     written = results.write_table(page, results.load_results(tmp_path))
     rows = {line.split(" | ")[0]: line for line in written.splitlines()}
-    assert rows["| portal"].startswith("| portal | right after 6 s | not run")
+    assert rows["| portal"].startswith("| portal | right after 6 s (20 s) | not run")
     assert "**fails**" in rows["| hub"]
     assert "- hub/kill: `lost: one`" in written
     assert "| node | power cut | not run |" in written
