@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from spawner.catalog import jobscript
 from spawner.catalog.environment import Catalog
 from spawner.catalog.jobscript import (
+    SAMPLER,
     JobContext,
     Rendered,
     ScriptRefused,
@@ -294,7 +295,7 @@ def test_samplers_can_be_off(tmp_path: Path, measured: bool) -> None:
     place = replace(place_of(tmp_path), measured=measured)
     for job in (rendered(template_of("true"), {}, place), render_script("true", place, None)):
         assert is_measured(job.script) is measured
-        assert ("sampler" in job.script) is measured
+        assert (SAMPLER in job.script) is measured
 
 
 def test_job_runs_without_a_sampler(tmp_path: Path) -> None:
