@@ -260,12 +260,16 @@ def _explain_error(failed: ExceptionContext) -> BaseException | None:
 
 
 def _find_known(error: object) -> DatabaseBusy | DatabaseFull | None:
-    """Return the error for users if SQLite stays locked by another process, or has no space."""
+    """Return the error for users if SQLite stays locked by another process, or a database has no
+    space.
+    """
     code = getattr(error, "sqlite_errorcode", 0)  # with further bits for the kind of lock
     if code & 0xFF == sqlite3.SQLITE_BUSY:
         return DatabaseBusy()
     # the latter: after a start, SQLite finds no space for its shared memory, so it can't even read
     if code in {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE}:
+        return DatabaseFull()
+    if isinstance(error, psycopg.errors.DiskFull):
         return DatabaseFull()
     return None
 

@@ -315,14 +315,14 @@ class Reconcile:
         """
         async with self.context.db.session() as db:
             row = await db.get(BatchJob, job_id)
-        if row is not None and job_usage.is_gpu_use_unread(row):
-            await job_usage.store_gpu_use(self.context, row)
         if row is not None and scalars.is_unread(row):
             await scalars.read_final(self.context, row)
         while row is not None and scalars.wanting(row):
             await scalars.read(self.context, row)
             async with self.context.db.session() as db:
                 row = await db.get(BatchJob, job_id)
+        if row is not None and job_usage.is_gpu_use_unread(row):
+            await job_usage.store_gpu_use(self.context, row)
 
     async def _submit(self, session: Session) -> None:
         """Submit a session again after the portal died between writing the row and Slurm's answer.

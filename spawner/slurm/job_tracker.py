@@ -141,10 +141,13 @@ class JobTracker:
         if job.uuid is not None:
             return job
         ids = (job.job_id, job.array_job_id or job.job_id)
+        wanted = [key for job_id in ids if (key := missing.get((job_id, job.user))) is not None]
+        if not wanted and self.by_id.get(job.job_id) is job:
+            return job  # as in the last answer
         for before in filter(None, map(self.by_id.get, ids)):
             if _is_same_job(before, job) and _key(before) not in self._foreign:
                 return replace(job, uuid=before.uuid)
-        for key in filter(None, (missing.get((job_id, job.user)) for job_id in ids)):
+        for key in wanted:
             if _is_submission(self._absent[key], job):
                 return replace(job, uuid=key[0])
         return job

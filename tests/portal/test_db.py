@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import psycopg
 import pytest
-from sqlalchemy import event, func, select, text
+from sqlalchemy import event, exc, func, select, text
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from portal.db import Database, _WriterLock, utcnow
@@ -226,6 +227,13 @@ async def test_a_full_disk_is_503_also_after_a_restart(
             await count_rows(db)
     finally:
         await database.close()
+
+
+async def test_postgresql_on_a_full_disk_is_full(database: Database) -> None:
+    refusal = exc.OperationalError("INSERT", {}, psycopg.errors.DiskFull())
+    with pytest.raises(DatabaseFull):
+        async with database.session():
+            raise refusal
 
 
 @pytest.mark.parametrize("kind", ["session", "connection"])

@@ -103,8 +103,8 @@ async def report(context: AppContext, session: Session, event: str, message: str
     """Record that the program ends, and why.
 
     The message comes from the user's own process, so it is shown to the owner only. The program
-    holds its port until this request is answered; after that another process may take the port, so
-    the target is cleared here.
+    holds its port for some seconds after this request is answered. Then another process may take
+    it, so the target is cleared here.
     """
     log.info("node program reports", session=session.id, event_=event, message=message[:200])
 

@@ -8,7 +8,7 @@ secret, is gone.
 from datetime import datetime, timedelta
 
 import structlog
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from portal.context import AppContext
 from portal.models import JobState, Session, User
@@ -19,22 +19,25 @@ log = structlog.get_logger(__name__)
 
 EVERY_S = 3600.0
 KEPT = timedelta(days=7)  # after the removal from the list
-GIVE_UP = timedelta(days=30)  # after that, for homes that can't be reached
 AT_ONCE = 200
 
 
 async def tidy_removed(context: AppContext, now: datetime) -> None:
-    """Delete the folders of sessions that their owners removed from the list a while ago."""
+    """Delete the folders of sessions that their owners removed from the list a while ago.
+
+    They come in random order: homes and folders that fail again and again must not keep those
+    behind them from their turn.
+    """
     query = (
         select(Session)
         .join(User, Session.user_id == User.id)
         .where(
             Session.state == JobState.ENDED,
-            Session.removed_at.between(now - KEPT - GIVE_UP, now - KEPT),
+            Session.removed_at < now - KEPT,
             Session.secret_hash != "",
             User.disabled_at.is_(None),
         )
-        .order_by(Session.removed_at)
+        .order_by(func.random())
         .limit(AT_ONCE)
     )
     async with context.db.session() as db:

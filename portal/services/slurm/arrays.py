@@ -63,7 +63,7 @@ def merged(
             if _adds_nothing(known, info):
                 continue
             by_index[index] = {**known, **_to_task_fields(info, now)}
-            if info.state is not SlurmState.ENDED:
+            if info.state is not SlurmState.ENDED or _compare_submissions(known, info) > 0:
                 for of_earlier_run in ("cause", "metrics", "read"):
                     by_index[index].pop(of_earlier_run, None)
     return [by_index[index] for index in sorted(by_index)]

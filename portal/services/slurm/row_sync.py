@@ -62,7 +62,7 @@ class RowSync:
         if not any(_is_requeued(row, info) for info in alive):
             return False
         row.state = JobState.QUEUED
-        row.ended_at = row.outcome = row.exit_code = row.metrics = None
+        row.ended_at = row.outcome = row.exit_code = row.metrics = row.gpu_percent = None
         return True
 
     def _give_up(self, row: Job, now: datetime) -> lifecycle.Update | None:

@@ -263,7 +263,7 @@ async def test_a_job_that_is_requeued_after_its_end_lives_again(harness: Reconci
 
     def end(row: Any) -> None:
         row.state, row.outcome, row.exit_code = JobState.ENDED, Outcome.COMPLETED, 0
-        row.ended_at, row.submit_time = harness.now, submitted
+        row.ended_at, row.submit_time, row.gpu_percent = harness.now, submitted, 12.0
 
     await harness.write(job, end)
     await harness.round()
@@ -274,7 +274,7 @@ async def test_a_job_that_is_requeued_after_its_end_lives_again(harness: Reconci
     await harness.round()
     row = await harness.row(job)
     assert (row.state, row.outcome, row.exit_code) == (JobState.QUEUED, None, None)
-    assert (row.ended_at, row.submit_time) == (None, later)
+    assert (row.ended_at, row.submit_time, row.gpu_percent) == (None, later, None)
 
 
 async def test_an_array_with_a_task_that_is_requeued_after_its_end_lives_again(

@@ -215,6 +215,16 @@ class TestArrays:
         (again,) = arrays.merged([ended], [task(0, SlurmState.QUEUED, nodes=())], NOW)
         assert not {"metrics", "read"} & again.keys()
 
+    def test_a_later_run_that_has_ended_has_nothing_of_the_one_before(self) -> None:
+        cause = {"reason": "The port was taken."}
+        ended = {"index": 0, "state": "ended", "submit_time": NOW.isoformat(), "cause": cause}
+        later = task(0, SlurmState.ENDED, outcome=Outcome.COMPLETED, exit_code=0, end_time=NOW)
+        later = replace(later, submit_time=NOW + 60 * SECOND)
+        known = {**ended, "metrics": {"loss": 1.0}, "read": True}
+        (found,) = arrays.merged([known], [later], NOW + 90 * SECOND)
+        assert found["outcome"] == "completed"
+        assert not {"cause", "metrics", "read"} & found.keys()
+
     def test_cause_is_kept_until_the_task_runs_again(self) -> None:
         columns = self.ended_by_failure()
         row = self.row(2)
