@@ -1,5 +1,5 @@
-"""A run takes the cells that were not run yet, at most PORTAL_FAULTS_COUNT of them; after the last
-ones comes the soak.
+"""A run takes the cells that have not passed yet, at most PORTAL_FAULTS_COUNT of them; after the
+last ones comes the soak.
 
 PORTAL_FAULTS names parts, separated by commas, or `soak`. PORTAL_FAULTS_AGAIN=1 runs cells again.
 """
@@ -11,17 +11,21 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.cells import Cell
+from tests.faults.cells import CELLS, Cell
 from tests.faults.results import load_results
 
 COUNT = int(os.environ.get("PORTAL_FAULTS_COUNT", "20"))
 SOAK = "soak"
+FOLDER = Path(__file__).parent
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     state = os.environ.get("PORTAL_TEST_CLUSTER")
-    done = load_results(Path(state)) if state else {}
+    results = load_results(Path(state)) if state else {}
+    passed = {name for name, result in results.items() if not result.problems}
     parts = set(filter(None, os.environ.get("PORTAL_FAULTS", "").split(",")))
+    if unknown := parts - {SOAK, *(cell.part for cell in CELLS)}:
+        raise pytest.UsageError(f"PORTAL_FAULTS names no part: {', '.join(sorted(unknown))}")
     again = bool(os.environ.get("PORTAL_FAULTS_AGAIN"))
 
     def is_wanted(item: pytest.Item) -> bool:
@@ -29,14 +33,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return (
             cell is not None
             and (not parts or cell.part in parts)
-            and (again or str(cell) not in done)
+            and (again or str(cell) not in passed)
         )
 
-    kept = [item for item in items if is_wanted(item)][:COUNT]
+    here = [item for item in items if item.path.is_relative_to(FOLDER)]
+    kept = [item for item in here if is_wanted(item)][:COUNT]
     if parts == {SOAK} or not (parts or kept):
-        kept = [item for item in items if _cell(item) is None]
-    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
-    items[:] = kept
+        kept = [item for item in here if _cell(item) is None]
+    left_out = [item for item in here if item not in kept]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in left_out]
 
 
 def _cell(item: pytest.Item) -> Cell | None:

@@ -17,14 +17,18 @@ Begun = Callable[[], None]
 Fault = Callable[[set[int], Begun], Awaitable[None]]
 
 
-def send(pids: Iterable[int], number: signal.Signals) -> None:
+def send(pids: Iterable[int], number: signal.Signals) -> int:
+    """Send a signal to those that are still there, and return how many they are."""
+    reached = 0
     for pid in pids:
         with suppress(ProcessLookupError):
             os.kill(pid, number)
+            reached += 1
+    return reached
 
 
 async def kill(pids: set[int], begun: Begun) -> None:
-    send(pids, signal.SIGKILL)
+    assert send(pids, signal.SIGKILL), "the processes have been replaced before the fault"
     begun()
 
 
@@ -47,7 +51,7 @@ async def slow(pids: set[int], begun: Begun) -> None:
 
 @asynccontextmanager
 async def stopped(pids: set[int]) -> AsyncIterator[None]:
-    send(pids, signal.SIGSTOP)
+    assert send(pids, signal.SIGSTOP), "the processes have been replaced"
     try:
         yield
     finally:

@@ -112,8 +112,14 @@ async def check_rows(world: World) -> list[str]:
     return [
         *compare(rows, queue, boards),
         *await _check_hub(live, rows),
-        *find_orphans(live, {job.job_id for job in queue}),
+        *find_orphans(live, await asyncio.to_thread(_load_numbers, live)),
     ]
+
+
+def _load_numbers(live: Live) -> set[int]:
+    """Return the numbers of all jobs; each task of an array has its own in its processes."""
+    text = live.exec_as("root", ["squeue", "-h", "--array", "-o", "%A"])
+    return set(map(int, text.split()))
 
 
 async def _load_rows(world: World) -> list[Any]:
@@ -204,8 +210,8 @@ async def wait_for_truth(world: World, loses: frozenset[str]) -> tuple[float, li
     began = time.monotonic()
     at_bound: list[str] = []
     while True:
-        passed = time.monotonic() - began  # a check takes seconds itself
         problems = await check(world, loses)
+        passed = time.monotonic() - began  # with the check, which takes seconds itself
         if passed > BOUND_S and not at_bound:
             at_bound = problems or [f"users saw the truth only after {passed:.0f} s"]
         if not problems:

@@ -16,6 +16,7 @@ from pathlib import Path
 from cluster.config.paths import Paths
 from cluster.host import namespaces
 from tests.faults.faults import STOP_S, kill
+from tests.faults.invariants import wait_for_truth
 from tests.faults.moments import Round
 from tests.faults.parts import find_service, node_names
 from tests.faults.world import World
@@ -96,6 +97,9 @@ async def fill_state_folder(moments: Round) -> None:
         moments.struck.set()
         await asyncio.sleep(STOP_S)
         full.unlink()
+        # before the disk is moved back, which restarts the portal: it recovers by itself
+        _, problems = await wait_for_truth(world, REFUSING)
+        assert not problems, problems
 
 
 @asynccontextmanager

@@ -38,12 +38,15 @@ async def test_part_fails_and_nothing_is_lost(world: World, cell: Cell) -> None:
         lambda: check(world, frozenset()), "the world is whole", done=lambda found: not found
     )
     moments = Round(world, cell.loses)
-    await moments.begin()
-    began = time.monotonic()
-    await cell.strike(moments)
-    lasted_s = round(time.monotonic() - began, 1)
-    truth_s, problems = await wait_for_truth(world, cell.loses)
-    problems += await moments.finish(RESULTS_S)
+    try:
+        await moments.begin()
+        began = time.monotonic()
+        await cell.strike(moments)
+        lasted_s = round(time.monotonic() - began, 1)
+        truth_s, problems = await wait_for_truth(world, cell.loses)
+        problems += await moments.finish(RESULTS_S)
+    finally:
+        await moments.cancel()
     problems += world.journal.problems
     date = datetime.now(UTC).date().isoformat()
     result = Result(str(cell), date, lasted_s, round(truth_s, 1), world.journal.refused, problems)

@@ -1,24 +1,23 @@
 """Random work and random kills for half an hour, checked by a model of what users asked for.
 
-PORTAL_FAULTS_SOAK_S is the duration. Hypothesis chooses the steps; it does not shrink a failure,
-because a real cluster never does the same twice.
+PORTAL_FAULTS_SOAK_S is the duration, PORTAL_FAULTS_SEED the seed of the choices, which a failure
+prints.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+import random
 import signal
 import time
 import uuid
-from collections.abc import Coroutine
-from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 from typing import Any
 
-from hypothesis import HealthCheck, Phase, settings
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
+import pytest
 
 from cluster.client import RequestRefused
 from cluster.config.paths import Paths
@@ -30,13 +29,16 @@ from tests.faults.invariants import BOUND_S, check_rows
 from tests.faults.parts import PARTS
 from tests.faults.world import JOB, USERS, World
 from tests.live import Live
-from tests.polling import T
+
+pytestmark = pytest.mark.anyio
 
 SOAK_S = float(os.environ.get("PORTAL_FAULTS_SOAK_S", "1800"))
+SEED = int(os.environ.get("PORTAL_FAULTS_SEED", str(random.randrange(1 << 32))))  # noqa: S311
 END_S = 420.0  # all jobs have ended by then
-PAUSE_S = 2.0  # between steps: the cluster shall also work, not only fail
+PAUSE_S = 2.0  # after a kill: the cluster shall also work, not only fail
 SESSION = {"cpus": 1, "memory_gb": 1, "time_limit_minutes": 120, "partition": "cpu"}
 MOST_SESSIONS = 3
+LONGEST_JOB_S = 20
 KILLED = (
     "portal", "hub", "nginx", "slurmctld", "slurmdbd", "mariadbd", "slurmd", "munged", "slapd",
     "nslcd", "launcher",
@@ -52,94 +54,74 @@ class Asked:
     wanted: bool = True
 
 
-class Soak(RuleBasedStateMachine):
+@dataclass
+class Soak:
     """Users' requests and kills. `jobs` and `sessions` are the model."""
 
-    live: Live  # set by the test
+    world: World
+    choose: random.Random
+    word: str = field(default_factory=lambda: f"soak-{uuid.uuid4().hex[:8]}")
+    jobs: list[Asked] = field(default_factory=list)
+    sessions: list[Asked] = field(default_factory=list)
+    steps: Counter[str] = field(default_factory=Counter)
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.runner = asyncio.Runner()
-        self.stack = AsyncExitStack()
-        self.word = f"soak-{uuid.uuid4().hex[:8]}"
-        self.jobs: list[Asked] = []
-        self.sessions: list[Asked] = []
-        self.end = time.monotonic() + SOAK_S
-        self.world = self.run(self._create_world())
+    async def step(self) -> None:
+        """Take one of the steps that are possible now."""
+        possible: list[Callable[[], Awaitable[None]]] = [self.submit, self.kill]
+        if len(wanted(self.sessions)) < MOST_SESSIONS:
+            possible.append(self.start_session)
+        if wanted(self.jobs):
+            possible.append(self.cancel)
+        if wanted(self.sessions):
+            possible.append(self.stop_session)
+        await self.choose.choice(possible)()
 
-    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        return self.runner.run(coroutine)
-
-    async def _create_world(self) -> World:
-        alice, bob, carol = [
-            await self.stack.enter_async_context(self.live.login(name)) for name in USERS
-        ]
-        return World(self.live, alice, bob, carol)
-
-    def has_time(self) -> bool:
-        return time.monotonic() < self.end
-
-    @rule(duration_s=st.integers(0, 20))
-    @precondition(has_time)
-    def submit(self, duration_s: int) -> None:
+    async def submit(self) -> None:
         name = f"job-{len(self.jobs)}"
+        duration_s = self.choose.randint(0, LONGEST_JOB_S)
         script = f"echo {name} >> ~/{self.word}; sleep {duration_s}"
-        self._make(self.jobs, name, "/jobs", {"script": script, "resources": JOB})
+        await self._make(self.jobs, name, "/jobs", {"script": script, "resources": JOB})
 
-    @rule()
-    @precondition(lambda self: self.has_time() and len(wanted(self.sessions)) < MOST_SESSIONS)
-    def start_session(self) -> None:
+    async def start_session(self) -> None:
         name = f"session-{len(self.sessions)}"
         body = {"environment": "python3", "resources": SESSION}
-        self._make(self.sessions, name, "/sessions", body)
+        await self._make(self.sessions, name, "/sessions", body)
 
-    def _make(self, model: list[Asked], name: str, path: str, body: dict[str, Any]) -> None:
+    async def _make(self, model: list[Asked], name: str, path: str, body: dict[str, Any]) -> None:
+        self.steps[path] += 1
         client = self.world.bob if path == "/jobs" else self.world.alice
         key, body = f"{self.word}-{name}", {**body, "name": name}
-        made = self.run(self.world.ask(client, "POST", path, body, key=key))
-        again = self.run(self.world.ask(client, "POST", path, body, key=key))
+        made = await self.world.ask(client, "POST", path, body, key=key)
+        again = await self.world.ask(client, "POST", path, body, key=key)
         assert made["id"] == again["id"], "one key has made two"
         model.append(Asked(name, made["id"]))
 
-    @rule(data=st.data())
-    @precondition(lambda self: self.has_time() and bool(wanted(self.jobs)))
-    def cancel(self, data: st.DataObject) -> None:
-        job = data.draw(st.sampled_from(wanted(self.jobs)))
+    async def cancel(self) -> None:
+        self.steps["cancel"] += 1
+        job = self.choose.choice(wanted(self.jobs))
         job.wanted = False
         try:
-            self.run(self.world.ask(self.world.bob, "POST", f"/jobs/{job.id}/cancel"))
+            await self.world.ask(self.world.bob, "POST", f"/jobs/{job.id}/cancel")
         except RequestRefused as error:
             assert error.status == 409, error  # it has already ended
             job.wanted = True
 
-    @rule(data=st.data())
-    @precondition(lambda self: self.has_time() and bool(wanted(self.sessions)))
-    def stop_session(self, data: st.DataObject) -> None:
-        session = data.draw(st.sampled_from(wanted(self.sessions)))
+    async def stop_session(self) -> None:
+        self.steps["stop"] += 1
+        session = self.choose.choice(wanted(self.sessions))
         session.wanted = False
-        self.run(self.world.ask(self.world.alice, "DELETE", f"/sessions/{session.id}"))
+        await self.world.ask(self.world.alice, "DELETE", f"/sessions/{session.id}")
 
-    @rule(part=st.sampled_from(KILLED))
-    @precondition(has_time)
-    def kill(self, part: str) -> None:
+    async def kill(self) -> None:
         """Kill a part; the steps that follow meet its restart."""
-        send(PARTS[part].find(Paths(self.live.state)), signal.SIGKILL)
-        self.run(asyncio.sleep(PAUSE_S))
+        part = self.choose.choice(KILLED)
+        self.steps[f"kill {part}"] += send(
+            PARTS[part].find(Paths(self.world.live.state)), signal.SIGKILL
+        )
+        await asyncio.sleep(PAUSE_S)
         self.world.resume_nodes()
 
-    @rule()
-    @precondition(lambda self: not self.has_time())
-    def rest(self) -> None:
-        """Do nothing once the time is over."""
-
-    def teardown(self) -> None:
-        try:
-            self.run(self._check())
-        finally:
-            self.run(self.stack.aclose())
-            self.runner.close()
-
-    async def _check(self) -> None:
+    async def check(self) -> None:
         """Check that everything came out as the model has it."""
         for session in wanted(self.sessions):
             shown = await self.world.alice.wait_session(session.id, "running", "ended")
@@ -147,7 +129,7 @@ class Soak(RuleBasedStateMachine):
         await self._wait_for_truth()
         for job in self.jobs:
             ended = await settled(self.world.bob, job.id, timeout_s=END_S)
-            ran = lines(self.live, "bob", self.word).count(job.name)
+            ran = lines(self.world.live, "bob", self.word).count(job.name)
             assert ran == 1 or not (ran or job.wanted), f"{job.name} ran {ran} times"
             if job.wanted:
                 done = ended["outcome"] == "completed" or ended["reason"] == TWICE
@@ -171,16 +153,14 @@ def wanted(model: list[Asked]) -> list[Asked]:
     return [one for one in model if one.wanted]
 
 
-def test_random_work_and_kills_lose_nothing(portal: Live) -> None:
-    Soak.live = portal
-    run_state_machine_as_test(
-        Soak,
-        settings=settings(
-            max_examples=1,
-            stateful_step_count=int(SOAK_S / PAUSE_S) + 1,
-            deadline=None,
-            database=None,
-            phases=[Phase.generate],
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
+async def test_random_work_and_kills_lose_nothing(portal: Live) -> None:
+    print(f"PORTAL_FAULTS_SEED={SEED}")
+    alice, bob, carol = (portal.login(name) for name in USERS)
+    async with alice as first, bob as second, carol as third:
+        soak = Soak(World(portal, first, second, third), random.Random(SEED))  # noqa: S311
+        end = time.monotonic() + SOAK_S
+        while time.monotonic() < end:
+            await soak.step()
+        await soak.check()
+    killed = {step for step, count in soak.steps.items() if step.startswith("kill") and count}
+    assert soak.steps["/jobs"] and soak.steps["/sessions"] and len(killed) > 1, soak.steps
