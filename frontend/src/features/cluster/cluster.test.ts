@@ -200,13 +200,13 @@ describe('the queue', () => {
     const held = queue({ name: 'cpu', mine: [waits({ job_id: 8, place: null })] });
     expect(pendingPositions([queue(), debug, held]).map((job) => job.places)).toEqual([
       ['About position 3 of 12 in gpu', 'Next in debug'],
-      ['On hold in cpu'],
+      ['Not eligible yet in cpu'],
     ]);
   });
 
-  it('counts jobs on hold separately', () => {
+  it('counts jobs that are not eligible separately', () => {
     expect(waitingText(queue())).toBe('12');
-    expect(waitingText(queue({ aside: 2 }))).toBe('12 and 2 on hold');
+    expect(waitingText(queue({ aside: 2 }))).toBe('12 and 2 not eligible');
   });
 });
 

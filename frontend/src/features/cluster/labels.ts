@@ -126,7 +126,7 @@ export const nodesText = (number: number): string =>
 /** Format a position in the queue. It is approximate: backfill lets small jobs start earlier. */
 export function placeText({ place }: Pick<MyWaiting, 'place'>, queue: PartitionQueue): string {
   const { name, in_line: all } = queue;
-  if (place === null) return t`On hold in ${name}`;
+  if (place === null) return t`Not eligible yet in ${name}`;
   if (place === 1) return t`Next in ${name}`;
   return t`About position ${place} of ${all} in ${name}`;
 }
@@ -149,10 +149,10 @@ export function pendingPositions(partitions: readonly PartitionQueue[]): Waits[]
   return [...byId.values()];
 }
 
-/** Format the number of pending jobs: "3 and 1 on hold". */
+/** Format the number of pending jobs: "3 and 1 not eligible". */
 export function waitingText(queue: Pick<PartitionQueue, 'in_line' | 'aside'>): string {
   const { in_line: waiting, aside } = queue;
-  return aside === 0 ? String(waiting) : t`${waiting} and ${aside} on hold`;
+  return aside === 0 ? String(waiting) : t`${waiting} and ${aside} not eligible`;
 }
 
 /** Return a reservation's title, including the users that it is for. */

@@ -97,12 +97,18 @@ function reason(job: Job): Content {
   return { shown: line, title: [line, translate(job.suggestion)].filter(Boolean).join(' ') };
 }
 
-/** The mean use of an ended job's GPUs, or their present use while it runs. */
+/** The present use of a live job's GPUs. */
 function GpuUse({ job }: { job: Job }) {
   const { trend } = useTrend(job.id);
   const now = trend?.resource === 'gpu' ? currentPercent(trend) : null;
-  const percent = job.state === 'ended' ? job.gpu_percent : now;
-  return share(percent ?? null, 100, '').shown;
+  return share(now, 100, '').shown;
+}
+
+/** The mean of an ended job, which is stored, or the present use of a live one, which is polled. */
+function gpuContent(job: Job): Content {
+  if (job.resources.gpus === 0) return NOTHING;
+  if (job.state === 'ended') return share(job.gpu_percent ?? null, 100, '');
+  return { shown: <GpuUse job={job} /> };
 }
 
 /** The time that a job has run. */
@@ -132,7 +138,7 @@ const CONTENTS: Readonly<Record<string, (job: Job, title: string | undefined) =>
   gpus: (job) => (job.resources.gpus > 0 ? text(gpuText(job.resources)) : NOTHING),
   memory,
   cpu,
-  gpu: (job) => (job.resources.gpus > 0 ? { shown: <GpuUse job={job} /> } : NOTHING),
+  gpu: gpuContent,
   node: (job) => text(nodesText(job)),
   partition: (job) => text(job.resources.partition),
   reason,

@@ -52,7 +52,7 @@ export function timelineFacts(session: Session): Fact[] {
     [t({ message: 'Started', context: 'when' }), session.started_at],
     [t`Ready`, session.ready_at],
     [t({ message: 'Ended', context: 'when' }), session.ended_at],
-    [session.state === 'ended' ? t`Time limit` : t`Ends at`, session.expires_at],
+    [session.state === 'ended' ? t`Time limit at` : t`Ends at`, session.expires_at],
   ];
   return times.flatMap(([label, at]) => (at === null ? [] : [{ label, value: at, time: true }]));
 }

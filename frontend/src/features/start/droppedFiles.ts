@@ -1,3 +1,5 @@
+import { onLogout } from '@/lib/onLogout';
+
 /** Files dropped on a page that hands them to the form for jobs. */
 let waiting: readonly File[] = [];
 
@@ -11,3 +13,5 @@ export function takeDropped(): readonly File[] {
   waiting = [];
   return files;
 }
+
+onLogout(() => keepDropped([]));
