@@ -139,6 +139,9 @@ describe('the table of jobs', () => {
 
   it('shows loading and an error', async () => {
     expect(isLoading(await page('/jobs', { live: null, early: true }))).toBe(true);
+    const live = await page('/jobs', { ...FULL, early: true });
+    expect(rows(live)).toEqual([]);
+    expect(isLoading(live), 'with live jobs, before the list').toBe(true);
     const markup = await page('/jobs', { answers: { '/jobs': new Refused(403, 'Not now.') } });
     expect(withRole(markup, 'alert').join()).toContain('Not now.');
     expect(names(markup, 'button')).toContain('Try again');

@@ -59,7 +59,7 @@ export function JobsPage() {
         </>
       )}
       {error && <TryAgain error={sentence(error)} onRetry={jobs.retry} />}
-      {loading && rows.length === 0 && <ListSkeleton />}
+      {loading && !error && <ListSkeleton />}
       {none && (filtered ? <NoneFound /> : <NoneYet />)}
       <VisuallyHidden component="p" role="status">
         {!loading && count !== undefined && plural(count, { one: '# job', other: '# jobs' })}
