@@ -59,6 +59,17 @@ async def _kill(process: asyncio.subprocess.Process) -> None:
         process.kill()
     if process.stdin is not None:
         process.stdin.close()
+    deadline = asyncio.get_running_loop().time() + END_S
     with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(END_S):
+        while not await _has_ended(process, deadline):
+            pass
+
+
+async def _has_ended(process: asyncio.subprocess.Process, deadline: float) -> bool:
+    """Wait for the program's end; return False if cancelled, as the end of the loop does."""
+    try:
+        async with asyncio.timeout_at(deadline):
             await process.communicate()
+    except asyncio.CancelledError:
+        return False
+    return True

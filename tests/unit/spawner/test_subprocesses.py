@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -85,3 +86,22 @@ async def cancelled_end(times: int) -> int | None:
 @pytest.mark.parametrize("times", [1, 3])
 def test_a_cancelled_end_completes(times: int) -> None:
     assert asyncio.run(cancelled_end(times)) == -9
+
+
+SLOW_TO_DIE = f"memory = b'x' * {300 << 20}; print('there', flush=True); input()"
+
+
+async def leave_ending() -> asyncio.subprocess.Process:
+    """Return while a program is being ended whose memory the kernel frees for some milliseconds."""
+    process = await subprocesses.start(sys.executable, "-c", SLOW_TO_DIE, stdin=PIPE, stdout=PIPE)
+    assert process.stdout is not None
+    await process.stdout.readline()
+    task = asyncio.ensure_future(subprocesses.end(process))
+    await asyncio.sleep(0)  # the end begins
+    await asyncio.sleep(0)  # the program is killed
+    assert not task.done()
+    return process
+
+
+def test_an_end_completes_when_the_loop_ends() -> None:
+    assert asyncio.run(leave_ending()).returncode == -9
