@@ -66,7 +66,7 @@ export function NotRunningPage() {
       <Stack gap="md" w="100%" maw={560}>
         <PageTitle tab={title(session, restarting)}>{title(session, restarting)}</PageTitle>
         <Text c="dimmed">{explanation(session, restarting)}</Text>
-        <SessionCard session={session} />
+        <SessionCard session={session} level="h2" />
 
         <Button component={Link} to="/" variant="subtle" w="fit-content">
           <Trans>Your sessions</Trans>

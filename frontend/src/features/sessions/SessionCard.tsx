@@ -31,17 +31,23 @@ function body(session: Session): ReactNode {
   }
 }
 
+interface Props {
+  session: Session;
+  /** the level that follows the headings around it */
+  level?: 'h2' | 'h3';
+}
+
 /** A session in the list: its state, resources and actions. */
-export const SessionCard = memo(function SessionCard({ session }: { session: Session }) {
+export const SessionCard = memo(function SessionCard({ session, level: Heading = 'h3' }: Props) {
   const heading = `session-${session.id}`;
   return (
     <Paper component="article" className={classes.card} aria-labelledby={heading}>
       <div className={classes.head}>
-        <h3 className={classes.name} id={heading}>
+        <Heading className={classes.name} id={heading}>
           <Link to="/sessions/$id" params={{ id: session.id }}>
             {session.name}
           </Link>
-        </h3>
+        </Heading>
         <span className={classes.environment}>{translateExact(session.environment_title)}</span>
         <span className={classes.chip}>
           <StateChip {...stateLabel(session)} />

@@ -1,6 +1,6 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { Paper, SegmentedControl } from '@mantine/core';
+import { Paper, SegmentedControl, VisuallyHidden } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -111,12 +111,15 @@ function Used({ span, by, text }: UsedProps) {
         </Paper>
       )}
       {data.items.length > 0 && (
-        <UsageChart
-          chosen={measure}
-          onChoose={setMeasure}
-          rows={data.items}
-          query={(one) => usageHistoryQuery(span, by, one)}
-        />
+        <section aria-labelledby="over-time">
+          <VisuallyHidden component="h2" id="over-time">{t`Usage over time`}</VisuallyHidden>
+          <UsageChart
+            chosen={measure}
+            onChoose={setMeasure}
+            rows={data.items}
+            query={(one) => usageHistoryQuery(span, by, one)}
+          />
+        </section>
       )}
       {rows.length > 0 && (
         <UsageTable
