@@ -28,11 +28,11 @@ PACKAGES = (
     *VENV_PACKAGES,
 )
 # Only for tests: a registry, a shell for minimal images, an independent implementation of zip
-# files, PostgreSQL, wrong clocks, systemd's verification of units, a linter for shell scripts, a
-# Chinese font for screenshots, and the dependencies of a separate Docker.
+# files, PostgreSQL, wrong clocks, systemd's verification of units, a mail server, a linter for
+# shell scripts, a Chinese font for screenshots, and the dependencies of a separate Docker.
 TEST_PACKAGES = (
     *("docker-registry", "busybox-static", "unzip", "postgresql", "libfaketime", "systemd"),
-    "shellcheck",
+    *("postfix", "shellcheck"),
     "fonts-wqy-microhei",
     *("iptables", "runc", "slirp4netns"),
 )
@@ -40,7 +40,7 @@ TEST_PACKAGES = (
 VM_PACKAGES = ("qemu-system-x86", "e2fsprogs")
 # the daemons that systemd would start at each boot after installing these packages
 DAEMONS = (
-    *("docker-registry", "mariadb", "munge", "nginx", "nslcd", "postgresql", "slapd"),
+    *("docker-registry", "mariadb", "munge", "nginx", "nslcd", "postfix", "postgresql", "slapd"),
     *("slurmctld", "slurmd", "slurmdbd"),
 )
 POLICY = Path("/usr/sbin/policy-rc.d")

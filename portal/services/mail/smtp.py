@@ -22,6 +22,8 @@ MAX_REPLY = 300
 PERMANENT = 500
 NOT_AUTHENTICATED = frozenset({530, 534, 535, 538})
 """Refusals that concern the portal's account, not the e-mail (RFC 4954)."""
+OF_THIS_SIZE = frozenset({452, 552})
+"""Refusals of the sender that concern the e-mail's size (RFC 1870)."""
 CLOSING = 421
 """In reply to any command: the server closes the connection (RFC 5321)."""
 
@@ -178,7 +180,7 @@ def _to_mail_error(error: Exception) -> MailError:
             problem = _classify_reply(code, reply, "The server refused the recipient address")
         case smtplib.SMTPAuthenticationError():
             problem = MailUnavailable(f"The server refused the login: {_to_line(error.smtp_error)}")
-        case smtplib.SMTPSenderRefused():
+        case smtplib.SMTPSenderRefused(smtp_code=code) if code not in OF_THIS_SIZE:
             problem = MailUnavailable(
                 f"The server refused the sender address: {_to_line(error.smtp_error)}"
             )

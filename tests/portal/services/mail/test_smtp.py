@@ -1,7 +1,6 @@
 """E-mails with a server that accepts, defers or refuses them, or does not answer."""
 
 import ssl
-import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -109,23 +108,6 @@ async def test_a_letter_that_was_taken_is_not_sent_again(mail_portal: MailPortal
     assert await mail_portal.look(now)
     assert await mail_portal.look(now + HOUR)
     assert len(mail_portal.server.letters) == 1
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A self-signed certificate for 127.0.0.1, with its key in one file."""
-    folder = tmp_path_factory.mktemp("smtp")
-    subprocess.run(
-        [
-            *("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"),
-            *("-nodes", "-days", "2", "-subj", "/CN=127.0.0.1"),
-            *("-addext", "subjectAltName=IP:127.0.0.1"),
-            *("-keyout", str(folder / "key.pem"), "-out", str(folder / "cert.pem")),
-        ],
-        check=True,
-        capture_output=True,
-    )
-    return folder
 
 
 @asynccontextmanager
