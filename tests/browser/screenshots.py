@@ -1,4 +1,4 @@
-"""Screenshots of every page: light, dark, phone, Chinese, full, empty, failing, and without Slurm.
+"""Screenshots of every page: every size, scheme and language, empty, failing, and without Slurm.
 
     python -m tests.browser.screenshots --cluster DIR --out DIR [--only NAME]… [--look LOOK]…
 
@@ -25,7 +25,9 @@ from tests.browser.chromium import launch
 from tests.browser.places import PLACES, READY_MS, Place, settle
 from tests.live import Live
 
-DESKTOP, PHONE = (1280, 900), (390, 844)
+DESKTOP, TABLET, PHONE = (1440, 900), (768, 1024), (390, 844)
+SIZES = {"": DESKTOP, "tablet": TABLET, "phone": PHONE}
+LANGUAGES = {"": "en-GB", "chinese": "zh-CN"}
 FULL, EMPTY = "carol", "bob"
 LOGIN = "login"  # the only page without a login
 SILENT = re.compile("^Slurm has not answered since")
@@ -52,13 +54,17 @@ class Look:
     language: str = "en-GB"
 
 
+def _ordinary() -> Iterator[Look]:
+    """Yield every size in both schemes and both languages, such as `chinese-phone-dark`."""
+    for first, language in LANGUAGES.items():
+        for second, size in SIZES.items():
+            for third in ("", "dark"):
+                name = "-".join(word for word in (first, second, third) if word)
+                yield Look(name or "light", size=size, dark=bool(third), language=language)
+
+
 LOOKS = (
-    Look("light"),
-    Look("dark", dark=True),
-    Look("phone", size=PHONE),
-    Look("phone-dark", size=PHONE, dark=True),
-    Look("chinese", language="zh-CN"),
-    Look("chinese-phone", size=PHONE, language="zh-CN"),
+    *_ordinary(),
     Look("empty", who=EMPTY),
     Look("failing", failing=True),
     Look("silent", silent=True),
@@ -120,8 +126,8 @@ def opened(browser: Browser, how: Look) -> BrowserContext:
         color_scheme="dark" if how.dark else "light",
         reduced_motion="reduce",
         locale=how.language,
-        is_mobile=how.size == PHONE,
-        has_touch=how.size == PHONE,
+        is_mobile=how.size != DESKTOP,
+        has_touch=how.size != DESKTOP,
     )
 
 

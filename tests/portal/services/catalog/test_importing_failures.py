@@ -76,6 +76,26 @@ async def test_only_some_run_at_once_and_waiting_ones_can_be_cancelled(
     assert [row["state"] for row in shown] == ["cancelled", "done", "done"]
 
 
+async def test_an_import_that_takes_too_long_is_ended(
+    run_portal: RunPortal, registry: Registry, relay: Relay, imported: Path
+) -> None:
+    registry.push("team/large", ballast_bytes=BALLAST_BYTES)
+    relay.hold_after(BALLAST_BYTES // 2)
+    settings = {
+        "image_import_dir": imported,
+        "image_import_plain_registries": [relay.host],
+        "image_import_hours": 0.001,
+    }
+    async with run_portal(**settings) as portal, admin_of(portal) as browser:
+        asked = await ask(browser, f"docker://{relay.host}/team/large", "large.sif")
+        row = await wait_for_import(browser, asked["id"], "failed")
+        assert row["reason"] == (
+            "It took longer than 0.001 hours (image_import_hours) and was ended."
+        )
+        assert processes_of(imported) == []
+        assert nothing_is_left(portal, imported)
+
+
 async def test_an_import_goes_on_after_the_portal_s_end(
     run_portal: RunPortal, registry: Registry, relay: Relay, imported: Path
 ) -> None:

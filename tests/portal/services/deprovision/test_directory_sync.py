@@ -73,6 +73,17 @@ async def test_who_has_gone_is_shut_out_at_the_second_look_and_let_in_again(
     ]
 
 
+async def test_the_portal_looks_by_itself_as_often_as_its_setting_says(
+    run_here: RunHere, hub: PlayedHub
+) -> None:
+    async with run_here(hub_url=hub.url, directory_sweep_minutes=0.01) as portal:
+        async with logged_in(portal, "carol") as admin:
+            await made(admin, "leaver")
+            await portal.context.directory.delete("leaver")
+            user = await closed(admin, "leaver")
+        assert user["disabled_by"] == "the directory"
+
+
 async def test_who_is_switched_off_in_the_directory_is_shut_out(
     here: Portal, carol: Browser
 ) -> None:
