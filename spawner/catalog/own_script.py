@@ -104,7 +104,7 @@ def _parse_interpreter(line: str) -> tuple[str, ...]:
 def _sbatch_lines(lines: list[str]) -> Iterator[str]:
     """Yield the permitted lines before the first command, where sbatch looks for them."""
     for number, line in enumerate(lines, start=1):
-        if line.strip() and not line.startswith("#"):
+        if line.strip() and not line.lstrip().startswith("#"):
             return
         if line.startswith("#SBATCH"):
             for name in _parse_options(number, line):

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { curvesOf, describe as describeCurve, pathOf } from './curves';
+import { curvesOf, describe as describeCurve, isNearLimit, pathOf } from './curves';
 import type { UsageSeries } from './facts';
 
 const ages = [1800, 600, 300, 0];
@@ -34,6 +34,15 @@ describe('the curves of a session', () => {
     expect([use?.name, use?.values]).toEqual(['2 GPUs, mean', [0, 75, null, 100]]);
     expect([memory?.values[0], memory?.limit]).toEqual([2048, 163_840]);
     expect(others).toHaveLength(1);
+  });
+
+  it('are close to a limit from 90 % of it', () => {
+    const near = (memory_mb: (number | null)[], memory_limit_mb: number | null) =>
+      curvesOf(series({ memory_mb, memory_limit_mb })).map(isNearLimit);
+    expect(near([4000, 3600], 4000)).toEqual([true]);
+    expect(near([4000, 3599, null], 4000)).toEqual([false]);
+    expect(near([3600], null)).toEqual([false]);
+    expect(near([null], 4000)).toEqual([false]);
   });
 
   it('draw only the period, with gaps for what is not known', () => {

@@ -8,6 +8,7 @@ const WIDTH = 300;
 const HEIGHT = 56;
 const MB = 1024 * 1024;
 const HEADROOM = 1.1;
+const NEAR = 0.9;
 
 type Values = (number | null)[];
 
@@ -59,6 +60,12 @@ export function curvesOf(series: UsageSeries): Curve[] {
 function memoryCurve(name: string, values: Values, limit: number | null): Curve {
   const top = Math.max(limit ?? 0, ...known(values), 1) * HEADROOM;
   return { name, values, limit, top, format: megabytes };
+}
+
+/** Return whether the last value is close to the limit, as on the portal's pages. */
+export function isNearLimit({ values, limit }: Curve): boolean {
+  const last = known(values).at(-1);
+  return limit !== null && last !== undefined && last >= NEAR * limit;
 }
 
 /** Return the SVG path of the values within the last `windowS` seconds; a null is a gap. */
@@ -120,7 +127,8 @@ export function drawCurve(ages: number[], curve: Curve, windowS: number): HTMLEl
     const y = yOf(curve.limit, curve.top);
     svg.append(pathElement(`M0 ${y}L${WIDTH} ${y}`, 'portal-limit'));
   }
-  svg.append(pathElement(pathOf(ages, curve, windowS), 'portal-curve'));
+  const kind = isNearLimit(curve) ? 'portal-curve portal-near' : 'portal-curve';
+  svg.append(pathElement(pathOf(ages, curve, windowS), kind));
   return figure;
 }
 

@@ -1,5 +1,5 @@
 import { t } from '@lingui/core/macro';
-import { Button } from '@mantine/core';
+import { ActionIcon, Button, VisuallyHidden } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import { copyText } from '@/lib/copy';
 import { Icon } from '@/ui/icons';
@@ -13,7 +13,8 @@ interface Props {
   disabled?: boolean;
 }
 
-export function CopyButton({ text, disabled = text === '' }: Props) {
+/** Return a function that copies the text, and how that went for a moment afterwards. */
+function useCopy(text: Props['text']): [keyof typeof LABELS, () => void] {
   const [state, setState] = useState<keyof typeof LABELS>('idle');
   useEffect(() => {
     if (state === 'idle') return;
@@ -24,14 +25,30 @@ export function CopyButton({ text, disabled = text === '' }: Props) {
     const ok = await copyText(typeof text === 'string' ? text : text());
     setState(ok ? 'copied' : 'failed');
   };
+  return [state, () => void copy()];
+}
+
+export function CopyButton({ text, disabled = text === '' }: Props) {
+  const [state, copy] = useCopy(text);
   return (
     <Button
       variant="default"
       disabled={disabled}
       leftSection={<Icon name={state === 'copied' ? 'check' : 'copy'} />}
-      onClick={() => void copy()}
+      onClick={copy}
     >
       <span aria-live="polite">{LABELS[state]}</span>
     </Button>
+  );
+}
+
+/** A small button beside the text that it copies. */
+export function CopyIcon({ text, label }: { text: string; label: string }) {
+  const [state, copy] = useCopy(text);
+  return (
+    <ActionIcon variant="subtle" color="gray" size="sm" aria-label={label} onClick={copy}>
+      <Icon name={state === 'copied' ? 'check' : 'copy'} size={14} />
+      <VisuallyHidden aria-live="polite">{state === 'idle' ? '' : LABELS[state]}</VisuallyHidden>
+    </ActionIcon>
   );
 }

@@ -10,6 +10,7 @@ import pytest
 from portal.app import bare_app
 from portal.db import upgrade
 from tests.portal.api.test_routes import methods, path_of, routes
+from tests.portal.api.test_schema_fuzz import AWAY
 from tests.portal.conftest import Browser, RunPortal
 
 pytestmark = pytest.mark.anyio
@@ -26,7 +27,7 @@ async def faults(browser: Browser) -> list[tuple[str, str]]:
     for route in routes():
         at = re.sub(r"\{[^}]+\}", "a%00b", path_of(route))
         for method in sorted(methods(route) & {"GET", "DELETE"}):
-            if at != path_of(route) and (await browser.send(method, at)).status == 500:
+            if at != path_of(route) and (await browser.send(method, at)).status >= 500:
                 found.append((method, at))
     return found
 
@@ -105,7 +106,7 @@ async def test_a_nul_in_a_body_is_refused(run_portal: RunPortal, database_url: s
             caller = stranger if path.startswith("/api/v1/login") else browser
             answer = await caller.send(method, path, json=body)
             statuses.add(answer.status)
-            if answer.status == 500:
+            if answer.status >= 500 and answer.slug not in AWAY:
                 wrong.append((method, path, body))
         assert (await browser.get("/api/v1/me")).status == 200
     assert wrong == []

@@ -19,6 +19,7 @@ import { PageTitle } from '@/ui/PageTitle';
 import { ScrollBox } from '@/ui/ScrollBox';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
+import { TryAgain } from '@/ui/TryAgain';
 import classes from './Compare.module.css';
 import { compareQuery, type Run } from './queries';
 import { type Section, sections, UNKNOWN } from './rows';
@@ -28,7 +29,7 @@ import { idsOf } from './search';
 export function ComparePage() {
   const search = useSearch({ from: '/member/jobs/compare' });
   const ids = useMemo(() => idsOf(search.ids), [search.ids]);
-  const { data, error, isPending } = useQuery(compareQuery(ids));
+  const { data, error, isPending, refetch } = useQuery(compareQuery(ids));
   useAskAgain(ids);
   const missing = data?.missing.length ?? 0;
   return (
@@ -39,7 +40,7 @@ export function ComparePage() {
         </Link>
       </p>
       <PageTitle tab={t`Compare runs`}>{t`Compare runs`}</PageTitle>
-      {error && <Notice tone="error">{sentence(error)}</Notice>}
+      {error && <TryAgain error={sentence(error)} onRetry={() => void refetch()} />}
       {ids.length === 0 && <Nothing />}
       {ids.length > 0 && isPending && !error && (
         <Skeleton height={420} radius="lg" aria-label={t`Loading`} />

@@ -5,10 +5,10 @@ import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { Job } from '@/api/types';
 import { CancelDialog } from '@/features/jobs/JobActions';
-import { failed, jobReason, jobStateLabel, jobTime } from '@/features/jobs/labels';
+import { JobTimes } from '@/features/jobs/JobTimes';
+import { failed, jobReason, jobStateLabel } from '@/features/jobs/labels';
 import { useJobCount } from '@/features/jobs/useJobCount';
 import { TrendLine } from '@/features/measurements/TrendLine';
-import { useNow } from '@/lib/useNow';
 import { isLive } from '@/live/reducer';
 import { useLive } from '@/live/store';
 import { Icon } from '@/ui/icons';
@@ -72,7 +72,6 @@ function More({ shown }: { shown: number }) {
 }
 
 function JobLine({ job }: { job: Job }) {
-  const now = useNow();
   const reason = jobReason(job);
   return (
     <li className={classes.line}>
@@ -80,7 +79,9 @@ function JobLine({ job }: { job: Job }) {
         <Link to="/jobs/$id" params={{ id: job.id }} className={classes.name}>
           {job.name}
         </Link>
-        <span className={classes.quiet}>{jobTime(job, now)}</span>
+        <span className={classes.quiet}>
+          <JobTimes job={job} />
+        </span>
         {reason && <span className={classes.quiet}>{reason}</span>}
       </div>
       <StateChip {...jobStateLabel(job)} />

@@ -3,7 +3,6 @@ import { Trans } from '@lingui/react/macro';
 import { Paper, Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useEffect } from 'react';
 import { sentence } from '@/api/problem';
 import type { components } from '@/api/schema';
 import { spaceQuery } from '@/features/files/queries';
@@ -15,22 +14,24 @@ import { UsageBars } from '@/features/limits/UsageBars';
 import { bars } from '@/features/limits/usage';
 import { translate, translateExact } from '@/i18n/translate';
 import { queryClient } from '@/lib/queries';
+import { useThrottledChange } from '@/lib/useThrottledChange';
 import { isLive } from '@/live/reducer';
 import { useLive } from '@/live/store';
 import classes from './MyShare.module.css';
 
+const refetchLimits = () => queryClient.invalidateQueries({ queryKey: myLimitsQuery.queryKey });
+
 /** Refetch when a session or job starts or ends, so that the figures match the page. */
 function useFreshUsage(): void {
   const live = useLive(({ sessions, jobs }) =>
-    [...(sessions ?? []), ...(jobs ?? [])]
-      .filter(isLive)
-      .map(({ id, state }) => `${id} ${state}`)
-      .join(),
+    sessions === null || jobs === null
+      ? undefined
+      : [...sessions, ...jobs]
+          .filter(isLive)
+          .map(({ id, state }) => `${id} ${state}`)
+          .join(),
   );
-  // biome-ignore lint/correctness/useExhaustiveDependencies: refetch because of the change
-  useEffect(() => {
-    void queryClient.invalidateQueries({ queryKey: myLimitsQuery.queryKey });
-  }, [live]);
+  useThrottledChange(live, refetchLimits);
 }
 
 /** The user's usage and limits. */

@@ -7,7 +7,6 @@ import type { Job } from '@/api/types';
 import { Facts } from '@/features/sessions/Facts';
 import { TensorboardLine } from '@/features/tensorboard/TensorboardLine';
 import { translate } from '@/i18n/translate';
-import { useNowAs } from '@/lib/useNow';
 import classes from '@/ui/CardList.module.css';
 import { Icon } from '@/ui/icons';
 import { StateChip } from '@/ui/StateChip';
@@ -15,12 +14,12 @@ import { Time } from '@/ui/Time';
 import { allowedActions, stopJobTensorboard } from './actions';
 import { CancelDialog, JobLogLink } from './JobActions';
 import { JobError } from './JobError';
+import { JobTimes } from './JobTimes';
 import {
   arrayText,
   hasErrorLine,
   jobReason,
   jobStateLabel,
-  jobTime,
   nodesText,
   requestedTexts,
   templateText,
@@ -83,7 +82,9 @@ export const JobCard = memo(function JobCard(props: Props) {
       {opened && <JobError job={job} />}
       <div className={classes.foot}>
         <div className={classes.about}>
-          <JobTimes job={job} />
+          <span className={classes.quiet}>
+            <JobTimes job={job} id={job.job_id} />
+          </span>
           <Facts
             session={{ node: nodesText(job), resources: job.resources }}
             texts={requestedTexts(job)}
@@ -143,35 +144,5 @@ function CardMenu({ job, onRemoved }: Pick<Props, 'job' | 'onRemoved'>) {
       )}
       <CancelDialog job={job} opened={cancelling} onClose={() => setCancelling(false)} />
     </>
-  );
-}
-
-/** A job's time pending, running or run, and when it ends or ended. */
-export function JobTimes({ job }: { job: Job }) {
-  const now = useNowAs((ms) => (job.ended_at === null ? ms : 0)); // an ended job does not change
-  const text = jobTime(job, now);
-  const time = text.charAt(0).toUpperCase() + text.slice(1);
-  const { ended_at: ended, estimated_start: start, job_id: id } = job;
-  const expected = job.state === 'queued' && start !== null && Date.parse(start) > now;
-  return (
-    <span className={classes.quiet}>
-      {ended !== null ? (
-        <Trans>
-          {time}, ended <Time at={ended} relative />
-        </Trans>
-      ) : expected ? (
-        <Trans>
-          {time}, expected to start by <Time at={start} />
-        </Trans>
-      ) : (
-        time
-      )}
-      {id !== null && (
-        <>
-          {' · '}
-          <Trans>Slurm job {id}</Trans>
-        </>
-      )}
-    </span>
   );
 }

@@ -1,4 +1,4 @@
-import { t } from '@lingui/core/macro';
+import { plural, t } from '@lingui/core/macro';
 import { Paper } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { JobDetail } from '@/api/types';
@@ -6,6 +6,7 @@ import { FolderLink } from '@/features/files/FolderLink';
 import { MaybeTerm } from '@/features/glossary/Term';
 import { joinWithCommas } from '@/i18n/lists';
 import { translateExact } from '@/i18n/translate';
+import { Fold } from '@/ui/Fold';
 import classes from './JobPage.module.css';
 import { requestedTexts, valueText } from './labels';
 
@@ -104,19 +105,34 @@ export function JobFacts({ job, title }: { job: JobDetail; title: string | undef
   );
 }
 
+/** The number of facts shown before the others are folded. */
+const INITIALLY_SHOWN = 30;
+
 function Box({ title, facts }: { title: string; facts: Fact[] }) {
   if (facts.length === 0) return null;
+  const others = facts.slice(INITIALLY_SHOWN);
   return (
     <Paper component="section" className={classes.box}>
       <h2 className={classes.heading}>{title}</h2>
-      <dl className={classes.facts}>
-        {facts.map(({ word, label, value }) => (
-          <div key={label}>
-            <dt>{word === null ? label : <MaybeTerm word={word}>{label}</MaybeTerm>}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
+      <FactList facts={facts.slice(0, INITIALLY_SHOWN)} />
+      {others.length > 0 && (
+        <Fold summary={plural(others.length, { one: '# more', other: '# more' })}>
+          <FactList facts={others} />
+        </Fold>
+      )}
     </Paper>
+  );
+}
+
+function FactList({ facts }: { facts: Fact[] }) {
+  return (
+    <dl className={classes.facts}>
+      {facts.map(({ word, label, value }) => (
+        <div key={label}>
+          <dt>{word === null ? label : <MaybeTerm word={word}>{label}</MaybeTerm>}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
   );
 }

@@ -5,10 +5,10 @@ import { ApiError, sentence } from '@/api/problem';
 import { LogView } from '@/features/log/LogView';
 import type { Stream } from '@/features/log/source';
 import { NotFoundPage } from '@/ui/NotFoundPage';
-import { Notice } from '@/ui/Notice';
 import head from '@/ui/PageHead.module.css';
 import { PageTitle } from '@/ui/PageTitle';
 import { StateChip } from '@/ui/StateChip';
+import { TryAgain } from '@/ui/TryAgain';
 import { jobStateLabel } from './labels';
 import { useJob } from './useJob';
 
@@ -17,7 +17,7 @@ export function JobLogPage() {
   const { id } = useParams({ from: '/member/jobs/$id/log' });
   const { stream = 'stdout', task, find = '' } = useSearch({ from: '/member/jobs/$id/log' });
   const navigate = useNavigate();
-  const { job, error } = useJob(id);
+  const { job, error, retry } = useJob(id);
   // An array has a log for each task, so default to the first task's.
   const taskIndex = task ?? (job?.array ? (job.array.tasks[0]?.index ?? 0) : undefined);
   const choose = (value: Stream): void => {
@@ -38,7 +38,7 @@ export function JobLogPage() {
         <PageTitle tab={title}>{title}</PageTitle>
         {job && <StateChip {...jobStateLabel(job)} />}
       </div>
-      {error && <Notice tone="error">{sentence(error)}</Notice>}
+      {error && <TryAgain error={sentence(error)} onRetry={retry} />}
       {!job && !error && <Skeleton height={320} radius="lg" aria-label={t`Loading`} />}
       {job && (
         <LogView

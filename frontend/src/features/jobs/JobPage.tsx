@@ -20,6 +20,7 @@ import { PageSkeleton } from '@/ui/PageSkeleton';
 import { PageTitle } from '@/ui/PageTitle';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
+import { TryAgain } from '@/ui/TryAgain';
 import { stopJobTensorboard } from './actions';
 import { JobActions } from './JobActions';
 import { JobFacts } from './JobFacts';
@@ -42,11 +43,28 @@ const MetricsSection = lazy(async () => ({
 /** The page of a job. */
 export function JobPage() {
   const { id } = useParams({ from: '/member/jobs/$id' });
-  const { job, error } = useJob(id);
+  const { job, error, retry } = useJob(id);
   if (error instanceof ApiError && error.status === 404) return <NotFoundPage />;
-  if (error) return <Notice tone="error">{sentence(error)}</Notice>;
+  if (error)
+    return (
+      <>
+        <BackToJobs />
+        <PageTitle tab={t`Job`}>
+          <Trans>Job</Trans>
+        </PageTitle>
+        <TryAgain error={sentence(error)} onRetry={retry} />
+      </>
+    );
   if (job === undefined) return <PageSkeleton />;
   return <Detail key={job.id} job={job} />;
+}
+
+function BackToJobs() {
+  return (
+    <Link to="/jobs" className={head.back}>
+      <Trans>← Your jobs</Trans>
+    </Link>
+  );
 }
 
 function Detail({ job }: { job: JobDetail }) {
@@ -54,9 +72,7 @@ function Detail({ job }: { job: JobDetail }) {
   const [line, setLine] = useState<LinePosition | null>(null);
   return (
     <>
-      <Link to="/jobs" className={head.back}>
-        <Trans>← Your jobs</Trans>
-      </Link>
+      <BackToJobs />
       <div className={head.top}>
         <PageTitle tab={job.name}>{job.name}</PageTitle>
         <StateChip {...jobStateLabel(job)} />

@@ -1,7 +1,8 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { Button, Checkbox, NativeSelect, Popover, Stack, Text } from '@mantine/core';
+import { Button, Checkbox, NativeSelect, Popover, Stack, Text, TextInput } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
 import type { Job } from '@/api/types';
 import { Icon } from '@/ui/icons';
 import {
@@ -62,17 +63,26 @@ interface ListProps {
   onChange: (columns: readonly string[] | null) => void;
 }
 
+/** With more columns than this, there is a search field. */
+const MAX_WITHOUT_SEARCH = 20;
+/** The portal stores no more. */
+const MAX_COLUMNS = 60;
+
 function ColumnList({ jobs, columns, onChange }: ListProps) {
+  const [text, setText] = useState('');
   const all = allColumns(columns, ownColumnIds(jobs));
   const chosen = chosenIds(columns);
+  const isFull = chosen.length >= MAX_COLUMNS;
+  const wanted = text.trim().toLowerCase();
   const boxes = (isInGroup: (id: string) => boolean) =>
     all
-      .filter(({ id }) => isInGroup(id))
+      .filter(({ id, label }) => isInGroup(id) && label.toLowerCase().includes(wanted))
       .map(({ id, label }) => (
         <Checkbox
           key={id}
           label={label}
           checked={chosen.includes(id)}
+          disabled={isFull && !chosen.includes(id)}
           onChange={() => onChange(toggledColumn(columns, id))}
         />
       ));
@@ -80,6 +90,20 @@ function ColumnList({ jobs, columns, onChange }: ListProps) {
   const metrics = boxes((id) => metricOf(id) !== null);
   return (
     <Stack gap="xs">
+      {all.length > MAX_WITHOUT_SEARCH && (
+        <TextInput
+          type="search"
+          aria-label={t`Search columns`}
+          placeholder={t`Search columns`}
+          value={text}
+          onChange={(event) => setText(event.currentTarget.value)}
+        />
+      )}
+      {isFull && (
+        <Text size="sm">
+          <Trans>These are the most columns that a table can have: {MAX_COLUMNS}.</Trans>
+        </Text>
+      )}
       {boxes((id) => parameterOf(id) === null && metricOf(id) === null)}
       {parameters.length > 0 && (
         <Text size="sm" fw={600} mt="xs">

@@ -16,10 +16,14 @@ function pollInterval(job: JobDetail | undefined): number | false {
 }
 
 /** A job with all its details, kept up to date. */
-export function useJob(id: string): { job: JobDetail | undefined; error: Error | null } {
+export function useJob(id: string): {
+  job: JobDetail | undefined;
+  error: Error | null;
+  retry: () => void;
+} {
   const client = useQueryClient();
   const live = useLiveJob(id);
-  const { data, error } = useQuery({
+  const { data, error, refetch } = useQuery({
     ...jobQuery(id),
     refetchInterval: ({ state }) => pollInterval(state.data),
   });
@@ -27,6 +31,7 @@ export function useJob(id: string): { job: JobDetail | undefined; error: Error |
   useEffect(() => {
     void client.invalidateQueries({ queryKey: jobQuery(id).queryKey });
   }, [client, id, live]);
-  if (data === undefined) return { job: undefined, error };
-  return { job: live ? { ...data, ...live, array: data.array } : data, error: null };
+  const retry = (): void => void refetch();
+  if (data === undefined) return { job: undefined, error, retry };
+  return { job: live ? { ...data, ...live, array: data.array } : data, error: null, retry };
 }

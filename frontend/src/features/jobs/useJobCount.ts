@@ -1,9 +1,9 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useEffect, useMemo, useRef } from 'react';
+import { useCallback, useMemo } from 'react';
+import { useThrottledChange } from '@/lib/useThrottledChange';
 import { useLive } from '@/live/store';
 import { COUNTS_KEY, jobCountsQuery } from './queries';
 import { countShown, type JobsSearch } from './search';
-import { growingPause, throttle } from './throttle';
 
 export type CountsByState = Readonly<Record<string, number>>;
 
@@ -14,18 +14,8 @@ export function useJobCounts(search: JobsSearch): CountsByState | undefined {
   const client = useQueryClient();
   const live = useLive((s) => s.jobs);
   const states = useMemo(() => live?.map(({ id, state }) => id + state).join(), [live]);
-  const counting = useMemo(
-    () => throttle(() => client.invalidateQueries({ queryKey: COUNTS_KEY }), growingPause),
-    [client],
-  );
-  useEffect(() => counting.stop, [counting]);
-  const before = useRef(states);
-  useEffect(() => {
-    if (before.current === states) return;
-    const isFirst = before.current === undefined;
-    before.current = states;
-    if (!isFirst) counting.request();
-  }, [states, counting]);
+  const recount = useCallback(() => client.invalidateQueries({ queryKey: COUNTS_KEY }), [client]);
+  useThrottledChange(states, recount);
   return useQuery(jobCountsQuery(search)).data;
 }
 

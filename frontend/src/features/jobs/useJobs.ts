@@ -2,11 +2,11 @@ import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-quer
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import type { Job } from '@/api/types';
 import { translateExact } from '@/i18n/translate';
+import { growingPause, throttle } from '@/lib/throttle';
 import { useLive } from '@/live/store';
 import { jobRows, unplaced } from './list';
 import { COUNTS_KEY, JOBS_KEY, jobsQuery, templatesQuery } from './queries';
 import { countShown, type JobsSearch } from './search';
-import { growingPause, throttle } from './throttle';
 import { type CountsByState, useJobCounts } from './useJobCount';
 
 export interface Jobs {

@@ -23,6 +23,7 @@ import {
   fileCommand,
   jobActions,
   jobCommand,
+  jobNameIn,
   matchCommands,
   missingFilesTexts,
   type Question,
@@ -87,25 +88,27 @@ function useFound(text: string): Found {
   const me = useMe();
   const sessions = useLive((s) => s.sessions);
   const jobs = useLive((s) => s.jobs);
-  const all = useMemo(() => allCommands({ me, sessions, jobs }), [me, sessions, jobs]);
+  const known = useMemo(() => allCommands({ me, sessions, jobs }), [me, sessions, jobs]);
   const [typed] = useDebouncedValue(text.trim(), TYPED_MS);
   const asks = typed.length >= ENOUGH_TYPED;
   // A slow search is acceptable: the pages of jobs and users find the rest.
-  const found = useQuery({ ...jobSearchQuery(typed), enabled: asks }).data;
+  const name = jobNameIn(typed);
+  const found = useQuery({ ...jobSearchQuery(name), enabled: asks }).data;
   const users = useQuery({ ...userSearchQuery(typed), enabled: asks && seesAdmin(me) }).data;
   const files = useFiles(text.trim());
   const commands = useMemo(() => {
-    const known = matchCommands(all, text);
+    const matches = matchCommands(known, text);
     const isCurrent = asks && typed === text.trim();
-    const foundJobs = (found ?? []).flatMap((job) => [jobCommand(job), ...jobActions(job)]);
+    const all = (found ?? []).flatMap((job) => [jobCommand(job), ...jobActions(job)]);
+    const foundJobs = name === typed ? all : matchCommands(all, text);
     return [
-      ...known,
-      ...(isCurrent ? withoutKnown(foundJobs, known) : []),
+      ...matches,
+      ...(isCurrent ? withoutKnown(foundJobs, matches) : []),
       ...(isCurrent ? (users ?? []).map(userCommand) : []),
       ...files.commands,
       ...searchCommands(me, text),
     ];
-  }, [all, text, asks, typed, found, users, files.commands, me]);
+  }, [known, text, asks, typed, name, found, users, files.commands, me]);
   return { commands, notes: files.notes };
 }
 

@@ -255,6 +255,24 @@ export function matchCommands(commands: readonly Command[], text: string): Comma
     .map(({ command }) => command);
 }
 
+/** Return the words of a text that can name a job: those that no job's action has. */
+export function jobNameIn(text: string): string {
+  const name = '';
+  const actions = [
+    t`Open the log of ${name}`,
+    t`Open TensorBoard of ${name}`,
+    t`Run ${name} again`,
+    t`Cancel ${name}…`,
+    t`output errors stdout`,
+    t`curves loss`,
+    t`repeat submit`,
+    t`end stop kill`,
+  ];
+  const known = new Set(actions.flatMap((action) => normalize(action).split(/[\s…]+/)));
+  const words = text.split(/\s+/).filter((word) => !known.has(normalize(word)));
+  return words.length === 0 ? text : words.join(' ');
+}
+
 /** Return the commands that are not among the known ones. */
 export function withoutKnown(commands: readonly Command[], known: readonly Command[]): Command[] {
   const ids = new Set(known.map(({ id }) => id));

@@ -5,6 +5,7 @@ import {
   fileCommand,
   jobActions,
   jobCommand,
+  jobNameIn,
   matchCommands,
   missingFilesTexts,
   searchCommands,
@@ -52,6 +53,13 @@ describe('the palette', () => {
     expect(titles('4711')).toEqual(['finetune']);
     expect(titles('fine job')).toEqual(['finetune']);
     expect(titles('no such thing')).toEqual([]);
+  });
+
+  it('searches the portal by the words that name no action', () => {
+    expect(jobNameIn('log load-1')).toBe('load-1');
+    expect(jobNameIn('Run load-1 again')).toBe('load-1');
+    expect(jobNameIn('load 1')).toBe('load 1');
+    expect(jobNameIn('run')).toBe('run');
   });
 
   it('offers the page of an ended session, but not its JupyterLab', () => {

@@ -4,9 +4,11 @@ import { Button, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import type { Environment } from '@/api/types';
 import { Term } from '@/features/glossary/Term';
+import { useMe } from '@/lib/useMe';
 import { EnvironmentCard } from './EnvironmentCard';
-import { favoritesFirst, matchesSearch } from './environments';
+import { knownFirst, matchesSearch } from './environments';
 import { useFavorites } from './favorites';
+import { loadLastStart } from './lastStart';
 import classes from './StartPage.module.css';
 
 interface Props {
@@ -20,13 +22,15 @@ const INITIALLY_SHOWN = 6;
 /** With more environments than this, there is a search field. */
 const MAX_WITHOUT_SEARCH = 5;
 
-/** The environments to choose from, the user's favorites first, with a search. */
+/** The environments to choose from, with a search: the user's favorites first, then the last used. */
 export function EnvironmentCards({ environments, chosen, onChoose }: Props) {
   const { names: favorites, toggle } = useFavorites();
+  const { username } = useMe();
+  const [last] = useState(() => loadLastStart(username).environment);
   const [text, setText] = useState('');
   const [showAll, setShowAll] = useState(false);
   const search = text.trim();
-  const ordered = favoritesFirst(environments, favorites);
+  const ordered = knownFirst(environments, favorites, last);
   const matches = ordered.filter((environment) => matchesSearch(environment, search));
   const shown =
     showAll || search !== ''

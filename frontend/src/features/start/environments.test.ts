@@ -3,8 +3,8 @@ import type { Environment } from '@/api/types';
 import { inEnvironmentOrder } from '@/features/environments/queries';
 import {
   contentRows,
-  favoritesFirst,
   firstAvailable,
+  knownFirst,
   matchesSearch,
   missingText,
 } from './environments';
@@ -54,14 +54,19 @@ const pytorch: Environment = {
   starters: ['pytorch.ipynb'],
 };
 
-describe('favoritesFirst', () => {
-  it('does not move unavailable favorites', () => {
+describe('knownFirst', () => {
+  it('puts the last used environment after the favorites, and moves no unavailable one', () => {
     const all = [
       { name: 'a', available: true },
       { name: 'b', available: true },
       { name: 'c', available: false },
+      { name: 'd', available: true },
     ];
-    expect(favoritesFirst(all, ['b', 'c', 'gone']).map((e) => e.name)).toEqual(['b', 'a', 'c']);
+    const names = (favorites: string[], last: string | null) =>
+      knownFirst(all, favorites, last).map((e) => e.name);
+    expect(names(['b', 'c', 'gone'], 'd')).toEqual(['b', 'd', 'a', 'c']);
+    expect(names([], 'c')).toEqual(['a', 'b', 'c', 'd']);
+    expect(names([], null)).toEqual(['a', 'b', 'c', 'd']);
   });
 });
 

@@ -4,13 +4,18 @@ import type { Environment } from '@/api/types';
 import { joinWithCommas } from '@/i18n/lists';
 import { translateExact } from '@/i18n/translate';
 
-/** Return `all` with the available favorites first. */
-export function favoritesFirst<T extends Pick<Environment, 'name' | 'available'>>(
+/** Return `all` with the available favorites first, then the one that was used last. */
+export function knownFirst<T extends Pick<Environment, 'name' | 'available'>>(
   all: readonly T[],
   favorites: readonly string[],
+  last: string | null,
 ): T[] {
-  const isFirst = ({ available, name }: T): boolean => available && favorites.includes(name);
-  return [...all.filter(isFirst), ...all.filter((environment) => !isFirst(environment))];
+  const rank = ({ available, name }: T): number => {
+    if (!available) return 2;
+    if (favorites.includes(name)) return 0;
+    return name === last ? 1 : 2;
+  };
+  return [...all].sort((a, b) => rank(a) - rank(b));
 }
 
 type EnvironmentChoice = Pick<Environment, 'name' | 'title' | 'available'>;

@@ -8,8 +8,8 @@ import { sentence } from '@/api/problem';
 import { AdminFrame } from '@/features/admin/AdminFrame';
 import { clock } from '@/lib/clock';
 import { ListSkeleton } from '@/ui/ListSkeleton';
-import { Notice } from '@/ui/Notice';
 import { SearchField } from '@/ui/SearchField';
+import { TryAgain } from '@/ui/TryAgain';
 import { type Measure, nameText, periodText } from './chart';
 import { usageHistoryQuery, usageHref, usageQuery } from './queries';
 import { filterRows, type Row } from './rows';
@@ -87,11 +87,11 @@ interface UsedProps {
 
 function Used({ span, by, text }: UsedProps) {
   const [measure, setMeasure] = useState<Measure | null>(null);
-  const { data, error, isPlaceholderData } = useQuery({
+  const { data, error, isPlaceholderData, refetch } = useQuery({
     ...usageQuery(span, by),
     placeholderData: keepPreviousData,
   });
-  if (error) return <Notice tone="error">{sentence(error)}</Notice>;
+  if (error) return <TryAgain error={sentence(error)} onRetry={() => void refetch()} />;
   if (!data || (isPlaceholderData && data.by !== rowsBy(by, span.step)))
     return <ListSkeleton rows={7} />;
   const rows = filterRows(data.items, by === 'month' ? '' : text);

@@ -16,6 +16,33 @@ DOCS = CHECKOUT / "docs" / "settings.md"
 INSTALL = DOCS.with_name("install.md")
 EXAMPLE = DOCS.parent / "examples" / "portal.toml"
 SECRET = "s" * 40
+NOTEBOOKS = "http://127.0.0.1:8001"
+
+
+@pytest.mark.parametrize(
+    ("given", "field", "text"),
+    [
+        ({}, "notebook_url", "same_origin_content = true"),
+        ({"notebook_url": NOTEBOOKS}, "tensorboard_url", "must be set too"),
+        ({"tensorboard_url": NOTEBOOKS}, "notebook_url", "must be set too"),
+        ({"content_url": NOTEBOOKS, "notebook_url": NOTEBOOKS}, "content_url", "old name"),
+        ({"content_url": NOTEBOOKS, "same_origin_content": True}, "same_origin_content", "can't"),
+    ],
+)
+def test_origins_of_user_content_are_chosen_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, given: dict[str, Any], field: str, text: str
+) -> None:
+    """Without any of the settings it is refused, with the way to keep the addresses."""
+    found = problems(monkeypatch, tmp_path, **{"same_origin_content": False, **given})
+    assert text in found[field]
+
+
+def test_the_former_setting_of_the_origin_is_accepted(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    content = load(monkeypatch, tmp_path, content_url=NOTEBOOKS).content
+    assert content is not None
+    assert not content.apart
 
 
 def write_config(folder: Path, **changes: Any) -> Path:

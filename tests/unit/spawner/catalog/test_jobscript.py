@@ -422,9 +422,10 @@ def test_some_lines_for_sbatch_are_passed_on(tmp_path: Path) -> None:
 )
 def test_a_line_that_evades_is_named(tmp_path: Path, line: str, why: str) -> None:
     with pytest.raises(ScriptRefused) as refused:
-        render_script(f"#!/bin/sh\n# mine\n#SBATCH {line}\ntrue\n", place_of(tmp_path), None)
+        script = f"#!/bin/sh\n# mine\n  # indented\n#SBATCH {line}\ntrue\n"
+        render_script(script, place_of(tmp_path), None)
     assert refused.value.field == "script"
-    assert refused.value.message.startswith("Line 3: ")
+    assert refused.value.message.startswith("Line 4: ")
     assert why in refused.value.message
 
 

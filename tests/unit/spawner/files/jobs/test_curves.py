@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spawner.files.jobs.curves import MAX_CURVES, MAX_TOTAL_POINTS, Curve, fit_points
-from spawner.files.jobs.scalars import CurveReader
+from spawner.files.jobs.scalars import CurveReader, read_events
 from tests.unit.spawner.files.jobs.event_files import scalar_event
 
 
@@ -96,6 +96,18 @@ def test_reading_stops_at_the_deadline(tmp_path: Path) -> None:
     reader.read()
     assert reader.curves == {}
     assert not reader.complete
+
+
+def test_a_file_without_scalars_is_not_read_past_the_deadline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Zeros are records of length 0, of which one file has millions."""
+    now = iter(range(1_000_000))
+    monkeypatch.setattr(time, "monotonic", lambda: next(now))
+    path = tmp_path / "events.out.tfevents.1"
+    path.write_bytes(bytes(1 << 20))
+    assert list(read_events(str(path), 1 << 20, deadline=5)) == []
+    assert next(now) == 7, "it stopped at the first look after the deadline"
 
 
 def test_files_beyond_the_limit_of_bytes_are_incomplete(

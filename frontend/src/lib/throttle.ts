@@ -1,4 +1,4 @@
-/** Runs a function less often than it is called. Independent of jobs. */
+/** Runs a function less often than it is called. */
 
 interface Throttled {
   request: () => void;

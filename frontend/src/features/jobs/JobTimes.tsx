@@ -1,0 +1,41 @@
+import { Trans } from '@lingui/react/macro';
+import type { Job } from '@/api/types';
+import { useNowAs } from '@/lib/useNow';
+import { Time } from '@/ui/Time';
+import { jobTime } from './labels';
+
+interface Props {
+  job: Job;
+  /** the job's number in Slurm, to show it too */
+  id?: number | null;
+}
+
+/** A job's time pending, running or run, and when it ends or ended. */
+export function JobTimes({ job, id = null }: Props) {
+  const now = useNowAs((ms) => (job.ended_at === null ? ms : 0)); // an ended job does not change
+  const text = jobTime(job, now);
+  const time = text.charAt(0).toUpperCase() + text.slice(1);
+  const { ended_at: ended, estimated_start: start } = job;
+  const expected = job.state === 'queued' && start !== null && Date.parse(start) > now;
+  return (
+    <>
+      {ended !== null ? (
+        <Trans>
+          {time}, ended <Time at={ended} relative />
+        </Trans>
+      ) : expected ? (
+        <Trans>
+          {time}, expected to start by <Time at={start} />
+        </Trans>
+      ) : (
+        time
+      )}
+      {id !== null && (
+        <>
+          {' · '}
+          <Trans>Slurm job {id}</Trans>
+        </>
+      )}
+    </>
+  );
+}

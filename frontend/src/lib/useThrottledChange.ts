@@ -1,0 +1,19 @@
+import { useEffect, useMemo, useRef } from 'react';
+import { growingPause, throttle } from './throttle';
+
+/** Run `action` when `value` changes, less often while it changes often. `value` is undefined until
+ * it is known; its first value is no change. `action` must be the same function each time. */
+export function useThrottledChange(
+  value: string | undefined,
+  action: () => Promise<unknown>,
+): void {
+  const throttled = useMemo(() => throttle(action, growingPause), [action]);
+  useEffect(() => throttled.stop, [throttled]);
+  const before = useRef(value);
+  useEffect(() => {
+    if (before.current === value) return;
+    const isFirst = before.current === undefined;
+    before.current = value;
+    if (!isFirst) throttled.request();
+  }, [value, throttled]);
+}
