@@ -25,10 +25,11 @@ from collections.abc import (
     Iterator,
     Mapping,
 )
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Protocol
 
+from spawner.call_budget import CallBudget, Pace
 from spawner.errors import Rejected, SlurmError
 from spawner.slurm.job_tracker import JobTracker, Key, MissingJob, Name
 from spawner.slurm.model import (
@@ -67,38 +68,6 @@ class AsksSlurm(Protocol):
     async def partitions(self) -> tuple[PartitionInfo, ...]: ...
 
     async def reservations(self) -> tuple[ReservationInfo, ...]: ...
-
-
-@dataclass(frozen=True)
-class Pace:
-    """Seconds between polls, and the maximum number of calls per minute."""
-
-    rest_s: float = 4.0
-    hurried_s: float = 2.0
-    nodes_s: float = 15.0
-    partitions_s: float = 60.0
-    reservations_s: float = 60.0
-    rest_per_minute: int = 30
-    hurried_per_minute: int = 60
-    burst: int = 5
-
-
-class CallBudget:
-    """Token bucket for calls: `burst` at once, refilled such that no minute exceeds the limit."""
-
-    def __init__(self, burst: int, now_s: float) -> None:
-        self._burst, self._calls, self._at = burst, float(burst), now_s
-
-    def wait_s(self, per_minute: int, now_s: float) -> float:
-        """Return the seconds until the next call may be made; 0 is now."""
-        per_second = (per_minute - self._burst) / 60
-        self._calls = min(self._burst, self._calls + (now_s - self._at) * per_second)
-        self._at = now_s
-        return max(0.0, (1 - self._calls) / per_second)
-
-    def spend(self) -> None:
-        """Count a call."""
-        self._calls -= 1
 
 
 Names = Callable[[Collection[int]], Awaitable[Mapping[int, str]]]

@@ -11,10 +11,11 @@ from uuid import uuid4
 
 import pytest
 
+from spawner.call_budget import Pace
 from spawner.errors import JobNotFound, Rejected, Unreachable
 from spawner.slurm.client import Slurm
 from spawner.slurm.model import JobInfo, Outcome, SlurmState, WallLimit
-from spawner.slurm.watcher import Pace, Watcher
+from spawner.slurm.watcher import Watcher
 from tests.cluster.slurm_tools import make_bin, quickly, slurm_conf, stopped, until
 from tests.live import Live
 

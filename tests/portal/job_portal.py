@@ -16,6 +16,7 @@ import pytest
 from sqlalchemy import insert, select
 
 from portal.models import Job, JobKind, JobState, User, new_id
+from spawner.call_budget import Pace
 from spawner.errors import HomeUnavailable, JobNotFound, Rejected, SpawnerError, Unreachable
 from spawner.launcher.connection import UserInfo
 from spawner.launcher.file_answers import CurveColumns, FolderCurves
@@ -29,7 +30,7 @@ from spawner.slurm.model import (
     Resources,
     SlurmState,
 )
-from spawner.slurm.watcher import Pace, Watcher
+from spawner.slurm.watcher import Watcher
 from tests.fakes.accounting import FakeAccounting
 from tests.polling import until
 from tests.portal.conftest import Answer, Browser, Portal, running_portal, settings_in

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portal.db import utcnow
+from spawner.call_budget import CallBudget, Pace
 from spawner.errors import Rejected, Unreachable
 from spawner.slurm.job_tracker import NEW_JOB
 from spawner.slurm.model import (
@@ -21,7 +22,7 @@ from spawner.slurm.model import (
     ReservationInfo,
     SlurmState,
 )
-from spawner.slurm.watcher import CallBudget, Pace, Watcher
+from spawner.slurm.watcher import Watcher
 from tests.polling import until
 from tests.unit.spawner.slurm.slurm_jobs import KEY, NOW, job
 
