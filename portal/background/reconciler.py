@@ -226,9 +226,10 @@ class Reconcile:
         """Submit a batch job again if it is missing in Slurm, or cancel surplus copies."""
         if job.external or job.id in self.context.submitting:
             return
-        missing = self.context.watcher.missing_since(job.id, job.user.username)
-        patience = NEVER_SEEN if job.job_id is None else VANISHED
-        if missing is not None and now - missing >= patience:
+        name = (job.id, job.user.username)
+        missing = self.context.watcher.missing_since(*name)
+        sure = job.job_id is None or self.context.watcher.is_forgotten(*name)
+        if missing is not None and now - missing >= (NEVER_SEEN if sure else VANISHED):
             if job.user.disabled_at is not None:  # nothing runs as a disabled user
                 self._acts.start(
                     f"end {job.id}", now, lambda: deprovision.end_row(self.context, job)

@@ -57,6 +57,7 @@ _OTHER_VERSION = re.compile(
 # scancel prints the last one if the job is not the user's.
 _NO_SUCH_JOB = re.compile(r"Invalid job id|already finished|No active jobs match")
 _BACKLOG = re.compile(r"^DBD Agent queue size:\s*(\d+)", re.MULTILINE)
+_MIN_JOB_AGE = re.compile(r"^MinJobAge\s*=\s*(\d+) sec", re.MULTILINE)
 _TIME = re.compile(r"^sdiag output at .*?(?:\((?P<epoch>\d+)\))?$", re.MULTILINE)
 
 
@@ -102,10 +103,16 @@ class Slurm:
         text = await self._query(arguments, environment)
         return await parsed(lambda: self._squeue.jobs(text, mark))
 
-    async def find(self, job_id: int) -> list[JobInfo]:
-        """Return the jobs that have this id now: for an array one per task; empty if none."""
+    async def find(self, *job_ids: int) -> list[JobInfo]:
+        """Return the jobs that have these ids now: for an array one per task; empty if none."""
         mark = secrets.token_urlsafe(9)
-        arguments = ["squeue", "--noheader", "--all", "--states=all", f"--jobs={job_id}"]
+        arguments = [
+            "squeue",
+            "--noheader",
+            "--all",
+            "--states=all",
+            "--jobs=" + ",".join(map(str, sorted(job_ids))),
+        ]
         environment = {"SQUEUE_FORMAT": parse.squeue_format(mark)}
         try:
             text = await self._query(arguments, environment)
@@ -158,6 +165,16 @@ class Slurm:
     async def config(self) -> str:
         """Return slurmctld's configuration, one setting per line."""
         return await self._query(["scontrol", "show", "config"])
+
+    async def min_job_age(self) -> timedelta:
+        """Return how long slurmctld keeps a job after its end; the maximum if it is never purged.
+
+        Zero if the configuration doesn't show it.
+        """
+        match = _MIN_JOB_AGE.search(await self.config())
+        if match is None:
+            return timedelta(0)
+        return timedelta(seconds=int(match[1])) if int(match[1]) else timedelta.max
 
     async def usage(self, since: Mapping[int, datetime]) -> list[JobUsage]:
         """Return accounting's data on usage of these jobs; an array's id stands for its tasks.

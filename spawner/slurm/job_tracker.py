@@ -13,54 +13,47 @@ asked, i.e. slurmctld had no undelivered messages for it. Then a job that is unk
 after `LOST_AFTER`. So is, `RUNAWAY_AFTER` later, one that has not ended: slurmctld has lost it, and
 its end will never be recorded.
 
+A job is given up much earlier if slurmctld has certainly forgotten it, as it does when it is killed
+before it saved the job. slurmctld keeps an ended job for MinJobAge. So a job that was submitted, or
+seen live, more recently than that has neither ended nor does it run if slurmctld does not have it.
+Several answers over `CONFIRMED_AFTER` must agree, and a recorded end takes precedence.
+
 An answer in which at least a fifth of all jobs (and five) have vanished at once is ignored until it
 has been repeated.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 
+from spawner.slurm.missing_jobs import (
+    FIRST_PAUSE,
+    Key,
+    MissingJob,
+    Name,
+    group_by_name,
+    is_same_job,
+    is_submission,
+    select_matching,
+    to_key,
+)
 from spawner.slurm.model import JobInfo, SlurmState
 
 LOST_AFTER = timedelta(minutes=5)
 RUNAWAY_AFTER = timedelta(minutes=1)
+CONFIRMED_AFTER = timedelta(seconds=10)
+CONFIRMING_ANSWERS = 3  # at least
+AGE_MARGIN = timedelta(seconds=30)  # for the duration of commands, and for clocks that differ
+LIVE = frozenset({SlurmState.QUEUED, SlurmState.RUNNING, SlurmState.SUSPENDED})
 NEW_JOB = timedelta(seconds=20)  # a job whose id is unknown may not be in squeue yet
 FORGET_QUESTION = timedelta(minutes=10)
 HISTORY = timedelta(days=2)  # how far back accounting is searched for a job that was never seen
-CLOCK_SLACK = timedelta(seconds=30)
-SAME_SUBMISSION = timedelta(seconds=2)  # Slurm's times are whole seconds
-FIRST_PAUSE = timedelta(seconds=4)
 LONGEST_PAUSE = timedelta(minutes=5)
 MAX_ENDED = 10_000
 MAX_FOREIGN = 10_000
 DOUBTS = 2  # how many implausible answers in a row are ignored
-
-Key = tuple[str, str]  # UUID, user
-Name = Key | int  # a portal job, or Slurm's id of an external one (of an array: the array's)
-
-
-@dataclass
-class MissingJob:
-    """Job that squeue does not show, but did before (`last`), or that a caller asked for.
-
-    `since` is the time from which on it can have been submitted; `submit_time` is the last known
-    submit time.
-    """
-
-    job_id: int | None
-    since: datetime
-    asked_at: datetime
-    next_ask: datetime
-    last: JobInfo | None = None
-    submit_time: datetime | None = None
-    outside: bool = False
-    gone_at: datetime | None = None
-    pause: timedelta = FIRST_PAUSE
-    unknown_since: datetime | None = None
-    runaway_since: datetime | None = None
 
 
 class JobTracker:
@@ -76,6 +69,7 @@ class JobTracker:
         self._foreign: dict[Key, None] = {}  # in the order of insertion
         self._changed: set[Name] = set()
         self._doubts = 0
+        self._answered_at: datetime | None = None
 
     # --- queries --------------------------------------------------------------------------------
 
@@ -130,7 +124,7 @@ class JobTracker:
             del self._foreign[next(iter(self._foreign))]
 
     def _strip_foreign_uuid(self, job: JobInfo) -> JobInfo:
-        return replace(job, uuid=None) if _key(job) in self._foreign else job
+        return replace(job, uuid=None) if to_key(job) in self._foreign else job
 
     def _restore_uuid(self, job: JobInfo, missing: Mapping[tuple[int, str], Key]) -> JobInfo:
         """Return a job whose comment was changed, or overwritten at its submission, with its UUID.
@@ -145,10 +139,10 @@ class JobTracker:
         if not wanted and self.by_id.get(job.job_id) is job:
             return job  # as in the last answer
         for before in filter(None, map(self.by_id.get, ids)):
-            if _is_same_job(before, job) and _key(before) not in self._foreign:
+            if is_same_job(before, job) and to_key(before) not in self._foreign:
                 return replace(job, uuid=before.uuid)
         for key in wanted:
-            if _is_submission(self._absent[key], job):
+            if is_submission(self._absent[key], job):
                 return replace(job, uuid=key[0])
         return job
 
@@ -166,11 +160,14 @@ class JobTracker:
         absent = self._absent.get(key)
         if absent is None:
             first = now if job_id is not None else now + NEW_JOB
-            absent = MissingJob(job_id, since or now - HISTORY, now, first, outside=outside)
+            since = since or now - HISTORY
+            absent = MissingJob(job_id, since, now, first, live_at=since, outside=outside)
             self._absent[key] = absent
         absent.asked_at = now
         absent.submit_time = absent.submit_time or submit_time
-        absent.job_id = absent.job_id or job_id
+        if absent.job_id is None and job_id is not None:  # submitted since the last answers
+            absent.job_id = job_id
+            absent.absent_since, absent.answers = None, 0
 
     def unknown_since(self, key: Key) -> datetime | None:
         """Return since when both squeue and accounting answer, and neither knows the job."""
@@ -181,6 +178,11 @@ class JobTracker:
         """Return since when neither reports the job (as ended), whether or not it was ever seen."""
         absent = self._absent.get(key)
         return absent.unknown_since if absent else None
+
+    def is_forgotten(self, key: Key) -> bool:
+        """Return whether slurmctld has certainly forgotten the job."""
+        absent = self._absent.get(key)
+        return absent is not None and absent.forgotten
 
     # --- squeue's answers -----------------------------------------------------------------------
 
@@ -204,7 +206,7 @@ class JobTracker:
         changed = [job for job in by_id.values() if _differs(before.get(job.job_id), job)]
         outdated = [before[job_id] for job_id in vanished]
         outdated += [before[job.job_id] for job in changed if job.job_id in before]
-        last = {key: self.find(key, None) for job in outdated if (key := _key(job)) is not None}
+        last = {key: self.find(key, None) for job in outdated if (key := to_key(job)) is not None}
         for job in outdated:
             self._same_name_records(job).pop(job.job_id, None)
         for job in changed:
@@ -218,16 +220,34 @@ class JobTracker:
             if job.uuid is None and not self._same_name_records(job):
                 self._outside.pop(job.array_job_id or 0, None)
         for job in changed:
-            if (known_key := _key(job)) is not None:
+            if (known_key := to_key(job)) is not None:
                 self._absent.pop(known_key, None)
         self.version += any(job.uuid is not None for job in (*outdated, *changed))
         self._changed.update(name for job in (*outdated, *changed) for name in _job_names(job))
         self.by_id = by_id
+        self._answered_at = now
+        for absent in self._absent.values():
+            self._count_answer(absent, now)
         return True
+
+    def interrupt(self) -> None:
+        """Note that squeue has not answered: answers without a job count from zero again."""
+        for absent in self._absent.values():
+            absent.absent_since, absent.answers = None, 0
+
+    def _count_answer(self, absent: MissingJob, now: datetime) -> None:
+        if absent.outside and (absent.job_id in self.by_id or absent.job_id in self._outside):
+            absent.absent_since, absent.answers = None, 0
+            return
+        absent.answers += 1
+        if absent.absent_since is None:
+            absent.absent_since = now
+            if absent.job_id is not None:  # look it up at once, and often at first
+                absent.pause, absent.next_ask = FIRST_PAUSE, min(absent.next_ask, now)
 
     def _same_name_records(self, job: JobInfo) -> dict[int, JobInfo]:
         """Return the records with the same name as this one, by Slurm's job id."""
-        key = _key(job)
+        key = to_key(job)
         if key is not None:
             return self._claims.setdefault(key, {})
         if job.array_job_id is not None:
@@ -248,8 +268,15 @@ class JobTracker:
             self._remember(key, last)
             return
         since = last.submit_time or now - HISTORY
+        live_at = self._answered_at if last.state in LIVE else None
         self._absent[key] = MissingJob(
-            last.job_id, since, now, now, last=last, submit_time=last.submit_time, gone_at=now
+            last.job_id,
+            since,
+            now,
+            now,
+            live_at=live_at or since,
+            last=last,
+            submit_time=last.submit_time,
         )
 
     # --- accounting's answers -------------------------------------------------------------------
@@ -263,6 +290,37 @@ class JobTracker:
         }
         return {key: absent for key, absent in self._absent.items() if absent.next_ask <= now}
 
+    def unconfirmed(self, lookups: Mapping[Key, MissingJob], now: datetime) -> list[Key]:
+        """Return the jobs that squeue has lacked for long enough to be forgotten, if they did not
+        end: confirm it with `select_forgotten`.
+        """
+        return [
+            key
+            for key, absent in lookups.items()
+            if absent.job_id is not None
+            and not absent.forgotten
+            and absent.answers >= CONFIRMING_ANSWERS
+            and absent.absent_since is not None
+            and now - absent.absent_since >= CONFIRMED_AFTER
+        ]
+
+    def select_forgotten(
+        self, keys: Iterable[Key], min_job_age: timedelta, found: Sequence[JobInfo], now: datetime
+    ) -> set[Key]:
+        """Return which of these `unconfirmed` jobs slurmctld has certainly forgotten.
+
+        `min_job_age` is how long slurmctld keeps ended jobs, and `found` its answer to a question
+        about these jobs by their ids, which it may have given to others.
+        """
+        by_name = group_by_name(map(self._strip_foreign_uuid, found))
+        absents = [(key, absent) for key in keys if (absent := self._absent.get(key)) is not None]
+        return {
+            key
+            for key, absent in absents
+            if -AGE_MARGIN < now - absent.live_at < min_job_age - AGE_MARGIN
+            and not select_matching(by_name, key, absent)
+        }
+
     def accounting(
         self,
         lookups: Mapping[Key, MissingJob],
@@ -270,28 +328,38 @@ class JobTracker:
         now: datetime,
         *,
         current: bool,
+        forgotten: Collection[Key] = (),
     ) -> None:
         """Apply accounting's answer to `lookups`; `jobs` is None if there was no answer.
 
         `current` means that slurmctld had no undelivered messages for slurmdbd when it was asked.
+        `forgotten` are the jobs that it has certainly forgotten.
         """
-        by_name = _group_by_name(map(self._strip_foreign_uuid, jobs or ()))
+        by_name = group_by_name(map(self._strip_foreign_uuid, jobs or ()))
         for key, absent in lookups.items():
             absent.next_ask = now + absent.pause
             absent.pause = min(2 * absent.pause, LONGEST_PAUSE)
-            if jobs is None or self._absent.get(key) is not absent:
+            if self._absent.get(key) is not absent:
                 continue
-            named = (*by_name.get(key, ()), *by_name.get(absent.job_id or 0, ()))
-            matching = [job for job in named if _matches(key, absent, job)]
+            matching = select_matching(by_name, key, absent)
             if ended := list(filter(_is_ended, matching)):
                 last_ended = max(ended, key=lambda job: (job.job_id == absent.job_id, job.job_id))
                 del self._absent[key]
                 self._remember(key, replace(last_ended, uuid=key[0]))
                 self.version += 1
+            elif key in forgotten:
+                self._handle_forgotten(absent, now)
+            elif jobs is None or absent.forgotten:
+                continue
             elif matching:
                 self._handle_unended(absent, now, current=current)
             elif current:
                 self._handle_unknown(absent, now)
+
+    def _handle_forgotten(self, absent: MissingJob, now: datetime) -> None:
+        absent.forgotten, absent.last = True, None
+        absent.unknown_since = absent.unknown_since or now
+        self.version += 1
 
     def _handle_unended(self, absent: MissingJob, now: datetime, *, current: bool) -> None:
         if not current:  # its end may not have been delivered yet
@@ -318,65 +386,11 @@ def _differs(old: JobInfo | None, new: JobInfo) -> bool:
     return old is not new and old != new
 
 
-def _key(job: JobInfo) -> Key | None:
-    return None if job.uuid is None else (job.uuid, job.user)
-
-
-def _is_same_job(before: JobInfo, job: JobInfo) -> bool:
-    """Return whether a job that has no UUID now is the one that had this id, or this array's id, in
-    the last answer. A requeue changes the submit time, and so does the reuse of an id.
-    """
-    if before.uuid is None or before.user != job.user:
-        return False
-    if before.submit_time is None or job.submit_time is None:
-        return False
-    later = job.submit_time - before.submit_time
-    return abs(later) <= SAME_SUBMISSION or (later > timedelta(0) and before.name == job.name)
-
-
-def _is_submission(absent: MissingJob, job: JobInfo) -> bool:
-    """Return whether a job without a UUID is the missing one of the same id and user."""
-    if job.submit_time is None:
-        return False
-    if absent.submit_time is None:
-        return job.submit_time >= absent.since - CLOCK_SLACK
-    return abs(job.submit_time - absent.submit_time) <= SAME_SUBMISSION
-
-
 def _job_names(job: JobInfo) -> tuple[Name, ...]:
-    if (key := _key(job)) is not None:
+    if (key := to_key(job)) is not None:
         return (key,)
     return (job.job_id,) if job.array_job_id is None else (job.job_id, job.array_job_id)
 
 
 def _is_ended(job: JobInfo) -> bool:
     return job.state is SlurmState.ENDED
-
-
-def _group_by_name(jobs: Iterable[JobInfo]) -> dict[Name, list[JobInfo]]:
-    """Return jobs by our name and by Slurm's ids."""
-    by_name: dict[Name, list[JobInfo]] = {}
-    for job in jobs:
-        key = _key(job)
-        for name in {job.job_id, job.array_job_id or job.job_id, *((key,) if key else ())}:
-            by_name.setdefault(name, []).append(job)
-    return by_name
-
-
-def _matches(key: Key, absent: MissingJob, job: JobInfo) -> bool:
-    """Return whether accounting's record is this job, and not of its run before a requeue.
-
-    Accounting may have stored no comment: then id and user must match. The submit time must not be
-    before ours.
-    """
-    uuid, user = key
-    if job.user != user:
-        return False
-    earliest = absent.since - CLOCK_SLACK
-    if absent.submit_time is not None:
-        earliest = absent.submit_time - SAME_SUBMISSION
-    if job.submit_time is not None and job.submit_time < earliest:
-        return False
-    if job.uuid is not None:
-        return job.uuid == uuid
-    return absent.job_id in {job.job_id, job.array_job_id} and job.submit_time is not None

@@ -26,12 +26,13 @@ from collections.abc import (
     Mapping,
 )
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 from spawner.call_budget import CallBudget, Pace
 from spawner.errors import Rejected, SlurmError
-from spawner.slurm.job_tracker import JobTracker, Key, MissingJob, Name
+from spawner.slurm.job_tracker import JobTracker
+from spawner.slurm.missing_jobs import Key, MissingJob, Name
 from spawner.slurm.model import (
     ClusterInfo,
     JobInfo,
@@ -60,6 +61,10 @@ class AsksSlurm(Protocol):
     ) -> list[JobInfo]: ...
 
     async def backlog(self) -> int: ...
+
+    async def find(self, *job_ids: int) -> list[JobInfo]: ...
+
+    async def min_job_age(self) -> timedelta: ...
 
     async def usage(self, since: Mapping[int, datetime]) -> list[JobUsage]: ...
 
@@ -165,6 +170,12 @@ class Watcher:
         Only then is a job lost; None while one of them was unreachable.
         """
         return None if self.stale_since else self._tracker.unknown_since((uuid, user))
+
+    def is_forgotten(self, uuid: str, user: str) -> bool:
+        """Return whether slurmctld has certainly forgotten the job: it does not run and did not
+        complete, and no later answer can change that.
+        """
+        return self.stale_since is None and self._tracker.is_forgotten((uuid, user))
 
     def copies(self, uuid: str, user: str, job_id: int | None) -> tuple[JobInfo, ...]:
         """Return all records in squeue under this id and user.
@@ -336,6 +347,7 @@ class Watcher:
 
     def _mark_stale(self, why: str) -> None:
         self.trouble, self.answers_since = why, None
+        self._tracker.interrupt()
         if self.stale_since is None:
             self.stale_since = self.at or self._now()
             self._notify()
@@ -360,6 +372,7 @@ class Watcher:
 
     async def _look_up(self, lookups: Mapping[Key, MissingJob]) -> None:
         """Look these jobs up in accounting with one command: all by id, or all of a user."""
+        forgotten = await self._find_forgotten(lookups)
         current = await self._is_current()
         jobs = None
         try:
@@ -367,9 +380,29 @@ class Watcher:
         except SlurmError as error:
             log.warning("cannot read accounting: %s %s", error.message, error.stderr[:300])
         version = self._tracker.version
-        self._tracker.accounting(lookups, jobs, self._now(), current=current)
+        if self.stale_since is not None:  # slurmctld may be starting again
+            forgotten = set()
+        self._tracker.accounting(lookups, jobs, self._now(), current=current, forgotten=forgotten)
         if version != self._tracker.version:
             self._notify()
+
+    async def _find_forgotten(self, lookups: Mapping[Key, MissingJob]) -> set[Key]:
+        """Return the jobs that slurmctld has certainly forgotten, after asking it for them once
+        more by their ids.
+        """
+        keys = self._tracker.unconfirmed(lookups, self._now())
+        if not keys:
+            return set()
+        ids = {job_id for key in keys if (job_id := lookups[key].job_id) is not None}
+        try:
+            await self.afford()
+            min_job_age = await self._slurm.min_job_age()
+            await self.afford()
+            found = await self.named(await self._slurm.find(*ids))
+        except SlurmError as error:
+            log.warning("cannot read Slurm's jobs: %s %s", error.message, error.stderr[:300])
+            return set()
+        return self._tracker.select_forgotten(keys, min_job_age, found, self._now())
 
     async def _query_accounting(self, lookups: Mapping[Key, MissingJob]) -> list[JobInfo]:
         await self.afford()

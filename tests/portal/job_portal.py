@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
@@ -72,6 +72,7 @@ class FakeSlurm:
     cancelled: list[int] = field(default_factory=list)
     reserved: list[ReservationInfo] = field(default_factory=list)
     away: bool = False
+    kept_for: timedelta = timedelta(0)  # MinJobAge
 
     async def jobs(self) -> list[JobInfo]:
         self._there()
@@ -115,8 +116,11 @@ class FakeSlurm:
         self._there()
         return tuple(self.reserved)
 
-    async def find(self, job_id: int) -> list[JobInfo]:
-        return [info for info in await self.jobs() if info.job_id == job_id]
+    async def find(self, *job_ids: int) -> list[JobInfo]:
+        return [info for info in await self.jobs() if info.job_id in job_ids]
+
+    async def min_job_age(self) -> timedelta:
+        return self.kept_for
 
     async def cancel(self, job_id: int, user: str | None) -> None:
         found = await self.find(job_id)

@@ -35,6 +35,7 @@ class Slurm:
     cancelled_of: list[str | None] = field(default_factory=list)  # the users passed to scancel
     killed: list[int] = field(default_factory=list)
     away: bool = False
+    kept_for: timedelta = timedelta(0)  # MinJobAge
 
     async def jobs(self) -> list[JobInfo]:
         if self.away:
@@ -47,8 +48,11 @@ class Slurm:
     async def backlog(self) -> int:
         return 0
 
-    async def find(self, job_id: int) -> list[JobInfo]:
-        return [info for info in await self.jobs() if info.job_id == job_id]
+    async def find(self, *job_ids: int) -> list[JobInfo]:
+        return [info for info in await self.jobs() if info.job_id in job_ids]
+
+    async def min_job_age(self) -> timedelta:
+        return self.kept_for
 
     async def cancel(self, job_id: int, user: str | None) -> None:
         found = await self.find(job_id)

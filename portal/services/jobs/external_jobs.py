@@ -29,7 +29,7 @@ from portal.services.limits.gpu_limit import explain_pending
 from portal.services.slurm import arrays, launch
 from portal.services.slurm.lifecycle import observe
 from spawner.errors import QueryTooLarge, SlurmError
-from spawner.slurm.job_tracker import SAME_SUBMISSION
+from spawner.slurm.missing_jobs import SAME_SUBMISSION
 from spawner.slurm.model import JobInfo, Resources
 
 log = structlog.get_logger(__name__)

@@ -13,7 +13,7 @@ from typing import Any
 
 from portal.models import BatchJob, JobState, Wanted
 from portal.services.slurm.lifecycle import Explain, Update, awaits_accounting, explain_queued
-from spawner.slurm.job_tracker import SAME_SUBMISSION
+from spawner.slurm.missing_jobs import SAME_SUBMISSION
 from spawner.slurm.model import JobInfo, Outcome, SlurmState
 from spawner.slurm.reasons import Explanation, explain_outcome
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from portal.models import BatchJob, Job, JobState, Session, Wanted
 from spawner.catalog.launch_files import EXIT_CLAIMED
-from spawner.slurm.job_tracker import CLOCK_SLACK, SAME_SUBMISSION
+from spawner.slurm.missing_jobs import CLOCK_SLACK, SAME_SUBMISSION
 from spawner.slurm.model import JobInfo, Outcome, SlurmState
 from spawner.slurm.reasons import Explanation, explain_outcome, explain_reason
 

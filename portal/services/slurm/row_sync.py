@@ -14,7 +14,7 @@ from portal.models import BatchJob, Job, JobState, Session, Wanted
 from portal.services.limits.gpu_limit import explain_pending
 from portal.services.slurm import arrays, lifecycle
 from portal.services.slurm.placement import last_job_info
-from spawner.slurm.job_tracker import SAME_SUBMISSION
+from spawner.slurm.missing_jobs import SAME_SUBMISSION
 from spawner.slurm.model import JobInfo, SlurmState
 
 MOST_TRIES = 3  # to submit a job that Slurm has lost
@@ -166,8 +166,11 @@ class RowSync:
 
     def _handle_missing(self, job: Job, now: datetime) -> lifecycle.Update | None:
         """Return the columns of a job that Slurm answers not to know, nor does accounting."""
-        since = self._context.watcher.unknown_since(job.id, job.user.username)
-        if since is None or now - since < lifecycle.LOST_PATIENCE:
+        watcher, name = self._context.watcher, (job.id, job.user.username)
+        since = watcher.unknown_since(*name)
+        if since is None:
+            return None
+        if now - since < lifecycle.LOST_PATIENCE and not watcher.is_forgotten(*name):
             return None
         never_submitted = job.job_id is None and job.wanted is Wanted.RUN
         to_come = isinstance(job, BatchJob) and not job.external and job.wanted is Wanted.RUN

@@ -18,7 +18,7 @@ from portal.services.slurm import arrays, failures, lifecycle
 from portal.services.slurm.failures import FailedLog
 from portal.services.store import change
 from spawner.errors import SlurmError
-from spawner.slurm.job_tracker import CLOCK_SLACK, SAME_SUBMISSION
+from spawner.slurm.missing_jobs import CLOCK_SLACK, SAME_SUBMISSION
 from spawner.slurm.model import JobInfo, JobUsage, Outcome, SlurmState
 from spawner.slurm.reasons import Explanation, explain_outcome
 

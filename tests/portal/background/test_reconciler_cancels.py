@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from sqlalchemy import update
@@ -13,6 +14,7 @@ from sqlalchemy import update
 from portal.background.reconciler import VANISHED
 from portal.db import utcnow
 from portal.models import BatchJob, Job, JobsPolicy, JobState, Session, User, Wanted, new_id
+from portal.services.jobs import jobs
 from portal.services.slurm.pending_rows import EVERYTHING_EVERY
 from spawner.slurm.model import Outcome, SlurmState
 from tests.portal.reconcile_loop import ReconcileHarness, looping, stop
@@ -83,6 +85,56 @@ async def test_what_slurm_lost_is_not_submitted_again(harness: ReconcileHarness)
     await harness.round(EVERYTHING_EVERY)
     await harness.acts()
     assert (await harness.row(made)).wanted is Wanted.STOP
+
+
+# --- jobs that slurmctld has certainly forgotten --------------------------------------------------
+
+
+def forget(harness: ReconcileHarness) -> None:
+    watcher, now = cast(Any, harness.watcher), utcnow()
+    watcher.is_forgotten = lambda *_: True
+    watcher.unknown_since = watcher.missing_since = lambda *_: now
+
+
+@pytest.mark.parametrize("state", [JobState.QUEUED, JobState.STARTING, JobState.STOPPING])
+async def test_a_forgotten_session_ends_at_once(harness: ReconcileHarness, state: JobState) -> None:
+    made = await harness.add(Session, job_id=6, state=state)
+    forget(harness)
+    await harness.round()
+    async with harness.db.session() as db:
+        row = await db.get_one(Job, made)
+    assert (row.state, row.outcome) == (JobState.ENDED, Outcome.FAILED)
+    assert row.reason == "Slurm no longer knows this job."
+
+
+@pytest.mark.parametrize("external", [False, True])
+async def test_the_stop_of_a_forgotten_job_ends_at_once(
+    harness: ReconcileHarness, external: bool
+) -> None:
+    made = await harness.add(
+        job_id=6, external=external, state=JobState.STOPPING, wanted=Wanted.STOP
+    )
+    harness.agents.claimed.add(made)  # the job had begun, so the row can't be withdrawn
+    forget(harness)
+    await harness.round()
+    row = await harness.row(made)
+    assert (row.state, row.outcome) == (JobState.ENDED, Outcome.CANCELLED)
+
+
+async def test_a_forgotten_job_is_submitted_again_at_once(
+    harness: ReconcileHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = await harness.add(job_id=6)
+    submitted: list[tuple[str, int | None]] = []
+
+    async def submit_again(_context: object, row_id: str, lost: int | None) -> None:
+        submitted.append((row_id, lost))
+
+    monkeypatch.setattr(jobs, "submit_again", submit_again)
+    forget(harness)
+    await harness.round()
+    await harness.acts()
+    assert submitted == [(made, 6)]
 
 
 # --- job ids that Slurm has reused ----------------------------------------------------------------

@@ -62,8 +62,8 @@ class LongSlurm(FakeSlurm):
         self._there()
         return self.kept
 
-    async def find(self, job_id: int) -> list[JobInfo]:
-        found = await super().find(job_id)
+    async def find(self, *job_ids: int) -> list[JobInfo]:
+        found = await super().find(*job_ids)
         return [dataclasses.replace(i, user="bob") for i in found] if self.given_again else found
 
     async def set_time_limit(self, job_id: int, minutes: int) -> None:

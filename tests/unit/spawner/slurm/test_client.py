@@ -188,6 +188,20 @@ async def test_how_far_slurmdbd_lags(commands: Commands) -> None:
         await commands.slurm().backlog()
 
 
+@pytest.mark.parametrize(
+    ("line", "age"),
+    [
+        ("MinJobAge               = 300 sec", timedelta(minutes=5)),
+        ("MinJobAge               = 0 sec", timedelta.max),
+        ("MaxJobCount             = 10000", timedelta(0)),
+    ],
+    ids=["some", "never purged", "not shown"],
+)
+async def test_min_job_age(commands: Commands, line: str, age: timedelta) -> None:
+    commands.make("scontrol", f"print('Configuration data\\n{line}\\nMpiDefault = none')")
+    assert await commands.slurm().min_job_age() == age
+
+
 async def test_accounting_of_nothing_asks_nothing(commands: Commands) -> None:
     assert await commands.slurm().accounting(NOW, []) == []
 
@@ -237,6 +251,7 @@ async def test_a_number_that_nothing_has(commands: Commands) -> None:
     output = "slurm_load_jobs error: Invalid job id specified"
     commands.make("squeue", f"import sys; sys.exit({output!r})")
     assert await commands.slurm().find(9) == []
+    assert await commands.slurm().find(9, 10) == []
     commands.make("squeue", DOWN)
     with pytest.raises(Unreachable):
         await commands.slurm().find(9)

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import time
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -60,6 +61,8 @@ class PlayedSlurm:
         self.gate: asyncio.Event | None = None
         self.looks = self.accountings = self.surveys = self.backlogs = 0
         self.undelivered = 0
+        self.found: list[JobInfo] = []
+        self.asked_directly: list[set[int]] = []
         self.asked_ids: list[Collection[int] | None] = []
         self.asked_users: list[tuple[str | None, datetime]] = []
         self.unknown_users: set[str | None] = set()
@@ -91,6 +94,15 @@ class PlayedSlurm:
     async def backlog(self) -> int:
         self.backlogs += 1
         return self.undelivered
+
+    async def find(self, *job_ids: int) -> list[JobInfo]:
+        self.asked_directly.append(set(job_ids))
+        if self.down:
+            raise Unreachable("Slurm did not answer.")
+        return self.found
+
+    async def min_job_age(self) -> timedelta:
+        return timedelta(minutes=5)
 
     async def usage(self, job_ids: Collection[int]) -> list[JobUsage]:
         return []
@@ -299,6 +311,26 @@ class TestWatcher:
             watcher.forget(*KEY)  # so that it is polled at once
             assert watcher.by_uuid(*KEY, job_id=5, since=NOW) is None
             await until(lambda: watcher.missing_since(*KEY) is not None)
+
+    async def test_a_forgotten_job_is_asked_for_by_its_id_before_it_is_lost(self) -> None:
+        slurm = PlayedSlurm()
+        slurm.shown, slurm.undelivered = [job(7)], 5
+        began_s = time.monotonic()
+
+        def now() -> datetime:  # 20 times as fast
+            return NOW + timedelta(seconds=20 * (time.monotonic() - began_s))
+
+        async with running(slurm, now=now) as watcher:
+            await until(lambda: watcher.by_uuid(*KEY) is not None)
+            slurm.shown, slurm.found = [], [job(7)]
+            await until(lambda: len(slurm.asked_directly) == 1)
+            await watcher.refresh()
+            assert not watcher.is_forgotten(*KEY), "Slurm has the job after all"
+            slurm.found = []
+            await until(lambda: watcher.is_forgotten(*KEY))
+            assert watcher.by_uuid(*KEY) is None
+            assert watcher.unknown_since(*KEY) is not None
+        assert slurm.asked_directly == [{7}, {7}]
 
     async def test_a_program_that_starts_learns_what_ended_before(self) -> None:
         slurm = PlayedSlurm()
