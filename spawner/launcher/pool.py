@@ -19,10 +19,10 @@ from typing import Any
 
 from spawner.errors import HomeUnavailable, LauncherUnavailable
 from spawner.launcher.connection import Channel, UserInfo, nonsense, typed
+from spawner.launcher.sbatch import sbatch_options
 from spawner.names import USERNAME
 from spawner.slurm import parse_usage
 from spawner.slurm.model import JobPaths, JobSpec
-from spawner.slurm.sbatch import sbatch_options
 from spawner.timing import Measure, measured, unmeasured
 
 IDLE_S = 90.0

@@ -15,8 +15,8 @@ from cluster.config.paths import Paths
 from spawner.catalog.environment import Catalog
 from spawner.catalog.jobscript import JobContext, Rendered, render_job, render_script
 from spawner.catalog.template import check_parameters, load_templates
+from spawner.launcher.sbatch import sbatch_options
 from spawner.slurm.model import JobSpec, Resources
-from spawner.slurm.sbatch import sbatch_options
 from tests.live import Live
 from tests.polling import PATIENCE_S, T, wait_until
 

@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import IO, Any
 
 from spawner.errors import SpawnerError
+from spawner.launcher.sbatch import sbatch_options
 from spawner.slurm import parse_accounting
 from spawner.slurm.accounting import Accounting
 from spawner.slurm.client import CommandResult
 from spawner.slurm.model import JobInfo, JobSpec, Resources, SlurmState
-from spawner.slurm.sbatch import sbatch_options
 from tests.polling import wait_until
 from tests.recording.ground import CLUSTER, Ground
 

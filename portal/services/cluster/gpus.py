@@ -80,8 +80,8 @@ def requested_gpus(node: NodeInfo, job: JobInfo) -> Mapping[str, int] | None:
     """Return a job's GPUs on a node by type.
 
     None if unknown: the job specified no number per node, or no type although there are several.
-    The portal always requests GPUs per node (spawner/slurm/sbatch.py), so a job of its own without
-    a number has none.
+    The portal always requests GPUs per node (spawner/launcher/sbatch.py), so a job of its own
+    without a number has none.
     """
     if job.gpus is None or (not job.gpus and job.uuid is None):
         return None

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spawner.launcher.sbatch import sbatch_options
 from spawner.slurm import parse, parse_nodes
 from spawner.slurm.model import JobInfo, JobSpec, Outcome, Resources, SlurmState
 from spawner.slurm.parse import BadOutput
-from spawner.slurm.sbatch import sbatch_options
 from tests.paths import TESTS
 
 RECORDED = TESTS / "data" / "slurm" / "22.05.8"
