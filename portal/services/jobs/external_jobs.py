@@ -4,8 +4,9 @@ Each gets a row, so that it is in its owner's list with a log and a TensorBoard 
 
 Jobs in squeue are taken from the watcher's last result, a limited number each time. Jobs that
 started and ended while the portal was down are read from accounting, from the time of the last
-read. The number of jobs per user is limited; Slurm's own tools show the rest. Of a disabled user
-all jobs in squeue are taken, because only jobs with a row are ended.
+read; those without an end are in squeue, too, or slurmctld has forgotten them. The number of jobs
+per user is limited; Slurm's own tools show the rest. Of a disabled user all jobs in squeue are
+taken, because only jobs with a row are ended.
 
 A comment like ours does not make a job one of the portal's: the row does, which exists before the
 job.
@@ -20,7 +21,7 @@ from typing import Any
 from uuid import NAMESPACE_OID, uuid5
 
 import structlog
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.exc import DataError, IntegrityError
 
 from portal.context import AppContext
@@ -29,8 +30,8 @@ from portal.services.limits.gpu_limit import explain_pending
 from portal.services.slurm import arrays, launch
 from portal.services.slurm.lifecycle import observe
 from spawner.errors import QueryTooLarge, SlurmError
-from spawner.slurm.missing_jobs import SAME_SUBMISSION
-from spawner.slurm.model import JobInfo, Resources
+from spawner.slurm.missing_jobs import CLOCK_SLACK, SAME_SUBMISSION
+from spawner.slurm.model import JobInfo, Resources, SlurmState
 
 log = structlog.get_logger(__name__)
 
@@ -42,6 +43,7 @@ HISTORY_EVERY = timedelta(minutes=10)
 OVERLAP = timedelta(minutes=5)
 MOST_LIVE = 200  # per user, in one pass
 MOST_AT_ONCE = 500  # rows in one transaction
+SUBMISSION_PATIENCE = timedelta(minutes=1)  # longer than a submission takes
 
 Key = tuple[int, datetime]
 Name = tuple[str, str]  # UUID, user
@@ -57,6 +59,7 @@ class Outside:
         self._seen: set[Key] = set()
         self._processed_at: datetime | None = None
         self._history_at: datetime | None = None
+        self._longest_span = LONGEST_LOOK_BACK  # shorter after a failure
 
     async def import_new(self, now: datetime) -> None:
         """Import the jobs that are new in squeue, once for each of its results. A job that only
@@ -75,7 +78,9 @@ class Outside:
         foreign = await self._find_foreign(new.values())
         watcher.mark_foreign(foreign)
         others = [info for info in new.values() if info.uuid is None]
-        waiting = await self._import(others, now, MOST_AT_ONCE)
+        uncertain = await self._find_uncertain(others, now)
+        certain = [info for info in others if _to_key(info) not in uncertain]
+        waiting = uncertain | await self._import(certain, now, MOST_AT_ONCE)
         users = await self._load_users({info.user for info in others})
         # Jobs of accounts that have not used the portal yet are imported as soon as the account
         # does.
@@ -91,14 +96,15 @@ class Outside:
 
     async def history(self, now: datetime) -> None:
         """Import the jobs that accounting has recorded since it was last read: at once, or in
-        shorter and shorter spans if its answer is too large or too slow.
+        shorter and shorter spans if its answer is too large. If it does not answer, ask for less
+        the next time, because it may be too slow.
         """
         self._history_at = now
         async with self._context.db.session() as db:
             mark = await db.get(Mark, MARK)
         since = mark.at - OVERLAP if mark else now - FIRST_LOOK_BACK
         since = max(since, now - LONGEST_LOOK_BACK)
-        span = now - since
+        span = min(now - since, self._longest_span)
         while since < now:
             until = min(now, since + span)
             try:
@@ -108,6 +114,7 @@ class Outside:
                     span = max(span / 2, SHORTEST_SPAN)
                     continue
                 log.warning("cannot read accounting", error=error.message, since=since)
+                self._longest_span = max(span / 2, SHORTEST_SPAN)
                 return
             if not await self._import_records(records, now):
                 return
@@ -115,12 +122,14 @@ class Outside:
                 await db.merge(Mark(name=MARK, at=until))
                 await db.commit()
             since = until
+            self._longest_span = min(2 * self._longest_span, LONGEST_LOOK_BACK)
 
     async def _import_records(self, records: Sequence[JobInfo], now: datetime) -> bool:
         """Import jobs from accounting; return False if not all could be written: they are read
         again.
         """
-        identified = [info for info in records if _to_key(info) is not None]
+        ended = [info for info in records if info.state is SlurmState.ENDED]
+        identified = [info for info in ended if _to_key(info) is not None]
         foreign = await self._find_foreign(identified)
         self._context.watcher.mark_foreign(foreign)
         others = [replace(i, uuid=None) if _to_name(i) in foreign else i for i in identified]
@@ -161,7 +170,15 @@ class Outside:
         """Return the groups that have no row of any kind. Accounting has no comment for a running
         job, so one of the portal's own may look like an external one.
         """
-        columns = (Job.id, Job.user_id, Job.job_id, Job.state, Job.submit_time)
+        columns = (
+            Job.id,
+            Job.user_id,
+            Job.job_id,
+            Job.state,
+            Job.submit_time,
+            Job.created_at,
+            Job.submitted_at,
+        )
         external: list[list[JobInfo]] = []
         async with self._context.db.session() as db:
             for start in range(0, len(groups), MOST_AT_ONCE):
@@ -178,6 +195,24 @@ class Outside:
                     if not any(_is_same(identity, user, group[0], row) for row in rows):
                         external.append(group)
         return external
+
+    async def _find_uncertain(self, infos: Collection[JobInfo], now: datetime) -> set[Key]:
+        """Return the jobs that may be the portal's: submitted by now, while the answer with their
+        ids is still to come, and already with another comment.
+        """
+        submitting = (
+            select(User.username, func.min(Job.changed_at).label("since"))
+            .join(User, User.id == Job.user_id)
+            .where(Job.job_id.is_(None), Job.state != JobState.ENDED)
+            .where(Job.changed_at > now - SUBMISSION_PATIENCE)
+            .group_by(User.username)
+        )
+        async with self._context.db.session() as db:
+            since = {row.username: row.since for row in await db.execute(submitting)}
+        keys = ((info.user, _to_key(info)) for info in infos if info.user in since)
+        return {
+            key for user, key in keys if key is not None and key[1] >= since[user] - CLOCK_SLACK
+        }
 
     async def _find_foreign(self, infos: Collection[JobInfo]) -> set[Name]:
         """Return the UUIDs, with their users, that belong to no job of ours."""
@@ -236,10 +271,10 @@ def _get_job_id(group: list[JobInfo]) -> int:
 
 
 def _is_same(identity: str, user: User, info: JobInfo, row: Any) -> bool:
-    """Return whether an existing row (id, user_id, job_id, state, submit_time) belongs to this
-    Slurm job.
+    """Return whether an existing row with the ID of this Slurm job belongs to it.
 
-    Slurm does not reuse the ID of a job that is alive; a requeue changes the submission time.
+    Slurm does not reuse the ID of a job that is alive; a requeue changes the submission time. Slurm
+    may never have shown an ended row's job, so that only the portal's times are known.
     """
     if row.id == identity:
         return True
@@ -247,8 +282,13 @@ def _is_same(identity: str, user: User, info: JobInfo, row: Any) -> bool:
         return False
     if row.state is not JobState.ENDED:
         return True
-    submitted, shown = row.submit_time, info.submit_time
-    return None not in (submitted, shown) and abs(submitted - shown) < SAME_SUBMISSION
+    shown = info.submit_time
+    if shown is None:
+        return False
+    if row.submit_time is not None:
+        return bool(abs(row.submit_time - shown) < SAME_SUBMISSION)
+    latest = row.submitted_at or row.created_at
+    return bool(row.created_at - CLOCK_SLACK <= shown <= latest + CLOCK_SLACK)
 
 
 def _to_key(info: JobInfo) -> Key | None:

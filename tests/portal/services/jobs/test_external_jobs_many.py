@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from sqlalchemy import func, select
 
 from portal.context import allow_always
 from portal.db import utcnow
-from portal.models import Job, Mark, User
+from portal.models import BatchJob, Job, JobState, Mark, User
 from portal.services.jobs import external_jobs
 from portal.services.jobs.external_jobs import MARK, MOST_AT_ONCE, MOST_LIVE, Outside
 from spawner.errors import QueryTooLarge, Unreachable
@@ -167,3 +168,121 @@ async def test_one_that_the_database_refuses_does_not_keep_the_others_out(
     monkeypatch.setattr(external_jobs, "_to_row", spoil)
     await look(harness, Outside(harness.context))
     assert await rows(harness) == 4
+
+
+# --- the portal's own jobs that look like others --------------------------------------------------
+
+
+def record(number: int, submitted: datetime, state: SlurmState, array: bool = False) -> JobInfo:
+    return JobInfo(
+        number, "user0", "x", state, state.upper(), submit_time=submitted,
+        array_job_id=number if array else None, tasks=(0,) if array else (),
+    )  # fmt: skip
+
+
+async def external_ids(harness: ReconcileHarness) -> set[int | None]:
+    query = select(BatchJob.job_id).where(BatchJob.external)
+    async with harness.db.session() as db:
+        return set(await db.scalars(query))
+
+
+@pytest.mark.parametrize("array", [False, True])
+async def test_unended_record_that_slurmctld_lacks_is_not_imported(
+    harness: ReconcileHarness, monkeypatch: pytest.MonkeyPatch, array: bool
+) -> None:
+    """As of an array that slurmctld has forgotten, and the portal submitted again."""
+    await add_users(harness, 1)
+    now = utcnow()
+    ended = record(8, now, SlurmState.ENDED)
+    forgotten = record(7, now, SlurmState.RUNNING, array)
+
+    async def accounting(*_: Any, **__: Any) -> list[JobInfo]:
+        return [forgotten, ended]
+
+    monkeypatch.setattr(harness.slurm, "accounting", accounting)
+    await Outside(harness.context).history(now)
+    assert await external_ids(harness) == {8}
+
+
+@pytest.mark.parametrize("array", [False, True])
+async def test_ended_row_whose_job_slurm_never_showed_is_not_doubled(
+    harness: ReconcileHarness, array: bool
+) -> None:
+    (name,) = await add_users(harness, 1)
+    async with harness.db.session() as db:
+        user = (await db.scalars(select(User).where(User.username == name))).one()
+    now = utcnow()
+    made = await harness.add(
+        user_id=user.id, owner_id=user.id, job_id=7, state=JobState.ENDED, created_at=now,
+        submitted_at=now + timedelta(seconds=1), array_size=1 if array else None,
+    )  # fmt: skip
+    later = now + timedelta(minutes=5)
+    for number, at in ((7, now), (7, later)):  # Slurm has given the number to another job
+        harness.slurm.shown = {number: record(number, at, SlurmState.RUNNING, array)}
+        await look(harness, Outside(harness.context))
+        assert await external_ids(harness) == ({7} if at == later else set())
+    assert (await harness.row(made)).state is JobState.ENDED
+
+
+async def test_job_may_be_the_one_that_is_being_submitted(harness: ReconcileHarness) -> None:
+    """Its comment was overwritten, and the answer with its id is still to come."""
+    (name, _) = await add_users(harness, 2)
+    async with harness.db.session() as db:
+        user = (await db.scalars(select(User).where(User.username == name))).one()
+    made = await harness.add(
+        user_id=user.id, owner_id=user.id, state=JobState.SUBMITTING, created_at=utcnow()
+    )
+    outside, now = Outside(harness.context), utcnow()
+    earlier = record(6, now - timedelta(minutes=5), SlurmState.QUEUED)
+    others = record(5, now, SlurmState.QUEUED)
+    harness.slurm.shown = {
+        5: replace(others, user="user1"),
+        6: earlier,
+        7: record(7, now, SlurmState.QUEUED),
+        8: record(8, now, SlurmState.QUEUED),
+    }
+    await look(harness, outside)
+    assert await external_ids(harness) == {5, 6}
+    await harness.write(made, lambda row: setattr(row, "job_id", 7))
+    await look(harness, outside)
+    assert await external_ids(harness) == {5, 6, 8}
+
+
+async def test_submission_that_never_answers_hides_no_job_for_long(
+    harness: ReconcileHarness,
+) -> None:
+    (name,) = await add_users(harness, 1)
+    async with harness.db.session() as db:
+        user = (await db.scalars(select(User).where(User.username == name))).one()
+    await harness.add(user_id=user.id, owner_id=user.id, state=JobState.SUBMITTING)
+    outside, now = Outside(harness.context), utcnow()
+    harness.slurm.shown = {7: record(7, now, SlurmState.QUEUED)}
+    await harness.look()
+    await outside.import_new(now)
+    assert await external_ids(harness) == set()
+    await harness.look()
+    await outside.import_new(now + external_jobs.SUBMISSION_PATIENCE + timedelta(seconds=5))
+    assert await external_ids(harness) == {7}
+
+
+async def test_history_that_is_not_answered_is_read_in_shorter_parts_later(
+    harness: ReconcileHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spans: list[timedelta] = []
+    slow = True
+
+    async def accounting(since: datetime, _ids: Any = None, until: Any = None) -> list[JobInfo]:
+        spans.append(until - since)
+        if slow:
+            raise Unreachable("Slurm did not respond within 10 s.")
+        return []
+
+    monkeypatch.setattr(harness.slurm, "accounting", accounting)
+    monkeypatch.setattr(harness.watcher, "afford", allow_always)
+    outside, now = Outside(harness.context), utcnow()
+    for _ in range(3):
+        await outside.history(now)
+    assert spans == [48 * HOUR, 24 * HOUR, 12 * HOUR], "one query each time"
+    slow = False
+    await outside.history(now)
+    assert spans[3:] == [6 * HOUR] * 8
