@@ -3,7 +3,7 @@
   SpawnerError
   ├── SlurmError
   │   ├── Unreachable          no answer in time, or no controller: nothing is known
-  │   │   └── QueryTooLarge    the answer is too long or too slow; a smaller query may do
+  │   │   └── QueryTooLarge    the answer is too long; a smaller query may do
   │   ├── Rejected             Slurm answered, and refused
   │   └── NotFound             Slurm answered, and does not have this job (any more)
   └── LauncherError
@@ -43,7 +43,7 @@ class Unreachable(SlurmError):
 
 
 class QueryTooLarge(Unreachable):
-    """The answer was too long, or did not come in time: a smaller query may be answered."""
+    """The answer was too long: a smaller query may be answered."""
 
 
 class Rejected(SlurmError):

@@ -331,7 +331,7 @@ class Slurm:
             async with asyncio.timeout(timeout_s):
                 result = await _communicate(process)
         except TimeoutError as error:
-            raise QueryTooLarge(f"Slurm did not respond within {timeout_s:g} s.") from error
+            raise Unreachable(f"Slurm did not respond within {timeout_s:g} s.") from error
         finally:
             await subprocesses.end(process)
         if result.code != 0 and is_unreachable(result.stderr):

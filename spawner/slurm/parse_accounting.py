@@ -20,7 +20,7 @@ from spawner.slurm.parse import BadOutput
 ASSOCIATION_FIELDS = (
     "Account,User,Partition,QOS,DefaultQOS,GrpTRES,GrpSubmitJobs,MaxSubmitJobs,MaxWall"
 )
-JOB_FIELDS = "User,Account,Start,End,AllocTRES,AllocCPUS"
+JOB_FIELDS = "JobIDRaw,User,Account,Start,End,AllocTRES,AllocCPUS"
 TRES = ("gres/", "cpu", "mem")
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+-]{0,99}")
 _GPUS = re.compile(r"(?:^|,)gres/gpu=(\d+)(?=,|$)", re.ASCII)
@@ -49,6 +49,7 @@ class ClusterFacts:
 class JobTime:
     """One run of a job, for totals; `end` is None while it runs."""
 
+    job_id: int
     user: str
     account: str
     start: datetime
@@ -185,11 +186,12 @@ def parse_job_times(text: str) -> list[JobTime]:
         fields = line.split("|")
         if len(fields) != width:
             raise BadOutput("sacct's fields don't come out even")
-        user, account, start, end, tres, cpus = fields
+        number, user, account, start, end, tres, cpus = fields
         began = _parse_time(start)
         if began is not None and user:
             gpus = sum(map(int, _GPUS.findall(tres)))
-            times.append(JobTime(user, account, began, _parse_time(end), gpus, int(cpus or 0)))
+            run = (user, account, began, _parse_time(end), gpus, int(cpus or 0))
+            times.append(JobTime(int(number), *run))
     return times
 
 

@@ -87,7 +87,11 @@ def test_a_groups_account_follows_the_setting(
 async def test_usage_is_read_for_the_months_of_the_setting(tmp_path: Path, months: int) -> None:
     db = Database(databases.database_of(tmp_path))
     await db.migrate()
-    context: Any = SimpleNamespace(db=db, settings=SimpleNamespace(usage_months=months))
+    context: Any = SimpleNamespace(
+        db=db,
+        settings=SimpleNamespace(usage_months=months),
+        accounting=SimpleNamespace(days_at_once=31),
+    )
     spans = await gpu_hours.due(context, datetime(2026, 11, 20, 12, tzinfo=UTC))
     await db.close()
     oldest = min(first for first, _ in spans)

@@ -21,6 +21,7 @@ FACTS_AGE = timedelta(minutes=10)
 IN_USE_AGE = timedelta(seconds=20)
 AGAIN = timedelta(seconds=15)  # after no answer
 RECENT = timedelta(seconds=60)
+DAYS_AT_ONCE = 31
 ROOT = "root"
 """Slurm's account at the root of the tree, which the portal never modifies."""
 
@@ -30,7 +31,8 @@ class AccountingCache:
 
     `found` are all associations as of `at`; both are None before the first answer. `trouble` is the
     error of the last query, if it failed. `denied` is whether Slurm refused the last changes
-    because the portal's account lacks the rights.
+    because the portal's account lacks the rights. `days_at_once` are the days of usage to read with
+    one query, fewer after one that was too slow.
     """
 
     def __init__(self, accounting: Accounting, watcher: Watcher) -> None:
@@ -41,6 +43,7 @@ class AccountingCache:
         self.at: datetime | None = None
         self.trouble: str | None = None
         self.denied = False
+        self.days_at_once = DAYS_AT_ONCE
         self._facts_at: datetime | None = None
         self._tried_at: datetime | None = None
         self._in_use: Mapping[tuple[str, str], InUse] | None = None

@@ -6,7 +6,7 @@ it is over. A job over midnight counts in both days, and as started in the first
 """
 
 import asyncio
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, Literal
@@ -18,7 +18,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from portal.context import AppContext
 from portal.db import utcnow
 from portal.models import GroupMembership, UsageDay, UsageRead, User
+from portal.services.limits.accounting_cache import DAYS_AT_ONCE, AccountingCache
 from spawner.errors import QueryTooLarge, SlurmError
+from spawner.slurm.model import JobInfo
 from spawner.slurm.parse_accounting import JobTime
 
 log = structlog.get_logger(__name__)
@@ -28,7 +30,6 @@ SOONEST_S = 20.0
 SETTLED = timedelta(hours=2)  # a day is final when it was read this long after its end
 LATE = timedelta(days=7)  # so long after its end a day is read again, once a day
 AGAIN = timedelta(days=1)
-DAYS_AT_ONCE = 31
 RUNAWAY_AFTER = timedelta(days=1)
 SHORTEST_SPAN = timedelta(hours=1)  # that is read at once, of a day that is too large
 PAUSE = timedelta(seconds=5)  # between two queries about the past
@@ -73,23 +74,31 @@ async def read_next(context: AppContext, now: datetime) -> bool:
     spans = await due(context, now)
     failures: list[SlurmError] = []
     for first, last in spans[:2]:
+        answered = True
         try:
             await _read_days(context, first, last, now)
         except SlurmError as error:
             failures.append(error)
+            answered = False
+        if last < now.astimezone(UTC).date():
+            _adapt_days_at_once(context.accounting, answered=answered)
     if failures:
         raise failures[0]
     return len(spans) > 2
 
 
+def _adapt_days_at_once(accounting: AccountingCache, *, answered: bool) -> None:
+    """Read fewer days of the past at once after no answer, which may have been too slow."""
+    days = accounting.days_at_once
+    accounting.days_at_once = min(2 * days, DAYS_AT_ONCE) if answered else max(1, days // 2)
+
+
 async def _read_days(context: AppContext, first: date, last: date, now: datetime) -> None:
-    """Read these days, or the newer half and then the older one if their answer is too large or
-    too slow.
-    """
+    """Read these days, or the newer half and then the older one if their answer is too large."""
     start, end = _midnight(first), min(_midnight(last + timedelta(days=1)), now)
     try:
         hours = await _read_span(context, start, end, now)
-    except SlurmError:
+    except QueryTooLarge:
         if first == last:
             raise
         middle = first + (last - first) / 2
@@ -119,8 +128,8 @@ async def _read_span(
             key: _add(key[1], [part[key] for part in parts if key in part])
             for key in parts[0].keys() | parts[1].keys()
         }
-    running = _list_running(context)
-    kept = [job for job in jobs if not is_runaway(job, running, now)]
+    shown = context.watcher.jobs if context.watcher.stale_since is None else None
+    kept = [job for job in jobs if not is_runaway(job, shown, now)]
     if len(kept) < len(jobs) and end < now:  # today is read every few minutes
         log.warning(
             "jobs without an end that Slurm does not have are not counted",
@@ -130,25 +139,17 @@ async def _read_span(
     return await asyncio.to_thread(by_day, kept, start, end, now)
 
 
-Running = Collection[tuple[str, datetime]]
-"""User and start of each running job."""
-
-
-def _list_running(context: AppContext) -> Running | None:
-    """Return the jobs that run in Slurm; None while Slurm does not answer."""
-    if context.watcher.stale_since is not None:
-        return None
-    jobs = context.watcher.jobs.values()
-    return {(job.user, job.start_time) for job in jobs if job.start_time is not None}
-
-
-def is_runaway(job: JobTime, running: Running | None, now: datetime) -> bool:
+def is_runaway(job: JobTime, shown: Mapping[int, JobInfo] | None, now: datetime) -> bool:
     """Return whether accounting never received the end of this job: it has none, started more
-    than a day ago, and is not in Slurm. Its day is read again if its end arrives later.
+    than a day ago, and is not in Slurm, which may have given its ID to a later one. `shown` is None
+    while Slurm does not answer. Its day is read again if its end arrives later.
     """
-    if job.end is not None or running is None or now - job.start < RUNAWAY_AFTER:
+    if job.end is not None or shown is None or now - job.start < RUNAWAY_AFTER:
         return False
-    return (job.user, job.start) not in running
+    info = shown.get(job.job_id)
+    if info is None or info.user != job.user:
+        return True
+    return info.submit_time is not None and info.submit_time > job.start
 
 
 def _add(name: str, parts: Iterable[GpuHours]) -> GpuHours:
@@ -171,7 +172,7 @@ async def due(context: AppContext, now: datetime) -> list[tuple[date, date]]:
     for day in reversed(unread):
         first, last = spans[-1] if spans else (day, day)
         adjacent = first - day == timedelta(days=1) and first != today
-        if spans and adjacent and (last - day).days < DAYS_AT_ONCE:
+        if spans and adjacent and (last - day).days < context.accounting.days_at_once:
             spans[-1] = (day, last)
         else:
             spans.append((day, day))

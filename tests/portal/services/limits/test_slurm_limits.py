@@ -215,8 +215,8 @@ async def test_use_is_counted_by_user_group_and_month_and_reading_again_changes_
     """Two hours across the end of a month; the loop may read concurrently, with the same result."""
     first = datetime.combine(gpu_hours.months_back(datetime.now(UTC).date(), 1), time(), UTC)
     job_portal.accounting.times = [
-        JobTime("alice", "research", first - HOUR, first + HOUR, gpus=2, cpus=4),
-        JobTime("bob", "research", first + HOUR, first + 2 * HOUR, gpus=1, cpus=1),
+        JobTime(1, "alice", "research", first - HOUR, first + HOUR, gpus=2, cpus=4),
+        JobTime(2, "bob", "research", first + HOUR, first + 2 * HOUR, gpus=1, cpus=1),
     ]
     async with job_portal.context.db.session() as db:  # data that the loop has read at its start
         await db.execute(delete(UsageDay))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from spawner.errors import JobNotFound, Rejected, Unreachable
+from spawner.errors import JobNotFound, QueryTooLarge, Rejected, Unreachable
 from spawner.slurm import client
 from spawner.slurm.client import Slurm
 from tests.polling import PATIENCE_S, until
@@ -200,6 +200,13 @@ async def test_how_far_slurmdbd_lags(commands: Commands) -> None:
 async def test_min_job_age(commands: Commands, line: str, age: timedelta) -> None:
     commands.make("scontrol", f"print('Configuration data\\n{line}\\nMpiDefault = none')")
     assert await commands.slurm().min_job_age() == age
+
+
+async def test_slow_answer_is_not_too_large(commands: Commands) -> None:
+    commands.make("sacct", NEVER)
+    with pytest.raises(Unreachable) as caught:
+        await commands.slurm(timeout_s=0.5).accounting(NOW)
+    assert not isinstance(caught.value, QueryTooLarge)
 
 
 async def test_accounting_of_nothing_asks_nothing(commands: Commands) -> None:

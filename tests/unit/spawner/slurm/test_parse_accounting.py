@@ -67,10 +67,10 @@ def test_what_running_jobs_hold() -> None:
 
 def test_each_run_of_a_job_that_began() -> None:
     found = parse.parse_job_times(recorded("job_times.txt"))
-    odd = "alice|research|2026-11-01T00:00:00|Unknown|fs/x=3Q,gres/gpu=2,gres/gpu:v100=2|8"
+    odd = "9|alice|research|2026-11-01T00:00:00|Unknown|fs/x=3Q,gres/gpu=2,gres/gpu:v100=2|8"
     assert [(job.gpus, job.cpus) for job in parse.parse_job_times(odd)] == [(2, 8)]
     started = datetime(2026, 11, 22, 5, 43, 22, tzinfo=UTC)
-    assert found[-1] == JobTime("bob", "research", started, None, gpus=1, cpus=1)
+    assert found[-1] == JobTime(107, "bob", "research", started, None, gpus=1, cpus=1)
     assert all(job.start for job in found)
     assert len(found) < len(recorded("job_times.txt").splitlines())  # some never started
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
@@ -21,8 +22,10 @@ HOUR = timedelta(hours=1)
 A_DAY = timedelta(days=1)
 
 
-def job(start: datetime, end: datetime | None, gpus: int = 1, cpus: int = 2) -> JobTime:
-    return JobTime("alice", "research", start, end, gpus, cpus)
+def job(
+    start: datetime, end: datetime | None, gpus: int = 1, cpus: int = 2, job_id: int = 1
+) -> JobTime:
+    return JobTime(job_id, "alice", "research", start, end, gpus, cpus)
 
 
 def test_a_job_over_midnight_counts_in_both_days_and_began_in_the_first() -> None:
@@ -67,7 +70,7 @@ class Accounting:
 
     def __init__(self, most: timedelta, jobs: list[JobTime]) -> None:
         self.accounting = self.watcher = self
-        self.most, self.recorded = most, jobs
+        self.most, self.recorded, self.days_at_once = most, jobs, 31
         self.jobs: dict[int, JobInfo] = {}
         self.stale_since: datetime | None = None
 
@@ -99,15 +102,68 @@ async def test_a_day_too_large_for_one_answer_is_read_in_parts() -> None:
 async def test_jobs_whose_end_was_never_recorded_are_not_counted() -> None:
     """As after a crash of slurmctld; they would count as running on every day."""
     old = NOW - 3 * A_DAY
-    accounting = Accounting(A_DAY, [job(old, None, 8), job(old - HOUR, None), job(NOW, None)])
-    running = JobInfo(1, "alice", "x", SlurmState.RUNNING, "RUNNING", start_time=old - HOUR)
-    accounting.jobs = {1: running}
+    lost, runs, new = job(old, None, 8), job(old, None, job_id=2), job(NOW, None, job_id=3)
+    accounting = Accounting(A_DAY, [lost, runs, new])
+    running = JobInfo(2, "alice", "x", SlurmState.RUNNING, "RUNNING", start_time=old)
+    accounting.jobs = {2: running}
     context: Any = accounting
     used = await gpu_hours._read_span(context, MIDNIGHT, NOW + HOUR, NOW + HOUR)
     assert used[NEXT, "alice", "research"].gpu_seconds == (13 + 1) * 3600
     accounting.stale_since = NOW
     used = await gpu_hours._read_span(context, MIDNIGHT, NOW + HOUR, NOW + HOUR)
     assert used[NEXT, "alice", "research"].gpu_seconds == (13 * 9 + 1) * 3600
+
+
+@pytest.mark.parametrize(
+    ("changes", "runaway"),
+    [
+        ({}, False),
+        ({"start_time": NOW - A_DAY}, False),
+        ({"user": "bob"}, True),
+        ({"submit_time": NOW - HOUR}, True),
+    ],
+    ids=["same", "another start", "another user", "submitted later"],
+)
+def test_is_runaway_of_an_id_that_slurm_has(changes: dict[str, Any], runaway: bool) -> None:
+    started = NOW - 3 * A_DAY
+    info = JobInfo(
+        1, "alice", "x", SlurmState.RUNNING, "RUNNING", start_time=started, submit_time=started
+    )
+    shown = {1: replace(info, **changes)}
+    assert gpu_hours.is_runaway(job(started, None), shown, NOW) is runaway
+
+
+@pytest.mark.anyio
+async def test_a_slow_accounting_is_not_asked_for_the_halves_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """But for fewer days the next time, and for more again once it answers."""
+    today, asked = NOW.date(), []
+    accounting = Accounting(A_DAY, [])
+
+    async def job_times(start: datetime, end: datetime) -> list[JobTime]:
+        asked.append(end - start)
+        raise Unreachable("Slurm did not respond within 60 s.")
+
+    async def due(*_: object) -> list[tuple[date, date]]:
+        return [(today, today), (today - 31 * A_DAY, today - A_DAY)]
+
+    async def replace_days(*_: object) -> None:
+        pass
+
+    monkeypatch.setattr(gpu_hours, "due", due)
+    monkeypatch.setattr(gpu_hours, "_replace_days", replace_days)
+    context: Any = accounting
+    with monkeypatch.context() as slow:
+        slow.setattr(accounting, "job_times", job_times)
+        for days in (15, 7, 3, 1, 1):
+            with pytest.raises(Unreachable):
+                await gpu_hours.read_next(context, NOW)
+            assert accounting.days_at_once == days
+    assert asked == [NOW - MIDNIGHT, 31 * A_DAY] * 5
+    for days in (2, 4, 8, 16, 31, 31):
+        await gpu_hours.read_next(context, NOW)
+        assert accounting.days_at_once == days
 
 
 @pytest.mark.anyio
@@ -124,7 +180,7 @@ async def test_past_is_read_even_if_today_cannot_be(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(gpu_hours, "due", due)
     monkeypatch.setattr(gpu_hours, "_read_days", read_days)
-    context: Any = None
+    context: Any = Accounting(A_DAY, [])
     with pytest.raises(Unreachable):
         await gpu_hours.read_next(context, NOW)
     assert read == [DAY]
