@@ -1,9 +1,12 @@
-"""slurmctld loses its state and reuses a job id: no other job is affected by mistake."""
+"""slurmctld loses its state: its jobs are recognized as forgotten, and those whose ids it uses
+again are not affected by mistake.
+"""
 
 from __future__ import annotations
 
 import shutil
 import subprocess
+import time
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
@@ -19,18 +22,25 @@ from tests.live import Live, command
 
 pytestmark = pytest.mark.anyio
 
-HELD = {**SMALL, "partition": "debug"}
+DEBUG = {"partition": "debug"}
+HELD = {**SMALL, **DEBUG}
+SESSION = {"cpus": 1, "memory_gb": 2, "time_limit_minutes": 30}
+FORGOTTEN = "Slurm no longer knows this job."
 
 
 @contextmanager
 def partition_down(live: Live, name: str) -> Iterator[None]:
     """Close a partition, so that jobs wait there for as long as the test needs."""
-    change = ["scontrol", "update", f"PartitionName={name}"]
-    live.exec_as("root", [*change, "State=DOWN"])
+    close_partition(live, name)
     try:
         yield
     finally:
-        live.exec_as("root", [*change, "State=UP"])
+        live.exec_as("root", ["scontrol", "update", f"PartitionName={name}", "State=UP"])
+
+
+def close_partition(live: Live, name: str) -> None:
+    """Close a partition; slurmctld opens it when it starts with an older state."""
+    live.exec_as("root", ["scontrol", "update", f"PartitionName={name}", "State=DOWN"])
 
 
 def state_of_slurmctld(live: Live) -> Path:
@@ -89,3 +99,42 @@ async def test_a_cancel_spares_the_next_job_of_that_number(
     portal.exec_as("alice", ["touch", str(home_of(portal, "alice") / go_on)])
     finished = await settled(alice, made["id"])
     assert (finished["outcome"], finished["job_id"]) == ("completed", made["job_id"])
+
+
+async def test_forgotten_jobs_are_recognized_within_30_s(
+    portal: Live, users: tuple[Client, Client], tmp_path: Path
+) -> None:
+    """As after a kill of slurmctld before it saved them: a session ends, a job is submitted again,
+    and a cancelled one ends."""
+    alice, _ = users
+    state = state_of_slurmctld(portal)
+    with partition_down(portal, "debug"):
+        portal.stop("slurmctld")
+        copy_all(state, tmp_path)
+        await start_slurmctld(portal)
+        close_partition(portal, "debug")
+        session = await alice.start_session(name="forgotten", resources={**SESSION, **DEBUG})
+        await alice.wait_session(session["id"], "queued")
+        job = await submit(alice, "sleep 900", resources=HELD)
+        stopped = await submit(alice, "sleep 900", resources=HELD)
+        portal.stop("slurmctld")
+        put_back(tmp_path, state)
+        await start_slurmctld(portal)
+        close_partition(portal, "debug")
+        began_s = time.monotonic()
+        await alice.api("POST", f"/jobs/{stopped['id']}/cancel")
+
+        async def ended() -> bool:
+            answer = await alice.api("GET", f"/sessions/{session['id']}")
+            return bool(answer["state"] == "ended" and answer["reason"] == FORGOTTEN)
+
+        async def submitted_again() -> bool:
+            shown = portal.exec_as("root", ["squeue", "--noheader", "--format=%k"])
+            return f"portal:{job['id']}" in shown.split()
+
+        await until(ended, timeout_s=30)
+        await until(submitted_again, timeout_s=30)
+        assert (await settled(alice, stopped["id"], timeout_s=30))["outcome"] == "cancelled"
+        assert time.monotonic() - began_s < 30
+        await alice.api("POST", f"/jobs/{job['id']}/cancel")
+        await settled(alice, job["id"])
