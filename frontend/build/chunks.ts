@@ -6,6 +6,7 @@
  * - `vendor` and `app`: the libraries and the sources that src/app/render.tsx imports statically
  * - `editor` and `plot`: large libraries, which pages fetch once they show code or a chart, and the
  *   shared sources that need them
+ * - `records`: the table and the form of records, which the heaviest page, a new job, does not use
  * - `widgets`: other libraries that several pages use
  * - a chunk for each feature and one for the layers below, with what several pages use
  *
@@ -25,6 +26,8 @@ const LARGE: Readonly<Record<string, RegExp>> = {
   editor: /\/node_modules\/(@codemirror|@lezer|@marijn|crelt|style-mod|w3c-keyname)\//,
   plot: /\/node_modules\/uplot\//,
 };
+
+const RECORDS = /\/src\/ui\/(DataTable|RecordForm|useForm)\./;
 
 const isLibrary = (id: string): boolean => id.includes('/node_modules/');
 
@@ -50,6 +53,7 @@ export function sharedChunk(id: string, graph: Graph): string {
   for (const [name, library] of Object.entries(LARGE))
     if (imported.some((each) => library.test(each))) return name;
   if (isLibrary(id)) return 'widgets';
+  if (RECORDS.test(id)) return 'records';
   return /\/src\/features\/([^/]+)\//.exec(id)?.[1] ?? 'common';
 }
 

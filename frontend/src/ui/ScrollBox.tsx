@@ -4,7 +4,7 @@ import classes from './ScrollBox.module.css';
 interface Props {
   label: string;
   /** the maximum height, relative to the window's */
-  height: `${number}vh`;
+  height?: `${number}vh`;
   children: ReactNode;
   ref?: Ref<HTMLElement>;
 }
