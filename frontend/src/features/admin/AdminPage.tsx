@@ -1,14 +1,22 @@
 import { t } from '@lingui/core/macro';
 import { Plural, Trans } from '@lingui/react/macro';
-import { Paper } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { sentence } from '@/api/problem';
+import type { Session } from '@/api/types';
+import { stateLabel } from '@/features/sessions/labels';
+import { translate, translateExact } from '@/i18n/translate';
+import { gpuText } from '@/lib/resourceLabels';
+import { mayChange } from '@/lib/roles';
+import { useMe } from '@/lib/useMe';
 import { isLive } from '@/live/reducer';
+import { CellNote, type Column, DataTable } from '@/ui/DataTable';
 import { ListSkeleton } from '@/ui/ListSkeleton';
+import { StateChip } from '@/ui/StateChip';
+import { Time } from '@/ui/Time';
 import { TryAgain } from '@/ui/TryAgain';
 import { AdminFrame } from './AdminFrame';
 import classes from './AdminPage.module.css';
-import { AdminTable } from './AdminTable';
+import { AdminStop } from './AdminStop';
 import { allSessionsQuery } from './queries';
 
 /** The sessions of all users, for administrators. */
@@ -31,18 +39,81 @@ function LiveCount() {
 }
 
 function AllSessions() {
+  const change = mayChange(useMe());
   const { data, error, refetch } = useQuery(allSessionsQuery);
   const running = data?.filter(isLive);
   return (
     <>
       {error && <TryAgain error={sentence(error)} onRetry={() => void refetch()} />}
       {running === undefined && !error && <ListSkeleton rows={5} />}
-      {running?.length === 0 && (
-        <Paper className={classes.none}>
-          <Trans>No sessions are running.</Trans>
-        </Paper>
+      {running && (
+        <DataTable
+          label={t`All sessions`}
+          columns={COLUMNS}
+          rows={running}
+          rowKey={({ id }) => id}
+          actions={
+            change
+              ? (session) => session.state !== 'stopping' && <AdminStop session={session} />
+              : undefined
+          }
+          empty={<Trans>No sessions are running.</Trans>}
+        />
       )}
-      {running && running.length > 0 && <AdminTable sessions={running} />}
     </>
   );
 }
+
+const COLUMNS: Column<Session>[] = [
+  {
+    id: 'owner',
+    header: <Trans context="sessions">Who</Trans>,
+    cell: ({ owner }) => owner,
+    rowHeader: true,
+  },
+  {
+    id: 'session',
+    header: t`Session`,
+    cell: ({ name, environment_title: environment, job_id: job }) => (
+      <>
+        {name}
+        <CellNote>
+          {translateExact(environment)}
+          {job !== null && ` · ${t`job ${job}`}`}
+        </CellNote>
+      </>
+    ),
+  },
+  {
+    id: 'state',
+    header: t`State`,
+    cell: (session) => (
+      <>
+        <StateChip {...stateLabel(session)} />
+        {session.state === 'queued' && session.reason && (
+          <CellNote>{translate(session.reason)}</CellNote>
+        )}
+      </>
+    ),
+  },
+  {
+    id: 'node',
+    header: t`Node`,
+    cell: ({ node }) => node ?? '–',
+    labeled: true,
+    isEmpty: ({ node }) => node === null,
+  },
+  {
+    id: 'gpus',
+    header: t`GPUs`,
+    cell: ({ resources }) => (resources.gpus ? gpuText(resources) : t`none`),
+    labeled: true,
+  },
+  {
+    id: 'until',
+    header: t`Until`,
+    cell: ({ expires_at: end }) => (end ? <Time at={end} /> : '–'),
+    labeled: true,
+    isEmpty: ({ expires_at: end }) => !end,
+  },
+];

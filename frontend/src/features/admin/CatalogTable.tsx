@@ -1,9 +1,9 @@
 import { t } from '@lingui/core/macro';
-import { Trans } from '@lingui/react/macro';
-import { Paper, Table, Title } from '@mantine/core';
+import { Title } from '@mantine/core';
 import { useId } from 'react';
 import type { CatalogFile } from '@/api/types';
 import { translate, translateExact } from '@/i18n/translate';
+import { CellNote, type Column, DataTable } from '@/ui/DataTable';
 import { StateChip } from '@/ui/StateChip';
 import classes from './CatalogPage.module.css';
 import { usableText } from './catalogProblems';
@@ -19,52 +19,42 @@ export function CatalogTable({ title, items }: { title: string; items: CatalogFi
         </Title>
         <span className={classes.quiet}>{usableText(items)}</span>
       </div>
-      <Paper className={classes.table} mt="sm">
-        <Table verticalSpacing={6} horizontalSpacing="md" aria-labelledby={id}>
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th>
-                <Trans>Name</Trans>
-              </Table.Th>
-              <Table.Th>
-                <Trans>Origin</Trans>
-              </Table.Th>
-              <Table.Th>
-                <Trans>Availability</Trans>
-              </Table.Th>
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {items.map((item) => (
-              <Row key={item.name} item={item} />
-            ))}
-          </Table.Tbody>
-        </Table>
-      </Paper>
+      <DataTable label={title} columns={COLUMNS} rows={items} rowKey={({ name }) => name} />
     </section>
   );
 }
 
-function Row({ item }: { item: CatalogFile }) {
-  const site = item.origin === 'site';
-  return (
-    <Table.Tr>
-      <Table.Td>
-        <span className={classes.title}>{translateExact(item.title)}</span>{' '}
-        <code className={classes.name}>{item.name}</code>
-        {site && <div className={classes.path}>{item.file}</div>}
-      </Table.Td>
-      <Table.Td title={item.file}>{site ? t`Site` : t`Built-in`}</Table.Td>
-      <Table.Td>
-        {item.available ? (
-          <StateChip tone="good" label={t`Available`} />
-        ) : (
-          <>
-            <StateChip tone="waiting" label={t`Not available`} />
-            <div className={classes.reason}>{translate(item.unavailable_reason)}</div>
-          </>
-        )}
-      </Table.Td>
-    </Table.Tr>
-  );
-}
+const isOwn = ({ origin }: CatalogFile): boolean => origin === 'site';
+
+const COLUMNS: Column<CatalogFile>[] = [
+  {
+    id: 'name',
+    header: t`Name`,
+    rowHeader: true,
+    cell: (item) => (
+      <>
+        {translateExact(item.title)} <code className={classes.name}>{item.name}</code>
+        {isOwn(item) && <CellNote>{item.file}</CellNote>}
+      </>
+    ),
+  },
+  {
+    id: 'origin',
+    header: t`Origin`,
+    beside: true,
+    cell: (item) => <span title={item.file}>{isOwn(item) ? t`Site` : t`Built-in`}</span>,
+  },
+  {
+    id: 'availability',
+    header: t`Availability`,
+    cell: (item) =>
+      item.available ? (
+        <StateChip tone="good" label={t`Available`} />
+      ) : (
+        <>
+          <StateChip tone="waiting" label={t`Not available`} />
+          <CellNote>{translate(item.unavailable_reason)}</CellNote>
+        </>
+      ),
+  },
+];
