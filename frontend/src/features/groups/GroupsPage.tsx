@@ -1,6 +1,6 @@
 import { plural, t } from '@lingui/core/macro';
 import { Plural, Trans } from '@lingui/react/macro';
-import { Button, Paper, Table } from '@mantine/core';
+import { Button } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -11,6 +11,7 @@ import { translate } from '@/i18n/translate';
 import { mayChange } from '@/lib/roles';
 import { useMe } from '@/lib/useMe';
 import classes from '@/ui/AdminList.module.css';
+import { CellNote, type Column, DataTable, rowLink } from '@/ui/DataTable';
 import { Icon } from '@/ui/icons';
 import { ListSkeleton } from '@/ui/ListSkeleton';
 import { Notice } from '@/ui/Notice';
@@ -81,14 +82,20 @@ function Groups() {
         {error && <Notice tone="error">{sentence(error)}</Notice>}
         {incomplete && <Notice tone="warning">{incomplete}</Notice>}
         {isPending && !error && <ListSkeleton rows={6} />}
-        {data && groups.length === 0 && leftOut === 0 && (
-          <Paper className={classes.empty}>
-            {text === ''
-              ? t`The directory has no groups yet.`
-              : t`No group’s name or description contains “${text}”.`}
-          </Paper>
+        {data && (groups.length > 0 || leftOut === 0) && (
+          <DataTable
+            label={t`Groups`}
+            columns={COLUMNS}
+            rows={groups}
+            rowKey={({ name }) => name}
+            busy={isPlaceholderData}
+            empty={
+              text === ''
+                ? t`The directory has no groups yet.`
+                : t`No group’s name or description contains “${text}”.`
+            }
+          />
         )}
-        {groups.length > 0 && <GroupsTable groups={groups} busy={isPlaceholderData} />}
       </div>
       <div className={classes.foot}>
         <span className={classes.quiet} role="status">
@@ -137,45 +144,35 @@ function Counted({ n, more, leftOut }: CountedProps) {
   );
 }
 
-function GroupsTable({ groups, busy }: { groups: GroupRow[]; busy: boolean }) {
-  return (
-    <Paper className={classes.table} aria-busy={busy}>
-      <Table verticalSpacing="xs" horizontalSpacing="md" aria-label={t`Groups`}>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>
-              <Trans>Group</Trans>
-            </Table.Th>
-            <Table.Th>
-              <Trans>Members</Trans>
-            </Table.Th>
-            <Table.Th>
-              <Trans>Purpose</Trans>
-            </Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {groups.map((group) => (
-            <Table.Tr key={group.name} className={classes.row}>
-              <Table.Td>
-                <Link
-                  to="/admin/groups/$group"
-                  params={{ group: group.name }}
-                  className={classes.who}
-                  preload={false}
-                >
-                  {group.name}
-                </Link>
-                {group.gid !== null && <div className={classes.name}>{group.gid}</div>}
-              </Table.Td>
-              <Table.Td>{sizeText(group.member_count)}</Table.Td>
-              <Table.Td data-empty={groupEffects(group) === ''}>
-                {groupEffects(group) || '–'}
-              </Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Paper>
-  );
-}
+const COLUMNS: Column<GroupRow>[] = [
+  {
+    id: 'group',
+    header: t`Group`,
+    rowHeader: true,
+    cell: ({ name, gid }) => (
+      <>
+        <Link
+          to="/admin/groups/$group"
+          params={{ group: name }}
+          className={rowLink}
+          preload={false}
+        >
+          {name}
+        </Link>
+        {gid !== null && <CellNote code>{gid}</CellNote>}
+      </>
+    ),
+  },
+  {
+    id: 'members',
+    header: t`Members`,
+    cell: (group) => sizeText(group.member_count),
+    beside: true,
+  },
+  {
+    id: 'purpose',
+    header: t`Purpose`,
+    cell: (group) => groupEffects(group) || '–',
+    isEmpty: (group) => groupEffects(group) === '',
+  },
+];

@@ -1,8 +1,9 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { Button, Paper, Table } from '@mantine/core';
+import { Button } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { translate } from '@/i18n/translate';
+import { type Column, DataTable } from '@/ui/DataTable';
 import type { StateLabel } from '@/ui/StateChip';
 import { StateChip } from '@/ui/StateChip';
 import { type LineFilter, reportText, shownRows } from './csv';
@@ -70,54 +71,50 @@ export function ImportReport({ run, children }: { run: UserImport; children?: Re
 
 function Lines({ rows }: { rows: ImportLine[] }) {
   return (
-    <Paper className={classes.table}>
-      <Table verticalSpacing={6} horizontalSpacing="md" aria-label={t`Lines of the file`}>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>
-              <Trans>Line</Trans>
-            </Table.Th>
-            <Table.Th>
-              <Trans>User name</Trans>
-            </Table.Th>
-            <Table.Th>
-              <Trans>Result</Trans>
-            </Table.Th>
-            <Table.Th>
-              <Trans>Login group</Trans>
-            </Table.Th>
-            <Table.Th>
-              <Trans>Slurm account</Trans>
-            </Table.Th>
-            <Table.Th>
-              <Trans>Notes</Trans>
-            </Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {rows.map((row) => (
-            <Table.Tr key={row.line}>
-              <Table.Td className={classes.number}>{row.line}</Table.Td>
-              <Table.Td className={classes.name}>{row.username || '–'}</Table.Td>
-              <Table.Td>
-                <StateChip {...RESULTS[row.result]} />
-              </Table.Td>
-              <Table.Td data-empty={row.login_group === null} data-says={t`Login group:`}>
-                {row.login_group ?? '–'}
-              </Table.Td>
-              <Table.Td data-empty={row.slurm_account === null} data-says={t`Slurm account:`}>
-                {row.slurm_account ?? '–'}
-              </Table.Td>
-              <Table.Td data-empty={!hasNotes(row)}>
-                <Notes row={row} />
-              </Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Paper>
+    <DataTable
+      label={t`Lines of the file`}
+      columns={COLUMNS}
+      rows={rows}
+      rowKey={({ line }) => line}
+    />
   );
 }
+
+const COLUMNS: Column<ImportLine>[] = [
+  { id: 'line', header: t`Line`, cell: ({ line }) => line, labeled: true },
+  {
+    id: 'username',
+    header: t`User name`,
+    cell: ({ username }) => username || '–',
+    rowHeader: true,
+  },
+  {
+    id: 'result',
+    header: t`Result`,
+    cell: ({ result }) => <StateChip {...RESULTS[result]} />,
+    beside: true,
+  },
+  {
+    id: 'login-group',
+    header: t`Login group`,
+    cell: (row) => row.login_group ?? '–',
+    labeled: true,
+    isEmpty: (row) => row.login_group === null,
+  },
+  {
+    id: 'account',
+    header: t`Slurm account`,
+    cell: (row) => row.slurm_account ?? '–',
+    labeled: true,
+    isEmpty: (row) => row.slurm_account === null,
+  },
+  {
+    id: 'notes',
+    header: t`Notes`,
+    cell: (row) => <Notes row={row} />,
+    isEmpty: (row) => !hasNotes(row),
+  },
+];
 
 const isCreated = ({ result }: ImportLine): boolean =>
   result === 'created' || result === 'would_create';

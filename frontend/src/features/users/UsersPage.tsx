@@ -1,6 +1,6 @@
 import { plural, t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { Button, Paper } from '@mantine/core';
+import { Button, Stack } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { sentence } from '@/api/problem';
@@ -75,8 +75,9 @@ function Users() {
         )}
         {last?.incomplete && <Notice tone="warning">{translate(last.incomplete)}</Notice>}
         {isPending && !error && <ListSkeleton />}
-        {data && users.length === 0 && <NoMatch search={search} />}
-        {users.length > 0 && <UsersTable users={users} busy={isPlaceholderData} />}
+        {data && (
+          <UsersTable users={users} busy={isPlaceholderData} empty={<NoMatch search={search} />} />
+        )}
       </div>
       <div className={classes.foot}>
         <span className={classes.quiet} role="status">
@@ -142,7 +143,7 @@ function Filters({ search }: { search: UsersSearch }) {
 function NoMatch({ search }: { search: UsersSearch }) {
   const { text } = search;
   return (
-    <Paper className={classes.empty}>
+    <Stack align="flex-start">
       <span>
         {text === ''
           ? noMatchText(search.state)
@@ -153,6 +154,6 @@ function NoMatch({ search }: { search: UsersSearch }) {
           <Trans>Show everyone</Trans>
         </Button>
       )}
-    </Paper>
+    </Stack>
   );
 }

@@ -1,9 +1,8 @@
 import { t } from '@lingui/core/macro';
-import { Trans } from '@lingui/react/macro';
-import { Paper, Table } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
 import { loginOf, nameOf } from '@/features/directory/names';
-import classes from '@/ui/AdminList.module.css';
+import { aboveRowLink, CellNote, type Column, DataTable, rowLink } from '@/ui/DataTable';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
 import { roleText, userStateLabel } from './labels';
@@ -13,69 +12,69 @@ interface Props {
   users: UserRow[];
   /** whether the current request is still pending */
   busy: boolean;
+  empty: ReactNode;
 }
 
-export function UsersTable({ users, busy }: Props) {
+export function UsersTable({ users, busy, empty }: Props) {
   return (
-    <Paper className={classes.table} aria-busy={busy}>
-      <Table verticalSpacing="xs" horizontalSpacing="md" aria-label={t`Users`}>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>
-              <Trans>User</Trans>
-            </Table.Th>
-            <Table.Th>
-              <Trans>State</Trans>
-            </Table.Th>
-            <Table.Th>
-              <Trans>Role</Trans>
-            </Table.Th>
-            <Table.Th>
-              <Trans>Email</Trans>
-            </Table.Th>
-            <Table.Th>
-              <Trans>Last login</Trans>
-            </Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {users.map((row) => (
-            <Row key={row.username} row={row} />
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Paper>
+    <DataTable
+      label={t`Users`}
+      columns={COLUMNS}
+      rows={users}
+      rowKey={({ username }) => username}
+      busy={busy}
+      empty={empty}
+    />
   );
 }
 
-function Row({ row }: { row: UserRow }) {
-  const plain = row.role === null || row.role === 'user';
-  return (
-    <Table.Tr className={classes.row}>
-      <Table.Td>
+const isPlain = ({ role }: UserRow): boolean => role === null || role === 'user';
+
+const COLUMNS: Column<UserRow>[] = [
+  {
+    id: 'user',
+    header: t`User`,
+    rowHeader: true,
+    cell: (row) => (
+      <>
         <Link
           to="/admin/users/$username"
           params={{ username: row.username }}
-          className={classes.who}
+          className={rowLink}
           preload={false}
         >
           {nameOf(row)}
         </Link>
-        <div className={classes.name}>
+        <CellNote code>
           {loginOf(row)}
           {row.uid !== null && ` · ${row.uid}`}
-        </div>
-      </Table.Td>
-      <Table.Td>
-        <StateChip {...userStateLabel(row)} />
-      </Table.Td>
-      <Table.Td data-empty={plain}>{plain ? '–' : roleText(row.role, row.admitted)}</Table.Td>
-      <Table.Td data-empty={!row.email}>
-        <span className={classes.above}>{row.email || '–'}</span>
-      </Table.Td>
-      <Table.Td data-empty={!row.last_login_at} data-says={t`Last login:`}>
-        {row.last_login_at ? <Time at={row.last_login_at} relative /> : t`never`}
-      </Table.Td>
-    </Table.Tr>
-  );
-}
+        </CellNote>
+      </>
+    ),
+  },
+  {
+    id: 'state',
+    header: t`State`,
+    beside: true,
+    cell: (row) => <StateChip {...userStateLabel(row)} />,
+  },
+  {
+    id: 'role',
+    header: t`Role`,
+    cell: (row) => (isPlain(row) ? '–' : roleText(row.role, row.admitted)),
+    isEmpty: isPlain,
+  },
+  {
+    id: 'email',
+    header: t`Email`,
+    cell: ({ email }) => <span className={aboveRowLink}>{email || '–'}</span>,
+    isEmpty: ({ email }) => !email,
+  },
+  {
+    id: 'login',
+    header: t`Last login`,
+    cell: ({ last_login_at: at }) => (at ? <Time at={at} relative /> : t`never`),
+    labeled: true,
+    isEmpty: ({ last_login_at: at }) => !at,
+  },
+];
