@@ -1,6 +1,6 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { Paper, Table, Title } from '@mantine/core';
+import { Paper, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useId } from 'react';
@@ -8,6 +8,7 @@ import { sentence } from '@/api/problem';
 import type { Limit } from '@/api/types';
 import { GroupPick } from '@/features/directory/GroupPick';
 import { UserPick } from '@/features/directory/UserPick';
+import { CellNote, type Column, DataTable } from '@/ui/DataTable';
 import { ListSkeleton } from '@/ui/ListSkeleton';
 import { Notice } from '@/ui/Notice';
 import classes from './Limits.module.css';
@@ -104,35 +105,13 @@ function LimitTable({ title, rows, emptyText }: TableProps) {
       <Title order={2} size="h4" id={id} mb="sm">
         {title}
       </Title>
-      {rows.length === 0 ? (
-        <Paper className={classes.none}>{emptyText}</Paper>
-      ) : (
-        <Paper className={classes.table}>
-          <Table
-            className={classes.limits}
-            verticalSpacing={8}
-            horizontalSpacing="md"
-            aria-labelledby={id}
-          >
-            <Table.Thead>
-              <Table.Tr>
-                <Table.Th>
-                  <Trans>Applies to</Trans>
-                </Table.Th>
-                <Table.Th>
-                  <Trans>Limits</Trans>
-                </Table.Th>
-                <Table.Th>Slurm</Table.Th>
-              </Table.Tr>
-            </Table.Thead>
-            <Table.Tbody>
-              {rows.map((row) => (
-                <Row key={`${row.scope} ${row.name}`} row={row} />
-              ))}
-            </Table.Tbody>
-          </Table>
-        </Paper>
-      )}
+      <DataTable
+        label={title}
+        columns={COLUMNS}
+        rows={rows}
+        rowKey={({ scope, name }) => `${scope} ${name}`}
+        empty={emptyText}
+      />
     </section>
   );
 }
@@ -142,18 +121,26 @@ const SCOPE_LABELS: Partial<Record<Limit['scope'], string>> = {
   group: t`all together`,
 };
 
-function Row({ row }: { row: Limit }) {
-  const search = row.scope === 'user' ? { user: row.name } : { group: row.name };
-  return (
-    <Table.Tr>
-      <Table.Td className={classes.owner}>
-        <Link to="/admin/limits" search={search}>
-          {row.name}
+const COLUMNS: Column<Limit>[] = [
+  {
+    id: 'source',
+    header: t`Applies to`,
+    rowHeader: true,
+    width: '14rem',
+    cell: ({ scope, name }) => (
+      <>
+        <Link to="/admin/limits" search={scope === 'user' ? { user: name } : { group: name }}>
+          {name}
         </Link>
-        {SCOPE_LABELS[row.scope] && <div className={classes.quiet}>{SCOPE_LABELS[row.scope]}</div>}
-      </Table.Td>
-      <Table.Td>{limitText(row)}</Table.Td>
-      <Table.Td>{row.slurm && <SlurmSyncState slurm={row.slurm} />}</Table.Td>
-    </Table.Tr>
-  );
-}
+        {SCOPE_LABELS[scope] && <CellNote>{SCOPE_LABELS[scope]}</CellNote>}
+      </>
+    ),
+  },
+  { id: 'limits', header: t`Limits`, cell: (limit) => limitText(limit) },
+  {
+    id: 'slurm',
+    header: 'Slurm',
+    width: '45%',
+    cell: ({ slurm }) => slurm && <SlurmSyncState slurm={slurm} />,
+  },
+];

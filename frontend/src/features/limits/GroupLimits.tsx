@@ -1,12 +1,13 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { Button, Modal, Paper, Skeleton, Table, Text, Title, VisuallyHidden } from '@mantine/core';
+import { Button, Modal, Paper, Skeleton, Text, Title } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { sentence } from '@/api/problem';
 import type { GroupMember, GroupLimits as Limits } from '@/api/types';
 import { translate } from '@/i18n/translate';
+import { CellNote, type Column, DataTable } from '@/ui/DataTable';
 import { Notice } from '@/ui/Notice';
 import { LimitForm } from './LimitForm';
 import classes from './Limits.module.css';
@@ -76,90 +77,61 @@ function Members({ limits, onEdit }: MembersProps) {
       <Title order={2} size="h4" id="members-limits" mb="sm">
         <Trans>Members</Trans>
       </Title>
-      {limits.members.length === 0 ? (
-        <Paper className={classes.none}>
-          <Trans>No member of this group has used the portal yet.</Trans>
-        </Paper>
-      ) : (
-        <Paper className={classes.table}>
-          <Table
-            className={classes.members}
-            verticalSpacing={8}
-            horizontalSpacing="md"
-            aria-labelledby="members-limits"
-          >
-            <Table.Thead>
-              <Table.Tr>
-                <Table.Th>
-                  <Trans context="limits">Who</Trans>
-                </Table.Th>
-                <Table.Th>
-                  <Trans>Current usage</Trans>
-                </Table.Th>
-                <Table.Th>
-                  <Trans>Own limit</Trans>
-                </Table.Th>
-                {onEdit && (
-                  <Table.Th>
-                    <VisuallyHidden>{t`Actions`}</VisuallyHidden>
-                  </Table.Th>
-                )}
-              </Table.Tr>
-            </Table.Thead>
-            <Table.Tbody>
-              {limits.members.map((member) => (
-                <Member key={member.username} member={member} onEdit={onEdit} />
-              ))}
-            </Table.Tbody>
-          </Table>
-        </Paper>
-      )}
+      <DataTable
+        label={t`Members`}
+        columns={COLUMNS}
+        rows={limits.members}
+        rowKey={({ username }) => username}
+        actions={onEdit && (({ username }) => <EditButton username={username} onEdit={onEdit} />)}
+        empty={<Trans>No member of this group has used the portal yet.</Trans>}
+      />
     </section>
   );
 }
 
-interface MemberProps {
-  member: GroupMember;
-  onEdit: MembersProps['onEdit'];
+const COLUMNS: Column<GroupMember>[] = [
+  {
+    id: 'member',
+    header: <Trans context="limits">Who</Trans>,
+    rowHeader: true,
+    cell: ({ username, display_name: name }) => (
+      <>
+        {name || username}
+        <CellNote>{username}</CellNote>
+      </>
+    ),
+  },
+  { id: 'usage', header: t`Current usage`, cell: ({ use }) => usageText(use), labeled: true },
+  {
+    id: 'limit',
+    header: t`Own limit`,
+    cell: ({ limit }) => (limit ? <OwnLimit limit={limit} /> : <Trans>none</Trans>),
+    labeled: true,
+  },
+];
+
+function OwnLimit({ limit }: { limit: NonNullable<GroupMember['limit']> }) {
+  const setter = limit.updated_by;
+  return (
+    <>
+      {limitText(limit) || t`none`}
+      <CellNote>
+        <Trans>by {setter}</Trans>
+      </CellNote>
+    </>
+  );
 }
 
-function Member({ member, onEdit }: MemberProps) {
-  const { username } = member;
-  const setter = member.limit?.updated_by;
+function EditButton({ username, onEdit }: { username: string; onEdit: (name: string) => void }) {
   return (
-    <Table.Tr>
-      <Table.Td className={classes.owner}>
-        {member.display_name || username}
-        <div className={classes.quiet}>{username}</div>
-      </Table.Td>
-      <Table.Td data-label={t`Current usage`}>{usageText(member.use)}</Table.Td>
-      <Table.Td data-label={t`Own limit`}>
-        {member.limit ? (
-          <>
-            {limitText(member.limit) || t`none`}
-            <div className={classes.origin}>
-              <Trans>by {setter}</Trans>
-            </div>
-          </>
-        ) : (
-          <span className={classes.quiet}>
-            <Trans>none</Trans>
-          </span>
-        )}
-      </Table.Td>
-      {onEdit && (
-        <Table.Td ta="right">
-          <Button
-            variant="default"
-            size="compact-sm"
-            onClick={() => onEdit(username)}
-            aria-label={t`Set the limits of ${username}`}
-          >
-            <Trans>Set…</Trans>
-          </Button>
-        </Table.Td>
-      )}
-    </Table.Tr>
+    <Button
+      variant="default"
+      size="compact-sm"
+      onClick={() => onEdit(username)}
+      aria-label={t`Set the limits of ${username}`}
+    >
+      <Trans>Set…</Trans>
+    </Button>
   );
 }
 

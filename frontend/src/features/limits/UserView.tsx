@@ -1,12 +1,13 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { Paper, Skeleton, Table, Title } from '@mantine/core';
+import { Paper, Skeleton, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { sentence } from '@/api/problem';
 import type { UserLimits } from '@/api/types';
 import { mayChange } from '@/lib/roles';
 import { useMe } from '@/lib/useMe';
+import { DataTable } from '@/ui/DataTable';
 import { Notice } from '@/ui/Notice';
 import { Associations } from './Associations';
 import { GroupTotals } from './GroupTotals';
@@ -73,34 +74,30 @@ function EffectiveLimits({ limits }: { limits: UserLimits }) {
   const change = mayChange(useMe());
   if (change) return null;
   return (
-    <Paper component="section" className={classes.table} aria-label={t`Effective limits`}>
-      <Table verticalSpacing={8} horizontalSpacing="md">
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>
-              <Trans context="limits">What</Trans>
-            </Table.Th>
-            <Table.Th>
-              <Trans>Limit</Trans>
-            </Table.Th>
-            <Table.Th>
-              <Trans>Where it comes from</Trans>
-            </Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {FIELDS.map((field) => {
-            const effective = limits.effective[field];
-            return (
-              <Table.Tr key={field}>
-                <Table.Td>{LABELS[field]}</Table.Td>
-                <Table.Td>{valueText(field, effective?.value)}</Table.Td>
-                <Table.Td>{originText(effective?.from ?? null, limits.username) || '–'}</Table.Td>
-              </Table.Tr>
-            );
-          })}
-        </Table.Tbody>
-      </Table>
-    </Paper>
+    <DataTable
+      label={t`Effective limits`}
+      columns={[
+        {
+          id: 'field',
+          header: <Trans context="limits">What</Trans>,
+          cell: (field) => LABELS[field],
+          rowHeader: true,
+        },
+        {
+          id: 'limit',
+          header: t`Limit`,
+          cell: (field) => valueText(field, limits.effective[field]?.value),
+          beside: true,
+        },
+        {
+          id: 'origin',
+          header: t`Where it comes from`,
+          cell: (field) =>
+            originText(limits.effective[field]?.from ?? null, limits.username) || '–',
+        },
+      ]}
+      rows={FIELDS}
+      rowKey={(field) => field}
+    />
   );
 }
