@@ -1,5 +1,5 @@
 import { t } from '@lingui/core/macro';
-import { Paper, Skeleton, Table, Title, VisuallyHidden } from '@mantine/core';
+import { Paper, Skeleton, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { sentence } from '@/api/problem';
 import classes from '@/ui/AccountSection.module.css';
@@ -29,31 +29,5 @@ export function ListSection({ id, title, action, loading, error, children }: Sec
       {loading && !error && <Skeleton height={60} aria-label={t`Loading`} />}
       {children}
     </Paper>
-  );
-}
-
-interface Column {
-  id: string;
-  header: ReactNode;
-}
-
-/** A table whose last column holds each row's action. */
-export function ActionTable({ columns, children }: { columns: Column[]; children: ReactNode }) {
-  return (
-    <Table.ScrollContainer minWidth={560}>
-      <Table verticalSpacing="sm">
-        <Table.Thead>
-          <Table.Tr>
-            {columns.map(({ id, header }) => (
-              <Table.Th key={id}>{header}</Table.Th>
-            ))}
-            <Table.Th>
-              <VisuallyHidden>{t`Actions`}</VisuallyHidden>
-            </Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>{children}</Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
   );
 }

@@ -1,11 +1,12 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { Button, Table, Text } from '@mantine/core';
+import { Button, Text } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { LoginSummary } from '@/api/types';
+import { type Column, DataTable } from '@/ui/DataTable';
 import { Time } from '@/ui/Time';
 import { useAction } from '@/ui/useAction';
-import { ActionTable, ListSection } from './ListSection';
+import { ListSection } from './ListSection';
 import { endLogin, endOtherLogins, loginsQuery } from './logins';
 
 /** The user's logins in browsers; each can be ended here. */
@@ -42,7 +43,16 @@ export function LoginsSection() {
               and change your password.
             </Trans>
           </Text>
-          <LoginTable logins={data.items} busy={busy} onEnd={(id) => end(() => endLogin(id))} />
+          <DataTable
+            label={t`Logins`}
+            columns={COLUMNS}
+            rows={data.items}
+            rowKey={({ id }) => id}
+            actions={(login) => (
+              <LoginAction login={login} busy={busy} onEnd={() => end(() => endLogin(login.id))} />
+            )}
+            plain
+          />
         </>
       )}
     </ListSection>
@@ -54,61 +64,44 @@ function browserText({ browser, system }: LoginSummary): string {
   return browser || system || t`Unknown browser`;
 }
 
-interface TableProps {
-  logins: LoginSummary[];
+const COLUMNS: Column<LoginSummary>[] = [
+  { id: 'browser', header: t`Browser`, cell: browserText, rowHeader: true },
+  { id: 'address', header: t`Address`, cell: ({ address }) => address },
+  { id: 'began', header: t`Started`, cell: ({ began_at: at }) => <Time at={at} />, labeled: true },
+  {
+    id: 'used',
+    header: t`Last used`,
+    cell: ({ last_used_at: at }) => <Time at={at} relative />,
+    labeled: true,
+  },
+];
+
+interface ActionProps {
+  login: LoginSummary;
   busy: boolean;
-  onEnd: (id: string) => void;
+  onEnd: () => void;
 }
 
-function LoginTable({ logins, busy, onEnd }: TableProps) {
-  return (
-    <ActionTable
-      columns={[
-        { id: 'browser', header: <Trans>Browser</Trans> },
-        { id: 'address', header: <Trans>Address</Trans> },
-        { id: 'began', header: <Trans>Started</Trans> },
-        { id: 'used', header: <Trans>Last used</Trans> },
-      ]}
-    >
-      {logins.map((login) => (
-        <LoginRow key={login.id} login={login} busy={busy} onEnd={onEnd} />
-      ))}
-    </ActionTable>
-  );
-}
-
-function LoginRow({ login, busy, onEnd }: { login: LoginSummary } & Omit<TableProps, 'logins'>) {
+function LoginAction({ login, busy, onEnd }: ActionProps) {
   const browser = browserText(login);
-  const { address } = login;
+  const { address, current } = login;
+  if (current)
+    return (
+      <Text size="sm" c="dimmed">
+        <Trans>This one</Trans>
+      </Text>
+    );
   return (
-    <Table.Tr>
-      <Table.Td fw={600}>{browser}</Table.Td>
-      <Table.Td>{address}</Table.Td>
-      <Table.Td>
-        <Time at={login.began_at} />
-      </Table.Td>
-      <Table.Td>
-        <Time at={login.last_used_at} relative />
-      </Table.Td>
-      <Table.Td ta="right">
-        {login.current ? (
-          <Text size="sm" c="dimmed">
-            <Trans>This one</Trans>
-          </Text>
-        ) : (
-          <Button
-            variant="subtle"
-            color="red"
-            c="var(--bad)"
-            size="compact-sm"
-            disabled={busy}
-            onClick={() => onEnd(login.id)}
-            aria-label={t`End the login of ${{ browser }} at ${{ address }}`}
-          >
-            <Trans>End</Trans>
-          </Button>
-        )}
-      </Table.Td>
-    </Table.Tr>
+    <Button
+      variant="subtle"
+      color="red"
+      c="var(--bad)"
+      size="compact-sm"
+      disabled={busy}
+      onClick={onEnd}
+      aria-label={t`End the login of ${{ browser }} at ${{ address }}`}
+    >
+      <Trans>End</Trans>
+    </Button>
   );
 }

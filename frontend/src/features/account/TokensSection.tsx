@@ -1,16 +1,17 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { Button, Group, Modal, Table, Text } from '@mantine/core';
+import { Button, Group, Modal, Text } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Token } from '@/api/types';
 import { Term } from '@/features/glossary/Term';
 import { joinWithCommas } from '@/i18n/lists';
 import classes from '@/ui/AccountSection.module.css';
+import { type Column, DataTable } from '@/ui/DataTable';
 import { Icon } from '@/ui/icons';
 import { Time } from '@/ui/Time';
 import { useAction } from '@/ui/useAction';
-import { ActionTable, ListSection } from './ListSection';
+import { ListSection } from './ListSection';
 import { TokenDialog } from './TokenDialog';
 import { revokeToken, SCOPES, tokensQuery } from './tokens';
 
@@ -34,15 +35,24 @@ export function TokensSection() {
         </Button>
       }
     >
-      {data?.items.length === 0 && (
-        <Text size="sm">
-          <Trans>
-            You have no access tokens. With a token, your programs can submit and view jobs without
-            your password.
-          </Trans>
-        </Text>
+      {data && (
+        <DataTable
+          label={t`Access tokens`}
+          columns={COLUMNS}
+          rows={data.items}
+          rowKey={({ id }) => id}
+          actions={(token) => <Revoke token={token} />}
+          empty={
+            <Text size="sm">
+              <Trans>
+                You have no access tokens. With a token, your programs can submit and view jobs
+                without your password.
+              </Trans>
+            </Text>
+          }
+          plain
+        />
       )}
-      {data && data.items.length > 0 && <TokenTable tokens={data.items} />}
       {data && (
         <TokenDialog opened={creating} maxDays={data.max_days} onClose={() => setCreating(false)} />
       )}
@@ -50,44 +60,35 @@ export function TokensSection() {
   );
 }
 
-function TokenTable({ tokens }: { tokens: Token[] }) {
-  return (
-    <ActionTable
-      columns={[
-        { id: 'name', header: <Trans>Name</Trans> },
-        { id: 'scopes', header: <Trans context="what a token">May</Trans> },
-        { id: 'used', header: <Trans>Last used</Trans> },
-        { id: 'ends', header: <Trans context="when a token">Ends</Trans> },
-      ]}
-    >
-      {tokens.map((token) => (
-        <Table.Tr key={token.id}>
-          <Table.Td fw={600}>{token.name}</Table.Td>
-          <Table.Td>{joinWithCommas(token.scopes.map((scope) => SCOPES[scope].label))}</Table.Td>
-          <Table.Td>
-            {token.last_used_at ? (
-              <Time at={token.last_used_at} relative />
-            ) : (
-              t({ message: 'not yet', context: 'used' })
-            )}
-          </Table.Td>
-          <Table.Td className={token.expired ? classes.ended : undefined}>
-            {token.expired ? (
-              <Trans>
-                expired, <Time at={token.expires_at} />
-              </Trans>
-            ) : (
-              <Time at={token.expires_at} />
-            )}
-          </Table.Td>
-          <Table.Td ta="right">
-            <Revoke token={token} />
-          </Table.Td>
-        </Table.Tr>
-      ))}
-    </ActionTable>
-  );
-}
+const COLUMNS: Column<Token>[] = [
+  { id: 'name', header: t`Name`, cell: ({ name }) => name, rowHeader: true },
+  {
+    id: 'scopes',
+    header: <Trans context="what a token">May</Trans>,
+    cell: ({ scopes }) => joinWithCommas(scopes.map((scope) => SCOPES[scope].label)),
+  },
+  {
+    id: 'used',
+    header: t`Last used`,
+    cell: ({ last_used_at: at }) =>
+      at ? <Time at={at} relative /> : t({ message: 'not yet', context: 'used' }),
+    labeled: true,
+  },
+  {
+    id: 'ends',
+    header: t({ message: 'Ends', context: 'when a token' }),
+    className: ({ expired }) => (expired ? classes.ended : undefined),
+    cell: ({ expired, expires_at: end }) =>
+      expired ? (
+        <Trans>
+          expired, <Time at={end} />
+        </Trans>
+      ) : (
+        <Time at={end} />
+      ),
+    labeled: true,
+  },
+];
 
 function Revoke({ token }: { token: Token }) {
   const queries = useQueryClient();
