@@ -1,11 +1,12 @@
 import { plural, t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { Paper, Table } from '@mantine/core';
+import { Paper } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { sentence } from '@/api/problem';
 import { Term } from '@/features/glossary/Term';
 import { translate } from '@/i18n/translate';
 import { minutesAsTime } from '@/lib/time';
+import { type Column, DataTable } from '@/ui/DataTable';
 import { ListSkeleton } from '@/ui/ListSkeleton';
 import { Notice } from '@/ui/Notice';
 import classes from './Cluster.module.css';
@@ -34,7 +35,13 @@ export function QueueSection({ queue, error }: Props) {
       )}
       {queue && queue.partitions.length > 0 && (
         <>
-          <Partitions queue={queue} />
+          <DataTable
+            label={t`Table of partitions`}
+            columns={COLUMNS}
+            rows={queue.partitions}
+            rowKey={({ name }) => name}
+            narrow="scroll"
+          />
           <OwnJobs partitions={queue.partitions} />
         </>
       )}
@@ -42,75 +49,40 @@ export function QueueSection({ queue, error }: Props) {
   );
 }
 
-function Partitions({ queue }: { queue: ClusterQueue }) {
-  return (
-    <Paper className={classes.table}>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards must be able to scroll it */}
-      <section className={classes.scroll} aria-label={t`Table of partitions`} tabIndex={0}>
-        <Table verticalSpacing="sm" horizontalSpacing="md">
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th>
-                <Term word="Partition">{t`Partition`}</Term>
-              </Table.Th>
-              <Table.Th>
-                <Trans>Nodes</Trans>
-              </Table.Th>
-              <Table.Th>
-                <Term word="Time limit">{t`Time limit`}</Term>
-              </Table.Th>
-              <Table.Th>
-                <Trans>Running</Trans>
-              </Table.Th>
-              <Table.Th>
-                <Trans>Pending</Trans>
-              </Table.Th>
-              <Table.Th>
-                <Trans>Yours</Trans>
-              </Table.Th>
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {queue.partitions.map((partition) => (
-              <Partition key={partition.name} partition={partition} />
-            ))}
-          </Table.Tbody>
-        </Table>
-      </section>
-    </Paper>
-  );
-}
-
-function Partition({ partition }: { partition: PartitionQueue }) {
-  return (
-    <Table.Tr>
-      <Table.Th scope="row">
-        {partition.name}
-        {partition.default && (
+const COLUMNS: Column<PartitionQueue>[] = [
+  {
+    id: 'partition',
+    header: <Term word="Partition">{t`Partition`}</Term>,
+    rowHeader: true,
+    cell: ({ name, default: isDefault, state }) => (
+      <>
+        {name}
+        {isDefault && (
           <span className={classes.quiet}>
             {' '}
             <Trans>(default)</Trans>
           </span>
         )}
-        {partition.state !== 'UP' && (
+        {state !== 'UP' && (
           <span className={classes.closed}>
             {' '}
-            {t`takes no jobs: ${{ state: partition.state.toLowerCase() }}`}
+            {t`takes no jobs: ${{ state: state.toLowerCase() }}`}
           </span>
         )}
-      </Table.Th>
-      <Table.Td>{partition.nodes}</Table.Td>
-      <Table.Td>
-        {partition.max_time_minutes === null
-          ? t`no limit`
-          : minutesAsTime(partition.max_time_minutes)}
-      </Table.Td>
-      <Table.Td>{partition.running}</Table.Td>
-      <Table.Td>{waitingText(partition)}</Table.Td>
-      <Table.Td>{mineText(partition)}</Table.Td>
-    </Table.Tr>
-  );
-}
+      </>
+    ),
+  },
+  { id: 'nodes', header: t`Nodes`, cell: ({ nodes }) => nodes },
+  {
+    id: 'time',
+    header: <Term word="Time limit">{t`Time limit`}</Term>,
+    cell: ({ max_time_minutes: minutes }) =>
+      minutes === null ? t`no limit` : minutesAsTime(minutes),
+  },
+  { id: 'running', header: t`Running`, cell: ({ running }) => running },
+  { id: 'pending', header: t`Pending`, cell: waitingText },
+  { id: 'mine', header: t`Yours`, cell: mineText },
+];
 
 function mineText({ mine_running: running, mine_waiting: waiting }: PartitionQueue): string {
   if (running === 0 && waiting === 0) return t`none`;

@@ -47,6 +47,7 @@ export function MyUsage() {
             step={span.step}
             rows={data.items}
             name={({ name }) => periodText(name)}
+            plain
           />
         </>
       )}

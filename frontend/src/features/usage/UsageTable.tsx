@@ -1,8 +1,7 @@
 import { t } from '@lingui/core/macro';
-import { Paper, Table, UnstyledButton } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { locale } from '@/i18n';
-import { Icon } from '@/ui/icons';
+import { type ColumnSort, type Column as DataColumn, DataTable } from '@/ui/DataTable';
 import { UsedBar } from '@/ui/UsedBar';
 import {
   barLengths,
@@ -33,72 +32,59 @@ interface Props {
   rows: readonly Row[];
   /** renders a row's name: a link, or a formatted date */
   name: (row: Row) => ReactNode;
+  /** without a frame, inside a card */
+  plain?: boolean;
 }
 
 /** A table of usage with a bar relative to the largest; sortable by every column. */
-export function UsageTable({ by, step, rows, name }: Props) {
+export function UsageTable({ by, step, rows, name, plain = false }: Props) {
   const [sorting, setSorting] = useState<Sorting>(initialSorting(by));
   const sortedRows = sortRows(rows, sorting);
   const bars = barLengths(sortedRows);
-  const head = (column: Column, label: string) => (
-    <Head column={column} sorting={sorting} onPress={setSorting}>
-      {label}
-    </Head>
-  );
+  const direction = sorting.descending ? 'descending' : 'ascending';
+  const sort = (column: Column): ColumnSort => ({
+    direction: sorting.column === column ? direction : undefined,
+    onSort: () => setSorting(nextSorting(sorting, column)),
+  });
+  const number = (
+    id: Exclude<Column, 'name'>,
+    header: string,
+    text: (value: number) => string,
+  ): DataColumn<Row> => ({
+    id,
+    header,
+    cell: (row) => text(row[id]),
+    number: true,
+    sort: sort(id),
+    width: '8rem',
+  });
   return (
-    <Paper className={classes.table}>
-      <Table verticalSpacing={8} horizontalSpacing="md">
-        <Table.Thead>
-          <Table.Tr>
-            {head('name', NAMES[rowsBy(by, step)])}
-            {head('gpu_hours', t`GPU-hours`)}
-            {head('cpu_hours', t`CPU-hours`)}
-            {head('jobs', t`Jobs`)}
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {sortedRows.map((row, index) => (
-            <Table.Tr key={row.name}>
-              <Table.Td className={classes.name}>
-                {name(row)}
-                <div className={classes.bar}>
-                  <UsedBar used={bars[index] ?? 0} total={1} level="fine" />
-                </div>
-              </Table.Td>
-              <Table.Td className={classes.number}>{hoursText(row.gpu_hours)}</Table.Td>
-              <Table.Td className={classes.number}>{hoursText(row.cpu_hours)}</Table.Td>
-              <Table.Td className={classes.number}>{row.jobs.toLocaleString(locale())}</Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Paper>
-  );
-}
-
-interface HeadProps {
-  column: Column;
-  sorting: Sorting;
-  onPress: (sorting: Sorting) => void;
-  children: string;
-}
-
-function Head({ column, sorting, onPress, children }: HeadProps) {
-  const active = sorting.column === column;
-  const way = sorting.descending ? 'descending' : 'ascending';
-  return (
-    <Table.Th
-      className={column === 'name' ? undefined : classes.number}
-      aria-sort={active ? way : 'none'}
-    >
-      <UnstyledButton
-        className={classes.sort}
-        data-way={active ? way : undefined}
-        onClick={() => onPress(nextSorting(sorting, column))}
-      >
-        {children}
-        <Icon name="down" size={14} />
-      </UnstyledButton>
-    </Table.Th>
+    <DataTable
+      label={t`Usage`}
+      columns={[
+        {
+          id: 'name',
+          header: NAMES[rowsBy(by, step)],
+          rowHeader: true,
+          sort: sort('name'),
+          className: classes.name,
+          cell: (row, index) => (
+            <>
+              {name(row)}
+              <div className={classes.bar}>
+                <UsedBar used={bars[index] ?? 0} total={1} level="fine" />
+              </div>
+            </>
+          ),
+        },
+        number('gpu_hours', t`GPU-hours`, hoursText),
+        number('cpu_hours', t`CPU-hours`, hoursText),
+        number('jobs', t`Jobs`, (jobs) => jobs.toLocaleString(locale())),
+      ]}
+      rows={sortedRows}
+      rowKey={(row) => row.name}
+      narrow="tight"
+      plain={plain}
+    />
   );
 }
