@@ -34,6 +34,9 @@ describe('the chunks', () => {
   it.each([
     [`${SRC}/features/files/sizes.ts`, 'files'],
     [`${SRC}/ui/Fold.tsx`, 'common'],
+    [`${SRC}/ui/DataTable.tsx`, 'table'],
+    [`${SRC}/ui/RecordForm.tsx`, 'form'],
+    [`${SRC}/ui/useForm.ts`, 'form'],
     [`${SRC}/ui/code/languages.ts`, 'editor'],
     [`${LIBRARIES}/@codemirror/state/dist/index.js`, 'editor'],
     [`${LIBRARIES}/uplot/uPlot.js`, 'plot'],

@@ -6,7 +6,7 @@
  * - `vendor` and `app`: the libraries and the sources that src/app/render.tsx imports statically
  * - `editor` and `plot`: large libraries, which pages fetch once they show code or a chart, and the
  *   shared sources that need them
- * - `records`: the table and the form of records, which the heaviest page, a new job, does not use
+ * - `table` and `form`: those of records, which the heaviest pages do not use, or only one of them
  * - `widgets`: other libraries that several pages use
  * - a chunk for each feature and one for the layers below, with what several pages use
  *
@@ -27,7 +27,10 @@ const LARGE: Readonly<Record<string, RegExp>> = {
   plot: /\/node_modules\/uplot\//,
 };
 
-const RECORDS = /\/src\/ui\/(DataTable|RecordForm|useForm)\./;
+const RECORDS: Readonly<Record<string, RegExp>> = {
+  table: /\/src\/ui\/DataTable\./,
+  form: /\/src\/ui\/(RecordForm|useForm)\./,
+};
 
 const isLibrary = (id: string): boolean => id.includes('/node_modules/');
 
@@ -53,7 +56,7 @@ export function sharedChunk(id: string, graph: Graph): string {
   for (const [name, library] of Object.entries(LARGE))
     if (imported.some((each) => library.test(each))) return name;
   if (isLibrary(id)) return 'widgets';
-  if (RECORDS.test(id)) return 'records';
+  for (const [name, source] of Object.entries(RECORDS)) if (source.test(id)) return name;
   return /\/src\/features\/([^/]+)\//.exec(id)?.[1] ?? 'common';
 }
 
