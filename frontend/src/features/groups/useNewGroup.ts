@@ -1,8 +1,8 @@
 import { t } from '@lingui/core/macro';
 import { useNavigate } from '@tanstack/react-router';
 import { isLike, isText, isTexts } from '@/lib/drafts';
-import { useDraft } from '@/lib/useFormDraft';
-import { useSaving } from '@/ui/useSaving';
+import { useFormDraft } from '@/lib/useFormDraft';
+import { type Form, useForm } from '@/ui/useForm';
 import { createGroup } from './actions';
 
 export interface Draft {
@@ -15,7 +15,7 @@ export interface Draft {
 const EMPTY: Draft = { name: '', gid: '', description: '', members: [] };
 const isDraft = isLike<Draft>({ name: isText, gid: isText, description: isText, members: isTexts });
 
-export const FIELDS = ['name', 'gid', 'description', 'members'] as const;
+const FIELDS = ['name', 'gid', 'description', 'members'] as const;
 type FieldName = (typeof FIELDS)[number];
 
 /** Return the problems that can be detected without the portal. */
@@ -32,21 +32,23 @@ const bodyOf = ({ name, gid, description, members }: Draft) => ({
   ...(description.trim() === '' ? {} : { description: description.trim() }),
 });
 
-/** The draft of a new group; navigates to the group once it is created. */
-export function useNewGroup(onClose: () => void) {
+/** The form of a new group; navigates to the group once it is created. */
+export function useNewGroup(onClose: () => void): Form<Draft> {
   const navigate = useNavigate();
-  const { draft, setDraft, kept } = useDraft('new-group', () => EMPTY, isDraft);
-  const set = (change: Partial<Draft>): void => setDraft((before) => ({ ...before, ...change }));
-  const done = (): void => {
-    kept.drop();
-    onClose();
-  };
-  const create = async (): Promise<void> => {
-    const body = bodyOf(draft);
-    await createGroup(body);
-    done();
-    await navigate({ to: '/admin/groups/$group', params: { group: body.name } });
-  };
-  const saving = useSaving({ check: () => problemsOf(draft), save: create });
-  return { draft, set, kept, saving, done };
+  return useForm({
+    draft: useFormDraft('new-group', false),
+    isValid: isDraft,
+    initial: () => EMPTY,
+    fields: FIELDS,
+    check: problemsOf,
+    save: async (draft) => {
+      const body = bodyOf(draft);
+      await createGroup(body);
+      return body.name;
+    },
+    saved: async (group) => {
+      onClose();
+      await navigate({ to: '/admin/groups/$group', params: { group } });
+    },
+  });
 }

@@ -1,10 +1,9 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { Button, Group, Modal, Stack, TextInput } from '@mantine/core';
-import { sentence } from '@/api/problem';
+import { Button, Modal, TextInput } from '@mantine/core';
 import { nameOf } from '@/features/directory/names';
 import { Notice } from '@/ui/Notice';
-import { RestartableForm, RestoredNotice } from '@/ui/RestoredForm';
+import { RecordForm } from '@/ui/RecordForm';
 import classes from './EditDialog.module.css';
 import { FIELDS, type Field, LABELS } from './edit';
 import type { User } from './types';
@@ -21,9 +20,7 @@ export function EditDialog({ user, opened, onClose }: Props) {
   const name = nameOf(user);
   return (
     <Modal opened={opened} onClose={onClose} title={t`Edit ${name}`} size="lg">
-      <RestartableForm>
-        {(startOver) => <EditForm user={user} onClose={onClose} onStartOver={startOver} />}
-      </RestartableForm>
+      <EditForm user={user} onClose={onClose} />
     </Modal>
   );
 }
@@ -33,48 +30,35 @@ const HINTS: Partial<Record<Field, string>> = {
   display_name: t`The full name.`,
 };
 
-interface FormProps extends Omit<Props, 'opened'> {
-  onStartOver: () => void;
-}
-
-function EditForm({ user, onClose, onStartOver }: FormProps) {
-  const { editing, kept, message, set, settle, saving, done } = useEditForm(user, onClose);
-  const { form, busy, error: problem, submit } = saving;
-  const elsewhere = message === null ? saving.elsewhere(FIELDS) : null;
-  const { draft, conflicts } = editing;
+function EditForm({ user, onClose }: Omit<Props, 'opened'>) {
+  const { form, message, set, settle } = useEditForm(user, onClose);
+  const { draft, conflicts } = form.values;
+  const conflict = message !== null && (
+    <Notice tone="warning" urgent>
+      {message}
+    </Notice>
+  );
   return (
-    <form ref={form} onSubmit={(event) => void submit(event)} noValidate>
-      <Stack>
-        <RestoredNotice draft={kept} onStartOver={onStartOver} />
-        {message && (
-          <Notice tone="warning" urgent>
-            {message}
-          </Notice>
-        )}
-        {elsewhere !== null && <Notice tone="error">{sentence(elsewhere)}</Notice>}
-        <div className={classes.fields}>
-          {FIELDS.map((field) => (
-            <EditField
-              key={field}
-              field={field}
-              value={draft[field]}
-              theirs={conflicts[field]}
-              problem={problem(field)}
-              onChange={(value) => set(field, value)}
-              onSettle={(value) => settle(field, value)}
-            />
-          ))}
-        </div>
-        <Group justify="flex-end">
-          <Button variant="default" onClick={done}>
-            <Trans>Cancel</Trans>
-          </Button>
-          <Button type="submit" loading={busy}>
-            <Trans>Save</Trans>
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <RecordForm
+      form={form}
+      button={<Trans>Save</Trans>}
+      onCancel={onClose}
+      message={conflict || undefined}
+    >
+      <div className={classes.fields}>
+        {FIELDS.map((field) => (
+          <EditField
+            key={field}
+            field={field}
+            value={draft[field]}
+            theirs={conflicts[field]}
+            problem={form.error(field)}
+            onChange={(value) => set(field, value)}
+            onSettle={(value) => settle(field, value)}
+          />
+        ))}
+      </div>
+    </RecordForm>
   );
 }
 

@@ -1,25 +1,22 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { Button, Group, Paper, Skeleton, TextInput } from '@mantine/core';
+import { Button, Group, Skeleton, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import type { FormEvent } from 'react';
 import { sentence } from '@/api/problem';
 import { GroupPick } from '@/features/directory/GroupPick';
-import { NUMBERS } from '@/features/limits/types';
 import { Chips } from '@/ui/Chips';
 import { Notice } from '@/ui/Notice';
-import { RestoredNotice } from '@/ui/RestoredForm';
+import { RecordForm } from '@/ui/RecordForm';
 import classes from './NewUser.module.css';
 import { NewUserAccess, NewUserLimits } from './NewUserAccess';
-import { homeOf, RARE, TEXTS, type TextField, usernameOf } from './newUser';
+import { homeOf, RARE, type TextField, usernameOf } from './newUser';
 import { newUserQuery } from './queries';
 import type { NewUserDefaults } from './types';
 import { type Made, useNewUser } from './useNewUser';
 
 interface Props {
   onMade: (created: Made) => void;
-  onStartOver: () => void;
 }
 
 const LABELS: Record<TextField, string> = {
@@ -45,25 +42,17 @@ const HINTS: Partial<Record<TextField, string>> = {
 /** The form for a new user, with the settings' defaults filled in. */
 export function NewUserForm(props: Props) {
   const { data, error } = useQuery(newUserQuery);
-  if (data) return <Form {...props} defaults={data} />;
+  if (data) return <NewForm {...props} defaults={data} />;
   if (error) return <Notice tone="error">{sentence(error)}</Notice>;
   return <Skeleton height={480} radius="lg" aria-label={t`Loading`} />;
 }
 
-const ACCESS = [
-  'groups',
-  'login_group',
-  'slurm_account',
-  ...NUMBERS.map((limit) => `limits.${limit}`),
-];
-
-function Form({ onMade, onStartOver, defaults }: Props & { defaults: NewUserDefaults }) {
-  const { draft, set, kept, saving } = useNewUser(defaults, onMade);
-  const { form, busy, error: problem, submit } = saving;
-  const elsewhere = saving.elsewhere([...TEXTS, ...ACCESS]);
+function NewForm({ onMade, defaults }: Props & { defaults: NewUserDefaults }) {
+  const form = useNewUser(defaults, onMade);
+  const { values: draft, set, error } = form;
   const values = { ...draft, username: usernameOf(draft), home: homeOf(draft, defaults) };
   const hints = { ...HINTS, home: homeHint(defaults) };
-  const rare = RARE.some((field) => problem(field) !== undefined);
+  const rare = RARE.some((field) => error(field) !== undefined);
   const field = (name: TextField) => (
     <TextInput
       key={name}
@@ -72,53 +61,46 @@ function Form({ onMade, onStartOver, defaults }: Props & { defaults: NewUserDefa
       inputWrapperOrder={['label', 'input', 'error', 'description']}
       value={values[name]}
       onChange={(event) => set({ [name]: event.currentTarget.value })}
-      error={problem(name)}
+      error={error(name)}
       autoComplete="off"
       spellCheck={false}
       {...(name === 'username' ? { autoCapitalize: 'none' } : {})}
       {...(name === 'uid' || name === 'gid' ? { inputMode: 'numeric' } : {})}
     />
   );
+  const foot = (
+    <Group justify="flex-end">
+      <Button component={Link} to="/admin/users" variant="default" onClick={form.discard}>
+        <Trans>Cancel</Trans>
+      </Button>
+      <Button type="submit" loading={form.busy}>
+        <Trans>Create user</Trans>
+      </Button>
+    </Group>
+  );
   return (
-    <Paper
-      component="form"
-      ref={form}
-      className={classes.form}
-      noValidate
-      aria-label={t`New user`}
-      onSubmit={(event: FormEvent) => void submit(event)}
-    >
-      <RestoredNotice draft={kept} onStartOver={onStartOver} />
-      {elsewhere !== null && <Notice tone="error">{sentence(elsewhere)}</Notice>}
+    <RecordForm form={form} card={classes.form} label={t`New user`} foot={foot}>
       <div className={classes.fields}>
         {field('given_name')}
         {field('surname')}
         {field('username')}
         {field('email')}
       </div>
-      <NewUserAccess draft={draft} set={set} defaults={defaults} problem={problem} />
+      <NewUserAccess draft={draft} set={set} defaults={defaults} problem={error} />
       <ChosenGroups
         groups={draft.groups}
-        problem={problem('groups')}
+        problem={error('groups')}
         onChange={(groups) => set({ groups })}
       />
       <div className={classes.fields}>{field('home')}</div>
-      <NewUserLimits draft={draft} set={set} defaults={defaults} problem={problem} />
+      <NewUserLimits draft={draft} set={set} defaults={defaults} problem={error} />
       <details className={classes.more} open={rare || undefined}>
         <summary>
           <Trans>Numbers and shell</Trans>
         </summary>
         <div className={classes.fields}>{RARE.map(field)}</div>
       </details>
-      <Group justify="flex-end">
-        <Button component={Link} to="/admin/users" variant="default" onClick={kept.drop}>
-          <Trans>Cancel</Trans>
-        </Button>
-        <Button type="submit" loading={busy}>
-          <Trans>Create user</Trans>
-        </Button>
-      </Group>
-    </Paper>
+    </RecordForm>
   );
 }
 

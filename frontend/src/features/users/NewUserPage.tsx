@@ -10,7 +10,6 @@ import { mayChange } from '@/lib/roles';
 import { useMe } from '@/lib/useMe';
 import classes from '@/ui/DetailPage.module.css';
 import { Notice } from '@/ui/Notice';
-import { RestartableForm } from '@/ui/RestoredForm';
 import { NewUserForm } from './NewUserForm';
 import { PasswordBox } from './PasswordBox';
 import type { OneTimePassword, User } from './types';
@@ -41,9 +40,7 @@ function Body() {
   return created ? (
     <CreatedUser created={created} onAnother={() => setCreated(null)} />
   ) : (
-    <RestartableForm>
-      {(startOver) => <NewUserForm onMade={setCreated} onStartOver={startOver} />}
-    </RestartableForm>
+    <NewUserForm onMade={setCreated} />
   );
 }
 

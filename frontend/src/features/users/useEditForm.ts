@@ -7,14 +7,15 @@ import { nameOf } from '@/features/directory/names';
 import { joinSentences, joinWithAnd } from '@/i18n/lists';
 import { clock } from '@/lib/clock';
 import { localTime } from '@/lib/time';
-import { useDraft } from '@/lib/useFormDraft';
-import { useSaving } from '@/ui/useSaving';
+import { useFormDraft } from '@/lib/useFormDraft';
+import { useForm } from '@/ui/useForm';
 import { editUser } from './actions';
 import {
   baseOf,
   changes,
   draftOf,
   type Editing,
+  FIELDS,
   type Field,
   formErrors,
   isEditing,
@@ -25,68 +26,60 @@ import {
 import { userQuery } from './queries';
 import type { User } from './types';
 
-/** The draft, and the directory's values when editing began. */
-function useEditing(user: User) {
+/**
+ * The form that saves the changed fields of a user, and merges with changes saved by others since:
+ * its values are the draft and the directory's values when editing began.
+ */
+export function useEditForm(user: User, onClose: () => void) {
   const queries = useQueryClient();
-  const {
-    draft: editing,
-    setDraft: edit,
-    kept,
-  } = useDraft(
-    `user ${user.username}`,
-    (): Editing => ({ base: baseOf(user), draft: draftOf(user), conflicts: {} }),
-    isEditing,
-  );
-  const { conflicts } = editing;
+  const [message, setMessage] = useState<string | null>(null);
+  const form = useForm({
+    draft: useFormDraft(`user ${user.username}`, false),
+    isValid: isEditing,
+    initial: (): Editing => ({ base: baseOf(user), draft: draftOf(user), conflicts: {} }),
+    fields: FIELDS,
+    check: ({ draft }) => formErrors(draft),
+    save: async ({ base, draft }) => {
+      setMessage(null);
+      const changed = changes(base, draft);
+      if (Object.keys(changed).length === 0) return;
+      await editUser(user.username, changed, base.version);
+      const name = nameOf(user);
+      notifications.show({ message: t`${name} was changed in the directory.` });
+    },
+    saved: onClose,
+    failed: async (refusal) => {
+      if (isConflict(refusal))
+        setMessage(await mergeFresh().then((merged) => conflictText(refusal, merged), sentence));
+    },
+  });
   const set = (field: Field, value: string): void =>
-    edit((before) => ({ ...before, draft: { ...before.draft, [field]: value } }));
+    form.setValues((before) => ({ ...before, draft: { ...before.draft, [field]: value } }));
   /** Resolve the conflict over a field. */
   const settle = (field: Field, value: string): void => {
-    const { [field]: _, ...others } = conflicts;
-    edit((before) => ({
+    const { [field]: _, ...conflicts } = form.values.conflicts;
+    form.setValues((before) => ({
       ...before,
       draft: { ...before.draft, [field]: value },
-      conflicts: others,
+      conflicts,
     }));
   };
   /** Another user saved first: merge their values with the draft. */
   const mergeFresh = async (): Promise<Merged> => {
     const fresh = await queries.fetchQuery({ ...userQuery(user.username), staleTime: 0 });
     return new Promise((resolve) =>
-      edit((now) => {
+      form.setValues((now) => {
         const merged = merge(now.base, now.draft, fresh);
         resolve(merged);
         return { base: baseOf(fresh), draft: merged.draft, conflicts: merged.conflicts };
       }),
     );
   };
-  return { editing, kept, set, settle, mergeFresh };
-}
-
-/** Save the changed fields of a user, and merge with changes saved by others since. */
-export function useEditForm(user: User, onClose: () => void) {
-  const { editing, kept, set, settle, mergeFresh } = useEditing(user);
-  const { base, draft } = editing;
-  const [message, setMessage] = useState<string | null>(null);
-  const done = (): void => {
-    kept.drop();
-    onClose();
-  };
-  const save = async (): Promise<void> => {
+  const startOver = (): void => {
     setMessage(null);
-    const changed = changes(base, draft);
-    if (Object.keys(changed).length === 0) return done();
-    await editUser(user.username, changed, base.version);
-    const name = nameOf(user);
-    notifications.show({ message: t`${name} was changed in the directory.` });
-    done();
+    form.startOver();
   };
-  const failed = async (refusal: unknown): Promise<void> => {
-    if (isConflict(refusal))
-      setMessage(await mergeFresh().then((merged) => conflictText(refusal, merged), sentence));
-  };
-  const saving = useSaving({ check: () => formErrors(draft), save, failed });
-  return { editing, kept, message, set, settle, saving, done };
+  return { form: { ...form, startOver }, message, set, settle };
 }
 
 const isConflict = (error: unknown): error is ApiError =>

@@ -1,7 +1,8 @@
-import { useDraft } from '@/lib/useFormDraft';
-import { useSaving } from '@/ui/useSaving';
+import { NUMBERS } from '@/features/limits/types';
+import { useFormDraft } from '@/lib/useFormDraft';
+import { type Form, useForm } from '@/ui/useForm';
 import { createUser } from './actions';
-import { draftErrors, EMPTY, isNewDraft, type NewDraft, requestOf } from './newUser';
+import { draftErrors, EMPTY, isNewDraft, type NewDraft, requestOf, TEXTS } from './newUser';
 import type { NewUserDefaults, OneTimePassword, User } from './types';
 
 export interface Made {
@@ -9,15 +10,25 @@ export interface Made {
   password: OneTimePassword;
 }
 
-/** The draft of a new user until it is created. */
-export function useNewUser(defaults: NewUserDefaults, onMade: (created: Made) => void) {
-  const { draft, setDraft, kept } = useDraft('new-user', () => EMPTY, isNewDraft);
-  const set = (change: Partial<NewDraft>): void => setDraft((before) => ({ ...before, ...change }));
-  const create = async (): Promise<void> => {
-    const created = await createUser(requestOf(draft, defaults));
-    kept.drop();
-    onMade(created);
-  };
-  const saving = useSaving({ check: () => draftErrors(draft), save: create });
-  return { draft, set, kept, saving };
-}
+const FIELDS = [
+  ...TEXTS,
+  'groups',
+  'login_group',
+  'slurm_account',
+  ...NUMBERS.map((limit) => `limits.${limit}`),
+];
+
+/** The form of a new user until it is created. */
+export const useNewUser = (
+  defaults: NewUserDefaults,
+  onMade: (created: Made) => void,
+): Form<NewDraft> =>
+  useForm({
+    draft: useFormDraft('new-user', false),
+    isValid: isNewDraft,
+    initial: () => EMPTY,
+    fields: FIELDS,
+    check: draftErrors,
+    save: (draft) => createUser(requestOf(draft, defaults)),
+    saved: onMade,
+  });
