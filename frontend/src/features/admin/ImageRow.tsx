@@ -1,18 +1,17 @@
 import { plural, t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { Button, Group, Modal, Paper, Text } from '@mantine/core';
+import { Button, Paper, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, unwrap } from '@/api/client';
 import type { ImportedImage } from '@/api/types';
 import { joinWithCommas } from '@/i18n/lists';
-import { useWithPassword } from '@/lib/reauth';
 import { mayChange } from '@/lib/roles';
 import { sizeText } from '@/lib/sizes';
 import { useMe } from '@/lib/useMe';
+import { ConfirmDialog } from '@/ui/ConfirmDialog';
 import { Time } from '@/ui/Time';
-import { useAction } from '@/ui/useAction';
 import classes from './ImagesPage.module.css';
 import { imagesQuery } from './queries';
 
@@ -57,16 +56,13 @@ function usedText(environments: readonly string[]): string {
 
 function Delete({ image }: { image: ImportedImage }) {
   const queries = useQueryClient();
-  const withPassword = useWithPassword();
   const [confirming, setConfirming] = useState(false);
-  const [busy, run] = useAction();
   const { file } = image;
   const names = joinWithCommas(image.environments);
   const params = { path: { file } };
 
   const remove = async (): Promise<void> => {
-    setConfirming(false);
-    await withPassword(() => unwrap(api.DELETE('/api/v1/admin/catalog/images/{file}', { params })));
+    await unwrap(api.DELETE('/api/v1/admin/catalog/images/{file}', { params }));
     notifications.show({ message: t`${file} is deleted.` });
     await queries.invalidateQueries(imagesQuery);
   };
@@ -78,32 +74,27 @@ function Delete({ image }: { image: ImportedImage }) {
         color="red"
         c="var(--bad)"
         size="compact-sm"
-        loading={busy}
         onClick={() => setConfirming(true)}
         aria-label={t`Delete ${file}`}
       >
         <Trans>Delete</Trans>
       </Button>
-      <Modal
+      <ConfirmDialog
+        title={t`Delete ${file}?`}
         opened={confirming}
         onClose={() => setConfirming(false)}
-        title={t`Delete ${file}?`}
+        act={remove}
+        button={t`Delete it`}
+        keep={t`Keep it`}
         size="sm"
+        danger
       >
         <Text size="sm">
           {image.environments.length === 0
             ? t`No environment uses it. It can be imported again.`
             : t`${names} can’t be started until it is imported again.`}
         </Text>
-        <Group justify="flex-end" mt="lg">
-          <Button variant="default" onClick={() => setConfirming(false)} data-autofocus>
-            <Trans>Keep it</Trans>
-          </Button>
-          <Button color="red.9" onClick={() => void run(remove)}>
-            <Trans>Delete it</Trans>
-          </Button>
-        </Group>
-      </Modal>
+      </ConfirmDialog>
     </>
   );
 }

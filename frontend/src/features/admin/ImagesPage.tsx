@@ -10,7 +10,6 @@ import { mayChange } from '@/lib/roles';
 import { useMe } from '@/lib/useMe';
 import { ListSkeleton } from '@/ui/ListSkeleton';
 import { Notice } from '@/ui/Notice';
-import { RestartableForm } from '@/ui/RestoredForm';
 import { AdminFrame } from './AdminFrame';
 import { ImageRow } from './ImageRow';
 import classes from './ImagesPage.module.css';
@@ -41,11 +40,7 @@ function Images() {
       {images.data?.off && <Notice tone="info">{translate(images.data.off)}</Notice>}
       {images.data && !images.data.off && imports.data && (
         <div className={classes.sections}>
-          {change && (
-            <RestartableForm>
-              {(startOver) => <ImportForm onStartOver={startOver} />}
-            </RestartableForm>
-          )}
+          {change && <ImportForm />}
           <Imports title={t`In progress`} rows={imports.data.filter(isLiveImport)} />
           <Files images={images.data.items} />
           <Imports

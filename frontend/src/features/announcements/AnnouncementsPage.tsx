@@ -11,7 +11,6 @@ import { useMe } from '@/lib/useMe';
 import { useNow } from '@/lib/useNow';
 import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
-import { RestartableForm } from '@/ui/RestoredForm';
 import { AnnouncementForm } from './AnnouncementForm';
 import { AnnouncementRow } from './AnnouncementRow';
 import classes from './Announcements.module.css';
@@ -43,15 +42,7 @@ export function AnnouncementsPage() {
         size="lg"
       >
         {editing !== null && (
-          <RestartableForm>
-            {(startOver) => (
-              <AnnouncementForm
-                before={editing === 'new' ? null : editing}
-                onDone={close}
-                onStartOver={startOver}
-              />
-            )}
-          </RestartableForm>
+          <AnnouncementForm before={editing === 'new' ? null : editing} onDone={close} />
         )}
       </Modal>
     </AdminFrame>

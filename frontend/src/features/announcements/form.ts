@@ -42,9 +42,8 @@ export const MAX_TITLE = 200;
 export type Base = Announcement & { version: number };
 
 /** The form's content; `base` is null for a new announcement. */
-export interface EditedDraft {
+export interface EditedDraft extends Draft {
   base: Base | null;
-  draft: Draft;
 }
 
 const isLevel = isOneOf<Level>('info', 'warning', 'critical');
@@ -62,14 +61,12 @@ export const isEditedDraft = isLike<EditedDraft>({
       public: isBoolean,
     }),
   ),
-  draft: isLike<Draft>({
-    level: isLevel,
-    title: isText,
-    text: isText,
-    starts: isText,
-    ends: isText,
-    public: isBoolean,
-  }),
+  level: isLevel,
+  title: isText,
+  text: isText,
+  starts: isText,
+  ends: isText,
+  public: isBoolean,
 });
 
 const twoDigits = (n: number): string => String(n).padStart(2, '0');

@@ -1,20 +1,17 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { Button, Stack, TextInput, type TextInputProps } from '@mantine/core';
+import { Button, TextInput, type TextInputProps } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { ApiError, fieldMessage, sentence } from '@/api/problem';
-import { editConflictText } from '@/features/admin/editConflict';
-import { clock } from '@/lib/clock';
+import { ApiError } from '@/api/problem';
+import { conflictNotice } from '@/features/admin/conflictNotice';
 import { seesAdmin } from '@/lib/roles';
-import { localTime } from '@/lib/time';
-import { useDraft } from '@/lib/useFormDraft';
+import { useFormDraft } from '@/lib/useFormDraft';
 import { useMe } from '@/lib/useMe';
 import { useLive } from '@/live/store';
-import { Notice } from '@/ui/Notice';
-import { RestartableForm, RestoredNotice } from '@/ui/RestoredForm';
-import { useSaving } from '@/ui/useSaving';
-import { type Draft, draftOf, formErrors, isTyped, rebased, toValues } from './draft';
+import { RecordForm } from '@/ui/RecordForm';
+import { useForm } from '@/ui/useForm';
+import { type Draft, draftOf, formErrors, isTyped, rebased, type Typed, toValues } from './draft';
 import classes from './Limits.module.css';
 import { FIELDS, LABELS } from './labels';
 import { NameField } from './NameField';
@@ -71,73 +68,61 @@ const COMMON = {
 
 /** The form of one limit. An empty field is unset. */
 export function LimitForm(props: Props) {
-  return (
-    <RestartableForm>{(startOver) => <Form {...props} onStartOver={startOver} />}</RestartableForm>
-  );
-}
-
-function Form({ onStartOver, ...props }: Props & { onStartOver: () => void }) {
   const { source, current, hint = () => '', isOffered = () => true, onSave, onCancel } = props;
   const types = useLive((s) => s.cluster?.gpus)?.map((gpu) => gpu.type) ?? [];
-  const {
-    draft: typed,
-    setDraft: setTyped,
-    kept,
-  } = useDraft(`limits ${source.scope} ${source.name}`, () => null, isTyped);
   // After another user has saved, their values replace the untouched fields.
   const stored = draftOf(current, types);
-  const draft = typed === null ? stored : rebased(typed.before, stored, typed.now);
-  const discard = (): void => {
-    setTyped(null);
-    kept.drop();
-  };
-  const saving = useSaving({
-    check: () => formErrors(draft),
-    save: async () => {
-      await onSave(toValues(draft, current), current?.version ?? null);
+  const shown = (typed: Typed | null): Draft =>
+    typed === null ? stored : rebased(typed.before, stored, typed.now);
+  const form = useForm<Typed | null>({
+    draft: useFormDraft(`limits ${source.scope} ${source.name}`, false),
+    isValid: isTyped,
+    initial: () => null,
+    fields: [...FIELDS, ...Object.keys(stored.types)],
+    check: (typed) => formErrors(shown(typed)),
+    save: (typed) => onSave(toValues(shown(typed), current), current?.version ?? null),
+    saved: () => {
       // keep changes that were made during the request
-      setTyped((now) => (now === typed ? null : now));
-      kept.drop();
+      form.setValues((now) => (now === form.values ? null : now));
+      form.discard();
     },
     failed: async (error) => {
       if (error instanceof ApiError && error.status === 409) await limitsChanged();
     },
   });
-  const { error, refusal } = saving;
+  const { error } = form;
+  const draft = shown(form.values);
   const set = (change: Partial<Draft>): void =>
-    setTyped({ before: stored, now: { ...draft, ...change } });
+    form.setValues({ before: stored, now: { ...draft, ...change } });
   const part: PartProps = { draft, set, error, hint };
-
+  const foot = (
+    <div className={classes.foot}>
+      <Button type="submit" loading={form.busy}>
+        <Trans>Save</Trans>
+      </Button>
+      {onCancel && (
+        <Button
+          variant="default"
+          onClick={() => {
+            form.discard();
+            onCancel();
+          }}
+        >
+          <Trans>Cancel</Trans>
+        </Button>
+      )}
+      <span className={classes.quiet}>
+        <Trans>Empty: no limit here. 0: not allowed.</Trans>
+      </span>
+    </div>
+  );
   return (
-    <form ref={saving.form} onSubmit={(event) => void saving.submit(event)} noValidate>
-      <Stack>
-        <RestoredNotice draft={kept} onStartOver={onStartOver} />
-        {refusal !== null && <RefusalNotice error={refusal} gpuTypes={Object.keys(draft.types)} />}
-        <Numbers fields={NUMBERS.filter(isOffered)} {...part} />
-        <Types types={types} {...part} />
-        <Names fields={LISTS.filter(isOffered)} {...part} />
-        {props.children}
-        <div className={classes.foot}>
-          <Button type="submit" loading={saving.busy}>
-            <Trans>Save</Trans>
-          </Button>
-          {onCancel && (
-            <Button
-              variant="default"
-              onClick={() => {
-                discard();
-                onCancel();
-              }}
-            >
-              <Trans>Cancel</Trans>
-            </Button>
-          )}
-          <span className={classes.quiet}>
-            <Trans>Empty: no limit here. 0: not allowed.</Trans>
-          </span>
-        </div>
-      </Stack>
-    </form>
+    <RecordForm form={form} foot={foot} message={conflictNotice(form.refusal)}>
+      <Numbers fields={NUMBERS.filter(isOffered)} {...part} />
+      <Types types={types} {...part} />
+      <Names fields={LISTS.filter(isOffered)} {...part} />
+      {props.children}
+    </RecordForm>
   );
 }
 
@@ -235,12 +220,4 @@ function Types({ types, draft, set, error, hint }: TypesProps) {
       </div>
     </fieldset>
   );
-}
-
-/** An error that is not shown at a field. `gpuTypes`: the types that have a field. */
-function RefusalNotice({ error, gpuTypes }: { error: unknown; gpuTypes: readonly string[] }) {
-  const isShown = [...FIELDS, ...gpuTypes].some((name) => fieldMessage(error, name) !== undefined);
-  const conflict = editConflictText(error, (at) => localTime(at, clock.now()));
-  if (isShown && conflict === null) return null;
-  return <Notice tone="error">{conflict ?? sentence(error)}</Notice>;
 }
