@@ -1,11 +1,9 @@
 import { t } from '@lingui/core/macro';
-import { Trans } from '@lingui/react/macro';
-import { Button, Group, Stack, Text } from '@mantine/core';
-import { type FormEvent, useRef, useState } from 'react';
+import { Text } from '@mantine/core';
 import { CodeField } from '@/features/login/CodeField';
 import { codeRefusal } from '@/features/login/secondFactor';
-import { useFocusProblem } from '@/ui/focus';
-import { Cancelled } from '@/ui/showError';
+import { RecordForm } from '@/ui/RecordForm';
+import { useForm } from '@/ui/useForm';
 
 interface Props {
   text: string;
@@ -17,50 +15,26 @@ interface Props {
 
 /** A form for the code that confirms weakening the second factor. */
 export function CodeForm({ text, button, onCode, onCancel }: Props) {
-  const form = useRef<HTMLFormElement>(null);
-  const focusProblem = useFocusProblem(form);
-  const [code, setCode] = useState('');
-  const [refusal, setRefusal] = useState<string | null>(null);
-  const [busy, setBusy] = useState(false);
-
-  const refuse = (why: string): void => {
-    setRefusal(why);
-    focusProblem();
-  };
-
-  const submit = async (event: FormEvent): Promise<void> => {
-    event.preventDefault();
-    if (busy) return;
-    if (code.trim() === '') return refuse(t`Enter a code.`);
-    setBusy(true);
-    try {
-      await onCode(code);
-    } catch (reason) {
-      if (!(reason instanceof Cancelled)) refuse(codeRefusal(reason));
-    } finally {
-      setBusy(false);
-    }
-  };
-
+  const form = useCodeForm(t`Enter a code.`, onCode);
   return (
-    <form ref={form} onSubmit={(event) => void submit(event)} noValidate>
-      <Stack>
-        <Text size="sm">{text}</Text>
-        <CodeField
-          label={t`Code from your app, or a recovery code`}
-          value={code}
-          onChange={setCode}
-          error={refusal}
-        />
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onCancel}>
-            <Trans>Cancel</Trans>
-          </Button>
-          <Button type="submit" loading={busy}>
-            {button}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <RecordForm form={form} button={button} onCancel={onCancel}>
+      <Text size="sm">{text}</Text>
+      <CodeField
+        label={t`Code from your app, or a recovery code`}
+        value={form.values.code}
+        onChange={(code) => form.set({ code })}
+        error={form.error('code') ?? null}
+      />
+    </RecordForm>
   );
 }
+
+/** The form of one code. `missing`: the error of an empty one. */
+export const useCodeForm = (missing: string, save: (code: string) => Promise<unknown>) =>
+  useForm({
+    initial: () => ({ code: '' }),
+    fields: ['code'],
+    check: ({ code }) => (code.trim() === '' ? { code: missing } : {}),
+    save: ({ code }) => save(code),
+    refused: (refusal) => (refusal === null ? undefined : codeRefusal(refusal)),
+  });

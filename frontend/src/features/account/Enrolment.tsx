@@ -1,21 +1,16 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { Button, Group, Skeleton, Stack, Text } from '@mantine/core';
+import { Skeleton, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { type FormEvent, useRef, useState } from 'react';
 import { sentence } from '@/api/problem';
 import { CodeField } from '@/features/login/CodeField';
-import {
-  beginEnrolment,
-  codeRefusal,
-  confirmEnrolment,
-  formatSecret,
-} from '@/features/login/secondFactor';
+import { beginEnrolment, confirmEnrolment, formatSecret } from '@/features/login/secondFactor';
 import { useWithPassword } from '@/lib/reauth';
 import classes from '@/ui/AccountSection.module.css';
-import { useFocusProblem } from '@/ui/focus';
 import { Notice } from '@/ui/Notice';
+import { RecordForm } from '@/ui/RecordForm';
 import { Cancelled } from '@/ui/showError';
+import { useCodeForm } from './CodeForm';
 
 interface Props {
   onCodes: (codes: string[]) => void;
@@ -33,31 +28,9 @@ export function Enrolment({ onCodes, onCancel }: Props) {
     retry: false,
     refetchOnWindowFocus: false,
   });
-  const form = useRef<HTMLFormElement>(null);
-  const focusProblem = useFocusProblem(form);
-  const [code, setCode] = useState('');
-  const [refusal, setRefusal] = useState<string | null>(null);
-  const [busy, setBusy] = useState(false);
-
-  const refuse = (why: string): void => {
-    setRefusal(why);
-    focusProblem();
-  };
-
-  const submit = async (event: FormEvent): Promise<void> => {
-    event.preventDefault();
-    if (busy) return;
-    if (code.trim() === '') return refuse(t`Enter the code that your app shows.`);
-    setBusy(true);
-    try {
-      onCodes(await withPassword(() => confirmEnrolment(code)));
-    } catch (reason) {
-      if (!(reason instanceof Cancelled)) refuse(codeRefusal(reason));
-    } finally {
-      setBusy(false);
-    }
-  };
-
+  const form = useCodeForm(t`Enter the code that your app shows.`, async (code) =>
+    onCodes(await withPassword(() => confirmEnrolment(code))),
+  );
   const secret = data ? formatSecret(data.secret) : '';
 
   if (error) {
@@ -66,39 +39,31 @@ export function Enrolment({ onCodes, onCancel }: Props) {
     return <Notice tone="error">{why}</Notice>;
   }
   return (
-    <form ref={form} onSubmit={(event) => void submit(event)} noValidate>
-      <Stack>
-        <Text size="sm">
+    <RecordForm form={form} onCancel={onCancel} button={<Trans>Turn on</Trans>} disabled={!data}>
+      <Text size="sm">
+        <Trans>
+          Scan this code with any authenticator app on your phone. Then enter the six digits that
+          the app shows.
+        </Trans>
+      </Text>
+      {data ? (
+        <img className={classes.qr} src={data.qr} alt={t`QR code for your authenticator app`} />
+      ) : (
+        <Skeleton height={220} width={220} mx="auto" aria-label={t`Loading`} />
+      )}
+      {data && (
+        <Text size="sm" c="dimmed">
           <Trans>
-            Scan this code with any authenticator app on your phone. Then enter the six digits that
-            the app shows.
+            Can't scan it? Type this into the app: <code className={classes.secret}>{secret}</code>
           </Trans>
         </Text>
-        {data ? (
-          <img className={classes.qr} src={data.qr} alt={t`QR code for your authenticator app`} />
-        ) : (
-          <Skeleton height={220} width={220} mx="auto" aria-label={t`Loading`} />
-        )}
-        {data && (
-          <Text size="sm" c="dimmed">
-            <Trans>
-              Can't scan it? Type this into the app:{' '}
-              <code className={classes.secret}>{secret}</code>
-            </Trans>
-          </Text>
-        )}
-        <CodeField label={t`Verification code`} value={code} onChange={setCode} error={refusal} />
-        <Group justify="flex-end">
-          {onCancel && (
-            <Button variant="default" onClick={onCancel}>
-              <Trans>Cancel</Trans>
-            </Button>
-          )}
-          <Button type="submit" loading={busy} disabled={!data}>
-            <Trans>Turn on</Trans>
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+      )}
+      <CodeField
+        label={t`Verification code`}
+        value={form.values.code}
+        onChange={(code) => form.set({ code })}
+        error={form.error('code') ?? null}
+      />
+    </RecordForm>
   );
 }

@@ -12,13 +12,13 @@ import {
 } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { sentence } from '@/api/problem';
 import type { NewToken, Scope } from '@/api/types';
 import { useMe } from '@/lib/useMe';
 import classes from '@/ui/AccountSection.module.css';
 import { CopyButton } from '@/ui/CopyButton';
 import { Notice } from '@/ui/Notice';
-import { useSaving } from '@/ui/useSaving';
+import { RecordForm } from '@/ui/RecordForm';
+import { useForm } from '@/ui/useForm';
 import {
   createToken,
   curlExample,
@@ -96,58 +96,39 @@ interface FormProps {
 
 function TokenForm({ maxDays, onMade, onCancel }: FormProps) {
   const me = useMe();
-  const [name, setName] = useState('');
-  const [scopes, setScopes] = useState<string[]>(['read']);
-  const [days, setDays] = useState(usualLifetime(maxDays));
-  const { form, busy, error, elsewhere, submit } = useSaving({
-    check: () => (name.trim() === '' ? { name: t`Give it a name.` } : {}),
-    save: async () => {
-      const request = { name, scopes: scopes as Scope[], expires_in_days: Number(days) };
-      onMade(await createToken(request));
-    },
+  const form = useForm({
+    initial: () => ({ name: '', scopes: ['read'] as Scope[], days: usualLifetime(maxDays) }),
+    fields: ['name', 'scopes', 'expires_in_days'],
+    check: ({ name }) => (name.trim() === '' ? { name: t`Give it a name.` } : {}),
+    save: ({ name, scopes, days }) => createToken({ name, scopes, expires_in_days: Number(days) }),
+    saved: onMade,
   });
-  const refusal = elsewhere(['name', 'scopes', 'expires_in_days']);
   return (
-    <form ref={form} onSubmit={(event) => void submit(event)} noValidate>
-      <Stack>
-        {refusal !== null && <Notice tone="error">{sentence(refusal)}</Notice>}
-        <TextInput
-          label={t`Name`}
-          description={t`The purpose of the token, so that you recognize it later.`}
-          maxLength={100}
-          data-autofocus
-          value={name}
-          onChange={(event) => setName(event.currentTarget.value)}
-          error={error('name')}
-        />
-        <Checkbox.Group
-          label={t`Permissions`}
-          value={scopes}
-          onChange={setScopes}
-          error={error('scopes')}
-        >
-          <Stack gap="xs" mt={6}>
-            {scopesFor(me.role).map((scope) => (
-              <Checkbox key={scope} value={scope} {...SCOPES[scope]} />
-            ))}
-          </Stack>
-        </Checkbox.Group>
-        <NativeSelect
-          label={t`Expires after`}
-          data={lifetimes(maxDays)}
-          value={days}
-          onChange={(event) => setDays(event.currentTarget.value)}
-          error={error('expires_in_days')}
-        />
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onCancel}>
-            <Trans>Cancel</Trans>
-          </Button>
-          <Button type="submit" loading={busy}>
-            <Trans>Create token</Trans>
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <RecordForm form={form} button={<Trans>Create token</Trans>} onCancel={onCancel}>
+      <TextInput
+        label={t`Name`}
+        description={t`The purpose of the token, so that you recognize it later.`}
+        maxLength={100}
+        data-autofocus
+        {...form.text('name')}
+      />
+      <Checkbox.Group
+        label={t`Permissions`}
+        value={form.values.scopes}
+        onChange={(scopes) => form.set({ scopes: scopes as Scope[] })}
+        error={form.error('scopes')}
+      >
+        <Stack gap="xs" mt={6}>
+          {scopesFor(me.role).map((scope) => (
+            <Checkbox key={scope} value={scope} {...SCOPES[scope]} />
+          ))}
+        </Stack>
+      </Checkbox.Group>
+      <NativeSelect
+        label={t`Expires after`}
+        data={lifetimes(maxDays)}
+        {...form.text('days', 'expires_in_days')}
+      />
+    </RecordForm>
   );
 }

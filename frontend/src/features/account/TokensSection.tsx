@@ -1,16 +1,16 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { Button, Group, Modal, Text } from '@mantine/core';
+import { Button, Text } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Token } from '@/api/types';
 import { Term } from '@/features/glossary/Term';
 import { joinWithCommas } from '@/i18n/lists';
 import classes from '@/ui/AccountSection.module.css';
+import { ConfirmDialog } from '@/ui/ConfirmDialog';
 import { type Column, DataTable } from '@/ui/DataTable';
 import { Icon } from '@/ui/icons';
 import { Time } from '@/ui/Time';
-import { useAction } from '@/ui/useAction';
 import { ListSection } from './ListSection';
 import { TokenDialog } from './TokenDialog';
 import { revokeToken, SCOPES, tokensQuery } from './tokens';
@@ -93,15 +93,6 @@ const COLUMNS: Column<Token>[] = [
 function Revoke({ token }: { token: Token }) {
   const queries = useQueryClient();
   const [confirming, setConfirming] = useState(false);
-  const [busy, run] = useAction();
-
-  const revoke = (): Promise<boolean> =>
-    run(async () => {
-      await revokeToken(token.id);
-      setConfirming(false);
-      await queries.invalidateQueries(tokensQuery);
-    });
-
   return (
     <>
       <Button
@@ -114,24 +105,23 @@ function Revoke({ token }: { token: Token }) {
       >
         <Trans>Revoke</Trans>
       </Button>
-      <Modal
+      <ConfirmDialog
+        title={t`Revoke token ${{ name: token.name }}?`}
         opened={confirming}
         onClose={() => setConfirming(false)}
-        title={t`Revoke token ${{ name: token.name }}?`}
+        act={async () => {
+          await revokeToken(token.id);
+          await queries.invalidateQueries(tokensQuery);
+        }}
+        button={t`Revoke it`}
+        keep={t`Keep it`}
         size="sm"
+        danger
       >
         <Text size="sm">
           <Trans>Programs that use it are rejected from their next request on.</Trans>
         </Text>
-        <Group justify="flex-end" mt="lg">
-          <Button variant="default" onClick={() => setConfirming(false)} data-autofocus>
-            <Trans>Keep it</Trans>
-          </Button>
-          <Button color="red.9" loading={busy} onClick={() => void revoke()}>
-            <Trans>Revoke it</Trans>
-          </Button>
-        </Group>
-      </Modal>
+      </ConfirmDialog>
     </>
   );
 }
