@@ -17,19 +17,19 @@ export function AuditTable({ events }: { events: readonly AuditEvent[] }) {
       <Table verticalSpacing={8} horizontalSpacing="md" aria-label={t`Events, newest first`}>
         <Table.Thead>
           <Table.Tr>
-            <Table.Th>
+            <Table.Th scope="col">
               <Trans>When</Trans>
             </Table.Th>
-            <Table.Th>
+            <Table.Th scope="col">
               <Trans context="in the audit">Who</Trans>
             </Table.Th>
-            <Table.Th>
+            <Table.Th scope="col">
               <Trans>Action</Trans>
             </Table.Th>
-            <Table.Th>
+            <Table.Th scope="col">
               <Trans>Target</Trans>
             </Table.Th>
-            <Table.Th>
+            <Table.Th scope="col">
               <Trans context="an address">From</Trans>
             </Table.Th>
           </Table.Tr>
