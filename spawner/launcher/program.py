@@ -84,8 +84,9 @@ HOME_ERRORS = {
 UNREACHABLE = re.compile(
     r"Unable to contact slurm|Unable to establish|slurm_load_\w+ error|Connection refused"
     r"|timed out|reset by peer|Broken pipe|No route to host|Network is unreachable"
-    r"|Unexpected message received|Header lengths|Insane message length|Incomplete message"
-    r"|Zero Bytes were transmitted|Protocol authentication error|[Mm]unge"
+    r"|Unexpected (?:message received|missing socket error)|Message (?:send|receive) failure"
+    r"|Communication (?:connection|shutdown) failure|Header lengths|Insane message length"
+    r"|Incomplete message|Zero Bytes were transmitted|Protocol authentication error|[Mm]unge"
     r"|Problem talking to the database|slurm_persist_conn|Unable to process configuration"
     r"|is already the primary|standby mode|Transport endpoint"
     r"|Incompatible versions of client and server"

@@ -60,6 +60,8 @@ export const theme = createTheme({
         closeOnClickOutside: false,
       },
     },
+    // its <header> would be a second banner of the page: a dialog is no section
+    ModalHeader: { defaultProps: { role: 'none' } },
     // the first item has the focus, and the menu contains only items
     Menu: { defaultProps: { withInitialFocusPlaceholder: false } },
   },

@@ -39,6 +39,11 @@ slurm_load_jobs error: Protocol authentication error"""
         ("slurm_load_jobs error: Protocol authentication error", "their clocks, munge keys"),
         ("error: Munge decode failed: Rewound credential", "their clocks, munge keys"),
         ("slurm_load_jobs error: Unable to contact slurm controller", "can't be reached"),
+        # slurmctld was killed while it read the script
+        (
+            "sbatch: error: Batch job submission failed: Unexpected missing socket error",
+            "can't be reached",
+        ),
     ],
 )
 def test_each_has_its_sentence(stderr: str, words: str) -> None:
