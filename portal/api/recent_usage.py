@@ -13,12 +13,20 @@ from portal.web.dependencies import ContextDep, CurrentUser
 router = APIRouter(tags=["sessions"])
 
 
+class LastMetricOut(BaseModel):
+    """The last value of a scalar that a job has logged for TensorBoard."""
+
+    tag: str
+    value: float
+
+
 class UsageTrendOut(BaseModel):
     """The recent usage of one session or job.
 
     `percent` is the mean use of its GPUs, or of its CPUs if no GPU was measured (`resource`), in
     each step until now; null is unknown. All its GPUs have been idle since `gpu_idle_since`, or for
-    longer if `gpu_idle_longer`; null: they are not idle, or it is unknown.
+    longer if `gpu_idle_longer`; null: they are not idle, or it is unknown. `metric` is a job's
+    loss, or another value if it logs none; null: it logs nothing, or could not be read.
     """
 
     id: str
@@ -26,6 +34,7 @@ class UsageTrendOut(BaseModel):
     percent: list[float | None]
     gpu_idle_since: datetime | None
     gpu_idle_longer: bool
+    metric: LastMetricOut | None
 
 
 class RecentUsageOut(BaseModel):
@@ -43,7 +52,7 @@ async def get_recent_usage(user: CurrentUser, context: ContextDep) -> RecentUsag
 
 
 def _trend_out(recent: RecentUsage) -> UsageTrendOut:
-    trend = recent.trend
+    trend, metric = recent.trend, recent.metric
     since = trend.gpu_idle_since
     return UsageTrendOut(
         id=recent.id,
@@ -51,4 +60,5 @@ def _trend_out(recent: RecentUsage) -> UsageTrendOut:
         percent=trend.percent,
         gpu_idle_since=None if since is None else datetime.fromtimestamp(since, UTC),
         gpu_idle_longer=trend.gpu_idle_longer,
+        metric=metric and LastMetricOut(tag=metric.tag, value=metric.value),
     )

@@ -5585,6 +5585,16 @@ export interface components {
             };
         };
         /**
+         * LastMetricOut
+         * @description The last value of a scalar that a job has logged for TensorBoard.
+         */
+        LastMetricOut: {
+            /** Tag */
+            tag: string;
+            /** Value */
+            value: number;
+        };
+        /**
          * LeftAlone
          * @description A job that was not changed, and the reason.
          */
@@ -7903,7 +7913,8 @@ export interface components {
          *
          *     `percent` is the mean use of its GPUs, or of its CPUs if no GPU was measured (`resource`), in
          *     each step until now; null is unknown. All its GPUs have been idle since `gpu_idle_since`, or for
-         *     longer if `gpu_idle_longer`; null: they are not idle, or it is unknown.
+         *     longer if `gpu_idle_longer`; null: they are not idle, or it is unknown. `metric` is a job's
+         *     loss, or another value if it logs none; null: it logs nothing, or could not be read.
          */
         UsageTrendOut: {
             /** Gpu Idle Longer */
@@ -7912,6 +7923,7 @@ export interface components {
             gpu_idle_since: string | null;
             /** Id */
             id: string;
+            metric: components["schemas"]["LastMetricOut"] | null;
             /** Percent */
             percent: (number | null)[];
             /**

@@ -1,7 +1,8 @@
 """Usage of a user's running sessions and jobs in the last minutes, all in one bounded answer.
 
-Sessions report to the database. The files of jobs are read by the owner's files program, within one
-time limit for all; nothing is read, and no program started, if no job runs.
+Sessions report to the database. The files of jobs, and the last metric that each has logged, are
+read by the owner's files program, within one time limit for all; nothing is read, and no program
+started, if no job runs.
 """
 
 import time
@@ -24,6 +25,15 @@ Running = TypeVar("Running", Session, BatchJob)
 MOST_SESSIONS = 20
 MOST_JOBS = 8
 WITHIN_S = 4.0
+USUAL_METRIC = "loss"
+
+
+@dataclass(frozen=True)
+class LastMetric:
+    """The last value of a scalar that a job has logged for TensorBoard."""
+
+    tag: str
+    value: float
 
 
 @dataclass(frozen=True)
@@ -32,6 +42,7 @@ class RecentUsage:
 
     id: str
     trend: UsageTrend
+    metric: LastMetric | None = None
 
 
 async def load_recent_usage(context: AppContext, user: User) -> list[RecentUsage]:
@@ -41,9 +52,13 @@ async def load_recent_usage(context: AppContext, user: User) -> list[RecentUsage
     now = utcnow().timestamp()
     reports = await load_reports(context, [session.id for session in sessions])
     measured = {id_: [_from_report(report)] for id_, report in reports.items()}
-    measured |= await _read_jobs(context, user.username, jobs, now)
+    deadline = time.monotonic() + WITHIN_S
+    measured |= await _read_jobs(context, user.username, jobs, now, deadline)
+    metrics = await _read_metrics(context, user.username, jobs, deadline)
     return [
-        RecentUsage(job.id, usage_trend(measured[job.id], _count_cpus(job), now))
+        RecentUsage(
+            job.id, usage_trend(measured[job.id], _count_cpus(job), now), metrics.get(job.id)
+        )
         for job in (*sessions, *jobs)
         if measured.get(job.id)
     ]
@@ -75,10 +90,9 @@ def _from_report(report: SessionUse) -> Measurements:
 
 
 async def _read_jobs(
-    context: AppContext, username: str, jobs: Sequence[BatchJob], now: float
+    context: AppContext, username: str, jobs: Sequence[BatchJob], now: float, deadline: float
 ) -> dict[str, list[Measurements]]:
     """Return the measurements by job, as far as they could be read in time."""
-    deadline = time.monotonic() + WITHIN_S
     measured: dict[str, list[Measurements]] = {}
     for job in jobs:
         task, left_s = _find_task(job), deadline - time.monotonic()
@@ -92,6 +106,35 @@ async def _read_jobs(
             break
         measured[job.id] = [_from_file(each) for each in series if each.points]
     return measured
+
+
+async def _read_metrics(
+    context: AppContext, username: str, jobs: Sequence[BatchJob], deadline: float
+) -> dict[str, LastMetric]:
+    """Return the last metric by job, as far as they could be read in time; not of arrays, whose
+    tasks have one each.
+    """
+    folders = {
+        job.id: job.logdir
+        for job in jobs
+        if job.logdir and not job.external and job.array_size is None
+    }
+    left_s = deadline - time.monotonic()
+    if not folders or left_s <= 0:
+        return {}
+    try:
+        values = await context.file_pool.scalars(username, list(folders.values()), left_s)
+    except SpawnerError:
+        return {}
+    found = zip(folders, map(_choose_metric, values), strict=False)
+    return {job_id: metric for job_id, metric in found if metric is not None}
+
+
+def _choose_metric(values: Mapping[str, float | None]) -> LastMetric | None:
+    """Return the first loss, or else the first value; None without a finite one."""
+    finite = [LastMetric(tag, value) for tag, value in values.items() if value is not None]
+    losses = (metric for metric in finite if USUAL_METRIC in metric.tag.lower())
+    return next(losses, finite[0] if finite else None)
 
 
 def _find_task(job: BatchJob) -> int | None:

@@ -28,8 +28,9 @@ from portal.services.slurm import launch
 from portal.services.store import change
 from spawner import names
 from spawner.errors import LauncherUnavailable, SpawnerError, Unreachable
-from spawner.slurm.model import Resources
+from spawner.slurm.model import Outcome, Resources
 
+STOPPED_BY_ADMIN = "An administrator stopped it."
 NAME_RULE = "Use 1 to 30 lowercase letters, digits and single hyphens, starting with a letter."
 PAGE = 50
 NO_KEY = IdempotentRequest()
@@ -177,6 +178,8 @@ async def stop(context: AppContext, session: Session, *, by: User, ip: str = "")
         row.wanted = Wanted.STOP
         row.state = JobState.STOPPING
         row.stop_requested_at = row.stop_requested_at or utcnow()
+        if by.id != row.user_id and row.outcome is None:
+            row.outcome, row.reason, row.suggestion = Outcome.CANCELLED, STOPPED_BY_ADMIN, None
 
     event = audit.job_event(action, session, by, ip)
     changed = await change(context.db, Session, session.id, apply, event)

@@ -131,8 +131,8 @@ def _build_columns(job: Job, info: JobInfo, now: datetime, explain: Explain) -> 
 def _build_queued_columns(job: Job, info: JobInfo, why: Explanation | None) -> Update:
     return {
         "state": JobState.STOPPING if job.wanted is Wanted.STOP else JobState.QUEUED,
-        "reason": why.text if why else None,
-        "suggestion": why.suggestion if why else None,
+        "reason": job.reason if _has_decided_end(job) else why.text if why else None,
+        "suggestion": None if _has_decided_end(job) else why.suggestion if why else None,
         "estimated_start": info.estimated_start,
         "node": None,
         "started_at": None,
@@ -170,12 +170,19 @@ def has_reported_its_end(job: Job) -> bool:
 
 
 def _has_own_reason(job: Job) -> bool:
-    """Return whether a session waits for the hub, or has reported why it ends: Slurm does not know
-    the reason.
+    """Return whether a session waits for the hub, has reported why it ends, or is stopped for a
+    reason: Slurm does not know it.
     """
+    if _has_decided_end(job):
+        return True
     if not isinstance(job, Session) or job.called_home_at is None:
         return False
     return job.ready_at is None or job.target_port is None
+
+
+def _has_decided_end(job: Job) -> bool:
+    """Return whether the portal or an administrator stops it, and has stored why."""
+    return job.wanted is Wanted.STOP and job.outcome is not None
 
 
 def _build_ended_columns(job: Job, info: JobInfo, now: datetime) -> Update:
@@ -187,10 +194,9 @@ def _build_ended_columns(job: Job, info: JobInfo, now: datetime) -> Update:
         "node": job.node or (info.nodes[0] if info.nodes else None),
         "started_at": info.start_time if info.nodes else job.started_at,
     }
+    if _has_decided_end(job):
+        return ended | {"outcome": job.outcome}
     if job.wanted is Wanted.STOP:
-        if job.outcome is Outcome.FAILED:
-            # Keep the reason why the portal stopped it.
-            return ended | {"outcome": Outcome.FAILED}
         return ended | {"outcome": Outcome.CANCELLED, "reason": None, "suggestion": None}
     if isinstance(job, BatchJob) and info.exit_code == EXIT_CLAIMED:
         return ended | {"outcome": Outcome.FAILED, "reason": TWICE, "suggestion": TWICE_SUGGESTION}

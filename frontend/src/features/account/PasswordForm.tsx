@@ -90,6 +90,7 @@ export function PasswordForm({ onDone, onCancel }: Props) {
         <PasswordInput
           name="fresh"
           label={t`New password`}
+          description={t`Your organization's directory may have rules, such as a minimum length.`}
           autoComplete="new-password"
           visibilityToggleButtonProps={toggle}
           error={errors.fresh}

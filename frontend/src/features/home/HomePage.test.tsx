@@ -48,18 +48,20 @@ describe('the home page', () => {
     expect(names(markup, 'a')).toContain('Change before starting: Small and quick');
   });
 
-  it('shows the recent use of what runs, and hints at idle GPUs', async () => {
-    const quiet = { percent: [0, 0], gpu_idle_longer: false };
+  it('shows the recent use and last metric of what runs, and hints at idle GPUs', async () => {
+    const quiet = { percent: [0, 0], gpu_idle_longer: false, metric: null };
+    const metric = { tag: 'train/loss', value: 0.51234 };
     const idle = new Date(Date.parse(recordedAt) - 25 * 60_000).toISOString();
     const items = [
       { ...quiet, id: runningSession.id, resource: 'gpu', gpu_idle_since: idle },
-      { ...quiet, id: runningJob.id, resource: 'cpu', percent: [3], gpu_idle_since: null },
+      { ...quiet, id: runningJob.id, resource: 'cpu', percent: [3], gpu_idle_since: null, metric },
     ];
     const recent = { ...answers, '/me/recent-usage': { step_s: 30, items } };
     const markup = await page('/', { ...FULL, answers: recent });
     const text = textOf(markup);
     expect(text).toContain('GPU idle for 25 min');
     expect(text).toContain('CPU 3 % now');
+    expect(text).toContain('train/loss 0.5123');
     expect(names(markup, 'button')).toEqual(
       expect.arrayContaining([`Stop ${runningSession.name}`, `Keep ${runningSession.name}`]),
     );

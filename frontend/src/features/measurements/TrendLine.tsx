@@ -3,6 +3,7 @@ import { Trans } from '@lingui/react/macro';
 import { Button } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useNow } from '@/lib/useNow';
+import { metricText } from '@/ui/metricText';
 import { useKept } from './kept';
 import { useTrend } from './recentUsage';
 import classes from './TrendLine.module.css';
@@ -29,6 +30,11 @@ export function TrendLine({ id, name, stop, quiet = false }: Props) {
       <span className={idle === null ? classes.text : classes.idle}>
         {idle ?? (loading ? null : trendText(trend))}
       </span>
+      {trend?.metric && (
+        <span className={classes.metric}>
+          {trend.metric.tag} {metricText(trend.metric.value)}
+        </span>
+      )}
       {idle !== null && (
         <span className={classes.actions}>
           {stop}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from typing import Any
@@ -15,6 +16,7 @@ from portal.services.jobs import recent_usage
 from tests.portal.file_portal import FilePortal, run_file_portal
 from tests.portal.services.jobs.test_usage import Measured
 from tests.servers.slapd import Slapd
+from tests.unit.spawner.files.jobs.event_files import scalar_event
 
 pytestmark = pytest.mark.anyio
 
@@ -87,6 +89,23 @@ async def test_sessions_and_jobs_are_answered_together(file_portal: FilePortal) 
     assert found[without]["percent"][-1] == 25
     assert (found[job.id]["resource"], found[job.id]["percent"][-1]) == ("gpu", 80)
     assert await recent(file_portal, who="bob") == {}
+
+
+async def test_the_last_metric_of_a_job_is_its_loss(file_portal: FilePortal) -> None:
+    now = utcnow().timestamp()
+    point = [now - 60, 1, 1, 1, 80, 1]
+    logs = str(file_portal.home / "logs")
+    losing = await running_job(file_portal, point, logdir=logs)
+    other = await running_job(file_portal, point, logdir=f"{logs}/other")
+    silent = await running_job(file_portal, point, logdir=f"{logs}/none")
+    values = (("accuracy", 0.5), ("train/Loss", math.nan), ("val/Loss", 0.25))
+    events = [scalar_event(1, tag, value) for tag, value in values]
+    file_portal.write("logs/events.out.tfevents.1", b"".join(events))
+    file_portal.write("logs/other/events.out.tfevents.1", scalar_event(1, "reward", 3))
+    found = await recent(file_portal)
+    assert found[losing.id]["metric"] == {"tag": "val/Loss", "value": 0.25}
+    assert found[other.id]["metric"] == {"tag": "reward", "value": 3}
+    assert found[silent.id]["metric"] is None
 
 
 async def test_only_what_runs_is_answered(

@@ -119,6 +119,16 @@ def test_a_session_given_up_by_us_keeps_our_reason() -> None:
     assert "reason" not in found
 
 
+@pytest.mark.parametrize("state", [SlurmState.QUEUED, SlurmState.RUNNING])
+def test_a_session_stopped_by_an_administrator_says_so_until_the_end(state: SlurmState) -> None:
+    row = session(wanted=Wanted.STOP, outcome=Outcome.CANCELLED, reason="An administrator …")
+    found = lifecycle.observe(row, info(state, nodes=("node01",)), NOW)
+    assert found["reason"] == "An administrator …"
+    found = lifecycle.observe(row, info(SlurmState.ENDED, outcome=Outcome.FAILED), NOW)
+    assert found["outcome"] is Outcome.CANCELLED
+    assert "reason" not in found
+
+
 def test_time_limit_is_reported_with_suggestion() -> None:
     found = lifecycle.observe(session(), info(SlurmState.ENDED, outcome=Outcome.TIMEOUT), NOW)
     assert "time limit of 1 hour" in str(found["reason"])
