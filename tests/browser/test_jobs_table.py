@@ -84,6 +84,8 @@ def choose_columns(page: Page) -> None:
     """Columns are stored by the portal, so they are there after a reload."""
     page.get_by_role("button", name="Columns").click()
     dialog = page.get_by_role("dialog", name="Columns")
+    expect(dialog).to_be_visible()
+    assert findings(page) == []
     for label, checked in (("Exit code", True), ("Node", False)):
         dialog.get_by_label(label).click()  # check() doesn't wait for the preference to be stored
         expect(dialog.get_by_label(label)).to_be_checked(checked=checked)
@@ -97,6 +99,8 @@ def choose_columns(page: Page) -> None:
 
 def save_a_view(portal: Live, page: Page) -> None:
     page.get_by_role("button", name="Views").click()
+    expect(page.get_by_role("menuitem", name="Save as a view…")).to_be_visible()
+    assert findings(page) == []
     page.get_by_role("menuitem", name="Save as a view…").click()
     page.get_by_role("dialog").get_by_label("Name").fill("By exit code")
     page.get_by_role("dialog").get_by_role("button", name="Save").click()
@@ -189,6 +193,7 @@ def test_menu_of_a_row(portal: Live, page: Page) -> None:
     button = row(page, name).get_by_role("button", name=f"Actions of {name}")
     button.click()
     expect(page.get_by_role("menuitem", name="Open the folder in Files")).to_be_visible()
+    assert findings(page) == []
     page.keyboard.press("Escape")
     expect(button).to_be_focused()
     button.click()
