@@ -1,6 +1,7 @@
 import { Skeleton } from '@mantine/core';
-import { lazy, Suspense, useMemo } from 'react';
+import { Suspense, useMemo } from 'react';
 import { joinWithCommas } from '@/i18n/lists';
+import { lazyPart } from '@/ui/lazyPart';
 import { markFill } from '@/ui/plot/marks';
 import classes from './Benchmarks.module.css';
 import {
@@ -13,7 +14,7 @@ import {
   toFacets,
 } from './figures';
 
-const LinePlot = lazy(async () => ({ default: (await import('./LinePlot')).LinePlot }));
+const LinePlot = lazyPart(async () => (await import('./LinePlot')).LinePlot);
 
 interface Props {
   lines: readonly Line[];

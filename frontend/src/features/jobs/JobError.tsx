@@ -1,9 +1,8 @@
-import { lazy, Suspense } from 'react';
+import { Suspense } from 'react';
 import type { Job } from '@/api/types';
+import { lazyPart } from '@/ui/lazyPart';
 
-const ErrorLine = lazy(async () => ({
-  default: (await import('@/features/log/ErrorLine')).ErrorLine,
-}));
+const ErrorLine = lazyPart(async () => (await import('@/features/log/ErrorLine')).ErrorLine);
 
 /** The error in a failed job's log, for lists: they load the log's code when it is opened. */
 export function JobError({ job }: { job: Job }) {

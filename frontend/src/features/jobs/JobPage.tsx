@@ -3,7 +3,7 @@ import { Trans } from '@lingui/react/macro';
 import { Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
-import { lazy, Suspense, useState } from 'react';
+import { Suspense, useState } from 'react';
 import { ApiError, sentence } from '@/api/problem';
 import type { JobDetail, Task } from '@/api/types';
 import { FilePreview } from '@/features/files/FilePreview';
@@ -13,6 +13,7 @@ import { sharedText } from '@/features/tensorboard/sharing';
 import { TensorboardLine } from '@/features/tensorboard/TensorboardLine';
 import { translate } from '@/i18n/translate';
 import { Fold } from '@/ui/Fold';
+import { lazyPart } from '@/ui/lazyPart';
 import { NotFoundPage } from '@/ui/NotFoundPage';
 import { Notice } from '@/ui/Notice';
 import head from '@/ui/PageHead.module.css';
@@ -36,9 +37,7 @@ import { TensorboardBox } from './TensorboardBox';
 import { Timeline } from './Timeline';
 import { useJob } from './useJob';
 
-const MetricsSection = lazy(async () => ({
-  default: (await import('./MetricsSection')).MetricsSection,
-}));
+const MetricsSection = lazyPart(async () => (await import('./MetricsSection')).MetricsSection);
 
 /** The page of a job. */
 export function JobPage() {

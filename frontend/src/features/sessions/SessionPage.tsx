@@ -1,11 +1,12 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Link, useParams } from '@tanstack/react-router';
-import { lazy, Suspense } from 'react';
+import { Suspense } from 'react';
 import { ApiError, sentence } from '@/api/problem';
 import type { Session } from '@/api/types';
 import { translateExact } from '@/i18n/translate';
 import { Fold } from '@/ui/Fold';
+import { lazyPart } from '@/ui/lazyPart';
 import { NotFoundPage } from '@/ui/NotFoundPage';
 import { Notice } from '@/ui/Notice';
 import head from '@/ui/PageHead.module.css';
@@ -26,9 +27,7 @@ import { StopRequest } from './StopRequest';
 import { UsageSection } from './UsageSection';
 import { useAnySession } from './useAnySession';
 
-const SessionMetrics = lazy(async () => ({
-  default: (await import('./SessionMetrics')).SessionMetrics,
-}));
+const SessionMetrics = lazyPart(async () => (await import('./SessionMetrics')).SessionMetrics);
 
 /** The page of a session. */
 export function SessionPage() {

@@ -1,14 +1,15 @@
 import { t } from '@lingui/core/macro';
-import { lazy, Suspense } from 'react';
+import { Suspense } from 'react';
 import type { Cluster } from '@/api/types';
 import { Term } from '@/features/glossary/Term';
 import type { Purpose } from '@/features/start/completion';
 import { ResourceFields } from '@/features/start/ResourceFields';
 import type { Problems } from '@/features/start/requestedResources';
 import classes from '@/features/start/StartPage.module.css';
+import { lazyPart } from '@/ui/lazyPart';
 import type { JobDraft } from './request';
 
-const TypeWaits = lazy(async () => ({ default: (await import('./TypeWaits')).TypeWaits }));
+const TypeWaits = lazyPart(async () => (await import('./TypeWaits')).TypeWaits);
 
 interface Props {
   cluster: Cluster;

@@ -2,13 +2,14 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Button, FileButton } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
-import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from 'react';
+import { type ReactNode, Suspense, useEffect, useRef, useState } from 'react';
 import { fieldMessage, sentence } from '@/api/problem';
 import type { ScriptImport } from '@/api/types';
 import fileClasses from '@/features/files/Files.module.css';
 import { useDropArea } from '@/features/files/useDropArea';
 import { takeDropped } from '@/features/start/droppedFiles';
 import { useMe } from '@/lib/useMe';
+import { lazyPart } from '@/ui/lazyPart';
 import { Notice } from '@/ui/Notice';
 import { importScript } from './importScript';
 import classes from './SubmitPage.module.css';
@@ -16,9 +17,7 @@ import classes from './SubmitPage.module.css';
 const ACCEPTED = '.py,.sh,.bash,.sbatch,.slurm,.ipynb';
 
 /** Loaded with the first upload: most jobs need none. */
-const UploadList = lazy(async () => ({
-  default: (await import('@/features/files/UploadList')).UploadList,
-}));
+const UploadList = lazyPart(async () => (await import('@/features/files/UploadList')).UploadList);
 
 type OnScript = (script: ScriptImport) => Promise<void>;
 

@@ -1,9 +1,10 @@
 import { t } from '@lingui/core/macro';
 import { NativeSelect } from '@mantine/core';
-import { lazy, Suspense } from 'react';
+import { Suspense } from 'react';
 import startClasses from '@/features/start/StartPage.module.css';
 import { translateExact } from '@/i18n/translate';
 import { CodeEditor } from '@/ui/code/CodeEditor';
+import { lazyPart } from '@/ui/lazyPart';
 import { RestoredNotice } from '@/ui/RestoredForm';
 import { ImportLines } from './ImportLines';
 import { JobResources } from './JobResources';
@@ -13,7 +14,7 @@ import { SubmitFoot } from './SubmitFoot';
 import classes from './SubmitPage.module.css';
 import { type Begin, useScriptForm } from './useScriptForm';
 
-const ImportReport = lazy(async () => ({ default: (await import('./ImportReport')).ImportReport }));
+const ImportReport = lazyPart(async () => (await import('./ImportReport')).ImportReport);
 
 interface Props extends Begin {
   onStartOver: () => void;

@@ -1,63 +1,19 @@
-import { t } from '@lingui/core/macro';
-import { Trans } from '@lingui/react/macro';
-import { Button } from '@mantine/core';
+import { Suspense } from 'react';
 import type { Sizing } from '@/api/types';
-import { Notice } from '@/ui/Notice';
-import classes from './SubmitPage.module.css';
-import { type ComparedWith, fieldsText, hintTexts } from './sizing';
-import type { ResourcesState } from './useResources';
+import { lazyPart } from '@/ui/lazyPart';
+import type { SizingProps } from './SizingNotice';
 
-interface Props {
-  sizing: Sizing | undefined;
-  resources: ResourcesState;
-  source: ComparedWith;
-  /** runs a change of the form */
-  onChange: (apply: () => void) => void;
-}
+const SizingNotice = lazyPart(async () => (await import('./SizingNotice')).SizingNotice);
 
-const RESTORE_LABELS: Record<ComparedWith, string> = {
-  template: t`Use the template’s own numbers`,
-  job: t`Use that job’s numbers`,
-  script: t`Use my numbers`,
-};
-
-/** The usage of earlier runs, and a button that applies suggested resources or restores the others. */
-export function SizingHint({ sizing, resources, source, onChange }: Props) {
-  const { sized } = resources;
-  if (sizing === undefined || Object.keys(sized.fields).length === 0) return null;
-  const texts = hintTexts(sizing, sized.fields, source);
+/** The suggestions of earlier runs, if there are any. */
+export function SizingHint({
+  sizing,
+  ...rest
+}: Omit<SizingProps, 'sizing'> & { sizing: Sizing | undefined }) {
+  if (sizing === undefined || Object.keys(rest.resources.sized.fields).length === 0) return null;
   return (
-    <Notice tone="info">
-      <div className={classes.sizing}>
-        {texts.map((text) => (
-          <p key={text}>{text}</p>
-        ))}
-        {sized.applied && (
-          <p>
-            <Trans>The values are filled in accordingly, with some headroom.</Trans>
-          </p>
-        )}
-        {sized.otherShape ? (
-          <p>
-            <Trans>
-              Those runs used different numbers of nodes or GPUs: this one may need more.
-            </Trans>
-          </p>
-        ) : (
-          'time_limit_minutes' in sized.fields && (
-            <p>
-              <Trans>If this run has more to do, give it more time.</Trans>
-            </p>
-          )
-        )}
-        <Button
-          size="compact-sm"
-          variant="default"
-          onClick={() => onChange(sized.applied ? sized.restore : sized.apply)}
-        >
-          {sized.applied ? RESTORE_LABELS[source] : t`Use ${{ numbers: fieldsText(sized.fields) }}`}
-        </Button>
-      </div>
-    </Notice>
+    <Suspense>
+      <SizingNotice sizing={sizing} {...rest} />
+    </Suspense>
   );
 }

@@ -1,14 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Cluster, Resources, Sizing } from '@/api/types';
 import { toJobDraft } from './request';
-import {
-  fieldsText,
-  hasOtherShape,
-  hintTexts,
-  isSized,
-  suggestedFields,
-  withSuggestions,
-} from './sizing';
+import { hasOtherShape, isSized, suggestedFields, withSuggestions } from './sizing';
+import { fieldsText, hintTexts } from './sizingTexts';
 
 const cluster = {
   partitions: [{ name: 'all', default: true }],

@@ -1,10 +1,11 @@
-import { lazy, type ReactNode } from 'react';
+import type { ReactNode } from 'react';
+import { lazyPart } from '../lazyPart';
 import { ChartFigure } from './ChartFigure';
 import { ChartTable } from './ChartTable';
 import type { CurvePlotProps } from './CurvePlot';
 import classes from './Plot.module.css';
 
-const CurvePlot = lazy(async () => ({ default: (await import('./CurvePlot')).CurvePlot }));
+const CurvePlot = lazyPart(async () => (await import('./CurvePlot')).CurvePlot);
 
 const HEIGHT_PX = 200;
 const LEGEND_PX = 28;

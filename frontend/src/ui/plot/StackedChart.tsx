@@ -1,5 +1,6 @@
 import { t } from '@lingui/core/macro';
-import { lazy, type ReactNode, useState } from 'react';
+import { type ReactNode, useState } from 'react';
+import { lazyPart } from '../lazyPart';
 import { ChartFigure } from './ChartFigure';
 import { SeriesTable } from './ChartTable';
 import { markFill } from './marks';
@@ -8,7 +9,7 @@ import type { StackedBarsProps } from './StackedBars';
 import { type StackedSeries, sumOf } from './stack';
 import type { PlotUnit } from './units';
 
-const StackedBars = lazy(async () => ({ default: (await import('./StackedBars')).StackedBars }));
+const StackedBars = lazyPart(async () => (await import('./StackedBars')).StackedBars);
 
 const HEIGHT_PX = 220;
 

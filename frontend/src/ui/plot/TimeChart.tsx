@@ -1,11 +1,12 @@
 import { t } from '@lingui/core/macro';
-import { lazy, type ReactNode } from 'react';
+import type { ReactNode } from 'react';
+import { lazyPart } from '../lazyPart';
 import { ChartFigure } from './ChartFigure';
 import { ChartTable } from './ChartTable';
 import type { TimePlotProps } from './TimePlot';
 import { timeFormat } from './units';
 
-const TimePlot = lazy(async () => ({ default: (await import('./TimePlot')).TimePlot }));
+const TimePlot = lazyPart(async () => (await import('./TimePlot')).TimePlot);
 
 const HEIGHT_PX = 190;
 /** The legend's height below the plot. */
