@@ -2,7 +2,7 @@ import { plural, t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { ActionIcon, UnstyledButton, VisuallyHidden } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
-import { type MouseEvent, memo } from 'react';
+import { type MouseEvent, memo, type ReactNode } from 'react';
 import type { Job, Task } from '@/api/types';
 import { readable } from '@/features/files/paths';
 import { translate } from '@/i18n/translate';
@@ -110,21 +110,17 @@ export const JobRow = memo(function JobRow(props: JobProps) {
         const { shown, title: whole } = cellContent(column.id, job, title);
         return (
           <td key={column.id} className={column.isNumber && classes.number} title={whole}>
-            {column.id === 'reason' && hasErrorLine(job) && (
-              <ActionIcon
-                className={classes.why}
-                variant="subtle"
-                size="sm"
-                c="var(--bad)"
-                aria-label={t`Show the error`}
-                aria-haspopup="dialog"
+            {column.id === 'reason' && whole !== undefined ? (
+              <Reason
+                isError={hasErrorLine(job)}
                 tabIndex={stop(isStop)}
-                onClick={showBelow('error')}
+                onShow={showBelow('reason')}
               >
-                <Icon name="alert" size={16} />
-              </ActionIcon>
+                {shown}
+              </Reason>
+            ) : (
+              shown
             )}
-            {shown}
           </td>
         );
       })}
@@ -144,6 +140,42 @@ export const JobRow = memo(function JobRow(props: JobProps) {
     </tr>
   );
 });
+
+interface ReasonProps {
+  isError: boolean;
+  tabIndex: number;
+  onShow: (event: MouseEvent) => void;
+  children: ReactNode;
+}
+
+/** The reason in one line, which unfolds while its button has the focus. The button opens all of it:
+ * an icon for an error, else the text. */
+function Reason({ isError, tabIndex, onShow, children }: ReasonProps) {
+  const opens = { 'aria-haspopup': 'dialog', tabIndex, onClick: onShow } as const;
+  if (!isError)
+    return (
+      <span className={classes.reason}>
+        <UnstyledButton className={classes.reasonText} {...opens}>
+          {children}
+        </UnstyledButton>
+      </span>
+    );
+  return (
+    <span className={classes.reason}>
+      <ActionIcon
+        className={classes.why}
+        variant="subtle"
+        size="sm"
+        c="var(--bad)"
+        aria-label={t`Show the error`}
+        {...opens}
+      >
+        <Icon name="alert" size={16} />
+      </ActionIcon>
+      <span className={classes.reasonText}>{children}</span>
+    </span>
+  );
+}
 
 interface GroupProps extends Props {
   row: Extract<TableRow, { kind: 'group' }>;

@@ -14,8 +14,8 @@ import { CancelDialog } from './JobActions';
 import { GroupRow, JobRow, type RowActs, TaskRow } from './JobRow';
 import classes from './JobTable.module.css';
 import { jobQuery } from './queries';
-import { RowError } from './RowError';
 import { RowMenu, type RowPopup } from './RowMenu';
+import { RowReason } from './RowReason';
 import type { JobsSearch } from './search';
 import { isChosen, type Selection } from './selection';
 import {
@@ -110,8 +110,8 @@ export function JobTable({ search, jobs, columns, selection, onChoose, onExtend 
             <colgroup>
               <col style={{ width: `${EDGE_REM}rem` }} />
               <col />
-              {columns.map(({ id, rem }) => (
-                <col key={id} style={{ width: `${rem}rem` }} />
+              {columns.map(({ id, rem, grows }) => (
+                <col key={id} style={grows ? undefined : { width: `${rem}rem` }} />
               ))}
               <col style={{ width: `${EDGE_REM}rem` }} />
             </colgroup>
@@ -182,7 +182,7 @@ export function JobTable({ search, jobs, columns, selection, onChoose, onExtend 
           onRemoved={forget}
         />
       )}
-      {popup?.kind === 'error' && <RowError {...popup} onClose={() => setPopup(null)} />}
+      {popup?.kind === 'reason' && <RowReason {...popup} onClose={() => setPopup(null)} />}
       {cancelling && <CancelDialog job={cancelling} opened onClose={() => setCancelling(null)} />}
     </>
   );

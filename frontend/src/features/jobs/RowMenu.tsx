@@ -13,9 +13,9 @@ import { useAction } from '@/ui/useAction';
 import { allowedActions, removeJob } from './actions';
 import { useReturnedFocus } from './useReturnedFocus';
 
-/** The menu or the error of a job, above the table. */
+/** The menu of a job or the reason of its state, above the table. */
 export interface RowPopup {
-  kind: 'menu' | 'error';
+  kind: 'menu' | 'reason';
   job: Job;
   /** pixels from the window's corner */
   x: number;

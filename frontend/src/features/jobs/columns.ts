@@ -10,32 +10,33 @@ export interface Column {
   /** "state", "param:NAME" for a template's parameter, or "metric:TAG" for a final metric */
   id: string;
   label: string;
-  /** the width; the name's column takes the rest of the table's */
+  /** the width; the name and the columns that grow share the rest of the table's */
   rem: number;
+  grows?: true;
   isNumber?: true;
 }
 
 const PARAMETER = 'param:';
 const METRIC = 'metric:';
 /** The width that the name has at least. */
-export const NAME_REM = 14;
+export const NAME_REM = 12;
 
 /** All columns but the name, which is always shown, the parameters and the metrics. */
 const COLUMNS: readonly Column[] = [
-  { id: 'state', label: t`State`, rem: 8 },
-  { id: 'template', label: t`Template`, rem: 10.5 },
-  { id: 'submitted', label: t({ message: 'Submitted', context: 'when' }), rem: 9.5 },
+  { id: 'state', label: t`State`, rem: 7.5 },
+  { id: 'template', label: t`Template`, rem: 9.5 },
+  { id: 'submitted', label: t({ message: 'Submitted', context: 'when' }), rem: 8.5 },
   { id: 'started', label: t({ message: 'Started', context: 'when' }), rem: 9.5 },
   { id: 'ended', label: t({ message: 'Ended', context: 'when' }), rem: 9.5 },
-  { id: 'duration', label: t`Duration`, rem: 6.5, isNumber: true },
-  { id: 'resources', label: t`Requested`, rem: 12.5 },
+  { id: 'duration', label: t`Duration`, rem: 6, isNumber: true },
+  { id: 'resources', label: t`Requested`, rem: 11.5 },
   { id: 'gpus', label: t`GPUs`, rem: 6.5 },
   { id: 'memory', label: t`Memory used`, rem: 8, isNumber: true },
   { id: 'cpu', label: t`CPU used`, rem: 7, isNumber: true },
   { id: 'gpu', label: t`GPU used`, rem: 7, isNumber: true },
   { id: 'node', label: t`Node`, rem: 6 },
   { id: 'partition', label: t`Partition`, rem: 7 },
-  { id: 'reason', label: t`Reason`, rem: 12 },
+  { id: 'reason', label: t`Reason`, rem: 10, grows: true },
   { id: 'exit', label: t`Exit code`, rem: 6, isNumber: true },
   { id: 'environment', label: t`Environment`, rem: 10 },
   { id: 'number', label: t`Slurm job`, rem: 6.5, isNumber: true },

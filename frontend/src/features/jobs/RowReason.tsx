@@ -5,18 +5,20 @@ import { Link } from '@tanstack/react-router';
 import { readable } from '@/features/files/paths';
 import { translate } from '@/i18n/translate';
 import { JobError } from './JobError';
-import { jobReason } from './labels';
-import classes from './RowError.module.css';
+import { hasErrorLine, jobReason } from './labels';
 import type { RowPopup } from './RowMenu';
+import classes from './RowReason.module.css';
 import { useReturnedFocus } from './useReturnedFocus';
 
 interface Props extends RowPopup {
   onClose: () => void;
 }
 
-/** The reason why a job failed, with the error in its log. */
-export function RowError({ job, x, y, onClose }: Props) {
+/** The reason of a job's state; for one that failed, with the error in its log. */
+export function RowReason({ job, x, y, onClose }: Props) {
   useReturnedFocus();
+  const name = readable(job.name);
+  const isError = hasErrorLine(job);
   return (
     <Popover
       opened
@@ -29,15 +31,19 @@ export function RowError({ job, x, y, onClose }: Props) {
       <Popover.Target>
         <span style={{ position: 'fixed', left: x, top: y }} />
       </Popover.Target>
-      <Popover.Dropdown aria-label={t`Error of ${{ name: readable(job.name) }}`}>
-        <Stack gap="xs" className={classes.error}>
+      <Popover.Dropdown aria-label={isError ? t`Error of ${name}` : t`Reason of ${name}`}>
+        <Stack gap="xs" className={classes.reason}>
           <p>
             {jobReason(job)} <span>{translate(job.suggestion)}</span>
           </p>
-          <JobError job={job} />
-          <Link to="/jobs/$id/log" params={{ id: job.id }}>
-            <Trans>Open the log</Trans>
-          </Link>
+          {isError && (
+            <>
+              <JobError job={job} />
+              <Link to="/jobs/$id/log" params={{ id: job.id }}>
+                <Trans>Open the log</Trans>
+              </Link>
+            </>
+          )}
         </Stack>
       </Popover.Dropdown>
     </Popover>
