@@ -1,5 +1,5 @@
 import { t } from '@lingui/core/macro';
-import { Skeleton, TextInput } from '@mantine/core';
+import { TextInput } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, type ReactNode, useRef, useState } from 'react';
 import { sentence } from '@/api/problem';
@@ -17,6 +17,7 @@ import { ResourceFields } from './ResourceFields';
 import { SetupList } from './SetupList';
 import { StarterChoice } from './StarterChoice';
 import classes from './StartPage.module.css';
+import { StartSkeleton } from './StartSkeleton';
 import { StartBar, StartSummary } from './StartSummary';
 import { setupsChanged } from './setups';
 import { type StartFormState, useStartForm } from './useStartForm';
@@ -41,7 +42,7 @@ export function StartForm({ environments, link, onStartOver, aside }: Props) {
   const submitted = useRef(false);
 
   if (failure) return <Notice tone="error">{sentence(failure)}</Notice>;
-  if (start === null) return <Skeleton height={360} radius="lg" aria-label={t`Loading`} />;
+  if (start === null) return <StartSkeleton aside={aside} />;
 
   const submit = async (event: FormEvent): Promise<void> => {
     // Submit events of forms in dialogs bubble to this form in React.

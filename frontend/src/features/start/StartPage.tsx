@@ -1,6 +1,5 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -16,6 +15,7 @@ import { PageTitle } from '@/ui/PageTitle';
 import { keepDropped } from './droppedFiles';
 import { StartForm } from './StartForm';
 import classes from './StartPage.module.css';
+import { StartSkeleton } from './StartSkeleton';
 
 const route = getRouteApi('/member/start');
 
@@ -40,7 +40,7 @@ export function StartPage() {
       {environments.error && !environments.data ? (
         <Notice tone="error">{sentence(environments.error)}</Notice>
       ) : environments.data === undefined || cluster === null || sessions === null ? (
-        <Skeleton height={360} radius="lg" aria-label={t`Loading`} />
+        <StartSkeleton aside={<ClusterPanel />} />
       ) : !isKnown(cluster) ? (
         <Notice tone="warning">
           <Trans>

@@ -19,6 +19,7 @@ import { completionQuery } from '@/features/start/completion';
 import startClasses from '@/features/start/StartPage.module.css';
 import { translateExact } from '@/i18n/translate';
 import { useLive } from '@/live/store';
+import { FormSkeleton } from '@/ui/FormSkeleton';
 import { Notice } from '@/ui/Notice';
 import head from '@/ui/PageHead.module.css';
 import { PageTitle } from '@/ui/PageTitle';
@@ -43,7 +44,8 @@ export function SubmitPage() {
   const cluster = useLive((s) => s.cluster);
   const earlier = useQuery({ ...jobQuery(from ?? ''), enabled: from !== undefined });
   if (earlier.error) return <Notice tone="error">{sentence(earlier.error)}</Notice>;
-  if (cluster === null || (from !== undefined && earlier.data === undefined)) return <Loading />;
+  if (cluster === null || (from !== undefined && earlier.data === undefined))
+    return <LoadingForm />;
   if (!isKnown(cluster))
     return (
       <Notice tone="warning">
@@ -100,8 +102,29 @@ interface ImportedFile {
 
 const NO_FILE = { imported: null, isImported: false } as const;
 
-function Loading() {
-  return <Skeleton height={360} radius="lg" aria-label={t`Loading`} />;
+const GROUPS = {
+  cards: [['cards', 9]],
+  form: [
+    ['fields', 4],
+    ['fields', 6],
+    ['wide', 2],
+  ],
+} as const;
+
+/** The place of a form with its title. */
+function LoadingForm() {
+  return (
+    <>
+      <Skeleton height={20} width="8rem" role="none" />
+      <div className={head.top}>
+        <Skeleton height={32} width="min(20rem, 60%)" role="none" />
+      </div>
+      <div className={startClasses.columns}>
+        <FormSkeleton groups={GROUPS.form} />
+        <ClusterPanel />
+      </div>
+    </>
+  );
 }
 
 /** The switch between templates and an own script. */
@@ -145,7 +168,7 @@ function TemplateChoice({ fileButton }: { fileButton: ReactNode }) {
       {error ? (
         <Notice tone="error">{sentence(error)}</Notice>
       ) : data === undefined ? (
-        <Loading />
+        <FormSkeleton groups={GROUPS.cards} />
       ) : (
         <TemplateCards templates={data} recent={recent ?? []} />
       )}
@@ -179,7 +202,7 @@ function FromTemplate({
         </Button>
       </>
     );
-  if (data === undefined || environments.data === undefined) return <Loading />;
+  if (data === undefined || environments.data === undefined) return <LoadingForm />;
   return (
     <WithPanel
       title={from ? runAgain(from) : translateExact(data.title)}
@@ -233,7 +256,7 @@ function FromScript({ cluster, from, imported, isImported, fileButton }: FromScr
   const failure = (data ? null : error) ?? (defaults.data ? null : defaults.error);
   if (failure) return <Notice tone="error">{sentence(failure)}</Notice>;
   const first = defaults.data?.items[0]?.resources;
-  if (data === undefined || first === undefined) return <Loading />;
+  if (data === undefined || first === undefined) return <LoadingForm />;
   return (
     <WithPanel
       title={from ? runAgain(from) : t`Submit a job`}

@@ -1,11 +1,12 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { Button, Group, Skeleton, TextInput } from '@mantine/core';
+import { Button, Group, Paper, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { sentence } from '@/api/problem';
 import { GroupPick } from '@/features/directory/GroupPick';
 import { Chips } from '@/ui/Chips';
+import { FormSkeleton } from '@/ui/FormSkeleton';
 import { Notice } from '@/ui/Notice';
 import { RecordForm } from '@/ui/RecordForm';
 import classes from './NewUser.module.css';
@@ -44,8 +45,19 @@ export function NewUserForm(props: Props) {
   const { data, error } = useQuery(newUserQuery);
   if (data) return <NewForm {...props} defaults={data} />;
   if (error) return <Notice tone="error">{sentence(error)}</Notice>;
-  return <Skeleton height={480} radius="lg" aria-label={t`Loading`} />;
+  return (
+    <Paper className={classes.form}>
+      <FormSkeleton groups={GROUPS} />
+    </Paper>
+  );
 }
+
+const GROUPS = [
+  ['fields', 4],
+  ['fields', 2],
+  ['wide', 1],
+  ['fields', 6],
+] as const;
 
 function NewForm({ onMade, defaults }: Props & { defaults: NewUserDefaults }) {
   const form = useNewUser(defaults, onMade);

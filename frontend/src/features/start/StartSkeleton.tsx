@@ -1,0 +1,23 @@
+import { Skeleton } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { FormSkeleton } from '@/ui/FormSkeleton';
+import classes from './StartPage.module.css';
+
+const GROUPS = [
+  ['cards', 6],
+  ['cards', 4],
+  ['wide', 1],
+] as const;
+
+/** The place of the form that starts a session. `aside` is shown below the summary's place. */
+export function StartSkeleton({ aside }: { aside: ReactNode }) {
+  return (
+    <div className={classes.columns}>
+      <FormSkeleton groups={GROUPS} />
+      <div className={classes.side}>
+        <Skeleton height={250} radius="lg" role="none" />
+        {aside}
+      </div>
+    </div>
+  );
+}
