@@ -2,7 +2,7 @@
 import { translate } from '@/i18n/translate';
 import { messages } from './messages';
 import { localTime, timeLeft, urgency } from './time';
-import { brief, details } from './usage';
+import { brief, details, isMemoryScarce } from './usage';
 import type { Watch } from './watch';
 
 function put(node: HTMLElement, text: string, title: string): void {
@@ -43,6 +43,7 @@ export function usageItem(watch: Watch): HTMLElement {
   watch.onChange(() => {
     const text = brief(watch.facts, watch.use);
     node.classList.toggle('portal-hidden', text === '');
+    node.toggleAttribute('data-scarce', isMemoryScarce(watch.use));
     put(node, text, details(watch.facts, watch.use));
   });
   return node;

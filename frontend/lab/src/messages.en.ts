@@ -46,7 +46,7 @@ export const english = {
       .filter((part) => part !== null)
       .join(' '),
   of: (used: string, limit: string) => `${used} of ${limit}`,
-  gpuSilent: (count: number) => `${count === 1 ? 'GPU' : `${count} GPUs`}: use not known`,
+  gpuSilent: (count: number) => `${count === 1 ? 'GPU' : `${count} GPUs`}: n/a`,
   gpuUnknown: (count: number) =>
     `${gpus(count)}. This node does not report how much they are used.`,
   noGpu: 'This session has no GPU.',

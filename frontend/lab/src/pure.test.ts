@@ -4,7 +4,7 @@ import { readFilled } from '@/features/submit/link';
 import type { Facts, Gpu, Use } from './facts';
 import { runAddress } from './notebook';
 import { clockOffset, urgency, warningDue } from './time';
-import { brief, details, size } from './usage';
+import { brief, details, isMemoryScarce, size } from './usage';
 
 const MIN = 60_000;
 const GB = 1024 ** 3;
@@ -93,13 +93,21 @@ describe('the usage of a session', () => {
   it('is omitted if the node reports nothing', () => {
     const nothing: Use = { memory: null, gpus: null };
     expect(brief(facts(0), nothing)).toBe('node01');
-    expect(brief(facts(1), nothing)).toBe('node01 · GPU: use not known');
+    expect(brief(facts(1), nothing)).toBe('node01 · GPU: n/a');
     expect(brief(null, nothing)).toBe('');
     expect(details(facts(0), nothing)).toContain('has no GPU');
     expect(details(facts(2), nothing)).toMatch(/does not report how much memory.*\n2 GPUs\. This/s);
     const silent = gpu({ use_percent: null, memory_used_bytes: null });
-    expect(brief(facts(1), { memory: null, gpus: [silent] })).toBe('node01 · GPU: use not known');
+    expect(brief(facts(1), { memory: null, gpus: [silent] })).toBe('node01 · GPU: n/a');
     expect(details(facts(1), { memory, gpus: [silent] })).toContain('H200: not known, not known');
+  });
+
+  it('is marked once little memory is left', () => {
+    const used = (used_bytes: number): Use => ({ memory: { ...memory, used_bytes }, gpus: null });
+    expect(isMemoryScarce(used(5.3 * GB))).toBe(false);
+    expect(isMemoryScarce(used(5.5 * GB))).toBe(true);
+    expect(isMemoryScarce({ memory: { ...memory, limit_bytes: null }, gpus: null })).toBe(false);
+    expect(isMemoryScarce({ memory: null, gpus: null })).toBe(false);
   });
 
   it('is counted in Slurm’s units', () => {

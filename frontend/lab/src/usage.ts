@@ -42,6 +42,15 @@ function gpuLine(gpu: Gpu): string {
   return messages.gpuLine(gpu.name, percent, memoryOf([gpu]) ?? messages.unknown);
 }
 
+/** The share of the memory from which on a kernel may soon be killed. */
+const SCARCE = 0.9;
+
+/** Return whether little is left of the session's memory. */
+export function isMemoryScarce({ memory }: Use): boolean {
+  if (!memory || memory.limit_bytes === null) return false;
+  return memory.used_bytes >= SCARCE * memory.limit_bytes;
+}
+
 /** Format for the status bar: "node01 · Memory 1.2 GB of 6 GB · GPU 34 % 3.1 GB of 80 GB". */
 export function brief(facts: Facts | null, use: Use): string {
   const requested = facts?.session.resources.gpus ?? 0;
