@@ -91,6 +91,9 @@ describe('a job’s page', () => {
     expect(isLoading(await page(FAILED, { early: true }))).toBe(true);
     expect(names(await page(FAILED), 'h1')).toEqual(['There is nothing at this address']);
     const markup = await page(FAILED, { answers: { [FAILED]: new Refused(403, 'Not now.') } });
+    expect(names(markup, 'h1')).toEqual(['Job']);
+    expect(names(markup, 'a')).toContain('← Your jobs');
+    expect(names(markup, 'button')).toContain('Try again');
     expect(withRole(markup, 'alert').join()).toContain('Not now.');
   });
 });
