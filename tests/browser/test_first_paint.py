@@ -100,3 +100,38 @@ def test_the_cluster_page_does_not_move_when_its_nodes_come_last(
     page.get_by_role("heading", name="History", exact=True).wait_for()
     expect(page.get_by_role("heading", name="Nodes", exact=True)).to_be_visible()
     assert page.evaluate("window.shift") < MOST_SHIFT
+
+
+# Everything that a form waits for arrives late
+DELAY_FORMS = DELAY_NODES.replace(
+    "pathname.endsWith('/cluster/nodes')",
+    "/.api.v1.(environments|templates|resources|admin.new-user)/.test(pathname)",
+)
+# Where the cluster's panel is, beside the form
+PANEL = """() => [...document.querySelectorAll('[aria-labelledby=in-use-now]')]
+  .map((panel) => panel.getBoundingClientRect().x)"""
+
+
+@pytest.mark.parametrize(
+    ("path", "button"),
+    [
+        ("/start", "Start session"),
+        ("/jobs/new?template=python-training", "Submit job"),
+        ("/admin/new/user", "Create user"),
+    ],
+)
+def test_a_form_arrives_where_its_skeleton_was(
+    portal: Live, context: BrowserContext, logged_in: Callable[[str], Page], path: str, button: str
+) -> None:
+    logged_in("carol").close()
+    context.add_init_script(f"({RECORD})()")
+    context.add_init_script(f"({DELAY_FORMS})()")
+    page = context.new_page()
+    page.goto(f"{portal.base_url}{path}")
+    skeleton = page.get_by_role("status", name="Loading")
+    expect(skeleton).to_be_visible()
+    panel = page.evaluate(PANEL)
+    expect(page.get_by_role("button", name=button).first).to_be_visible()
+    expect(skeleton).to_have_count(0)
+    assert page.evaluate(PANEL) == panel
+    assert page.evaluate("window.shift") < MOST_SHIFT

@@ -111,14 +111,15 @@ const GROUPS = {
   ],
 } as const;
 
-/** The place of a form with its title. */
-function LoadingForm() {
+/** The place of a form with its title; that of a template has a description. */
+function LoadingForm({ isTemplate = false }: { isTemplate?: boolean }) {
   return (
     <>
       <Skeleton height={20} width="8rem" role="none" />
       <div className={head.top}>
         <Skeleton height={32} width="min(20rem, 60%)" role="none" />
       </div>
+      {isTemplate && <Skeleton className={classes.about} height={24} width="60%" role="none" />}
       <div className={startClasses.columns}>
         <FormSkeleton groups={GROUPS.form} />
         <ClusterPanel />
@@ -202,7 +203,7 @@ function FromTemplate({
         </Button>
       </>
     );
-  if (data === undefined || environments.data === undefined) return <LoadingForm />;
+  if (data === undefined || environments.data === undefined) return <LoadingForm isTemplate />;
   return (
     <WithPanel
       title={from ? runAgain(from) : translateExact(data.title)}
