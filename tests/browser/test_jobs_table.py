@@ -17,6 +17,7 @@ LogIn = Callable[[Page, str], None]
 NAME = f"table{uuid4().hex[:6]}"  # unique to this run's jobs
 SMALL = {"cpus": 1, "memory_gb": 0.25, "gpus": 0, "time_limit_minutes": 5}
 FAST = "#!/bin/bash\ntrue\n"
+MISSING_MODULE = "#!/bin/bash\npython3 -c 'import nothing_like_that'\n"
 MANY = 20
 MOST_REQUESTS = 8
 MOST_LIMITS = 5
@@ -78,6 +79,32 @@ def sort(page: Page, first: str, second: str, third: str) -> None:
     expect(names(page).filter(has_text=second)).to_have_count(1)
     group.click()
     expect(names(page).filter(has_text=first)).to_have_count(1)
+
+
+def test_a_long_reason_is_cut_off_and_shown_on_request(portal: Live, page: Page) -> None:
+    """In the default columns, at 1280 pixels."""
+    api = Api(page.request, portal.base_url)
+    name = f"{NAME}-why"
+    api.until(f"/jobs/{submit(api, name, MISSING_MODULE)}", "ended")
+    page.goto(f"{portal.base_url}/jobs?q={name}")
+    cell = row(page, name).get_by_role("cell").filter(has_text="It could not load")
+    text = cell.get_by_text("It could not load")
+    expect(text).to_be_visible()
+    menu = row(page, name).get_by_role("button", name=f"Actions of {name}")
+    assert text.evaluate("text => text.scrollWidth > text.clientWidth"), "it is cut off"
+    assert right(text) <= menu.bounding_box()["x"], "the menu covers it"  # type: ignore[index]
+    expect(cell).to_have_attribute("title", re.compile("^It could not load .*nothing_like_that"))
+    row(page, name).get_by_role("link", name=name).focus()
+    page.keyboard.press("Tab")  # the button before the reason
+    assert not text.evaluate("text => text.scrollWidth > text.clientWidth"), "all of it is shown"
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog")).to_contain_text("nothing_like_that")
+
+
+def right(what: Locator) -> float:
+    box = what.bounding_box()
+    assert box is not None
+    return box["x"] + box["width"]
 
 
 def choose_columns(page: Page) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -13,11 +14,15 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.browser.scenes import Api
 from tests.live import Live
+from tests.unit.spawner.files.jobs.event_files import scalar_event
 
 LogIn = Callable[[Page, str], None]
 OWNER = "bob"
 MINUTES = 14  # less than 15 minutes: every page warns
 SLOW_S = 120
+POLL_MS = 16_000
+"""A little more than the interval of requests for curves."""
+CHART = "**/assets/TimePlot-*.js"
 PACKAGE = f"portal_test_{token_hex(2)}"
 SINGLE = f"portal_single_{token_hex(2)}"
 SITE = ".local/share/portal/packages/python3/lib/python3.11/site-packages"
@@ -76,10 +81,12 @@ def test_a_session_s_page(
     log_in(page, OWNER)
     restarted(page, session, portal)
     more_time_anywhere(page, session)
+    page.route(CHART, lambda route: route.abort())
     page.get_by_role("link", name=session.name, exact=True).first.click()
     expect(page.get_by_role("heading", name=session.name, level=1)).to_be_visible()
     what_it_uses(page)
     packages(page)
+    metrics_grow(portal, page)
     to_its_end(page, session)
 
 
@@ -109,9 +116,37 @@ def what_it_uses(page: Page) -> None:
     """The node's measurements, as a chart and as a table."""
     use = page.get_by_role("region", name="Usage")
     expect(use.get_by_text("of 2 GB used now")).to_be_visible()
+    expect(use.get_by_text("couldn’t be loaded").first).to_be_visible()
+    page.unroute(CHART)
+    use.get_by_role("button", name="Try again").first.click()
     expect(use.locator(".uplot canvas").first).to_be_visible()
     use.get_by_text("Memory as a table").click()
     expect(use.get_by_role("table").get_by_text("MB").first).to_be_visible()
+
+
+def metrics_grow(portal: Live, page: Page) -> None:
+    """Curves of what a notebook logs appear, and follow it."""
+    api = Api(page.request, portal.base_url)
+    folder = api.ask("GET", f"/sessions/{page.url.rpartition('/')[2]}")["logdir"]
+    log_scalars(portal, folder, range(3))
+    page.clock.install()
+    page.reload()
+    chart = page.get_by_role("region", name="Metrics").get_by_role("figure")
+    expect(chart.locator(".uplot canvas")).to_be_visible()
+    chart.get_by_text("as a table").click()
+    rows = chart.get_by_role("row")
+    expect(rows).to_have_count(1 + 3)
+    log_scalars(portal, folder, range(3, 5))
+    page.clock.fast_forward(POLL_MS)
+    expect(rows).to_have_count(1 + 5)
+
+
+def log_scalars(portal: Live, folder: str, steps: range) -> None:
+    """Append to an event file, as TensorBoard's writers do."""
+    events = b"".join(scalar_event(step, "loss", 1 / (step + 1), 1000.0 + step) for step in steps)
+    text = base64.b64encode(events).decode()
+    write = f"mkdir -p '{folder}' && echo {text} | base64 -d >> '{folder}/events.out.tfevents.1'"
+    portal.exec_as(OWNER, ["/bin/sh", "-c", write])
 
 
 def packages(page: Page) -> None:
