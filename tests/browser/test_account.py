@@ -217,6 +217,32 @@ def is_kept(answer: Response) -> bool:
     return answer.request.method == "PATCH" and answer.url.endswith("/me/preferences")
 
 
+@pytest.mark.usefixtures("no_choice")
+def test_clock_is_that_of_the_region_unless_one_is_chosen(portal: Live, chromium: Browser) -> None:
+    """English pages in an American browser, then in a German one."""
+    with closing(window(chromium, locale="en-US")) as american:
+        scenes.log_in(american, portal.base_url, "bob", portal.users["bob"])
+        expect_clock(portal, american.new_page(), hours=12)
+    with closing(window(chromium, locale="de-DE")) as german:
+        scenes.log_in(german, portal.base_url, "bob", portal.users["bob"])
+        page = german.new_page()
+        expect_clock(portal, page, hours=24)
+        page.goto(f"{portal.base_url}/account/appearance")
+        choice = page.get_by_role("radio", name=re.compile("^12 hours"))
+        with page.expect_event("load"):
+            choice.click()
+        expect(choice).to_be_checked()
+        expect_clock(portal, page, hours=12)
+
+
+def expect_clock(portal: Live, page: Page, *, hours: int) -> None:
+    page.goto(f"{portal.base_url}/account")
+    expect_language(page, "en")
+    ending = r"\s[AP]M" if hours == 12 else ""
+    login = page.get_by_role("region", name="Profile").locator("time")
+    expect(login).to_have_text(re.compile(rf"\b\d\d?:\d\d{ending}$"))
+
+
 def test_a_login_is_ended_from_another_browser(
     portal: Live, chromium: Browser, log_in: Callable[[Page, str], None]
 ) -> None:
