@@ -5,20 +5,23 @@ import classes from './FormSkeleton.module.css';
 /** A group of a form: cards to choose from, fields beside each other, or one wide field. */
 type Shape = 'cards' | 'fields' | 'wide';
 
-const HEIGHTS_PX: Readonly<Record<Shape, number>> = { cards: 130, fields: 58, wide: 58 };
+const HEIGHTS_PX: Readonly<Record<Shape, number>> = { cards: 130, fields: 76, wide: 76 };
 
-/** The place of a form that is loading: its groups, each with a heading and so many fields. */
-export function FormSkeleton({ groups }: { groups: readonly (readonly [Shape, number])[] }) {
+/** What stands in a group, how often, and how high one is. */
+type Group = readonly [Shape, number, heightPx?: number];
+
+/** The place of a form that is loading: its groups with their fields. `bare`: without headings. */
+export function FormSkeleton({ groups, bare }: { groups: readonly Group[]; bare?: boolean }) {
   return (
     <div className={classes.form} role="status" aria-label={t`Loading`}>
-      {groups.map(([shape, count], group) => (
+      {groups.map(([shape, count, heightPx = HEIGHTS_PX[shape]], group) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: the groups never move
         <div key={group} aria-hidden="true">
-          <Skeleton className={classes.head} height={16} width="8rem" role="none" />
+          {!bare && <Skeleton className={classes.head} height={16} width="8rem" role="none" />}
           <div className={classes[shape]}>
             {Array.from({ length: count }, (_, field) => (
               // biome-ignore lint/suspicious/noArrayIndexKey: nor do the fields
-              <Skeleton key={field} height={HEIGHTS_PX[shape]} radius="md" role="none" />
+              <Skeleton key={field} height={heightPx} radius="md" role="none" />
             ))}
           </div>
         </div>

@@ -4,7 +4,7 @@ import { FormSkeleton } from '@/ui/FormSkeleton';
 import classes from './StartPage.module.css';
 
 const GROUPS = [
-  ['cards', 6],
+  ['cards', 6, 280],
   ['cards', 4],
   ['wide', 1],
 ] as const;
@@ -15,7 +15,7 @@ export function StartSkeleton({ aside }: { aside: ReactNode }) {
     <div className={classes.columns}>
       <FormSkeleton groups={GROUPS} />
       <div className={classes.side}>
-        <Skeleton height={250} radius="lg" role="none" />
+        <Skeleton height={280} radius="lg" role="none" />
         {aside}
       </div>
     </div>

@@ -119,7 +119,7 @@ function LoadingForm({ isTemplate = false }: { isTemplate?: boolean }) {
       <div className={head.top}>
         <Skeleton height={32} width="min(20rem, 60%)" role="none" />
       </div>
-      {isTemplate && <Skeleton className={classes.about} height={24} width="60%" role="none" />}
+      {isTemplate && <Skeleton className={classes.about} height={48} width="60%" role="none" />}
       <div className={startClasses.columns}>
         <FormSkeleton groups={GROUPS.form} />
         <ClusterPanel />

@@ -47,7 +47,7 @@ export function NewUserForm(props: Props) {
   if (error) return <Notice tone="error">{sentence(error)}</Notice>;
   return (
     <Paper className={classes.form}>
-      <FormSkeleton groups={GROUPS} />
+      <FormSkeleton groups={GROUPS} bare />
     </Paper>
   );
 }
@@ -55,8 +55,8 @@ export function NewUserForm(props: Props) {
 const GROUPS = [
   ['fields', 4],
   ['fields', 2],
-  ['wide', 1],
-  ['fields', 6],
+  ['wide', 2],
+  ['wide', 2, 46],
 ] as const;
 
 function NewForm({ onMade, defaults }: Props & { defaults: NewUserDefaults }) {
