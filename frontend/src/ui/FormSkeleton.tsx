@@ -7,7 +7,7 @@ type Shape = 'cards' | 'fields' | 'wide';
 
 const HEIGHTS_PX: Readonly<Record<Shape, number>> = { cards: 130, fields: 76, wide: 76 };
 
-/** What stands in a group, how often, and how high one is. */
+/** A group's shape, the number of its fields, and their height. */
 type Group = readonly [Shape, number, heightPx?: number];
 
 /** The place of a form that is loading: its groups with their fields. `bare`: without headings. */
