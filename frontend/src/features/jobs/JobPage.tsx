@@ -6,7 +6,6 @@ import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { Suspense, useState } from 'react';
 import { ApiError, sentence } from '@/api/problem';
 import type { JobDetail, Task } from '@/api/types';
-import { FilePreview } from '@/features/files/FilePreview';
 import { ErrorLine, type LinePosition } from '@/features/log/ErrorLine';
 import { Reason } from '@/features/sessions/Reason';
 import { sharedText } from '@/features/tensorboard/sharing';
@@ -37,6 +36,9 @@ import { TensorboardBox } from './TensorboardBox';
 import { Timeline } from './Timeline';
 import { useJob } from './useJob';
 
+const FilePreview = lazyPart(
+  async () => (await import('@/features/files/FilePreview')).FilePreview,
+);
 const MetricsSection = lazyPart(async () => (await import('./MetricsSection')).MetricsSection);
 
 /** The page of a job. */
@@ -176,7 +178,11 @@ function ExecutedNotebook({ path }: { path: string }) {
   const [open, setOpen] = useState(false);
   return (
     <Fold summary={t`The executed notebook`} open={open} onTurn={setOpen}>
-      {open && <FilePreview path={path} />}
+      {open && (
+        <Suspense fallback={<Skeleton height={240} radius="lg" aria-label={t`Loading`} />}>
+          <FilePreview path={path} />
+        </Suspense>
+      )}
     </Fold>
   );
 }

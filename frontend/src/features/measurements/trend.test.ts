@@ -17,6 +17,7 @@ const trend = (over: Partial<UsageTrend> = {}): UsageTrend => ({
   percent: [10, null, 90, 45.4],
   gpu_idle_since: null,
   gpu_idle_longer: false,
+  metric: null,
   ...over,
 });
 

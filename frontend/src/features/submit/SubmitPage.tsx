@@ -3,7 +3,7 @@ import { Trans } from '@lingui/react/macro';
 import { Button, SegmentedControl, Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, Suspense, useState } from 'react';
 import { sentence } from '@/api/problem';
 import type { Cluster, JobDetail, ScriptImport } from '@/api/types';
 import { ClusterPanel } from '@/features/cluster/ClusterPanel';
@@ -20,15 +20,17 @@ import startClasses from '@/features/start/StartPage.module.css';
 import { translateExact } from '@/i18n/translate';
 import { useLive } from '@/live/store';
 import { FormSkeleton } from '@/ui/FormSkeleton';
+import { lazyPart } from '@/ui/lazyPart';
 import { Notice } from '@/ui/Notice';
 import head from '@/ui/PageHead.module.css';
 import { PageTitle } from '@/ui/PageTitle';
 import type { Filled } from './link';
 import { ScriptFile } from './ScriptFile';
-import { ScriptForm } from './ScriptForm';
 import classes from './SubmitPage.module.css';
 import { TemplateCards } from './TemplateCards';
 import { TemplateForm } from './TemplateForm';
+
+const ScriptForm = lazyPart(async () => (await import('./ScriptForm')).ScriptForm);
 
 /** A new job: from a template, from an own script, or with the values of an earlier job. */
 export function SubmitPage() {
@@ -269,16 +271,18 @@ function FromScript({ cluster, from, imported, isImported, fileButton }: FromScr
     >
       {!from && <SourceSwitch value="own" />}
       {fileButton}
-      <ScriptForm
-        key={round}
-        environments={data}
-        cluster={cluster}
-        defaults={first}
-        from={from}
-        imported={imported}
-        isImported={isImported}
-        onStartOver={() => setRound(round + 1)}
-      />
+      <Suspense fallback={<FormSkeleton groups={GROUPS.form} />}>
+        <ScriptForm
+          key={round}
+          environments={data}
+          cluster={cluster}
+          defaults={first}
+          from={from}
+          imported={imported}
+          isImported={isImported}
+          onStartOver={() => setRound(round + 1)}
+        />
+      </Suspense>
     </WithPanel>
   );
 }
