@@ -84,6 +84,8 @@ export default defineConfig({
     include: ['src/**/*.test.{ts,tsx}', 'lab/src/**/*.test.ts', 'build/*.test.js'],
     setupFiles: ['src/i18n/testing.ts'],
     environment: 'node',
+    // no test asserts seconds: a busy machine takes many to render a page for the first time
+    testTimeout: 60_000,
     reporters: ['default'],
   },
 });
