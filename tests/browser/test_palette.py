@@ -67,6 +67,7 @@ def job(api: Api) -> Iterator[str]:
 
 def find(page: Page, text: str) -> Locator:
     """Type into the palette, and return its options."""
+    expect(page.get_by_role("dialog")).to_have_count(0)  # while one closes, keys are for it
     page.keyboard.press("Control+k")
     field = page.get_by_role("combobox", name=re.compile("^Find a page"))
     expect(field).to_be_focused()

@@ -11,6 +11,7 @@ import { copyText } from '@/lib/copy';
 import { Icon } from '@/ui/icons';
 import { useAction } from '@/ui/useAction';
 import { allowedActions, removeJob } from './actions';
+import { PopupAnchor } from './PopupAnchor';
 import { useReturnedFocus } from './useReturnedFocus';
 
 /** The menu of a job or the reason of its state, above the table. */
@@ -41,7 +42,7 @@ export function RowMenu({ job, x, y, onClose, onCancel, onRemoved }: Props) {
   return (
     <Menu opened onChange={(opened) => !opened && onClose()} position="bottom-start" width={260}>
       <Menu.Target>
-        <span style={{ position: 'fixed', left: x, top: y }} />
+        <PopupAnchor x={x} y={y} />
       </Menu.Target>
       <Menu.Dropdown aria-label={t`Actions of ${{ name: job.name }}`}>
         <Menu.Item

@@ -6,6 +6,7 @@ import { readable } from '@/features/files/paths';
 import { translate } from '@/i18n/translate';
 import { JobError } from './JobError';
 import { hasErrorLine, jobReason } from './labels';
+import { PopupAnchor } from './PopupAnchor';
 import type { RowPopup } from './RowMenu';
 import classes from './RowReason.module.css';
 import { useReturnedFocus } from './useReturnedFocus';
@@ -29,7 +30,7 @@ export function RowReason({ job, x, y, onClose }: Props) {
       trapFocus
     >
       <Popover.Target>
-        <span style={{ position: 'fixed', left: x, top: y }} />
+        <PopupAnchor x={x} y={y} />
       </Popover.Target>
       <Popover.Dropdown aria-label={isError ? t`Error of ${name}` : t`Reason of ${name}`}>
         <Stack gap="xs" className={classes.reason}>
