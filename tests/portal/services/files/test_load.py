@@ -16,6 +16,7 @@ HOLES = 15 << 30  # sparse, but archiving still takes minutes of compression
 HOSTILE = b'{"cells":[' + b"[[[[]]]]," * (900 * 1024) + b"[]]}"
 ARCHIVES = 8
 PREVIEWS = 20
+ASKED = 5
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +32,7 @@ async def test_others_work_while_one_user_packs_and_previews(file_portal: FilePo
         file.truncate(HOLES)
     file_portal.write("evil.ipynb", HOSTILE)
     file_portal.write("n.ipynb", b'{"cells": []}', who="bob")
-    alice, statuses = file_portal.users["alice"].http, list[int]()
+    alice, statuses, answered = file_portal.users["alice"].http, list[int](), list[int]()
 
     async def pack() -> None:
         path = "/api/v1/files/archive?root=home&name=holes&format=zip"
@@ -42,19 +43,23 @@ async def test_others_work_while_one_user_packs_and_previews(file_portal: FilePo
 
     async def preview() -> None:
         while True:
-            await file_portal.ask("GET", "/preview?root=home&path=evil.ipynb")
+            answer = await file_portal.ask("GET", "/preview?root=home&path=evil.ipynb")
+            answered.append(answer.status)
 
     attack = [asyncio.create_task(pack()) for _ in range(ARCHIVES)]
     attack += [asyncio.create_task(preview()) for _ in range(PREVIEWS)]
     try:
         await until(lambda: len(statuses) == ARCHIVES, "each archive is begun or refused")
         assert sorted(statuses) == [200] * 6 + [429] * 2
+        before = answered.count(200)
         async with asyncio.timeout(PATIENCE_S):
-            for _ in range(5):
+            for _ in range(ASKED):
                 listed = await file_portal.ask("GET", "?root=home&path=", who="bob")
                 assert [one["name"] for one in listed.body["items"]] == ["n.ipynb"]
                 found = await file_portal.ask("GET", "/preview?root=home&path=n.ipynb", who="bob")
                 assert found.body["kind"] == "notebook"
+        # a portal that parsed by itself would answer bob only after each of alice's previews
+        assert answered.count(200) - before < 2 * ASKED
         assert [one.done() for one in attack[:ARCHIVES]].count(False) == 6
         assert not any(one.done() for one in attack[ARCHIVES:])
     finally:
