@@ -3,10 +3,10 @@
     python3 -m cluster.test --state-root DIR [--beside TESTS]… [--second TESTS]… -- ARGUMENTS
 
 ARGUMENTS are pytest's, for the first cluster. Tests with a cluster mostly wait for Slurm, so those
-of --second run in parallel, in another cluster. The tests of --beside need no cluster: each
---beside is one pytest. They run one after another in a third lane of lower priority, which uses the
-processor while the others wait; a lane that has ended takes the next of them. Each pytest finds its
-cluster by PORTAL_TEST_CLUSTER, the state folder. Standard library only.
+of --second run in parallel, in another cluster. When one of the two has ended, the tests of
+--beside follow, which need no cluster: each --beside is one pytest, which begins as soon as either
+has room. All at once are no faster on two cores, and time out. Each pytest finds its cluster by
+PORTAL_TEST_CLUSTER, the state folder. Standard library only.
 """
 
 from __future__ import annotations
@@ -27,8 +27,6 @@ from cluster.config.paths import CHECKOUT, PYTHON
 
 FIRST = "test"
 SECOND = "test2"
-# A third of the other lanes' share where both want the processor: with less, tests time out.
-NICENESS = 5
 TERMINATED = 128 + signal.SIGTERM
 
 
@@ -37,12 +35,11 @@ class Lane:
     """Commands that run one after another.
 
     With `output` None they use this terminal. A parallel lane writes to a file, which is shown in
-    one piece at the end. `niceness` lowers its priority.
+    one piece at the end.
     """
 
     root: Path
     output: IO[bytes] | None = None
-    niceness: int = 0
     code: int = 0
     _running: subprocess.Popen[bytes] | None = field(default=None, repr=False)
     _ended: bool = False
@@ -56,8 +53,7 @@ class Lane:
         env = {**os.environ, "PORTAL_STATE_ROOT": str(self.root)}
         if cluster is not None:
             env["PORTAL_TEST_CLUSTER"] = str(self.root / cluster)
-        nice = ["nice", "-n", str(self.niceness)]
-        argv = [*nice, str(self.root / "dev/bin/python"), "-m", program, *arguments]
+        argv = [str(self.root / "dev/bin/python"), "-m", program, *arguments]
         self.code = self._run(argv, env) or self.code
 
     def in_cluster(self, name: str, program: str, arguments: list[str], *, keep: bool) -> None:
@@ -110,29 +106,21 @@ def side_by_side(args: argparse.Namespace) -> int:
     """Run the first cluster's tests in this terminal, the second's in parallel, and the others
     where there is room. Return a failure's status."""
     first, waiting = Lane(args.state_root), deque(args.beside)
-    with tempfile.TemporaryFile() as second_output, tempfile.TemporaryFile() as beside_output:
-        second = Lane(args.state_root, second_output)
-        beside = Lane(args.state_root, beside_output, NICENESS)
-        threads = [
-            threading.Thread(target=_run_second, args=(second, args, waiting)),
-            threading.Thread(target=_run_waiting, args=(beside, waiting)),
-        ]
-        terminated = _end_on_term(first, second, beside)
-        for thread in threads:
-            thread.start()
+    with tempfile.TemporaryFile() as output:
+        other = Lane(args.state_root, output)
+        thread = threading.Thread(target=_run_second, args=(other, args, waiting))
+        terminated = _end_on_term(first, other)
+        thread.start()
         try:
             first.in_cluster(args.name, args.program, args.arguments, keep=args.keep)
             _run_waiting(first, waiting)
         except BaseException:
-            second.end()
-            beside.end()
+            other.end()
             raise
         finally:
-            for thread in threads:
-                thread.join()
-            second.show()
-            beside.show()
-    return TERMINATED if terminated.is_set() else first.code or second.code or beside.code
+            thread.join()
+            other.show()
+    return TERMINATED if terminated.is_set() else first.code or other.code
 
 
 def _end_on_term(*lanes: Lane) -> threading.Event:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -10,20 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from cluster.test import NICENESS
 from tests.paths import CHECKOUT
 from tests.polling import PATIENCE_S, wait_until
 
 # Replaces the cluster's program and the tests' Python. It logs its arguments; as the tests it runs
 # until SIGTERM, and then still has cleanup to do. Short tests end at once.
 PROGRAM = """\
-import os, signal, sys
+import signal, sys
 asked, log = sys.argv[1:], open({log!r}, "a", buffering=1)
 if asked[1] == "cluster":
     log.write(f"{{asked[3].rpartition('/')[2]}} {{asked[4]}}\\n")
     sys.exit()
 signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
-log.write(f"{{asked[-1]}} niceness {{os.nice(0)}}\\n")
 log.write(f"{{asked[-1]}} begun\\n")
 if "short" in asked[-1]:
     sys.exit({failed} if "failing" in asked[-1] else 0)
@@ -70,44 +67,25 @@ def test_sigterm_ends_tests_then_clusters(log: Path) -> None:
 
 
 def test_what_has_not_begun_is_not_begun_then(log: Path) -> None:
-    waiting = ["--beside", "tests/portal", "--beside", "tests/unit"]
-    with begin(log.parent, *waiting, "--second", "tests/browser") as process:
-        wait_for(log, "tests/cluster begun", "tests/browser begun", "tests/portal begun")
+    with begin(log.parent, "--beside", "tests/unit", "--second", "tests/browser") as process:
+        wait_for(log, "tests/cluster begun", "tests/browser begun")
         process.send_signal(signal.SIGTERM)
         process.wait(PATIENCE_S)
     lines = log.read_text().splitlines()
-    ends = {f"tests/{name} ended" for name in ("browser", "cluster", "portal")}
-    assert {*ends, "test down", "test2 down"} <= set(lines)
+    assert {"tests/browser ended", "tests/cluster ended", "test down", "test2 down"} <= set(lines)
     assert "tests/unit begun" not in lines
 
 
 def test_the_lane_that_has_room_runs_the_waiting_tests_once(log: Path) -> None:
-    waiting = ["--beside", "tests/portal", "--beside", "-n 2 tests/unit"]
+    waiting = ["--beside", "-n 2 tests/short-unit", "--beside", "tests/portal"]
     with begin(log.parent, "--second", "tests/short-browser", *waiting) as process:
-        wait_for(log, "tests/cluster begun", "tests/portal begun", "tests/unit begun")
+        wait_for(log, "tests/cluster begun", "tests/portal begun")
         process.send_signal(signal.SIGTERM)
         process.wait(PATIENCE_S)
     lines = log.read_text().splitlines()
-    begun = sorted(line for line in lines if line.endswith(" begun"))
-    names = ("cluster", "portal", "short-browser", "unit")
-    assert begun == [f"tests/{name} begun" for name in names]
-    assert lines.index("test2 down") < lines.index("tests/unit begun")
-
-
-def test_tests_without_a_cluster_have_a_lower_priority(log: Path) -> None:
-    waiting = ["--beside", "tests/portal"]
-    with begin(log.parent, "--second", "tests/browser", *waiting) as process:
-        wait_for(log, "tests/cluster begun", "tests/browser begun", "tests/portal begun")
-        process.send_signal(signal.SIGTERM)
-        process.wait(PATIENCE_S)
-    lines = log.read_text().splitlines()
-    found = {line for line in lines if line.partition(" ")[2].startswith("niceness")}
-    own = os.nice(0)
-    assert found == {
-        f"tests/cluster niceness {own}",
-        f"tests/browser niceness {own}",
-        f"tests/portal niceness {own + NICENESS}",
-    }
+    second = [line for line in lines if line.endswith(" begun") and "cluster" not in line]
+    assert second == ["tests/short-browser begun", "tests/short-unit begun", "tests/portal begun"]
+    assert lines.index("test2 down") < lines.index("tests/short-unit begun")
 
 
 def test_a_failure_of_waiting_tests_fails_the_run(log: Path) -> None:
