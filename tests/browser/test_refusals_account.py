@@ -70,7 +70,7 @@ def a_token(page: Page, password: str) -> None:
     page.keyboard.press("Enter")
     expect(page.get_by_test_id("token")).to_be_visible()
     page.get_by_role("button", name="Done").click()
-    expect(page.get_by_role("cell", name=ODD, exact=True)).to_be_visible()
+    expect(page.get_by_role("rowheader", name=ODD, exact=True)).to_be_visible()
     a_token_after_the_login_has_ended(page, password)
 
 

@@ -62,6 +62,7 @@ export const theme = createTheme({
     },
     // its <header> would be a second banner of the page: a dialog is no section
     ModalHeader: { defaultProps: { role: 'none' } },
+    Notification: { defaultProps: { closeButtonProps: { 'aria-label': t`Close` } } },
     // the first item has the focus, and the menu contains only items
     Menu: { defaultProps: { withInitialFocusPlaceholder: false } },
   },
