@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import time
 import uuid
 from collections.abc import AsyncIterator
@@ -72,13 +73,16 @@ async def test_slurmctld_killed_while_jobs_are_submitted(portal: Live, alice: Cl
 
 
 def _ended_by_another(portal: Live, job: Any) -> bool:
-    """Return whether Slurm has ended a pending job because of another one of the same number.
+    """Return whether Slurm has ended a job because of another one of the same number.
 
-    A killed slurmctld gives the number of a job that it has forgotten to a later one, and takes the
-    end of the first, which a node reports, for that of the second. Nobody cancels a job here.
+    A killed slurmctld gives the number of a job that it has forgotten to a later one. It takes the
+    end of the first, which a node reports, for that of the second; or the node, which still has the
+    first, has the second killed. The portal cancels as the user, and here it cancels no job.
     """
     log = (portal.state / "log/slurmctld.log").read_text()
-    return f"_job_complete: JobId={job['job_id']} cancelled by interactive user" in log
+    number = rf"JobId={job['job_id']}\b"
+    ends = (f"_job_complete: {number} cancelled by interactive user", f"KILL_JOB {number} uid 0")
+    return any(re.search(end, log) for end in ends)
 
 
 @asynccontextmanager
