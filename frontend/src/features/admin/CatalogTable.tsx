@@ -41,6 +41,7 @@ const COLUMNS: Column<CatalogFile>[] = [
   {
     id: 'origin',
     header: t`Origin`,
+    width: '7rem',
     beside: true,
     cell: (item) => <span title={item.file}>{isOwn(item) ? t`Site` : t`Built-in`}</span>,
   },

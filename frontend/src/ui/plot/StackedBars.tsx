@@ -7,7 +7,7 @@ import { axisStyle, cssColor, markPattern } from './styles';
 import { axisText, type PlotUnit } from './units';
 import { type Drawing, usePlot } from './usePlot';
 
-const LABEL_PX = 64;
+const LABEL_PX = 76;
 const MOST_BAR_PX = 48;
 
 export interface StackedBarsProps {
