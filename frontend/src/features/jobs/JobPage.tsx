@@ -11,6 +11,7 @@ import { Reason } from '@/features/sessions/Reason';
 import { sharedText } from '@/features/tensorboard/sharing';
 import { TensorboardLine } from '@/features/tensorboard/TensorboardLine';
 import { translate } from '@/i18n/translate';
+import { FailedPage } from '@/ui/FailedPage';
 import { Fold } from '@/ui/Fold';
 import { lazyPart } from '@/ui/lazyPart';
 import { NotFoundPage } from '@/ui/NotFoundPage';
@@ -20,7 +21,6 @@ import { PageSkeleton } from '@/ui/PageSkeleton';
 import { PageTitle } from '@/ui/PageTitle';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
-import { TryAgain } from '@/ui/TryAgain';
 import { stopJobTensorboard } from './actions';
 import { JobActions } from './JobActions';
 import { JobFacts } from './JobFacts';
@@ -48,13 +48,7 @@ export function JobPage() {
   if (error instanceof ApiError && error.status === 404) return <NotFoundPage />;
   if (error)
     return (
-      <>
-        <BackToJobs />
-        <PageTitle tab={t`Job`}>
-          <Trans>Job</Trans>
-        </PageTitle>
-        <TryAgain error={sentence(error)} onRetry={retry} />
-      </>
+      <FailedPage back={<BackToJobs />} title={t`Job`} error={sentence(error)} onRetry={retry} />
     );
   if (job === undefined) return <PageSkeleton />;
   return <Detail key={job.id} job={job} />;

@@ -104,5 +104,8 @@ describe('a session’s page', () => {
   it('shows the error', async () => {
     const markup = await page(AT, { answers: { [AT]: new Refused(403, 'Not now.') } });
     expect(withRole(markup, 'alert').join()).toContain('Not now.');
+    expect(names(markup, 'h1')).toEqual(['Session']);
+    expect(names(markup, 'a')).toContain('← Home');
+    expect(names(markup, 'button')).toContain('Try again');
   });
 });

@@ -5,6 +5,7 @@ import { Suspense } from 'react';
 import { ApiError, sentence } from '@/api/problem';
 import type { Session } from '@/api/types';
 import { translateExact } from '@/i18n/translate';
+import { FailedPage } from '@/ui/FailedPage';
 import { Fold } from '@/ui/Fold';
 import { lazyPart } from '@/ui/lazyPart';
 import { NotFoundPage } from '@/ui/NotFoundPage';
@@ -14,7 +15,6 @@ import { PageSkeleton } from '@/ui/PageSkeleton';
 import { PageTitle } from '@/ui/PageTitle';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
-import { TryAgain } from '@/ui/TryAgain';
 import { FactBoxes } from './FactBoxes';
 import { LogSection } from './LogSection';
 import { stateLabel } from './labels';
@@ -37,13 +37,7 @@ export function SessionPage() {
   if (error instanceof ApiError && error.status === 404) return <NotFoundPage />;
   if (error)
     return (
-      <>
-        <BackHome />
-        <PageTitle tab={t`Session`}>
-          <Trans>Session</Trans>
-        </PageTitle>
-        <TryAgain error={sentence(error)} onRetry={retry} />
-      </>
+      <FailedPage back={<BackHome />} title={t`Session`} error={sentence(error)} onRetry={retry} />
     );
   return <PageSkeleton />;
 }
