@@ -129,10 +129,13 @@ def _build_columns(job: Job, info: JobInfo, now: datetime, explain: Explain) -> 
 
 
 def _build_queued_columns(job: Job, info: JobInfo, why: Explanation | None) -> Update:
+    reason, suggestion = (why.text, why.suggestion) if why else (None, None)
+    if _has_decided_end(job):
+        reason, suggestion = job.reason, job.suggestion
     return {
         "state": JobState.STOPPING if job.wanted is Wanted.STOP else JobState.QUEUED,
-        "reason": job.reason if _has_decided_end(job) else why.text if why else None,
-        "suggestion": None if _has_decided_end(job) else why.suggestion if why else None,
+        "reason": reason,
+        "suggestion": suggestion,
         "estimated_start": info.estimated_start,
         "node": None,
         "started_at": None,

@@ -121,9 +121,10 @@ def test_a_session_given_up_by_us_keeps_our_reason() -> None:
 
 @pytest.mark.parametrize("state", [SlurmState.QUEUED, SlurmState.RUNNING])
 def test_a_session_stopped_by_an_administrator_says_so_until_the_end(state: SlurmState) -> None:
-    row = session(wanted=Wanted.STOP, outcome=Outcome.CANCELLED, reason="An administrator …")
+    decided = {"reason": "An administrator …", "suggestion": "Ask them."}
+    row = session(wanted=Wanted.STOP, outcome=Outcome.CANCELLED, **decided)
     found = lifecycle.observe(row, info(state, nodes=("node01",)), NOW)
-    assert found["reason"] == "An administrator …"
+    assert {name: found[name] for name in decided} == decided
     found = lifecycle.observe(row, info(SlurmState.ENDED, outcome=Outcome.FAILED), NOW)
     assert found["outcome"] is Outcome.CANCELLED
     assert "reason" not in found
