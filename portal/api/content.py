@@ -18,6 +18,7 @@ from portal.db import utcnow
 from portal.services.auth import content_logins, web_sessions
 from portal.services.tensorboards import access
 from portal.web.content_host import (
+    BEGIN,
     ENTER,
     INSIDE,
     NOT_KEPT,
@@ -116,10 +117,10 @@ async def enter(request: Request, context: ContextDep, code: Short, back: Next =
         return RedirectResponse(back, status_code=303, headers=NOT_KEPT)
     language = await language_of(request, context.db, None)
     again = (back, "Try again")
-    return page("This page could not be opened", [USED], language, status=403, link=again)
+    return page("This page could not be opened", [USED], language, status=403, links=[again])
 
 
-@router.get("/content/begin", dependencies=[Anyone])
+@router.get(BEGIN, dependencies=[Anyone])
 async def begin_content(request: Request, settings: SettingsDep, back: Next = "/") -> Response:
     """Start the login at a content host, where the hub sends an unknown browser."""
     _require_origins(request, settings, at_content=True)

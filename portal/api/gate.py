@@ -11,6 +11,7 @@ import ipaddress
 import socket
 from collections.abc import Sequence
 from typing import Annotated
+from urllib.parse import quote
 
 from fastapi import APIRouter, Header, Request, Response
 from fastapi.responses import HTMLResponse
@@ -31,9 +32,11 @@ from portal.services.sessions.gate import (
     portal_address,
 )
 from portal.web.content_host import (
+    BEGIN,
     CONTENT_HOST,
     at_portal,
     elsewhere,
+    path_of,
     read_cookie,
     to_login,
     wants_page,
@@ -134,7 +137,9 @@ async def not_entered(request: Request, context: ContextDep, owner: str, server:
             return to_login(request, settings)
         user_id = caller.user_id if caller else None
         language = await language_of(request, context.db, user_id)
-        return _render_page(answer, session, language, at_portal(settings, host, ""))
+        # A cookie that another page planted looks like another user's. A new login replaces it.
+        again = f"{BEGIN}?next={quote(path_of(request), safe='')}" if host else None
+        return _render_page(answer, session, language, at_portal(settings, host, ""), again)
     raise _to_problem(answer, session)
 
 
@@ -152,11 +157,16 @@ def _to_problem(answer: GateAnswer, session: Session | None) -> errors.PortalErr
 
 
 def _render_page(
-    answer: GateAnswer, session: Session | None, language: Language, portal: str
+    answer: GateAnswer,
+    session: Session | None,
+    language: Language,
+    portal: str,
+    log_in_again: str | None,
 ) -> Response:
     """Return the page for this answer.
 
-    `portal` is the prefix of the portal's own addresses as seen from this page.
+    `portal` is the prefix of the portal's own addresses as seen from this page. `log_in_again`: the
+    path of a new login at this content host; None at the portal's own host.
     """
     home = (f"{portal}{HOME[0]}", HOME[1])
     if answer is GateAnswer.REFUSED:
@@ -165,16 +175,17 @@ def _render_page(
             "that user."
         )
         title = "This session belongs to another user"
-        return page(title, [text], language, status=403, link=home)
+        links = [home] if log_in_again is None else [(log_in_again, "Log in again"), home]
+        return page(title, [text], language, status=403, links=links)
     if answer is GateAnswer.ENTER:
         opens = ["It opens automatically."]
         title = "Your session is ready"
-        return page(title, opens, language, status=503, refresh_s=1, link=home)
+        return page(title, opens, language, status=503, refresh_s=1, links=[home])
     title, sentences, refresh_s = explain(session)
     ended = session is not None and session.state is JobState.ENDED
     again = f"{portal}/start-again/{session.name}" if session and ended else ""
     link = (again, "Start it again") if again else home
-    return page(title, sentences, language, status=424, refresh_s=refresh_s, link=link)
+    return page(title, sentences, language, status=424, refresh_s=refresh_s, links=[link])
 
 
 _ENDED = {
@@ -239,7 +250,7 @@ _PAGE = """<!doctype html>
 <main>
 <h1>{title}</h1>
 {text}
-<p><a href="{address}"{target}>{label}</a></p>
+{links}
 </main>
 </body>
 </html>
@@ -253,28 +264,32 @@ def page(
     *,
     status: int,
     refresh_s: int | None = None,
-    link: Link = HOME,
+    links: Sequence[Link] = (HOME,),
     frames: str | None = None,
 ) -> HTMLResponse:
     """Return a small page without scripts or other resources.
 
     The portal's own texts are translated to the language, and all are escaped. `frames`: the origin
-    that may show it in a frame; its link then opens a new tab, because the portal's own pages are
+    that may show it in a frame; its links then open a new tab, because the portal's own pages are
     never framed.
     """
     target = ' target="_blank" rel="noopener"' if frames else ""
     framing = {"X-Frame-Options": "SAMEORIGIN"} if frames else {}  # as in streaming/tensorboard.py
     again = f'\n<meta http-equiv="refresh" content="{refresh_s}">' if refresh_s else ""
-    paragraphs = [html.escape(translate(sentence, language)) for sentence in sentences]
+
+    def escaped(text: str) -> str:
+        return html.escape(translate(text, language))
+
+    anchors = [
+        f'<a href="{html.escape(address)}"{target}>{escaped(label)}</a>' for address, label in links
+    ]
     return HTMLResponse(
         _PAGE.format(
             language=TAGS[language],
-            title=html.escape(translate(title, language)),
-            text="\n".join(f"<p>{paragraph}</p>" for paragraph in paragraphs),
+            title=escaped(title),
+            text="\n".join(f"<p>{escaped(sentence)}</p>" for sentence in sentences),
             refresh=again,
-            address=html.escape(link[0]),
-            label=html.escape(translate(link[1], language)),
-            target=target,
+            links="\n".join(f"<p>{anchor}</p>" for anchor in anchors),
         ),
         status_code=status,
         headers={

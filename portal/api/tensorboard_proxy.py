@@ -91,7 +91,7 @@ async def forward(request: Request, context: ContextDep, board_id: str, ticket: 
     if board is None:
         if wants_page(request):
             title = "TensorBoard not found"
-            return page(title, [NOT_YOURS], language, status=404, link=home)
+            return page(title, [NOT_YOURS], language, status=404, links=[home])
         raise errors.NotFound("TensorBoard not found.")
     use = check_ticket(settings, ticket, board_id, login.web_session_id, login.user_id)
     if use is None or (use is TicketUse.FRAME and not board.own):
@@ -139,7 +139,7 @@ async def _refuse_without_ticket(request: Request, context: AppContext, board_id
     path = f"/tensorboards/{board_id}" if _ID.fullmatch(board_id) else "/"
     link = (at_portal(context.settings, content_host(request, context.settings), path), "Open it")
     return page(
-        "Open this TensorBoard from the portal", [NO_TICKET], language, status=404, link=link
+        "Open this TensorBoard from the portal", [NO_TICKET], language, status=404, links=[link]
     )
 
 
@@ -194,7 +194,7 @@ def _respond_not_running(
     if wants_page(request):
         again_s = 1 if coming else None
         return page(
-            title, sentences, language, status=424, refresh_s=again_s, link=home, frames=frames
+            title, sentences, language, status=424, refresh_s=again_s, links=[home], frames=frames
         )
     raise errors.NotRunning(" ".join((f"{title}.", *sentences)))
 
@@ -202,5 +202,5 @@ def _respond_not_running(
 def _respond_away(request: Request, language: Language, home: Link, frames: str | None) -> Response:
     if wants_page(request):
         title = "TensorBoard doesn’t answer"
-        return page(title, [AWAY], language, status=503, refresh_s=3, link=home, frames=frames)
+        return page(title, [AWAY], language, status=503, refresh_s=3, links=[home], frames=frames)
     return errors.problem_response(errors.Unavailable(AWAY, headers={"Retry-After": "3"}))

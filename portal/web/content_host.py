@@ -18,6 +18,7 @@ from portal.services.auth.hashes import hash_token
 
 CONTENT_HOST = "X-Content-Host"
 """The header in which nginx's and the hub's subrequests name the browser's host."""
+BEGIN = "/content/begin"
 OPEN = "/content/open"
 ENTER = "/content/enter"
 INSIDE = re.compile(r"/(?:(?:user|hub|tensorboard)/[^\x00-\x20\x7f-\U0010ffff\\]{0,3000})?")

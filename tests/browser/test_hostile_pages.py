@@ -385,3 +385,30 @@ def test_a_planted_cookie_does_not_change_who_has_logged_in(scene: HostileScene)
         assert shown.get_by_text(scene.hostile.session["name"]).count() == 0
     finally:
         scene.bob.context.clear_cookies(path="/api")
+
+
+def test_a_planted_cookie_of_the_notebooks_is_replaced_by_logging_in_again(
+    scene: HostileScene,
+) -> None:
+    """A TensorBoard's page plants its owner's cookie in bob's browser, which has none yet."""
+    scene.bob.context.clear_cookies(name="portal_content")
+    arrive(scene.alice.page(), scene.alices.url)
+    (ours,) = [
+        one
+        for one in scene.alice.context.cookies(scene.alices.url)
+        if one["name"] == "portal_content"
+    ]
+    page = scene.bob.page()
+    arrive(page, open_tensorboard(scene.bob.api, scene.hostile))
+    for path in ("/", "/user", "/user/bob", "/content"):
+        planted = f"{ours['name']}={ours['value']}; path={path}"
+        page.evaluate("(cookie) => { document.cookie = cookie }", planted)
+    try:
+        shown = scene.bob.page()
+        shown.goto(scene.bobs.url)
+        shown.get_by_role("heading", name="This session belongs to another user").wait_for()
+        with shown.expect_response(lambda answer: answer.url.startswith(scene.bobs.url)) as opened:
+            shown.get_by_role("link", name="Log in again").click()
+        assert opened.value.status == 200
+    finally:
+        scene.bob.context.clear_cookies(name="portal_content")

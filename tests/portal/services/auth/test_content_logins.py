@@ -1,5 +1,7 @@
 """Cookies of content hosts: their scope and their end."""
 
+import html
+import re
 from datetime import timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -97,6 +99,22 @@ def test_on_one_host_another_is_refused_at_the_gate(one: Real) -> None:
     assert gate(one, cookie_of(bob, "bob"), ONE).status == 403
     _, answer = bob.follow(f"{ONE}{LAB}")
     assert (answer.status, b"belongs to another user" in answer.body) == (403, True)
+
+
+def test_a_planted_login_is_replaced_by_logging_in_again(anywhere: Real) -> None:
+    """As if a page that another user made had set that user's cookie in bob's browser."""
+    at = home_of(anywhere, "bob")
+    page = f"{at}/user/bob/s1/lab?reset=1"
+    bob = Visitor(anywhere)
+    bob.log_in("bob")
+    bob.jars[urlsplit(at).netloc] = {"portal_content": cookie_of(inside(anywhere))}
+    url, answer = bob.follow(page)
+    if answer.status == 403:  # one host for all; a cookie of another user's host opens nothing
+        found = re.search(r'<a href="([^"]+)">Log in again</a>', answer.body.decode())
+        assert found
+        url, answer = bob.follow(f"{at}{html.unescape(found[1])}")
+    assert (url, answer.status) == (page, 424)
+    assert gate(anywhere, cookie_of(bob, "bob"), at, owner="bob").status == 204
 
 
 def test_a_page_at_the_wrong_users_host_leads_to_the_right_one(each: Real) -> None:
