@@ -78,9 +78,9 @@ async def test_the_portal_looks_by_itself_as_often_as_its_setting_says(
 ) -> None:
     async with run_here(hub_url=hub.url, directory_sweep_minutes=0.01) as portal:
         async with logged_in(portal, "carol") as admin:
-            await made(admin, "leaver")
-            await portal.context.directory.delete("leaver")
-            user = await closed(admin, "leaver")
+            await made(admin, "quitter")
+            await portal.context.directory.delete("quitter")
+            user = await closed(admin, "quitter")
         assert user["disabled_by"] == "the directory"
 
 
