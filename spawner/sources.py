@@ -8,9 +8,12 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 
 
-def edition() -> str:
-    """Return a hash of the programs that run on the nodes and of the modules they import."""
+def hash_package(folder: Path = HERE) -> str:
+    """Return a hash of all modules of the package in this folder.
+
+    The nodes' runtime has a copy of the whole package.
+    """
     digest = hashlib.sha256()
-    for path in sorted([*HERE.glob("*.py"), *HERE.glob("node/*.py")]):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    for path in sorted(folder.rglob("*.py")):
+        digest.update(f"{path.relative_to(folder)}\0".encode() + path.read_bytes())
     return digest.hexdigest()[:16]

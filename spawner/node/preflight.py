@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from spawner.sources import edition
+from spawner.sources import hash_package
 
 MARK = "portal-check: "
 REQUEST_S = 10.0
@@ -39,7 +39,7 @@ def run_checks(config: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "node": socket.gethostname(),
         "python": platform.python_version(),
-        "edition": edition(),
+        "edition": hash_package(),
         "home": os.access(Path.home(), os.W_OK | os.X_OK),
         "portal": fetch_json(url, UNKNOWN_SESSION, authority),
         "hub": fetch_json(url, HUB, authority),

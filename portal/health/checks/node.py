@@ -22,7 +22,7 @@ from spawner.launcher.folders import JOBS_FOLDER
 from spawner.launcher.pool import LauncherPool
 from spawner.slurm.client import Slurm
 from spawner.slurm.model import JobInfo, JobSpec, Outcome, Resources, SlurmState
-from spawner.sources import edition
+from spawner.sources import hash_package
 
 MARK = "portal-check: "
 JOB_S = 120.0
@@ -187,7 +187,7 @@ def judge_report(settings: Settings, name: str, report: NodeReport) -> list[Chec
 def _interpret(settings: Settings, seen: Mapping[str, Any]) -> Iterator[CheckResult]:
     node = str(seen["node"])[:80]
     old = None
-    if seen["edition"] != edition():
+    if seen["edition"] != hash_package():
         old = (
             f"{node} has a different version of the node programs in {settings.runtime_dir} "
             "than this portal"

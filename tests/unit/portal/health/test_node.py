@@ -15,7 +15,7 @@ from portal.health.checks.node import MARK, NodeReport, _run_job, judge_report
 from spawner.errors import LauncherUnavailable, SpawnerError, Unreachable
 from spawner.node import preflight
 from spawner.slurm import client
-from spawner.sources import edition
+from spawner.sources import hash_package
 
 NOW = 1_790_000_000.0
 PORTAL = {"status": 401, "type": "application/problem+json", "date": NOW, "here": NOW}
@@ -41,7 +41,7 @@ def settings(tmp_path: Path) -> Settings:
 
 def seen(**changes: Any) -> dict[str, Any]:
     return {
-        "node": "node01", "python": "3.11.2", "edition": edition(), "home": True,
+        "node": "node01", "python": "3.11.2", "edition": hash_package(), "home": True,
         "portal": PORTAL, "hub": HUB, "folders": {"/opt/portal/images": True},
         "programs": {"/usr/bin/apptainer": "apptainer version 1.4.5"}, "time": NOW, **changes,
     }  # fmt: skip
@@ -196,7 +196,7 @@ def test_a_node_looks_without_failing(tmp_path: Path) -> None:
     assert found["programs"] == {"/bin/true": found["programs"]["/bin/true"], "/nonexistent": None}
     assert found["programs"]["/bin/true"] is not None
     assert "error" in found["portal"]
-    assert found["edition"] == edition()
+    assert found["edition"] == hash_package()
 
 
 def test_job_output_cannot_control_the_terminal(settings: Settings) -> None:
