@@ -147,7 +147,3 @@ def ldap(cluster: Cluster, password: str, dn: str, *options: str) -> tuple[int, 
         timeout=PATIENCE_S,
     )
     return done.returncode, done.stdout + done.stderr
-
-
-def state_of(cluster: Cluster, node: str) -> str:
-    return str({item["name"]: item["state"] for item in cluster.status()["nodes"]}[node])

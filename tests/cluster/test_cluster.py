@@ -20,9 +20,8 @@ from tests.cluster.one_machine import (
     ldap,
     one_machine,
     require_confined,
-    state_of,
 )
-from tests.polling import wait_until
+from tests.polling import PATIENCE_S, wait_until
 
 TWO_CORES = "cores_per_socket = 2"
 
@@ -236,11 +235,20 @@ def test_a_part_can_be_held_down(cluster: Cluster) -> None:
     assert "unknown service" in unknown.stderr
 
 
+def wait_for_node(cluster: Cluster, name: str, timeout_s: float = PATIENCE_S) -> None:
+    """Wait until Slurm uses this node again; a failure shows its last state and Slurm's reason."""
+
+    def probe() -> str:
+        return cluster.exec("sinfo", "-h", "-N", "-n", name, "-o", "%T %E")
+
+    wait_until(probe, f"{name} to be back", timeout_s, done=lambda seen: seen.startswith("idle "))
+
+
 def test_a_node_can_be_held_down(cluster: Cluster) -> None:
     cluster.run("stop", "node03")
     assert cluster.run("exec", "--node", "node03", "--", "true", check=False).returncode != 0
     cluster.run("start", "node03")
-    wait_until(lambda: state_of(cluster, "node03") == "idle", "node03 to be back")
+    wait_for_node(cluster, "node03")
     srun = ("srun", "-p", "cpu", "-w", "node03", "hostname")
     wait_until(lambda: cluster.exec(*srun, user="alice") == "node03\n", "a job on it")
     cluster.run("restart", "slurmd@node03")
@@ -268,6 +276,6 @@ def test_a_node_that_loses_power_boots_again(cluster: Cluster) -> None:
 
     # If it booted before Slurm noticed, it may have to wait for the next registration request:
     # every 20th ping, with pings every third of SlurmdTimeout (slurmctld's ping_nodes.c)
-    wait_until(lambda: state_of(cluster, "node02") == "idle", "node02 to be back", 300)
+    wait_for_node(cluster, "node02", 300)
     srun = ("exec", "--user", "alice", "--", "srun", "-p", "gpu", "-w", "node02", "hostname")
     wait_until(lambda: cluster.run(*srun, check=False).stdout == "node02\n", "a job on it")
