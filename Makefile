@@ -82,9 +82,10 @@ python:
 		{ echo "python3 is missing. Install it as root: apt-get install python3-venv"; exit 1; }
 	@test -x $(PYTHON) || { apt-get update -q && apt-get install -q -y --no-install-recommends python3; }
 
-test: prepare-tests lint docs test-frontend  ## lint, then the tests of units, portal, cluster and browser
+test: prepare-tests lint  ## lint, then docs and the tests of pages, units, portal, cluster and browser
 	@$(PYTHON) -m cluster.test --state-root $(STATE) --second tests/browser \
-		--beside "$(SPREAD) tests/unit" --beside "$(SPREAD) tests/portal/services" \
+		--background "$(MAKE) --no-print-directory docs test-frontend test-unit" \
+		--beside "$(SPREAD) tests/portal/services" \
 		--beside "$(SPREAD) tests/portal --ignore tests/portal/services" -- tests/cluster
 
 test-unit: prepare-unit       ## pure functions; a minute, needs neither a cluster nor root

@@ -1,11 +1,13 @@
 """Run pytest against new clusters, created before and taken down afterwards.
 
-    python3 -m cluster.test --state-root DIR [--beside TESTS]… [--second TESTS]… -- ARGUMENTS
+    python3 -m cluster.test --state-root DIR [--background COMMAND]… [--beside TESTS]…
+        [--second TESTS]… -- ARGUMENTS
 
 ARGUMENTS are pytest's, for the first cluster. Tests with a cluster mostly wait for Slurm, so those
 of --second run in parallel, in another cluster. When one of the two has ended, the tests of
 --beside follow, which need no cluster: each --beside is one pytest, which begins as soon as either
-has room. All at once are no faster on two cores, and time out. Each pytest finds its cluster by
+has room. All at once are no faster on two cores, and time out. The commands of --background, which
+no delay fails, use what the clusters leave of the processors. Each pytest finds its cluster by
 PORTAL_TEST_CLUSTER, the state folder. Standard library only.
 """
 
@@ -13,12 +15,14 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
 from collections import deque
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -28,6 +32,7 @@ from cluster.config.paths import CHECKOUT, PYTHON
 FIRST = "test"
 SECOND = "test2"
 TERMINATED = 128 + signal.SIGTERM
+LOW_PRIORITY = ["nice", "-n", "10"]
 
 
 @dataclass
@@ -55,6 +60,11 @@ class Lane:
             env["PORTAL_TEST_CLUSTER"] = str(self.root / cluster)
         argv = [str(self.root / "dev/bin/python"), "-m", program, *arguments]
         self.code = self._run(argv, env) or self.code
+
+    def low_priority(self, command: str) -> None:
+        """Run a command with less right to the processors than the other lanes; a failure sets the
+        lane's exit status."""
+        self.code = self._run([*LOW_PRIORITY, *shlex.split(command)]) or self.code
 
     def in_cluster(self, name: str, program: str, arguments: list[str], *, keep: bool) -> None:
         """Create a cluster and run a module with it; take the cluster down unless `keep` is set."""
@@ -103,24 +113,32 @@ class Lane:
 
 
 def side_by_side(args: argparse.Namespace) -> int:
-    """Run the first cluster's tests in this terminal, the second's in parallel, and the others
-    where there is room. Return a failure's status."""
+    """Run the first cluster's tests in this terminal, the second's and the background's commands in
+    parallel, and the others where there is room. Return a failure's status."""
     first, waiting = Lane(args.state_root), deque(args.beside)
-    with tempfile.TemporaryFile() as output:
-        other = Lane(args.state_root, output)
-        thread = threading.Thread(target=_run_second, args=(other, args, waiting))
-        terminated = _end_on_term(first, other)
-        thread.start()
+    with ExitStack() as outputs:
+        second, background = others = [
+            Lane(args.state_root, outputs.enter_context(tempfile.TemporaryFile())) for _ in range(2)
+        ]
+        threads = [
+            threading.Thread(target=_run_second, args=(second, args, waiting)),
+            threading.Thread(target=_run_background, args=(background, args.background)),
+        ]
+        terminated = _end_on_term(first, *others)
+        for thread in threads:
+            thread.start()
         try:
             first.in_cluster(args.name, args.program, args.arguments, keep=args.keep)
             _run_waiting(first, waiting)
         except BaseException:
-            other.end()
+            for lane in others:
+                lane.end()
             raise
         finally:
-            thread.join()
-            other.show()
-    return TERMINATED if terminated.is_set() else first.code or other.code
+            for lane, thread in zip(others, threads, strict=True):
+                thread.join()
+                lane.show()
+    return TERMINATED if terminated.is_set() else first.code or second.code or background.code
 
 
 def _end_on_term(*lanes: Lane) -> threading.Event:
@@ -140,6 +158,11 @@ def _run_second(lane: Lane, args: argparse.Namespace, waiting: deque[str]) -> No
     if args.second:
         lane.in_cluster(SECOND, "pytest", args.second, keep=args.keep)
     _run_waiting(lane, waiting)
+
+
+def _run_background(lane: Lane, commands: list[str]) -> None:
+    for command in commands:
+        lane.low_priority(command)
 
 
 def _run_waiting(lane: Lane, waiting: deque[str]) -> None:
@@ -163,6 +186,12 @@ def main() -> int:
         action="append",
         default=[],
         help="tests without a cluster, as arguments of one pytest",
+    )
+    parser.add_argument(
+        "--background",
+        action="append",
+        default=[],
+        help="a command that needs no cluster and runs at low priority",
     )
     parser.add_argument("--second", action="append", default=[], help="tests in a second cluster")
     parser.add_argument("arguments", nargs="*")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -92,3 +93,26 @@ def test_a_failure_of_waiting_tests_fails_the_run(log: Path) -> None:
     waiting = ["--beside", "tests/short-failing", "--beside", "tests/short-unit"]
     with begin(log.parent, *waiting, "--second", "tests/short", first="tests/short") as process:
         assert process.wait(PATIENCE_S) == FAILED
+
+
+def test_commands_in_the_background_run_beside_the_others(log: Path) -> None:
+    python = log.parent / "dev/bin/python"
+    commands = ["--background", f"{python} -m pytest tests/background", "--background", "false"]
+    with begin(log.parent, *commands, "--second", "tests/browser") as process:
+        wait_for(log, *(f"tests/{name} begun" for name in ("cluster", "browser", "background")))
+        assert process.poll() is None
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(PATIENCE_S) == 128 + signal.SIGTERM
+    assert "tests/background ended" in log.read_text().splitlines()
+
+
+def test_a_failure_in_the_background_fails_the_run(log: Path) -> None:
+    with begin(log.parent, "--background", "false", first="tests/short") as process:
+        assert process.wait(PATIENCE_S) == 1
+
+
+def test_the_background_has_low_priority(log: Path) -> None:
+    with begin(log.parent, "--background", "nice", first="tests/short") as process:
+        assert process.wait(PATIENCE_S) == 0
+        assert process.stdout
+        assert int(process.stdout.read()) == os.nice(0) + 10
