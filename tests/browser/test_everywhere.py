@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
@@ -11,8 +12,8 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from tests.browser import scenes
 from tests.browser.axe import findings
 from tests.browser.chromium import window
-from tests.browser.phone import ill_fitting, phone
-from tests.browser.places import PLACES, settle
+from tests.browser.every_place import visit_every_place
+from tests.browser.places import settle
 from tests.live import Live
 
 CAROL = "carol"
@@ -31,65 +32,16 @@ def calm(chromium: Browser) -> Iterator[BrowserContext]:
     context.close()
 
 
-@pytest.fixture
-def chinese(chromium: Browser) -> Iterator[BrowserContext]:
-    context = window(
-        chromium,
-        viewport={"width": 1280, "height": 900},
-        reduced_motion="reduce",
-        color_scheme="light",
-        locale="zh-CN",
-    )
-    yield context
-    context.close()
-
-
-def test_every_page_is_accessible(
-    portal: Live, chromium: Browser, calm: BrowserContext, chinese: BrowserContext
-) -> None:
-    """Every page and the login: light, dark, on a phone, in Chinese; with sessions and jobs."""
-    page, other = calm.new_page(), chinese.new_page()
-    other.goto(f"{portal.base_url}/login")
-    expect(other.get_by_role("button", name="登录", exact=True)).to_be_visible()
-    grave = in_chinese(other, "login")
+def test_every_page_is_accessible(portal: Live, calm: BrowserContext) -> None:
+    """Every page and the login, light and dark. Phones and Chinese are checked in tests/more."""
+    page = calm.new_page()
     page.goto(f"{portal.base_url}/login")
     settle(page)
-    grave += in_both_schemes(page, "login")
-    scenes.log_in(chinese, portal.base_url, CAROL, portal.users[CAROL])
-    api = scenes.log_in(calm, portal.base_url, CAROL, portal.users[CAROL])
-    scenes.lead(api, CAROL)
-    things = scenes.begin(api)
-    # first the pages without required content, which is created in the meantime
-    places = sorted(PLACES, key=lambda place: bool(place.needs))
-    ready = False
-    page.goto(portal.base_url)  # where the login is registered as this browser's own
-    pocket = phone(chromium, calm.storage_state())
-    small = pocket.new_page()
-    try:
-        for place in places:
-            if place.needs and not ready:
-                scenes.finish(api, things)
-                ready = True
-            page.goto(portal.base_url + place.address(things))
-            settle(page)
-            grave += in_both_schemes(page, place.name)
-            small.goto(page.url)
-            grave += ill_fitting(small, f"{place.name}, on a phone")
-            other.goto(page.url)
-            grave += in_chinese(other, place.name)
-    finally:
-        scenes.end(api, things, CAROL)
-        pocket.close()
+    grave = in_both_schemes(page, "login")
+    with closing(visit_every_place(portal, page, CAROL)) as names:
+        for name in names:
+            grave += in_both_schemes(page, name)
     assert not grave, "\n\n".join(grave)
-
-
-def in_chinese(page: Page, name: str) -> list[str]:
-    """Check the page in a Chinese browser of a user without a preferred language. Its colors are
-    those of the English page."""
-    settle(page)
-    expect(page.locator("html")).to_have_attribute("lang", "zh-CN")
-    expect(page.locator("body")).to_contain_text(re.compile(r"[\u4e00-\u9fff]"))
-    return [f"{name}, in Chinese: {text}" for text in findings(page)]
 
 
 def in_both_schemes(page: Page, name: str) -> list[str]:

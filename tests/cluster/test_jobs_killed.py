@@ -21,7 +21,7 @@ from tests.live import Live
 
 pytestmark = pytest.mark.anyio
 
-KILLS = int(os.environ.get("PORTAL_TEST_KILLS", "6"))  # `make test-more` has more of them
+KILLS = int(os.environ.get("PORTAL_TEST_KILLS", "3"))  # `make test-more` has more of them
 SUBMISSION_S = 0.3  # what a submission takes at most on an idle machine
 AT_ONCE = 3
 
