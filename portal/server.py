@@ -9,6 +9,7 @@ import uvicorn
 from fastapi import FastAPI
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from portal import systemd
 from portal.config.settings import Settings
 from portal.errors import Unreadable, problem_response
 
@@ -42,9 +43,15 @@ class HttpProtocol(HttpToolsProtocol):
 
 
 class PortalServer(uvicorn.Server):
-    """A server that notifies the application of the shutdown: long responses then end, instead of
-    being cut off after GRACE_S.
+    """A server that notifies systemd of its readiness, and the application of the shutdown: long
+    responses then end, instead of being cut off after GRACE_S.
     """
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start the application, then answer requests."""
+        await super().startup(sockets)
+        if self.started:
+            systemd.notify("READY=1")
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         state = self.config.app.state  # type: ignore[union-attr]
@@ -60,6 +67,7 @@ class PortalServer(uvicorn.Server):
         uvicorn itself would close them unread.
         """
         log.info("the portal takes no more connections")
+        systemd.notify("STOPPING=1")
         for server in self.servers:
             server.close()
         for _ in range(TURNS):

@@ -14,7 +14,7 @@ from pathlib import Path
 from alembic.util import CommandError
 from sqlalchemy.exc import SQLAlchemyError
 
-from portal import __version__
+from portal import __version__, systemd
 from portal.backup import revisions
 from portal.backup.revisions import VERSION_TABLE, Schema, database_name
 from portal.config.settings import Settings
@@ -22,7 +22,6 @@ from portal.db import Database, sqlite_file
 from portal.node_ca import NodeCaError, open_ca
 
 LOCK = "portal.lock"
-FIRST_FD = 3  # the first file descriptor that systemd passes
 BROKEN_OFF = "Restore the backup made before the upgrade, as described in docs/operation.md."
 
 
@@ -97,7 +96,10 @@ def listener(settings: Settings, fd: int | None = None) -> socket.socket:
     One that was passed, by its number or by systemd, outlives the process: clients that connect in
     between wait for the next one.
     """
-    fd = _find_systemd_socket() if fd is None else fd
+    try:
+        fd = systemd.take_socket() if fd is None else fd
+    except systemd.WrongSocketCount as error:
+        raise StartRefused(str(error)) from error
     if fd is not None:
         return _open_passed_socket(settings, fd)
     host, port = settings.listen_host, settings.listen_port
@@ -113,19 +115,6 @@ def listener(settings: Settings, fd: int | None = None) -> socket.socket:
         sentence = f"{host} port {port}, its listen_host and listen_port: {reason}."
         raise StartRefused(sentence) from error
     return bound
-
-
-def _find_systemd_socket() -> int | None:
-    """Return the socket of portal.socket, by systemd's protocol: sd_listen_fds(3)."""
-    if os.environ.get("LISTEN_PID") != str(os.getpid()):
-        return None
-    for name in ("LISTEN_PID", "LISTEN_FDNAMES"):  # for this process, not for its children
-        os.environ.pop(name, None)
-    if (count := os.environ.pop("LISTEN_FDS", "")) != "1":
-        raise StartRefused(
-            f"systemd passed {count or 'no'} sockets: portal.socket must have exactly one."
-        )
-    return FIRST_FD
 
 
 def _open_passed_socket(settings: Settings, fd: int) -> socket.socket:

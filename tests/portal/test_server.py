@@ -19,7 +19,7 @@ import pytest
 
 from portal.config.settings import Settings
 from tests.paths import CHECKOUT
-from tests.polling import until
+from tests.polling import PATIENCE_S, until
 from tests.portal.cli.test_main import command
 from tests.portal.command_line import write_config
 from tests.portal.conftest import Browser, MakeSettings
@@ -205,6 +205,48 @@ class TestHandedOver:
             finally:
                 process.terminate()
                 process.communicate()
+
+    async def test_it_is_notified_when_the_portal_answers_and_when_it_ends(
+        self,
+        make_settings: MakeSettings,
+        tmp_path: Path,
+        listener: socket.socket,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        port = listener.getsockname()[1]
+        config = write_config(make_settings(listen_port=port), tmp_path / "portal.toml")
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notified:
+            notified.bind(str(tmp_path / "notify"))
+            notified.settimeout(PATIENCE_S)
+            monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
+            with self.run(config, listener) as process:
+                try:
+                    assert await asyncio.to_thread(notified.recv, 100) == b"READY=1"
+                    url = f"http://127.0.0.1:{port}/healthz"
+                    async with aiohttp.ClientSession() as http, http.get(url) as answer:
+                        assert answer.status == 200
+                finally:
+                    process.terminate()
+                    process.communicate()
+            assert notified.recv(100) == b"STOPPING=1"
+
+    def test_it_is_not_notified_of_a_start_that_is_refused(
+        self,
+        make_settings: MakeSettings,
+        tmp_path: Path,
+        listener: socket.socket,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        config = write_config(make_settings(), tmp_path / "portal.toml")  # of another port
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notified:
+            notified.bind(str(tmp_path / "notify"))
+            notified.setblocking(False)
+            monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
+            with self.run(config, listener) as process:
+                process.communicate()
+            assert process.returncode == 1
+            with pytest.raises(BlockingIOError):
+                notified.recv(100)
 
     def test_one_socket_and_no_more(
         self, make_settings: MakeSettings, tmp_path: Path, listener: socket.socket
