@@ -51,7 +51,7 @@ def test_a_user_edited_by_two(portal: Live, page: Page, api: Api, user: str) -> 
     for field, value in ((shown, "As typed"), (given, "Theirs"), (surname, "Typed too")):
         expect(field).to_have_value(value)
 
-    form.get_by_role("button", name="Take this").click()
+    form.get_by_role("button", name="Use this value").click()
     form.get_by_role("button", name="Save").click()
     expect(form).to_have_count(0)
     now = api.ask("GET", path)

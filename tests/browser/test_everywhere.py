@@ -82,9 +82,9 @@ def find_alice(page: Page) -> None:
 
 def use_keys(page: Page) -> None:
     """Single keys open pages, but not while the user types."""
-    page.get_by_label("Search words").press("g")
-    page.get_by_label("Search words").press("j")
-    expect(page.get_by_label("Search words")).to_have_value("gj")
+    page.get_by_label("Search terms").press("g")
+    page.get_by_label("Search terms").press("j")
+    expect(page.get_by_label("Search terms")).to_have_value("gj")
     page.get_by_role("heading", name="Glossary").focus()
     page.keyboard.press("?")
     expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()

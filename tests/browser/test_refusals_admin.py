@@ -105,7 +105,7 @@ def test_imports(portal: Live, page: Page) -> None:
     )
     refusing = endure(page, form, portal.users[WHO])
     form.send(page).click()
-    expect(page.get_by_role("heading", name="What would come of it")).to_be_focused()
+    expect(page.get_by_role("heading", name="Preview of the import")).to_be_focused()
     assert len(refusing.asked) == 1
 
     page.goto(f"{portal.base_url}/admin/images")

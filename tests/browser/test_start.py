@@ -186,7 +186,7 @@ def test_nothing_that_was_filled_in_is_lost(portal: Live, page: Page) -> None:
     page.goto(start)
     as_it_was_left(page, cpus="2", name="Half <b>")
     page.get_by_role("button", name="Start over").click()
-    page.get_by_role("button", name="Keep it").click()
+    page.get_by_role("button", name="Keep my entries").click()
     expect(page.get_by_role("dialog")).to_have_count(0)
     as_it_was_left(page, cpus="2", name="Half <b>")
     page.get_by_role("button", name="Start over").click()

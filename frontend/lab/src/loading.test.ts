@@ -27,9 +27,9 @@ describe('the server of this page', () => {
 
   it.each([
     [Response.json({ message: 'Too much.' }, { status: 422 }), 'Too much.'],
-    [new Response('<html>', { status: 502 }), 'could not be asked'],
-    [Response.json(['no'], { status: 500 }), 'could not be asked'],
-    [new Error('network'), 'could not be asked'],
+    [new Response('<html>', { status: 502 }), 'didn’t respond'],
+    [Response.json(['no'], { status: 500 }), 'didn’t respond'],
+    [new Error('network'), 'didn’t respond'],
   ])('has its refusals reported', async (answer, words) => {
     await expect(answering(answer).news()).rejects.toThrow(words);
   });

@@ -133,5 +133,5 @@ export const english = {
   openNotebook: 'Open Notebook',
   openInPortal: 'Open in Portal',
   notebookElsewhere: "JupyterLab can't open the executed notebook. Look for it in the portal.",
-  noAnswer: 'The session could not be asked. Check your connection.',
+  noAnswer: 'The session didn’t respond. Check your connection.',
 };

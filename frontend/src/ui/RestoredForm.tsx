@@ -57,7 +57,7 @@ function StartOverButton({ draft, onStartOver }: Props) {
         onClose={() => setConfirming(false)}
         act={begin}
         button={t`Start over`}
-        keep={t`Keep it`}
+        keep={t`Keep my entries`}
       >
         <Text size="sm">
           <Trans>Your entries in this form are discarded.</Trans>

@@ -103,7 +103,7 @@ function Steps({ username }: { username: string }) {
           </Trans>
         </Text>
         <Button onClick={elsewhere}>
-          <Trans>Go to the log-in page</Trans>
+          <Trans>Go to the login page</Trans>
         </Button>
       </Stack>
     );

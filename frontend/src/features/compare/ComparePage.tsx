@@ -84,7 +84,7 @@ function Nothing() {
         </Trans>
       </p>
       <Button component={Link} to="/jobs" variant="default">
-        <Trans>To the list of jobs</Trans>
+        <Trans>Go to jobs</Trans>
       </Button>
     </Paper>
   );

@@ -46,7 +46,7 @@ function EntryList({ entries }: { entries: readonly Entry[] }) {
   return (
     <>
       <SearchField
-        label={t`Search words`}
+        label={t`Search terms`}
         value={text}
         onSearch={setText}
         className={classes.search}

@@ -71,7 +71,7 @@ function Explained({ word }: { word: string }) {
       <Text size="sm">{entry.text}</Text>
       <Text size="sm" mt="xs">
         <Link to="/glossary" hash={entry.anchor}>
-          <Trans>All words</Trans>
+          <Trans>All terms</Trans>
         </Link>
       </Text>
     </>

@@ -71,7 +71,7 @@ function aboutFacts(job: JobDetail, title: string | undefined): Fact[] {
       ? [
           {
             word: 'Log directory',
-            label: t`Log directory`,
+            label: t`TensorBoard folder`,
             value: <FolderLink folder={job.logdir} />,
           },
         ]

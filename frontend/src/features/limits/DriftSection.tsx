@@ -102,13 +102,13 @@ function Item({ item }: { item: Drift }) {
       <dl className={classes.sides}>
         <div>
           <dt>
-            <Trans>The portal applied</Trans>
+            <Trans>Portal’s value</Trans>
           </dt>
           <dd>{translate(item.wanted)}</dd>
         </div>
         <div>
           <dt>
-            <Trans>Slurm has</Trans>
+            <Trans>Slurm’s value</Trans>
           </dt>
           <dd className={item.accepted ? undefined : classes.differs}>{translate(item.found)}</dd>
         </div>
@@ -124,8 +124,8 @@ function Item({ item }: { item: Drift }) {
 }
 
 const DRIFT_LABELS: Record<Decision, { button: string; title: string; confirm: string }> = {
-  mend: { button: t`Repair…`, title: t`Repair it in Slurm?`, confirm: t`Repair` },
-  accept: { button: t`Accept…`, title: t`Accept what Slurm has?`, confirm: t`Accept it` },
+  mend: { button: t`Restore…`, title: t`Restore the portal’s value?`, confirm: t`Restore` },
+  accept: { button: t`Accept…`, title: t`Accept Slurm’s value?`, confirm: t`Accept` },
 };
 
 function SettleButton({ decision, item }: { decision: Decision; item: Drift }) {
@@ -145,7 +145,7 @@ function SettleButton({ decision, item }: { decision: Decision; item: Drift }) {
         onClick={() => setAsking(true)}
         aria-label={
           decision === 'mend'
-            ? t`Repair ${field} of ${association}`
+            ? t`Restore ${field} of ${association}`
             : t`Accept ${field} of ${association}`
         }
       >

@@ -133,13 +133,12 @@ export function slurmStateLabel(state: SlurmState): StateLabel {
     case 'refused':
       return { label: t`Slurm refused it`, tone: 'bad' };
     case 'nothing':
-      return { label: t`Nothing for Slurm`, tone: 'quiet' };
+      return { label: t`Nothing to apply`, tone: 'quiet' };
   }
 }
 
 export function associationStateLabel(state: SlurmState | 'drifted'): StateLabel {
   if (state === 'drifted') return { label: t`Drift`, tone: 'waiting' };
-  if (state === 'written') return { label: t`Slurm has it`, tone: 'good' };
   return slurmStateLabel(state);
 }
 

@@ -33,7 +33,7 @@ const PARTS: Record<string, readonly [name: string, purpose: string]> = {
   catalog: [t`Catalog`, t`The environments and templates that users choose from.`],
   node_table: [t`Node inventory`, t`The addresses of the nodes on the Cluster page.`],
   nodes: [t`Nodes`, t`Where sessions and jobs run.`],
-  gpus: [t`Confinement of GPUs`, t`Keeps each job to the GPUs that Slurm gave it.`],
+  gpus: [t`GPU isolation`, t`Keeps each job to the GPUs that Slurm gave it.`],
   disk: [t`Disk`, t`Storage for the portal's data.`],
   mail: [t`E-mail`, t`Sends e-mail notifications (SMTP).`],
 };
@@ -89,8 +89,8 @@ export function overall(parts: readonly (Named & Pick<PartStatus, 'state'>)[]): 
   const names = (state: PartState): string =>
     joinWithCommas(parts.filter((part) => part.state === state).map(partName));
   const [failing, unknown] = [names('failing'), names('unknown')];
-  if (failing !== '') return { label: t`Trouble with: ${failing}`, tone: 'bad' };
-  if (unknown !== '') return { label: t`Nothing fails. Unknown: ${unknown}`, tone: 'waiting' };
+  if (failing !== '') return { label: t`Failing: ${failing}`, tone: 'bad' };
+  if (unknown !== '') return { label: t`No failures; unknown: ${unknown}`, tone: 'waiting' };
   return { label: t`Everything works`, tone: 'good' };
 }
 

@@ -43,9 +43,9 @@ describe('all parts together', () => {
         { part: 'hub', name: '', state: 'failing' },
         { part: 'slurm', name: '', state: 'unknown' },
       ]),
-    ).toEqual({ label: 'Trouble with: JupyterHub', tone: 'bad' });
+    ).toEqual({ label: 'Failing: JupyterHub', tone: 'bad' });
     expect(overall([{ part: 'slurm', name: '', state: 'unknown' }]).label).toBe(
-      'Nothing fails. Unknown: Slurm',
+      'No failures; unknown: Slurm',
     );
   });
 

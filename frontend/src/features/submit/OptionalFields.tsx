@@ -50,7 +50,7 @@ export function OptionalFields({ value, defaultName, problems, onChange }: Props
         />
         <TextInput
           {...EXACT}
-          label={t`TensorBoard's folder, optional`}
+          label={t`TensorBoard folder, optional`}
           placeholder={t`the job's own`}
           value={value.logdir}
           onChange={(event) => onChange({ ...value, logdir: event.currentTarget.value })}

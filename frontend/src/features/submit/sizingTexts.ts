@@ -18,8 +18,8 @@ const USAGE_SENTENCES: Record<Sized, UsageSentence> = {
     several: (runs, used) => t`Your last ${runs} runs used at most ${used} of memory`,
   },
   cpus: {
-    one: (used) => t`Your last run kept ${used} busy on average`,
-    several: (runs, used) => t`Your last ${runs} runs kept at most ${used} busy on average`,
+    one: (used) => t`Your last run used ${used} on average`,
+    several: (runs, used) => t`Your last ${runs} runs used at most ${used} on average`,
   },
   time_limit_minutes: {
     one: (used) => t`Your last run took ${used}`,

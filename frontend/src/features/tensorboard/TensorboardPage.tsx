@@ -92,7 +92,7 @@ function StartTensorboard({ source, title }: { source: TensorboardSource; title:
               {job ? (
                 <Trans>
                   It shows what is written to <code className={classes.path}>{logdir}</code>, the
-                  log folder of the job.
+                  TensorBoard folder of the job.
                 </Trans>
               ) : (
                 <Trans>

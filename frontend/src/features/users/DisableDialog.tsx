@@ -77,7 +77,7 @@ function Body({ user, onClose }: Omit<Props, 'opened'>) {
       <JobsPolicyChoice value={jobs} onChange={setJobs} jobs={user.live.jobs} />
       <Textarea
         label={t`Reason`}
-        description={t`Administrators and viewers see it; it stays in the audit.`}
+        description={t`Administrators and viewers see it; it stays in the audit log.`}
         value={reasonText}
         onChange={(event) => setReasonText(event.currentTarget.value)}
         maxLength={MAX_REASON_LENGTH}

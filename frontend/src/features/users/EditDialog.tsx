@@ -91,7 +91,7 @@ function EditField({ field, value, theirs, problem, onChange, onSettle }: FieldP
         <div className={classes.theirs}>
           <span>{nowText(theirs)}</span>
           <Button size="compact-xs" variant="default" onClick={() => onSettle(theirs)}>
-            <Trans>Take this</Trans>
+            <Trans>Use this value</Trans>
           </Button>
         </div>
       )}

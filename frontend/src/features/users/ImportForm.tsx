@@ -154,7 +154,7 @@ function DryRunResult({ run, creating, onCreate }: { run: UserImport } & Omit<Ch
   return (
     <section className={classes.page} aria-labelledby="found">
       <h2 id="found" className={classes.heading} ref={heading} tabIndex={-1}>
-        <Trans>What would come of it</Trans>
+        <Trans>Preview of the import</Trans>
       </h2>
       {run.problem && <Notice tone="error">{translate(run.problem)}</Notice>}
       <ImportReport run={run}>

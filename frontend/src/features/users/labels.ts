@@ -108,7 +108,7 @@ export const hasChangedUid = (
 
 const HOME_TASKS: Record<HomeRun['task'], string> = {
   create: t`Make the home directory`,
-  archive: t`Pack the files away`,
+  archive: t`Archive the files`,
   delete: t`Delete the files`,
 };
 
