@@ -1,4 +1,5 @@
-/** JupyterLab's commands and the portal's menu, which the menu bar and the time left open. */
+/** JupyterLab's commands, and the portal's menu, which opens from the menu bar and from the
+ * remaining time. */
 import { translate } from '@/i18n/translate';
 import type { Actions } from './actions';
 import type { CommandArgs, Commands, Menu, NotebookTracker, Palette } from './jupyter';

@@ -35,7 +35,8 @@ interface Lost {
   why?: typeof whyEnded;
 }
 
-/** JupyterLab calls it for each request that fails; one dialog is shown at a time. */
+/** Return the handler that JupyterLab calls for each request that fails. It shows one dialog at a
+ * time. */
 export function connectionLost(lost: Lost): () => Promise<void> {
   const { dialogs, watch, baseUrl, tabs = browserTabs, why = whyEnded } = lost;
   let open = false;

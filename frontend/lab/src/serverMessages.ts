@@ -3,7 +3,7 @@
  * Chinese.
  */
 import { setCatalog } from '@/i18n/translate';
-import catalogue from '../../../portal/i18n/zh.json?url';
+import translations from '../../../portal/i18n/zh.json?url';
 import { isChinese } from './messages';
 
 /** Load the translations. Without them messages stay English, and the browser's console has the
@@ -13,7 +13,7 @@ export async function loadServerMessages(
   get: (url: string) => Promise<Response> = (url) => fetch(url),
 ): Promise<void> {
   if (!isChinese(languageCode)) return;
-  const answer = await get(catalogue);
-  if (!answer.ok) throw new Error(`${catalogue} answers ${answer.status}`);
+  const answer = await get(translations);
+  if (!answer.ok) throw new Error(`${translations} answers ${answer.status}`);
   setCatalog(await answer.json());
 }

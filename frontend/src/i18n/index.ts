@@ -77,10 +77,10 @@ export async function startLanguage(): Promise<void> {
   i18n.setMessagesCompiler(compileCached);
   keepEscapes(i18n);
   if (requestedLanguage === 'en') return activate('en', {});
-  const [messages, catalogue] = await Promise.all([loadMessages(), loadServerCatalog()]);
+  const [messages, translations] = await Promise.all([loadMessages(), loadServerCatalog()]);
   if (messages === null) return activate('en', {});
   activate(requestedLanguage, messages);
-  setCatalog(catalogue);
+  setCatalog(translations);
 }
 
 /** Change the language and reload the page; `null` is the browser's language. Without storage the

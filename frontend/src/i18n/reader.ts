@@ -38,8 +38,8 @@ function firstResult<T>(items: readonly T[], each: (item: T) => string | null): 
 export class Reader {
   private readonly templates: Templates;
 
-  constructor(catalogue: Catalog) {
-    this.templates = new Templates(catalogue);
+  constructor(translations: Catalog) {
+    this.templates = new Templates(translations);
   }
 
   /** Return the translation, or null if there is none. */

@@ -90,8 +90,8 @@ export class Templates {
   /** by their first word; '' has those that begin with a placeholder */
   private readonly byWord = new Map<string, Template[]>();
 
-  constructor(catalogue: Catalog) {
-    for (const [english, translation] of Object.entries(catalogue)) {
+  constructor(translations: Catalog) {
+    for (const [english, translation] of Object.entries(translations)) {
       if (!GAP.test(english)) {
         this.exactMessages.set(english, translation);
         continue;

@@ -3,7 +3,7 @@ import chinese from '../../../portal/i18n/zh.json';
 import examples from '../../../tests/data/translated.json';
 import { type Catalog, setCatalog, translate } from './translate';
 
-describe('the Chinese catalogue', () => {
+describe('the Chinese translation', () => {
   beforeAll(() => setCatalog(chinese));
 
   // the portal's translation of e-mails is tested with the same:

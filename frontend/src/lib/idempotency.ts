@@ -65,7 +65,7 @@ function newKey(): string {
 
 /** Return whether an error is the portal's own response, which means that nothing was created; that
  * of a gateway, or none at all, leaves it open. */
-const isAnswer = (error: unknown): boolean =>
+const isClientError = (error: unknown): boolean =>
   error instanceof ApiError && error.status >= 400 && error.status < 500;
 
 interface Options<A> {
@@ -87,8 +87,8 @@ export async function sendOnce<B, A>(
 ): Promise<A> {
   const name = JSON.stringify(identity);
   const before = pending.get(name) as PendingRequest<B> | undefined;
-  const fresh = before !== undefined && now() - before.at < SAME_FOR_MS;
-  const request = fresh ? before : { key: newKey(), body: make(), at: now() };
+  const reusable = before !== undefined && now() - before.at < SAME_FOR_MS;
+  const request = reusable ? before : { key: newKey(), body: make(), at: now() };
   for (const [each, { at }] of pending) if (now() - at >= SAME_FOR_MS) pending.delete(each);
   pending.set(name, request);
   store();
@@ -100,9 +100,11 @@ export async function sendOnce<B, A>(
   try {
     const answer = await send(request.body, request.key);
     settled();
-    return fresh && isOver(answer) ? await sendOnce(identity, make, send, { isOver, now }) : answer;
+    return reusable && isOver(answer)
+      ? await sendOnce(identity, make, send, { isOver, now })
+      : answer;
   } catch (error) {
-    if (isAnswer(error)) settled();
+    if (isClientError(error)) settled();
     throw error;
   }
 }

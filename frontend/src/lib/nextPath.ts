@@ -19,6 +19,6 @@ export function safeNext(next: unknown, origin: string): string {
   return url.pathname + url.search + url.hash;
 }
 
-/** Return whether the path needs a full load: pages of nodes, the hub and the gate are not routes
+/** Return whether the path needs a full load: notebooks, TensorBoards and the hub are not routes
  * of this application. */
 export const needsFullLoad = (path: string): boolean => NODE_CONTENT.test(path);

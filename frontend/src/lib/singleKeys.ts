@@ -14,9 +14,9 @@ export function areSingleKeysOn(): boolean {
 }
 
 /** Save the setting; return false if the browser's storage is disabled. */
-export function setSingleKeys(count: boolean): boolean {
+export function setSingleKeys(enabled: boolean): boolean {
   try {
-    if (count) window.localStorage.removeItem(SINGLE_KEYS);
+    if (enabled) window.localStorage.removeItem(SINGLE_KEYS);
     else window.localStorage.setItem(SINGLE_KEYS, 'off');
     return true;
   } catch {

@@ -56,7 +56,7 @@ export function useIsLeft(form: string): boolean {
 export type Put<T> = (next: T | ((now: T) => T)) => void;
 
 /** A field of a form that is stored in its draft: initially the stored value, if it is still valid. */
-export function useKept<T>(
+export function useDraftField<T>(
   draft: FormDraft,
   part: string,
   initial: () => T,
@@ -91,6 +91,6 @@ export function useDraft<T>(
   isRight: (value: unknown) => value is T,
 ): Draft<T> {
   const kept = useFormDraft(form, false);
-  const [draft, setDraft] = useKept(kept, 'whole', initial, isRight);
+  const [draft, setDraft] = useDraftField(kept, 'whole', initial, isRight);
   return { draft, setDraft, kept };
 }

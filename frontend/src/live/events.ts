@@ -37,7 +37,7 @@ export function toLiveEvent(name: EventName, data: string): LiveEvent | null {
     case 'session':
       return { kind: 'session', session: value as Session };
     case 'session_removed':
-      return { kind: 'removed', id: (value as { id: string }).id };
+      return { kind: 'session_removed', id: (value as { id: string }).id };
     case 'job':
       return { kind: 'job', job: value as Job };
     case 'job_removed':

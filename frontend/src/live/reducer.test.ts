@@ -87,20 +87,26 @@ describe('reduce', () => {
     const running = stateAfter(snapshot(session('a', { state: 'running' })));
     const requeued = reduce(running, { kind: 'session', session: session('a') });
     expect(requeued.sessions?.[0]?.state).toBe('queued');
-    const slow: LiveEvent = { kind: 'answered', session: session('a', { state: 'submitting' }) };
+    const slow: LiveEvent = {
+      kind: 'session_answered',
+      session: session('a', { state: 'submitting' }),
+    };
     expect(reduce(running, slow)).toBe(running);
   });
 
   it('applies a newer response', () => {
-    const state = stateAfter(snapshot(), { kind: 'answered', session: session('a') });
+    const state = stateAfter(snapshot(), { kind: 'session_answered', session: session('a') });
     expect(ids(state)).toEqual(['a']);
-    const stopping: LiveEvent = { kind: 'answered', session: session('a', { state: 'stopping' }) };
+    const stopping: LiveEvent = {
+      kind: 'session_answered',
+      session: session('a', { state: 'stopping' }),
+    };
     expect(reduce(state, stopping).sessions?.[0]?.state).toBe('stopping');
   });
 
   it('removes, and drops what a later snapshot no longer has', () => {
     const two = stateAfter(snapshot(session('a'), session('b')));
-    expect(ids(reduce(two, { kind: 'removed', id: 'a' }))).toEqual(['b']);
+    expect(ids(reduce(two, { kind: 'session_removed', id: 'a' }))).toEqual(['b']);
     expect(ids(reduce(two, snapshot(session('b'))))).toEqual(['b']);
   });
 
@@ -136,7 +142,10 @@ describe('reduce', () => {
 
 describe('toLiveEvent', () => {
   it('reads the events', () => {
-    expect(toLiveEvent('session_removed', '{"id":"a"}')).toEqual({ kind: 'removed', id: 'a' });
+    expect(toLiveEvent('session_removed', '{"id":"a"}')).toEqual({
+      kind: 'session_removed',
+      id: 'a',
+    });
     expect(toLiveEvent('snapshot', '{"sessions":[]}')).toEqual({
       kind: 'snapshot',
       sessions: [],

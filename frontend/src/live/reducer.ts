@@ -27,8 +27,8 @@ export type LiveEvent =
     }
   | { kind: 'session'; session: Session }
   /** the response to this browser's own request; the stream may already have newer data */
-  | { kind: 'answered'; session: Session }
-  | { kind: 'removed'; id: string }
+  | { kind: 'session_answered'; session: Session }
+  | { kind: 'session_removed'; id: string }
   | { kind: 'job'; job: Job }
   | { kind: 'job_answered'; job: Job }
   | { kind: 'job_removed'; id: string }
@@ -96,11 +96,11 @@ export function reduce(state: LiveState, event: LiveEvent): LiveState {
       };
     case 'session':
       return { ...state, sessions: put(state.sessions, event.session) };
-    case 'answered':
+    case 'session_answered':
       return isOutdated(state.sessions, event.session)
         ? state
         : { ...state, sessions: put(state.sessions, event.session) };
-    case 'removed':
+    case 'session_removed':
       return { ...state, sessions: without(state.sessions, event.id) };
     case 'job':
       return { ...state, jobs: put(state.jobs, event.job) };

@@ -56,13 +56,13 @@ export const live = {
   },
   /** Apply the response to a request of this tab, which may arrive before the stream's event. */
   answered(session: Session): void {
-    emit({ kind: 'answered', session });
+    emit({ kind: 'session_answered', session });
   },
   isNameTaken(name: string): boolean {
     return state.sessions?.some((s) => s.name === name && isLive(s)) ?? false;
   },
   removed(id: string): void {
-    emit({ kind: 'removed', id });
+    emit({ kind: 'session_removed', id });
   },
   jobAnswered(job: Job): void {
     emit({ kind: 'job_answered', job });

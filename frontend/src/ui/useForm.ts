@@ -1,7 +1,7 @@
 import { type ChangeEvent, type FormEvent, type RefObject, useRef, useState } from 'react';
 import { fieldMessage } from '@/api/problem';
 import { useWithPassword } from '@/lib/reauth';
-import { type FormDraft, type Put, useKept } from '@/lib/useFormDraft';
+import { type FormDraft, type Put, useDraftField } from '@/lib/useFormDraft';
 import { useFocusProblem } from './focus';
 import { Cancelled } from './showError';
 
@@ -77,7 +77,7 @@ export function useForm<V, R = unknown>(options: FormOptions<V, R>): Form<V> {
   const withPassword = useWithPassword();
   const ref = useRef<HTMLFormElement>(null);
   const focusProblem = useFocusProblem(ref);
-  const [values, setValues] = useKept<V>(draft, 'whole', initial, isValid);
+  const [values, setValues] = useDraftField<V>(draft, 'whole', initial, isValid);
   const [tried, setTried] = useState(false);
   const [refusal, setRefusal] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);

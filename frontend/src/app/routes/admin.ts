@@ -10,7 +10,7 @@ import { lazyPage } from './lazyPage';
 const adminRoute = createRoute({
   getParentRoute: () => memberRoute,
   path: '/admin',
-  component: lazyPage(() => import('@/features/admin/AdminPage'), 'AdminPage'),
+  component: lazyPage(() => import('@/features/admin/AllSessionsPage'), 'AllSessionsPage'),
 });
 
 const adminImagesRoute = createRoute({

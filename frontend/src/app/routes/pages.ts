@@ -141,7 +141,7 @@ const sharedRoute = createRoute({
   component: lazyPage(() => import('@/features/tensorboard/SharedPage'), 'SharedPage'),
 });
 
-/** The target of the gate's page about a session that is not running. */
+/** The target of the page that nginx shows instead of a session that is not running. */
 const notRunningRoute = createRoute({
   getParentRoute: () => memberRoute,
   path: '/start-again/$name',

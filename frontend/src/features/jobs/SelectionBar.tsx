@@ -11,7 +11,7 @@ import { clock } from '@/lib/clock';
 import { ConfirmDialog } from '@/ui/ConfirmDialog';
 import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
-import { actOnMany, type BulkAction, type Outcome } from './bulk';
+import { actOnMany, type BulkAction, type BulkResult } from './bulk';
 import { doneText, questionText } from './bulkLabels';
 import classes from './SelectionBar.module.css';
 import type { JobsSearch } from './search';
@@ -82,7 +82,7 @@ interface ActsProps extends Pick<Props, 'search' | 'selection' | 'onSelect' | 'o
 function Acts({ search, selection, chosen, number, onSelect, onRemoved }: ActsProps) {
   const [confirming, setConfirming] = useState<BulkAction | null>(null);
   const [done, setDone] = useState(0);
-  const [refused, setRefused] = useState<Outcome['refused']>([]);
+  const [refused, setRefused] = useState<BulkResult['refused']>([]);
   const can = possibleActions(chosen);
   const all = selection.kind === 'all';
   const comparable = !all && number >= 2 && number <= MOST_COMPARED;
@@ -177,7 +177,7 @@ function Names({ jobs }: { jobs: Job[] }) {
   );
 }
 
-function Refused({ refused, chosen }: { refused: Outcome['refused']; chosen: Job[] }) {
+function Refused({ refused, chosen }: { refused: BulkResult['refused']; chosen: Job[] }) {
   const names = new Map(chosen.map(({ id, name }) => [id, name]));
   return (
     <div className={classes.refused}>

@@ -11,7 +11,7 @@ export type BulkAction = 'cancel' | 'remove';
 type Chosen = components['schemas']['Chosen'];
 type ManyDone = components['schemas']['ManyDone'];
 
-export interface Outcome {
+export interface BulkResult {
   /** the ids of changed jobs, including those not loaded here */
   done: string[];
   refused: ManyDone['refused'];
@@ -29,8 +29,8 @@ export async function actOnMany(
   selection: Selection,
   search: JobsSearch,
   onProgress: (done: number) => void,
-): Promise<Outcome> {
-  const all: Outcome = { done: [], refused: [] };
+): Promise<BulkResult> {
+  const all: BulkResult = { done: [], refused: [] };
   const send = async (body: Chosen): Promise<ManyDone> => {
     const answer = await ASK[action](body);
     if (action === 'remove') for (const id of answer.done) live.jobRemoved(id);

@@ -4,7 +4,7 @@ import { Button } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useNow } from '@/lib/useNow';
 import { metricText } from '@/ui/metricText';
-import { useKept } from './kept';
+import { useKeptDespiteIdle } from './keptIdle';
 import { useTrend } from './recentUsage';
 import classes from './TrendLine.module.css';
 import { idleGpuText, sparklinePaths, sparklineText, trendText, type UsageTrend } from './trend';
@@ -22,7 +22,7 @@ interface Props {
 export function TrendLine({ id, name, stop, quiet = false }: Props) {
   const now = useNow();
   const { trend, loading } = useTrend(id);
-  const [keptAt, keep] = useKept(id);
+  const [keptAt, keep] = useKeptDespiteIdle(id);
   const idle = quiet ? null : idleGpuText(trend, keptAt, now);
   return (
     <div className={classes.line}>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readKept, withKept } from './kept';
+import { readKept, withKept } from './keptIdle';
 import {
   currentPercent,
   idleGpuText,

@@ -2,7 +2,7 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Button } from '@mantine/core';
 import type { Session } from '@/api/types';
-import { useKept } from '@/features/measurements/kept';
+import { useKeptDespiteIdle } from '@/features/measurements/keptIdle';
 import { useNow } from '@/lib/useNow';
 import { Notice } from '@/ui/Notice';
 import { idleText } from './idle';
@@ -15,7 +15,7 @@ import classes from './TimeShort.module.css';
  */
 export function IdleLine({ session }: { session: Session }) {
   const now = useNow();
-  const [keptAt, keep] = useKept(session.id);
+  const [keptAt, keep] = useKeptDespiteIdle(session.id);
   const text = idleText(session, now, keptAt);
   if (text === null) return null;
   return (

@@ -8,7 +8,7 @@ import { translate } from '@/i18n/translate';
 import { isLike, isRecordOf, isText, orNull } from '@/lib/drafts';
 import { queryClient } from '@/lib/queries';
 import { useAnswer } from '@/lib/useAnswer';
-import { type FormDraft, useFormDraft, useKept } from '@/lib/useFormDraft';
+import { type FormDraft, useDraftField, useFormDraft } from '@/lib/useFormDraft';
 import { useMe } from '@/lib/useMe';
 import { useLive } from '@/live/store';
 import { completionQuery } from './completion';
@@ -100,7 +100,7 @@ function useStarter(
   const hasNoSessions = useLive((s) => s.sessions?.length === 0);
   // A session that starts later, perhaps from this form, must not change the choice.
   const [isNewUser] = useState(hasNoSessions);
-  const [chosen, choose] = useKept<string | null | undefined>(
+  const [chosen, choose] = useDraftField<string | null | undefined>(
     kept,
     'starter',
     () => fromLink,
@@ -158,19 +158,19 @@ function useResources(
   kept: FormDraft,
 ): { resources: ResourcesState | null; failure: Error | null } {
   const cluster = useCluster();
-  const [chosen, choose] = useKept<string | null>(
+  const [chosen, choose] = useDraftField<string | null>(
     kept,
     'preset',
     () => (fromLink !== null || (last.own && last.preset === null) ? OWN : last.preset),
     isText,
   );
-  const [own, setOwn] = useKept<RequestedResources>(
+  const [own, setOwn] = useDraftField<RequestedResources>(
     kept,
     'own',
     () => ({ base: formResourcesOf(fromLink ?? last.own ?? {}), typed: {} }),
     isRequestedResources,
   );
-  const [accountAndQos, setAccountAndQos] = useKept<AccountAndQos>(
+  const [accountAndQos, setAccountAndQos] = useDraftField<AccountAndQos>(
     kept,
     'more',
     () => accountAndQosOf(fromLink ?? {}),
@@ -245,7 +245,7 @@ export function useStartForm(
   const { username } = useMe();
   const [last] = useState(() => loadLastStart(username));
   const kept = useFormDraft('start', Object.keys(link).length > 0);
-  const [environmentName, setEnvironmentName] = useKept<string | undefined>(
+  const [environmentName, setEnvironmentName] = useDraftField<string | undefined>(
     kept,
     'environment',
     () => firstAvailable(environments, link.environment, last.environment)?.name,
@@ -255,7 +255,7 @@ export function useStartForm(
     link.environment === undefined ? null : { by: 'link', name: link.environment },
   );
   const environment = environments.find((e) => e.name === environmentName);
-  const [name, setName] = useKept(kept, 'name', () => '', isText);
+  const [name, setName] = useDraftField(kept, 'name', () => '', isText);
   const { resources, failure } = useResources(
     environment,
     name.trim(),

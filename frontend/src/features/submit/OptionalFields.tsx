@@ -4,7 +4,7 @@ import { TextInput } from '@mantine/core';
 import type { JobDetail } from '@/api/types';
 import startClasses from '@/features/start/StartPage.module.css';
 import { isLike, isText } from '@/lib/drafts';
-import { type FormDraft, type Put, useKept } from '@/lib/useFormDraft';
+import { type FormDraft, type Put, useDraftField } from '@/lib/useFormDraft';
 import classes from './SubmitPage.module.css';
 
 export interface OptionalValues {
@@ -19,7 +19,12 @@ export function useOptionalFields(
   kept: FormDraft,
   from: JobDetail | undefined,
 ): [OptionalValues, Put<OptionalValues>] {
-  return useKept(kept, 'more', () => ({ name: from?.name ?? '', logdir: '' }), isOptionalValues);
+  return useDraftField(
+    kept,
+    'more',
+    () => ({ name: from?.name ?? '', logdir: '' }),
+    isOptionalValues,
+  );
 }
 
 interface Props {

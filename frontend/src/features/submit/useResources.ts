@@ -12,7 +12,7 @@ import {
 } from '@/features/start/requestedResources';
 import { orNull } from '@/lib/drafts';
 import { useAnswer } from '@/lib/useAnswer';
-import { type FormDraft, useKept } from '@/lib/useFormDraft';
+import { type FormDraft, useDraftField } from '@/lib/useFormDraft';
 import { flattenDraft, type JobDraft, toJobDraft, toJobResources } from './request';
 import {
   hasOtherShape,
@@ -81,7 +81,7 @@ export function useResources(initial: Initial): ResourcesState {
   const before = toJobDraft(baseResources, base, cluster);
   const fields = suggestedFields(sizing, before, suggested);
   // Until a field is changed, the form follows suggestions, which may arrive after it is shown.
-  const [own, setOwn] = useKept<ExplicitResources | null>(
+  const [own, setOwn] = useDraftField<ExplicitResources | null>(
     kept,
     'resources',
     () => null,

@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import type { Cluster, Environment, JobDetail, Resources, ScriptImport } from '@/api/types';
 import { isText } from '@/lib/drafts';
-import { useFormDraft, useKept } from '@/lib/useFormDraft';
+import { useDraftField, useFormDraft } from '@/lib/useFormDraft';
 import { toOptionalRequest, useOptionalFields } from './OptionalFields';
 import { sizingQuery } from './queries';
 import { useResources } from './useResources';
@@ -51,13 +51,13 @@ export function useScriptForm(begin: Begin) {
   const { environments, cluster, defaults, from, imported, isImported } = begin;
   const available = environments.filter((e) => e.available || e.name === from?.environment);
   const kept = useFormDraft('script', from !== undefined || isImported);
-  const [chosen, setChosen] = useKept(
+  const [chosen, setChosen] = useDraftField(
     kept,
     'environment',
     () => from?.environment ?? '',
     (value): value is string => value === '' || available.some((e) => e.name === value),
   );
-  const [script, setScript] = useKept(kept, 'script', () => from?.source ?? EXAMPLE, isText);
+  const [script, setScript] = useDraftField(kept, 'script', () => from?.source ?? EXAMPLE, isText);
   const [optionalValues, setOptionalValues] = useOptionalFields(kept, from);
   const { data: sizing } = useScriptSizing(from?.id, optionalValues.name, chosen);
   const purpose = chosen === '' ? {} : { environment: chosen };

@@ -3,7 +3,7 @@ import { useState } from 'react';
 import type { Cluster, Environment, JobDetail, SomeResources, TemplateDetail } from '@/api/types';
 import { isTexts } from '@/lib/drafts';
 import { useAnswer } from '@/lib/useAnswer';
-import { type FormDraft, useFormDraft, useKept } from '@/lib/useFormDraft';
+import { type FormDraft, useDraftField, useFormDraft } from '@/lib/useFormDraft';
 import { choicesOf, firstChoice } from './environments';
 import {
   areTyped,
@@ -47,13 +47,13 @@ export interface ParametersState {
 function useParameters({ template, from, filled }: Begin, kept: FormDraft): ParametersState {
   const [fields] = useState(() => fieldsOf(template.parameters));
   const given = filled.parameters ?? from?.parameters;
-  const [values, setValues] = useKept(
+  const [values, setValues] = useDraftField(
     kept,
     'values',
     () => firstValues(fields, given),
     areTyped(fields),
   );
-  const [touched, setTouched] = useKept(
+  const [touched, setTouched] = useDraftField(
     kept,
     'touched',
     () => Object.keys(filled.parameters ?? {}),
@@ -96,7 +96,7 @@ function useRendering(
 /** Keep the chosen environment, for templates with several. */
 function useEnvironment({ template, environments, from, filled }: Begin, kept: FormDraft) {
   const choices = choicesOf(template, environments, from?.environment ?? null);
-  const [chosen, choose] = useKept(
+  const [chosen, choose] = useDraftField(
     kept,
     'environment',
     () => firstChoice(template, choices, [filled.environment, from?.environment]),

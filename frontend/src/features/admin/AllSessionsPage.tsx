@@ -15,12 +15,12 @@ import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
 import { TryAgain } from '@/ui/TryAgain';
 import { AdminFrame } from './AdminFrame';
-import classes from './AdminPage.module.css';
 import { AdminStop } from './AdminStop';
+import classes from './AllSessionsPage.module.css';
 import { allSessionsQuery } from './queries';
 
 /** The sessions of all users, for administrators. */
-export function AdminPage() {
+export function AllSessionsPage() {
   return (
     <AdminFrame tab={t`All sessions`} title={t`All sessions`} aside={<LiveCount />}>
       <AllSessions />

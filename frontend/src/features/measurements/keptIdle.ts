@@ -25,7 +25,9 @@ export function withKept(kept: Kept, id: string, atMs: number): Kept {
 }
 
 /** Return when the user chose to keep this one, and a function to choose it now. */
-export function useKept(id: string): [atMs: number | null, keep: (nowMs: number) => void] {
+export function useKeptDespiteIdle(
+  id: string,
+): [atMs: number | null, keep: (nowMs: number) => void] {
   const [stored, change] = useStoredText(KEY);
   const keep = useCallback(
     (nowMs: number) => change((now) => JSON.stringify(withKept(readKept(now), id, nowMs))),
