@@ -5,7 +5,7 @@
   │   ├── Unreachable          no answer in time, or no controller: nothing is known
   │   │   └── QueryTooLarge    the answer is too long; a smaller query may do
   │   ├── Rejected             Slurm answered, and refused
-  │   └── NotFound             Slurm answered, and does not have this job (any more)
+  │   └── JobNotFound          Slurm answered, and does not have this job (any more)
   └── LauncherError
       ├── LauncherUnavailable  sudo refused, the launcher died, or it missed its deadline
       │   └── NoFilesProgram   the files program is missing, or of another version

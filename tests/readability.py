@@ -51,7 +51,7 @@ ODD_OPENING = re.compile(
 )
 QUOTED = re.compile(r"```.*?```|`[^`\n]*`|\"[^\"\n]*\"|“[^”\n]*”|\*[^*\n]+\*", re.DOTALL)
 DOCUMENTS = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "docs")
-SHARED_NAMES = frozenset({"Progress", "Report", "Unreachable", "User", "HubUnavailable"})
+SHARED_NAMES = frozenset({"Progress", "Report", "Unreachable", "User"})
 ROOTS = re.compile(r"(portal|spawner|cluster|spawner/[a-z_]+)/[a-z_]+\.py")
 MAX_MODULES = 15
 TEST = re.compile(r"tests/(?P<level>unit|portal)/(?P<folder>.+)/test_\w+\.py")

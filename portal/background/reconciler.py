@@ -364,7 +364,7 @@ class Reconcile:
     async def _end_job(self, job: Job, job_id: int) -> None:
         """End a job in Slurm.
 
-        Raises NotFound if Slurm has no such job, or has reused its number.
+        Raises JobNotFound if Slurm has no such job, or has reused its number.
         """
         disabled = job.user.disabled_at is not None
         async with self._cancels:

@@ -39,7 +39,6 @@
         DirectoryUnfinished    503 directory-unfinished
         SlurmUnreachable       503 slurm-unreachable
         LauncherProblem        503 launcher-unavailable
-        HubUnavailable         503 hub-unavailable
 
 The errors about a user's files are in `portal.errors.files`. This package knows neither the
 database nor Slurm; services translate the spawner's errors into these.
@@ -72,7 +71,6 @@ from portal.errors.base import (
     invalid_input,
 )
 from portal.errors.cluster import (
-    HubUnavailable,
     LauncherProblem,
     NotRunning,
     SlurmRejected,
@@ -125,7 +123,6 @@ __all__ = [
     "Forbidden",
     "Gone",
     "HomeProblem",
-    "HubUnavailable",
     "InsufficientScope",
     "Internal",
     "InvalidInput",

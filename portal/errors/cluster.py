@@ -34,8 +34,3 @@ class SlurmUnreachable(Unavailable):
 class LauncherProblem(Unavailable):
     slug = "launcher-unavailable"
     title = "Cluster access is unavailable"
-
-
-class HubUnavailable(Unavailable):
-    slug = "hub-unavailable"
-    title = "The notebook service doesn't answer"

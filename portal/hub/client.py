@@ -4,7 +4,7 @@ It sends requests and reads responses, and decides nothing. It knows neither the
 portal's sessions; it deals with users and their named servers.
 
     HubError                 a call failed; the message is for the log
-    ├── HubUnavailable       no response, or a temporary refusal: try again later
+    ├── HubNotReady          no response, or a temporary refusal: try again later
     └── HubRefused           the hub responded with a status that a retry would not change
 """
 
@@ -137,7 +137,7 @@ class Hub:
         """Stop the server and remove it. True once it is gone; False while it is stopping: try
         again.
 
-        Raises HubUnavailable while the hub is still checking the server after a restart.
+        Raises HubNotReady while the hub is still checking the server after a restart.
         """
         status, message = await self._send_request(
             "DELETE", _server_path(username, name), {"remove": remove}

@@ -189,10 +189,10 @@ class BatchJob(Job):
     """A compute job: from a template, from a free script, or `external` (submitted outside the
     portal).
 
-    `script`, `files` and `options` are the submitted content, kept so that a retry submits the
-    same. `metrics` holds the last values of a few scalars that an ended job has logged; those of an
-    array are in its `tasks`. `gpu_percent` is the mean use of the GPUs of an ended job, as its
-    samplers measured it. The client's idempotency key is unique per owner; `body_hash` shows
+    `script`, `source`, `files` and `resources` are the submitted content, stored so that a retry
+    submits the same. `metrics` holds the last values of a few scalars that an ended job has logged;
+    those of an array are in its `tasks`. `gpu_percent` is the mean use of the GPUs of an ended job,
+    as its samplers measured it. The client's idempotency key is unique per owner; `body_hash` shows
     whether the same key came with a different request.
     """
 

@@ -38,7 +38,7 @@ class LauncherPool:
     last could not be started. `homeless` maps the users whose home was unusable to the reason,
     since the last use of a home that succeeded. `measure` is called for each operation. Each method
     may raise LauncherUnavailable (the operation may or may not have been done), Unreachable (the
-    same, for Slurm), Rejected, NotFound, HomeUnavailable or PathRefused.
+    same, for Slurm), Rejected, JobNotFound, HomeUnavailable or PathRefused.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class LauncherPool:
     async def cancel(self, username: str, job_id: int) -> None:
         """Run scancel as the user.
 
-        An ended job is no error; raises NotFound if Slurm has no such job.
+        An ended job is no error; raises JobNotFound if Slurm has no such job.
         """
         await self.call(username, "cancel", job_id=job_id)
 

@@ -4,8 +4,8 @@ Each command is an argument list with an environment built from scratch and its 
 slurmctld down they would hang for MessageTimeout. Submitting is not here: the launcher does that,
 as the user. No policy is decided here; the watcher decides how often to ask.
 
-Raises Unreachable if there is no answer or an implausible one, Rejected if Slurm refused, NotFound
-if it has no such job.
+Raises Unreachable if there is no answer or an implausible one, Rejected if Slurm refused,
+JobNotFound if it has no such job.
 """
 
 from __future__ import annotations

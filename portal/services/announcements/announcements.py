@@ -1,8 +1,8 @@
 """Announcements: messages that administrators show to all users for a given period.
 
-This module stores and changes them; logged-in users read them from `Board` (cache.py).
-Code that changes one inside a running portal calls `news`; a change made on the command line
-appears within REFRESH_S seconds.
+This module stores and changes them; logged-in users read them from `AnnouncementCache`
+(cache.py). Code that changes one inside a running portal calls `news`; a change made on the command
+line appears within REFRESH_S seconds.
 """
 
 from collections.abc import Mapping

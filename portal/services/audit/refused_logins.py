@@ -63,7 +63,7 @@ async def note(
 async def note_in(
     db: AsyncSession, action: Action, actor: User | str, *, ip: str, detail: Mapping[str, Any]
 ) -> None:
-    """Record or count a refusal of a user_id user, in the caller's transaction."""
+    """Record or count a refusal of this user, in the caller's transaction."""
     name, now = actor.username if isinstance(actor, User) else actor, utcnow()
     network = network_of(ip)
     if await _count(db, action, name, network, now):

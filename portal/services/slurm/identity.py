@@ -21,7 +21,7 @@ from spawner.slurm.model import JobInfo, SlurmState
 
 async def find_job(context: AppContext, job: Job, job_id: int) -> JobInfo:
     """Return Slurm's current job of this `job_id`, with the user as named by Slurm; a live one is
-    preferred to an ended one. Raises NotFound if it is not this row's job; Unreachable.
+    preferred to an ended one. Raises JobNotFound if it is not this row's job; Unreachable.
     """
     shown = await context.slurm.find(job_id)
     matches = await context.watcher.named(shown)

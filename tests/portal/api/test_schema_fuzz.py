@@ -56,7 +56,6 @@ LOGIN_EXAMPLES = 12
 AWAY = {
     "slurm-unreachable",
     "launcher-unavailable",
-    "hub-unavailable",
     "unavailable",
     "files-away",
     "directory-unfinished",
