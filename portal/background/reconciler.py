@@ -426,7 +426,7 @@ class Reconcile:
     async def _check_start(self, board: Tensorboard, host: Job, now: datetime) -> None:
         """Wait while the run's own job waits in Slurm's queue; else fail it when it takes long."""
         started_at = board.started_at
-        if board.slurm_job is not None:
+        if board.own_job_id is not None:
             if host.state is JobState.ENDED:
                 await tensorboards.failed(self.context, board, host.reason or ENDED_EARLY)
                 return

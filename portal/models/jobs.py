@@ -259,7 +259,8 @@ class Tensorboard(Base):
     `secret_hash` is the hash of the secret with which the run's program calls back, as for a Job.
     `guard_key` is stored in the clear because the portal signs every request with it
     (spawner/guard.py); it grants no access to the portal. Both change with `run_id`, at each start.
-    `tls_name` is as in Session.
+    `tls_name` is as in Session. `own_job_id` is the row of its own Slurm job (a
+    TensorboardJob), null while it runs in its parent's allocation.
     """
 
     __tablename__ = "tensorboards"
@@ -285,7 +286,9 @@ class Tensorboard(Base):
     secret_hash: Mapped[str] = mapped_column(String(64), default="")
     guard_key: Mapped[str] = mapped_column(String(100), default="")
     run_id: Mapped[str] = mapped_column(String(36), default=new_id)
-    slurm_job: Mapped[str | None] = mapped_column(ForeignKey("jobs.id", ondelete="SET NULL"))
+    own_job_id: Mapped[str | None] = mapped_column(
+        "slurm_job", ForeignKey("jobs.id", ondelete="SET NULL")
+    )
     created_at: Mapped[datetime] = mapped_column(default=utcnow)
     started_at: Mapped[datetime | None]
     last_request_at: Mapped[datetime | None]

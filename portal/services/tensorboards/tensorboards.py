@@ -115,7 +115,7 @@ def _reset_run(row: Tensorboard, run: tuple[str, str], reason: str | None) -> No
     row.wanted, row.state, row.reason = True, TensorboardState.STARTING, reason
     row.run_id, row.guard_key = run
     row.secret_hash = ""
-    row.host = row.port = row.tls_name = row.started_at = row.slurm_job = None
+    row.host = row.port = row.tls_name = row.started_at = row.own_job_id = None
 
 
 async def ensure(context: AppContext, parent: Job, user: User) -> Tensorboard:
@@ -261,7 +261,7 @@ async def start_process(context: AppContext, board: Tensorboard) -> None:
     def apply(row: Tensorboard) -> None:
         if row.run_id == board.run_id:
             row.started_at = utcnow()
-            row.slurm_job = job.id if job else None
+            row.own_job_id = job.id if job else None
 
     await change(context.db, Tensorboard, board.id, apply)
     if job is None:
@@ -372,8 +372,8 @@ async def _stop(
 
     context.tensorboard_heartbeats.pop(board.run_id, None)
     await change(context.db, Tensorboard, board.id, apply, also)
-    if board.slurm_job is not None:
-        await change(context.db, TensorboardJob, board.slurm_job, _mark_stopping)
+    if board.own_job_id is not None:
+        await change(context.db, TensorboardJob, board.own_job_id, _mark_stopping)
     context.notifier.notify(board.user_id, board.id, RECONCILE)
 
 
@@ -384,7 +384,7 @@ def _mark_stopping(job: TensorboardJob) -> None:
 
 def host_job_ended(board: Tensorboard, host: Job) -> bool:
     """Return whether the allocation that this run lives in has ended; `host` is its job."""
-    if board.slurm_job is None:
+    if board.own_job_id is None:
         return host.state in NO_HOME
     return host.state is JobState.ENDED and board.state is TensorboardState.RUNNING
 
@@ -397,7 +397,7 @@ async def migrate_to_service_job(context: AppContext, board: Tensorboard, now: d
     what ended it would end the next one too.
     """
     viewed_at = board.last_request_at
-    if board.slurm_job is not None:
+    if board.own_job_id is not None:
         await ended(context, board, HOST_ENDED)
     elif context.settings.service_partition is None:
         await ended(context, board, NO_SERVICE_PARTITION)
@@ -422,26 +422,26 @@ async def _move_to_service_job(context: AppContext, board: Tensorboard, now: dat
 
 async def host_job(context: AppContext, board: Tensorboard) -> Job:
     """Return the Slurm job that this run lives in: its own, or its parent's."""
-    if board.slurm_job is None:
+    if board.own_job_id is None:
         return board.parent
     async with context.db.session() as db:
-        return await db.get_one(TensorboardJob, board.slurm_job)
+        return await db.get_one(TensorboardJob, board.own_job_id)
 
 
 async def load_host_jobs(context: AppContext, boards: Sequence[Tensorboard]) -> dict[str, Job]:
     """Return the Slurm job of each of these runs, like `host_job`, by TensorBoard ID; a job that
     was removed since is missing.
     """
-    ids = [board.slurm_job for board in boards if board.slurm_job is not None]
+    ids = [board.own_job_id for board in boards if board.own_job_id is not None]
     jobs: dict[str, Job] = {}
     if ids:
         async with context.db.session() as db:
             rows = await db.scalars(select(TensorboardJob).where(TensorboardJob.id.in_(ids)))
             jobs = {row.id: row for row in rows}
     return {
-        board.id: board.parent if board.slurm_job is None else jobs[board.slurm_job]
+        board.id: board.parent if board.own_job_id is None else jobs[board.own_job_id]
         for board in boards
-        if board.slurm_job is None or board.slurm_job in jobs
+        if board.own_job_id is None or board.own_job_id in jobs
     }
 
 

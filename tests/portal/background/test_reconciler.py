@@ -366,7 +366,7 @@ async def test_a_tensorboard_may_wait_in_the_queue(
     own = await harness.add(TensorboardJob, **host, started_at=started_at)
     async with harness.db.session() as db:
         row = Tensorboard(
-            parent_id=parent, user_id=harness.user.id, logdir="/x", slurm_job=own,
+            parent_id=parent, user_id=harness.user.id, logdir="/x", own_job_id=own,
             state=TensorboardState.QUEUED, started_at=now - timedelta(minutes=3),
             last_request_at=now,
         )  # fmt: skip

@@ -71,7 +71,7 @@ async def board_in(
             secret_hash="before",
             guard_key="before",
             started_at=utcnow(),
-            slurm_job=own.id if own_job else None,
+            own_job_id=own.id if own_job else None,
             **{"last_request_at": utcnow(), **values},
         )
         db.add(row)
@@ -177,7 +177,7 @@ async def test_hosts_of_many_are_those_of_each(
 ) -> None:
     context, board = make_context(), await board_in(database, JobState.RUNNING, own_job=own_job)
     hosts = await tensorboards.load_host_jobs(context, [board])
-    assert hosts[board.id].id == (board.slurm_job if own_job else board.parent_id)
+    assert hosts[board.id].id == (board.own_job_id if own_job else board.parent_id)
 
 
 async def test_silence_of_a_suspended_job_does_not_count(
