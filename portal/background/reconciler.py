@@ -36,7 +36,7 @@ from portal.models import (
 from portal.services.deprovision import deprovision
 from portal.services.jobs import jobs, scalars
 from portal.services.jobs import usage as job_usage
-from portal.services.jobs.external_jobs import Outside
+from portal.services.jobs.external_jobs import ExternalJobImport
 from portal.services.sessions import hub_sync
 from portal.services.slurm import launch, lifecycle, usage
 from portal.services.slurm.identity import cancelling_user, find_job
@@ -80,9 +80,9 @@ class Reconcile:
         self._acts = KeyedTasks(
             lambda: context.notifier.notify(RECONCILE), context.metrics.background_failures
         )
-        self._watched = RowSync(context)
-        self._outside = Outside(context)
-        self._unsettled = PendingRows(context)
+        self._row_sync = RowSync(context)
+        self._external_jobs = ExternalJobImport(context)
+        self._pending = PendingRows(context)
         self._cancels = asyncio.Semaphore(MOST_CANCELS)
         self._stale_since: datetime | None = None
         self._readers = KeyedTasks(
@@ -96,7 +96,7 @@ class Reconcile:
     async def step(self) -> timedelta | None:
         """Run a round; the next one follows immediately if more rows may need work."""
         await self.round(utcnow())
-        return timedelta(0) if self._unsettled.has_more else None
+        return timedelta(0) if self._pending.has_more else None
 
     async def close(self) -> None:
         """Cancel the running tasks; each is repeated after the next start."""
@@ -106,7 +106,7 @@ class Reconcile:
     async def round(self, now: datetime) -> None:
         """Process all rows that may need work, once."""
         await self._write_stale()
-        due = await self._unsettled.next(now)
+        due = await self._pending.next(now)
         for at in range(0, len(due), AT_ONCE):
             await self._process_rows(due[at : at + AT_ONCE], now)
             await asyncio.sleep(0)  # let other tasks run
@@ -118,7 +118,7 @@ class Reconcile:
                 await self._act_on_board(board, hosts[board.id], now)
         await self._run_bulk_work(now)
         self._set_polling_pace(boards)
-        self._acts.forget(self._unsettled, len(self._unsettled) + len(boards))
+        self._acts.forget(self._pending, len(self._pending) + len(boards))
 
     async def _write_stale(self) -> None:
         """Write since when Slurm has not answered to every row that has not ended.
@@ -156,11 +156,11 @@ class Reconcile:
     async def _process_rows(self, ids: list[str], now: datetime) -> None:
         """Write Slurm's state to these rows, and start the tasks that they need."""
         rows = await self._observe(ids, now)
-        self._unsettled.gone(set(ids) - {row.id for row in rows})
+        self._pending.gone(set(ids) - {row.id for row in rows})
         for row in rows:
             self._act_on_job(row, now)
-            settled, quiet = self._watched.settled(row), self._watched.quiet(row, now)
-            self._unsettled.note(row, settled=settled, quiet=quiet)
+            settled, quiet = self._row_sync.is_settled(row), self._row_sync.is_quiet(row, now)
+            self._pending.note(row, settled=settled, quiet=quiet)
 
     async def _observe(self, ids: list[str], now: datetime) -> list[Job]:
         """Write Slurm's state to these rows in one transaction, or one by one if another writer
@@ -171,7 +171,7 @@ class Reconcile:
         async with self.context.db.session() as db:
             rows = await load(db, ids)
             found = [(type(row), row.id, row.version) for row in rows]
-            news = [row for row in rows if self._watched.write(row, now)]
+            news = [row for row in rows if self._row_sync.update_row(row, now)]
             try:
                 await db.commit()
             except (StaleDataError, *REFUSALS):
@@ -191,12 +191,12 @@ class Reconcile:
         """
         try:
             row = await change(
-                self.context.db, kind, row_id, lambda row: self._watched.write(row, now)
+                self.context.db, kind, row_id, lambda row: self._row_sync.update_row(row, now)
             )
         except REFUSALS as error:
             self.context.metrics.background_failures.labels("observe").inc()
             log_failure("database refused a row", error, job=row_id)
-            self._unsettled.set_aside(row_id, version)
+            self._pending.set_aside(row_id, version)
             return None
         if row is not None:
             self.context.notifier.notify(row.user_id, row.id)
@@ -205,8 +205,8 @@ class Reconcile:
     def _act_on_job(self, job: Job, now: datetime) -> None:
         """Start the task that a row needs."""
         if job.state is JobState.ENDED:
-            if alive := self._watched.alive(job):
-                self._acts.start(f"surplus {job.id}", now, lambda: self._cancel(job, alive))
+            if unwanted := self._row_sync.find_unwanted_jobs(job):
+                self._acts.start(f"surplus {job.id}", now, lambda: self._cancel(job, unwanted))
             elif isinstance(job, Session) and job.server_env is not None:
                 self._acts.start(f"close {job.id}", now, lambda: hub_sync.close(self.context, job))
         elif job.wanted is Wanted.STOP:
@@ -223,7 +223,7 @@ class Reconcile:
             self._acts.start(f"adopt {job.id}", now, lambda: self._adopt(job))
 
     def _act_on_batch_job(self, job: BatchJob, now: datetime) -> None:
-        """Submit a batch job again if it is missing in Slurm, or cancel surplus copies."""
+        """Submit a batch job again if it is missing in Slurm, or cancel duplicates."""
         if job.external or job.id in self.context.submitting:
             return
         name = (job.id, job.user.username)
@@ -236,10 +236,10 @@ class Reconcile:
                 )
                 return
             few = self._acts.under_way("again") < MOST_SUBMISSIONS
-            if few and self._watched.may_try_again(job):
+            if few and self._row_sync.may_try_again(job):
                 self._acts.start(f"again {job.id}", now, lambda: self._submit_again(job))
-        elif self._watched.surplus(job):
-            self._acts.start(f"surplus {job.id}", now, lambda: self._end_surplus(job))
+        elif self._row_sync.find_duplicate_jobs(job):
+            self._acts.start(f"surplus {job.id}", now, lambda: self._cancel_duplicates(job))
 
     async def _submit_again(self, job: BatchJob) -> None:
         """Submit a job again that Slurm does not have, or has lost: a killed controller forgets the
@@ -247,12 +247,12 @@ class Reconcile:
 
         If it runs somewhere nevertheless, the script's claim ends the second copy.
         """
-        self._watched.again[job.id] += job.job_id is not None
+        self._row_sync.again[job.id] += job.job_id is not None
         log.warning("resubmitting a job", job=job.id, slurm=job.job_id)
         await jobs.submit_again(self.context, job.id, lost=job.job_id)
 
-    async def _end_surplus(self, job: BatchJob) -> None:
-        """Cancel surplus copies, by the row's present state.
+    async def _cancel_duplicates(self, job: BatchJob) -> None:
+        """Cancel duplicates, by the row's present state.
 
         Since the row was read, its submission may have finished, and the supposed copy be the job
         itself. A row without a job number has no copies.
@@ -260,7 +260,7 @@ class Reconcile:
         async with self.context.db.session() as db:
             current = await db.get(BatchJob, job.id)
         if current is not None and current.job_id is not None:
-            await self._cancel(current, self._watched.surplus(current))
+            await self._cancel(current, self._row_sync.find_duplicate_jobs(current))
 
     async def _cancel(self, job: Job, job_ids: set[int]) -> None:
         """Cancel copies of a job that Slurm should not have."""
@@ -274,10 +274,10 @@ class Reconcile:
 
     async def _run_bulk_work(self, now: datetime) -> None:
         """Process many jobs at once: usage, external jobs, metrics of arrays."""
-        await self._outside.import_new(now)
+        await self._external_jobs.import_new(now)
         if self.context.watcher.stale_since is None:
-            if self._outside.history_due(now):
-                self._acts.start("history", now, lambda: self._outside.history(now))
+            if self._external_jobs.is_history_due(now):
+                self._acts.start("history", now, lambda: self._external_jobs.import_history(now))
             if due := await usage.due(self.context, now):
                 self._acts.start("usage", now, lambda: self._collect_usage(due, now))
         self._start_reading_metrics(now)
@@ -357,7 +357,7 @@ class Reconcile:
             except JobNotFound:
                 there = self.context.watcher.missing_since(job.id, job.user.username) is None
             if isinstance(job, BatchJob):
-                await self._end_surplus(job)
+                await self._cancel_duplicates(job)
         if there or not await self._withdraw(job):
             await self.context.watcher.refresh()
 
@@ -387,7 +387,7 @@ class Reconcile:
         Its script's claim is taken first: a copy that still reaches Slurm can only exit. Returns
         False if one has begun.
         """
-        if job.id in self.context.submitting or lifecycle.from_outside(job):
+        if job.id in self.context.submitting or lifecycle.is_external(job):
             return False
         await self.context.fence()
         if not await self.context.launchers.withdraw(job.user.username, job.id):
@@ -395,7 +395,7 @@ class Reconcile:
 
         def mark_lost(row: Job) -> None:
             if row.state is not JobState.ENDED and row.job_id == job.job_id:
-                for column, value in lifecycle.lost(row, utcnow()).items():
+                for column, value in lifecycle.build_lost_columns(row, utcnow()).items():
                     setattr(row, column, value)
 
         await change(self.context.db, type(job), job.id, mark_lost)
@@ -450,4 +450,4 @@ class Reconcile:
         starting = any(
             b.state in {TensorboardState.QUEUED, TensorboardState.STARTING} for b in boards
         )
-        self.context.watcher.hurry = self._unsettled.on_the_way or starting
+        self.context.watcher.hurry = self._pending.on_the_way or starting

@@ -149,7 +149,7 @@ class ReconcileHarness:
         self.now = max(self.now + after, utcnow() + after)
         self.reads.clear()
         await self.loop.round(self.now)
-        while self.loop._unsettled.has_more:
+        while self.loop._pending.has_more:
             await self.loop.round(self.now)
         return set(self.reads)
 

@@ -74,7 +74,7 @@ _CANCEL = _BulkOperation(
     Action.JOB_CANCEL_MANY,
     (JOBS_TABLE.c.state != JobState.ENDED) & (JOBS_TABLE.c.wanted != Wanted.STOP),
     _build_cancel_values,
-    lambda row: jobs.has_ended(row.outcome) if row.state is JobState.ENDED else None,
+    lambda row: jobs.explain_already_ended(row.outcome) if row.state is JobState.ENDED else None,
 )
 _REMOVE = _BulkOperation(
     Action.JOB_REMOVE_MANY,

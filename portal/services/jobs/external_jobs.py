@@ -49,7 +49,7 @@ Key = tuple[int, datetime]
 Name = tuple[str, str]  # UUID, user
 
 
-class Outside:
+class ExternalJobImport:
     """Import of external jobs; remembers the Slurm jobs that it has processed, so that a pass is
     cheap.
     """
@@ -91,10 +91,10 @@ class Outside:
             and (info.uuid is not None or (info.user in users and key not in waiting))
         }
 
-    def history_due(self, now: datetime) -> bool:
+    def is_history_due(self, now: datetime) -> bool:
         return self._history_at is None or now - self._history_at > HISTORY_EVERY
 
-    async def history(self, now: datetime) -> None:
+    async def import_history(self, now: datetime) -> None:
         """Import the jobs that accounting has recorded since it was last read: at once, or in
         shorter and shorter spans if its answer is too large. If it does not answer, ask for less
         the next time, because it may be too slow.

@@ -236,7 +236,7 @@ _OUTCOME_TEXTS = {
 }
 
 
-def has_ended(outcome: Outcome | None) -> str:
+def explain_already_ended(outcome: Outcome | None) -> str:
     """Return the reason why an ended job cannot be cancelled."""
     text = _OUTCOME_TEXTS.get(outcome, "it has finished") if outcome else "it has finished"
     return f"This job has already ended: {text}."
@@ -252,7 +252,7 @@ async def cancel(context: AppContext, job: BatchJob, *, by: User, ip: str = "") 
 
     def apply(row: BatchJob) -> None:
         if row.state is JobState.ENDED:
-            raise Conflict(has_ended(row.outcome))
+            raise Conflict(explain_already_ended(row.outcome))
         row.wanted = Wanted.STOP
         row.state = JobState.STOPPING
         row.reason = row.suggestion = None  # the reason why it was waiting no longer matters

@@ -134,7 +134,7 @@ _NO_SECOND_FACTOR_NEEDED = [
 """SQL conditions for the roles that may log in without a second factor."""
 
 
-def open_login(*columns: Any, content: bool = False) -> Select[Any]:
+def build_login_query(*columns: Any, content: bool = False) -> Select[Any]:
     """Build the query for the login that a cookie's token opens, plus `columns` of tables that the
     caller joins. `content`: the cookie is one of a content host, which is valid at that host only.
 
@@ -193,7 +193,7 @@ _OWN_LIVE = and_(
 
 def _build_lookup(*, content: bool) -> Select[Any]:
     return (
-        open_login(
+        build_login_query(
             _JOB.c.name,
             _JOB.c.state,
             _JOB.c.wanted,

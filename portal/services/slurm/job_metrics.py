@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session as DbSession
 
 from portal.metrics import UNKNOWN, Metrics
 from portal.models import Job, JobState, Session
-from portal.services.slurm.lifecycle import from_outside
+from portal.services.slurm.lifecycle import is_external
 
 
 class Counting:
@@ -29,7 +29,7 @@ class Counting:
     def after_flush(self, session: DbSession, _context: object = None) -> None:
         """Handle the SQLAlchemy event of this name: count the changed rows."""
         for row in session.dirty:
-            if isinstance(row, Job) and not from_outside(row):
+            if isinstance(row, Job) and not is_external(row):
                 self._count(row)
 
     def _count(self, row: Job) -> None:

@@ -45,7 +45,7 @@ def is_same(job: Job, info: JobInfo) -> bool:
     Without our UUID, which a comment can lose and an external job never had, only the last known
     submission time distinguishes jobs of one user.
     """
-    if from_outside(job):
+    if is_external(job):
         info = replace(info, uuid=None)  # not one of our UUIDs, or there would be no such row
     if not is_ours(job, info):
         return False
@@ -56,14 +56,14 @@ def is_same(job: Job, info: JobInfo) -> bool:
     return abs(info.submit_time - job.submit_time) <= SAME_SUBMISSION
 
 
-def from_outside(job: Job) -> bool:
+def is_external(job: Job) -> bool:
     """Return whether this is an external job: its row's ID is derived from Slurm's
     (external_jobs.py), and so has another UUID version than random ones (RFC 9562).
     """
     return job.id[14:15] == "5"
 
 
-def chosen(copies: Iterable[JobInfo]) -> JobInfo | None:
+def choose_copy(copies: Iterable[JobInfo]) -> JobInfo | None:
     """Return the valid one of several Slurm jobs of one row: the one that started first has claimed
     the job, and the others can only exit.
     """
@@ -263,7 +263,7 @@ def _build_failed_columns(reason: str, suggestion: str, now: datetime) -> Update
     }
 
 
-def lost(job: Job, now: datetime) -> Update:
+def build_lost_columns(job: Job, now: datetime) -> Update:
     """Return the columns of a job that neither squeue nor accounting knows although Slurm has
     answered for long enough.
     """

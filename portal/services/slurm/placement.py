@@ -3,7 +3,7 @@
 from portal.context import AppContext
 from portal.errors import Conflict
 from portal.models import Job
-from portal.services.slurm.lifecycle import from_outside, is_ours
+from portal.services.slurm.lifecycle import is_external, is_ours
 from spawner.slurm.model import JobInfo, SlurmState
 
 
@@ -29,7 +29,7 @@ def last_job_info(context: AppContext, job: Job) -> JobInfo | None:
         job.user.username,
         job.job_id,
         job.created_at,
-        from_outside(job),
+        is_external(job),
         job.submit_time,
     )
 

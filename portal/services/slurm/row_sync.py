@@ -37,7 +37,7 @@ class RowSync:
         self._resumed: dict[str, datetime] = {}
         self._outliving: dict[str, datetime] = {}
 
-    def write(self, row: Job, now: datetime) -> bool:
+    def update_row(self, row: Job, now: datetime) -> bool:
         """Update a row from Slurm's report, or from the lack of one; return whether the row
         changed.
         """
@@ -102,13 +102,13 @@ class RowSync:
         elif isinstance(row, Session) and row.state is JobState.SUSPENDED and state is not None:
             self._resumed[row.id] = now
 
-    def settled(self, row: Job) -> bool:
+    def is_settled(self, row: Job) -> bool:
         """Return whether there will never be an action for this row."""
-        if row.state is not JobState.ENDED or self.alive(row):
+        if row.state is not JobState.ENDED or self.find_unwanted_jobs(row):
             return False
         return not (isinstance(row, Session) and row.server_env is not None)
 
-    def quiet(self, row: Job, now: datetime) -> bool:
+    def is_quiet(self, row: Job, now: datetime) -> bool:
         """Return whether nothing is to be done for this row until it is written or squeue shows a
         change. Always the case while Slurm does not answer; all rows are processed when it answers
         again.
@@ -121,17 +121,17 @@ class RowSync:
         return (
             any(info.state in ALIVE for info in shown)
             and not any(lifecycle.awaits_accounting(info, now) for info in shown)
-            and not (isinstance(row, BatchJob) and self.surplus(row))
+            and not (isinstance(row, BatchJob) and self.find_duplicate_jobs(row))
         )
 
     def _find_shown(self, row: Job) -> list[JobInfo]:
         """Return what squeue currently shows of a row."""
         shown = self._context.watcher.shown(
-            row.id, row.user.username, row.job_id, lifecycle.from_outside(row)
+            row.id, row.user.username, row.job_id, lifecycle.is_external(row)
         )
         return [info for info in shown if lifecycle.is_ours(row, info)]
 
-    def alive(self, row: Job) -> set[int]:
+    def find_unwanted_jobs(self, row: Job) -> set[int]:
         """Return Slurm's jobs that should not exist: jobs of a row that has been withdrawn."""
         if row.state is not JobState.ENDED or row.wanted is not Wanted.STOP:
             return set()
@@ -149,7 +149,7 @@ class RowSync:
             ours = [info for info in copies if lifecycle.is_ours(job, info)]
             if job.array_size is not None and ours:
                 return arrays.observe(job, arrays.select_tasks(job, ours), now, self._explain)
-            info = lifecycle.chosen(ours) or last_job_info(self._context, job)
+            info = lifecycle.choose_copy(ours) or last_job_info(self._context, job)
             if job.array_size is not None and info is not None:
                 # None of its tasks is in squeue any longer: accounting has them all.
                 return {
@@ -176,13 +176,13 @@ class RowSync:
         to_come = isinstance(job, BatchJob) and not job.external and job.wanted is Wanted.RUN
         if never_submitted or (to_come and self.may_try_again(job)):
             return None
-        return lifecycle.lost(job, now)
+        return lifecycle.build_lost_columns(job, now)
 
     def may_try_again(self, job: Job) -> bool:
         """Return whether a job that Slurm has lost is to be submitted again."""
         return self.again[job.id] < MOST_TRIES
 
-    def surplus(self, job: BatchJob) -> set[int]:
+    def find_duplicate_jobs(self, job: BatchJob) -> set[int]:
         """Return Slurm's extra jobs of this row, which exist after a crash in which an answer was
         lost. They can only exit.
         """

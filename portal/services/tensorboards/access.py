@@ -24,7 +24,7 @@ from portal.models import (
     User,
 )
 from portal.services import paging
-from portal.services.sessions.gate import GateLogin, login_parameters, open_login
+from portal.services.sessions.gate import GateLogin, login_parameters, build_login_query
 
 PAGE = 50
 
@@ -74,7 +74,7 @@ class TensorboardAccess:
 def _build_lookup(*, content: bool) -> Select[Any]:
     may_view = and_(Tensorboard.id == bindparam("board_id"), or_(_IS_OWN, _SHARED))
     return (
-        open_login(
+        build_login_query(
             Tensorboard.id,
             Tensorboard.state,
             Tensorboard.reason,

@@ -179,7 +179,7 @@ async def test_someone_else_was_quicker(
 ) -> None:
     """One of many rows was written in between: the updates of the others are not lost."""
     ids = await harness.queued(5)
-    write = harness.loop._watched.write
+    write = harness.loop._row_sync.update_row
     meddled: list[str] = []
 
     def meddle(row: Any, now: datetime) -> bool:
@@ -188,7 +188,7 @@ async def test_someone_else_was_quicker(
             row.version -= 1  # as if another process had written it since it was read
         return write(row, now)
 
-    monkeypatch.setattr(harness.loop._watched, "write", meddle)
+    monkeypatch.setattr(harness.loop._row_sync, "update_row", meddle)
     assert await harness.round() == set(ids)
     assert all([(await harness.row(row_id)).reason for row_id in ids])
 
@@ -197,7 +197,7 @@ async def test_a_row_that_the_database_refuses_does_not_stop_the_others(
     harness: ReconcileHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ids = await harness.queued(5)
-    write = harness.loop._watched.write
+    write = harness.loop._row_sync.update_row
 
     def spoil(row: Any, now: datetime) -> bool:
         changed = write(row, now)
@@ -205,14 +205,14 @@ async def test_a_row_that_the_database_refuses_does_not_stop_the_others(
             row.name = None  # which the table does not allow
         return changed
 
-    monkeypatch.setattr(harness.loop._watched, "write", spoil)
+    monkeypatch.setattr(harness.loop._row_sync, "update_row", spoil)
     assert await harness.round() == set(ids)
     assert [bool((await harness.row(row_id)).reason) for row_id in ids] == [True] * 2 + [False] + [
         True
     ] * 2
     assert await harness.round() == set(), "it is set aside"
     assert await harness.round(OVERLAP) == set(), "also when late commits are searched"
-    monkeypatch.setattr(harness.loop._watched, "write", write)
+    monkeypatch.setattr(harness.loop._row_sync, "update_row", write)
     await harness.round(EVERYTHING_EVERY)
     assert (await harness.row(ids[2])).reason
 
@@ -243,7 +243,7 @@ async def test_what_is_read_regularly_is_read_along_an_index(harness: ReconcileH
 
     event.listen(harness.db.engine.sync_engine, "before_cursor_execute", explain)
     await harness.loop._load_boards()
-    await harness.loop._unsettled._find_all(harness.now)
+    await harness.loop._pending._find_all(harness.now)
     (boards, closing) = plans
     assert "ix_tensorboards_wanted" in boards
     assert "ix_sessions_at_hub" in closing

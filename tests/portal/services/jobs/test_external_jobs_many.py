@@ -1,4 +1,4 @@
-"""Jobs from outside the portal on a busy cluster: each gets a row, in batches per poll."""
+"""Jobs from importer the portal on a busy cluster: each gets a row, in batches per poll."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from portal.context import allow_always
 from portal.db import utcnow
 from portal.models import BatchJob, Job, JobState, Mark, User
 from portal.services.jobs import external_jobs
-from portal.services.jobs.external_jobs import MARK, MOST_AT_ONCE, MOST_LIVE, Outside
+from portal.services.jobs.external_jobs import MARK, MOST_AT_ONCE, MOST_LIVE, ExternalJobImport
 from spawner.errors import QueryTooLarge, Unreachable
 from spawner.slurm.model import JobInfo, SlurmState
 from tests.portal.reconcile_loop import ReconcileHarness, looping
@@ -53,9 +53,9 @@ def jobs_of(names: list[str], each: int, state: SlurmState) -> dict[int, JobInfo
     return found
 
 
-async def look(harness: ReconcileHarness, outside: Outside) -> None:
+async def look(harness: ReconcileHarness, importer: ExternalJobImport) -> None:
     await harness.look()
-    await outside.import_new(utcnow())
+    await importer.import_new(utcnow())
 
 
 async def rows(harness: ReconcileHarness, name: str | None = None) -> int:
@@ -67,12 +67,15 @@ async def rows(harness: ReconcileHarness, name: str | None = None) -> int:
 async def test_all_jobs_of_many_users_are_taken(harness: ReconcileHarness) -> None:
     names = await add_users(harness, 20)
     harness.slurm.shown = jobs_of(names, 100, SlurmState.RUNNING)
-    outside = Outside(harness.context)
+    importer = ExternalJobImport(harness.context)
     for count in range(1, 5):
-        await look(harness, outside)
+        await look(harness, importer)
         assert await rows(harness) == count * MOST_AT_ONCE
     assert [await rows(harness, name) for name in names] == [100] * 20
-    for again in (outside, Outside(harness.context)):  # the same portal, and one after a restart
+    for again in (
+        importer,
+        ExternalJobImport(harness.context),
+    ):  # the same portal, and one after a restart
         await look(harness, again)
         assert await rows(harness) == 2000
 
@@ -80,17 +83,17 @@ async def test_all_jobs_of_many_users_are_taken(harness: ReconcileHarness) -> No
 async def test_how_many_of_one_users_are_taken_is_bounded(harness: ReconcileHarness) -> None:
     names = await add_users(harness, 2)
     harness.slurm.shown = jobs_of(names, MOST_LIVE + 50, SlurmState.QUEUED)
-    for outside in (Outside(harness.context), Outside(harness.context)):
+    for importer in (ExternalJobImport(harness.context), ExternalJobImport(harness.context)):
         for _ in range(2):
-            await look(harness, outside)
+            await look(harness, importer)
         assert [await rows(harness, name) for name in names] == [MOST_LIVE] * 2
 
 
 async def test_of_the_disabled_all_are_taken_for_they_are_to_end(harness: ReconcileHarness) -> None:
     (name,) = await add_users(harness, 1, disabled_at=utcnow())
     harness.slurm.shown = jobs_of([name], MOST_LIVE + 50, SlurmState.RUNNING)
-    outside = Outside(harness.context)
-    await look(harness, outside)
+    importer = ExternalJobImport(harness.context)
+    await look(harness, importer)
     assert await rows(harness) == MOST_LIVE + 50
 
 
@@ -105,7 +108,7 @@ async def test_all_ended_jobs_are_read_before_the_mark_moves(
 
     monkeypatch.setattr(harness.slurm, "accounting", accounting)
     now = utcnow()
-    await Outside(harness.context).history(now)
+    await ExternalJobImport(harness.context).import_history(now)
     assert await rows(harness) == 1000
     async with harness.db.session() as db:
         mark = await db.get(Mark, MARK)
@@ -138,15 +141,15 @@ async def test_history_too_large_for_one_answer_is_read_in_parts(
 
     monkeypatch.setattr(harness.slurm, "accounting", accounting)
     monkeypatch.setattr(harness.watcher, "afford", allow_always)
-    outside = Outside(harness.context)
-    await outside.history(now)
+    importer = ExternalJobImport(harness.context)
+    await importer.import_history(now)
     async with harness.db.session() as db:
         mark = await db.get(Mark, MARK)
     assert mark is not None
     assert now - 12 * HOUR < mark.at <= away_from
     assert await rows(harness) == sum(now - hours * HOUR <= mark.at for hours in ended)
     away_from = now
-    await outside.history(now)
+    await importer.import_history(now)
     assert await rows(harness) == len(ended)
     assert sum(spans, timedelta(0)) <= timedelta(days=2) + external_jobs.OVERLAP
 
@@ -166,7 +169,7 @@ async def test_one_that_the_database_refuses_does_not_keep_the_others_out(
         return row
 
     monkeypatch.setattr(external_jobs, "_to_row", spoil)
-    await look(harness, Outside(harness.context))
+    await look(harness, ExternalJobImport(harness.context))
     assert await rows(harness) == 4
 
 
@@ -200,7 +203,7 @@ async def test_unended_record_that_slurmctld_lacks_is_not_imported(
         return [forgotten, ended]
 
     monkeypatch.setattr(harness.slurm, "accounting", accounting)
-    await Outside(harness.context).history(now)
+    await ExternalJobImport(harness.context).import_history(now)
     assert await external_ids(harness) == {8}
 
 
@@ -219,7 +222,7 @@ async def test_ended_row_whose_job_slurm_never_showed_is_not_doubled(
     later = now + timedelta(minutes=5)
     for number, at in ((7, now), (7, later)):  # Slurm has given the number to another job
         harness.slurm.shown = {number: record(number, at, SlurmState.RUNNING, array)}
-        await look(harness, Outside(harness.context))
+        await look(harness, ExternalJobImport(harness.context))
         assert await external_ids(harness) == ({7} if at == later else set())
     assert (await harness.row(made)).state is JobState.ENDED
 
@@ -232,7 +235,7 @@ async def test_job_may_be_the_one_that_is_being_submitted(harness: ReconcileHarn
     made = await harness.add(
         user_id=user.id, owner_id=user.id, state=JobState.SUBMITTING, created_at=utcnow()
     )
-    outside, now = Outside(harness.context), utcnow()
+    importer, now = ExternalJobImport(harness.context), utcnow()
     earlier = record(6, now - timedelta(minutes=5), SlurmState.QUEUED)
     others = record(5, now, SlurmState.QUEUED)
     harness.slurm.shown = {
@@ -241,10 +244,10 @@ async def test_job_may_be_the_one_that_is_being_submitted(harness: ReconcileHarn
         7: record(7, now, SlurmState.QUEUED),
         8: record(8, now, SlurmState.QUEUED),
     }
-    await look(harness, outside)
+    await look(harness, importer)
     assert await external_ids(harness) == {5, 6}
     await harness.write(made, lambda row: setattr(row, "job_id", 7))
-    await look(harness, outside)
+    await look(harness, importer)
     assert await external_ids(harness) == {5, 6, 8}
 
 
@@ -255,13 +258,13 @@ async def test_submission_that_never_answers_hides_no_job_for_long(
     async with harness.db.session() as db:
         user = (await db.scalars(select(User).where(User.username == name))).one()
     await harness.add(user_id=user.id, owner_id=user.id, state=JobState.SUBMITTING)
-    outside, now = Outside(harness.context), utcnow()
+    importer, now = ExternalJobImport(harness.context), utcnow()
     harness.slurm.shown = {7: record(7, now, SlurmState.QUEUED)}
     await harness.look()
-    await outside.import_new(now)
+    await importer.import_new(now)
     assert await external_ids(harness) == set()
     await harness.look()
-    await outside.import_new(now + external_jobs.SUBMISSION_PATIENCE + timedelta(seconds=5))
+    await importer.import_new(now + external_jobs.SUBMISSION_PATIENCE + timedelta(seconds=5))
     assert await external_ids(harness) == {7}
 
 
@@ -279,10 +282,10 @@ async def test_history_that_is_not_answered_is_read_in_shorter_parts_later(
 
     monkeypatch.setattr(harness.slurm, "accounting", accounting)
     monkeypatch.setattr(harness.watcher, "afford", allow_always)
-    outside, now = Outside(harness.context), utcnow()
+    importer, now = ExternalJobImport(harness.context), utcnow()
     for _ in range(3):
-        await outside.history(now)
+        await importer.import_history(now)
     assert spans == [48 * HOUR, 24 * HOUR, 12 * HOUR], "one query each time"
     slow = False
-    await outside.history(now)
+    await importer.import_history(now)
     assert spans[3:] == [6 * HOUR] * 8

@@ -76,16 +76,16 @@ class TestCopies:
     def test_the_one_that_started_first_is_the_job(self) -> None:
         first = info(SlurmState.ENDED, job_id=9)
         second = info(SlurmState.RUNNING, job_id=8, start_time=NOW + SECOND)
-        assert lifecycle.chosen([second, first]) is first
+        assert lifecycle.choose_copy([second, first]) is first
 
     def test_of_those_that_wait_the_first(self) -> None:
         waiting = [info(SlurmState.QUEUED, job_id=n, nodes=(), start_time=None) for n in (9, 8)]
-        found = lifecycle.chosen(waiting)
+        found = lifecycle.choose_copy(waiting)
         assert found is not None
         assert found.job_id == 8
 
     def test_none_of_none(self) -> None:
-        assert lifecycle.chosen([]) is None
+        assert lifecycle.choose_copy([]) is None
 
 
 def task(index: int, state: SlurmState, **fields: Any) -> JobInfo:
@@ -408,8 +408,8 @@ def test_the_same_job_from_outside_has_the_same_id() -> None:
     assert external_jobs.row_id(context, one) != external_jobs.row_id(
         context, replace(one, submit_time=NOW + SECOND)
     )
-    assert lifecycle.from_outside(job(id=external_jobs.row_id(context, one)))
-    assert not lifecycle.from_outside(job())
+    assert lifecycle.is_external(job(id=external_jobs.row_id(context, one)))
+    assert not lifecycle.is_external(job())
 
 
 # --- logs ---------------------------------------------------------------------------------------

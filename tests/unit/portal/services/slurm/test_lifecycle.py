@@ -183,5 +183,5 @@ def test_a_session_that_was_ready_is_never_given_up() -> None:
     ("wanted", "outcome"), [(Wanted.RUN, Outcome.FAILED), (Wanted.STOP, Outcome.CANCELLED)]
 )
 def test_a_lost_job_ends(wanted: Wanted, outcome: Outcome) -> None:
-    found = lifecycle.lost(session(wanted=wanted), NOW)
+    found = lifecycle.build_lost_columns(session(wanted=wanted), NOW)
     assert (found["state"], found["outcome"]) == (JobState.ENDED, outcome)
