@@ -85,20 +85,20 @@ def delete(context: FilesContext, request: Request) -> Result:
             return {"done": done, "id": None, "removed": removal.count}
         if in_trash(path):
             raise problem("no-trash", "This is already in the trash: empty the trash instead.")
-        number = required_field(request, "number", str, UUID)
-        to_trash(context.user, path, folder, number, state)
-        return {"done": True, "id": number, "removed": 0}
+        trash_id = required_field(request, "trash_id", str, UUID)
+        to_trash(context.user, path, folder, trash_id, state)
+        return {"done": True, "id": trash_id, "removed": 0}
 
 
 def to_trash(
-    user: User, original: RootedPath, folder: int, number: str, state: os.stat_result
+    user: User, original: RootedPath, folder: int, trash_id: str, state: os.stat_result
 ) -> None:
     with reporting_no_trash(), opened(open_trash(original, user, make=True)) as trash:
         if os.fstat(trash).st_dev != state.st_dev:
             raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
-        os.mkdir(number, 0o700, dir_fd=trash)
+        os.mkdir(trash_id, 0o700, dir_fd=trash)
         try:
-            with opened(enter(trash, number, user, make=False)) as item_folder:
+            with opened(enter(trash, trash_id, user, make=False)) as item_folder:
                 path = "/".join(text_of(step) for step in original.steps)
                 about = {"path": path, "deleted_at": time.time()}
                 write_file(item_folder, ABOUT, json.dumps(about).encode())
@@ -106,7 +106,7 @@ def to_trash(
                     rename_new(folder, original.name, item_folder, ITEM)
         except BaseException:
             with contextlib.suppress(OSError):
-                forget_item(trash, number)
+                forget_item(trash, trash_id)
             raise
 
 
@@ -144,14 +144,14 @@ def moving(name: str) -> Iterator[None]:
         raise problem("denied", text) from error
 
 
-def forget_item(trash: int, number: str) -> None:
+def forget_item(trash: int, trash_id: str) -> None:
     """Remove the folder of an item that was moved out of it."""
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-    with opened(os.open(number, flags, dir_fd=trash)) as item_folder:
+    with opened(os.open(trash_id, flags, dir_fd=trash)) as item_folder:
         for name in (ABOUT, f".{ABOUT}.new"):
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(name, dir_fd=item_folder)
-    os.rmdir(number, dir_fd=trash)
+    os.rmdir(trash_id, dir_fd=trash)
 
 
 def list_trash(context: FilesContext, request: Request) -> Result:
@@ -169,9 +169,9 @@ def list_trash(context: FilesContext, request: Request) -> Result:
     except FileNotFoundError:
         return {"items": [], "complete": True}
     with opened(trash), translating_errors(TRASH):
-        newest = heapq.nlargest(MOST_TRASH_LOOKED_AT + 1, numbers_of(trash))
-        for deleted_at, number in newest[:MOST_TRASH_LOOKED_AT]:
-            item = item_of(trash, number, context.user)
+        newest = heapq.nlargest(MOST_TRASH_LOOKED_AT + 1, items_of(trash))
+        for deleted_at, trash_id in newest[:MOST_TRASH_LOOKED_AT]:
+            item = item_of(trash, trash_id, context.user)
             if item is None or original_path not in (None, item["path"]):
                 if time.monotonic() > deadline:
                     return {"items": items, "complete": False}
@@ -183,7 +183,7 @@ def list_trash(context: FilesContext, request: Request) -> Result:
     return {"items": items, "complete": len(newest) <= MOST_TRASH_LOOKED_AT}
 
 
-def numbers_of(trash: int) -> Iterator[tuple[float, str]]:
+def items_of(trash: int) -> Iterator[tuple[float, str]]:
     """Yield the time of deletion and the id of each item in the trash."""
     with os.scandir(trash) as entries:
         for entry in entries:
@@ -192,16 +192,16 @@ def numbers_of(trash: int) -> Iterator[tuple[float, str]]:
                     yield entry.stat(follow_symlinks=False).st_mtime, entry.name
 
 
-def item_of(trash: int, number: str, user: User) -> Result | None:
+def item_of(trash: int, trash_id: str, user: User) -> Result | None:
     """Return an item of the trash; None if it was restored, or is not a valid item."""
     try:
-        with opened(enter(trash, number, user, make=False)) as item_folder:
+        with opened(enter(trash, trash_id, user, make=False)) as item_folder:
             state = os.lstat(ITEM, dir_fd=item_folder)
             path = came_from(item_folder)
     except (OSError, Refused):
         return None
     size = state.st_size if stat.S_ISREG(state.st_mode) else None
-    return {"id": number, "path": path, "kind": kind_of(state.st_mode), "size_bytes": size}
+    return {"id": trash_id, "path": path, "kind": kind_of(state.st_mode), "size_bytes": size}
 
 
 def came_from(item_folder: int) -> str:
@@ -217,9 +217,9 @@ def came_from(item_folder: int) -> str:
 
 def restore(context: FilesContext, request: Request) -> Result:
     """Move an item back to its original path, or to `to_path`, without replacing anything."""
-    root, number = required_path(request), required_field(request, "number", str, UUID)
+    root, trash_id = required_path(request), required_field(request, "trash_id", str, UUID)
     with translating_errors("this"), opened(open_trash(root, context.user, make=False)) as trash:
-        with opened(enter(trash, number, context.user, make=False)) as item_folder:
+        with opened(enter(trash, trash_id, context.user, make=False)) as item_folder:
             path = request.get("to_path")
             to = required_path_below_root(
                 {"root": root.root, "path": came_from(item_folder) if path is None else path}
@@ -227,7 +227,7 @@ def restore(context: FilesContext, request: Request) -> Result:
             with opened(working_folder(to.parent)) as folder, translating_errors(to.name):
                 rename_new(item_folder, ITEM, folder, to.name)
                 entry = entry_of(folder, to.name)
-        forget_item(trash, number)
+        forget_item(trash, trash_id)
     return {"entry": entry, "path": "/".join(text_of(step) for step in to.steps)}
 
 
@@ -251,8 +251,8 @@ def empty_trash(context: FilesContext, request: Request) -> Result:
         return {"done": True, "removed": 0}
     with opened(trash), translating_errors(TRASH):
         before = time.time() - older_s
-        old = (number for deleted_at, number in list(numbers_of(trash)) if deleted_at <= before)
-        for number in old:
-            if (ids is None or number in ids) and not removal.remove(trash, number):
+        old = (trash_id for deleted_at, trash_id in list(items_of(trash)) if deleted_at <= before)
+        for trash_id in old:
+            if (ids is None or trash_id in ids) and not removal.remove(trash, trash_id):
                 return {"done": False, "removed": removal.count}
     return {"done": True, "removed": removal.count}

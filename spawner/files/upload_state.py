@@ -72,15 +72,15 @@ def open_records(user: User) -> int:
         return descend(user, UPLOADS, make=True)
 
 
-def read_upload(user: User, number: str) -> Upload:
+def read_upload(user: User, upload_id: str) -> Upload:
     with opened(open_records(user)) as records:
-        record = read_record(records, number)
+        record = read_record(records, upload_id)
     if record is None:
         raise problem("not-there", UPLOAD_GONE)
     return record
 
 
-def read_record(records: int, number: str) -> Upload | None:
+def read_record(records: int, upload_id: str) -> Upload | None:
     """Return an upload's record, or None if there is none or it is invalid (such as a link or
     folder).
 
@@ -89,7 +89,7 @@ def read_record(records: int, number: str) -> Upload | None:
     """
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
-        with opened(os.open(f"{number}.json", flags, dir_fd=records)) as fd:
+        with opened(os.open(f"{upload_id}.json", flags, dir_fd=records)) as fd:
             data = os.read(fd, MAX_STATE)
     except OSError as error:
         if error.errno in (errno.ENOENT, errno.ELOOP, errno.EISDIR):
@@ -98,23 +98,23 @@ def read_record(records: int, number: str) -> Upload | None:
     try:
         fields: Any = json.loads(data)
         return Upload(
-            number,
+            upload_id,
             required_path_below_root(fields),
             whole_number(fields, "size", MAX_SIZE),
             required_field(fields, "overwrite", bool),
             required_field(fields, "created_at", float),
         )
     except (ValueError, AttributeError, Refused):
-        forget_upload(records, number)  # Malformed, and cannot be repaired.
+        forget_upload(records, upload_id)  # Malformed, and cannot be repaired.
         return None
 
 
-def readable_record(records: int, number: str) -> Upload | None:
+def readable_record(records: int, upload_id: str) -> Upload | None:
     """Return a record, or None if it cannot be read, so that one bad record does not block a
     listing.
     """
     try:
-        return read_record(records, number)
+        return read_record(records, upload_id)
     except OSError:
         return None
 
@@ -131,18 +131,18 @@ def write_record(records: int, upload: Upload) -> None:
     write_file(records, f"{upload.id}.json", json.dumps(fields).encode())
 
 
-def forget_upload(records: int, number: str) -> None:
-    HASHES.pop(number, None)
+def forget_upload(records: int, upload_id: str) -> None:
+    HASHES.pop(upload_id, None)
     with contextlib.suppress(FileNotFoundError):
-        os.unlink(f"{number}.json", dir_fd=records)
+        os.unlink(f"{upload_id}.json", dir_fd=records)
 
 
 def records_in(records: int) -> Iterator[str]:
     with os.scandir(records) as entries:
         for entry in entries:
-            number, _, ending = entry.name.rpartition(".")
-            if ending == "json" and UUID.fullmatch(number) and is_file(entry):
-                yield number
+            upload_id, _, ending = entry.name.rpartition(".")
+            if ending == "json" and UUID.fullmatch(upload_id) and is_file(entry):
+                yield upload_id
 
 
 def is_file(entry: os.DirEntry[str]) -> bool:

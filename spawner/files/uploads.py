@@ -96,7 +96,7 @@ def begin_upload(context: FilesContext, request: Request) -> Result:
     there is too little space.
     """
     upload = Upload(
-        required_field(request, "number", str, UUID),
+        required_field(request, "upload_id", str, UUID),
         required_path_below_root(request),
         whole_number(request, "size", MAX_SIZE),
         required_field(request, "overwrite", bool),
@@ -137,7 +137,7 @@ def check_place(folder: int, upload: Upload) -> None:
 
 def write_upload(context: FilesContext, request: Request) -> Result:
     """Append a piece, which must begin where the received part ends."""
-    upload = read_upload(context.user, required_field(request, "number", str, UUID))
+    upload = read_upload(context.user, required_field(request, "upload_id", str, UUID))
     offset, data = whole_number(request, "offset", MAX_SIZE), required_data(request, MAX_PIECE)
     with part_of(upload) as (_, fd):
         size = os.fstat(fd).st_size
@@ -158,19 +158,19 @@ def write_upload(context: FilesContext, request: Request) -> Result:
     return {"offset": offset + len(data)}
 
 
-def add_to_hash(number: str, data: bytes) -> None:
-    if number not in HASHES:
+def add_to_hash(upload_id: str, data: bytes) -> None:
+    if upload_id not in HASHES:
         while len(HASHES) >= MOST_HASHES:
             del HASHES[next(iter(HASHES))]
-        HASHES[number] = Hashed()
-    hashed = HASHES[number]
+        HASHES[upload_id] = Hashed()
+    hashed = HASHES[upload_id]
     hashed.sha256.update(data)
     hashed.position += len(data)
 
 
 def look_at_upload(context: FilesContext, request: Request) -> Result:
     """Return an upload's description and how much of it was received."""
-    upload = read_upload(context.user, required_field(request, "number", str, UUID))
+    upload = read_upload(context.user, required_field(request, "upload_id", str, UUID))
     with opened(working_folder(upload.path.parent)) as folder:
         state = lstat_or_none(folder, upload.part)
     if state is None:
@@ -186,8 +186,8 @@ def list_uploads(context: FilesContext, request: Request) -> Result:
     uploads: list[Result] = []
     size = 0
     with opened(open_records(context.user)) as records:
-        for number in records_in(records):
-            upload = readable_record(records, number)
+        for upload_id in records_in(records):
+            upload = readable_record(records, upload_id)
             if upload is None:
                 continue
             result: Result = {**upload.to_result(0), "offset": offset_of(upload)}
@@ -214,14 +214,17 @@ def finish_upload(context: FilesContext, request: Request) -> Result:
     answer only reports the progress, and the request must be repeated.
     """
     deadline = time.monotonic() + required_timeout(request)
-    number, expected_sha256 = required_field(request, "number", str, UUID), request.get("sha256")
-    upload = read_upload(context.user, number)
+    upload_id, expected_sha256 = (
+        required_field(request, "upload_id", str, UUID),
+        request.get("sha256"),
+    )
+    upload = read_upload(context.user, upload_id)
     with part_of(upload) as (folder, fd):
         size = os.fstat(fd).st_size
         if size != upload.size:
             text = f"{upload.size - size} bytes of this file are missing."
             raise problem("offset", text, offset=size)
-        hashed = continue_hash(fd, number, size, deadline)
+        hashed = continue_hash(fd, upload_id, size, deadline)
         if hashed.position < size:
             return {"done": False, "hashed": hashed.position, "size_bytes": size}
         checksum = hashed.sha256.hexdigest()
@@ -232,20 +235,20 @@ def finish_upload(context: FilesContext, request: Request) -> Result:
         put_in_place(context, folder, fd, upload)
         entry = entry_of(folder, upload.path.name)
     with opened(open_records(context.user)) as records:
-        forget_upload(records, number)
+        forget_upload(records, upload_id)
     return {"done": True, "sha256": checksum, "entry": entry}
 
 
-def continue_hash(fd: int, number: str, size: int, deadline: float) -> Hashed:
+def continue_hash(fd: int, upload_id: str, size: int, deadline: float) -> Hashed:
     """Continue the checksum by reading the file, until the deadline."""
-    if number not in HASHES:
-        add_to_hash(number, b"")
-    hashed = HASHES[number]
+    if upload_id not in HASHES:
+        add_to_hash(upload_id, b"")
+    hashed = HASHES[upload_id]
     while hashed.position < size and time.monotonic() < deadline:
         data = os.pread(fd, HASHED_AT_ONCE, hashed.position)
         if not data:
             raise problem("not-there", UPLOAD_GONE)
-        add_to_hash(number, data)
+        add_to_hash(upload_id, data)
     return hashed
 
 
@@ -263,9 +266,9 @@ def put_in_place(context: FilesContext, folder: int, fd: int, upload: Upload) ->
 
 def drop_upload(context: FilesContext, request: Request) -> Result:
     """Delete an upload's record and the part received."""
-    number = required_field(request, "number", str, UUID)
+    upload_id = required_field(request, "upload_id", str, UUID)
     with opened(open_records(context.user)) as records:
-        upload = read_record(records, number)
+        upload = read_record(records, upload_id)
         if upload is None:
             raise problem("not-there", UPLOAD_GONE)
         delete_upload(records, upload)
@@ -295,8 +298,8 @@ def clean_uploads(context: FilesContext, request: Request) -> Result:
     before = time.time() - whole_number(request, "older_s", 1 << 32)
     dropped = 0
     with opened(open_records(context.user)) as records:
-        for number in list(records_in(records)):
-            upload = readable_record(records, number)
+        for upload_id in list(records_in(records)):
+            upload = readable_record(records, upload_id)
             if upload is not None and last_written(upload) < before:
                 with contextlib.suppress(Refused):
                     delete_upload(records, upload)

@@ -124,7 +124,7 @@ class FileProcessPool(LauncherPool):
     ) -> bool:
         """Return whether it is gone; if not, the time ran out and the call must be repeated."""
         answer = await self.call(
-            username, "delete", timeout_s, **location, permanent=permanent, number=trash_id
+            username, "delete", timeout_s, **location, permanent=permanent, trash_id=trash_id
         )
         return typed(answer, "done", bool)
 
@@ -188,38 +188,45 @@ class FileProcessPool(LauncherPool):
         return typed(answer, "done", bool)
 
     async def begin_upload(
-        self, username: str, location: FileLocation, number: str, size: int, *, overwrite: bool
+        self, username: str, location: FileLocation, upload_id: str, size: int, *, overwrite: bool
     ) -> UploadInfo:
         answer = await self.call(
-            username, "begin_upload", **location, number=number, size=size, overwrite=overwrite
+            username,
+            "begin_upload",
+            **location,
+            upload_id=upload_id,
+            size=size,
+            overwrite=overwrite,
         )
         return file_answers.upload(answer)
 
-    async def write_upload(self, username: str, number: str, offset: int, data: bytes) -> int:
+    async def write_upload(self, username: str, upload_id: str, offset: int, data: bytes) -> int:
         """Return the offset of the next piece."""
         text = base64.b64encode(data).decode()
         answer = await self.call(
-            username, "write_upload", LOOK_S, number=number, offset=offset, data_b64=text
+            username, "write_upload", LOOK_S, upload_id=upload_id, offset=offset, data_b64=text
         )
         return typed(answer, "offset", int)
 
-    async def upload(self, username: str, number: str) -> UploadInfo:
-        return file_answers.upload(await self.call(username, "look_at_upload", number=number))
+    async def upload(self, username: str, upload_id: str) -> UploadInfo:
+        return file_answers.upload(await self.call(username, "look_at_upload", upload_id=upload_id))
 
     async def uploads(self, username: str) -> list[UploadInfo]:
         return file_answers.uploads(await self.call(username, "list_uploads"))
 
     async def finish_upload(
-        self, username: str, number: str, sha256: str | None, timeout_s: float
+        self, username: str, upload_id: str, sha256: str | None, timeout_s: float
     ) -> tuple[str, Entry] | int:
         """Return checksum and entry of the file, or how many bytes the checksum has covered."""
-        answer = await self.call(username, "finish_upload", timeout_s, number=number, sha256=sha256)
+        answer = await self.call(
+            username, "finish_upload", timeout_s, upload_id=upload_id, sha256=sha256
+        )
         if not typed(answer, "done", bool):
             return typed(answer, "hashed", int)
         return typed(answer, "sha256", str)[:64], file_answers.entry(answer.get("entry"))
 
-    async def drop_upload(self, username: str, number: str) -> None:
-        await self.call(username, "drop_upload", number=number)
+    async def drop_upload(self, username: str, upload_id: str) -> None:
+        await self.call(username, "drop_upload", upload_id=upload_id)
 
     async def clean_uploads(self, username: str, older_s: int) -> None:
         await self.call(username, "clean_uploads", older_s=older_s)

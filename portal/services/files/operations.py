@@ -76,21 +76,21 @@ async def delete(
 async def _delete_one(
     files: FileAccess, username: str, location: FileLocation, permanent: bool, deadline: float
 ) -> FileOutcome:
-    number = str(uuid4())
+    trash_id = str(uuid4())
     try:
         with explaining():
             while not await files.pool(location.root).delete(
                 username,
                 location.parameters,
                 permanent=permanent,
-                trash_id=number,
+                trash_id=trash_id,
                 timeout_s=AT_ONCE_S,
             ):
                 if time.monotonic() > deadline:
                     return FileOutcome(location.path, error=errors.Conflict(UNFINISHED))
     except PortalError as error:
         return FileOutcome(location.path, error=error)
-    return FileOutcome(location.path, trash_id=None if permanent else number)
+    return FileOutcome(location.path, trash_id=None if permanent else trash_id)
 
 
 async def note_deleted(
@@ -147,21 +147,21 @@ async def restore(
     if to is not None and len(ids) != 1:
         message = "Several items can't be restored to one path."
         raise invalid_input([FieldError("to_path", message)])
-    return [await _restore_one(files, username, root, number, to) for number in ids]
+    return [await _restore_one(files, username, root, trash_id, to) for trash_id in ids]
 
 
 async def _restore_one(
-    files: FileAccess, username: str, root: FileLocation, number: str, to: FileLocation | None
+    files: FileAccess, username: str, root: FileLocation, trash_id: str, to: FileLocation | None
 ) -> FileOutcome:
     renamed = {"to_path": from_text(to.path)} if to else {}
     try:
         with explaining():
             entry = await files.pool(root.root).change(
-                username, "restore", root.parameters, number=number, **renamed
+                username, "restore", root.parameters, trash_id=trash_id, **renamed
             )
     except PortalError as error:
-        return FileOutcome(number, error=error)
-    return FileOutcome(number, entry=entry)
+        return FileOutcome(trash_id, error=error)
+    return FileOutcome(trash_id, entry=entry)
 
 
 async def empty_trash(

@@ -71,8 +71,8 @@ async def receive(
     """Receive a chunk, one piece in memory at a time; return the offset of the next one. Received
     data is kept even if the rest of the chunk is lost. Raises WrongOffset, FileBusy, NoSpace.
     """
-    number = checked_id(upload_id)
-    with _lock_upload(files, username, number):
+    upload_id = checked_id(upload_id)
+    with _lock_upload(files, username, upload_id):
         held, came = bytearray(), False
         try:
             async for data in body:
@@ -80,30 +80,30 @@ async def receive(
                 came = came or bool(data)
                 while len(held) >= PIECE_BYTES:
                     piece, held = bytes(held[:PIECE_BYTES]), held[PIECE_BYTES:]
-                    offset = await _write_piece(files, username, number, offset, piece)
+                    offset = await _write_piece(files, username, upload_id, offset, piece)
         finally:
             if held or not came:
-                offset = await _write_piece(files, username, number, offset, bytes(held))
+                offset = await _write_piece(files, username, upload_id, offset, bytes(held))
     return offset
 
 
 async def _write_piece(
-    files: FileAccess, username: str, number: str, offset: int, piece: bytes
+    files: FileAccess, username: str, upload_id: str, offset: int, piece: bytes
 ) -> int:
     with explaining():
-        return await files.agents.write_upload(username, number, offset, piece)
+        return await files.agents.write_upload(username, upload_id, offset, piece)
 
 
 async def finish(files: FileAccess, username: str, upload_id: str, sha256: str | None) -> Finished:
     """Give the file its name. For a file so large that its checksum takes long, return the
     progress: call again. Raises ChecksumDiffers, FileExists, WrongOffset if data is missing.
     """
-    number = checked_id(upload_id)
+    upload_id = checked_id(upload_id)
     deadline = time.monotonic() + FINISH_WITHIN_S
-    with _lock_upload(files, username, number):
+    with _lock_upload(files, username, upload_id):
         while True:
             with explaining():
-                result = await files.agents.finish_upload(username, number, sha256, HASH_S)
+                result = await files.agents.finish_upload(username, upload_id, sha256, HASH_S)
             if not isinstance(result, int):
                 checksum, entry = result
                 return Finished(entry.size_bytes or 0, checksum, entry)
@@ -112,14 +112,14 @@ async def finish(files: FileAccess, username: str, upload_id: str, sha256: str |
 
 
 async def drop(files: FileAccess, username: str, upload_id: str) -> None:
-    number = checked_id(upload_id)
-    with _lock_upload(files, username, number), explaining():
-        await files.agents.drop_upload(username, number)
+    upload_id = checked_id(upload_id)
+    with _lock_upload(files, username, upload_id), explaining():
+        await files.agents.drop_upload(username, upload_id)
 
 
 @contextmanager
-def _lock_upload(files: FileAccess, username: str, number: str) -> Iterator[None]:
-    key = (username, number)
+def _lock_upload(files: FileAccess, username: str, upload_id: str) -> Iterator[None]:
+    key = (username, upload_id)
     if key in files.writing:
         raise file_errors.FileBusy(BUSY)
     files.writing.add(key)

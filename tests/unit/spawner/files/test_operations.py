@@ -50,7 +50,7 @@ class TestFolders:
         problem = refused(filer, "save", "out/file", data_b64="", version="1")
         assert problem.code == "link"
         assert "“out” is a link" in problem.message
-        begun = {"number": UUID, "size": 1, "overwrite": False}
+        begun = {"upload_id": UUID, "size": 1, "overwrite": False}
         assert refused(filer, "begin_upload", "out/file2", **begun).code == "link"
         assert [path.name for path in outside.iterdir()] == ["file"]
 
@@ -135,8 +135,8 @@ class TestSaving:
 
 
 class TestDeleting:
-    def delete(self, filer: Filer, path: str, number: str = UUID) -> Any:
-        return filer.ask("delete", path, permanent=False, number=number)
+    def delete(self, filer: Filer, path: str, trash_id: str = UUID) -> Any:
+        return filer.ask("delete", path, permanent=False, trash_id=trash_id)
 
     def test_there_and_back(self, filer: Filer) -> None:
         filer.write("d/a", b"1")
@@ -148,8 +148,8 @@ class TestDeleting:
         found = {item["id"]: item for item in filer.ask("list_trash")["items"]}
         assert (found[UUID]["path"], found[UUID]["kind"]) == ("d", "folder")
         assert found[OTHER]["path"] == ODD
-        assert filer.ask("restore", number=UUID)["path"] == "d"
-        filer.ask("restore", number=OTHER)
+        assert filer.ask("restore", trash_id=UUID)["path"] == "d"
+        filer.ask("restore", trash_id=OTHER)
         assert (filer.home / "d/a").read_bytes() == b"1"
         assert filer.names() == ["d", ODD]
         assert filer.ask("list_trash") == {"items": [], "complete": True}
@@ -159,17 +159,17 @@ class TestDeleting:
         filer.write("a", b"old")
         self.delete(filer, "a")
         filer.write("a", b"new")
-        assert refused(filer, "restore", number=UUID).code == "exists"
-        filer.ask("restore", number=UUID, to_path="b")
+        assert refused(filer, "restore", trash_id=UUID).code == "exists"
+        filer.ask("restore", trash_id=UUID, to_path="b")
         assert (filer.home / "b").read_bytes() == b"old"
 
     def test_its_folder_may_be_gone(self, filer: Filer) -> None:
         filer.write("d/a")
         self.delete(filer, "d/a")
         shutil.rmtree(filer.home / "d")
-        assert refused(filer, "restore", number=UUID).code == "not-there"
+        assert refused(filer, "restore", trash_id=UUID).code == "not-there"
         assert [item["path"] for item in filer.ask("list_trash")["items"]] == ["d/a"]
-        assert refused(filer, "restore", number=OTHER).code == "not-there"
+        assert refused(filer, "restore", trash_id=OTHER).code == "not-there"
 
     def test_the_trash_is_emptied_by_age_and_name(self, filer: Filer) -> None:
         assert filer.ask("empty_trash", ids=None, older_s=0)["done"]
@@ -214,14 +214,14 @@ class TestDeleting:
         filer.write("a")
         filer.folder("elsewhere")
         filer.link(".portal-trash", "elsewhere")
-        assert refused(filer, "delete", "a", permanent=False, number=UUID).code == "no-trash"
+        assert refused(filer, "delete", "a", permanent=False, trash_id=UUID).code == "no-trash"
         assert list((filer.home / "elsewhere").iterdir()) == []
         assert (filer.home / "a").exists()
 
     def test_what_is_in_the_trash_goes_by_emptying(self, filer: Filer) -> None:
         filer.write("a")
         self.delete(filer, "a")
-        code = refused(filer, "delete", ".portal-trash", permanent=False, number=OTHER).code
+        code = refused(filer, "delete", ".portal-trash", permanent=False, trash_id=OTHER).code
         assert code == "no-trash"
 
     @needs_root("it gives a folder away")
@@ -229,7 +229,7 @@ class TestDeleting:
         filer.write("d/a")
         os.chown(filer.home / "d", 0, 0)
         for permanent in (False, True):
-            problem = refused(filer, "delete", "d/a", permanent=permanent, number=UUID)
+            problem = refused(filer, "delete", "d/a", permanent=permanent, trash_id=UUID)
             assert problem.code == "denied"
         assert filer.ask("list_trash")["items"] == []
         assert (filer.home / "d/a").exists()
@@ -249,7 +249,7 @@ class TestDeletingForGood:
 
     def test_ten_thousand_folders_in_each_other(self, filer: Filer) -> None:
         deepen(filer.home, 10_000)
-        assert filer.ask("delete", "d", permanent=False, number=UUID)["done"]
+        assert filer.ask("delete", "d", permanent=False, trash_id=UUID)["done"]
         while not filer.ask("empty_trash", ids=None, older_s=0)["done"]:
             pass  # in as many requests as a busy machine needs
         assert list((filer.home / ".portal-trash").iterdir()) == []

@@ -23,16 +23,16 @@ pytest_plugins = ["tests.unit.spawner.files.file_fixtures"]
 
 class TestUploads:
     def begin(self, filer: Filer, path: str = "new.bin", size: int = 10, **more: Any) -> Any:
-        whole = {"number": UUID, "size": size, "overwrite": False, **more}
+        whole = {"upload_id": UUID, "size": size, "overwrite": False, **more}
         return filer.ask("begin_upload", path, **whole)
 
     def piece(self, filer: Filer, offset: int, data: bytes) -> int:
         return int(
-            filer.ask("write_upload", number=UUID, offset=offset, data_b64=b64(data))["offset"]
+            filer.ask("write_upload", upload_id=UUID, offset=offset, data_b64=b64(data))["offset"]
         )
 
     def finish(self, filer: Filer, sha256: str | None = None, **more: Any) -> Any:
-        return filer.ask("finish_upload", number=UUID, sha256=sha256, **more)
+        return filer.ask("finish_upload", upload_id=UUID, sha256=sha256, **more)
 
     def test_piece_by_piece_through_a_new_launcher(self, filer: Filer) -> None:
         filer.folder("d")
@@ -40,7 +40,7 @@ class TestUploads:
         assert self.piece(filer, 0, b"01234") == 5
         assert filer.names("d") == [], "hidden until it is whole"
         filer.restart()
-        assert filer.ask("look_at_upload", number=UUID)["offset"] == 5
+        assert filer.ask("look_at_upload", upload_id=UUID)["offset"] == 5
         (listed,) = filer.ask("list_uploads")["uploads"]
         assert (listed["path"], listed["offset"]) == (f"d/{ODD}", 5)
         assert self.piece(filer, 5, b"56789") == 10
@@ -49,22 +49,24 @@ class TestUploads:
         assert done["entry"]["mode"] == 0o640
         assert filer.names("d", hidden=True) == [ODD]
         assert filer.ask("list_uploads")["uploads"] == []
-        assert refused(filer, "look_at_upload", number=UUID).code == "not-there"
+        assert refused(filer, "look_at_upload", upload_id=UUID).code == "not-there"
 
     def test_only_the_next_piece_is_taken(self, filer: Filer) -> None:
         self.begin(filer)
         self.piece(filer, 0, b"0123")
         for offset in (0, 3, 5):
-            problem = refused(filer, "write_upload", number=UUID, offset=offset, data_b64=b64(b"x"))
+            problem = refused(
+                filer, "write_upload", upload_id=UUID, offset=offset, data_b64=b64(b"x")
+            )
             assert (problem.code, problem.more["offset"]) == ("offset", 4)
-        problem = refused(filer, "write_upload", number=UUID, offset=4, data_b64=b64(b"x" * 7))
+        problem = refused(filer, "write_upload", upload_id=UUID, offset=4, data_b64=b64(b"x" * 7))
         assert problem.code == "too-much"
-        problem = refused(filer, "finish_upload", number=UUID, sha256=None)
+        problem = refused(filer, "finish_upload", upload_id=UUID, sha256=None)
         assert (problem.code, problem.more["offset"]) == ("offset", 4)
 
     def test_existing_file_is_reported_before_the_upload(self, filer: Filer) -> None:
         filer.write("new.bin", b"old").chmod(0o604)
-        problem = refused(filer, "begin_upload", "new.bin", number=UUID, size=1, overwrite=False)
+        problem = refused(filer, "begin_upload", "new.bin", upload_id=UUID, size=1, overwrite=False)
         assert (problem.code, problem.more["replaceable"]) == ("exists", True)
         self.begin(filer, size=3, overwrite=True)
         self.piece(filer, 0, b"new")
@@ -72,19 +74,19 @@ class TestUploads:
         assert (filer.home / "new.bin").read_bytes() == b"new"
         assert (filer.home / "new.bin").stat().st_mode & 0o777 == 0o604
         filer.folder("folder")
-        problem = refused(filer, "begin_upload", "folder", number=UUID, size=1, overwrite=True)
+        problem = refused(filer, "begin_upload", "folder", upload_id=UUID, size=1, overwrite=True)
         assert (problem.code, problem.more["replaceable"]) == ("exists", False)
 
     def test_what_came_in_between_is_not_replaced(self, filer: Filer) -> None:
         self.begin(filer, size=0)
         filer.write("new.bin", b"other")
-        assert refused(filer, "finish_upload", number=UUID, sha256=None).code == "exists"
+        assert refused(filer, "finish_upload", upload_id=UUID, sha256=None).code == "exists"
         assert (filer.home / "new.bin").read_bytes() == b"other"
-        filer.ask("drop_upload", number=UUID)
+        filer.ask("drop_upload", upload_id=UUID)
         assert filer.names(hidden=True, filter="upload") == []
 
     def test_too_large_upload_is_refused_at_once(self, filer: Filer) -> None:
-        problem = refused(filer, "begin_upload", "a", number=UUID, size=1 << 49, overwrite=False)
+        problem = refused(filer, "begin_upload", "a", upload_id=UUID, size=1 << 49, overwrite=False)
         assert problem.code == "no-space"
         assert filer.ask("list_uploads")["uploads"] == []
 
@@ -97,14 +99,18 @@ class TestUploads:
             filer.restart()
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, before)
-        problem = refused(filer, "write_upload", number=UUID, offset=0, data_b64=b64(bytes(5000)))
+        problem = refused(
+            filer, "write_upload", upload_id=UUID, offset=0, data_b64=b64(bytes(5000))
+        )
         assert problem.code == "no-space"
-        assert filer.ask("look_at_upload", number=UUID)["offset"] == 2000, "it goes on from there"
+        assert filer.ask("look_at_upload", upload_id=UUID)["offset"] == 2000, (
+            "it goes on from there"
+        )
 
     def test_the_checksum_is_compared(self, filer: Filer) -> None:
         self.begin(filer, size=1)
         self.piece(filer, 0, b"x")
-        assert refused(filer, "finish_upload", number=UUID, sha256="0" * 64).code == "checksum"
+        assert refused(filer, "finish_upload", upload_id=UUID, sha256="0" * 64).code == "checksum"
         assert self.finish(filer, hashlib.sha256(b"x").hexdigest())["done"]
 
     def test_a_long_checksum_is_read_in_parts(self, filer: Filer) -> None:
@@ -125,7 +131,7 @@ class TestUploads:
         (part,) = [p for p in filer.home.iterdir() if "portal-upload" in p.name]
         with part.open("rb") as held:
             fcntl.flock(held, fcntl.LOCK_EX)
-            problem = refused(filer, "write_upload", number=UUID, offset=0, data_b64=b64(b"x"))
+            problem = refused(filer, "write_upload", upload_id=UUID, offset=0, data_b64=b64(b"x"))
             assert problem.code == "busy"
         assert self.piece(filer, 0, b"x") == 1
 
@@ -137,10 +143,10 @@ class TestUploads:
         for target in (None, "victim"):
             if target:
                 filer.link(part.name, target)
-            asked: dict[str, Any] = {"number": UUID, "offset": 0, "data_b64": b64(b"x")}
+            asked: dict[str, Any] = {"upload_id": UUID, "offset": 0, "data_b64": b64(b"x")}
             assert refused(filer, "write_upload", **asked).code in {"not-there", "link"}
         assert (filer.home / "victim").read_bytes() == b"precious"
-        filer.ask("drop_upload", number=UUID)
+        filer.ask("drop_upload", upload_id=UUID)
         assert (filer.home / "victim").exists()
 
     def test_a_folder_swapped_for_a_link_in_the_middle(self, filer: Filer) -> None:
@@ -149,13 +155,13 @@ class TestUploads:
         self.piece(filer, 0, b"01234")
         (filer.home / "d").rename(filer.home / "was")
         filer.link("d", "was")
-        asked: dict[str, Any] = {"number": UUID, "offset": 5, "data_b64": b64(b"x")}
+        asked: dict[str, Any] = {"upload_id": UUID, "offset": 5, "data_b64": b64(b"x")}
         assert refused(filer, "write_upload", **asked).code == "link"
-        assert refused(filer, "finish_upload", number=UUID, sha256=None).code == "link"
+        assert refused(filer, "finish_upload", upload_id=UUID, sha256=None).code == "link"
 
     def test_old_ones_go_and_only_ours(self, filer: Filer) -> None:
         self.begin(filer)
-        self.begin(filer, "second", number=OTHER)
+        self.begin(filer, "second", upload_id=OTHER)
         filer.write(".mine.portal-upload-notes")
         record = filer.home / f".local/share/portal/uploads/{UUID}.json"
         long_ago = time.time() - 1e6
@@ -176,16 +182,16 @@ class TestUploads:
 
     def test_a_record_that_cannot_be_read_now_is_kept(self, filer: Filer) -> None:
         self.begin(filer)
-        self.begin(filer, "second", number=OTHER)
+        self.begin(filer, "second", upload_id=OTHER)
         self.piece(filer, 0, b"01234")
         records = filer.home / ".local/share/portal/uploads"
         (records / f"{UUID}.json").chmod(0)
         for op in ("look_at_upload", "drop_upload"):
-            assert refused(filer, op, number=UUID).code == "denied"
+            assert refused(filer, op, upload_id=UUID).code == "denied"
         assert [u["id"] for u in filer.ask("list_uploads")["uploads"]] == [OTHER]
         assert filer.ask("clean_uploads", older_s=3600)["dropped"] == 0
         (records / f"{UUID}.json").chmod(0o600)
-        assert filer.ask("look_at_upload", number=UUID)["offset"] == 5
+        assert filer.ask("look_at_upload", upload_id=UUID)["offset"] == 5
 
     @pytest.mark.parametrize("kind", ["link", "folder"])
     def test_a_link_or_a_folder_is_no_record(self, filer: Filer, kind: str) -> None:
@@ -197,7 +203,7 @@ class TestUploads:
         else:
             (records / f"{UUID}.json").mkdir()
         for op in ("look_at_upload", "drop_upload"):
-            assert refused(filer, op, number=UUID).code == "not-there"
+            assert refused(filer, op, upload_id=UUID).code == "not-there"
         assert filer.ask("list_uploads") == {"uploads": []}
         assert filer.ask("clean_uploads", older_s=0)["dropped"] == 0
         with opened(os.open(records, os.O_RDONLY)) as fd:
