@@ -172,7 +172,7 @@ async def start_tensorboard(
 ) -> FramedTensorboardOut:
     """Start the session's TensorBoard if it is not running; another folder restarts it."""
     logdir = body.logdir if body else None
-    board = await tensorboards.want(context, session, session.user, logdir, ip)
+    board = await tensorboards.request_start(context, session, session.user, logdir, ip)
     ticket = tickets.issue_frame_ticket(context.settings, session.user_id, board.id)
     return FramedTensorboardOut(
         **TensorboardOut.of(board).model_dump(),
@@ -242,7 +242,7 @@ async def tensorboard_wanted(
 async def tensorboard_report(body: Report, board: OwnTensorboard, context: ContextDep) -> Response:
     """Record the reason why the program ends."""
     if body.event == "failed":
-        await tensorboards.failed(context, board, body.message)
+        await tensorboards.mark_failed(context, board, body.message)
     else:
-        await tensorboards.leaves(context, board)
+        await tensorboards.clear_address(context, board)
     return Response(status_code=204)

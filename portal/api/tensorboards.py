@@ -152,7 +152,9 @@ def _create_router(
         """
         parent = await get(context, user, parent_id)
         logdir = body.logdir if body else None
-        return TensorboardOut.of(await tensorboards.want(context, parent, user, logdir, ip))
+        return TensorboardOut.of(
+            await tensorboards.request_start(context, parent, user, logdir, ip)
+        )
 
     @router.get("", name=f"get_{kind}_tensorboard")
     async def get_tensorboard(

@@ -407,7 +407,7 @@ class Reconcile:
     async def _act_on_board(self, board: Tensorboard, host: Job, now: datetime) -> None:
         idle = timedelta(minutes=self.context.settings.tensorboard_idle_minutes)
         if board.user.disabled_at is not None:
-            await tensorboards.ended(self.context, board, deprovision.BOARD_ENDED)
+            await tensorboards.end_run(self.context, board, deprovision.BOARD_ENDED)
             return
         if board.state is TensorboardState.STARTING and board.started_at is None:
             self._acts.start(f"board {board.run_id}", now, lambda: self._start_board(board))
@@ -417,9 +417,9 @@ class Reconcile:
         elif board.state is not TensorboardState.RUNNING:
             await self._check_start(board, host, now)
         elif tensorboards.is_silent(self.context, board, host, now):
-            await tensorboards.failed(self.context, board, DIED)
+            await tensorboards.mark_failed(self.context, board, DIED)
         elif board.last_request_at and now - board.last_request_at > idle:
-            await tensorboards.ended(
+            await tensorboards.end_run(
                 self.context, board, "It was stopped because it was not used for a while."
             )
 
@@ -428,16 +428,18 @@ class Reconcile:
         started_at = board.started_at
         if board.own_job_id is not None:
             if host.state is JobState.ENDED:
-                await tensorboards.failed(self.context, board, host.reason or ENDED_EARLY)
+                await tensorboards.mark_failed(self.context, board, host.reason or ENDED_EARLY)
                 return
             if host.state is JobState.QUEUED:
-                await tensorboards.waits(self.context, board, host.reason)
+                await tensorboards.mark_queued(self.context, board, host.reason)
                 return
             started_at = host.started_at or started_at
         if started_at and now - started_at > tensorboards.START_PATIENCE:
-            await tensorboards.failed(self.context, board, "TensorBoard did not start in time.")
+            await tensorboards.mark_failed(
+                self.context, board, "TensorBoard did not start in time."
+            )
         elif board.state is TensorboardState.QUEUED:
-            await tensorboards.starts(self.context, board)
+            await tensorboards.mark_starting(self.context, board)
 
     async def _start_board(self, board: Tensorboard) -> None:
         try:

@@ -178,7 +178,7 @@ class Deprovisioning:
             if must_end(row):
                 await end_row(self._context, row)
         for board in boards:
-            await tensorboards.ended(self._context, board, BOARD_ENDED)
+            await tensorboards.end_run(self._context, board, BOARD_ENDED)
 
     async def _mark_closed(self, user: User) -> None:
         async with self._context.db.session() as db:

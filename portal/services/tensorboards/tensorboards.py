@@ -77,7 +77,7 @@ async def load_tensorboards(context: AppContext, parents: list[str]) -> dict[str
         return {board.parent_id: board for board in rows}
 
 
-async def want(
+async def request_start(
     context: AppContext, parent: Job, user: User, logdir: str | None, ip: str = ""
 ) -> Tensorboard:
     """Request that a TensorBoard runs. Idempotent; another logdir restarts it."""
@@ -236,7 +236,7 @@ async def try_again_or_fail(context: AppContext, board: Tensorboard, error: Spaw
         isinstance(error, Rejected) and error.code != NO_PARTITION
     )
     if not is_transient or requested_at is None or utcnow() - requested_at > START_PATIENCE:
-        await failed(context, board, error.message)
+        await mark_failed(context, board, error.message)
         return
 
     def apply(row: Tensorboard) -> None:
@@ -302,17 +302,17 @@ async def _find_or_create_job(context: AppContext, board: Tensorboard) -> Tensor
     return job
 
 
-async def failed(context: AppContext, board: Tensorboard, reason: str) -> None:
+async def mark_failed(context: AppContext, board: Tensorboard, reason: str) -> None:
     """Mark this run as failed."""
     await _stop(context, board, reason, TensorboardState.FAILED)
 
 
-async def waits(context: AppContext, board: Tensorboard, reason: str | None) -> None:
+async def mark_queued(context: AppContext, board: Tensorboard, reason: str | None) -> None:
     """Record that the run's own job waits in Slurm's queue."""
     await _set_state(context, board, TensorboardState.QUEUED, reason)
 
 
-async def starts(context: AppContext, board: Tensorboard) -> None:
+async def mark_starting(context: AppContext, board: Tensorboard) -> None:
     """Record that the run's own job has left Slurm's queue."""
     await _set_state(context, board, TensorboardState.STARTING, None)
 
@@ -331,7 +331,7 @@ async def _set_state(
     context.notifier.notify(board.user_id, board.id)
 
 
-async def leaves(context: AppContext, board: Tensorboard) -> None:
+async def clear_address(context: AppContext, board: Tensorboard) -> None:
     """Record that the program ends, and clear its address: it holds its port until this request is
     answered, and no browser must be sent there afterwards. The fate of the run follows from the end
     of its allocation or from its silence.
@@ -344,7 +344,7 @@ async def leaves(context: AppContext, board: Tensorboard) -> None:
     await change(context.db, Tensorboard, board.id, apply)
 
 
-async def ended(context: AppContext, board: Tensorboard, reason: str) -> None:
+async def end_run(context: AppContext, board: Tensorboard, reason: str) -> None:
     """End this run with a reason for its owner."""
     await _stop(context, board, reason)
 
@@ -398,11 +398,11 @@ async def migrate_to_service_job(context: AppContext, board: Tensorboard, now: d
     """
     viewed_at = board.last_request_at
     if board.own_job_id is not None:
-        await ended(context, board, HOST_ENDED)
+        await end_run(context, board, HOST_ENDED)
     elif context.settings.service_partition is None:
-        await ended(context, board, NO_SERVICE_PARTITION)
+        await end_run(context, board, NO_SERVICE_PARTITION)
     elif viewed_at is None or now - viewed_at > LOOKED_AT:
-        await ended(context, board, ENDED_UNWATCHED)
+        await end_run(context, board, ENDED_UNWATCHED)
     else:
         await _move_to_service_job(context, board, now)
 

@@ -127,10 +127,10 @@ async def test_a_folder_is_named_from_its_owners_home(
 
     context = dataclasses.replace(make_context(), launchers=cast(Any, Agents()))
     before = await board_in(database, JobState.ENDED)
-    found = await tensorboards.want(context, before.parent, before.user, "~/runs")
+    found = await tensorboards.request_start(context, before.parent, before.user, "~/runs")
     assert found.logdir == "/home/alice/runs"
     with pytest.raises(InvalidInput, match="starting with"):
-        await tensorboards.want(context, before.parent, before.user, "~bob/runs")
+        await tensorboards.request_start(context, before.parent, before.user, "~bob/runs")
 
 
 async def test_board_in_use_moves_to_a_service_job(
@@ -198,7 +198,7 @@ async def test_a_late_request_of_a_run_that_ended_leaves_nothing(
 ) -> None:
     context = make_context()
     board = await board_in(database, JobState.RUNNING)
-    await tensorboards.failed(context, board, "reason")
+    await tensorboards.mark_failed(context, board, "reason")
     with pytest.raises(Gone):
         await tensorboards.wait_while_wanted(context, board, 0.0)
     assert context.tensorboard_heartbeats == {}
