@@ -349,6 +349,6 @@ def _check_size(script: str) -> str:
         raise ScriptRefused(
             "parameters",
             f"With these values the script has {size // 1024} KiB;"
-            f" {MAX_SCRIPT_BYTES // 1024} can be had.",
+            f" the limit is {MAX_SCRIPT_BYTES // 1024} KiB.",
         )
     return script

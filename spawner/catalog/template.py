@@ -163,7 +163,7 @@ def check_parameters(
         tasks = len(array_tasks(template, values))
         if not 0 < tasks <= MAX_TASKS:
             problems = [
-                (f"parameters.{name}", f"That makes {tasks} tasks; 1 to {MAX_TASKS} can be had.")
+                (f"parameters.{name}", f"That makes {tasks} tasks; 1 to {MAX_TASKS} are allowed.")
                 for name in template.array
             ]
     return values, problems
@@ -218,9 +218,9 @@ def _semantic_problems(fields: Mapping[str, Any], folders: list[Path]) -> Iterat
     properties = fields.get("parameters", {})
     for name, rule in properties.items():
         if name in PLACE_NAMES:
-            yield f"parameters.{name}: this name is taken: it is where or with what the job runs"
+            yield f"parameters.{name}: this name is reserved for a property of the job"
         if name in USED_NAMES:
-            yield f"parameters.{name}: this name is taken: bash or other programs use it"
+            yield f"parameters.{name}: this name is reserved: bash or other programs use it"
         yield from (f"parameters.{name}.{wrong}" for wrong in _rule_problems(rule))
     for name in _as_names(fields.get("array")):
         if "array" not in rules.types(properties.get(name, {})):
@@ -239,10 +239,10 @@ def _semantic_problems(fields: Mapping[str, Any], folders: list[Path]) -> Iterat
 def _script_problems(fields: Mapping[str, Any]) -> Iterator[str]:
     script: str = fields["script"]
     if any(ord(character) < 32 and character not in "\n\t" for character in script):
-        yield "it holds control characters"
+        yield "it contains control characters"
     for number, line in enumerate(script.split("\n"), start=1):
         if line.startswith("#SBATCH"):
-            yield f"line {number}: resources are asked for in default_resources, not by #SBATCH"
+            yield f"line {number}: request resources in default_resources, not by #SBATCH"
     yield from _find_jinja(script, _list_variables(fields))
 
 
@@ -277,7 +277,7 @@ def _rule_problems(rule: Mapping[str, Any]) -> Iterator[str]:
         allowed |= {"path"}
     widget = rule.get("x-widget")
     if widget and widget not in allowed:
-        yield f"x-widget: {widget} does not go with the type {kinds[0]}"
+        yield f"x-widget: {widget} is not valid for type {kinds[0]}"
     yield from _limit_problems(rule)
     yield from (f"items.{wrong}" for wrong in _limit_problems(rule.get("items", {})))
     if "default" in rule:
@@ -293,12 +293,12 @@ def _limit_problems(rule: Mapping[str, Any]) -> Iterator[str]:
         return
     allowed = _LIMITS_OF.get(kinds[0], set())
     for word in sorted((set().union(*_LIMITS_OF.values()) - allowed) & rule.keys()):
-        yield f"{word}: it does not go with the type {kinds[0]}"
+        yield f"{word}: it is not valid for type {kinds[0]}"
     limits = {"maxLength": rules.MAX_TEXT, "maxItems": rules.MAX_ITEMS, **rule}
     for low, high in _PAIRS:
         if low in rule and high in limits:
             if rule[low] > limits[high]:
-                yield f"{low}: it is more than the {high}, {limits[high]}"
+                yield f"{low}: it exceeds the {high}, {limits[high]}"
             elif rule[low] == limits[high] and "exclusive" in low + high:
                 yield f"{low}: no number lies between it and the {high}"
 

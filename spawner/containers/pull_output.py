@@ -89,7 +89,7 @@ def _auth_hint(names: PullNames) -> str:
     if names.credentials:
         return (
             f"The credentials for {names.host} in the file that image_import_auth_file names are"
-            " wrong, or don't reach so far."
+            " wrong, or lack permission for this image."
         )
     return f"Put credentials for {names.host} into the file that image_import_auth_file names."
 
@@ -98,8 +98,8 @@ def _auth_hint(names: PullNames) -> str:
 _CAUSES = (
     (
         r"no space left on device|disk quota exceeded",
-        "There is no room left on the disk. An import needs about six times the image's size below"
-        " state_dir, and its size once more in image_import_dir.",
+        "The disk is full. An import needs about six times the image's size below state_dir, and"
+        " its size again in image_import_dir.",
     ),
     (
         r"getting username and password|authfile|docker-config",
@@ -108,33 +108,31 @@ _CAUSES = (
     ),
     (
         r"no such host|server misbehaving|name resolution|\blookup \S+(?: on \S+)?: ",
-        "There is no host {host}, or the name service doesn't know it or doesn't answer. Look at"
-        " the reference.",
+        "The host {host} doesn't exist, or the name service doesn't answer. Check the reference.",
     ),
     (
         r"server gave HTTP response to HTTPS client",
-        "The registry {host} speaks plain HTTP. If that is meant to be, add it to the setting"
+        "The registry {host} uses HTTP without TLS. If this is intended, add it to the setting"
         " image_import_plain_registries.",
     ),
     (
         r"x509|certificate|tls: ",
-        "The registry {host} has no certificate that this machine trusts. Add its CA to the"
-        " machine's own.",
+        "This machine does not trust the certificate of the registry {host}. Add its CA to the"
+        " machine's trusted CAs.",
     ),
     (
         r"toomanyrequests|too many requests|rate limit",
-        "The registry {host} has counted too many downloads from here. Wait, or log in to it."
-        " {credentials}",
+        "The registry {host} refused this download because there were too many from here. Wait, or"
+        " use an account. {credentials}",
     ),
     (
         r"authentication required|unauthorized|access to the resource is denied|denied:|forbidden"
         r"|invalid username/password|\b40[13]\b",
-        "The registry {host} doesn't give this image to the portal, or has none of this name."
-        " {credentials}",
+        "The registry {host} denied access, or has no such image. {credentials}",
     ),
     (
         r"manifest.unknown|name.unknown|\b404\b",
-        "The registry {host} has no such image or tag. Look at the reference.",
+        "The registry {host} has no such image or tag. Check the reference.",
     ),
     (
         r"no child with platform|no image found in (?:manifest list|image index)",
@@ -143,13 +141,13 @@ _CAUSES = (
     (
         r"no extractable|invalid layer mediatype|format not recognized|unsupported manifest"
         r"|unsupported image-specific operation|mediatype",
-        "What the reference names is no container image that can be used here. A container needs"
-        " docker://, a file that is an image oras://.",
+        "The reference names no container image that can be used here. Use docker:// for"
+        " containers, oras:// for SIF files.",
     ),
     (
         r"connection refused|i/o timeout|timed? ?out|unreachable|no route to host|connection reset"
         r"|unexpected EOF|: EOF",
-        "The registry {host} can't be reached from the portal's machine, or broke off. Try again"
-        " later, or look at the network.",
+        "The registry {host} can't be reached from the portal's machine, or closed the connection."
+        " Try again later, or check the network.",
     ),
 )

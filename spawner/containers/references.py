@@ -27,10 +27,10 @@ _TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 ELSEWHERE = {
-    "library": "Libraries need an account and keys of their own, which the portal doesn't keep.",
-    "shub": "Singularity Hub takes no more images.",
-    "http": "A plain download has no name and no digest to hold it against.",
-    "https": "A plain download has no name and no digest to hold it against.",
+    "library": "Libraries need an account and keys of their own, which the portal doesn't store.",
+    "shub": "Singularity Hub no longer accepts images.",
+    "http": "A plain download can't be verified: it has no digest.",
+    "https": "A plain download can't be verified: it has no digest.",
 }
 
 
@@ -72,12 +72,12 @@ def parse_reference(text: str) -> Reference:
     remainder, digest = _split_digest(_reject_credentials(rest))
     remainder, tag = _split_tag(remainder)
     if tag is not None and digest is not None:
-        raise ReferenceProblem("Give a tag or a digest, not both: the digest alone says which.")
+        raise ReferenceProblem("Specify a tag or a digest, not both.")
     host, repository = _split_host(scheme, remainder)
     if not all(_PART.fullmatch(part) for part in repository.split("/")):
         raise ReferenceProblem(
-            "The name of the image isn't one that a registry can have: lowercase letters, digits"
-            " and . _ - between them, parts divided by /."
+            "The image name is invalid: use lowercase letters and digits, with . _ - between them,"
+            " in parts separated by /."
         )
     return Reference(scheme, host, repository, None if digest else tag or "latest", digest)
 
@@ -88,8 +88,8 @@ def check_file(name: str) -> str:
         raise ReferenceProblem(f"This may have at most {MAX_FILE_CHARS} characters.")
     if not _FILE.fullmatch(name):
         raise ReferenceProblem(
-            "The file's name ends with .sif, begins with a letter or digit, and has only letters,"
-            " digits and . _ - in it, such as pytorch-2.4.sif."
+            "The file name must end with .sif, begin with a letter or digit, and contain only"
+            " letters, digits and . _ -, such as pytorch-2.4.sif."
         )
     return name
 
@@ -104,9 +104,7 @@ def parse_registry(text: str) -> str:
 
 def _explain_scheme(scheme: str) -> str:
     why = f"{ELSEWHERE[scheme]} " if scheme in ELSEWHERE else ""
-    return (
-        f"{why}Write docker://host/name:tag, or oras://host/name:tag for a file that is an image."
-    )
+    return f"{why}Write docker://host/name:tag, or oras://host/name:tag for a SIF file."
 
 
 def _reject_credentials(text: str) -> str:
@@ -114,8 +112,8 @@ def _reject_credentials(text: str) -> str:
     _, separator, after = text.partition("@")
     if separator and ("/" in after or "@" in after or not after.startswith("sha256:")):
         raise ReferenceProblem(
-            "A name or password can't stand in a reference. The registry's credentials belong in"
-            " the file that the setting image_import_auth_file names."
+            "A reference can't contain a user name or password. The registry's credentials belong"
+            " in the file that the setting image_import_auth_file names."
         )
     return text
 
@@ -124,7 +122,7 @@ def _split_digest(text: str) -> tuple[str, str | None]:
     name, separator, digest = text.partition("@")
     if separator and not _DIGEST.fullmatch(digest):
         raise ReferenceProblem(
-            "The digest after @ is sha256: and 64 digits from 0 to 9 and a to f."
+            "The digest after @ must be sha256: followed by 64 digits from 0 to 9 and a to f."
         )
     return name, digest if separator else None
 
@@ -135,8 +133,8 @@ def _split_tag(text: str) -> tuple[str, str | None]:
     name, colon, tag = last.partition(":")
     if colon and not _TAG.fullmatch(tag):
         raise ReferenceProblem(
-            "The tag after the last : has at most 128 letters, digits and . _ -, and begins with a"
-            " letter, digit or _."
+            "The tag after the last : may have at most 128 letters, digits and . _ -, and must"
+            " begin with a letter, digit or _."
         )
     return f"{head}{slash}{name}", tag if colon else None
 
@@ -149,7 +147,7 @@ def _split_host(scheme: str, text: str) -> tuple[str, str]:
             raise ReferenceProblem(f"{first[:100]} isn't a registry's host or host:port.")
         return first.lower(), remainder
     if scheme != "docker":
-        raise ReferenceProblem(f"Name the registry: {scheme}://host/name:tag.")
+        raise ReferenceProblem(f"Specify the registry: {scheme}://host/name:tag.")
     return DOCKER_HUB, text if slash else f"library/{text}"
 
 

@@ -156,7 +156,7 @@ async def test_wrong_registry_password_is_reported_and_never_shown(
     asked = await carol.api("POST", IMAGES, body)
     failed = await ended(carol, asked["id"])
     assert failed["state"] == "failed"
-    assert "are wrong, or don't reach so far" in failed["reason"]
+    assert "are wrong, or lack permission for this image" in failed["reason"]
     written = kept(portal, Path(settings["state_dir"]))
     assert body["reference"].encode() in written
     for secret in ("no-such-word", registries.PASSWORD):

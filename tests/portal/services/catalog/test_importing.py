@@ -86,8 +86,8 @@ async def test_refused_import_shows_the_reason(
         f"docker://{host}/team/arms": "no version for these machines (amd64)",
         f"docker://{host}/team/chart": "no container image",
         f"oras://{host}/team/text": "no container image",
-        "docker://no-such-host.invalid/x": "There is no host no-such-host.invalid",
-        f"docker://localhost:{registry.port}/team/small": "speaks plain HTTP",
+        "docker://no-such-host.invalid/x": "The host no-such-host.invalid",
+        f"docker://localhost:{registry.port}/team/small": "uses HTTP without TLS",
     }
     asked = [
         (await ask(carol, reference, f"n{number}.sif"))["id"]
@@ -172,7 +172,7 @@ async def test_credentials_are_used_and_never_shown(
             write(registry.host, "wrong-word")
             wrong = await ask(browser, reference, "a.sif")
             reason = (await wait_for_import(browser, wrong["id"], "failed"))["reason"]
-            assert "are wrong, or don't reach so far" in reason
+            assert "are wrong, or lack permission for this image" in reason
             write(registry.host, registries.PASSWORD)
             right = await ask(browser, reference, "a.sif")
             await wait_for_import(browser, right["id"], "done")

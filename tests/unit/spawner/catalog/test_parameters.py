@@ -142,6 +142,6 @@ def test_an_array_has_every_combination_and_a_limit(site: Path) -> None:
     pairs = [(task["a"], task["b"]) for task in array_tasks(template, values)]
     assert pairs == [(1, 3), (1, 4), (1, 5), (2, 3), (2, 4), (2, 5)]
     _, problems = check_parameters(template, {"a": list(range(50)), "b": list(range(50))})
-    assert problems[0] == ("parameters.a", "That makes 2500 tasks; 1 to 1000 can be had.")
+    assert problems[0] == ("parameters.a", "That makes 2500 tasks; 1 to 1000 are allowed.")
     assert check_parameters(template, {"a": []})[1]
     assert array_tasks(template_of(), {}) == []

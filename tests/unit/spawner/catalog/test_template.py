@@ -103,7 +103,7 @@ def test_every_problem_of_every_file_is_reported(site: Path) -> None:
         load_templates(site=site)
     assert len(error.value.problems) == 2
     assert "one.yaml: title: 5 is not of type 'string'" in error.value.problems[0]
-    assert "two.yaml: script: it holds control characters" in error.value.problems[1]
+    assert "two.yaml: script: it contains control characters" in error.value.problems[1]
 
 
 @pytest.mark.parametrize(
@@ -125,8 +125,8 @@ def test_every_problem_of_every_file_is_reported(site: Path) -> None:
         ({"array": "count"}, "array: count is not a parameter that is a list"),
         ({"array": "nothing"}, "array: nothing is not a parameter that is a list"),
         ({"script": ""}, "script: "),
-        ({"script": "#SBATCH --mem=1G\ntrue\n"}, "script: line 1: resources are asked for in"),
-        ({"script": "true\r\n"}, "script: it holds control characters"),
+        ({"script": "#SBATCH --mem=1G\ntrue\n"}, "script: line 1: request resources in"),
+        ({"script": "true\r\n"}, "script: it contains control characters"),
         ({"parameters": {"Count": {"type": "integer", "title": "C"}}}, "parameters: 'Count' "),
         ({"parameters": {"home": {"type": "string", "title": "H"}}}, "parameters.home: this name"),
         ({"parameters": {"no_proxy": {"type": "string", "title": "N"}}}, "bash or other programs"),
@@ -164,11 +164,11 @@ def test_every_problem_of_every_file_is_reported(site: Path) -> None:
                     "count": {"type": "integer", "title": "C", "minimum": 2, "maximum": 1}
                 }
             },
-            "parameters.count.minimum: it is more than the maximum",
+            "parameters.count.minimum: it exceeds the maximum",
         ),
         (
             {"parameters": {"count": {"type": "integer", "title": "C", "x-widget": "path"}}},
-            "parameters.count.x-widget: path does not go with the type integer",
+            "parameters.count.x-widget: path is not valid for type integer",
         ),
     ],
 )
@@ -179,13 +179,13 @@ def test_a_wrong_field_is_named(site: Path, changes: dict[str, Any], message: st
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
-        ({"type": "string", "minLength": 3, "maxLength": 2}, "minLength: it is more than the maxL"),
-        ({"type": "string", "minLength": 5000}, "minLength: it is more than the maxLength, 4096"),
-        ({**LIST, "minItems": 3, "maxItems": 2}, "minItems: it is more than the maxItems, 2"),
+        ({"type": "string", "minLength": 3, "maxLength": 2}, "minLength: it exceeds the maxLength"),
+        ({"type": "string", "minLength": 5000}, "minLength: it exceeds the maxLength, 4096"),
+        ({**LIST, "minItems": 3, "maxItems": 2}, "minItems: it exceeds the maxItems, 2"),
         ({"type": "number", "minimum": 2, "exclusiveMaximum": 2}, "minimum: no number lies"),
         ({"type": "number", "exclusiveMinimum": 3, "maximum": 2}, "exclusiveMinimum: it is more"),
-        ({"type": "string", "minimum": 2}, "minimum: it does not go with the type string"),
-        ({"type": "integer", "maxLength": 2}, "maxLength: it does not go with the type integer"),
+        ({"type": "string", "minimum": 2}, "minimum: it is not valid for type string"),
+        ({"type": "integer", "maxLength": 2}, "maxLength: it is not valid for type integer"),
         ({"type": "array", "items": {"type": "string", "maximum": 2}}, "items.maximum: it does"),
     ],
 )

@@ -36,12 +36,12 @@ def test_the_bar_of_mksquashfs_is_a_percentage() -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("no-host", "There is no host 127.0.0.1:5000"),
+        ("no-host", "The host 127.0.0.1:5000"),
         ("no-tag", "no such image or tag"),
         ("oras-missing", "no such image or tag"),
         ("no-password", "Put credentials for 127.0.0.1:5000 into the file"),
         ("oras-no-password", "Put credentials for 127.0.0.1:5000 into the file"),
-        ("wrong-password", "doesn't give this image to the portal"),
+        ("wrong-password", "denied access, or has no such image"),
         ("bad-authfile", "must be JSON"),
         ("multi", r"This image has no version for these machines \(amd64\)"),
         ("chart", "no container image"),
@@ -49,9 +49,9 @@ def test_the_bar_of_mksquashfs_is_a_percentage() -> None:
         ("oras-no-sif-inside", "no container image"),
         ("plain-http", "image_import_plain_registries"),
         ("refused", "can't be reached"),
-        ("disk-full-fetching", "no room left on the disk"),
-        ("disk-full-unpacking", "no room left on the disk"),
-        ("disk-full-moving", "no room left on the disk"),
+        ("disk-full-fetching", "The disk is full"),
+        ("disk-full-unpacking", "The disk is full"),
+        ("disk-full-moving", "The disk is full"),
     ],
 )
 def test_failures_are_explained_in_plain_words(name: str, words: str) -> None:
@@ -60,17 +60,22 @@ def test_failures_are_explained_in_plain_words(name: str, words: str) -> None:
 
 def test_credentials_that_are_there_are_the_wrong_ones() -> None:
     place = PullNames("127.0.0.1:5000", "team/small", credentials=True, architecture="amd64")
-    assert "are wrong, or don't reach so far" in why_failed(recorded("wrong-password"), place)
+    assert "are wrong, or lack permission for this image" in why_failed(
+        recorded("wrong-password"), place
+    )
 
 
 @pytest.mark.parametrize(
     ("output", "words"),
     [
-        ("x509: certificate signed by unknown authority", "no certificate that this machine"),
-        ("toomanyrequests: You have reached your pull rate limit", "too many downloads"),
-        ("requested access to the resource is denied", "doesn't give this image"),
+        ("x509: certificate signed by unknown authority", "not trust the certificate"),
+        ("toomanyrequests: You have reached your pull rate limit", "there were too many"),
+        ("requested access to the resource is denied", "denied access"),
         ("dial tcp 192.0.2.1:443: i/o timeout", "can't be reached"),
-        ("dial tcp: lookup h.example on 192.0.2.53:53: read udp: i/o timeout", "There is no host"),
+        (
+            "dial tcp: lookup h.example on 192.0.2.53:53: read udp: i/o timeout",
+            "The host h.example",
+        ),
         ("something unknown", "Apptainer could not import it: something unknown"),
     ],
 )
