@@ -228,7 +228,7 @@ class Reconcile:
             return
         name = (job.id, job.user.username)
         missing = self.context.watcher.missing_since(*name)
-        sure = job.job_id is None or self.context.watcher.is_forgotten(*name)
+        sure = job.job_id is None or self.context.watcher.is_lost_by_slurmctld(*name)
         if missing is not None and now - missing >= (NEVER_SEEN if sure else VANISHED):
             if job.user.disabled_at is not None:  # nothing runs as a disabled user
                 self._acts.start(

@@ -176,7 +176,7 @@ class LauncherPool:
         """Create a folder below the user's home, with its parents."""
         await self.call(username, "mkdir", path=path)
 
-    async def forget(self, username: str, uuid: str) -> None:
+    async def delete_job_folder(self, username: str, uuid: str) -> None:
         """Remove a job's folder."""
         await self.call(username, "forget", uuid=uuid)
 

@@ -52,7 +52,7 @@ FORGET_QUESTION = timedelta(minutes=10)
 HISTORY = timedelta(days=2)  # how far back accounting is searched for a job that was never seen
 LONGEST_PAUSE = timedelta(minutes=5)
 MAX_ENDED = 10_000
-MAX_FOREIGN = 10_000
+MAX_UNKNOWN_UUIDS = 10_000
 DOUBTS = 2  # how many implausible answers in a row are ignored
 
 
@@ -63,27 +63,27 @@ class JobTracker:
         self.by_id: Mapping[int, JobInfo] = {}
         self.version = 0
         self._claims: dict[Key, dict[int, JobInfo]] = {}  # by Slurm's job id
-        self._outside: dict[int, dict[int, JobInfo]] = {}  # external arrays
+        self._external_arrays: dict[int, dict[int, JobInfo]] = {}  # by the array's job id
         self._absent: dict[Key, MissingJob] = {}
         self._ended: dict[Key, JobInfo] = {}
-        self._foreign: dict[Key, None] = {}  # in the order of insertion
+        self._unknown_uuids: dict[Key, None] = {}  # in the order of insertion
         self._changed: set[Name] = set()
         self._doubts = 0
         self._answered_at: datetime | None = None
 
     # --- queries --------------------------------------------------------------------------------
 
-    def find(self, key: Key, job_id: int | None, outside: bool = False) -> JobInfo | None:
+    def find(self, key: Key, job_id: int | None, external: bool = False) -> JobInfo | None:
         """Return a job as last known.
 
         Of several copies return the one with this id, else one that has not ended, else the first.
-        A job from `outside` the portal has no UUID and is identified by its id.
+        An `external` job has no UUID and is identified by its id.
         """
         if claims := self._claims.get(key):
             return min(claims.values(), key=lambda j: (j.job_id != job_id, _is_ended(j), j.job_id))
         if key in self._ended:
             return self._ended[key]
-        if outside and (other := self._find_external(key[1], job_id)) is not None:
+        if external and (other := self._find_external(key[1], job_id)) is not None:
             return other
         absent = self._absent.get(key)
         return absent.last if absent else None
@@ -92,16 +92,16 @@ class JobTracker:
         job = self.by_id.get(job_id) if job_id is not None else None
         return job if job and job.uuid is None and job.user == user else None
 
-    def records(self, key: Key, job_id: int | None, outside: bool) -> tuple[JobInfo, ...]:
+    def records(self, key: Key, job_id: int | None, external: bool) -> tuple[JobInfo, ...]:
         """Return all records in squeue's last answer for a job: its copies and tasks."""
-        external = self._find_external(key[1], job_id) if outside else None
-        return self.copies(key, job_id) or ((external,) if external else ())
+        other = self._find_external(key[1], job_id) if external else None
+        return self.copies(key, job_id) or ((other,) if other else ())
 
     def copies(self, key: Key, job_id: int | None) -> tuple[JobInfo, ...]:
         """Return all records in squeue for this UUID and user, or for an external array's id."""
         if claims := self._claims.get(key):
             return tuple(claims.values())
-        tasks = self._outside.get(job_id, {}) if job_id is not None else {}
+        tasks = self._external_arrays.get(job_id, {}) if job_id is not None else {}
         return tuple(job for job in tasks.values() if job.user == key[1])
 
     def take_changed(self) -> set[Name]:
@@ -109,22 +109,22 @@ class JobTracker:
         changed, self._changed = self._changed, set()
         return changed
 
-    def forget(self, key: Key) -> None:
+    def discard_lookups(self, key: Key) -> None:
         """Discard the lookups of this job so far."""
         self._absent.pop(key, None)
 
-    def mark_foreign(self, keys: Iterable[Key]) -> None:
-        """Mark (UUID, user) pairs without a portal job as foreign.
+    def mark_unknown_uuids(self, keys: Iterable[Key]) -> None:
+        """Mark (UUID, user) pairs that belong to no job of the portal.
 
         From the next answer on, jobs whose comment contains such a UUID count as external jobs
         without a UUID.
         """
-        self._foreign |= dict.fromkeys(keys)
-        while len(self._foreign) > MAX_FOREIGN:
-            del self._foreign[next(iter(self._foreign))]
+        self._unknown_uuids |= dict.fromkeys(keys)
+        while len(self._unknown_uuids) > MAX_UNKNOWN_UUIDS:
+            del self._unknown_uuids[next(iter(self._unknown_uuids))]
 
-    def _strip_foreign_uuid(self, job: JobInfo) -> JobInfo:
-        return replace(job, uuid=None) if to_key(job) in self._foreign else job
+    def _strip_unknown_uuid(self, job: JobInfo) -> JobInfo:
+        return replace(job, uuid=None) if to_key(job) in self._unknown_uuids else job
 
     def _restore_uuid(self, job: JobInfo, missing: Mapping[tuple[int, str], Key]) -> JobInfo:
         """Return a job whose comment was changed, or overwritten at its submission, with its UUID.
@@ -139,7 +139,7 @@ class JobTracker:
         if not wanted and self.by_id.get(job.job_id) is job:
             return job  # as in the last answer
         for before in filter(None, map(self.by_id.get, ids)):
-            if is_same_job(before, job) and to_key(before) not in self._foreign:
+            if is_same_job(before, job) and to_key(before) not in self._unknown_uuids:
                 return replace(job, uuid=before.uuid)
         for key in wanted:
             if is_submission(self._absent[key], job):
@@ -153,7 +153,7 @@ class JobTracker:
         since: datetime | None,
         now: datetime,
         *,
-        outside: bool = False,
+        external: bool = False,
         submit_time: datetime | None = None,
     ) -> None:
         """Request a lookup in accounting of a job that squeue does not show."""
@@ -161,7 +161,7 @@ class JobTracker:
         if absent is None:
             first = now if job_id is not None else now + NEW_JOB
             since = since or now - HISTORY
-            absent = MissingJob(job_id, since, now, first, live_at=since, outside=outside)
+            absent = MissingJob(job_id, since, now, first, live_at=since, external=external)
             self._absent[key] = absent
         absent.asked_at = now
         absent.submit_time = absent.submit_time or submit_time
@@ -179,7 +179,7 @@ class JobTracker:
         absent = self._absent.get(key)
         return absent.unknown_since if absent else None
 
-    def is_forgotten(self, key: Key) -> bool:
+    def is_lost_by_slurmctld(self, key: Key) -> bool:
         """Return whether slurmctld has certainly forgotten the job."""
         absent = self._absent.get(key)
         return absent is not None and absent.forgotten
@@ -191,10 +191,10 @@ class JobTracker:
         missing = {
             (absent.job_id, key[1]): key
             for key, absent in self._absent.items()
-            if absent.job_id is not None and not absent.outside
+            if absent.job_id is not None and not absent.external
         }
         by_id = {
-            job.job_id: self._restore_uuid(self._strip_foreign_uuid(job), missing) for job in jobs
+            job.job_id: self._restore_uuid(self._strip_unknown_uuid(job), missing) for job in jobs
         }
         vanished = self.by_id.keys() - by_id.keys()
         if self._is_implausible(vanished) and self._doubts < DOUBTS:
@@ -214,11 +214,11 @@ class JobTracker:
         for key, job_before in last.items():
             if not self._claims[key]:
                 del self._claims[key]
-                if key not in self._foreign:
+                if key not in self._unknown_uuids:
                     self._record_vanished(key, job_before, now)
         for job in outdated:
             if job.uuid is None and not self._same_name_records(job):
-                self._outside.pop(job.array_job_id or 0, None)
+                self._external_arrays.pop(job.array_job_id or 0, None)
         for job in changed:
             if (known_key := to_key(job)) is not None:
                 self._absent.pop(known_key, None)
@@ -236,7 +236,9 @@ class JobTracker:
             absent.absent_since, absent.answers = None, 0
 
     def _count_answer(self, absent: MissingJob, now: datetime) -> None:
-        if absent.outside and (absent.job_id in self.by_id or absent.job_id in self._outside):
+        if absent.external and (
+            absent.job_id in self.by_id or absent.job_id in self._external_arrays
+        ):
             absent.absent_since, absent.answers = None, 0
             return
         absent.answers += 1
@@ -251,7 +253,7 @@ class JobTracker:
         if key is not None:
             return self._claims.setdefault(key, {})
         if job.array_job_id is not None:
-            return self._outside.setdefault(job.array_job_id, {})
+            return self._external_arrays.setdefault(job.array_job_id, {})
         return {}  # it is identified by its id only: `by_id`
 
     def _is_implausible(self, job_ids: Collection[int]) -> bool:
@@ -312,7 +314,7 @@ class JobTracker:
         `min_job_age` is how long slurmctld keeps ended jobs, and `found` its answer to a question
         about these jobs by their ids, which it may have given to others.
         """
-        by_name = group_by_name(map(self._strip_foreign_uuid, found))
+        by_name = group_by_name(map(self._strip_unknown_uuid, found))
         absents = [(key, absent) for key in keys if (absent := self._absent.get(key)) is not None]
         return {
             key
@@ -335,7 +337,7 @@ class JobTracker:
         `current` means that slurmctld had no undelivered messages for slurmdbd when it was asked.
         `forgotten` are the jobs that it has certainly forgotten.
         """
-        by_name = group_by_name(map(self._strip_foreign_uuid, jobs or ()))
+        by_name = group_by_name(map(self._strip_unknown_uuid, jobs or ()))
         for key, absent in lookups.items():
             absent.next_ask = now + absent.pause
             absent.pause = min(2 * absent.pause, LONGEST_PAUSE)

@@ -32,7 +32,7 @@ class MissingJob:
     live_at: datetime
     last: JobInfo | None = None
     submit_time: datetime | None = None
-    outside: bool = False
+    external: bool = False
     pause: timedelta = FIRST_PAUSE
     unknown_since: datetime | None = None
     runaway_since: datetime | None = None

@@ -147,20 +147,20 @@ class Watcher:
         user: str,
         job_id: int | None = None,
         since: datetime | None = None,
-        outside: bool = False,
+        external: bool = False,
         submit_time: datetime | None = None,
     ) -> JobInfo | None:
         """Return a job of this user as last known: from squeue, or from accounting once it ended.
 
         None if nothing is known of it (yet). The call itself requests a search of accounting; with
         the job's id, and the time `since` which it can exist, that is fast and reliable. With the
-        id, a job is also found whose comment was changed; `submit_time` is the last known one. A
-        job from `outside` the portal has no UUID in Slurm.
+        id, a job is also found whose comment was changed; `submit_time` is the last known one. An
+        `external` job has no UUID in Slurm.
         """
-        job = self._tracker.find((uuid, user), job_id, outside)
+        job = self._tracker.find((uuid, user), job_id, external)
         if job is None:
             self._tracker.request_lookup(
-                (uuid, user), job_id, since, self._now(), outside=outside, submit_time=submit_time
+                (uuid, user), job_id, since, self._now(), external=external, submit_time=submit_time
             )
         return job
 
@@ -171,11 +171,11 @@ class Watcher:
         """
         return None if self.stale_since else self._tracker.unknown_since((uuid, user))
 
-    def is_forgotten(self, uuid: str, user: str) -> bool:
+    def is_lost_by_slurmctld(self, uuid: str, user: str) -> bool:
         """Return whether slurmctld has certainly forgotten the job: it does not run and did not
         complete, and no later answer can change that.
         """
-        return self.stale_since is None and self._tracker.is_forgotten((uuid, user))
+        return self.stale_since is None and self._tracker.is_lost_by_slurmctld((uuid, user))
 
     def copies(self, uuid: str, user: str, job_id: int | None) -> tuple[JobInfo, ...]:
         """Return all records in squeue under this id and user.
@@ -184,9 +184,11 @@ class Watcher:
         """
         return self._tracker.copies((uuid, user), job_id)
 
-    def shown(self, uuid: str, user: str, job_id: int | None, outside: bool) -> tuple[JobInfo, ...]:
+    def shown(
+        self, uuid: str, user: str, job_id: int | None, external: bool
+    ) -> tuple[JobInfo, ...]:
         """Return all records in squeue's last answer for a job: its copies and tasks."""
-        return self._tracker.records((uuid, user), job_id, outside)
+        return self._tracker.records((uuid, user), job_id, external)
 
     def take_changed(self) -> set[Name]:
         """Return what changed in squeue since the last call, for a single reader.
@@ -196,13 +198,13 @@ class Watcher:
         """
         return self._tracker.take_changed()
 
-    def mark_foreign(self, keys: Iterable[Key]) -> None:
-        """Mark (UUID, user) pairs as foreign: from the next poll on, their jobs have no UUID."""
-        self._tracker.mark_foreign(keys)
+    def mark_unknown_uuids(self, keys: Iterable[Key]) -> None:
+        """Mark (UUID, user) pairs of no portal job: from the next poll on, their jobs lack a UUID."""
+        self._tracker.mark_unknown_uuids(keys)
 
-    def forget(self, uuid: str, user: str) -> None:
+    def discard_lookups(self, uuid: str, user: str) -> None:
         """Discard the lookups of a job so far, because it is submitted again."""
-        self._tracker.forget((uuid, user))
+        self._tracker.discard_lookups((uuid, user))
 
     async def usage(self, since: Mapping[int, datetime]) -> list[JobUsage]:
         """Return accounting's data on these jobs' usage, within the budget.

@@ -262,7 +262,7 @@ async def test_killed_in_the_middle_of_a_request(agents: LauncherPool, portal: L
         os.kill(launcher, signal.SIGKILL)
         with pytest.raises(LauncherUnavailable):
             await submitting
-    await agents.forget("alice", job.uuid)
+    await agents.delete_job_folder("alice", job.uuid)
 
 
 async def test_it_ends_when_the_pool_does_even_without_its_sudo(

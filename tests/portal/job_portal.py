@@ -213,7 +213,7 @@ class FakeAgents:
     async def cancel(self, username: str, job_id: int) -> None:
         await self.slurm.cancel(job_id, username)
 
-    async def forget(self, username: str, uuid: str) -> None:
+    async def delete_job_folder(self, username: str, uuid: str) -> None:
         if username in self.without_home:
             raise HomeUnavailable("The home directory is missing.")
         self.forgotten.append(uuid)

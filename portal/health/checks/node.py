@@ -97,7 +97,7 @@ async def _run_job(
         try:
             return await _wait_for_output(slurm, agents, name, job_uuid, job_id)
         finally:
-            await agents.forget(name, job_uuid)
+            await agents.delete_job_folder(name, job_uuid)
     except SpawnerError as error:
         return NodeReport(
             problem=f"lost track of job {job_id}: {error.message}", suggestion="Try again."

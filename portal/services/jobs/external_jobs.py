@@ -75,8 +75,8 @@ class ExternalJobImport:
         new = {key: info for key, info in shown.items() if key not in self._seen}
         if not new:
             return
-        foreign = await self._find_foreign(new.values())
-        watcher.mark_foreign(foreign)
+        unknown_uuids = await self._find_unknown_uuids(new.values())
+        watcher.mark_unknown_uuids(unknown_uuids)
         others = [info for info in new.values() if info.uuid is None]
         uncertain = await self._find_uncertain(others, now)
         certain = [info for info in others if _to_key(info) not in uncertain]
@@ -87,7 +87,7 @@ class ExternalJobImport:
         self._seen |= {
             key
             for key, info in new.items()
-            if _to_name(info) not in foreign
+            if _to_name(info) not in unknown_uuids
             and (info.uuid is not None or (info.user in users and key not in waiting))
         }
 
@@ -130,9 +130,9 @@ class ExternalJobImport:
         """
         ended = [info for info in records if info.state is SlurmState.ENDED]
         identified = [info for info in ended if _to_key(info) is not None]
-        foreign = await self._find_foreign(identified)
-        self._context.watcher.mark_foreign(foreign)
-        others = [replace(i, uuid=None) if _to_name(i) in foreign else i for i in identified]
+        unknown_uuids = await self._find_unknown_uuids(identified)
+        self._context.watcher.mark_unknown_uuids(unknown_uuids)
+        others = [replace(i, uuid=None) if _to_name(i) in unknown_uuids else i for i in identified]
         return not await self._import([info for info in others if info.uuid is None], now)
 
     async def _import(
@@ -214,7 +214,7 @@ class ExternalJobImport:
             key for user, key in keys if key is not None and key[1] >= since[user] - CLOCK_SLACK
         }
 
-    async def _find_foreign(self, infos: Collection[JobInfo]) -> set[Name]:
+    async def _find_unknown_uuids(self, infos: Collection[JobInfo]) -> set[Name]:
         """Return the UUIDs, with their users, that belong to no job of ours."""
         unknown = {(info.uuid, info.user) for info in infos if info.uuid is not None}
         ids = [uuid for uuid, _ in unknown]

@@ -157,7 +157,7 @@ async def submit_again(context: AppContext, batch_job_id: str, lost: int | None 
         row = await db.get(BatchJob, batch_job_id, options=_LONG_COLUMNS)
     if row is None or row.wanted is Wanted.STOP or row.state is not JobState.SUBMITTING:
         return
-    context.watcher.forget(row.id, row.user.username)
+    context.watcher.discard_lookups(row.id, row.user.username)
     try:
         await launch.submit_job(context, row)
     except SpawnerError as error:

@@ -48,7 +48,7 @@ async def tidy_removed(context: AppContext, now: datetime) -> None:
         if username in unreachable:
             continue
         try:
-            await context.launchers.forget(username, session.id)
+            await context.launchers.delete_job_folder(username, session.id)
         except SpawnerError as error:
             unreachable.add(username)
             log.info("a removed session's folder stays", session=session.id, error=error.message)

@@ -170,7 +170,7 @@ class RowSync:
         since = watcher.unknown_since(*name)
         if since is None:
             return None
-        if now - since < lifecycle.LOST_PATIENCE and not watcher.is_forgotten(*name):
+        if now - since < lifecycle.LOST_PATIENCE and not watcher.is_lost_by_slurmctld(*name):
             return None
         never_submitted = job.job_id is None and job.wanted is Wanted.RUN
         to_come = isinstance(job, BatchJob) and not job.external and job.wanted is Wanted.RUN

@@ -92,7 +92,7 @@ async def test_what_slurm_lost_is_not_submitted_again(harness: ReconcileHarness)
 
 def forget(harness: ReconcileHarness) -> None:
     watcher, now = cast(Any, harness.watcher), utcnow()
-    watcher.is_forgotten = lambda *_: True
+    watcher.is_lost_by_slurmctld = lambda *_: True
     watcher.unknown_since = watcher.missing_since = lambda *_: now
 
 

@@ -126,7 +126,7 @@ class Job:
 
     def __init__(self, **fails: SpawnerError) -> None:
         self.fails = fails
-        self.forgotten = 0
+        self.deleted = 0
 
     async def submit(self, *_: Any) -> int:
         return 7
@@ -138,9 +138,9 @@ class Job:
     async def read(self, *_: Any) -> tuple[bytes, int, int]:
         return make_report().encode(), 0, 0
 
-    async def forget(self, *_: Any) -> None:
-        self.forgotten += 1
-        self._unless("forget")
+    async def delete_job_folder(self, *_: Any) -> None:
+        self.deleted += 1
+        self._unless("delete_job_folder")
 
     def _unless(self, what: str) -> None:
         if what in self.fails:
@@ -153,8 +153,8 @@ class Job:
     [
         {},
         {"find": Unreachable("No answer.")},
-        {"forget": LauncherUnavailable("No answer.")},
-        {"find": Unreachable("No answer."), "forget": LauncherUnavailable("No answer.")},
+        {"delete_job_folder": LauncherUnavailable("No answer.")},
+        {"find": Unreachable("No answer."), "delete_job_folder": LauncherUnavailable("No answer.")},
     ],
 )
 async def test_failure_is_reported_and_the_folder_removed(
@@ -163,7 +163,7 @@ async def test_failure_is_reported_and_the_folder_removed(
     job: Any = Job(**fails)
     found = await _run_job(settings, job, job, "alice", "/home/alice")
     problem = "lost track of job 7: No answer." if fails else None
-    assert (found.problem, bool(found.text), job.forgotten) == (problem, not fails, 1)
+    assert (found.problem, bool(found.text), job.deleted) == (problem, not fails, 1)
 
 
 def test_clocks() -> None:

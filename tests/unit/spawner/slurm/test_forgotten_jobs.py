@@ -25,19 +25,19 @@ def poll(
     min_job_age: timedelta = MIN_JOB_AGE,
     since: datetime | None = NOW,
     job_id: int | None = 1,
-    outside: bool = False,
+    external: bool = False,
 ) -> datetime | None:
     """Poll as the watcher does, with an accounting that lags; return when the job was forgotten."""
     now = start
     while now <= start + length:
         tracker.squeue(shown, now)
-        if tracker.find(KEY, job_id, outside) is None:
-            tracker.request_lookup(KEY, job_id, since, now, outside=outside)
+        if tracker.find(KEY, job_id, external) is None:
+            tracker.request_lookup(KEY, job_id, since, now, external=external)
         lookups = tracker.due_lookups(now)
         keys = tracker.unconfirmed(lookups, now)
         forgotten = tracker.select_forgotten(keys, min_job_age, found, now)
         tracker.accounting(lookups, recorded, now, current=False, forgotten=forgotten)
-        if tracker.is_forgotten(KEY):
+        if tracker.is_lost_by_slurmctld(KEY):
             return now
         now += POLL
     return None
@@ -65,9 +65,9 @@ def test_a_job_seen_live_is_forgotten_within_seconds(
     assert tracker.version > version
 
 
-@pytest.mark.parametrize("outside", [False, True])
-def test_a_job_just_submitted_is_forgotten_within_seconds(outside: bool) -> None:
-    at = poll(JobTracker(), AGAIN, 30 * SECOND, outside=outside)
+@pytest.mark.parametrize("external", [False, True])
+def test_a_job_just_submitted_is_forgotten_within_seconds(external: bool) -> None:
+    at = poll(JobTracker(), AGAIN, 30 * SECOND, external=external)
     assert at is not None
     assert at - AGAIN <= 20 * SECOND
 
@@ -103,7 +103,7 @@ def test_a_job_that_comes_back_is_not_forgotten() -> None:
     see(tracker)
     assert poll(tracker, AGAIN, 30 * SECOND) is not None
     see(tracker, at=NOW + timedelta(minutes=1))
-    assert not tracker.is_forgotten(KEY)
+    assert not tracker.is_lost_by_slurmctld(KEY)
     assert tracker.find(KEY, 1) == job()
 
 
@@ -165,7 +165,7 @@ def test_answers_from_before_the_submission_do_not_count() -> None:
 
 def test_an_external_job_that_is_shown_is_not_missing() -> None:
     tracker = JobTracker()
-    poll(tracker, AGAIN, 8 * SECOND, outside=True)
+    poll(tracker, AGAIN, 8 * SECOND, external=True)
     shown = job(uuid=None)
-    assert poll(tracker, AGAIN + 12 * SECOND, 30 * SECOND, shown=(shown,), outside=True) is None
-    assert poll(tracker, AGAIN + 46 * SECOND, 8 * SECOND, outside=True) is None
+    assert poll(tracker, AGAIN + 12 * SECOND, 30 * SECOND, shown=(shown,), external=True) is None
+    assert poll(tracker, AGAIN + 46 * SECOND, 8 * SECOND, external=True) is None

@@ -63,7 +63,7 @@ class TestLedger:
         tracker = JobTracker()
         tracker.squeue([job(8), job(9, user="bob")], NOW)
         tracker.take_changed()
-        tracker.mark_foreign([KEY])
+        tracker.mark_unknown_uuids([KEY])
         tracker.squeue([job(8), job(9, user="bob")], NOW)
         assert tracker.take_changed() == {KEY, 8}
         row = ("87654321-4321-5321-4321-cba987654321", "alice")
@@ -142,7 +142,7 @@ class TestLedger:
 
     def test_the_lookup_of_an_external_job_gives_it_no_uuid(self) -> None:
         tracker = JobTracker()
-        tracker.request_lookup(KEY, 7, NOW, NOW, outside=True)
+        tracker.request_lookup(KEY, 7, NOW, NOW, external=True)
         tracker.squeue([job(7, uuid=None)], NOW)
         assert tracker.by_id[7].uuid is None
 

@@ -308,7 +308,7 @@ class TestWatcher:
             await watcher.refresh()
             assert watcher.missing_since(*KEY) is None
             slurm.undelivered = 0
-            watcher.forget(*KEY)  # so that it is polled at once
+            watcher.discard_lookups(*KEY)  # so that it is polled at once
             assert watcher.by_uuid(*KEY, job_id=5, since=NOW) is None
             await until(lambda: watcher.missing_since(*KEY) is not None)
 
@@ -325,9 +325,9 @@ class TestWatcher:
             slurm.shown, slurm.found = [], [job(7)]
             await until(lambda: len(slurm.asked_directly) == 1)
             await watcher.refresh()
-            assert not watcher.is_forgotten(*KEY), "Slurm has the job after all"
+            assert not watcher.is_lost_by_slurmctld(*KEY), "Slurm has the job after all"
             slurm.found = []
-            await until(lambda: watcher.is_forgotten(*KEY))
+            await until(lambda: watcher.is_lost_by_slurmctld(*KEY))
             assert watcher.by_uuid(*KEY) is None
             assert watcher.unknown_since(*KEY) is not None
         assert slurm.asked_directly == [{7}, {7}]
