@@ -30,10 +30,10 @@ from datetime import datetime, timedelta
 
 from spawner.slurm.missing_jobs import (
     FIRST_PAUSE,
-    Key,
+    JobRef,
     MissingJob,
-    Name,
-    group_by_name,
+    PortalJobKey,
+    group_by_ref,
     is_same_job,
     is_submission,
     select_matching,
@@ -62,18 +62,18 @@ class JobTracker:
     def __init__(self) -> None:
         self.by_id: Mapping[int, JobInfo] = {}
         self.version = 0
-        self._claims: dict[Key, dict[int, JobInfo]] = {}  # by Slurm's job id
+        self._claims: dict[PortalJobKey, dict[int, JobInfo]] = {}  # by Slurm's job id
         self._external_arrays: dict[int, dict[int, JobInfo]] = {}  # by the array's job id
-        self._absent: dict[Key, MissingJob] = {}
-        self._ended: dict[Key, JobInfo] = {}
-        self._unknown_uuids: dict[Key, None] = {}  # in the order of insertion
-        self._changed: set[Name] = set()
+        self._missing: dict[PortalJobKey, MissingJob] = {}
+        self._ended: dict[PortalJobKey, JobInfo] = {}
+        self._unknown_uuids: dict[PortalJobKey, None] = {}  # in the order of insertion
+        self._changed: set[JobRef] = set()
         self._doubts = 0
         self._answered_at: datetime | None = None
 
     # --- queries --------------------------------------------------------------------------------
 
-    def find(self, key: Key, job_id: int | None, external: bool = False) -> JobInfo | None:
+    def find(self, key: PortalJobKey, job_id: int | None, external: bool = False) -> JobInfo | None:
         """Return a job as last known.
 
         Of several copies return the one with this id, else one that has not ended, else the first.
@@ -85,35 +85,35 @@ class JobTracker:
             return self._ended[key]
         if external and (other := self._find_external(key[1], job_id)) is not None:
             return other
-        absent = self._absent.get(key)
-        return absent.last if absent else None
+        missing = self._missing.get(key)
+        return missing.last if missing else None
 
     def _find_external(self, user: str, job_id: int | None) -> JobInfo | None:
         job = self.by_id.get(job_id) if job_id is not None else None
         return job if job and job.uuid is None and job.user == user else None
 
-    def records(self, key: Key, job_id: int | None, external: bool) -> tuple[JobInfo, ...]:
+    def records(self, key: PortalJobKey, job_id: int | None, external: bool) -> tuple[JobInfo, ...]:
         """Return all records in squeue's last answer for a job: its copies and tasks."""
         other = self._find_external(key[1], job_id) if external else None
         return self.copies(key, job_id) or ((other,) if other else ())
 
-    def copies(self, key: Key, job_id: int | None) -> tuple[JobInfo, ...]:
+    def copies(self, key: PortalJobKey, job_id: int | None) -> tuple[JobInfo, ...]:
         """Return all records in squeue for this UUID and user, or for an external array's id."""
         if claims := self._claims.get(key):
             return tuple(claims.values())
         tasks = self._external_arrays.get(job_id, {}) if job_id is not None else {}
         return tuple(job for job in tasks.values() if job.user == key[1])
 
-    def take_changed(self) -> set[Name]:
+    def take_changed(self) -> set[JobRef]:
         """Return and reset the names of jobs changed in squeue, or gone, since the last call."""
         changed, self._changed = self._changed, set()
         return changed
 
-    def discard_lookups(self, key: Key) -> None:
+    def discard_lookups(self, key: PortalJobKey) -> None:
         """Discard the lookups of this job so far."""
-        self._absent.pop(key, None)
+        self._missing.pop(key, None)
 
-    def mark_unknown_uuids(self, keys: Iterable[Key]) -> None:
+    def mark_unknown_uuids(self, keys: Iterable[PortalJobKey]) -> None:
         """Mark (UUID, user) pairs that belong to no job of the portal.
 
         From the next answer on, jobs whose comment contains such a UUID count as external jobs
@@ -126,29 +126,31 @@ class JobTracker:
     def _strip_unknown_uuid(self, job: JobInfo) -> JobInfo:
         return replace(job, uuid=None) if to_key(job) in self._unknown_uuids else job
 
-    def _restore_uuid(self, job: JobInfo, missing: Mapping[tuple[int, str], Key]) -> JobInfo:
+    def _restore_uuid(
+        self, job: JobInfo, lookup_keys: Mapping[tuple[int, str], PortalJobKey]
+    ) -> JobInfo:
         """Return a job whose comment was changed, or overwritten at its submission, with its UUID.
 
         It is recognized by what squeue showed before under its id, or an array's id, or by a lookup
-        in `missing`.
+        in `lookup_keys`.
         """
         if job.uuid is not None:
             return job
         ids = (job.job_id, job.array_job_id or job.job_id)
-        wanted = [key for job_id in ids if (key := missing.get((job_id, job.user))) is not None]
+        wanted = [key for job_id in ids if (key := lookup_keys.get((job_id, job.user))) is not None]
         if not wanted and self.by_id.get(job.job_id) is job:
             return job  # as in the last answer
         for before in filter(None, map(self.by_id.get, ids)):
             if is_same_job(before, job) and to_key(before) not in self._unknown_uuids:
                 return replace(job, uuid=before.uuid)
         for key in wanted:
-            if is_submission(self._absent[key], job):
+            if is_submission(self._missing[key], job):
                 return replace(job, uuid=key[0])
         return job
 
     def request_lookup(
         self,
-        key: Key,
+        key: PortalJobKey,
         job_id: int | None,
         since: datetime | None,
         now: datetime,
@@ -157,44 +159,45 @@ class JobTracker:
         submit_time: datetime | None = None,
     ) -> None:
         """Request a lookup in accounting of a job that squeue does not show."""
-        absent = self._absent.get(key)
-        if absent is None:
+        missing = self._missing.get(key)
+        if missing is None:
             first = now if job_id is not None else now + NEW_JOB
             since = since or now - HISTORY
-            absent = MissingJob(job_id, since, now, first, live_at=since, external=external)
-            self._absent[key] = absent
-        absent.asked_at = now
-        absent.submit_time = absent.submit_time or submit_time
-        if absent.job_id is None and job_id is not None:  # submitted since the last answers
-            absent.job_id = job_id
-            absent.absent_since, absent.answers = None, 0
+            missing = MissingJob(job_id, since, now, first, live_at=since, external=external)
+            self._missing[key] = missing
+        missing.asked_at = now
+        missing.submit_time = missing.submit_time or submit_time
+        if missing.job_id is None and job_id is not None:  # submitted since the last answers
+            missing.job_id = job_id
+            missing.unseen_since, missing.answers = None, 0
 
-    def unknown_since(self, key: Key) -> datetime | None:
+    def unknown_since(self, key: PortalJobKey) -> datetime | None:
         """Return since when both squeue and accounting answer, and neither knows the job."""
-        absent = self._absent.get(key)
-        return absent.unknown_since if absent and absent.last is None else None
+        missing = self._missing.get(key)
+        return missing.unknown_since if missing and missing.last is None else None
 
-    def missing_since(self, key: Key) -> datetime | None:
+    def missing_since(self, key: PortalJobKey) -> datetime | None:
         """Return since when neither reports the job (as ended), whether or not it was ever seen."""
-        absent = self._absent.get(key)
-        return absent.unknown_since if absent else None
+        missing = self._missing.get(key)
+        return missing.unknown_since if missing else None
 
-    def is_lost_by_slurmctld(self, key: Key) -> bool:
+    def is_lost_by_slurmctld(self, key: PortalJobKey) -> bool:
         """Return whether slurmctld has certainly forgotten the job."""
-        absent = self._absent.get(key)
-        return absent is not None and absent.forgotten
+        missing = self._missing.get(key)
+        return missing is not None and missing.forgotten
 
     # --- squeue's answers -----------------------------------------------------------------------
 
-    def squeue(self, jobs: Iterable[JobInfo], now: datetime) -> bool:
+    def apply_squeue(self, jobs: Iterable[JobInfo], now: datetime) -> bool:
         """Apply squeue's answer; return False if it is implausible and was ignored."""
-        missing = {
-            (absent.job_id, key[1]): key
-            for key, absent in self._absent.items()
-            if absent.job_id is not None and not absent.external
+        lookup_keys = {
+            (missing.job_id, key[1]): key
+            for key, missing in self._missing.items()
+            if missing.job_id is not None and not missing.external
         }
         by_id = {
-            job.job_id: self._restore_uuid(self._strip_unknown_uuid(job), missing) for job in jobs
+            job.job_id: self._restore_uuid(self._strip_unknown_uuid(job), lookup_keys)
+            for job in jobs
         }
         vanished = self.by_id.keys() - by_id.keys()
         if self._is_implausible(vanished) and self._doubts < DOUBTS:
@@ -221,31 +224,31 @@ class JobTracker:
                 self._external_arrays.pop(job.array_job_id or 0, None)
         for job in changed:
             if (known_key := to_key(job)) is not None:
-                self._absent.pop(known_key, None)
+                self._missing.pop(known_key, None)
         self.version += any(job.uuid is not None for job in (*outdated, *changed))
-        self._changed.update(name for job in (*outdated, *changed) for name in _job_names(job))
+        self._changed.update(ref for job in (*outdated, *changed) for ref in _job_refs(job))
         self.by_id = by_id
         self._answered_at = now
-        for absent in self._absent.values():
-            self._count_answer(absent, now)
+        for missing in self._missing.values():
+            self._count_answer(missing, now)
         return True
 
     def interrupt(self) -> None:
         """Note that squeue has not answered: answers without a job count from zero again."""
-        for absent in self._absent.values():
-            absent.absent_since, absent.answers = None, 0
+        for missing in self._missing.values():
+            missing.unseen_since, missing.answers = None, 0
 
-    def _count_answer(self, absent: MissingJob, now: datetime) -> None:
-        if absent.external and (
-            absent.job_id in self.by_id or absent.job_id in self._external_arrays
+    def _count_answer(self, missing: MissingJob, now: datetime) -> None:
+        if missing.external and (
+            missing.job_id in self.by_id or missing.job_id in self._external_arrays
         ):
-            absent.absent_since, absent.answers = None, 0
+            missing.unseen_since, missing.answers = None, 0
             return
-        absent.answers += 1
-        if absent.absent_since is None:
-            absent.absent_since = now
-            if absent.job_id is not None:  # look it up at once, and often at first
-                absent.pause, absent.next_ask = FIRST_PAUSE, min(absent.next_ask, now)
+        missing.answers += 1
+        if missing.unseen_since is None:
+            missing.unseen_since = now
+            if missing.job_id is not None:  # look it up at once, and often at first
+                missing.pause, missing.next_ask = FIRST_PAUSE, min(missing.next_ask, now)
 
     def _same_name_records(self, job: JobInfo) -> dict[int, JobInfo]:
         """Return the records with the same name as this one, by Slurm's job id."""
@@ -263,7 +266,7 @@ class JobTracker:
             return False
         return vanished * 5 >= sum(not _is_ended(job) for job in self.by_id.values())
 
-    def _record_vanished(self, key: Key, last: JobInfo | None, now: datetime) -> None:
+    def _record_vanished(self, key: PortalJobKey, last: JobInfo | None, now: datetime) -> None:
         if last is None:
             return
         if _is_ended(last):
@@ -271,7 +274,7 @@ class JobTracker:
             return
         since = last.submit_time or now - HISTORY
         live_at = self._answered_at if last.state in LIVE else None
-        self._absent[key] = MissingJob(
+        self._missing[key] = MissingJob(
             last.job_id,
             since,
             now,
@@ -283,101 +286,109 @@ class JobTracker:
 
     # --- accounting's answers -------------------------------------------------------------------
 
-    def due_lookups(self, now: datetime) -> dict[Key, MissingJob]:
+    def due_lookups(self, now: datetime) -> dict[PortalJobKey, MissingJob]:
         """Return the jobs to look up in accounting now; drop lookups no longer requested."""
-        self._absent = {
-            key: absent
-            for key, absent in self._absent.items()
-            if absent.last is not None or now - absent.asked_at < FORGET_QUESTION
+        self._missing = {
+            key: missing
+            for key, missing in self._missing.items()
+            if missing.last is not None or now - missing.asked_at < FORGET_QUESTION
         }
-        return {key: absent for key, absent in self._absent.items() if absent.next_ask <= now}
+        return {key: missing for key, missing in self._missing.items() if missing.next_ask <= now}
 
-    def unconfirmed(self, lookups: Mapping[Key, MissingJob], now: datetime) -> list[Key]:
+    def unconfirmed(
+        self, lookups: Mapping[PortalJobKey, MissingJob], now: datetime
+    ) -> list[PortalJobKey]:
         """Return the jobs that squeue has lacked for long enough to be forgotten, if they did not
         end: confirm it with `select_forgotten`.
         """
         return [
             key
-            for key, absent in lookups.items()
-            if absent.job_id is not None
-            and not absent.forgotten
-            and absent.answers >= CONFIRMING_ANSWERS
-            and absent.absent_since is not None
-            and now - absent.absent_since >= CONFIRMED_AFTER
+            for key, missing in lookups.items()
+            if missing.job_id is not None
+            and not missing.forgotten
+            and missing.answers >= CONFIRMING_ANSWERS
+            and missing.unseen_since is not None
+            and now - missing.unseen_since >= CONFIRMED_AFTER
         ]
 
     def select_forgotten(
-        self, keys: Iterable[Key], min_job_age: timedelta, found: Sequence[JobInfo], now: datetime
-    ) -> set[Key]:
+        self,
+        keys: Iterable[PortalJobKey],
+        min_job_age: timedelta,
+        found: Sequence[JobInfo],
+        now: datetime,
+    ) -> set[PortalJobKey]:
         """Return which of these `unconfirmed` jobs slurmctld has certainly forgotten.
 
         `min_job_age` is how long slurmctld keeps ended jobs, and `found` its answer to a question
         about these jobs by their ids, which it may have given to others.
         """
-        by_name = group_by_name(map(self._strip_unknown_uuid, found))
-        absents = [(key, absent) for key in keys if (absent := self._absent.get(key)) is not None]
+        by_ref = group_by_ref(map(self._strip_unknown_uuid, found))
+        candidates = [
+            (key, missing) for key in keys if (missing := self._missing.get(key)) is not None
+        ]
         return {
             key
-            for key, absent in absents
-            if -AGE_MARGIN < now - absent.live_at < min_job_age - AGE_MARGIN
-            and not select_matching(by_name, key, absent)
+            for key, missing in candidates
+            if -AGE_MARGIN < now - missing.live_at < min_job_age - AGE_MARGIN
+            and not select_matching(by_ref, key, missing)
         }
 
-    def accounting(
+    def apply_accounting(
         self,
-        lookups: Mapping[Key, MissingJob],
+        lookups: Mapping[PortalJobKey, MissingJob],
         jobs: Iterable[JobInfo] | None,
         now: datetime,
         *,
         current: bool,
-        forgotten: Collection[Key] = (),
+        forgotten: Collection[PortalJobKey] = (),
     ) -> None:
         """Apply accounting's answer to `lookups`; `jobs` is None if there was no answer.
 
         `current` means that slurmctld had no undelivered messages for slurmdbd when it was asked.
         `forgotten` are the jobs that it has certainly forgotten.
         """
-        by_name = group_by_name(map(self._strip_unknown_uuid, jobs or ()))
-        for key, absent in lookups.items():
-            absent.next_ask = now + absent.pause
-            absent.pause = min(2 * absent.pause, LONGEST_PAUSE)
-            if self._absent.get(key) is not absent:
+        by_ref = group_by_ref(map(self._strip_unknown_uuid, jobs or ()))
+        for key, missing in lookups.items():
+            missing.next_ask = now + missing.pause
+            missing.pause = min(2 * missing.pause, LONGEST_PAUSE)
+            if self._missing.get(key) is not missing:
                 continue
-            matching = select_matching(by_name, key, absent)
+            matching = select_matching(by_ref, key, missing)
             if ended := list(filter(_is_ended, matching)):
-                last_ended = max(ended, key=lambda job: (job.job_id == absent.job_id, job.job_id))
-                del self._absent[key]
+                last_ended = max(ended, key=lambda job: (job.job_id == missing.job_id, job.job_id))
+                del self._missing[key]
                 self._remember(key, replace(last_ended, uuid=key[0]))
                 self.version += 1
             elif key in forgotten:
-                self._handle_forgotten(absent, now)
-            elif jobs is None or absent.forgotten:
+                self._handle_forgotten(missing, now)
+            elif jobs is None or missing.forgotten:
                 continue
             elif matching:
-                self._handle_unended(absent, now, current=current)
+                self._handle_unended(missing, now, current=current)
             elif current:
-                self._handle_unknown(absent, now)
+                self._handle_unknown(missing, now)
 
-    def _handle_forgotten(self, absent: MissingJob, now: datetime) -> None:
-        absent.forgotten, absent.last = True, None
-        absent.unknown_since = absent.unknown_since or now
+    def _handle_forgotten(self, missing: MissingJob, now: datetime) -> None:
+        missing.forgotten, missing.last = True, None
+        missing.unknown_since = missing.unknown_since or now
         self.version += 1
 
-    def _handle_unended(self, absent: MissingJob, now: datetime, *, current: bool) -> None:
+    def _handle_unended(self, missing: MissingJob, now: datetime, *, current: bool) -> None:
         if not current:  # its end may not have been delivered yet
-            absent.unknown_since = absent.runaway_since = None
+            missing.unknown_since = missing.runaway_since = None
             return
-        absent.runaway_since = absent.runaway_since or now
-        if now - absent.runaway_since >= RUNAWAY_AFTER:
-            self._handle_unknown(absent, now)
+        missing.runaway_since = missing.runaway_since or now
+        if now - missing.runaway_since >= RUNAWAY_AFTER:
+            self._handle_unknown(missing, now)
 
-    def _handle_unknown(self, absent: MissingJob, now: datetime) -> None:
-        absent.unknown_since = absent.unknown_since or now
-        if absent.last is not None and now - absent.unknown_since >= LOST_AFTER:
-            absent.last = None
+    def _handle_unknown(self, missing: MissingJob, now: datetime) -> None:
+        missing.unknown_since = missing.unknown_since or now
+        if missing.last is not None and now - missing.unknown_since >= LOST_AFTER:
+            missing.last = None
             self.version += 1
 
-    def _remember(self, key: Key, job: JobInfo) -> None:
+    def _remember(self, key: PortalJobKey, job: JobInfo) -> None:
         self._ended.pop(key, None)
         self._ended[key] = job
         if len(self._ended) > MAX_ENDED:
@@ -388,7 +399,7 @@ def _differs(old: JobInfo | None, new: JobInfo) -> bool:
     return old is not new and old != new
 
 
-def _job_names(job: JobInfo) -> tuple[Name, ...]:
+def _job_refs(job: JobInfo) -> tuple[JobRef, ...]:
     if (key := to_key(job)) is not None:
         return (key,)
     return (job.job_id,) if job.array_job_id is None else (job.job_id, job.array_job_id)

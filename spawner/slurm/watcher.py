@@ -32,7 +32,7 @@ from typing import Protocol
 from spawner.call_budget import CallBudget, Pace
 from spawner.errors import Rejected, SlurmError
 from spawner.slurm.job_tracker import JobTracker
-from spawner.slurm.missing_jobs import Key, MissingJob, Name
+from spawner.slurm.missing_jobs import JobRef, MissingJob, PortalJobKey
 from spawner.slurm.model import (
     ClusterInfo,
     JobInfo,
@@ -82,15 +82,17 @@ Names = Callable[[Collection[int]], Awaitable[Mapping[int, str]]]
 LOOKUPS_AT_ONCE = 1_000  # the length of one argument of a command is limited
 
 
-def _split_lookups(lookups: Mapping[Key, MissingJob]) -> Iterator[dict[Key, MissingJob]]:
+def _split_lookups(
+    lookups: Mapping[PortalJobKey, MissingJob],
+) -> Iterator[dict[PortalJobKey, MissingJob]]:
     """Split lookups by id into bounded parts; those without an id come last, one user's each."""
     known = [item for item in lookups.items() if item[1].job_id is not None]
     for start in range(0, len(known), LOOKUPS_AT_ONCE):
         yield dict(known[start : start + LOOKUPS_AT_ONCE])
-    unknown: dict[str, dict[Key, MissingJob]] = {}
-    for key, absent in lookups.items():
-        if absent.job_id is None:
-            unknown.setdefault(key[1], {})[key] = absent
+    unknown: dict[str, dict[PortalJobKey, MissingJob]] = {}
+    for key, missing in lookups.items():
+        if missing.job_id is None:
+            unknown.setdefault(key[1], {})[key] = missing
     yield from unknown.values()
 
 
@@ -190,7 +192,7 @@ class Watcher:
         """Return all records in squeue's last answer for a job: its copies and tasks."""
         return self._tracker.records((uuid, user), job_id, external)
 
-    def take_changed(self) -> set[Name]:
+    def take_changed(self) -> set[JobRef]:
         """Return what changed in squeue since the last call, for a single reader.
 
         These are (UUID, user) of portal jobs and Slurm's ids of external ones. Changes of jobs that
@@ -198,8 +200,8 @@ class Watcher:
         """
         return self._tracker.take_changed()
 
-    def mark_unknown_uuids(self, keys: Iterable[Key]) -> None:
-        """Mark (UUID, user) pairs of no portal job: from the next poll on, their jobs lack a UUID."""
+    def mark_unknown_uuids(self, keys: Iterable[PortalJobKey]) -> None:
+        """Treat the jobs of these (UUID, user) pairs as external, from the next poll on."""
         self._tracker.mark_unknown_uuids(keys)
 
     def discard_lookups(self, uuid: str, user: str) -> None:
@@ -338,7 +340,7 @@ class Watcher:
 
     def _apply_jobs(self, jobs: list[JobInfo], began: datetime, took_s: float) -> None:
         version = self._tracker.version
-        if not self._tracker.squeue(jobs, self._now()):
+        if not self._tracker.apply_squeue(jobs, self._now()):
             self._mark_stale("too many jobs have vanished at once")
             return
         stale, self.at, self.stale_since = self.stale_since, began, None
@@ -372,7 +374,7 @@ class Watcher:
             for part in _split_lookups(lookups):
                 await self._look_up(part)
 
-    async def _look_up(self, lookups: Mapping[Key, MissingJob]) -> None:
+    async def _look_up(self, lookups: Mapping[PortalJobKey, MissingJob]) -> None:
         """Look these jobs up in accounting with one command: all by id, or all of a user."""
         forgotten = await self._find_forgotten(lookups)
         current = await self._is_current()
@@ -384,11 +386,15 @@ class Watcher:
         version = self._tracker.version
         if self.stale_since is not None:  # slurmctld may be starting again
             forgotten = set()
-        self._tracker.accounting(lookups, jobs, self._now(), current=current, forgotten=forgotten)
+        self._tracker.apply_accounting(
+            lookups, jobs, self._now(), current=current, forgotten=forgotten
+        )
         if version != self._tracker.version:
             self._notify()
 
-    async def _find_forgotten(self, lookups: Mapping[Key, MissingJob]) -> set[Key]:
+    async def _find_forgotten(
+        self, lookups: Mapping[PortalJobKey, MissingJob]
+    ) -> set[PortalJobKey]:
         """Return the jobs that slurmctld has certainly forgotten, after asking it for them once
         more by their ids.
         """
@@ -406,10 +412,10 @@ class Watcher:
             return set()
         return self._tracker.select_forgotten(keys, min_job_age, found, self._now())
 
-    async def _query_accounting(self, lookups: Mapping[Key, MissingJob]) -> list[JobInfo]:
+    async def _query_accounting(self, lookups: Mapping[PortalJobKey, MissingJob]) -> list[JobInfo]:
         await self.afford()
-        since = min(absent.since for absent in lookups.values())
-        if ids := {absent.job_id for absent in lookups.values() if absent.job_id is not None}:
+        since = min(missing.since for missing in lookups.values())
+        if ids := {missing.job_id for missing in lookups.values() if missing.job_id is not None}:
             return await self._slurm.accounting(since, ids)
         _, user = next(iter(lookups))
         try:

@@ -30,13 +30,13 @@ def poll(
     """Poll as the watcher does, with an accounting that lags; return when the job was forgotten."""
     now = start
     while now <= start + length:
-        tracker.squeue(shown, now)
+        tracker.apply_squeue(shown, now)
         if tracker.find(KEY, job_id, external) is None:
             tracker.request_lookup(KEY, job_id, since, now, external=external)
         lookups = tracker.due_lookups(now)
         keys = tracker.unconfirmed(lookups, now)
         forgotten = tracker.select_forgotten(keys, min_job_age, found, now)
-        tracker.accounting(lookups, recorded, now, current=False, forgotten=forgotten)
+        tracker.apply_accounting(lookups, recorded, now, current=False, forgotten=forgotten)
         if tracker.is_lost_by_slurmctld(KEY):
             return now
         now += POLL
@@ -44,7 +44,7 @@ def poll(
 
 
 def see(tracker: JobTracker, state: SlurmState = SlurmState.RUNNING, at: datetime = NOW) -> None:
-    tracker.squeue([job(state=state)], at)
+    tracker.apply_squeue([job(state=state)], at)
 
 
 @pytest.mark.parametrize("state", [SlurmState.QUEUED, SlurmState.RUNNING, SlurmState.SUSPENDED])

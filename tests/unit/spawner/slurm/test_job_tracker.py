@@ -15,44 +15,44 @@ from tests.unit.spawner.slurm.slurm_jobs import KEY, NOW, SECOND, UUID, job
 class TestLedger:
     def test_seen(self) -> None:
         tracker = JobTracker()
-        assert tracker.squeue([job()], NOW)
+        assert tracker.apply_squeue([job()], NOW)
         assert tracker.find(KEY, None) == job()
         assert tracker.by_id[1] == job()
 
     def test_another_users_claim_neither_stands_for_a_job_nor_hides_it(self) -> None:
         tracker = JobTracker()
         forged = job(0, user="mallory", submitted=NOW - SECOND)
-        tracker.squeue([forged], NOW)
+        tracker.apply_squeue([forged], NOW)
         assert tracker.find(KEY, None) is None
-        tracker.squeue([forged, job(7)], NOW)
+        tracker.apply_squeue([forged, job(7)], NOW)
         assert tracker.find(KEY, None) == job(7)
-        tracker.squeue([forged], NOW)
+        tracker.apply_squeue([forged], NOW)
         assert tracker.find(KEY, None) == job(7), "gone from squeue is not ended"
 
     def test_of_two_copies_the_one_that_lives_or_is_named(self) -> None:
         tracker = JobTracker()
         first, second = job(1, state=SlurmState.ENDED), job(2)
-        tracker.squeue([first, second], NOW)
+        tracker.apply_squeue([first, second], NOW)
         assert tracker.find(KEY, None) == second
         assert tracker.find(KEY, 1) == first
 
     def test_changed_job_is_reported_once(self) -> None:
         tracker = JobTracker()
         other = job(8, uuid=None)
-        tracker.squeue([job(7), other], NOW)
+        tracker.apply_squeue([job(7), other], NOW)
         assert tracker.take_changed() == {KEY, 8}
-        tracker.squeue([job(7), other], NOW)
+        tracker.apply_squeue([job(7), other], NOW)
         assert tracker.take_changed() == set()
-        tracker.squeue([job(7, state=SlurmState.COMPLETING), job(9)], NOW)
+        tracker.apply_squeue([job(7, state=SlurmState.COMPLETING), job(9)], NOW)
         assert tracker.take_changed() == {KEY, 8}
         assert tracker.copies(KEY, None) == (job(7, state=SlurmState.COMPLETING), job(9))
-        tracker.squeue([], NOW)
+        tracker.apply_squeue([], NOW)
         assert tracker.take_changed() == {KEY}
         assert tracker.records(KEY, None, False) == ()
 
     def test_one_from_outside_is_named_by_its_number(self) -> None:
         tracker = JobTracker()
-        tracker.squeue([job(8, uuid=None)], NOW)
+        tracker.apply_squeue([job(8, uuid=None)], NOW)
         assert tracker.records(KEY, 8, True) == (job(8, uuid=None),)
         assert tracker.records(KEY, 8, False) == ()
         assert tracker.records((UUID, "bob"), 8, True) == ()
@@ -61,18 +61,18 @@ class TestLedger:
         """From squeue's next output on, and in accounting; another user's job with the same UUID
         stays."""
         tracker = JobTracker()
-        tracker.squeue([job(8), job(9, user="bob")], NOW)
+        tracker.apply_squeue([job(8), job(9, user="bob")], NOW)
         tracker.take_changed()
         tracker.mark_unknown_uuids([KEY])
-        tracker.squeue([job(8), job(9, user="bob")], NOW)
+        tracker.apply_squeue([job(8), job(9, user="bob")], NOW)
         assert tracker.take_changed() == {KEY, 8}
         row = ("87654321-4321-5321-4321-cba987654321", "alice")
         assert tracker.records(row, 8, True) == (job(8, uuid=None),)
         assert tracker.find((UUID, "bob"), None) == job(9, user="bob")
         assert not tracker.due_lookups(NOW + SECOND), "no lookup of the other was requested"
-        tracker.squeue([], NOW)
+        tracker.apply_squeue([], NOW)
         tracker.request_lookup(row, 8, NOW, NOW)
-        tracker.accounting(
+        tracker.apply_accounting(
             tracker.due_lookups(NOW), [job(8, state=SlurmState.ENDED)], NOW, current=True
         )
         found = tracker.find(row, 8, True)
@@ -82,23 +82,25 @@ class TestLedger:
     def test_a_job_whose_comment_is_changed_stays_known(self) -> None:
         """As by `scontrol update Comment=`, and also once it is requeued."""
         tracker = JobTracker()
-        tracker.squeue([job(7)], NOW)
+        tracker.apply_squeue([job(7)], NOW)
         tracker.take_changed()
-        tracker.squeue([job(7, uuid=None)], NOW)
+        tracker.apply_squeue([job(7, uuid=None)], NOW)
         assert tracker.find(KEY, 7) == job(7)
         assert tracker.copies(KEY, 7) == (job(7),)
         assert tracker.take_changed() == set()
         requeued = job(7, state=SlurmState.QUEUED, submitted=NOW + 60 * SECOND)
-        tracker.squeue([replace(requeued, uuid=None)], NOW)
+        tracker.apply_squeue([replace(requeued, uuid=None)], NOW)
         assert tracker.find(KEY, 7) == requeued
         assert not tracker.due_lookups(NOW + SECOND)
 
     def test_tasks_of_an_array_whose_comment_is_changed_stay_known(self) -> None:
         tracker = JobTracker()
         waiting = replace(job(7, state=SlurmState.QUEUED), array_job_id=7, tasks=(0, 1))
-        tracker.squeue([waiting], NOW)
+        tracker.apply_squeue([waiting], NOW)
         first = replace(job(8), array_job_id=7, tasks=(0,))
-        tracker.squeue([replace(waiting, uuid=None, tasks=(1,)), replace(first, uuid=None)], NOW)
+        tracker.apply_squeue(
+            [replace(waiting, uuid=None, tasks=(1,)), replace(first, uuid=None)], NOW
+        )
         assert tracker.copies(KEY, 7) == (replace(waiting, tasks=(1,)), first)
 
     @pytest.mark.parametrize(
@@ -113,8 +115,8 @@ class TestLedger:
     )
     def test_a_changed_comment_does_not_excuse_another_job(self, other: JobInfo) -> None:
         tracker = JobTracker()
-        tracker.squeue([job(7)], NOW)
-        tracker.squeue([other], NOW)
+        tracker.apply_squeue([job(7)], NOW)
+        tracker.apply_squeue([other], NOW)
         assert tracker.by_id[other.job_id] == other
         assert KEY in tracker.due_lookups(NOW + SECOND)
 
@@ -134,22 +136,22 @@ class TestLedger:
         tracker = JobTracker()
         tracker.request_lookup(KEY, 7, NOW, NOW, submit_time=last)
         answer = [job(7, uuid=None, submitted=shown)]
-        tracker.squeue(answer, NOW)
+        tracker.apply_squeue(answer, NOW)
         assert (tracker.find(KEY, 7) is not None) is found
-        tracker.squeue(answer, NOW)
+        tracker.apply_squeue(answer, NOW)
         assert (tracker.find(KEY, 7) is not None) is found
         assert not found or tracker.missing_since(KEY) is None
 
     def test_the_lookup_of_an_external_job_gives_it_no_uuid(self) -> None:
         tracker = JobTracker()
         tracker.request_lookup(KEY, 7, NOW, NOW, external=True)
-        tracker.squeue([job(7, uuid=None)], NOW)
+        tracker.apply_squeue([job(7, uuid=None)], NOW)
         assert tracker.by_id[7].uuid is None
 
     def test_absence_is_never_the_end(self) -> None:
         tracker = JobTracker()
-        tracker.squeue([job()], NOW)
-        tracker.squeue([], NOW + SECOND)
+        tracker.apply_squeue([job()], NOW)
+        tracker.apply_squeue([], NOW + SECOND)
         found = tracker.find(KEY, None)
         assert found is not None
         assert found.state is SlurmState.RUNNING
@@ -157,11 +159,11 @@ class TestLedger:
 
     def test_accounting_reports_the_end(self) -> None:
         tracker = JobTracker()
-        tracker.squeue([job()], NOW)
-        tracker.squeue([], NOW)
+        tracker.apply_squeue([job()], NOW)
+        tracker.apply_squeue([], NOW)
         before = tracker.version
         ended = job(state=SlurmState.ENDED, uuid=None)  # comments may be lost
-        tracker.accounting(tracker.due_lookups(NOW), [ended], NOW, current=True)
+        tracker.apply_accounting(tracker.due_lookups(NOW), [ended], NOW, current=True)
         found = tracker.find(KEY, None)
         assert found is not None
         assert (found.state, found.uuid) == (SlurmState.ENDED, UUID)
@@ -181,20 +183,20 @@ class TestLedger:
     )
     def test_accounting_speaks_of_another_job(self, other: JobInfo) -> None:
         tracker = JobTracker()
-        tracker.squeue([job()], NOW)
-        tracker.squeue([], NOW)
-        tracker.accounting(tracker.due_lookups(NOW), [other], NOW, current=True)
+        tracker.apply_squeue([job()], NOW)
+        tracker.apply_squeue([], NOW)
+        tracker.apply_accounting(tracker.due_lookups(NOW), [other], NOW, current=True)
         assert tracker.find(KEY, None) == job()
 
     def test_accounting_that_does_not_answer_is_asked_again_ever_more_seldom(self) -> None:
         tracker = JobTracker()
-        tracker.squeue([job()], NOW)
-        tracker.squeue([], NOW)
+        tracker.apply_squeue([job()], NOW)
+        tracker.apply_squeue([], NOW)
         asked = []
         for second in range(1200):
             now = NOW + second * SECOND
             if due := tracker.due_lookups(now):
-                tracker.accounting(due, None, now, current=True)
+                tracker.apply_accounting(due, None, now, current=True)
                 asked.append(second)
         assert asked == [0, 4, 12, 28, 60, 124, 252, 508, 808, 1108]
         assert tracker.find(KEY, None) == job(), "unknown, so as it was"
@@ -202,64 +204,64 @@ class TestLedger:
 
     def test_lost_only_when_accounting_has_answered_without_it_for_long(self) -> None:
         tracker = JobTracker()
-        tracker.squeue([job()], NOW)
-        tracker.squeue([], NOW)
+        tracker.apply_squeue([job()], NOW)
+        tracker.apply_squeue([], NOW)
         now = NOW
         while now < NOW + LOST_AFTER:
             assert tracker.find(KEY, None) == job()
-            tracker.accounting(tracker.due_lookups(now), [], now, current=True)
+            tracker.apply_accounting(tracker.due_lookups(now), [], now, current=True)
             now += SECOND
         while tracker.find(KEY, None):
             assert now < NOW + 2 * LOST_AFTER
-            tracker.accounting(tracker.due_lookups(now), [], now, current=True)
+            tracker.apply_accounting(tracker.due_lookups(now), [], now, current=True)
             now += SECOND
         assert tracker.unknown_since(KEY) == NOW
 
     @pytest.mark.parametrize("state", [SlurmState.QUEUED, SlurmState.RUNNING])
     def test_lagging_accounting_does_not_make_a_job_missing(self, state: SlurmState) -> None:
         tracker = JobTracker()
-        tracker.squeue([], NOW)
+        tracker.apply_squeue([], NOW)
         tracker.request_lookup(KEY, 1, NOW, NOW)
         for minutes in range(60):
             now = NOW + timedelta(minutes=minutes)
             tracker.request_lookup(KEY, 1, NOW, now)
-            tracker.accounting(
+            tracker.apply_accounting(
                 tracker.due_lookups(now), [job(state=state, uuid=None)], now, current=False
             )
             assert tracker.missing_since(KEY) is None
             assert tracker.unknown_since(KEY) is None
         now += timedelta(minutes=6)
         ended = job(state=SlurmState.ENDED, uuid=None)
-        tracker.accounting(tracker.due_lookups(now), [ended], now, current=False)
+        tracker.apply_accounting(tracker.due_lookups(now), [ended], now, current=False)
         found = tracker.find(KEY, 1)
         assert found is not None
         assert found.state is SlurmState.ENDED
 
     def test_accounting_that_lags_does_not_make_a_job_unknown(self) -> None:
         tracker = JobTracker()
-        tracker.squeue([], NOW)
+        tracker.apply_squeue([], NOW)
         tracker.request_lookup(KEY, 1, NOW, NOW)
-        tracker.accounting(tracker.due_lookups(NOW), [], NOW, current=False)
+        tracker.apply_accounting(tracker.due_lookups(NOW), [], NOW, current=False)
         assert tracker.missing_since(KEY) is None
         later = NOW + 10 * SECOND
-        tracker.accounting(tracker.due_lookups(later), [], later, current=True)
+        tracker.apply_accounting(tracker.due_lookups(later), [], later, current=True)
         assert tracker.missing_since(KEY) == later
 
     def test_a_job_that_only_accounting_has_is_lost_after_a_while(self) -> None:
         """slurmctld lost its state, and with it the job's end: it is never reported to
         accounting."""
         tracker = JobTracker()
-        tracker.squeue([job()], NOW)
-        tracker.squeue([], NOW)
+        tracker.apply_squeue([job()], NOW)
+        tracker.apply_squeue([], NOW)
         running = job(uuid=None)
-        tracker.accounting(tracker.due_lookups(NOW), [running], NOW, current=True)
+        tracker.apply_accounting(tracker.due_lookups(NOW), [running], NOW, current=True)
         assert tracker.missing_since(KEY) is None
         now = NOW + RUNAWAY_AFTER
-        tracker.accounting(tracker.due_lookups(now), [running], now, current=True)
+        tracker.apply_accounting(tracker.due_lookups(now), [running], now, current=True)
         assert tracker.missing_since(KEY) == now
         assert tracker.find(KEY, None) == job()
         now += LOST_AFTER
-        tracker.accounting(tracker.due_lookups(now), [running], now, current=True)
+        tracker.apply_accounting(tracker.due_lookups(now), [running], now, current=True)
         assert tracker.find(KEY, None) is None
 
     @pytest.mark.parametrize("uuid", [UUID, None])
@@ -267,37 +269,37 @@ class TestLedger:
         """slurmdbd may have no other record yet."""
         tracker = JobTracker()
         requeued = job(submitted=NOW + 10 * SECOND)
-        tracker.squeue([requeued], NOW)
-        tracker.squeue([], NOW)
+        tracker.apply_squeue([requeued], NOW)
+        tracker.apply_squeue([], NOW)
         earlier = job(uuid=uuid, state=SlurmState.ENDED)
-        tracker.accounting(tracker.due_lookups(NOW), [earlier], NOW, current=False)
+        tracker.apply_accounting(tracker.due_lookups(NOW), [earlier], NOW, current=False)
         assert tracker.find(KEY, 1) == requeued
         later = NOW + 10 * SECOND
         own = job(uuid=uuid, state=SlurmState.ENDED, submitted=later)
-        tracker.accounting(tracker.due_lookups(later), [earlier, own], later, current=True)
+        tracker.apply_accounting(tracker.due_lookups(later), [earlier, own], later, current=True)
         assert tracker.find(KEY, 1) == job(state=SlurmState.ENDED, submitted=later)
 
     def test_a_job_that_comes_back_was_never_away(self) -> None:
         tracker = JobTracker()
-        tracker.squeue([job()], NOW)
-        tracker.squeue([], NOW)
-        tracker.squeue([job()], NOW)
+        tracker.apply_squeue([job()], NOW)
+        tracker.apply_squeue([], NOW)
+        tracker.apply_squeue([job()], NOW)
         assert not tracker.due_lookups(NOW)
         assert tracker.find(KEY, None) == job()
 
     def test_an_ended_job_is_remembered_when_squeue_forgets_it(self) -> None:
         tracker = JobTracker()
         ended = job(state=SlurmState.ENDED)
-        tracker.squeue([ended], NOW)
-        tracker.squeue([], NOW)
+        tracker.apply_squeue([ended], NOW)
+        tracker.apply_squeue([], NOW)
         assert tracker.find(KEY, None) == ended
         assert not tracker.due_lookups(NOW)
 
     def test_a_job_never_seen_is_looked_up_by_its_id_at_once(self) -> None:
         tracker = JobTracker()
-        tracker.squeue([], NOW)
+        tracker.apply_squeue([], NOW)
         tracker.request_lookup(KEY, 5, NOW, NOW)
-        tracker.accounting(
+        tracker.apply_accounting(
             tracker.due_lookups(NOW), [job(5, state=SlurmState.ENDED)], NOW, current=True
         )
         found = tracker.find(KEY, 5)
@@ -318,29 +320,29 @@ class TestLedger:
     def test_a_fifth_gone_at_once_is_not_believed_until_repeated(self) -> None:
         tracker = JobTracker()
         jobs = [job(n, uuid=None) for n in range(1, 26)]
-        assert tracker.squeue(jobs, NOW)
+        assert tracker.apply_squeue(jobs, NOW)
         for _ in range(2):
-            assert not tracker.squeue(jobs[5:], NOW)
+            assert not tracker.apply_squeue(jobs[5:], NOW)
             assert len(tracker.by_id) == 25
-        assert tracker.squeue(jobs[5:], NOW)
+        assert tracker.apply_squeue(jobs[5:], NOW)
         assert len(tracker.by_id) == 20
 
     @given(st.integers(0, 200), st.integers(0, 200))
     def test_what_is_incredible(self, live: int, gone: int) -> None:
         gone = min(live, gone)
         tracker = JobTracker()
-        tracker.squeue([job(n, uuid=None) for n in range(live)], NOW)
-        believed = tracker.squeue([job(n, uuid=None) for n in range(gone, live)], NOW)
+        tracker.apply_squeue([job(n, uuid=None) for n in range(live)], NOW)
+        believed = tracker.apply_squeue([job(n, uuid=None) for n in range(gone, live)], NOW)
         assert believed is not (gone >= 5 and gone * 5 >= live)
 
     def test_ended_jobs_may_leave_in_any_number(self) -> None:
         tracker = JobTracker()
-        tracker.squeue([job(n, uuid=None, state=SlurmState.ENDED) for n in range(100)], NOW)
-        assert tracker.squeue([], NOW)
+        tracker.apply_squeue([job(n, uuid=None, state=SlurmState.ENDED) for n in range(100)], NOW)
+        assert tracker.apply_squeue([], NOW)
 
     def test_one_doubt_does_not_count_for_the_next(self) -> None:
         tracker = JobTracker()
         jobs = [job(n, uuid=None) for n in range(10)]
         for _ in range(5):
-            assert tracker.squeue(jobs, NOW)
-            assert not tracker.squeue([], NOW)
+            assert tracker.apply_squeue(jobs, NOW)
+            assert not tracker.apply_squeue([], NOW)
