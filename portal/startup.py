@@ -33,7 +33,7 @@ class StartRefused(Exception):
 
 
 @contextmanager
-def running(settings: Settings) -> Iterator[None]:
+def hold_running_lock(settings: Settings) -> Iterator[None]:
     """Hold the lock of a running portal."""
     lock = settings.state_dir / LOCK
     busy = "The state is being restored or migrated; try again later."
@@ -51,7 +51,7 @@ def running(settings: Settings) -> Iterator[None]:
 
 
 @contextmanager
-def alone(settings: Settings) -> Iterator[None]:
+def hold_exclusive_lock(settings: Settings) -> Iterator[None]:
     """Hold the exclusive lock, so that no other process has the state open."""
     stop = f"A portal is running on {settings.state_dir}: stop it first."
     lock = settings.state_dir / LOCK

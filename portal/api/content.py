@@ -25,9 +25,9 @@ from portal.web.content_host import (
     OPEN,
     content_host,
     elsewhere,
-    keep,
     read_cookie,
     redirect_to_login,
+    set_cookie,
     to_login,
     wants_page,
 )
@@ -110,7 +110,7 @@ async def enter(request: Request, context: ContextDep, code: Short, back: Next =
         token, session = entered
         answer = RedirectResponse(back, status_code=303, headers=NOT_KEPT)
         left = int((session.expires_at - utcnow()).total_seconds())
-        keep(answer, settings, settings.cookie_at(host), token, left)
+        set_cookie(answer, settings, settings.cookie_at(host), token, left)
         return answer
     if await web_sessions.resume_at(context.db, settings, token, host, touch=False) is not None:
         # another tab has already exchanged a code

@@ -26,10 +26,10 @@ from portal.services.sessions.gate import (
     LiveSession,
     decide,
     host_port,
-    keep,
     load_gate_row,
-    newest,
+    load_newest_session,
     portal_address,
+    record_activity,
 )
 from portal.web.content_host import (
     BEGIN,
@@ -81,7 +81,7 @@ async def gate(
     login, live = await load_gate_row(context.db, settings, token, server, host)
     # Requests to a notebook count as activity: they keep the web session alive, up to its fixed
     # end.
-    if login is not None and not await keep(context.db, settings, token, login, host):
+    if login is not None and not await record_activity(context.db, settings, token, login, host):
         login = None
     decision = decide(login.username if login else None, owner, server, live)
     decision = await servers.confirm(context, decision, live)
@@ -128,7 +128,7 @@ async def not_entered(request: Request, context: ContextDep, owner: str, server:
         return elsewhere(request, settings.content.notebooks.origin_of(owner))
     caller = await web_sessions.resume_at(context.db, settings, token, host, touch=False)
     username = caller.user.username if caller else None
-    session = await newest(context.db, owner, server) if username == owner else None
+    session = await load_newest_session(context.db, owner, server) if username == owner else None
     live = LiveSession.of(session)
     decision = decide(username, owner, server, live)
     answer = (await servers.confirm(context, decision, live)).answer

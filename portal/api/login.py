@@ -17,7 +17,7 @@ from portal.services.auth.hashes import hash_token
 from portal.services.auth.second_factor import MAX_CODE_LENGTH
 from portal.services.identity.memberships import groups_of
 from portal.services.identity.roles import managed_by
-from portal.web.content_host import keep
+from portal.web.content_host import set_cookie
 from portal.web.dependencies import (
     Anyone,
     ChangingLogin,
@@ -171,11 +171,11 @@ def _respond(response: Response, settings: Settings, result: LoggedIn, caller: C
     half = result.next in {authentication.Next.CODE, authentication.Next.PASSWORD}
     whole_s = int(settings.web_session_hours * 3600)
     half_s = int(web_sessions.HALF_LOGIN.total_seconds())
-    keep(response, settings, settings.cookie_name, result.token, half_s if half else whole_s)
+    set_cookie(response, settings, settings.cookie_name, result.token, half_s if half else whole_s)
     if not half:
         device = devices.issue(settings, result.user.username, caller.device, utcnow())
         device_s = int(devices.LIFETIME.total_seconds())
-        keep(response, settings, settings.device_cookie, device, device_s)
+        set_cookie(response, settings, settings.device_cookie, device, device_s)
     response.headers["Cache-Control"] = "no-store"
     user = CurrentUserOut.model_validate(result.user).model_dump()
     changes = result.next is authentication.Next.PASSWORD
@@ -231,7 +231,7 @@ class MyGroups(BaseModel):
 @router.get("/me/groups")
 async def my_groups(user: CurrentUser, context: ContextDep) -> MyGroups:
     """Return the caller's groups in the directory, with which a TensorBoard can be shared."""
-    await context.directory_users.freshen(user.id, user.username, user.groups_at)
+    await context.directory_users.refresh_if_old(user.id, user.username, user.groups_at)
     names, as_of = await groups_of(context.db, user.id)
     return MyGroups(items=names, as_of=as_of)
 

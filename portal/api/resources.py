@@ -61,7 +61,7 @@ async def complete_resources(
         context, user, valid, body.template, body.environment
     )
     items = [
-        CompletedResources(**launch.kept(resources), errors=[*invalid, *refused])
+        CompletedResources(**launch.resources_to_json(resources), errors=[*invalid, *refused])
         for (_, invalid), (resources, refused) in zip(drafts, completed, strict=True)
     ]
     name_problem = body.session_name and await sessions.find_name_problem(

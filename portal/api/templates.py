@@ -134,7 +134,7 @@ async def render_template(
     recipe = await prepare.prepare(context, user, request, prepare.PREVIEW)
     return RenderOut(
         script=recipe.rendered.script,
-        resources=ResourcesOut(**recipe.kept_resources),
+        resources=ResourcesOut(**recipe.resources_json),
         parameters=recipe.parameters,
         array=recipe.rendered.array,
     )
@@ -154,7 +154,9 @@ def _to_fields(context: AppContext, template: Template) -> dict[str, Any]:
         "array": list(template.array),
         "requeue": template.requeue,
         "starter": template.starter,
-        "default_resources": ResourcesOut(**launch.kept(prepare.defaults(context, template))),
+        "default_resources": ResourcesOut(
+            **launch.resources_to_json(prepare.defaults(context, template))
+        ),
         "available": available,
         "unavailable_reason": reason,
     }

@@ -20,7 +20,7 @@ from portal.context import AppContext
 from portal.db import Database, utcnow
 from portal.i18n.translation import Language
 from portal.models import TensorboardState
-from portal.services.sessions.gate import host_port, keep
+from portal.services.sessions.gate import host_port, record_activity
 from portal.services.slurm import certificates
 from portal.services.tensorboards import access, tensorboards
 from portal.services.tensorboards.access import TensorboardAccess
@@ -82,7 +82,7 @@ async def forward(request: Request, context: ContextDep, board_id: str, ticket: 
         raise errors.NotFound
     token, host = read_cookie(request, settings)
     login, board = await access.load_access(context, token, board_id, host)
-    if login is None or not await keep(database, settings, token, login, host):
+    if login is None or not await record_activity(database, settings, token, login, host):
         if wants_page(request):
             return to_login(request, settings)
         raise errors.LoginRequired
@@ -165,7 +165,7 @@ async def _build_exchange(
         body=await request.body() if request.method == "POST" else b"",
         place=TensorboardTarget(_find_origin(request, context.settings), prefix, own, frames),
         guard_key=board.guard_key,
-        tls=certificates.connecting(context, board.tls_name),
+        tls=certificates.build_connect_arguments(context, board.tls_name),
     )
 
 

@@ -85,7 +85,7 @@ async def list_tensorboards(
     them, sorted by their session or job, newest first.
     """
     if shared:
-        await context.directory_users.freshen(user.id, user.username, user.groups_at)
+        await context.directory_users.refresh_if_old(user.id, user.username, user.groups_at)
     rows = await access.page(context.db, user, shared=shared, cursor=cursor)
     shown = rows[: access.PAGE]
     next_cursor = access.cursor_of(shown[-1]) if len(rows) > len(shown) else None

@@ -318,7 +318,7 @@ class Reconcile:
             row = await db.get(BatchJob, job_id)
         if row is not None and scalars.is_unread(row):
             await scalars.read_final(self.context, row)
-        while row is not None and scalars.wanting(row):
+        while row is not None and scalars.find_unread_tasks(row):
             await scalars.read(self.context, row)
             async with self.context.db.session() as db:
                 row = await db.get(BatchJob, job_id)

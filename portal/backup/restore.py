@@ -79,7 +79,7 @@ def restore(config: Path, file: Path, *, replace: bool) -> Restored:
         undo = stack.enter_context(_restore_settings(config, manifest, small, done))
         settings = read_settings()
         stack.enter_context(as_owner_of(settings.state_dir))
-        stack.enter_context(startup.alone(settings))
+        stack.enter_context(startup.hold_exclusive_lock(settings))
         _check_database(settings, manifest, replace=replace)
         secrets = _plan_secrets(settings, manifest, small, done, replace=replace)
         with workshop(settings.state_dir) as folder:

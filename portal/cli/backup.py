@@ -103,7 +103,7 @@ def migrate(
     """Migrate the database to this version's schema. Stop the portal first."""
     settings = load()
     try:
-        with startup.alone(settings):
+        with startup.hold_exclusive_lock(settings):
             before, after = asyncio.run(_migrate(settings, to))
     except (BackupError, startup.StartRefused) as error:
         raise _refuse(error) from error

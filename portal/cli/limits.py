@@ -86,7 +86,7 @@ def list_limits(json: Json = False) -> None:
         rows = await limit_changes.every(context)
         members = await limit_views.members(context, rows)
         return [
-            limit_out(row, limit_views.kept_state(context, row, members.get(row.name, ())))
+            limit_out(row, limit_views.recall_state(context, row, members.get(row.name, ())))
             for row in rows
         ]
 

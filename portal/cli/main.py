@@ -66,7 +66,7 @@ def serve(
     log = logging.getLogger(__name__)
     with ExitStack() as stack:
         try:
-            stack.enter_context(startup.running(settings))
+            stack.enter_context(startup.hold_running_lock(settings))
             listener = stack.enter_context(startup.listener(settings, fd))
             startup.prepare_node_ca(settings)
             asyncio.run(startup.prepare_database(settings))

@@ -96,11 +96,11 @@ def redirect_to_login(request: Request, settings: Settings, host: str, back: str
     answer = RedirectResponse(
         f"{settings.public_url}{OPEN}?{urlencode(to)}", status_code=302, headers=NOT_KEPT
     )
-    keep(answer, settings, settings.entry_cookie, state, None)
+    set_cookie(answer, settings, settings.entry_cookie, state, None)
     return answer
 
 
-def keep(
+def set_cookie(
     answer: Response, settings: Settings, name: str, value: str, max_age_s: int | None
 ) -> None:
     """Set a cookie for this host only, hidden from scripts."""

@@ -35,10 +35,10 @@ ONLY_BROWSERS = "This isn't possible with an access token. Use the portal's page
 def _from_app_state(name: str) -> Callable[[HTTPConnection], Any]:
     """Return a dependency for the attribute of this name in the application's state."""
 
-    def kept(connection: HTTPConnection) -> Any:
+    def get_from_state(connection: HTTPConnection) -> Any:
         return getattr(connection.app.state, name)
 
-    return kept
+    return get_from_state
 
 
 ContextDep = Annotated[AppContext, Depends(_from_app_state("context"))]
@@ -117,7 +117,7 @@ async def identity(connection: HTTPConnection, context: ContextDep) -> Identity:
     loaded = await _load_identity(connection, context)
     user = loaded.user
     may_read_all = user.role is not Role.USER
-    if may_read_all and await context.directory_users.freshen(
+    if may_read_all and await context.directory_users.refresh_if_old(
         user.id, user.username, user.groups_at
     ):
         return await _load_identity(connection, context)

@@ -165,7 +165,7 @@ def test_an_address_that_is_not_this_machines(installed: InstalledPortal) -> Non
 
 
 def test_a_state_that_is_being_restored(installed: InstalledPortal) -> None:
-    with startup.alone(installed.settings()):
+    with startup.hold_exclusive_lock(installed.settings()):
         assert "is being restored or migrated" in installed.refused("serve")
 
 
@@ -173,7 +173,7 @@ def test_a_second_portal_on_the_same_sqlite(installed: InstalledPortal, tmp_path
     """In another state folder, too."""
     other = tmp_path / "other"
     other.mkdir()
-    with startup.running(installed.settings()):
+    with startup.hold_running_lock(installed.settings()):
         url = f"sqlite+aiosqlite:///{installed.database}"
         for changes in ({}, {"state_dir": other, "database_url": url}):
             message = installed.refused("serve", **changes)
@@ -185,7 +185,7 @@ def test_a_second_portal_on_the_same_sqlite(installed: InstalledPortal, tmp_path
 
 def test_two_portals_may_share_a_state_folder_with_postgresql(installed: InstalledPortal) -> None:
     settings = installed.settings(database_url="postgresql+psycopg://portal@127.0.0.1/portal")
-    with startup.running(settings), startup.running(settings):
+    with startup.hold_running_lock(settings), startup.hold_running_lock(settings):
         assert "stop it first" in installed.refused("migrate")
 
 
@@ -277,7 +277,7 @@ def test_check_reports_the_same_problem_as_the_start(installed: InstalledPortal)
 
 def test_the_lock_is_the_state_folders_owners(installed: InstalledPortal) -> None:
     settings = installed.settings()
-    with startup.running(settings):
+    with startup.hold_running_lock(settings):
         status = (installed.folder / startup.LOCK).stat()
         assert status.st_mode & 0o777 == 0o600
         assert status.st_uid == installed.folder.stat().st_uid
@@ -295,5 +295,8 @@ def test_a_link_in_the_locks_place_gives_nothing_away(
     other = installed.folder / "other"
     other.write_text("mine")
     link(installed.folder / startup.LOCK, other)
-    with pytest.raises(startup.StartRefused, match=why), startup.alone(installed.settings()):
+    with (
+        pytest.raises(startup.StartRefused, match=why),
+        startup.hold_exclusive_lock(installed.settings()),
+    ):
         pass

@@ -381,5 +381,5 @@ async def _upsert(
     user.email = entry.email
     user.uid = entry.uid
     user.missing_since = None
-    await memberships.learn(db, settings, user, entry.groups)
+    await memberships.store_groups_and_role(db, settings, user, entry.groups)
     return user

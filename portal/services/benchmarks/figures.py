@@ -74,7 +74,7 @@ class Benchmarks:
                 if key == self._key:
                     return self._figures
                 rows = (await db.execute(_build_runs_query(templates, recent))).all()
-            figures = await asyncio.to_thread(summed, rows)
+            figures = await asyncio.to_thread(aggregate_figures, rows)
             self._key, self._figures = key, figures
             return figures
 
@@ -98,7 +98,7 @@ def _build_runs_query(templates: Collection[str], recent: ColumnElement[bool]) -
     return query.order_by(newest).limit(MOST_COUNTED)
 
 
-def summed(rows: Iterable[Any]) -> list[ClusterFigure]:
+def aggregate_figures(rows: Iterable[Any]) -> list[ClusterFigure]:
     """Aggregate figures of runs by kind.
 
     The rows, newest first, have the fields template, user_id, gpu_type, gpus, nodes, figures and

@@ -13,7 +13,7 @@ from portal.config.settings import Settings
 from portal.errors import FieldError, PortalError, invalid_input
 from portal.services.concurrency import RequestQueue, file_search_queue
 from portal.services.files.notebook_process import NotebookParser
-from portal.services.files.problems import explained
+from portal.services.files.problems import to_portal_error
 from spawner.errors import SpawnerError
 from spawner.launcher import quota
 from spawner.launcher.connection import Channel
@@ -190,4 +190,4 @@ def explaining() -> Iterator[None]:
     try:
         yield
     except SpawnerError as error:
-        raise explained(error) from error
+        raise to_portal_error(error) from error

@@ -36,7 +36,7 @@ def usable(names: Iterable[str]) -> set[str]:
     return set(sorted(fit)[:MAX_GROUPS])
 
 
-async def remember(db: AsyncSession, user: User, names: Iterable[str]) -> None:
+async def store_groups(db: AsyncSession, user: User, names: Iterable[str]) -> None:
     """Store the user's groups from the directory, in the caller's transaction."""
     user.groups_at = utcnow()
     await db.flush()  # locks the user's row: of two concurrent logins the second waits here
@@ -49,11 +49,13 @@ async def remember(db: AsyncSession, user: User, names: Iterable[str]) -> None:
     await db.flush()
 
 
-async def learn(db: AsyncSession, settings: Settings, user: User, names: Iterable[str]) -> None:
+async def store_groups_and_role(
+    db: AsyncSession, settings: Settings, user: User, names: Iterable[str]
+) -> None:
     """Store the user's groups and the role that follows, in the caller's transaction."""
     known = set(names)
     roles.refresh(settings, user, known)
-    await remember(db, user, known)
+    await store_groups(db, user, known)
 
 
 def is_same(user: User, entry: DirectoryUser) -> bool:
@@ -102,7 +104,7 @@ class DirectoryUsers:
         """Cancel lookups in progress."""
         await end_all(self._under_way.values())
 
-    async def is_someone(self, username: str) -> bool:
+    async def user_exists(self, username: str) -> bool:
         """Return whether there is a user of this name.
 
         Users who have logged in before are known; for others the directory is asked. Returns True
@@ -118,7 +120,7 @@ class DirectoryUsers:
             return True
         return entry is not None and entry.username == username
 
-    async def freshen(self, user_id: str, username: str, known_at: datetime | None) -> bool:
+    async def refresh_if_old(self, user_id: str, username: str, known_at: datetime | None) -> bool:
         """Refresh a user's groups and role unless they are recent. Return whether it did.
 
         `known_at` is when they were read last. Returns False while the directory does not answer.
@@ -149,7 +151,9 @@ class DirectoryUsers:
             if user is None:
                 return False
             here = entry is not None and is_same(user, entry)
-            await learn(db, self.settings, user, entry.groups if entry and here else ())
+            await store_groups_and_role(
+                db, self.settings, user, entry.groups if entry and here else ()
+            )
             await db.commit()
         return True
 

@@ -142,7 +142,7 @@ def _explain(
             return SlurmUnreachable(AWAY.format(why="Slurm does not answer"))
         case LauncherUnavailable():
             return LauncherProblem(AWAY.format(why="The portal could not query Slurm for you"))
-    return launch.explained_submission(context, user.username, resources, error)
+    return launch.to_submission_error(context, user.username, resources, error)
 
 
 async def _get_forecast(
@@ -152,7 +152,7 @@ async def _get_forecast(
     TooManyQuestions if fewer than `spare` questions would be left.
     """
     forecasts = context.forecasts
-    answer = forecasts.kept(user.username, resources)
+    answer = forecasts.get(user.username, resources)
     if answer is None:
         if (wait_s := forecasts.wait_s(user.username, spare)) > 0:
             raise TooManyQuestions(int(wait_s) + 1)
@@ -164,7 +164,7 @@ async def _get_forecast(
             # Slurm reports this also for a node that is reserved later on; resources that no node
             # has were refused above.
             answer = (None,) if error.code == NO_NODE and context.watcher.cluster else (error,)
-        forecasts.keep(user.username, resources, answer[0])
+        forecasts.put(user.username, resources, answer[0])
     if isinstance(answer[0], Rejected):
         raise answer[0]
     return answer[0]
@@ -191,7 +191,7 @@ async def _find_alternatives(
     """Return up to three smaller requests that would start earlier, the earliest first."""
     alternatives: list[Alternative] = []
     for title, smaller_request in smaller(context, resources):
-        if context.forecasts.wait_s(user.username) > 0 and not context.forecasts.kept(
+        if context.forecasts.wait_s(user.username) > 0 and not context.forecasts.get(
             user.username, smaller_request
         ):
             break

@@ -323,7 +323,7 @@ def _to_row(
         user_id=user.id,
         owner_id=user.id,
         name=printable(info.name) or f"job {info.array_job_id or info.job_id}",
-        resources=launch.kept(resources),
+        resources=launch.resources_to_json(resources),
         cluster=context.settings.cluster_name,
         external=True,
         created_at=info.submit_time,

@@ -21,11 +21,11 @@ class Forecasts:
         self._answers: dict[tuple[str, Resources], tuple[float, datetime | Rejected | None]] = {}
         self._requests: deque[tuple[float, str]] = deque()
 
-    def kept(self, username: str, resources: Resources) -> tuple[datetime | Rejected | None] | None:
+    def get(self, username: str, resources: Resources) -> tuple[datetime | Rejected | None] | None:
         answer = self._answers.get((username, resources))
         return (answer[1],) if answer and time.monotonic() - answer[0] < KEEP_S else None
 
-    def keep(self, username: str, resources: Resources, answer: datetime | Rejected | None) -> None:
+    def put(self, username: str, resources: Resources, answer: datetime | Rejected | None) -> None:
         if len(self._answers) >= MOST_KEPT:
             self._answers.clear()
         self._answers[username, resources] = (time.monotonic(), answer)

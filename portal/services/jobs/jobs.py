@@ -62,7 +62,7 @@ async def _insert(
     """Write the row, and return it with its user. Raises LimitReached, and IntegrityError for an
     idempotency key that exists already.
     """
-    detail = {"template": recipe.template, "resources": recipe.kept_resources}
+    detail = {"template": recipe.template, "resources": recipe.resources_json}
     target = f"{user.username}/{recipe.name}"
     async with context.db.session() as db:
         await allowances.check_room(db, user, recipe.allowance, jobs=row.array_size or 1)
@@ -91,7 +91,7 @@ def _to_row(
         owner_id=user.id,
         name=recipe.name,
         environment=recipe.environment,
-        resources=recipe.kept_resources,
+        resources=recipe.resources_json,
         cluster=context.settings.cluster_name,
         template=recipe.template,
         parameters=recipe.parameters,
@@ -134,7 +134,7 @@ async def _insert_and_submit(
             await _set_reason(context, job, WAITS)
             return None
         await _delete(context, job)
-        return launch.explained_submission(context, user.username, launch.resources_of(job), error)
+        return launch.to_submission_error(context, user.username, launch.resources_of(job), error)
     finally:
         context.notifier.notify(user.id)
     return None
@@ -165,7 +165,7 @@ async def submit_again(context: AppContext, batch_job_id: str, lost: int | None 
             await _set_reason(context, row, WAITS)
             return
         username, resources = row.user.username, launch.resources_of(row)
-        why = launch.explained_submission(context, username, resources, error)
+        why = launch.to_submission_error(context, username, resources, error)
 
         def refuse(job: BatchJob) -> None:
             job.state, job.outcome, job.ended_at = JobState.ENDED, Outcome.FAILED, utcnow()

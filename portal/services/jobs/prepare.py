@@ -56,8 +56,8 @@ class PreparedJob:
     allowance: Allowance
 
     @property
-    def kept_resources(self) -> dict[str, Any]:
-        return launch.kept(self.resources)
+    def resources_json(self) -> dict[str, Any]:
+        return launch.resources_to_json(self.resources)
 
 
 def template(context: AppContext, name: str) -> Template:
@@ -178,7 +178,7 @@ async def prepare(context: AppContext, user: User, request: JobRequest, uuid: st
     try:
         home = (await context.launchers.info(user.username)).home
     except SpawnerError as error:
-        raise launch.explained(error) from error
+        raise launch.to_portal_error(error) from error
     job_context = _to_job_place(context, user, home, uuid, environment, resources, name)
     rendered = _render(chosen, parameters, request.script, job_context, environment)
     return PreparedJob(

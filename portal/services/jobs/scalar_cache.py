@@ -61,7 +61,7 @@ class ScalarCache:
         busy = entry.reading is not None and not entry.reading.done()
         return not busy and self._clock() >= entry.next_s
 
-    def keep(self, entry: CachedScalars, metrics: Mapping[int, Metrics]) -> None:
+    def put(self, entry: CachedScalars, metrics: Mapping[int, Metrics]) -> None:
         """Store values that were just read. A task that has logged nothing yet is read again."""
         now_s = self._clock()
         entry.read_at_s.update(dict.fromkeys(metrics, now_s))

@@ -28,7 +28,7 @@ LIVE_FOLDERS = 8  # at once: the longest that reading a log or submitting a job 
 LIVE_TIMEOUT_S = 2.0
 
 
-def wanting(job: BatchJob) -> list[dict[str, Any]]:
+def find_unread_tasks(job: BatchJob) -> list[dict[str, Any]]:
     """Return the ended tasks whose values have not been read."""
     if not job.logdir or job.external:
         return []
@@ -38,7 +38,7 @@ def wanting(job: BatchJob) -> list[dict[str, Any]]:
 
 async def read(context: AppContext, job: BatchJob) -> None:
     """Read the values of some of these tasks and save them. May raise the spawner's errors."""
-    indices = [task["index"] for task in wanting(job)[:FOLDERS]]
+    indices = [task["index"] for task in find_unread_tasks(job)[:FOLDERS]]
     values = await _read_last_values(context, job, indices)
 
     def apply(row: BatchJob) -> None:
@@ -124,9 +124,7 @@ async def _read_live(
     try:
         for start in range(0, len(indices), LIVE_FOLDERS):
             batch = indices[start : start + LIVE_FOLDERS]
-            context.scalars.keep(
-                entry, await _read_last_values(context, job, batch, LIVE_TIMEOUT_S)
-            )
+            context.scalars.put(entry, await _read_last_values(context, job, batch, LIVE_TIMEOUT_S))
     except SpawnerError as error:
         failed = True
         log.info("cannot read the values of running tasks", job=job.id, error=error.message)

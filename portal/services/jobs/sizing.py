@@ -44,7 +44,7 @@ async def size_template(
     template = prepare.template(context, name)
     kind = SimilarJobs(template.name, environment or template.environment)
     return await _compute_sizing(
-        context, user, kind, launch.kept(prepare.defaults(context, template))
+        context, user, kind, launch.resources_to_json(prepare.defaults(context, template))
     )
 
 

@@ -229,7 +229,7 @@ def state_of(context: AppContext, row: Limit, members: Iterable[str]) -> LimitSy
     return LimitSyncState("written", notes.strip())
 
 
-def kept_state(context: AppContext, row: Limit, members: Iterable[str]) -> LimitSyncState | None:
+def recall_state(context: AppContext, row: Limit, members: Iterable[str]) -> LimitSyncState | None:
     """Return what Slurm refused or drifted, in processes that don't run the loop.
 
     They load it with `SlurmLimits.recall`. None means neither, not that Slurm has the limit.

@@ -136,7 +136,7 @@ class LimitedUsers:
             rows = (await db.execute(query.where(User.deleted_at.is_(None)))).all()
         differ = [(id_, name) for id_, name, known in rows if (name in members) != bool(known)]
         for user_id, username in differ[:LOOK_UPS]:
-            await self._directory_users.freshen(user_id, username, None)
+            await self._directory_users.refresh_if_old(user_id, username, None)
 
     async def _filter_directory_users(self, usernames: set[str]) -> set[str]:
         """Return the Slurm users that the directory has, without accounts of Slurm or the site."""

@@ -72,7 +72,7 @@ class AssociationState:
     written_at: datetime | None = None
     drift_since: datetime | None = None
 
-    def kept(self) -> dict[str, Any]:
+    def to_columns(self) -> dict[str, Any]:
         """Return the columns of its row."""
         names = ("applied", "accepted", "refused", "tried_at", "written_at", "drift_since")
         row = {name: getattr(self, name) for name in names}
@@ -317,7 +317,7 @@ class SlurmLimits:
         gone = [standing.id for key, standing in before.items() if key not in after]
         new = [standing for key, standing in after.items() if key not in before]
         both = [(before[key], standing) for key, standing in after.items() if key in before]
-        changed = [new for old, new in both if old.kept() != new.kept()]
+        changed = [new for old, new in both if old.to_columns() != new.to_columns()]
         if not (gone or new or changed):
             return
         async with self._db.session() as db:
@@ -327,7 +327,7 @@ class SlurmLimits:
             if new:
                 await db.execute(insert(Association), [_to_row(standing) for standing in new])
             if changed:
-                rows = [{"id": standing.id, **standing.kept()} for standing in changed]
+                rows = [{"id": standing.id, **standing.to_columns()} for standing in changed]
                 await db.execute(update(Association), rows)
             await db.commit()
 
@@ -335,7 +335,7 @@ class SlurmLimits:
 def _to_row(standing: AssociationState) -> dict[str, Any]:
     account, username, partition = standing.key
     where = {"account": account, "username": username, "partition": partition}
-    return {"id": standing.id, **where, **standing.kept()}
+    return {"id": standing.id, **where, **standing.to_columns()}
 
 
 def _build_standing(

@@ -170,7 +170,7 @@ def login_parameters(settings: Settings, token: str, host: str | None = None) ->
     }
 
 
-async def keep(
+async def record_activity(
     database: Database, settings: Settings, token: str, login: GateLogin, host: str | None = None
 ) -> bool:
     """Record that a login is in use, about once a minute. Return False if it has expired after
@@ -230,7 +230,7 @@ async def load_gate_row(
     return login, LiveSession(login.username, *row[4:]) if row[4] is not None else None
 
 
-async def newest(database: Database, owner: str, server: str) -> Session | None:
+async def load_newest_session(database: Database, owner: str, server: str) -> Session | None:
     """Return the newest session of that name, ended or not; if one is live, it is the newest.
 
     One indexed query: by username, then by owner and time.

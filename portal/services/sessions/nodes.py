@@ -51,7 +51,7 @@ async def hello(
     info = await where_it_runs(context, session)
     host = node_address(context, info)
     name = certificates.name_of(session)
-    certificate = certificates.first(context, name, request, info)
+    certificate = certificates.issue_first(context, name, request, info)
 
     def apply(row: Session) -> None:
         check_wanted(row)  # it may have ended since
@@ -73,7 +73,7 @@ async def certify(context: AppContext, session: Session, request: str) -> str:
     Unavailable.
     """
     info = await where_it_runs(context, session)
-    return certificates.signed(context, certificates.name_of(session), request, info)
+    return certificates.sign(context, certificates.name_of(session), request, info)
 
 
 async def wait_for_server(

@@ -160,7 +160,7 @@ async def _wait_until_serving(context: AppContext, session: Session) -> None:
     the session is no longer wanted.
     """
     url = f"{url_of(session)}{session.base_url}api"
-    tls = certificates.connecting(context, session.tls_name)
+    tls = certificates.build_connect_arguments(context, session.tls_name)
     try:
         async with asyncio.timeout(START_TIMEOUT_S):
             while True:

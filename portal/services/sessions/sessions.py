@@ -114,7 +114,7 @@ async def _insert_and_submit(
         await launch.submit_session(context, session)
     except SpawnerError as error:
         await _undo_insert(context, session, error)
-        return launch.explained_submission(context, user.username, prepared.resources, error)
+        return launch.to_submission_error(context, user.username, prepared.resources, error)
     return None
 
 
@@ -131,7 +131,7 @@ def _to_row(
         owner_id=user.id,
         name=name,
         environment=prepared.environment,
-        resources=launch.kept(prepared.resources),
+        resources=launch.resources_to_json(prepared.resources),
         cluster=context.settings.cluster_name,
         logdir=launch.session_logdir(prepared.home, name, prepared.session_id),
         base_url=f"/user/{user.username}/{name}/",
@@ -205,7 +205,7 @@ async def _find_home(context: AppContext, user: User) -> str:
     try:
         return (await context.launchers.info(user.username)).home
     except SpawnerError as error:
-        raise launch.explained(error) from error
+        raise launch.to_portal_error(error) from error
 
 
 async def _insert(

@@ -164,7 +164,9 @@ async def recent(context: AppContext, user: User) -> list[RecentSetup]:
     setups: dict[Any, RecentSetup] = {}
     for row in rows:
         resources = _drop_defaults(launch.resources_of(row), context.settings)
-        used = RecentSetup(row.name, row.environment or "", launch.kept(resources), row.created_at)
+        used = RecentSetup(
+            row.name, row.environment or "", launch.resources_to_json(resources), row.created_at
+        )
         setups.setdefault((row.environment, resources), used)
     return list(setups.values())[:MOST_RECENT]
 

@@ -52,7 +52,7 @@ def select_tasks(job: BatchJob, copies: Iterable[JobInfo]) -> list[JobInfo]:
     return [info for info in tasks if info.array_job_id == chosen]
 
 
-def merged(
+def merge_tasks(
     tasks: Sequence[Mapping[str, Any]], infos: Iterable[JobInfo], now: datetime
 ) -> list[Task]:
     """Return the tasks, updated with Slurm's current report, ordered by index."""
@@ -130,7 +130,7 @@ def _to_cause(why: Explanation | None) -> dict[str, str | None] | None:
     return {"reason": why.text, "suggestion": why.suggestion} if why else None
 
 
-def incomplete(tasks: Sequence[Mapping[str, Any]], infos: Iterable[JobInfo]) -> bool:
+def has_vanished_tasks(tasks: Sequence[Mapping[str, Any]], infos: Iterable[JobInfo]) -> bool:
     """Return whether some tasks have not ended in our record and are not alive in squeue:
     accounting has their end.
     """
@@ -145,7 +145,7 @@ def observe(
     explain: Explain = explain_queued,
 ) -> Update:
     """Return the columns that follow from squeue's or accounting's report on the tasks."""
-    tasks = merged(job.tasks or [], infos, now)
+    tasks = merge_tasks(job.tasks or [], infos, now)
     running = [info for info in infos if info.state is SlurmState.RUNNING]
     queued = [info for info in infos if info.state is SlurmState.QUEUED]
     starts = [info.start_time for info in infos if info.start_time and info.nodes]
@@ -175,7 +175,7 @@ def observe(
             "suggestion": why.suggestion,
             "estimated_start": queued[0].estimated_start,
         }
-    if incomplete(tasks, infos):
+    if has_vanished_tasks(tasks, infos):
         values["usage_due"] = job.usage_due or now
     return values
 

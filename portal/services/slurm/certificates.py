@@ -32,16 +32,16 @@ def name_of(row: Session | Tensorboard) -> str:
     return f"{row.id}.session.{DOMAIN}"
 
 
-def first(context: AppContext, name: str, request: str | None, info: JobInfo) -> str | None:
+def issue_first(context: AppContext, name: str, request: str | None, info: JobInfo) -> str | None:
     """Return the certificate for a program that calls home. Returns None if the program requests
     none or the site does not use TLS on nodes. Raises InvalidInput.
     """
     if request is None or not context.settings.node_tls:
         return None
-    return signed(context, name, request, info)
+    return sign(context, name, request, info)
 
 
-def signed(context: AppContext, name: str, request: str, info: JobInfo) -> str:
+def sign(context: AppContext, name: str, request: str, info: JobInfo) -> str:
     """Sign a certificate for this name. Raises InvalidInput, Unavailable."""
     now = utcnow()
     try:
@@ -52,7 +52,7 @@ def signed(context: AppContext, name: str, request: str, info: JobInfo) -> str:
         raise InvalidInput(f"No certificate: {error}.") from error
 
 
-def connecting(context: AppContext, tls_name: str | None) -> dict[str, Any]:
+def build_connect_arguments(context: AppContext, tls_name: str | None) -> dict[str, Any]:
     """Return aiohttp's keyword arguments for a connection to a row's server.
 
     Empty for a server that speaks plain HTTP, else the TLS context and the name that its

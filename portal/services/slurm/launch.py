@@ -92,8 +92,8 @@ def resources_of(row: Job) -> Resources:
     return Resources(**row.resources)
 
 
-def kept(resources: Resources) -> dict[str, Any]:
-    """Convert resources to the format of the row's column."""
+def resources_to_json(resources: Resources) -> dict[str, Any]:
+    """Convert resources to the JSON of the row's column."""
     return asdict(resources)
 
 
@@ -222,7 +222,7 @@ def check_slurm_answers(context: AppContext) -> None:
         raise SlurmUnreachable(NOTHING_STARTED)
 
 
-def explained(error: SpawnerError, resources: Resources | None = None) -> PortalError:
+def to_portal_error(error: SpawnerError, resources: Resources | None = None) -> PortalError:
     """Convert a launch failure to the error for the request for `resources`."""
     match error:
         case Rejected():
@@ -246,14 +246,14 @@ def explained(error: SpawnerError, resources: Resources | None = None) -> Portal
     return LauncherProblem(error.message)
 
 
-def explained_submission(
+def to_submission_error(
     context: AppContext, username: str, resources: Resources, error: SpawnerError
 ) -> PortalError:
-    """Convert a submission failure like `explained`. sbatch gives the same error for an account
-    that is not the user's and for a user without any; they are distinguished here.
+    """Convert a submission failure, like `to_portal_error`. sbatch gives the same error for an
+    account that is not the user's and for a user without any; they are distinguished here.
     """
     if not isinstance(error, Rejected) or error.code != INVALID_ACCOUNT:
-        return explained(error, resources)
+        return to_portal_error(error, resources)
     if (
         not resources.account
         and context.accounting.found is not None

@@ -154,7 +154,7 @@ def usage_columns(row: Measured, ours: Sequence[JobUsage], now: datetime) -> dic
     """Return the columns that follow from accounting's records of a job, or of an array's tasks.
     How a session ended has been recorded from squeue and by the reconcile loop before.
     """
-    columns: dict[str, Any] = {"usage": summed(ours)}
+    columns: dict[str, Any] = {"usage": sum_usage(ours)}
     if isinstance(row, Session):
         return columns
     if row.array_size is not None:
@@ -169,7 +169,7 @@ def usage_columns(row: Measured, ours: Sequence[JobUsage], now: datetime) -> dic
     return columns
 
 
-def summed(ours: Iterable[JobUsage]) -> dict[str, Any]:
+def sum_usage(ours: Iterable[JobUsage]) -> dict[str, Any]:
     """Sum up usage in the format of the row's column."""
     usages = list(ours)
     elapsed = [usage.elapsed_s for usage in usages]

@@ -24,7 +24,7 @@ from portal.models import (
     User,
 )
 from portal.services import paging
-from portal.services.sessions.gate import GateLogin, login_parameters, build_login_query
+from portal.services.sessions.gate import GateLogin, build_login_query, login_parameters
 
 PAGE = 50
 
@@ -111,7 +111,7 @@ async def load_access(
     login, board = await _run_lookup(context.db, query, parameters)
     if login is None or board is None or board.own or board.by_name:
         return login, board
-    if await context.directory_users.freshen(login.user_id, login.username, board.groups_at):
+    if await context.directory_users.refresh_if_old(login.user_id, login.username, board.groups_at):
         return await _run_lookup(context.db, query, parameters)
     return login, board
 

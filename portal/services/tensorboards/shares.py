@@ -105,13 +105,13 @@ async def _check_user(context: AppContext, parent: Job, username: str) -> None:
         raise invalid_input([FieldError("username", "This is not a valid username.")])
     if username == parent.user.username:
         raise invalid_input([FieldError("username", "You already own this.")])
-    if not await context.directory_users.is_someone(username):
+    if not await context.directory_users.user_exists(username):
         text = "There is no user with this username. Check the spelling."
         raise invalid_input([FieldError("username", text)])
 
 
 async def _check_group(context: AppContext, by: User, group: str) -> None:
-    await context.directory_users.freshen(by.id, by.username, by.groups_at)
+    await context.directory_users.refresh_if_old(by.id, by.username, by.groups_at)
     own_groups, _ = await memberships.groups_of(context.db, by.id)
     if group not in own_groups:
         raise invalid_input([FieldError("group", NO_GROUP)])

@@ -142,7 +142,7 @@ async def _check_logdir(context: AppContext, parent: Job, logdir: str) -> str:
     except PathRefused as error:
         raise invalid_input([FieldError("logdir", error.message)]) from error
     except SpawnerError as error:
-        raise launch.explained(error) from error
+        raise launch.to_portal_error(error) from error
     if not exists and parent.state is JobState.ENDED:
         raise invalid_input([FieldError("logdir", f"The folder {path} does not exist.")])
     return path
@@ -169,7 +169,7 @@ async def hello(
     info = await where_it_runs(context, await host_job(context, board))
     host = node_address(context, info)
     name = certificates.name_of(board)
-    certificate = certificates.first(context, name, request, info)
+    certificate = certificates.issue_first(context, name, request, info)
 
     def apply(row: Tensorboard) -> None:
         if row.run_id == board.run_id and row.wanted:
@@ -189,7 +189,7 @@ async def certify(context: AppContext, board: Tensorboard, request: str) -> str:
     """
     check_wanted(board)
     info = await where_it_runs(context, await host_job(context, board))
-    return certificates.signed(context, certificates.name_of(board), request, info)
+    return certificates.sign(context, certificates.name_of(board), request, info)
 
 
 async def wait_while_wanted(context: AppContext, board: Tensorboard, wait_s: float) -> None:
@@ -290,7 +290,7 @@ async def _find_or_create_job(context: AppContext, board: Tensorboard) -> Tensor
         id=board.run_id,
         user_id=board.user_id,
         name="tensorboard",
-        resources=launch.kept(resources),
+        resources=launch.resources_to_json(resources),
         cluster=context.settings.cluster_name,
     )
     async with context.db.session() as db:

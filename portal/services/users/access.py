@@ -37,7 +37,7 @@ async def refresh_access(context: AppContext, users: Collection[User]) -> None:
         async with context.db.session() as db:
             row = await db.get_one(User, user.id)
             before = roles.is_admitted(row)
-            await memberships.learn(db, context.settings, row, entry.groups)
+            await memberships.store_groups_and_role(db, context.settings, row, entry.groups)
             after = roles.is_admitted(row)
             await db.commit()
         if before is not after:

@@ -138,7 +138,7 @@ async def ensure(db: AsyncSession, settings: Settings, entry: DirectoryUser) -> 
     elif not memberships.is_same(user, entry):
         raise Conflict(ANOTHER.format(name=entry.username, old=user.uid, new=entry.uid))
     user.display_name, user.email, user.uid = entry.display_name, entry.email, entry.uid
-    await memberships.learn(db, settings, user, entry.groups)
+    await memberships.store_groups_and_role(db, settings, user, entry.groups)
     return user
 
 
@@ -151,7 +151,7 @@ async def note_groups(context: AppContext, username: str) -> None:
         async with context.db.session() as db:
             user = await user_of(db, username)
             if user is not None and memberships.is_same(user, entry):
-                await memberships.learn(db, context.settings, user, entry.groups)
+                await memberships.store_groups_and_role(db, context.settings, user, entry.groups)
                 await db.commit()
     context.notifier.notify(LIMITS)
 

@@ -112,7 +112,7 @@ async def _find_able_admin(context: AppContext, user: User) -> Able:
         groups = entry.groups if entry is not None and here else frozenset()
         async with context.db.session() as db:
             row = await db.get_one(User, other.id)
-            await memberships.learn(db, context.settings, row, groups)
+            await memberships.store_groups_and_role(db, context.settings, row, groups)
             await db.commit()
         in_order = entry is not None and not (entry.locked or entry.disabled)
         if in_order and row.role is Role.ADMIN:

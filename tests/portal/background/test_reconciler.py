@@ -344,8 +344,8 @@ async def test_a_hanging_home_delays_no_other_users_metrics(
     harness.loop._start_reading_metrics(harness.now)
     async with asyncio.timeout(10):
         await was_read.wait()
-    assert scalars.wanting(await harness.row(stuck))
-    assert not scalars.wanting(await harness.row(other))
+    assert scalars.find_unread_tasks(await harness.row(stuck))
+    assert not scalars.find_unread_tasks(await harness.row(other))
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portal.services.benchmarks import figures
-from portal.services.benchmarks.figures import headlines, summed
+from portal.services.benchmarks.figures import aggregate_figures, headlines
 from spawner.catalog.benchmarks import MAX_FIGURES, Benchmark, Results, problems, read_results
 from spawner.catalog.template import load_templates
 
@@ -146,12 +146,14 @@ class Run:
 
 def test_median_counts_each_user_once() -> None:
     forged = [Run(1e30, "mallory") for _ in range(50)]
-    (one,) = summed([Run(10, "alice"), Run(12, "alice"), Run(13, "bob"), *forged])
+    (one,) = aggregate_figures([Run(10, "alice"), Run(12, "alice"), Run(13, "bob"), *forged])
     assert (one.median, one.best, one.runs, one.users) == (13, 1e30, 53, 3)
 
 
 def test_of_a_time_the_shortest_is_the_best() -> None:
-    (one,) = summed([Run(3, unit="ms", better="lower"), Run(5, unit="ms", better="lower")])
+    (one,) = aggregate_figures(
+        [Run(3, unit="ms", better="lower"), Run(5, unit="ms", better="lower")]
+    )
     assert (one.best, one.median) == (3, 4)
 
 
@@ -160,7 +162,7 @@ def test_only_what_is_alike_is_put_together() -> None:
         Run(1), Run(2, gpus=2), Run(3, nodes=2, gpus=2), Run(4, gpu_type="a100"), Run(5, size=128),
         Run(6, gpu_type=None, gpus=0), Run(7, gpu_type=None, gpus=1),  # of unknown type: omitted
     ]  # fmt: skip
-    assert sorted(figure.median for figure in summed(runs)) == [1, 2, 3, 4, 5, 6]
+    assert sorted(figure.median for figure in aggregate_figures(runs)) == [1, 2, 3, 4, 5, 6]
 
 
 def test_many_results_of_one_user_displace_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,10 +170,10 @@ def test_many_results_of_one_user_displace_no_others(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(figures, "MOST_SORTS", 4)
     forged = [Run(1, "mallory", size=1000 + n) for n in range(50)]
     honest = [Run(2, "alice", size=8), Run(3, "bob", size=8), Run(4, "carol", size=16)]
-    found = summed([*forged, *honest])
+    found = aggregate_figures([*forged, *honest])
     assert [one.labels["size"] for one in found] == [8, 16, 1000, 1001]
     monkeypatch.setattr(figures, "MOST_OF_A_RUN", 0)
-    assert summed(honest) == []
+    assert aggregate_figures(honest) == []
 
 
 def test_a_gpu_type_is_known_by_one_gpu_and_the_largest_problem() -> None:
@@ -179,7 +181,7 @@ def test_a_gpu_type_is_known_by_one_gpu_and_the_largest_problem() -> None:
         Run(1), Run(2, size=8192), Run(9, gpus=2, size=9999), Run(3, gpu_type=None, gpus=0),
         Run(4, gpu_type="a100"), Run(5, unit="ms", better="lower", size=8192),
     ]  # fmt: skip
-    found = headlines(summed(runs))
+    found = headlines(aggregate_figures(runs))
     assert {kind: [one.median for one in figures] for kind, figures in found.items()} == {
         "a100": [4],
         "v100": [2],
@@ -188,9 +190,9 @@ def test_a_gpu_type_is_known_by_one_gpu_and_the_largest_problem() -> None:
 
 def test_a_size_that_one_user_made_up_is_no_gpu_types_figure() -> None:
     forged = [Run(1e30, "mallory", size=10**15) for _ in range(9)]
-    (only,) = headlines(summed([Run(10, "alice"), Run(12, "bob"), *forged]))["v100"]
+    (only,) = headlines(aggregate_figures([Run(10, "alice"), Run(12, "bob"), *forged]))["v100"]
     assert (only.labels["size"], only.median) == (64, 11)
     four = [Run(20, who, size=32) for who in ("dan", "eve", "fay", "guy")]
     three = [Run(30, who, size=64) for who in ("dan", "eve", "fay")]
-    (only,) = headlines(summed([*four, *three]))["v100"]
+    (only,) = headlines(aggregate_figures([*four, *three]))["v100"]
     assert only.median == 30, "among what enough have measured the size decides"

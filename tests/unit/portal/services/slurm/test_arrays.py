@@ -140,7 +140,7 @@ class TestArrays:
 
     def test_a_task_that_vanished_is_asked_for(self) -> None:
         row = self.row(2)
-        row.tasks = arrays.merged(row.tasks or [], [task(0, SlurmState.RUNNING)], NOW)
+        row.tasks = arrays.merge_tasks(row.tasks or [], [task(0, SlurmState.RUNNING)], NOW)
         found = arrays.observe(row, [task(1, SlurmState.RUNNING)], NOW)
         assert found["usage_due"] == NOW
 
@@ -184,10 +184,10 @@ class TestArrays:
 
     def test_squeue_takes_no_exit_code_away(self) -> None:
         ended = task(0, SlurmState.ENDED, outcome=Outcome.FAILED, exit_code=3, end_time=NOW)
-        tasks = arrays.merged([], [ended], NOW)
+        tasks = arrays.merge_tasks([], [ended], NOW)
         for shown in (replace(ended, exit_code=None), task(0, SlurmState.COMPLETING)):
-            assert arrays.merged(tasks, [shown], NOW + SECOND) == tasks
-        requeued = arrays.merged(tasks, [task(0, SlurmState.QUEUED, nodes=())], NOW + SECOND)
+            assert arrays.merge_tasks(tasks, [shown], NOW + SECOND) == tasks
+        requeued = arrays.merge_tasks(tasks, [task(0, SlurmState.QUEUED, nodes=())], NOW + SECOND)
         assert requeued[0]["state"] == JobState.QUEUED
 
     def ended_by_failure(self, size: int = 2) -> dict[str, Any]:
@@ -210,9 +210,9 @@ class TestArrays:
 
     def test_metrics_are_those_of_the_last_run(self) -> None:
         ended = {"index": 0, "state": "ended", "metrics": {"loss": 1.0}, "read": True}
-        (kept,) = arrays.merged([ended], [task(0, SlurmState.COMPLETING)], NOW)
+        (kept,) = arrays.merge_tasks([ended], [task(0, SlurmState.COMPLETING)], NOW)
         assert kept["metrics"] == {"loss": 1.0}
-        (again,) = arrays.merged([ended], [task(0, SlurmState.QUEUED, nodes=())], NOW)
+        (again,) = arrays.merge_tasks([ended], [task(0, SlurmState.QUEUED, nodes=())], NOW)
         assert not {"metrics", "read"} & again.keys()
 
     def test_a_later_run_that_has_ended_has_nothing_of_the_one_before(self) -> None:
@@ -221,7 +221,7 @@ class TestArrays:
         later = task(0, SlurmState.ENDED, outcome=Outcome.COMPLETED, exit_code=0, end_time=NOW)
         later = replace(later, submit_time=NOW + 60 * SECOND)
         known = {**ended, "metrics": {"loss": 1.0}, "read": True}
-        (found,) = arrays.merged([known], [later], NOW + 90 * SECOND)
+        (found,) = arrays.merge_tasks([known], [later], NOW + 90 * SECOND)
         assert found["outcome"] == "completed"
         assert not {"cause", "metrics", "read"} & found.keys()
 
@@ -326,7 +326,7 @@ class TestUsage:
         assert (one.info.exit_code, one.info.outcome) == (3, Outcome.FAILED)
         assert (one.elapsed_s, one.cpu_s, one.max_rss_bytes) == (60, 90.5, 2 << 30)
         assert one.complete
-        assert usage.summed([one]) == {
+        assert usage.sum_usage([one]) == {
             "elapsed_s": 60, "longest_s": 60, "cpu_s": 90.5, "cpu_efficiency": 0.7542,
             "max_rss_gb": 2.0, "restarts": 0,
         }  # fmt: skip
@@ -337,7 +337,7 @@ class TestUsage:
         longest_s = found[8].longest_run_s
         assert longest_s is not None
         assert 0 < longest_s < 15, "its time limit applies to each run"
-        assert usage.summed([found[8]])["longest_s"] == found[8].longest_run_s
+        assert usage.sum_usage([found[8]])["longest_s"] == found[8].longest_run_s
         assert not found[8].complete
 
     def test_a_number_that_was_used_before_is_another_job(self) -> None:

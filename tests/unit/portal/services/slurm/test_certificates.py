@@ -49,7 +49,7 @@ def test_names_are_of_the_session_and_of_the_run() -> None:
 def test_it_is_good_for_as_long_as_the_job_may_take_and_an_hour_more(tmp_path: Path) -> None:
     now = datetime.now(UTC)
     info = dataclasses.replace(INFO, start_time=now, time_limit_minutes=240)
-    end = end_of(certificates.first(context(tmp_path), NAME, NodeIdentity().request, info))
+    end = end_of(certificates.issue_first(context(tmp_path), NAME, NodeIdentity().request, info))
     assert near(end, now + timedelta(hours=5))
 
 
@@ -57,34 +57,34 @@ def test_it_is_good_for_as_long_as_the_job_may_take_and_an_hour_more(tmp_path: P
 def test_it_is_never_good_for_long(tmp_path: Path, minutes: int | None) -> None:
     now = datetime.now(UTC)
     info = dataclasses.replace(INFO, start_time=now, time_limit_minutes=minutes)
-    end = end_of(certificates.first(context(tmp_path), NAME, NodeIdentity().request, info))
+    end = end_of(certificates.issue_first(context(tmp_path), NAME, NodeIdentity().request, info))
     assert near(end, now + timedelta(days=7, hours=1))
 
 
 def test_none_for_who_asks_for_none_and_where_none_is_wanted(tmp_path: Path) -> None:
-    assert certificates.first(context(tmp_path), NAME, None, INFO) is None
+    assert certificates.issue_first(context(tmp_path), NAME, None, INFO) is None
     off = context(tmp_path, node_tls=False)
-    assert certificates.first(off, NAME, NodeIdentity().request, INFO) is None
+    assert certificates.issue_first(off, NAME, NodeIdentity().request, INFO) is None
     # certificates that end soon are still renewed: running programs keep using TLS
-    assert certificates.signed(off, NAME, NodeIdentity().request, INFO)
+    assert certificates.sign(off, NAME, NodeIdentity().request, INFO)
 
 
 def test_what_is_no_request_is_bad_input(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput):
-        certificates.first(context(tmp_path), NAME, "nonsense", INFO)
+        certificates.issue_first(context(tmp_path), NAME, "nonsense", INFO)
 
 
 def test_a_row_with_a_name_is_never_spoken_to_in_the_clear(tmp_path: Path) -> None:
     there = context(tmp_path)
     assert there.node_ca is not None
-    assert certificates.connecting(there, None) == {}
-    assert certificates.connecting(there, NAME) == {
+    assert certificates.build_connect_arguments(there, None) == {}
+    assert certificates.build_connect_arguments(there, NAME) == {
         "ssl": there.node_ca.context,
         "server_hostname": NAME,
     }
     (tmp_path / "lost").mkdir()
     with pytest.raises(Unavailable):
-        certificates.connecting(context(tmp_path / "lost", node_tls=False), NAME)
+        certificates.build_connect_arguments(context(tmp_path / "lost", node_tls=False), NAME)
 
 
 def test_the_hub_looks_at_a_plain_server_and_at_itself_for_one_that_proves_its_name() -> None:
