@@ -6,6 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel
 
+from portal.api.limit_group_totals import load_group_totals
 from portal.api.limit_schemas import (
     LimitChoices,
     LimitIn,
@@ -17,7 +18,6 @@ from portal.api.limit_schemas import (
     slurm_out,
     user_limits_out,
 )
-from portal.api.limit_together import load_group_totals
 from portal.db import utcnow
 from portal.models import GROUP_NAME_LENGTH, LimitScope
 from portal.services.limits import limit_changes, limit_views, slurm_drift, user_accounts
@@ -190,7 +190,7 @@ def _drift_out(context: ContextDep) -> DriftOut:
 
 def drift_item(drift: Drift) -> DriftItem:
     """Convert a drift to its form for administrators."""
-    association, name = drift.standing, drift.name
+    association, name = drift.association, drift.name
     account, username, partition = association.key
     return DriftItem(
         id=association.drift_id(name),
@@ -199,7 +199,7 @@ def drift_item(drift: Drift) -> DriftItem:
         partition=partition,
         since=association.drift_since if not drift.accepted else None,
         field=label(name),
-        wanted=drift_words(association, name, drift.wanted),
-        found=drift_words(association, name, drift.found),
+        wanted=drift_words(association, name, drift.desired),
+        found=drift_words(association, name, drift.actual),
         accepted=drift.accepted,
     )

@@ -143,7 +143,7 @@ class UseOut(BaseModel):
     memory_gb: float | None
 
 
-class TogetherOut(BaseModel):
+class GroupTotalOut(BaseModel):
     """The group total and its usage; `account` is Slurm's."""
 
     group: str
@@ -182,7 +182,7 @@ class UserLimitsOut(BaseModel):
     effective: dict[str, EffectiveOut]
     limits: list[LimitOut]
     use: UseOut
-    together: list[TogetherOut]
+    together: list[GroupTotalOut]
     slurm: list[AssociationOut] | None
 
 
@@ -253,9 +253,9 @@ def association_out(association: AssociationState) -> AssociationOut:
         account=account,
         username=username,
         partition=partition,
-        wanted=views.shown_figures(association.should),
+        wanted=views.shown_figures(association.desired),
         written=views.shown_figures(association.applied),
-        found=None if association.found is None else views.shown_figures(association.found),
+        found=None if association.actual is None else views.shown_figures(association.actual),
         accepted=views.shown_figures(association.accepted),
         refused=association.refused,
         written_at=association.written_at,
@@ -273,7 +273,7 @@ def _to_state(association: AssociationState) -> Literal["written", "pending", "r
 
 
 def user_limits_out(
-    limits: views.UserLimits, together: list[TogetherOut], *, slurm: bool
+    limits: views.UserLimits, group_totals: list[GroupTotalOut], *, slurm: bool
 ) -> UserLimitsOut:
     effective = {
         name: EffectiveOut(
@@ -288,8 +288,10 @@ def user_limits_out(
         effective=effective,
         limits=[limit_out(row) for row in limits.limits],
         use=use_out(limits.in_use),
-        together=together,
-        slurm=[association_out(association) for association in limits.standings] if slurm else None,
+        together=group_totals,
+        slurm=[association_out(association) for association in limits.associations]
+        if slurm
+        else None,
     )
 
 

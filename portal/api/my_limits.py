@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path
 from pydantic import BaseModel
 
+from portal.api.limit_group_totals import load_group_totals
 from portal.api.limit_schemas import (
     CountedOut,
     GroupUseOut,
@@ -19,7 +20,6 @@ from portal.api.limit_schemas import (
     use_out,
     user_limits_out,
 )
-from portal.api.limit_together import load_group_totals
 from portal.api.user_schemas import GroupName
 from portal.services.limits import limit_changes, limit_views, user_accounts
 from portal.services.limits.all_limits import account_of
@@ -90,7 +90,7 @@ async def get_group_limits(
     return GroupLimitsOut(
         group=group,
         account=account_of(context.settings, group),
-        together=limit_out(limits.together) if limits.together else None,
+        together=limit_out(limits.group_total) if limits.group_total else None,
         member=limit_out(limits.member) if limits.member else None,
         ceiling={name: counted_out(counted) for name, counted in limits.ceiling.items()},
         use=use_out(limits.in_use),

@@ -11,8 +11,8 @@ import typer
 from pydantic import ValidationError
 
 from portal.api.admin_limits import DriftItem, drift_item
+from portal.api.limit_group_totals import load_group_totals
 from portal.api.limit_schemas import LimitIn, LimitOut, UserLimitsOut, limit_out, user_limits_out
-from portal.api.limit_together import load_group_totals
 from portal.cli.context import Json, Number, as_json, run, table
 from portal.context import AppContext
 from portal.errors import NotFound, field_errors, invalid_input
@@ -41,7 +41,7 @@ Username = Annotated[str | None, typer.Option("--user", help="For this user.", s
 Group = Annotated[
     str | None, typer.Option(help="For each member of this group.", show_default=False)
 ]
-Together = Annotated[
+GroupTotalOption = Annotated[
     bool, typer.Option("--together", help="With --group: the total of all members.")
 ]
 Everybody = Annotated[bool, typer.Option("--default", help="For all users.")]
@@ -51,16 +51,18 @@ Names = Annotated[
 Target = tuple[LimitScope, str]
 
 
-def _parse_target(user: str | None, group: str | None, together: bool, everybody: bool) -> Target:
+def _parse_target(
+    user: str | None, group: str | None, group_total: bool, everybody: bool
+) -> Target:
     """Return the target of a limit. Raises typer.BadParameter unless there is exactly one."""
     if (user is not None) + (group is not None) + everybody != 1:
         raise typer.BadParameter("Set exactly one of --user NAME, --group NAME and --default.")
-    if together and group is None:
+    if group_total and group is None:
         raise typer.BadParameter("--together requires --group.")
     if user is not None:
         return LimitScope.USER, user.lower()  # names are case-insensitive in the directory
     if group is not None:
-        return LimitScope.GROUP if together else LimitScope.MEMBER, group
+        return LimitScope.GROUP if group_total else LimitScope.MEMBER, group
     return LimitScope.DEFAULT, ""
 
 
@@ -139,12 +141,12 @@ def _format_value(value: Any) -> str:
 def show(
     user: Username = None,
     group: Group = None,
-    together: Together = False,
+    group_total: GroupTotalOption = False,
     default: Everybody = False,
     json: Json = False,
 ) -> None:
     """Show one limit; for a user, the effective limits and their state in Slurm."""
-    scope, name = _parse_target(user, group, together, default)
+    scope, name = _parse_target(user, group, group_total, default)
     if scope is LimitScope.USER:
         _show_user(name, json=json)
         return
@@ -240,7 +242,7 @@ def list_drift(json: Json = False) -> None:
 def set_limit(
     user: Username = None,
     group: Group = None,
-    together: Together = False,
+    group_total: GroupTotalOption = False,
     default: Everybody = False,
     gpus: Number = None,
     gpus_by_type: Annotated[
@@ -263,8 +265,8 @@ def set_limit(
     ] = False,
 ) -> None:
     """Set fields of a limit. Omitted fields stay unchanged."""
-    target = _parse_target(user, group, together, default)
-    if create_account and not together:
+    target = _parse_target(user, group, group_total, default)
+    if create_account and not group_total:
         raise typer.BadParameter("--create-account requires --together.")
     lists = {"partitions": partitions, "accounts": accounts, "qos": qos}
     given: dict[str, Any] = {
@@ -348,11 +350,11 @@ def unset(
     ],
     user: Username = None,
     group: Group = None,
-    together: Together = False,
+    group_total: GroupTotalOption = False,
     default: Everybody = False,
 ) -> None:
     """Unset fields of a limit."""
-    target = _parse_target(user, group, together, default)
+    target = _parse_target(user, group, group_total, default)
     names = [field.removeprefix("--").replace("-", "_") for field in fields]
     for name in names:
         if name not in FIELDS:
@@ -370,11 +372,11 @@ def unset(
 def remove(
     user: Username = None,
     group: Group = None,
-    together: Together = False,
+    group_total: GroupTotalOption = False,
     default: Everybody = False,
 ) -> None:
     """Delete a limit, and revert it in Slurm."""
-    scope, name = _parse_target(user, group, together, default)
+    scope, name = _parse_target(user, group, group_total, default)
     _run(lambda context, by: limit_changes.remove(context, by, scope, name))
     typer.echo(f"{_format_target(scope, name)}: the limit was deleted")
     typer.echo(APPLIED)

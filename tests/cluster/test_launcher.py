@@ -243,7 +243,7 @@ async def test_slurmctld_down(portal: Live, commands: Path) -> None:
             assert folder(portal, "alice", job.uuid).exists(), "Slurm may have taken it"
             data, _, _ = await brief.read("alice", f"{job.uuid}/config.json", 0, 100)
             assert data == b"{}", "the launcher serves on"
-        await brief.forget("alice", job.uuid)
+        await brief.delete_job_folder("alice", job.uuid)
     assert not folder(portal, "alice", job.uuid).exists()
 
 

@@ -4954,6 +4954,18 @@ export interface components {
             name: string;
         };
         /**
+         * GroupTotalOut
+         * @description The group total and its usage; `account` is Slurm's.
+         */
+        GroupTotalOut: {
+            /** Account */
+            account: string;
+            /** Group */
+            group: string;
+            limit: components["schemas"]["LimitOut"];
+            use: components["schemas"]["UseOut"];
+        };
+        /**
          * GroupUseOut
          * @description The present usage of a group without a total.
          */
@@ -6044,7 +6056,7 @@ export interface components {
             /** Slurm */
             slurm: components["schemas"]["AssociationOut"][] | null;
             /** Together */
-            together: components["schemas"]["TogetherOut"][];
+            together: components["schemas"]["GroupTotalOut"][];
             use: components["schemas"]["UseOut"];
             /** Username */
             username: string;
@@ -7640,18 +7652,6 @@ export interface components {
             step: "submitted" | "allocated" | "program" | "called_home" | "server" | "ready";
         };
         /**
-         * TogetherOut
-         * @description The group total and its usage; `account` is Slurm's.
-         */
-        TogetherOut: {
-            /** Account */
-            account: string;
-            /** Group */
-            group: string;
-            limit: components["schemas"]["LimitOut"];
-            use: components["schemas"]["UseOut"];
-        };
-        /**
          * TokenIn
          * @description A token to create.
          *
@@ -8067,7 +8067,7 @@ export interface components {
             /** Slurm */
             slurm: components["schemas"]["AssociationOut"][] | null;
             /** Together */
-            together: components["schemas"]["TogetherOut"][];
+            together: components["schemas"]["GroupTotalOut"][];
             use: components["schemas"]["UseOut"];
             /** Username */
             username: string;

@@ -29,8 +29,8 @@ ROOT = "root"
 class AccountingCache:
     """Cache of Slurm's accounting data.
 
-    `found` are all associations as of `at`; both are None before the first answer. `trouble` is the
-    error of the last query, if it failed. `denied` is whether Slurm refused the last changes
+    `associations` are as of `at`; both are None before the first answer. `trouble` is the error of
+    the last query, if it failed. `denied` is whether Slurm refused the last changes
     because the portal's account lacks the rights. `days_at_once` are the days of usage to read with
     one query, fewer after one that was too slow.
     """
@@ -39,7 +39,7 @@ class AccountingCache:
         self.accounting = accounting
         self._watcher = watcher
         self.facts: ClusterFacts | None = None
-        self.found: Mapping[AssociationKey, Figures] | None = None
+        self.associations: Mapping[AssociationKey, Figures] | None = None
         self.at: datetime | None = None
         self.trouble: str | None = None
         self.denied = False
@@ -53,11 +53,11 @@ class AccountingCache:
     @property
     def accounts(self) -> list[str]:
         """Names of all accounts without the root; empty while unknown."""
-        return sorted({a for a, user, _ in self.found or () if not user and a != ROOT})
+        return sorted({a for a, user, _ in self.associations or () if not user and a != ROOT})
 
     def of(self, username: str) -> dict[AssociationKey, Figures]:
         """Return the associations of one user."""
-        return {key: f for key, f in (self.found or {}).items() if key[1] == username}
+        return {key: f for key, f in (self.associations or {}).items() if key[1] == username}
 
     def forget_facts(self) -> None:
         """Query the facts again at the next refresh: a name is in use that they do not contain."""
@@ -83,14 +83,14 @@ class AccountingCache:
             await turn()
             self.facts, self._facts_at = await self.accounting.facts(), now
         await turn()
-        self.found = await self.accounting.associations(self.facts.cluster)
+        self.associations = await self.accounting.associations(self.facts.cluster)
         self.at = now
 
     async def known(self) -> bool:
         """Return whether the associations are known, after one attempt if they are not."""
-        if self.found is None:
+        if self.associations is None:
             await self.try_refresh()
-        return self.found is not None
+        return self.associations is not None
 
     async def is_recent(self) -> bool:
         """Return whether the associations are at most RECENT old, after one query if they were not.

@@ -32,13 +32,13 @@ class AllLimits:
 
     default: Figures | None
     members: dict[str, Figures]
-    together: dict[str, Figures]
+    group_totals: dict[str, Figures]
     users: dict[str, Figures]
 
     @property
     def groups(self) -> set[str]:
         """The groups whose members are needed to evaluate these limits."""
-        return {*self.members, *self.together}
+        return {*self.members, *self.group_totals}
 
     def effective(self, username: str, groups: set[str], *, own: bool = True) -> dict[str, Any]:
         """Return a user's effective limits in these groups, with or without their own limit."""
@@ -55,7 +55,7 @@ def sort_out(rows: Sequence[Limit]) -> AllLimits:
     return AllLimits(
         default=by_scope[LimitScope.DEFAULT].get(""),
         members=by_scope[LimitScope.MEMBER],
-        together=by_scope[LimitScope.GROUP],
+        group_totals=by_scope[LimitScope.GROUP],
         users=by_scope[LimitScope.USER],
     )
 

@@ -28,7 +28,7 @@ from portal.services.limits.limit_rules import (
     apply_limits,
     refusals,
     too_many,
-    too_many_together,
+    too_many_in_group,
     with_type,
 )
 from spawner.slurm.model import ClusterInfo, Resources
@@ -42,9 +42,9 @@ async def allowance(context: AppContext, username: str) -> Allowance:
         limits = sort_out(await concerning(db, username, groups))
     return Allowance(
         effective=limits.effective(username, groups),
-        together=[
+        group_totals=[
             GroupTotal(name, account_of(context.settings, name), shared)
-            for name, shared in sorted(limits.together.items())
+            for name, shared in sorted(limits.group_totals.items())
         ],
     )
 
@@ -113,7 +113,7 @@ async def lock_user(db: AsyncSession, user_id: str) -> None:
 async def take_turn(db: AsyncSession, user: User, allowed: Allowance) -> None:
     """Lock the user and the shared group limits until this transaction ends, in the same way."""
     await lock_user(db, user.id)
-    for shared in allowed.together:  # ordered by name, so that transactions cannot deadlock
+    for shared in allowed.group_totals:  # ordered by name, so that transactions cannot deadlock
         is_group_total = (Limit.scope == LimitScope.GROUP) & (Limit.name == shared.group)
         await db.execute(update(Limit).where(is_group_total).values(name=Limit.name))
 
@@ -149,11 +149,11 @@ async def _find_excess(
         have = await _count_live(db, name, [user.username])
         if text := too_many(kind, have, added, limit):
             return text
-    for shared in allowed.together:
+    for shared in allowed.group_totals:
         most = getattr(shared.figures, name)
         if most is not None:
             have = await _count_live(db, name, members_query(shared.group))
-            if text := too_many_together(kind, have, added, most, shared.group):
+            if text := too_many_in_group(kind, have, added, most, shared.group):
                 return text
     return None
 

@@ -22,7 +22,7 @@ AGAIN = "again"
 CLOSED: SlurmValues = {EXISTS: PRESENT, "MaxSubmitJobs": 0}
 """The association for a partition that a user may not use."""
 
-Wanted = dict[AssociationKey, dict[str, Any]]
+DesiredValues = dict[AssociationKey, dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -30,26 +30,26 @@ class DesiredAssociations:
     """Input for the desired associations.
 
     `users` are the effective limits of all limited users, `accounts` the shared limits of groups
-    by account; `found` are the actual values and `seen` the last applied ones, by association.
+    by account; `actual` are the values in Slurm, `applied` the last applied ones, by association.
     """
 
     users: Mapping[str, Effective]
     accounts: Mapping[str, Figures]
-    found: Mapping[AssociationKey, SlurmValues]
-    seen: Mapping[AssociationKey, SlurmValues]
+    actual: Mapping[AssociationKey, SlurmValues]
+    applied: Mapping[AssociationKey, SlurmValues]
     partitions: frozenset[str]
     facts: ClusterFacts
 
 
-def desired_values(state: DesiredAssociations) -> Wanted:
+def desired_values(state: DesiredAssociations) -> DesiredValues:
     """Return the desired values of every association that limits apply to."""
-    result: Wanted = {}
+    result: DesiredValues = {}
     keys: dict[str, list[AssociationKey]] = {}
-    for key in {*state.found, *state.seen}:
+    for key in {*state.actual, *state.applied}:
         keys.setdefault(key[1], []).append(key)
     for account, shared in state.accounts.items():
-        if (account, "", "") in state.found and is_name(account):
-            figures = figures_together(shared, state.facts)
+        if (account, "", "") in state.actual and is_name(account):
+            figures = figures_of_group(shared, state.facts)
             if figures:
                 result[account, "", ""] = figures
     for username, counted in state.users.items():
@@ -60,22 +60,22 @@ def desired_values(state: DesiredAssociations) -> Wanted:
 
 def _build_for_user(
     username: str, counted: Effective, keys: list[AssociationKey], state: DesiredAssociations
-) -> Wanted:
+) -> DesiredValues:
     figures = figures_of(counted, state.facts)
     allowed = counted.get("accounts")
     has = {account for account, _, _ in keys if account != ROOT}
-    known = {account for account, user, _ in state.found if not user}
+    known = {account for account, user, _ in state.actual if not user}
     own_accounts = set(allowed.value) & known if allowed else has
-    result: Wanted = {}
+    result: DesiredValues = {}
     for account in sorted(has - own_accounts):
         result[account, username, ""] = {EXISTS: ABSENT}
     for account in sorted(own_accounts):
         base = (account, username, "")
         if allowed is not None:
             result[base] = {EXISTS: PRESENT, **figures}
-        elif base in state.found and figures:
+        elif base in state.actual and figures:
             result[base] = dict(figures)
-        elif account in known and figures and _was_applied(state.seen.get(base, {})):
+        elif account in known and figures and _was_applied(state.applied.get(base, {})):
             result[base] = {EXISTS: PRESENT, **figures}  # it was removed outside the portal
         result |= _build_for_partitions(account, username, counted, keys, figures, state)
     return result
@@ -93,7 +93,7 @@ def _build_for_partitions(
     keys: list[AssociationKey],
     figures: dict[str, Any],
     state: DesiredAssociations,
-) -> Wanted:
+) -> DesiredValues:
     """Return the associations of single partitions.
 
     These are closed partitions, and associations that an operator made, to which the limits apply
@@ -101,14 +101,19 @@ def _build_for_partitions(
     """
     allowed = counted.get("partitions")
     closed = state.partitions - set(allowed.value) if allowed else frozenset()
-    result: Wanted = {}
-    exists = (account, username, "") in state.found or "accounts" in counted
+    result: DesiredValues = {}
+    exists = (account, username, "") in state.actual or "accounts" in counted
     for partition in sorted(closed) if exists else ():
         if is_name(partition):
             result[account, username, partition] = dict(CLOSED)
     for key in keys:
         own = key[0] == account and key[2] and key[2] not in closed
-        if own and key in state.found and state.seen.get(key, {}).get(EXISTS) is None and figures:
+        if (
+            own
+            and key in state.actual
+            and state.applied.get(key, {}).get(EXISTS) is None
+            and figures
+        ):
             result[key] = dict(figures)
     return result
 
@@ -127,7 +132,7 @@ def figures_of(counted: Effective, facts: ClusterFacts) -> dict[str, Any]:
     return figures
 
 
-def figures_together(shared: Figures, facts: ClusterFacts) -> dict[str, Any]:
+def figures_of_group(shared: Figures, facts: ClusterFacts) -> dict[str, Any]:
     """Return the values for a group's account."""
     values = shared.set_fields
     figures = _to_tres(values, facts)
@@ -169,92 +174,92 @@ class AssociationDiff:
 
 def compare(
     key: AssociationKey,
-    should: SlurmValues,
+    desired: SlurmValues,
     applied: SlurmValues,
     actual: SlurmValues | None,
     accepted: SlurmValues,
 ) -> AssociationDiff:
     """Compare one association.
 
-    `should` are the desired values, `applied` the last applied ones, `actual` the actual ones
+    `desired` are the desired values, `applied` the last applied ones, `actual` the actual ones
     (None: no such association), `accepted` the drift that an administrator accepted.
     """
-    now = {EXISTS: PRESENT, **actual} if actual is not None else {EXISTS: ABSENT}
-    if actual is None and applied and should.get(EXISTS) == PRESENT:
+    current = {EXISTS: PRESENT, **actual} if actual is not None else {EXISTS: ABSENT}
+    if actual is None and applied and desired.get(EXISTS) == PRESENT:
         applied = {EXISTS: PRESENT, **applied}  # values were applied, so the association existed
-    verdict = AssociationDiff()
-    for name in {**applied, **should}:
-        if actual is None and name != EXISTS and should.get(EXISTS) != PRESENT:
+    diff = AssociationDiff()
+    for name in {**applied, **desired}:
+        if actual is None and name != EXISTS and desired.get(EXISTS) != PRESENT:
             continue  # a missing association has no values
-        if name in should:
-            _compare_one(verdict, name, should, applied, now, accepted)
+        if name in desired:
+            _compare_one(diff, name, desired, applied, current, accepted)
         elif name == EXISTS:
-            if key[2] and applied[EXISTS] == PRESENT == now[EXISTS]:
-                verdict.pending[EXISTS] = ABSENT  # it only existed to close a partition
-        elif now.get(name) == applied[name] is not None:
-            verdict.pending[name] = None  # any other value was set outside the portal, and stays
-    if ABSENT in {should.get(EXISTS), now[EXISTS], verdict.pending.get(EXISTS)}:
-        _drop_figures(verdict, gone=now[EXISTS] == ABSENT)
-    return verdict
+            if key[2] and applied[EXISTS] == PRESENT == current[EXISTS]:
+                diff.pending[EXISTS] = ABSENT  # it only existed to close a partition
+        elif current.get(name) == applied[name] is not None:
+            diff.pending[name] = None  # any other value was set outside the portal, and stays
+    if ABSENT in {desired.get(EXISTS), current[EXISTS], diff.pending.get(EXISTS)}:
+        _drop_figures(diff, gone=current[EXISTS] == ABSENT)
+    return diff
 
 
 def differs(
     applied: SlurmValues, actual: SlurmValues | None, accepted: SlurmValues
 ) -> dict[str, tuple[Any, Any]]:
     """Return the drift of an association: the applied and the actual value, by name."""
-    now = {EXISTS: PRESENT, **actual} if actual is not None else {EXISTS: ABSENT}
-    only_existence = ABSENT in {applied.get(EXISTS), now[EXISTS]}
+    current = {EXISTS: PRESENT, **actual} if actual is not None else {EXISTS: ABSENT}
+    only_existence = ABSENT in {applied.get(EXISTS), current[EXISTS]}
     return {
-        name: (value, now.get(name))
+        name: (value, current.get(name))
         for name, value in applied.items()
-        if now.get(name) != value and name not in accepted
+        if current.get(name) != value and name not in accepted
         if name == EXISTS or not only_existence
     }
 
 
 def _compare_one(
-    verdict: AssociationDiff,
+    diff: AssociationDiff,
     name: str,
-    should: SlurmValues,
+    desired: SlurmValues,
     applied: SlurmValues,
-    now: SlurmValues,
+    current: SlurmValues,
     accepted: SlurmValues,
 ) -> None:
-    want, actual = should[name], now.get(name)
-    if name == "DefaultQOS" and actual in should.get("QOS", ()):
-        want = actual  # any of the allowed ones is fine
-    if actual == want:
-        verdict.applied[name] = want
-    elif applied.get(name, _UNSET) != want:
-        verdict.pending[name] = want
+    value, actual = desired[name], current.get(name)
+    if name == "DefaultQOS" and actual in desired.get("QOS", ()):
+        value = actual  # any of the allowed ones is fine
+    if actual == value:
+        diff.applied[name] = value
+    elif applied.get(name, _UNSET) != value:
+        diff.pending[name] = value
     else:
-        verdict.applied[name] = want
+        diff.applied[name] = value
         if accepted.get(name, _UNSET) == actual:
-            verdict.accepted[name] = actual
+            diff.accepted[name] = actual
         else:
-            verdict.drift[name] = (want, actual)
+            diff.drift[name] = (value, actual)
 
 
 _UNSET = object()
 
 
-def _drop_figures(verdict: AssociationDiff, *, gone: bool) -> None:
+def _drop_figures(diff: AssociationDiff, *, gone: bool) -> None:
     """Drop the values of an association that is missing or will be removed: they don't matter."""
-    for part in (verdict.drift, verdict.accepted):
+    for part in (diff.drift, diff.accepted):
         for name in [name for name in part if name != EXISTS]:
             del part[name]
-    if verdict.pending.get(EXISTS) == ABSENT or (gone and EXISTS not in verdict.pending):
-        for name in [name for name in verdict.pending if name != EXISTS]:
-            del verdict.pending[name]
+    if diff.pending.get(EXISTS) == ABSENT or (gone and EXISTS not in diff.pending):
+        for name in [name for name in diff.pending if name != EXISTS]:
+            del diff.pending[name]
 
 
-def assume_applied(key: AssociationKey, should: SlurmValues, applied_before: bool) -> SlurmValues:
+def assume_applied(key: AssociationKey, desired: SlurmValues, applied_before: bool) -> SlurmValues:
     """Return the values to assume as applied to an association that is new to the portal.
 
     If the portal had already applied the user's accounts, an association outside these was made by
     hand. It is reported as drift before anything happens to it.
     """
-    by_hand = applied_before and not key[2] and should.get(EXISTS) == ABSENT
+    by_hand = applied_before and not key[2] and desired.get(EXISTS) == ABSENT
     return {EXISTS: ABSENT} if by_hand else {}
 
 

@@ -53,7 +53,7 @@ def _find_total(context: AppContext, info: JobInfo, user: str) -> int | None:
     """Return the GPU limit of the account, or of the user in it; None if it has none, or if the
     user has another association for the job's partition.
     """
-    associations = context.accounting.found or {}
+    associations = context.accounting.associations or {}
     if user and (info.account, user, info.partition) in associations:
         return None
     total: int | None = associations.get((info.account or "", user, ""), {}).get("gres/gpu")

@@ -36,7 +36,13 @@ from portal.services.limits.all_limits import (
     groups_of,
     sort_out,
 )
-from portal.services.limits.limit_rules import BY_TYPE, FIELDS, TOGETHER, Figures, exceeding
+from portal.services.limits.limit_rules import (
+    BY_TYPE,
+    FIELDS,
+    GROUP_TOTAL_FIELDS,
+    Figures,
+    exceeding,
+)
 from spawner.slurm.parse_accounting import is_name
 
 MOST_NAMES = 100
@@ -203,7 +209,7 @@ async def check(context: AppContext, scope: LimitScope, name: str, given: Figure
     problems = [
         FieldError(field, "A group total can't have this field. Set it in the per-member limit.")
         for field in given.set_fields
-        if scope is LimitScope.GROUP and field not in TOGETHER
+        if scope is LimitScope.GROUP and field not in GROUP_TOTAL_FIELDS
     ]
     for field, existing, words in await _list_existing(context, given):
         unknown = [item for item in getattr(given, field) or () if item not in existing]
@@ -350,12 +356,12 @@ def _get_ceiling(limits: AllLimits, username: str, group: str, groups: set[str])
 
     Per field: the group total, else the per-member limit, else what the user has from elsewhere.
     """
-    together = limits.together.get(group)
+    total = limits.group_totals.get(group)
     elsewhere = limits.effective(username, groups, own=False)
     each = limits.members.get(group)
     values = {name: counted.value for name, counted in elsewhere.items()}
     values |= each.set_fields if each else {}
-    return Figures(**{**values, **(together.set_fields if together else {})})
+    return Figures(**{**values, **(total.set_fields if total else {})})
 
 
 def names_of(values: Iterable[str]) -> list[str]:

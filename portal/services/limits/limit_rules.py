@@ -20,7 +20,7 @@ NUMBERS = ("gpus", "sessions", "jobs", "cpus", "memory_gb", "time_limit_minutes"
 LISTS = ("partitions", "accounts", "qos")
 BY_TYPE = "gpus_by_type"
 FIELDS = ("gpus", BY_TYPE, "sessions", "jobs", "cpus", "memory_gb", "time_limit_minutes", *LISTS)
-TOGETHER = ("gpus", BY_TYPE, "sessions", "jobs", "cpus", "memory_gb")
+GROUP_TOTAL_FIELDS = ("gpus", BY_TYPE, "sessions", "jobs", "cpus", "memory_gb")
 """The fields a group total can have; the others apply to each member only."""
 
 
@@ -78,7 +78,7 @@ class Allowance:
     """Everything that limits one user: effective limits by field, and shared group totals."""
 
     effective: Effective = field(default_factory=dict)
-    together: Sequence[GroupTotal] = ()
+    group_totals: Sequence[GroupTotal] = ()
 
     def value(self, name: str) -> Any:
         """Return the effective value of a field; None if nothing limits it."""
@@ -304,7 +304,7 @@ def _check_by_type(
 def _check_group_totals(resources: Resources, allowance: Allowance) -> list[FieldError]:
     """Return what the limit of the account could never allow; all members of its group share it."""
     errors = []
-    for shared in allowance.together:
+    for shared in allowance.group_totals:
         if resources.account is None or shared.account != resources.account:
             continue
         for name, number in requested_totals(resources).items():
@@ -331,7 +331,7 @@ def too_many(kind: str, have: int, added: int, limit: EffectiveLimit) -> str | N
     return f"{text} {'Stop one' if have else 'Submit fewer'}, {_ASK}"
 
 
-def too_many_together(kind: str, have: int, added: int, limit: int, group: str) -> str | None:
+def too_many_in_group(kind: str, have: int, added: int, limit: int, group: str) -> str | None:
     """Return the same for all members of a group together."""
     if have + added <= limit:
         return None

@@ -55,7 +55,7 @@ class UserLimits:
     counts: Mapping[str, Count]
     limits: list[Limit]
     in_use: InUseNow
-    standings: list[AssociationState] = field(default_factory=list)
+    associations: list[AssociationState] = field(default_factory=list)
 
 
 async def load_user_limits(context: AppContext, username: str) -> UserLimits:
@@ -72,7 +72,7 @@ async def load_user_limits(context: AppContext, username: str) -> UserLimits:
         counts={name: Count(counted.get(name), otherwise.get(name)) for name in FIELDS},
         limits=rows,
         in_use=await in_use(context, username),
-        standings=context.slurm_limits.by_user.get(username, []),
+        associations=context.slurm_limits.by_user.get(username, []),
     )
 
 
@@ -81,7 +81,7 @@ async def in_use(context: AppContext, username: str) -> InUseNow:
     return InUseNow(counts["sessions"], counts["jobs"], await in_use_by(context, username))
 
 
-async def in_use_together(context: AppContext, group: str) -> InUseNow:
+async def load_group_total_use(context: AppContext, group: str) -> InUseNow:
     """Return what a group's members use together.
 
     Running jobs are those in the group's account or, if there is none, all jobs of its members.
@@ -105,7 +105,7 @@ async def load_group_use(context: AppContext, limits: UserLimits) -> list[tuple[
         for group in limits.groups
         if group not in totals and account_of(context.settings, group) in accounts
     ]
-    return [(group, await in_use_together(context, group)) for group in groups[:MOST_GROUPS]]
+    return [(group, await load_group_total_use(context, group)) for group in groups[:MOST_GROUPS]]
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class MemberLimits:
 class GroupLimits:
     """A group's limits and members. `ceiling` is the most a group manager may give."""
 
-    together: Limit | None
+    group_total: Limit | None
     member: Limit | None
     ceiling: Mapping[str, EffectiveLimit]
     in_use: InUseNow
@@ -142,7 +142,7 @@ async def load_group_limits(context: AppContext, group: str) -> GroupLimits:
     sorted_out, use = sort_out(limits), await context.accounting.in_use()
     own = {row.name: row for row in limits if row.scope is LimitScope.USER}
     by_scope = {row.scope: row for row in limits if row.name == group}
-    together = by_scope.get(LimitScope.GROUP)
+    group_total = by_scope.get(LimitScope.GROUP)
     members = [
         MemberLimits(
             username=user.username,
@@ -154,13 +154,13 @@ async def load_group_limits(context: AppContext, group: str) -> GroupLimits:
         for user in users
     ]
     ceiling = dict(sorted_out.effective("", {group}))
-    for name, value in (figures(together).set_fields if together else {}).items():
+    for name, value in (figures(group_total).set_fields if group_total else {}).items():
         ceiling[name] = EffectiveLimit(value, LimitSource(LimitScope.GROUP, group))
     return GroupLimits(
-        together=together,
+        group_total=group_total,
         member=by_scope.get(LimitScope.MEMBER),
         ceiling=ceiling,
-        in_use=await in_use_together(context, group),
+        in_use=await load_group_total_use(context, group),
         members=members,
     )
 
@@ -207,7 +207,7 @@ async def members(context: AppContext, rows: Iterable[Limit]) -> dict[str, set[s
 
 def state_of(context: AppContext, row: Limit, members: Iterable[str]) -> LimitSyncState:
     """Return whether Slurm has a limit. `members` are the users that a MEMBER limit applies to."""
-    associations = _list_standings(context, row, set(members))
+    associations = _list_associations(context, row, set(members))
     given = figures(row)
     if context.slurm_limits.trouble is not None:
         return LimitSyncState("pending", NO_ANSWER)
@@ -235,11 +235,15 @@ def recall_state(context: AppContext, row: Limit, members: Iterable[str]) -> Lim
     They load it with `SlurmLimits.recall`. None means neither, not that Slurm has the limit.
     """
     state = state_of(context, row, members)
-    drifted = any(association.drift for association in _list_standings(context, row, set(members)))
+    drifted = any(
+        association.drift for association in _list_associations(context, row, set(members))
+    )
     return state if state.state == "refused" or drifted else None
 
 
-def _list_standings(context: AppContext, row: Limit, members: set[str]) -> list[AssociationState]:
+def _list_associations(
+    context: AppContext, row: Limit, members: set[str]
+) -> list[AssociationState]:
     slurm = context.slurm_limits
     match row.scope:
         case LimitScope.USER:
@@ -258,7 +262,7 @@ def _list_standings(context: AppContext, row: Limit, members: set[str]) -> list[
                 for association in slurm.by_user.get(name, ())
             ]
         case LimitScope.DEFAULT:
-            return [association for key, association in slurm.standings.items() if key[1]]
+            return [association for key, association in slurm.associations.items() if key[1]]
 
 
 def _list_notes(
@@ -284,10 +288,13 @@ def _list_notes(
         )
     if row.scope is LimitScope.GROUP and not associations:
         account = account_of(context.settings, row.name)
-        if context.accounting.found is not None and account not in context.accounting.accounts:
+        if (
+            context.accounting.associations is not None
+            and account not in context.accounting.accounts
+        ):
             notes.append(f"Slurm has no account {account}, so only the portal enforces this.")
     if row.scope is LimitScope.GROUP and associations:
-        own, actual = associations[0].key[0], context.accounting.found
+        own, actual = associations[0].key[0], context.accounting.associations
         if actual is not None and not any(a == own and user for a, user, _ in actual):
             notes.append(
                 f"No user has the Slurm account {own} yet, so this limit applies to no "
@@ -297,7 +304,7 @@ def _list_notes(
     accounts = {
         association.key[0]
         for association in associations
-        if association.found is not None and not association.key[2]
+        if association.actual is not None and not association.key[2]
     }
     if row.scope is LimitScope.USER and len(accounts) > 1:
         notes.append(f"Slurm counts each account separately: {rules.names(accounts)}.")

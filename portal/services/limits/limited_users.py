@@ -91,7 +91,7 @@ class LimitedUsers:
 
     def accounts(self, limits: AllLimits) -> dict[str, Figures]:
         """Return group totals by the account that belongs to the group."""
-        return {account_of(self._settings, name): f for name, f in limits.together.items()}
+        return {account_of(self._settings, name): f for name, f in limits.group_totals.items()}
 
     async def _load_users(self, limited: set[str]) -> tuple[dict[str, bool], dict[str, set[str]]]:
         """Return user names with whether each still exists, and the limited groups of each user."""

@@ -16,32 +16,34 @@ from portal.services.limits.slurm_limits import AssociationState
 class Drift:
     """One drifted value of one association: the applied and the actual value."""
 
-    standing: AssociationState
+    association: AssociationState
     name: str
-    wanted: Any
-    found: Any
+    desired: Any
+    actual: Any
     accepted: bool
 
 
 def every(context: AppContext) -> list[Drift]:
     """Return all drift, oldest first, then the accepted one."""
     drifts = [
-        Drift(association, name, desired, is_, accepted=False)
-        for association in context.slurm_limits.standings.values()
-        for name, (desired, is_) in association.drift.items()
+        Drift(association, name, desired, actual, accepted=False)
+        for association in context.slurm_limits.associations.values()
+        for name, (desired, actual) in association.drift.items()
     ]
-    drifts.sort(key=lambda d: (d.standing.drift_since is None, d.standing.drift_since, d.name))
+    drifts.sort(
+        key=lambda d: (d.association.drift_since is None, d.association.drift_since, d.name)
+    )
     accepted = [
-        Drift(association, name, association.applied.get(name), is_, accepted=True)
-        for association in context.slurm_limits.standings.values()
-        for name, is_ in association.accepted.items()
+        Drift(association, name, association.applied.get(name), actual, accepted=True)
+        for association in context.slurm_limits.associations.values()
+        for name, actual in association.accepted.items()
     ]
-    return [*drifts, *sorted(accepted, key=lambda d: (d.standing.key, d.name))]
+    return [*drifts, *sorted(accepted, key=lambda d: (d.association.key, d.name))]
 
 
 def _find(context: AppContext, drift_id: str) -> Drift:
     for drift in every(context):
-        if drift.standing.drift_id(drift.name) == drift_id:
+        if drift.association.drift_id(drift.name) == drift_id:
             return drift
     raise NotFound("This difference no longer exists. Reload the page.")
 
@@ -52,7 +54,7 @@ async def mend(context: AppContext, by: audit.By, drift_id: str) -> None:
 
     def edit(row: Association) -> None:
         # Forget that it was applied, so that it is written again; an association with its values.
-        if drift.name == EXISTS and drift.wanted == PRESENT:
+        if drift.name == EXISTS and drift.desired == PRESENT:
             row.written, row.accepted = {EXISTS: AGAIN}, {}
             return
         row.written = {name: v for name, v in row.written.items() if name != drift.name}
@@ -66,7 +68,7 @@ async def accept(context: AppContext, by: audit.By, drift_id: str) -> None:
     drift = _find(context, drift_id)
 
     def edit(row: Association) -> None:
-        row.accepted = {**row.accepted, drift.name: drift.found}
+        row.accepted = {**row.accepted, drift.name: drift.actual}
 
     await _edit_row(context, drift, edit, by, audit.Action.DRIFT_ACCEPT)
 
@@ -82,17 +84,17 @@ async def _edit_row(
 
     So neither overwrites the other.
     """
-    account, username, partition = drift.standing.key
+    account, username, partition = drift.association.key
     detail = {
         "account": account,
         "partition": partition,
         "field": label(drift.name),
-        "wanted": format_value(drift.name, drift.wanted),
-        "found": format_value(drift.name, drift.found),
+        "wanted": format_value(drift.name, drift.desired),
+        "found": format_value(drift.name, drift.actual),
     }
     target = username or f"account {account}"
     async with context.slurm_limits.between_rounds(), context.db.session() as db:
-        row = await db.get(Association, drift.standing.id)
+        row = await db.get(Association, drift.association.id)
         if row is None:
             raise NotFound("This difference no longer exists. Reload the page.")
         edit(row)

@@ -43,7 +43,7 @@ LOOK_S = 40.0
 SETTLE_S = 12.0
 """A change is answered once Slurm has it, or after this many seconds."""
 TROUBLED = timedelta(seconds=10)
-TOGETHER_S = 0.3  # changes within this time share a round
+GATHER_S = 0.3  # changes within this time share a round
 USERS_IN_A_LINE = 100
 LINES_AT_ONCE = 40
 ALONE = 10  # refused lines that are repeated one by one to get the reason
@@ -61,9 +61,9 @@ class AssociationState:
 
     id: str
     key: AssociationKey
-    should: Mapping[str, Any] = field(default_factory=dict)
+    desired: Mapping[str, Any] = field(default_factory=dict)
     applied: dict[str, Any] = field(default_factory=dict)
-    found: Mapping[str, Any] | None = None
+    actual: Mapping[str, Any] | None = None
     accepted: dict[str, Any] = field(default_factory=dict)
     pending: dict[str, Any] = field(default_factory=dict)
     drift: dict[str, tuple[Any, Any]] = field(default_factory=dict)
@@ -76,7 +76,7 @@ class AssociationState:
         """Return the columns of its row."""
         names = ("applied", "accepted", "refused", "tried_at", "written_at", "drift_since")
         row = {name: getattr(self, name) for name in names}
-        actual = None if self.found is None else dict(self.found)
+        actual = None if self.actual is None else dict(self.actual)
         row["written"] = dict(row.pop("applied"))
         return {**row, "accepted": dict(self.accepted), "found": actual}
 
@@ -103,7 +103,7 @@ class SlurmLimits:
         self.limited_users = limited_users
         self._db, self._notifier = db, notifier
         self._accounting, self._watcher = accounting, watcher
-        self.standings: Mapping[AssociationKey, AssociationState] = {}
+        self.associations: Mapping[AssociationKey, AssociationState] = {}
         self.by_user: Mapping[str, list[AssociationState]] = {}
         self.trouble: str | None = None
         self._limits: AllLimits | None = None  # of the last completed comparison
@@ -115,7 +115,7 @@ class SlurmLimits:
 
     async def _step(self) -> timedelta | None:
         """Run a round; the next one follows sooner after an error."""
-        await asyncio.sleep(TOGETHER_S)
+        await asyncio.sleep(GATHER_S)
         await self.round(news=self.loop.signalled)
         return None if self.trouble is None else TROUBLED
 
@@ -132,11 +132,13 @@ class SlurmLimits:
 
         Values yet to be written to Slurm are not included.
         """
-        standings = await self._load()
-        for standing in standings.values():
-            if standing.drift_since is not None:
-                standing.drift = rules.differs(standing.applied, standing.found, standing.accepted)
-        self._publish(standings)
+        associations = await self._load()
+        for association in associations.values():
+            if association.drift_since is not None:
+                association.drift = rules.differs(
+                    association.applied, association.actual, association.accepted
+                )
+        self._publish(associations)
 
     @asynccontextmanager
     async def between_rounds(self) -> AsyncIterator[None]:
@@ -167,33 +169,35 @@ class SlurmLimits:
             limits = await every_limit(db)
         # Also after a change by the command line: an administrator's change does not wait its turn.
         requested |= self._limits is not None and limits != self._limits
-        standings = await self._load()
-        if not standings and limits == AllLimits(None, {}, {}, {}):
+        associations = await self._load()
+        if not associations and limits == AllLimits(None, {}, {}, {}):
             self._publish({})
             return
         accounting_cache = self._accounting
         await accounting_cache.refresh(patient=not requested)
-        in_slurm = {user for _, user, _ in accounting_cache.found or () if user}
+        in_slurm = {user for _, user, _ in accounting_cache.associations or () if user}
         concerned = await self.limited_users.load(limits, in_slurm, news=news)
         self._limits = limits
         now = utcnow()
-        fresh = await asyncio.to_thread(self._compare, standings, concerned, limits, now)
-        await self._save(standings, fresh)
+        fresh = await asyncio.to_thread(self._compare, associations, concerned, limits, now)
+        await self._save(associations, fresh)
         due = [s for s in fresh.values() if s.pending and (requested or _may_retry(s, now))]
         if due and accounting_cache.facts is not None:
             await self._apply(due, accounting_cache.facts)
-            standings = fresh
-            fresh = await asyncio.to_thread(self._compare, standings, concerned, limits, utcnow())
-            await self._save(standings, fresh)
+            associations = fresh
+            fresh = await asyncio.to_thread(
+                self._compare, associations, concerned, limits, utcnow()
+            )
+            await self._save(associations, fresh)
         self._publish(fresh)
 
-    def _publish(self, standings: dict[AssociationKey, AssociationState]) -> None:
+    def _publish(self, associations: dict[AssociationKey, AssociationState]) -> None:
         by_user: dict[str, list[AssociationState]] = {}
-        for key in sorted(standings):
-            by_user.setdefault(key[1], []).append(standings[key])
-        self.standings, self.by_user = standings, by_user
+        for key in sorted(associations):
+            by_user.setdefault(key[1], []).append(associations[key])
+        self.associations, self.by_user = associations, by_user
         self._accounting.denied = any(
-            _is_denied(standing) for standing in standings.values() if standing.pending
+            _is_denied(association) for association in associations.values() if association.pending
         )
 
     def _compare(
@@ -208,32 +212,32 @@ class SlurmLimits:
         Associations of users whose effective limits are unknown stay as they were.
         """
         accounting_cache = self._accounting
-        actual = accounting_cache.found or {}
+        actual = accounting_cache.associations or {}
         cluster = self._watcher.cluster
         if accounting_cache.facts is None:
             return dict(before)
-        should = rules.desired_values(
+        desired = rules.desired_values(
             DesiredAssociations(
                 users=concerned.users,
                 accounts=self.limited_users.accounts(limits),
-                found=actual,
-                seen={key: standing.applied for key, standing in before.items()},
+                actual=actual,
+                applied={key: association.applied for key, association in before.items()},
                 partitions=frozenset(p.name for p in cluster.partitions) if cluster else NOWHERE,
                 facts=accounting_cache.facts,
             )
         )
-        usernames = {key[1] for key, standing in before.items() if EXISTS in standing.applied}
+        usernames = {key[1] for key, association in before.items() if EXISTS in association.applied}
         result = {}
-        for key in {**before, **should}:
-            old, want = before.get(key), should.get(key, {})
+        for key in {**before, **desired}:
+            old, values = before.get(key), desired.get(key, {})
             if old is not None and key[1] and not concerned.knows(key[1]):
                 result[key] = old
                 continue
-            applied = old.applied if old else rules.assume_applied(key, want, key[1] in usernames)
+            applied = old.applied if old else rules.assume_applied(key, values, key[1] in usernames)
             accepted = old.accepted if old else {}
-            verdict = rules.compare(key, want, applied, actual.get(key), accepted)
-            if want or verdict.pending:
-                result[key] = _build_standing(key, old, want, actual.get(key), verdict, now)
+            diff = rules.compare(key, values, applied, actual.get(key), accepted)
+            if values or diff.pending:
+                result[key] = _build_state(key, old, values, actual.get(key), diff, now)
         return result
 
     # --- applying -------------------------------------------------------------------------------
@@ -248,17 +252,17 @@ class SlurmLimits:
             if complaint:
                 log.warning("Slurm refused something", complaint=complaint)
         await self._accounting.refresh()
-        actual = self._accounting.found or {}
+        actual = self._accounting.associations or {}
         refused = [(line, s) for line, group in lines for s in group if not _is_applied(s, actual)]
         alone = 0
-        for line, standing in refused:
+        for line, association in refused:
             why = ""
             if alone < ALONE:
                 alone += 1
                 await self._check_leader()
                 why = await self._accounting.accounting.update([line])
-            standing.refused = why or standing.refused or SILENT
-            standing.tried_at = utcnow()
+            association.refused = why or association.refused or SILENT
+            association.tried_at = utcnow()
         if alone:
             await self._accounting.refresh()
 
@@ -278,12 +282,12 @@ class SlurmLimits:
         defaults = await self._accounting.accounting.default_accounts()
         moving = {user for account, user in going if defaults.get(user) == account}
         stays: dict[str, str] = {}
-        for account, user, partition in self._accounting.found or ():
+        for account, user, partition in self._accounting.associations or ():
             if user in moving and not partition and (account, user) not in going:
                 stays.setdefault(user, account)
-        for standing in due:
-            account, user, partition = standing.key
-            if user in moving and not partition and standing.pending.get(EXISTS) == PRESENT:
+        for association in due:
+            account, user, partition = association.key
+            if user in moving and not partition and association.pending.get(EXISTS) == PRESENT:
                 stays.setdefault(user, account)
         return stays
 
@@ -298,7 +302,7 @@ class SlurmLimits:
                 id=row["id"],
                 key=(row["account"], row["username"], row["partition"]),
                 applied=row["written"] or {},
-                found=row["found"],
+                actual=row["found"],
                 accepted=row["accepted"] or {},
                 refused=row["refused"],
                 tried_at=row["tried_at"],
@@ -314,9 +318,9 @@ class SlurmLimits:
         after: Mapping[AssociationKey, AssociationState],
     ) -> None:
         """Store the differences."""
-        gone = [standing.id for key, standing in before.items() if key not in after]
-        new = [standing for key, standing in after.items() if key not in before]
-        both = [(before[key], standing) for key, standing in after.items() if key in before]
+        gone = [association.id for key, association in before.items() if key not in after]
+        new = [association for key, association in after.items() if key not in before]
+        both = [(before[key], association) for key, association in after.items() if key in before]
         changed = [new for old, new in both if old.to_columns() != new.to_columns()]
         if not (gone or new or changed):
             return
@@ -325,68 +329,70 @@ class SlurmLimits:
                 ids = gone[at : at + 500]
                 await db.execute(delete(Association).where(Association.id.in_(ids)))
             if new:
-                await db.execute(insert(Association), [_to_row(standing) for standing in new])
+                await db.execute(insert(Association), [_to_row(association) for association in new])
             if changed:
-                rows = [{"id": standing.id, **standing.to_columns()} for standing in changed]
+                rows = [
+                    {"id": association.id, **association.to_columns()} for association in changed
+                ]
                 await db.execute(update(Association), rows)
             await db.commit()
 
 
-def _to_row(standing: AssociationState) -> dict[str, Any]:
-    account, username, partition = standing.key
+def _to_row(association: AssociationState) -> dict[str, Any]:
+    account, username, partition = association.key
     where = {"account": account, "username": username, "partition": partition}
-    return {"id": standing.id, **where, **standing.to_columns()}
+    return {"id": association.id, **where, **association.to_columns()}
 
 
-def _build_standing(
+def _build_state(
     key: AssociationKey,
     old: AssociationState | None,
-    should: Mapping[str, Any],
+    desired: Mapping[str, Any],
     actual: Mapping[str, Any] | None,
-    verdict: AssociationDiff,
+    diff: AssociationDiff,
     now: datetime,
 ) -> AssociationState:
-    news = old is None or verdict.applied != old.applied
+    news = old is None or diff.applied != old.applied
     since = old.drift_since if old and old.drift_since else now
     return AssociationState(
         id=old.id if old else new_id(),
         key=key,
-        should=should,
-        applied=verdict.applied
-        if not verdict.pending
-        else {**(old.applied if old else {}), **verdict.applied},
-        found=actual,
-        accepted=verdict.accepted,
-        pending=verdict.pending,
-        drift=verdict.drift,
-        refused=old.refused if old and verdict.pending else None,
-        tried_at=old.tried_at if old and verdict.pending else None,
-        written_at=now if news and verdict.applied else (old.written_at if old else None),
-        drift_since=since if verdict.drift else None,
+        desired=desired,
+        applied=diff.applied
+        if not diff.pending
+        else {**(old.applied if old else {}), **diff.applied},
+        actual=actual,
+        accepted=diff.accepted,
+        pending=diff.pending,
+        drift=diff.drift,
+        refused=old.refused if old and diff.pending else None,
+        tried_at=old.tried_at if old and diff.pending else None,
+        written_at=now if news and diff.applied else (old.written_at if old else None),
+        drift_since=since if diff.drift else None,
     )
 
 
-def _may_retry(standing: AssociationState, now: datetime) -> bool:
-    if standing.refused is None or standing.tried_at is None:
+def _may_retry(association: AssociationState, now: datetime) -> bool:
+    if association.refused is None or association.tried_at is None:
         return True
-    return now - standing.tried_at > (AGAIN_ALLOWED if _is_denied(standing) else AGAIN)
+    return now - association.tried_at > (AGAIN_ALLOWED if _is_denied(association) else AGAIN)
 
 
-def _is_denied(standing: AssociationState) -> bool:
+def _is_denied(association: AssociationState) -> bool:
     """Return whether Slurm refused it because the portal's account lacks the rights."""
-    reason = (standing.refused or "").lower()
+    reason = (association.refused or "").lower()
     return any(word in reason for word in DENIED)
 
 
 def _is_applied(
-    standing: AssociationState, found: Mapping[AssociationKey, Mapping[str, Any]]
+    association: AssociationState, associations: Mapping[AssociationKey, Mapping[str, Any]]
 ) -> bool:
     """Return whether Slurm has the values that were just written."""
-    actual = found.get(standing.key)
-    here = standing.pending.get(EXISTS)
+    actual = associations.get(association.key)
+    here = association.pending.get(EXISTS)
     if here == ABSENT or actual is None:
         return (here == ABSENT) == (actual is None)
-    ours = {name: value for name, value in standing.pending.items() if name != EXISTS}
+    ours = {name: value for name, value in association.pending.items() if name != EXISTS}
     ended = {"QOS", "DefaultQOS"}  # once removed, Slurm shows the account's value
     return all(actual.get(n) == v or (v is None and n in ended) for n, v in ours.items())
 
@@ -407,20 +413,20 @@ def lines_for(
     adds: dict[tuple[bool, str, str], list[AssociationState]] = {}
     sets: dict[tuple[str, str, str], list[AssociationState]] = {}
     gone: list[Line] = []
-    for standing in sorted(due, key=lambda member: member.key):
-        account, username, partition = standing.key
-        here = standing.pending.get(EXISTS)
+    for association in sorted(due, key=lambda member: member.key):
+        account, username, partition = association.key
+        here = association.pending.get(EXISTS)
         if here == ABSENT:
             if not partition and username in moves:
                 gone.append((words.set_default_account(cluster, username, moves[username]), []))
-            gone.append((words.remove(cluster, account, username, partition), [standing]))
+            gone.append((words.remove(cluster, account, username, partition), [association]))
             continue
         if here == PRESENT:
-            adds.setdefault((bool(partition), account, partition), []).append(standing)
-        figures = {name: value for name, value in standing.pending.items() if name != EXISTS}
+            adds.setdefault((bool(partition), account, partition), []).append(association)
+        figures = {name: value for name, value in association.pending.items() if name != EXISTS}
         if figures:
             sets.setdefault((account, partition if username else "*", repr(figures)), []).append(
-                standing
+                association
             )
     lines: list[Line] = []
     for _, some in sorted(adds.items()):

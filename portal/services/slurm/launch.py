@@ -256,7 +256,7 @@ def to_submission_error(
         return to_portal_error(error, resources)
     if (
         not resources.account
-        and context.accounting.found is not None
+        and context.accounting.associations is not None
         and not context.accounting.of(username)
     ):
         return SlurmRejected(NO_ACCOUNT)

@@ -33,8 +33,8 @@ FOUND: dict[AssociationKey, dict[str, Any]] = {
 
 
 def state(
-    found: dict[AssociationKey, dict[str, Any]] | None = None,
-    seen: dict[AssociationKey, dict[str, Any]] | None = None,
+    actual: dict[AssociationKey, dict[str, Any]] | None = None,
+    applied: dict[AssociationKey, dict[str, Any]] | None = None,
     accounts: dict[str, Figures] | None = None,
     **limits: Any,
 ) -> DesiredAssociations:
@@ -42,21 +42,21 @@ def state(
     return DesiredAssociations(
         users=users,
         accounts=accounts or {},
-        found=FOUND if found is None else found,
-        seen=seen or {},
+        actual=FOUND if actual is None else actual,
+        applied=applied or {},
         partitions=frozenset({"cpu", "gpu"}),
         facts=FACTS,
     )
 
 
-def verdict(
-    should: dict[str, Any],
+def diff(
+    desired: dict[str, Any],
     applied: dict[str, Any],
-    found: dict[str, Any] | None,
+    actual: dict[str, Any] | None,
     accepted: dict[str, Any] | None = None,
     place: AssociationKey = BASE,
 ) -> AssociationDiff:
-    return compare(place, should, applied, found, accepted or {})
+    return compare(place, desired, applied, actual, accepted or {})
 
 
 # --- desired state ------------------------------------------------------------------------------
@@ -107,58 +107,58 @@ def test_what_a_group_has_together_is_its_accounts() -> None:
 
 
 def test_pending_limit_is_applied_once() -> None:
-    assert verdict({"gres/gpu": 1}, {}, {}).pending == {"gres/gpu": 1}
-    after = verdict({"gres/gpu": 1}, {}, {"gres/gpu": 1})
+    assert diff({"gres/gpu": 1}, {}, {}).pending == {"gres/gpu": 1}
+    after = diff({"gres/gpu": 1}, {}, {"gres/gpu": 1})
     assert (after.pending, after.applied, after.drift) == ({}, {"gres/gpu": 1}, {})
 
 
 def test_what_an_operator_set_and_no_limit_speaks_of_is_left_alone() -> None:
-    found = verdict({"gres/gpu": 1}, {"gres/gpu": 1}, {"gres/gpu": 1, "cpu": 8})
+    found = diff({"gres/gpu": 1}, {"gres/gpu": 1}, {"gres/gpu": 1, "cpu": 8})
     assert found == AssociationDiff(applied={"gres/gpu": 1})
 
 
 def test_a_change_by_hand_is_drift_until_it_is_accepted_or_the_limit_changes() -> None:
     applied = {"gres/gpu": 1}
-    assert verdict(applied, applied, {"gres/gpu": 4}).drift == {"gres/gpu": (1, 4)}
-    assert verdict(applied, applied, {}).drift == {"gres/gpu": (1, None)}
-    accepted = verdict(applied, applied, {"gres/gpu": 4}, {"gres/gpu": 4})
+    assert diff(applied, applied, {"gres/gpu": 4}).drift == {"gres/gpu": (1, 4)}
+    assert diff(applied, applied, {}).drift == {"gres/gpu": (1, None)}
+    accepted = diff(applied, applied, {"gres/gpu": 4}, {"gres/gpu": 4})
     assert (accepted.drift, accepted.accepted) == ({}, {"gres/gpu": 4})
-    assert verdict(applied, applied, {"gres/gpu": 5}, {"gres/gpu": 4}).drift == {"gres/gpu": (1, 5)}
-    changed = verdict({"gres/gpu": 2}, applied, {"gres/gpu": 4}, {"gres/gpu": 4})
+    assert diff(applied, applied, {"gres/gpu": 5}, {"gres/gpu": 4}).drift == {"gres/gpu": (1, 5)}
+    changed = diff({"gres/gpu": 2}, applied, {"gres/gpu": 4}, {"gres/gpu": 4})
     assert (changed.pending, changed.accepted) == ({"gres/gpu": 2}, {})
 
 
 def test_removed_limit_is_cleared_unless_changed_outside() -> None:
-    assert verdict({}, {"gres/gpu": 1}, {"gres/gpu": 1}).pending == {"gres/gpu": None}
-    assert verdict({}, {"gres/gpu": 1}, {"gres/gpu": 4}) == AssociationDiff()
-    assert verdict({}, {"gres/gpu": 1}, {}) == AssociationDiff()
+    assert diff({}, {"gres/gpu": 1}, {"gres/gpu": 1}).pending == {"gres/gpu": None}
+    assert diff({}, {"gres/gpu": 1}, {"gres/gpu": 4}) == AssociationDiff()
+    assert diff({}, {"gres/gpu": 1}, {}) == AssociationDiff()
 
 
 def test_any_allowed_qos_may_be_the_default_one() -> None:
-    should = {"QOS": ["high", "normal"], "DefaultQOS": "high"}
-    found = verdict(should, {}, {"QOS": ["high", "normal"], "DefaultQOS": "normal"})
+    desired = {"QOS": ["high", "normal"], "DefaultQOS": "high"}
+    found = diff(desired, {}, {"QOS": ["high", "normal"], "DefaultQOS": "normal"})
     assert found.pending == {}
-    assert verdict(should, {}, {"QOS": ["normal"]}).pending == should
+    assert diff(desired, {}, {"QOS": ["normal"]}).pending == desired
 
 
 def test_an_association_that_is_gone_is_drift_and_given_again_with_its_figures() -> None:
     applied = {"gres/gpu": 1}
     seen: dict[AssociationKey, dict[str, Any]] = {BASE: applied}
     left = {place: figures for place, figures in FOUND.items() if place != BASE}
-    should = desired_values(state(left, seen, gpus=1))[BASE]
-    assert should == {EXISTS: PRESENT, "gres/gpu": 1}
-    first = verdict(should, applied, None)
+    desired = desired_values(state(left, seen, gpus=1))[BASE]
+    assert desired == {EXISTS: PRESENT, "gres/gpu": 1}
+    first = diff(desired, applied, None)
     assert first == AssociationDiff(
         applied={EXISTS: PRESENT, **applied}, drift={EXISTS: (PRESENT, ABSENT)}
     )
-    assert verdict(should, first.applied, None) == first
-    stands = verdict(should, first.applied, None, {EXISTS: ABSENT})
+    assert diff(desired, first.applied, None) == first
+    stands = diff(desired, first.applied, None, {EXISTS: ABSENT})
     assert (stands.pending, stands.drift, stands.accepted) == ({}, {}, {EXISTS: ABSENT})
     # while the association is missing
-    assert verdict({**should, "gres/gpu": 2}, first.applied, None).pending == {}
-    assert verdict(should, {EXISTS: AGAIN}, None).pending == should  # repaired
-    assert verdict(applied, {EXISTS: AGAIN}, applied) == AssociationDiff(applied=applied)
-    assert verdict({}, first.applied, None) == AssociationDiff()  # the limit was removed
+    assert diff({**desired, "gres/gpu": 2}, first.applied, None).pending == {}
+    assert diff(desired, {EXISTS: AGAIN}, None).pending == desired  # repaired
+    assert diff(applied, {EXISTS: AGAIN}, applied) == AssociationDiff(applied=applied)
+    assert diff({}, first.applied, None) == AssociationDiff()  # the limit was removed
 
 
 def test_what_the_portal_took_away_or_what_lost_its_account_is_not_missed() -> None:
@@ -170,20 +170,20 @@ def test_what_the_portal_took_away_or_what_lost_its_account_is_not_missed() -> N
 
 def test_a_closed_partition_is_opened_again_and_a_kept_account_stays() -> None:
     applied = {EXISTS: PRESENT, "MaxSubmitJobs": 0}
-    closed = verdict({}, applied, {"MaxSubmitJobs": 0}, place=("research", "bob", "cpu"))
+    closed = diff({}, applied, {"MaxSubmitJobs": 0}, place=("research", "bob", "cpu"))
     assert closed.pending == {EXISTS: ABSENT}
-    assert verdict({}, {EXISTS: PRESENT}, {}) == AssociationDiff()
-    assert verdict({}, {EXISTS: ABSENT}, None) == AssociationDiff()
+    assert diff({}, {EXISTS: PRESENT}, {}) == AssociationDiff()
+    assert diff({}, {EXISTS: ABSENT}, None) == AssociationDiff()
 
 
 def test_an_account_given_by_hand_later_is_shown_before_it_is_taken() -> None:
     place: AssociationKey = ("teaching", "bob", "")
     applied = assume_applied(place, {EXISTS: ABSENT}, True)
-    assert verdict({EXISTS: ABSENT}, dict(applied), {}, place=place).drift == {
+    assert diff({EXISTS: ABSENT}, dict(applied), {}, place=place).drift == {
         EXISTS: (ABSENT, PRESENT)
     }
     applied = assume_applied(place, {EXISTS: ABSENT}, False)
-    assert verdict({EXISTS: ABSENT}, dict(applied), {}, place=place).pending == {EXISTS: ABSENT}
+    assert diff({EXISTS: ABSENT}, dict(applied), {}, place=place).pending == {EXISTS: ABSENT}
 
 
 def test_figures_as_users_read_them() -> None:

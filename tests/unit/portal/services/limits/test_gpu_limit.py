@@ -28,7 +28,7 @@ def running(number: int, user: str, gpus: int, nodes: int = 1, **fields: Any) ->
 
 def find(found: Any, *jobs: JobInfo, **fields: Any) -> GpuLimit | None:
     context: Any = SimpleNamespace(
-        accounting=SimpleNamespace(found=found),
+        accounting=SimpleNamespace(associations=found),
         watcher=SimpleNamespace(jobs={job.job_id: job for job in jobs}),
         running_gpus=IdentityCache(),
     )

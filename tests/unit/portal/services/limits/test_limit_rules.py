@@ -21,7 +21,7 @@ from portal.services.limits.limit_rules import (
     exceeding,
     refusals,
     too_many,
-    too_many_together,
+    too_many_in_group,
     with_type,
 )
 from spawner.slurm.model import ClusterInfo, NodeInfo, PartitionInfo, Resources
@@ -169,8 +169,8 @@ def test_sessions_and_jobs_are_counted() -> None:
     array = too_many("job", 0, 10, EffectiveLimit(5, LimitSource(LimitScope.DEFAULT)))
     assert array is not None
     assert "0 of yours wait or run now, and this would be 10 more. Submit fewer" in array
-    assert too_many_together("job", 4, 1, 5, "physics") is None
-    assert "All members of physics together" in str(too_many_together("job", 5, 1, 5, "physics"))
+    assert too_many_in_group("job", 4, 1, 5, "physics") is None
+    assert "All members of physics together" in str(too_many_in_group("job", 5, 1, 5, "physics"))
 
 
 # --- group managers -----------------------------------------------------------------------------

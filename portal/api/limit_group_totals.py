@@ -2,21 +2,21 @@
 
 from collections.abc import Iterable
 
-from portal.api.limit_schemas import TogetherOut, limit_out, use_out
+from portal.api.limit_schemas import GroupTotalOut, limit_out, use_out
 from portal.context import AppContext
 from portal.models import Limit, LimitScope
 from portal.services.limits import limit_views
 from portal.services.limits.all_limits import account_of
 
 
-async def load_group_totals(context: AppContext, rows: Iterable[Limit]) -> list[TogetherOut]:
+async def load_group_totals(context: AppContext, rows: Iterable[Limit]) -> list[GroupTotalOut]:
     """Return the group totals among these limits, with the usage of their members."""
     return [
-        TogetherOut(
+        GroupTotalOut(
             group=row.name,
             account=account_of(context.settings, row.name),
             limit=limit_out(row),
-            use=use_out(await limit_views.in_use_together(context, row.name)),
+            use=use_out(await limit_views.load_group_total_use(context, row.name)),
         )
         for row in rows
         if row.scope is LimitScope.GROUP
