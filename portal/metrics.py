@@ -88,9 +88,8 @@ class Metrics:
         self._create_series()
 
     def _create_series(self) -> None:
-        """Create rare series with 0 in advance:
-
-        Prometheus sees an increase only between two reads, so that the first event would be lost.
+        """Create rare series with 0 in advance. Prometheus sees an increase only between two reads,
+        so that the first event would be lost.
         """
         for kind in JobKind:
             self.queue_wait.labels(kind.value)
@@ -212,9 +211,8 @@ class Metrics:
         parts: Iterable[tuple[str, str, bool]] = (),
         slurm_stale_s: float = 0.0,
     ) -> bytes:
-        """Return Prometheus' text, with the current values of gauges:
-
-        `live_jobs` as (kind, state, count), `parts` as (part, name, healthy).
+        """Return Prometheus' text. The values of gauges are `live_jobs` as (kind, state, count),
+        and `parts` as (part, name, healthy).
         """
         self.jobs.clear()
         for kind, state, count in live_jobs:

@@ -154,7 +154,7 @@ async def export_audit(
     event_filter: FilterDep,
     format: Format = Format.CSV,  # noqa: A002 - the name of the query parameter
 ) -> StreamingResponse:
-    """Export all matching events as a file:
+    """Export all matching events as a file.
 
     CSV for a spreadsheet, or JSON Lines. The export is itself an event.
     """

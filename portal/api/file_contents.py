@@ -157,9 +157,9 @@ async def file_image(
     root: Root,
     path: PathQuery,
 ) -> Streamed:
-    """Return an image for display in a page:
+    """Return an image for display in a page.
 
-    PNG, JPEG, GIF or WebP by its first bytes, nothing else.
+    Only PNG, JPEG, GIF and WebP, recognized by the first bytes.
     """
     location = await context.files.resolve(user.username, root, path)
     kind = await listing.image_type(context.files, user.username, location)

@@ -125,7 +125,7 @@ class CountedOut(BaseModel):
 
 
 class EffectiveOut(CountedOut):
-    """An effective value as above; `otherwise` is the value without the user's own limit."""
+    """An effective limit of a user; `otherwise` is the one without the user's own limit."""
 
     otherwise: CountedOut | None
 
@@ -194,7 +194,7 @@ class GroupUseOut(BaseModel):
 
 
 class MyLimitsOut(UserLimitsOut):
-    """The caller's limits, as above.
+    """The caller's limits.
 
     `problem`: why Slurm accepts no session or job of theirs, null if it does or cannot report it.
     `no_session`: why they can start no further session now, null if they can. `group_use`: the

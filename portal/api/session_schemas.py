@@ -123,9 +123,8 @@ def timeline(session: Session) -> list[TimelineEntry]:
 
 
 def _not_before(at: datetime | None, earliest: datetime | None) -> datetime | None:
-    """Return the later time:
-
-    Slurm truncates to seconds, so that a job may seem to start before its submission.
+    """Return the later time. Slurm truncates to seconds, so that a job may seem to start before its
+    submission.
     """
     return max(at, earliest) if at and earliest else at
 

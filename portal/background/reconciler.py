@@ -5,6 +5,10 @@ It reads the rows that may need work (services/slurm/pending_rows.py), gets the 
 the watcher (never from Slurm itself), writes the consequences, and starts tasks: submit, hand to
 the hub, cancel, start a TensorBoard. A task runs beside the loop, one at a time for each row; a
 failed one is retried in a later round.
+
+Slurm may have a job twice, after an answer was lost. So a job's script first takes its claim, the
+exclusive right to run: `claimed` in the job's folder can be created only once, and a second copy
+exits.
 """
 
 import asyncio

@@ -48,9 +48,8 @@ class LeaderElection:
 
     @asynccontextmanager
     async def taken(self, work: Work) -> AsyncIterator[None]:
-        """Run the election for the application's lifespan:
-
-        `work` is entered while this portal leads.
+        """Run the election for the application's lifespan. `work` is entered while this portal
+        leads.
         """
         if not self.shared:
             async with work():

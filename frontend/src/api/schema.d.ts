@@ -103,7 +103,7 @@ export interface paths {
         };
         /**
          * Export Audit
-         * @description Export all matching events as a file:
+         * @description Export all matching events as a file.
          *
          *     CSV for a spreadsheet, or JSON Lines. The export is itself an event.
          */
@@ -1496,9 +1496,9 @@ export interface paths {
         };
         /**
          * File Image
-         * @description Return an image for display in a page:
+         * @description Return an image for display in a page.
          *
-         *     PNG, JPEG, GIF or WebP by its first bytes, nothing else.
+         *     Only PNG, JPEG, GIF and WebP, recognized by the first bytes.
          */
         get: operations["file_image"];
         put?: never;
@@ -4406,7 +4406,7 @@ export interface components {
         };
         /**
          * EffectiveOut
-         * @description An effective value as above; `otherwise` is the value without the user's own limit.
+         * @description An effective limit of a user; `otherwise` is the one without the user's own limit.
          */
         EffectiveOut: {
             from: components["schemas"]["LimitOrigin"] | null;
@@ -6032,7 +6032,7 @@ export interface components {
         };
         /**
          * MyLimitsOut
-         * @description The caller's limits, as above.
+         * @description The caller's limits.
          *
          *     `problem`: why Slurm accepts no session or job of theirs, null if it does or cannot report it.
          *     `no_session`: why they can start no further session now, null if they can. `group_use`: the

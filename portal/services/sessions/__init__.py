@@ -1,1 +1,5 @@
-"""Sessions as seen by their owner, the hub and their node program, and access control for them."""
+"""Sessions as seen by their owner, the hub and their node program, and access control for them.
+
+The node program is what a session's job runs on its node, as the user: it calls the portal, waits
+for the environment of its server, and becomes JupyterLab (spawner/node/session.py).
+"""

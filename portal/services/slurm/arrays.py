@@ -25,11 +25,11 @@ _STATES = {
     SlurmState.COMPLETING: JobState.STOPPING,
     SlurmState.ENDED: JobState.ENDED,
 }
-# The job's state is the first of these that one of its tasks is in,
+# The job's state is the first of these that one of its tasks is in.
 _STATE_PRECEDENCE = (
     JobState.RUNNING, JobState.SUSPENDED, JobState.QUEUED, JobState.SUBMITTING, JobState.STOPPING,
 )  # fmt: skip
-# and its outcome the first of these, once all have ended
+# The job's outcome, once all tasks have ended, is the first of these that one of them has.
 _OUTCOME_PRECEDENCE = (
     Outcome.FAILED, Outcome.OUT_OF_MEMORY, Outcome.TIMEOUT, Outcome.NODE_FAILED, Outcome.CANCELLED,
 )  # fmt: skip
