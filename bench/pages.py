@@ -28,8 +28,8 @@ SLOW_NETWORK = {
 }
 SETTLE_MS = 2000
 FIRST_LOAD_BUDGET_S = 2.0
-MOST_SCRIPTS = 20
-MOST_SHIFT = 0.1
+MAX_SCRIPTS = 20
+MAX_SHIFT = 0.1
 OBSERVE = """() => {
     let [lcp, cls] = [0, 0];
     const observe = (type, add) => new PerformanceObserver((list) => list.getEntries().forEach(add))
@@ -84,13 +84,13 @@ async def measure(cluster: BenchCluster) -> Result:
                 "the same, script files",
                 median([load["scripts"] for load in first_loads]),
                 "",
-                budget=at_most(MOST_SCRIPTS),
+                budget=at_most(MAX_SCRIPTS),
             ),
             Figure(
                 "the same, layout shift (CLS)",
                 median([load["cls"] for load in first_loads]),
                 "",
-                budget=at_most(MOST_SHIFT),
+                budget=at_most(MAX_SHIFT),
             ),
         ),
         {"median_s": medians, "first_loads": first_loads},

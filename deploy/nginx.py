@@ -79,7 +79,7 @@ HIDDEN_HEADERS = (
 # JupyterHub's own, at the hub's paths.
 HUB_COOKIES = ("jupyterhub-hub-login", "jupyterhub-session-id", "_xsrf")
 
-MOST_REMOVED = 16
+MAX_REMOVED = 16
 """The number of the portal's cookies that are removed from a request. A page can plant more of
 any name from another port of the host; a node then gets no cookie at all."""
 
@@ -156,11 +156,11 @@ class KeptCookies:
 def kept_cookies(names: list[str]) -> KeptCookies:
     """Return the expression that removes these cookies, wherever they are in the header.
 
-    A header with more than MOST_REMOVED of them does not match.
+    A header with more than MAX_REMOVED of them does not match.
     """
     ours = rf"(?<ours>\s*+{_any_of(names)}\s*+(?:=[^;]*+)?(?:;|$))"
     others = "(?<others>(?:(?!(?&ours))(?:[^;]++;?|;))*+)"
-    places = range(MOST_REMOVED + 1)
+    places = range(MAX_REMOVED + 1)
     first, *more = (f"(?<kept_{place}>(?&others))" for place in places)
     pattern = f"(?(DEFINE){ours}{others})^{first}" + "".join(f"(?&ours)?{kept}" for kept in more)
     return KeptCookies(f"{pattern}$", "".join(f"$kept_{place}" for place in places))

@@ -22,15 +22,15 @@ FOLDER = "usage"
 """Folder of these files in the job's folder."""
 NAME = re.compile(r"(\d{1,7})-(\d{1,5})-([A-Za-z0-9][A-Za-z0-9._-]{0,62})\.jsonl", re.ASCII)
 """Names of files: task, restart, node."""
-MOST_POINTS = 2000
-MOST_GPUS = 16
+MAX_POINTS = 2000
+MAX_GPUS = 16
 MAX_BYTES = 1 << 20
 MAX_LINE = 4096
 MAX_NAME = 100
-MOST_SECONDS = 32_503_680_000.0
+MAX_SECONDS = 32_503_680_000.0
 """The year 3000."""
-MOST_MB = float(1 << 30)
-MOST_CPUS = 65_536.0
+MAX_MB = float(1 << 30)
+MAX_CPUS = 65_536.0
 
 Values = tuple[float | None, ...]
 
@@ -109,7 +109,7 @@ def _round(index: int, value: float | None) -> float | None:
 
 
 def parse_file(text: str) -> tuple[Header | None, list[Point]]:
-    """Return the header and the valid points in ascending order; at most 2 * MOST_POINTS."""
+    """Return the header and the valid points in ascending order; at most 2 * MAX_POINTS."""
     header: Header | None = None
     points: list[Point] = []
     for value in _parse_lines(text):
@@ -117,7 +117,7 @@ def parse_file(text: str) -> tuple[Header | None, list[Point]]:
             header = parse_header(value) or header
         elif (point := parse_point(value)) and (not points or point.start > points[-1].start):
             points.append(point)
-            if len(points) >= 2 * MOST_POINTS:
+            if len(points) >= 2 * MAX_POINTS:
                 break
     return header, points
 
@@ -139,15 +139,15 @@ def parse_header(value: object) -> Header | None:
     """Return a header from its JSON; None if it is malformed."""
     if not isinstance(value, dict):
         return None
-    step_s = _number(value.get("step_s"), MOST_SECONDS)
+    step_s = _number(value.get("step_s"), MAX_SECONDS)
     if step_s is None or step_s <= 0:
         return None
     gpus = value.get("gpus")
     return Header(
         step_s=step_s,
-        memory_limit_mb=_number(value.get("memory_limit_mb"), MOST_MB),
-        killed_at=_number(value.get("killed_at"), MOST_SECONDS),
-        gpus=tuple(map(_parse_gpu, gpus[:MOST_GPUS])) if isinstance(gpus, list) else None,
+        memory_limit_mb=_number(value.get("memory_limit_mb"), MAX_MB),
+        killed_at=_number(value.get("killed_at"), MAX_SECONDS),
+        gpus=tuple(map(_parse_gpu, gpus[:MAX_GPUS])) if isinstance(gpus, list) else None,
     )
 
 
@@ -156,7 +156,7 @@ def _parse_gpu(value: object) -> GpuInfo:
     name = fields.get("name")
     return GpuInfo(
         name=_printable(name) if isinstance(name, str) else "",
-        memory_total_mb=_number(fields.get("memory_total_mb"), MOST_MB),
+        memory_total_mb=_number(fields.get("memory_total_mb"), MAX_MB),
     )
 
 
@@ -168,9 +168,9 @@ def _printable(text: str) -> str:
 
 def parse_point(value: object) -> Point | None:
     """Return a point from its JSON; None if it is malformed. Values out of range are None."""
-    if not isinstance(value, list) or not 4 <= len(value) <= 4 + 2 * MOST_GPUS:
+    if not isinstance(value, list) or not 4 <= len(value) <= 4 + 2 * MAX_GPUS:
         return None
-    start, samples = _number(value[0], MOST_SECONDS), value[1]
+    start, samples = _number(value[0], MAX_SECONDS), value[1]
     if start is None or type(samples) is not int or not 0 < samples <= 1 << 30:
         return None
     return Point(start, tuple(_number(v, _bound(n)) for n, v in enumerate(value[2:])), samples)
@@ -178,8 +178,8 @@ def parse_point(value: object) -> Point | None:
 
 def _bound(index: int) -> float:
     if is_memory(index):
-        return MOST_MB
-    return MOST_CPUS if index == 1 else 100.0
+        return MAX_MB
+    return MAX_CPUS if index == 1 else 100.0
 
 
 def _number(value: object, most: float) -> float | None:

@@ -39,7 +39,7 @@ from urllib.parse import unquote, urldefrag, urljoin, urlsplit, urlunsplit
 WHEELS = Path("/usr/share/python-wheels")
 JSON = "application/vnd.pypi.simple.v1+json"
 TIMEOUT_S = 60.0
-MOST_FILES = 200_000
+MAX_FILES = 200_000
 _NAME = re.compile(r"/simple/([a-z0-9]+(?:-[a-z0-9]+)*)/?")
 _FILE = re.compile(r"/files/([0-9a-f]{40})/([A-Za-z0-9_.+!-]+)")
 
@@ -124,7 +124,7 @@ class Upstream:
             for link in files:
                 self._files[link.number] = link.url
                 self._files.move_to_end(link.number)
-            while len(self._files) > MOST_FILES:
+            while len(self._files) > MAX_FILES:
                 self._files.popitem(last=False)
         return files
 

@@ -78,7 +78,7 @@ class ComparedCurves(BaseModel):
 async def compare_curves(
     user: CurrentUser,
     context: ContextDep,
-    id: Annotated[list[JobId], Query(min_length=1, max_length=bulk.MOST_COMPARED)],  # noqa: A002
+    id: Annotated[list[JobId], Query(min_length=1, max_length=bulk.MAX_COMPARED)],  # noqa: A002
 ) -> ComparedCurves:
     """Return the curves of some of the caller's jobs, as far as they are on the list."""
     chosen = await bulk.load_listed(context, user, id)

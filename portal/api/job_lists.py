@@ -162,7 +162,7 @@ async def count_jobs(
 async def compare_jobs(
     user: CurrentUser,
     context: ContextDep,
-    id: Annotated[list[JobId], Query(min_length=1, max_length=bulk.MOST_COMPARED)],  # noqa: A002
+    id: Annotated[list[JobId], Query(min_length=1, max_length=bulk.MAX_COMPARED)],  # noqa: A002
 ) -> Comparison:
     """Return some of the caller's jobs for comparison, with the last values that each logged."""
     compared = await bulk.compare(context, user, id)

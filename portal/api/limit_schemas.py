@@ -8,13 +8,13 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, String
 from portal.models import Limit, LimitScope
 from portal.services.limits import associations as rules
 from portal.services.limits import limit_views as views
-from portal.services.limits.limit_changes import MOST_NAMES, names_of
+from portal.services.limits.limit_changes import MAX_NAMES, names_of
 from portal.services.limits.limit_rules import FIELDS, LISTS, EffectiveLimit, Figures
 from portal.services.limits.slurm_limits import AssociationState
 
 Number = Annotated[int, Field(strict=True, ge=0, le=1_000_000)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=100, strip_whitespace=True)]
-Names = Annotated[list[Name], Field(min_length=1, max_length=MOST_NAMES)]
+Names = Annotated[list[Name], Field(min_length=1, max_length=MAX_NAMES)]
 
 
 class NewLimits(BaseModel):

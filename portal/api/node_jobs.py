@@ -21,8 +21,8 @@ from portal.services.slurm import job_logs
 from portal.web.dependencies import ClientIp, ContextDep
 from spawner.slurm.model import Outcome
 
-MOST_LIVE = 50
-MOST_ENDED = 20
+MAX_LIVE = 50
+MAX_ENDED = 20
 LOG_BYTES = 16 * 1024
 
 router = APIRouter(prefix="/node/sessions/{session_id}/jobs", include_in_schema=False)
@@ -75,9 +75,9 @@ OwnedJob = Annotated[BatchJob, Depends(owned_job)]
 async def list_session_jobs(session: LiveSession, context: ContextDep) -> SessionJobsOut:
     """Return the owner's live jobs, and those that ended last."""
     user, ended = session.user, JobSelection(state="ended")
-    live = await listing.page(context, user, JobSelection(state="live"), MOST_LIVE)
-    past = await listing.page(context, user, ended, MOST_ENDED, JobOrder.ENDED)
-    shown = {job.id: job for job in (*live[:MOST_LIVE], *past[:MOST_ENDED])}
+    live = await listing.page(context, user, JobSelection(state="live"), MAX_LIVE)
+    past = await listing.page(context, user, ended, MAX_ENDED, JobOrder.ENDED)
+    shown = {job.id: job for job in (*live[:MAX_LIVE], *past[:MAX_ENDED])}
     return SessionJobsOut(now=utcnow(), jobs=[_to_job_out(context, job) for job in shown.values()])
 
 

@@ -13,16 +13,16 @@ from portal.web.dependencies import ContextDep, CurrentUser
 
 router = APIRouter(tags=["sessions"])
 
-MOST_POINTS = 256
-MOST_GPUS = 16
+MAX_POINTS = 256
+MAX_GPUS = 16
 A_YEAR_S = 366 * 86_400
-MOST_MB = 1 << 30
+MAX_MB = 1 << 30
 """In MB: 1,024 terabytes."""
 
-Megabytes = Annotated[float, Field(strict=True, ge=0, le=MOST_MB, allow_inf_nan=False)]
+Megabytes = Annotated[float, Field(strict=True, ge=0, le=MAX_MB, allow_inf_nan=False)]
 Busy = Annotated[float, Field(strict=True, ge=0, le=65_536, allow_inf_nan=False)]
 Percent = Annotated[float, Field(strict=True, ge=0, le=100, allow_inf_nan=False)]
-Column = Field(max_length=MOST_POINTS)
+Column = Field(max_length=MAX_POINTS)
 
 
 class GpuUse(BaseModel):
@@ -59,7 +59,7 @@ class UseIn(BaseModel):
     memory_mb: Annotated[list[Megabytes | None], Column]
     cpus: Annotated[list[Busy | None], Column]
     memory_limit_mb: Megabytes | None = None
-    gpus: Annotated[list[GpuUseIn], Field(max_length=MOST_GPUS)] | None = None
+    gpus: Annotated[list[GpuUseIn], Field(max_length=MAX_GPUS)] | None = None
     idle_s: Annotated[int, Field(strict=True, ge=0, le=A_YEAR_S)] | None = None
     killed_s: Annotated[int, Field(strict=True, ge=0, le=A_YEAR_S)] | None = None
 

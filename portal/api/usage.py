@@ -21,16 +21,16 @@ from portal.models import GROUP_NAME_LENGTH
 from portal.services.csv_cells import csv_lines
 from portal.services.limits import gpu_hours, usage_history
 from portal.services.limits.gpu_hours import HOUR, GpuHours, UsageKey, UsageQuery
-from portal.services.limits.usage_history import MOST_PERIODS, UsageMeasure, UsageStep
+from portal.services.limits.usage_history import MAX_PERIODS, UsageMeasure, UsageStep
 from portal.web.dependencies import ContextDep, CurrentUser, GroupReader, Reader
 
 router = APIRouter(tags=["limits"])
 
 MONTH = re.compile(r"(\d{4})-(0[1-9]|1[0-2])")
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
-MOST_MONTHS = 120
+MAX_MONTHS = 120
 BAD_DATE = "Enter a month such as 2026-10, or a day such as 2026-10-31."
-TOO_FINE = f"Choose at most {MOST_PERIODS} days, or months instead of days."
+TOO_FINE = f"Choose at most {MAX_PERIODS} days, or months instead of days."
 UsageBy = Literal["user", "group", "account", "month", "day"]
 Span = tuple[str | None, str | None]
 
@@ -202,7 +202,7 @@ async def _load_history(
     context: AppContext, query: UsageQuery, by: UsageKey, step: UsageStep, measure: UsageMeasure
 ) -> UsageHistoryOut:
     """Return the history up to today. Raises InvalidInput with the field `step`."""
-    if step == "day" and (query.last - query.first).days >= MOST_PERIODS:
+    if step == "day" and (query.last - query.first).days >= MAX_PERIODS:
         raise invalid_input([FieldError("step", TOO_FINE)])
     history = await usage_history.load_usage_history(context, query, by, step, measure)
     return UsageHistoryOut(
@@ -277,8 +277,8 @@ def _parse_period(span: Span) -> Period:
     first, last = _parse_date("from", span[0]), _parse_date("to", span[1], end=True)
     last = last or _end_of_month(this)
     first = first or min(this, last.replace(day=1))
-    if first > last or gpu_hours.months_back(last, MOST_MONTHS) > first:
-        text = f"Choose a range of at most {MOST_MONTHS} months that doesn't end before it starts."
+    if first > last or gpu_hours.months_back(last, MAX_MONTHS) > first:
+        text = f"Choose a range of at most {MAX_MONTHS} months that doesn't end before it starts."
         raise invalid_input([FieldError("from", text)])
     return Period(first, last, not any(DAY.fullmatch(text or "") for text in span))
 

@@ -18,7 +18,7 @@ log = structlog.get_logger(__name__)
 
 FIRST_RETRY_S = 1.0
 LONGEST_RETRY_S = 60.0
-MOST_DOUBLINGS = 10
+MAX_DOUBLINGS = 10
 EXPECTED = (SpawnerError, HubError, PortalError)
 Step = Callable[[], Awaitable[object]]
 
@@ -91,7 +91,7 @@ class BackgroundLoop:
             log_failure("background loop failed, will retry", error, loop=self.name)
         self._failures, self._error = self._failures + 1, error
         longest_s = max(self.retry_s, min(self.interval_s, LONGEST_RETRY_S))
-        return min(longest_s, self.retry_s * 2.0 ** min(self._failures - 1, MOST_DOUBLINGS))
+        return min(longest_s, self.retry_s * 2.0 ** min(self._failures - 1, MAX_DOUBLINGS))
 
 
 def log_failure(event: str, error: BaseException, **details: object) -> None:

@@ -56,9 +56,9 @@ log = structlog.get_logger(__name__)
 ROUND_S = 5.0
 NEVER_SEEN = timedelta(seconds=0)  # after accounting has answered; the watcher waits before that
 VANISHED = timedelta(seconds=60)
-MOST_SUBMISSIONS = 20  # at the same time, of those delayed while Slurm was down
+MAX_SUBMISSIONS = 20  # at the same time, of those delayed while Slurm was down
 REREAD = timedelta(minutes=1)  # until metrics are read again after a failure
-MOST_CANCELS = 8  # concurrent commands
+MAX_CANCELS = 8  # concurrent commands
 AT_ONCE = 100  # rows per transaction, during which the event loop is blocked
 REFUSALS = (DataError, IntegrityError)  # of one row's values, unlike a failure of the database
 SUBMIT_PATIENCE = timedelta(seconds=60)  # longer than a submitting request can take
@@ -87,7 +87,7 @@ class Reconcile:
         self._row_sync = RowSync(context)
         self._external_jobs = ExternalJobImport(context)
         self._pending = PendingRows(context)
-        self._cancels = asyncio.Semaphore(MOST_CANCELS)
+        self._cancels = asyncio.Semaphore(MAX_CANCELS)
         self._stale_since: datetime | None = None
         self._readers = KeyedTasks(
             lambda: context.notifier.notify(RECONCILE),
@@ -239,7 +239,7 @@ class Reconcile:
                     f"end {job.id}", now, lambda: deprovision.end_row(self.context, job)
                 )
                 return
-            few = self._acts.under_way("again") < MOST_SUBMISSIONS
+            few = self._acts.under_way("again") < MAX_SUBMISSIONS
             if few and self._row_sync.may_try_again(job):
                 self._acts.start(f"again {job.id}", now, lambda: self._submit_again(job))
         elif self._row_sync.find_duplicate_jobs(job):

@@ -16,7 +16,7 @@ from pathlib import Path
 from portal.backup.archive import BackupError
 
 ROOT = 0
-MOST_STEPS = 1000
+MAX_STEPS = 1000
 """Maximum number of steps of a path with all its links, because links may form a cycle."""
 
 
@@ -133,7 +133,7 @@ def _iterate_steps(path: Path) -> Iterator[tuple[Path, os.stat_result]]:
     """Iterate over all steps of a path, including links and their targets, as far as they exist."""
     here, ahead = Path("/"), list(path.absolute().parts[1:])
     yield here, here.lstat()
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_STEPS):
         if not ahead:
             return
         part = ahead.pop(0)

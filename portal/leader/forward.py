@@ -29,7 +29,7 @@ log = structlog.get_logger(__name__)
 OWN = frozenset({"/healthz", "/readyz", "/metrics"})
 """Paths that each portal answers itself."""
 PEER, CLIENT, HOPS = b"x-portal-peer", b"x-portal-client", b"x-portal-hops"
-MOST_HOPS = 3
+MAX_HOPS = 3
 WAIT_S = 20.0
 AGAIN_S = 0.5
 HOP_BY_HOP = frozenset(
@@ -66,7 +66,7 @@ class LeaderForwardMiddleware:
         body = _Body(receive, scope["headers"])
         until = time.monotonic() + WAIT_S
         while not self.election.leads.is_set():
-            leader = await self.election.leader() if hops < MOST_HOPS else None
+            leader = await self.election.leader() if hops < MAX_HOPS else None
             if leader is not None and await self._forward(leader, hops, scope, body, send):
                 return
             left = until - time.monotonic()
@@ -90,7 +90,7 @@ class LeaderForwardMiddleware:
         if not hmac.compare_digest(restored.get(PEER, b""), self._token.encode()):
             return {**scope, "headers": headers}, 0
         client = (restored.get(CLIENT, b"").decode("latin-1"), 0)
-        hops = int(restored[HOPS]) if restored.get(HOPS, b"").isdigit() else MOST_HOPS
+        hops = int(restored[HOPS]) if restored.get(HOPS, b"").isdigit() else MAX_HOPS
         return {**scope, "headers": headers, "client": client}, hops
 
     async def _answer_here(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -23,7 +23,7 @@ from portal.models import BatchJob, Session, User
 Row = TypeVar("Row", BatchJob, Session)
 
 # Attempts to write a row; each but the last may meet a row of the same key that is then refused.
-MOST_TRIES = 5
+MAX_TRIES = 5
 KEY_REUSED = "This Idempotency-Key was already used for a different request."
 
 
@@ -88,7 +88,7 @@ class IdempotentRequest:
         """
         if (earlier := await self.settled(context, kind, user, within_s)) is not None:
             return earlier
-        tries = MOST_TRIES
+        tries = MAX_TRIES
         while True:
             try:
                 return await create()

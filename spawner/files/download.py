@@ -31,10 +31,10 @@ from spawner.files.paths import (
 from spawner.launcher.program import Refused, Request, Result, required_field
 
 PIECE = 256 << 10
-MOST_LEVELS = 200
-MOST_PICKED = 500
-MOST_LEFT_OUT = 1000
-MOST_HOLES = 16 << 30
+MAX_LEVELS = 200
+MAX_PICKED = 500
+MAX_LEFT_OUT = 1000
+MAX_HOLES = 16 << 30
 """Bytes of sparse-file holes per archive: they occupy no disk, so creating them costs nothing."""
 SPARSE = 64
 """A file counts as sparse below this fraction on disk: file systems may also compress."""
@@ -100,7 +100,7 @@ def send_archive(context: FilesContext, request: Request) -> Result:
     """
     path, kind = required_path(request), required_field(request, "format", str)
     names = required_field(request, "names", list)
-    if kind not in ("zip", "tar") or not 0 < len(names) <= MOST_PICKED:
+    if kind not in ("zip", "tar") or not 0 < len(names) <= MAX_PICKED:
         raise Refused("BadRequest", "format or names is malformed")
     if not all(type(name) is str and "/" not in name and "\0" not in name for name in names):
         raise Refused("BadRequest", "names is malformed")
@@ -125,7 +125,7 @@ class Omissions:
         self.more = 0
 
     def add(self, name: str, why: str) -> None:
-        if len(self.lines) < MOST_LEFT_OUT:
+        if len(self.lines) < MAX_LEFT_OUT:
             self.lines.append(f"{text_of(name)}: {why}")
         else:
             self.more += 1
@@ -140,7 +140,7 @@ class ArchiveWalk:
 
     def __init__(self, folder: int, names: list[str], omitted: Omissions) -> None:
         self.folder, self.names, self.omitted = folder, names, omitted
-        self.holes = MOST_HOLES
+        self.holes = MAX_HOLES
 
     def __iter__(self) -> Iterator[ArchiveEntry]:
         for name in self.names:
@@ -165,7 +165,7 @@ class ArchiveWalk:
                     continue
                 yield item
                 if stat.S_ISDIR(item.state.st_mode):
-                    if len(levels) < MOST_LEVELS:
+                    if len(levels) < MAX_LEVELS:
                         levels.append(self.enter(item))
                     else:
                         self.omitted.add(item.name, "it is nested too deeply")

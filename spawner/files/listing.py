@@ -34,7 +34,7 @@ from spawner.launcher.program import (
     required_timeout,
 )
 
-MOST_ENTRIES = 500  # Even with the longest names, this many fit into one frame.
+MAX_ENTRIES = 500  # Even with the longest names, this many fit into one frame.
 LOOK_AT_CLOCK = 512
 NUMBERS = re.compile("[0-9]+")
 
@@ -59,7 +59,7 @@ def list_folder(context: FilesContext, request: Request) -> Result:
     Memory is bounded by the page size, however many entries the folder has.
     """
     path, query = required_path(request), read_query(request)
-    limit = whole_number(request, "limit", MOST_ENTRIES, 1)
+    limit = whole_number(request, "limit", MAX_ENTRIES, 1)
     after = required_key(request)
     deadline = time.monotonic() + required_timeout(request)
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC

@@ -31,7 +31,7 @@ from spawner.files.paths import (
 from spawner.launcher.program import Refused, Request, Result, opened, required_field
 
 MAX_SAVED = 640 << 10
-MOST_AT_ONCE = 100
+MAX_AT_ONCE = 100
 NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 ELSEWHERE = "“{}” was changed elsewhere since you opened it."
 
@@ -227,7 +227,7 @@ class Removal:
         return True
 
     def unlink_files(self, folder: int) -> list[str | None]:
-        """Remove everything but folders; return the names of up to `MOST_AT_ONCE` folders.
+        """Remove everything but folders; return the names of up to `MAX_AT_ONCE` folders.
 
         Return [None] if the deadline passed.
         """
@@ -239,7 +239,7 @@ class Removal:
                     return [None]
                 if entry.is_dir(follow_symlinks=False):
                     subfolders.append(entry.name)
-                    if len(subfolders) >= MOST_AT_ONCE:
+                    if len(subfolders) >= MAX_AT_ONCE:
                         break
                 else:
                     os.unlink(entry.name, dir_fd=folder)

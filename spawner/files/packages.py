@@ -27,8 +27,8 @@ from spawner.launcher.program import (
     required_timeout,
 )
 
-MOST_PACKAGES = 1000
-MOST_LOOKED_AT = 20_000
+MAX_PACKAGES = 1000
+MAX_LOOKED_AT = 20_000
 MAX_DESCRIPTION = 64 << 10
 PYTHON = re.compile(r"(?P<name>[^-]+)-(?P<version>[^-]+)(?:-py[\d.]+)?\.(?:dist|egg)-info")
 """Names of a package's metadata folder or file, per Python's Core Metadata specifications."""
@@ -69,8 +69,8 @@ def found_in(walked: int, kind: str, deadline: float) -> tuple[list[Result], boo
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
     with opened(os.open(".", flags, dir_fd=walked)) as folder, os.scandir(folder) as entries:
         for number, entry in enumerate(entries):
-            late = number >= MOST_LOOKED_AT or time.monotonic() > deadline
-            if late or len(installed) >= MOST_PACKAGES:
+            late = number >= MAX_LOOKED_AT or time.monotonic() > deadline
+            if late or len(installed) >= MAX_PACKAGES:
                 return installed, False
             with contextlib.suppress(OSError):
                 installed.extend(package_of(folder, entry, kind))

@@ -48,9 +48,9 @@ TRASH = ".portal-trash"
 ITEM = "item"
 ABOUT = "about.json"
 MAX_ABOUT = 64 << 10
-MOST_SHOWN = 500
-MOST_SHOWN_BYTES = 512 << 10
-MOST_TRASH_LOOKED_AT = 20_000
+MAX_SHOWN = 500
+MAX_SHOWN_BYTES = 512 << 10
+MAX_TRASH_LOOKED_AT = 20_000
 NO_TRASH = {errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR}
 
 
@@ -169,18 +169,18 @@ def list_trash(context: FilesContext, request: Request) -> Result:
     except FileNotFoundError:
         return {"items": [], "complete": True}
     with opened(trash), translating_errors(TRASH):
-        newest = heapq.nlargest(MOST_TRASH_LOOKED_AT + 1, items_of(trash))
-        for deleted_at, trash_id in newest[:MOST_TRASH_LOOKED_AT]:
+        newest = heapq.nlargest(MAX_TRASH_LOOKED_AT + 1, items_of(trash))
+        for deleted_at, trash_id in newest[:MAX_TRASH_LOOKED_AT]:
             item = item_of(trash, trash_id, context.user)
             if item is None or original_path not in (None, item["path"]):
                 if time.monotonic() > deadline:
                     return {"items": items, "complete": False}
                 continue
             size += len(json.dumps(item))
-            if len(items) == MOST_SHOWN or size > MOST_SHOWN_BYTES:
+            if len(items) == MAX_SHOWN or size > MAX_SHOWN_BYTES:
                 return {"items": items, "complete": False}
             items.append({**item, "deleted_at": deleted_at})
-    return {"items": items, "complete": len(newest) <= MOST_TRASH_LOOKED_AT}
+    return {"items": items, "complete": len(newest) <= MAX_TRASH_LOOKED_AT}
 
 
 def items_of(trash: int) -> Iterator[tuple[float, str]]:

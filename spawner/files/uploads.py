@@ -54,11 +54,11 @@ from spawner.launcher.program import (
 )
 
 MAX_PIECE = 640 << 10
-MOST_UPLOADS = 200
-MOST_LISTED_BYTES = 512 << 10
+MAX_UPLOADS = 200
+MAX_LISTED_BYTES = 512 << 10
 HASHED_AT_ONCE = 4 << 20
 PART = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-MOST_HASHES = 8
+MAX_HASHES = 8
 
 
 @contextlib.contextmanager
@@ -103,7 +103,7 @@ def begin_upload(context: FilesContext, request: Request) -> Result:
         time.time(),
     )
     with opened(open_records(context.user)) as records:
-        if sum(1 for _ in records_in(records)) >= MOST_UPLOADS:
+        if sum(1 for _ in records_in(records)) >= MAX_UPLOADS:
             raise problem("too-many", "Too many unfinished uploads: finish or discard some.")
         with (
             opened(working_folder(upload.path.parent)) as folder,
@@ -160,7 +160,7 @@ def write_upload(context: FilesContext, request: Request) -> Result:
 
 def add_to_hash(upload_id: str, data: bytes) -> None:
     if upload_id not in HASHES:
-        while len(HASHES) >= MOST_HASHES:
+        while len(HASHES) >= MAX_HASHES:
             del HASHES[next(iter(HASHES))]
         HASHES[upload_id] = Hashed()
     hashed = HASHES[upload_id]
@@ -192,7 +192,7 @@ def list_uploads(context: FilesContext, request: Request) -> Result:
                 continue
             result: Result = {**upload.to_result(0), "offset": offset_of(upload)}
             size += len(json.dumps(result))
-            if size > MOST_LISTED_BYTES:
+            if size > MAX_LISTED_BYTES:
                 break
             uploads.append(result)
     return {"uploads": uploads}

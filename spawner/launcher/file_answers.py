@@ -18,7 +18,7 @@ from typing import Any, Literal, get_args
 
 from spawner.launcher.connection import nonsense, typed
 from spawner.launcher.file_names import to_text
-from spawner.usage_file import MOST_POINTS, NodeSeries, parse_header, parse_point
+from spawner.usage_file import MAX_POINTS, NodeSeries, parse_header, parse_point
 
 KINDS = frozenset({"file", "folder", "link", "other"})
 StopReason = Literal["time", "entries", "found"]
@@ -29,7 +29,7 @@ MAX_NAME = 200
 MAX_TAGS = 32
 MAX_TAG = 300
 MAX_CURVE_POINTS = 2000
-MOST_SERIES = 32
+MAX_SERIES = 32
 _LATEST_S = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
 
 
@@ -360,14 +360,14 @@ def _storable(text: str) -> str:
 def usage(answer: Mapping[str, Any]) -> tuple[list[NodeSeries], int]:
     """Parse the series by node, and the number of nodes that were left out."""
     series = [_parse_series(_require_object(item)) for item in _require_list(answer, "nodes")]
-    return series[:MOST_SERIES], max(0, typed(answer, "left_out", int))
+    return series[:MAX_SERIES], max(0, typed(answer, "left_out", int))
 
 
 def _parse_series(fields: Mapping[str, Any]) -> NodeSeries:
     header = parse_header(fields.get("header"))
     if header is None:
         raise nonsense()
-    points = [parse_point(row) for row in typed(fields, "points", list)[: 2 * MOST_POINTS]]
+    points = [parse_point(row) for row in typed(fields, "points", list)[: 2 * MAX_POINTS]]
     valid = [point for point in points if point is not None]
     if len(valid) != len(points) or any(a.start >= b.start for a, b in pairwise(valid)):
         raise nonsense()

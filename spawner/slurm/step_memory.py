@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 
 from spawner.slurm import parse
 
-MOST_PARTS = 200_000  # pairs of step and node; with more there is no estimate
+MAX_PARTS = 200_000  # pairs of step and node; with more there is no estimate
 _SOONEST = timedelta(milliseconds=500)  # sacct has a resolution of one second
 _NEVER = datetime.max.replace(tzinfo=UTC)
 
@@ -52,7 +52,7 @@ def most_on_a_node(steps: Iterable[Step]) -> int | None:
     for step in steps:
         names = parse.expand_nodes(step.nodes) or ("",)
         parts += len(names)
-        if parts > MOST_PARTS:
+        if parts > MAX_PARTS:
             return None
         for name in names:
             by_node[name] += _list_changes(step)

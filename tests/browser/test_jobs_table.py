@@ -19,8 +19,8 @@ SMALL = {"cpus": 1, "memory_gb": 0.25, "gpus": 0, "time_limit_minutes": 5}
 FAST = "#!/bin/bash\ntrue\n"
 MISSING_MODULE = "#!/bin/bash\npython3 -c 'import nothing_like_that'\n"
 MANY = 20
-MOST_REQUESTS = 8
-MOST_LIMITS = 5
+MAX_REQUESTS = 8
+MAX_LIMITS = 5
 LISTED = re.compile(r"/api/v1/jobs(/count)?(\?|$)")
 LIMITS = re.compile(r"/api/v1/me/limits$")
 
@@ -250,6 +250,6 @@ def test_many_submissions_cause_few_requests(portal: Live, page: Page, path: str
     made = [submit(api, f"{series} {number}") for number in range(MANY)]
     last = f"{series} {MANY - 1}"
     expect(page.get_by_role("link", name=last, exact=True)).to_be_visible()
-    assert sum(1 for url in asked if LISTED.search(url)) <= MOST_REQUESTS, asked
-    assert sum(1 for url in asked if LIMITS.search(url)) <= MOST_LIMITS, asked
+    assert sum(1 for url in asked if LISTED.search(url)) <= MAX_REQUESTS, asked
+    assert sum(1 for url in asked if LIMITS.search(url)) <= MAX_LIMITS, asked
     api.ask("POST", "/jobs/cancel-many", {"ids": made})

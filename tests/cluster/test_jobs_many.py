@@ -24,7 +24,7 @@ pytestmark = pytest.mark.anyio
 # 1,000 passed, once in 97 s on two cores at a load of 11, most of it sbatch: 200 is the default.
 KEYS = int(os.environ.get("PORTAL_TEST_SUBMISSIONS", "200"))
 CONNECTIONS = 40
-MOST_MB = 150  # growth above the initial value: keeping all jobs in memory would need far more
+MAX_MB = 150  # growth above the initial value: keeping all jobs in memory would need far more
 
 
 async def test_many_submissions_at_once(portal: Live) -> None:
@@ -58,7 +58,7 @@ async def test_many_submissions_at_once(portal: Live) -> None:
         assert sorted(comments.split()) == sorted(
             f"portal:{batch_job_id}" for batch_job_id in by_id
         )
-        assert memory_mb(portal) - before < MOST_MB
+        assert memory_mb(portal) - before < MAX_MB
     finally:
         portal.exec_as("root", ["scancel", "-u", "carol", "-n", word])
         portal.exec_as("root", ["scontrol", "update", "PartitionName=debug", "State=UP"])

@@ -37,7 +37,7 @@ SEED = int(os.environ.get("PORTAL_FAULTS_SEED", str(random.randrange(1 << 32))))
 END_S = 420.0  # all jobs have ended by then
 PAUSE_S = 2.0  # after a kill: the cluster shall also work, not only fail
 SESSION = {"cpus": 1, "memory_gb": 1, "time_limit_minutes": 120, "partition": "cpu"}
-MOST_SESSIONS = 3
+MAX_SESSIONS = 3
 LONGEST_JOB_S = 20
 KILLED = (
     "portal", "hub", "nginx", "slurmctld", "slurmdbd", "mariadbd", "slurmd", "munged", "slapd",
@@ -68,7 +68,7 @@ class Soak:
     async def step(self) -> None:
         """Take one of the steps that are possible now."""
         possible: list[Callable[[], Awaitable[None]]] = [self.submit, self.kill]
-        if len(wanted(self.sessions)) < MOST_SESSIONS:
+        if len(wanted(self.sessions)) < MAX_SESSIONS:
             possible.append(self.start_session)
         if wanted(self.jobs):
             possible.append(self.cancel)

@@ -16,7 +16,7 @@ TABLE_SUGGESTION = (
     "Correct the file in node_table_file; it is reloaded automatically. `portal check` and "
     "the portal's log show the problem in each line."
 )
-MOST_PROBLEMS = 5
+MAX_PROBLEMS = 5
 
 
 async def check_catalog(context: AppContext) -> CheckResult:
@@ -57,4 +57,4 @@ def _describe_lines(problems: Iterable[TableProblem]) -> str:
     texts = of_file + [
         f"line {line}" for line in sorted({problem.line for problem in problems if problem.line})
     ]
-    return format_names(texts, MOST_PROBLEMS)
+    return format_names(texts, MAX_PROBLEMS)

@@ -12,13 +12,13 @@ from portal.context import AppContext
 from portal.health.result import CheckResult, failing
 from spawner.errors import SlurmError
 
-MOST_SKEW_S = 30.0
+MAX_SKEW_S = 30.0
 SUGGESTION = "Synchronize both clocks with the same time server, using chrony or systemd-timesyncd."
 
 
 def check_skew(ahead_s: float, answered_at: datetime | None = None) -> CheckResult:
     """Check a clock that is this many seconds ahead of this machine's. Pure."""
-    if abs(ahead_s) <= MOST_SKEW_S:
+    if abs(ahead_s) <= MAX_SKEW_S:
         return CheckResult(answered_at=answered_at)
     text = (
         f"Its clock is {abs(ahead_s):.0f} s "

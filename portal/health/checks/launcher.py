@@ -20,7 +20,7 @@ HOMES_SUGGESTION = (
     "Check that the file system with the home directories is mounted and responding on the "
     "portal's host: `ls -ld ~NAME`."
 )
-MOST_HOMELESS = 1
+MAX_HOMELESS = 1
 """If more users than this have unusable homes, and no user has a usable one, the homes are
 unavailable.
 """
@@ -63,7 +63,7 @@ async def check_last_use(context: AppContext) -> CheckResult:
         since = ago(pool.trouble[0], utcnow())
         text = f"{sentence(pool.trouble[1])} It was last used {since} ago."
         return failing(text, SUGGESTION, answered_at=at)
-    if len(pool.homeless) > MOST_HOMELESS:
+    if len(pool.homeless) > MAX_HOMELESS:
         why = next(reversed(pool.homeless.values()))
         text = f"No home directory could be used recently: {format_names(sorted(pool.homeless))}."
         return failing(f"{text} {why}", HOMES_SUGGESTION, answered_at=at)

@@ -27,7 +27,7 @@ from spawner.sources import hash_package
 MARK = "portal-check: "
 JOB_S = 120.0
 POLL_S = 0.5
-MOST_BYTES = 256 * 1024
+MAX_BYTES = 256 * 1024
 NODE_URL_SUGGESTION = (
     "Check that nginx is running, that the nodes can resolve and reach the host in node_url, and "
     "that no firewall blocks them."
@@ -146,11 +146,11 @@ async def _wait_for_output(
                 problem=f"job {job_id} is {why} after {JOB_S:g} s", suggestion=suggestion
             )
         await asyncio.sleep(POLL_S)
-    out, *_ = await agents.read(name, f"{job_uuid}/stdout.log", 0, MOST_BYTES)
+    out, *_ = await agents.read(name, f"{job_uuid}/stdout.log", 0, MAX_BYTES)
     text = out.decode(errors="replace")
     if MARK in text:
         return NodeReport(text)
-    error, *_ = await agents.read(name, f"{job_uuid}/stderr.log", 0, MOST_BYTES)
+    error, *_ = await agents.read(name, f"{job_uuid}/stderr.log", 0, MAX_BYTES)
     message = " ".join(error.decode(errors="replace").split())[-300:]
     failed = job is None or job.outcome is not Outcome.COMPLETED
     where = ",".join(job.nodes) if job and job.nodes else "its node"

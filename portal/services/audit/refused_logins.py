@@ -2,7 +2,7 @@
 
 The first few refusals for a name and address within the rate limit's window become one event each.
 Further ones are counted and become one event when the window is over. Names and addresses beyond
-MOST_KEYS at once share one counter.
+MAX_KEYS at once share one counter.
 """
 
 import ipaddress
@@ -21,7 +21,7 @@ from portal.models import Refusals, User
 from portal.services.audit.audit import Action, record
 
 OWN_EVENTS = 3
-MOST_KEYS = 200
+MAX_KEYS = 200
 FLUSHED_AT_ONCE = 100
 SHOWN_CHARS = 2
 UNKNOWN_ACTOR = "nobody"
@@ -149,7 +149,7 @@ async def _count(db: AsyncSession, action: Action, name: str, ip: str, now: date
 
 
 async def _is_full(db: AsyncSession) -> bool:
-    return (await db.scalar(select(func.count()).select_from(Refusals)) or 0) >= MOST_KEYS
+    return (await db.scalar(select(func.count()).select_from(Refusals)) or 0) >= MAX_KEYS
 
 
 def _new_row(action: Action, name: str, ip: str, now: datetime, **numbers: int) -> Refusals:

@@ -22,10 +22,10 @@ from portal.db import Database, utcnow
 from portal.models import BenchmarkRun
 
 COUNTED_FOR = timedelta(days=365)
-MOST_COUNTED = 1000  # newest runs
-MOST_OF_ONE = 50  # runs of one user, of one template on the same hardware
-MOST_OF_A_RUN = 280  # figures per run: there are 272 between 16 GPUs of a node and its processor
-MOST_SORTS = 2000
+MAX_COUNTED = 1000  # newest runs
+MAX_OF_ONE = 50  # runs of one user, of one template on the same hardware
+MAX_OF_A_RUN = 280  # figures per run: there are 272 between 16 GPUs of a node and its processor
+MAX_SORTS = 2000
 ENOUGH = 3  # users: none of them can move a median alone
 
 _Samples = list[tuple[Any, Mapping[str, Any]]]
@@ -93,9 +93,9 @@ def _build_runs_query(templates: Collection[str], recent: ColumnElement[bool]) -
     some = of_one.subquery()
     query = select(*alike, BenchmarkRun.figures, BenchmarkRun.ended_at)
     query = query.join(some, some.c.batch_job_id == BenchmarkRun.batch_job_id).where(
-        some.c.nth <= MOST_OF_ONE
+        some.c.nth <= MAX_OF_ONE
     )
-    return query.order_by(newest).limit(MOST_COUNTED)
+    return query.order_by(newest).limit(MAX_COUNTED)
 
 
 def aggregate_figures(rows: Iterable[Any]) -> list[ClusterFigure]:
@@ -108,7 +108,7 @@ def aggregate_figures(rows: Iterable[Any]) -> list[ClusterFigure]:
     for row in rows:
         if row.gpus and row.gpu_type is None:
             continue
-        for figure in row.figures[:MOST_OF_A_RUN]:
+        for figure in row.figures[:MAX_OF_A_RUN]:
             labels = tuple(sorted(figure["labels"].items()))
             what = (figure["measure"], figure["unit"], figure["better"], labels)
             samples_by_kind[row.template, row.gpu_type, row.gpus, row.nodes, *what].append(
@@ -133,7 +133,7 @@ def _select_kinds(samples_by_kind: Iterable[_Samples]) -> list[_Samples]:
             turn = alone[user_id]
         ranked.append((-min(len(users), ENOUGH), turn, samples))
     ranked.sort(key=itemgetter(0, 1))
-    return [samples for _, _, samples in ranked[:MOST_SORTS]]
+    return [samples for _, _, samples in ranked[:MAX_SORTS]]
 
 
 def _to_cluster_figure(samples: _Samples) -> ClusterFigure:

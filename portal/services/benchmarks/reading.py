@@ -29,8 +29,8 @@ ROUND_S = 5.0
 AT_ONCE = 20
 FOR = timedelta(days=1)
 RETRY_S = 60.0
-MOST_WAITING = 500  # jobs that could not be read, skipped so that others are not delayed
-MOST_BYTES = 256 * 1024  # the launcher's limit per read; the largest real file has a tenth of it
+MAX_WAITING = 500  # jobs that could not be read, skipped so that others are not delayed
+MAX_BYTES = 256 * 1024  # the launcher's limit per read; the largest real file has a tenth of it
 FILE = "results.json"
 
 
@@ -65,7 +65,7 @@ class BenchmarkReading:
                 BatchJob.outcome == Outcome.COMPLETED,
                 BatchJob.ended_at > utcnow() - FOR,
                 BatchJob.array_size.is_(None),
-                BatchJob.id.not_in(list(self._retry_at_s)[-MOST_WAITING:]),
+                BatchJob.id.not_in(list(self._retry_at_s)[-MAX_WAITING:]),
                 ~read.exists(),
             )
             .order_by(BatchJob.ended_at)
@@ -78,7 +78,7 @@ class BenchmarkReading:
         path = f"{prepare.own_logdir(job)}/{FILE}"
         try:
             data, size, _ = await self.context.launchers.read_file(
-                job.user.username, path, 0, MOST_BYTES
+                job.user.username, path, 0, MAX_BYTES
             )
         except PathRefused as error:
             log.info("a benchmark left no figures", job=job.id, error=error.message)
@@ -87,7 +87,7 @@ class BenchmarkReading:
             self._retry_at_s[job.id] = time.monotonic() + RETRY_S
             log.info("a benchmark's figures can't be read yet", job=job.id, error=error.message)
             return
-        content = data if size <= MOST_BYTES else b""
+        content = data if size <= MAX_BYTES else b""
         await self._save_run(job, benchmarks.read_results(content, benchmark, job.parameters))
 
     async def _save_run(self, job: BatchJob, results: Results) -> None:

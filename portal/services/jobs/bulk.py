@@ -26,7 +26,7 @@ from spawner.errors import SpawnerError
 log = structlog.get_logger(__name__)
 
 AT_ONCE = 500
-MOST_COMPARED = 8
+MAX_COMPARED = 8
 READ_WITHIN_S = 4.0
 NOT_YOURS = "Job not found."
 

@@ -31,7 +31,7 @@ from spawner.durations import format_minutes
 from spawner.errors import LauncherUnavailable, Rejected, SpawnerError, Unreachable
 from spawner.slurm.model import JobInfo, JobSpec, Resources, SlurmState
 
-MOST_ALTERNATIVES = 3
+MAX_ALTERNATIVES = 3
 NOW = timedelta(seconds=60)
 MEANINGFUL = timedelta(minutes=1)  # an alternative must start earlier by more than this
 
@@ -201,7 +201,7 @@ async def _find_alternatives(
             continue  # a request that Slurm refuses is no alternative
         if earlier is not None and start_at - earlier > MEANINGFUL:
             alternatives.append(Alternative(title, asdict(smaller_request), earlier))
-    return sorted(alternatives, key=lambda a: a.start_at)[:MOST_ALTERNATIVES]
+    return sorted(alternatives, key=lambda a: a.start_at)[:MAX_ALTERNATIVES]
 
 
 def smaller(context: AppContext, resources: Resources) -> list[tuple[str, Resources]]:

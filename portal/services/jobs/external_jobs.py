@@ -41,8 +41,8 @@ LONGEST_LOOK_BACK = timedelta(days=30)
 SHORTEST_SPAN = timedelta(hours=1)  # of accounting that is read at once
 HISTORY_EVERY = timedelta(minutes=10)
 OVERLAP = timedelta(minutes=5)
-MOST_LIVE = 200  # per user, in one pass
-MOST_AT_ONCE = 500  # rows in one transaction
+MAX_LIVE = 200  # per user, in one pass
+MAX_AT_ONCE = 500  # rows in one transaction
 SUBMISSION_PATIENCE = timedelta(minutes=1)  # longer than a submission takes
 
 Key = tuple[int, datetime]
@@ -80,7 +80,7 @@ class ExternalJobImport:
         others = [info for info in new.values() if info.uuid is None]
         uncertain = await self._find_uncertain(others, now)
         certain = [info for info in others if _to_key(info) not in uncertain]
-        waiting = uncertain | await self._import(certain, now, MOST_AT_ONCE)
+        waiting = uncertain | await self._import(certain, now, MAX_AT_ONCE)
         users = await self._load_users({info.user for info in others})
         # Jobs of accounts that have not used the portal yet are imported as soon as the account
         # does.
@@ -145,8 +145,8 @@ class ExternalJobImport:
         groups = _limit_per_user(self._group(infos, users), users)
         left = await self._filter_without_row(groups, users)
         now_taken, later = (left, []) if most is None else (left[:most], left[most:])
-        for start in range(0, len(now_taken), MOST_AT_ONCE):
-            batch = now_taken[start : start + MOST_AT_ONCE]
+        for start in range(0, len(now_taken), MAX_AT_ONCE):
+            batch = now_taken[start : start + MAX_AT_ONCE]
             await self._insert([self._to_group_row(group, users, now) for group in batch])
         return {key for group in later for info in group if (key := _to_key(info)) is not None}
 
@@ -181,8 +181,8 @@ class ExternalJobImport:
         )
         external: list[list[JobInfo]] = []
         async with self._context.db.session() as db:
-            for start in range(0, len(groups), MOST_AT_ONCE):
-                batch = groups[start : start + MOST_AT_ONCE]
+            for start in range(0, len(groups), MAX_AT_ONCE):
+                batch = groups[start : start + MAX_AT_ONCE]
                 query = select(*columns).where(
                     Job.job_id.in_([_get_job_id(group) for group in batch])
                 )
@@ -220,8 +220,8 @@ class ExternalJobImport:
         ids = [uuid for uuid, _ in unknown]
         query = select(Job.id, User.username).join(User, User.id == Job.user_id)
         async with self._context.db.session() as db:
-            for start in range(0, len(ids), MOST_AT_ONCE):
-                batch = query.where(Job.id.in_(ids[start : start + MOST_AT_ONCE]))
+            for start in range(0, len(ids), MAX_AT_ONCE):
+                batch = query.where(Job.id.in_(ids[start : start + MAX_AT_ONCE]))
                 unknown -= {(row.id, row.username) for row in await db.execute(batch)}
         return unknown
 
@@ -261,7 +261,7 @@ def _limit_per_user(groups: list[list[JobInfo]], users: Mapping[str, User]) -> l
     for group in sorted(groups, key=_get_job_id, reverse=True):
         user = group[0].user
         taken[user] += 1
-        if taken[user] <= MOST_LIVE or users[user].disabled_at is not None:
+        if taken[user] <= MAX_LIVE or users[user].disabled_at is not None:
             limited.append(group)
     return limited
 

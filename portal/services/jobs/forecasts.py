@@ -11,7 +11,7 @@ KEEP_S = 30.0
 PER_USER = 12  # requests to Slurm in a minute
 PER_MINUTE = 30
 FOR_CHOSEN = 5  # left for the form's present values and their alternatives
-MOST_KEPT = 500
+MAX_KEPT = 500
 
 
 class Forecasts:
@@ -26,7 +26,7 @@ class Forecasts:
         return (answer[1],) if answer and time.monotonic() - answer[0] < KEEP_S else None
 
     def put(self, username: str, resources: Resources, answer: datetime | Rejected | None) -> None:
-        if len(self._answers) >= MOST_KEPT:
+        if len(self._answers) >= MAX_KEPT:
             self._answers.clear()
         self._answers[username, resources] = (time.monotonic(), answer)
 

@@ -223,7 +223,7 @@ _UP = {
 }
 _BY_NAME = {JobOrder.NAME, JobOrder.NAME_DOWN}
 _BY_DURATION = {JobOrder.DURATION, JobOrder.DURATION_UP}
-_MOST_DIGITS = 10  # of the column, PostgreSQL's integer
+_MAX_DIGITS = 10  # of the column, PostgreSQL's integer
 
 
 def _build_after_condition(order: JobOrder, text: str) -> ColumnElement[bool]:
@@ -252,7 +252,7 @@ def _parse_cursor(order: JobOrder, text: str) -> tuple[Any, str]:
     if order not in _BY_NAME | _BY_DURATION:
         return paging.read_cursor(text)
     row_id, divided, value = text.partition("~")
-    is_duration = value.isascii() and value.isdigit() and len(value) < _MOST_DIGITS
+    is_duration = value.isascii() and value.isdigit() and len(value) < _MAX_DIGITS
     if not divided or (order in _BY_DURATION and not is_duration):
         raise invalid_input([FieldError("cursor", "This page cursor is invalid.")])
     return (value if order in _BY_NAME else int(value)), row_id

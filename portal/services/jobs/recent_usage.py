@@ -22,8 +22,8 @@ from spawner.usage_file import NodeSeries
 
 Running = TypeVar("Running", Session, BatchJob)
 
-MOST_SESSIONS = 20
-MOST_JOBS = 8
+MAX_SESSIONS = 20
+MAX_JOBS = 8
 WITHIN_S = 4.0
 USUAL_METRIC = "loss"
 
@@ -47,8 +47,8 @@ class RecentUsage:
 
 async def load_recent_usage(context: AppContext, user: User) -> list[RecentUsage]:
     """Return the trends of the user's running sessions and jobs, as far as they are measured."""
-    sessions = await _load_running(context, user, Session, MOST_SESSIONS)
-    jobs = await _load_running(context, user, BatchJob, MOST_JOBS)
+    sessions = await _load_running(context, user, Session, MAX_SESSIONS)
+    jobs = await _load_running(context, user, BatchJob, MAX_JOBS)
     now = utcnow().timestamp()
     reports = await load_reports(context, [session.id for session in sessions])
     measured = {id_: [_from_report(report)] for id_, report in reports.items()}

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 EVERY_S = 15.0
 REST = 20.0  # factor on the duration of the last read: the pause before the next one
 AFTER_FAILURE_S = 60.0
-MOST_ARRAYS = 200
+MAX_ARRAYS = 200
 Metrics = Mapping[str, float | None]
 
 
@@ -44,7 +44,7 @@ class ScalarCache:
         """Return an array's entry; the least recently viewed entries are evicted."""
         entry = self._arrays.setdefault(batch_job_id, CachedScalars())
         self._arrays.move_to_end(batch_job_id)
-        while len(self._arrays) > MOST_ARRAYS:
+        while len(self._arrays) > MAX_ARRAYS:
             _, evicted = self._arrays.popitem(last=False)
             if evicted.reading is not None:
                 evicted.reading.cancel()

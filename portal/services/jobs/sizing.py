@@ -19,7 +19,7 @@ from portal.services.jobs.sizing_rules import Asked, Run, Sizing, sizing
 from portal.services.slurm import launch
 from spawner.slurm.model import Outcome
 
-MOST_RUNS = 5
+MAX_RUNS = 5
 NEWEST = 1000  # of a user's jobs: older ones are not read, however many there are
 AT_ONCE = 200  # rows of `batch_jobs` are long, and usually the first few suffice
 SINCE = timedelta(days=90)
@@ -79,9 +79,9 @@ async def _compute_sizing(
                 base = base or job.resources
                 if job.usage and _to_shape(job.resources) == _to_shape(base):
                     like.append(job)
-            if len(like) >= MOST_RUNS:
+            if len(like) >= MAX_RUNS:
                 break
-    return sizing([run_of(job) for job in like[:MOST_RUNS]], _to_asked(base)) if base else Sizing(0)
+    return sizing([run_of(job) for job in like[:MAX_RUNS]], _to_asked(base)) if base else Sizing(0)
 
 
 def _build_newest_ids_query(user: User, kind: SimilarJobs) -> Select[str]:

@@ -18,8 +18,8 @@ MEMORY_ROOM = 1.25
 CPU_ROOM = 1.5  # an average hides the peaks while data are loaded
 TIME_ROOM = 2.0  # margin for other parameters or another node
 WORTH = 0.75  # ratio to the request: a smaller change is not worth the risk
-LEAST_MEMORY_GB = 1.0
-LEAST_MINUTES = 15
+MIN_MEMORY_GB = 1.0
+MIN_MINUTES = 15
 _MEMORY_STEPS_GB = ((4, 0.5), (16, 1), (64, 4), (256, 8))
 _TIME_STEPS_MIN = ((60, 15), (360, 30), (1440, 60))
 
@@ -99,7 +99,7 @@ def _size_memory(runs: Sequence[Run], base: float | None) -> SizingFigure | None
     used += [requested for requested in short if requested is not None]
     if not used:
         return None
-    suggested = rounded(max(LEAST_MEMORY_GB, max(used) * MEMORY_ROOM), _MEMORY_STEPS_GB, 16)
+    suggested = rounded(max(MIN_MEMORY_GB, max(used) * MEMORY_ROOM), _MEMORY_STEPS_GB, 16)
     held = [r.asked.memory_gb for r in runs if r.outcome is not Outcome.OUT_OF_MEMORY]
     needed = _find_needed_value(short, held)
     return _to_figure(max(used), base, max(suggested, needed or 0), needed is not None)
@@ -113,7 +113,7 @@ def _size_time(runs: Sequence[Run], base: int | None) -> SizingFigure | None:
     if not used:
         return None
     lengths = [r.elapsed_s / 60 for r in done if r.elapsed_s is not None]
-    suggested = max([LEAST_MINUTES, *(length * TIME_ROOM for length in lengths)])
+    suggested = max([MIN_MINUTES, *(length * TIME_ROOM for length in lengths)])
     needed = _find_needed_value(short, [r.asked.time_limit_minutes for r in done])
     suggested = rounded(max(suggested, needed or 0), _TIME_STEPS_MIN, 240)
     return _to_figure(max(used), base, suggested, needed is not None)

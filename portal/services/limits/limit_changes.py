@@ -45,7 +45,7 @@ from portal.services.limits.limit_rules import (
 )
 from spawner.slurm.parse_accounting import is_name
 
-MOST_NAMES = 100
+MAX_NAMES = 100
 
 
 async def every(context: AppContext) -> list[Limit]:

@@ -17,7 +17,7 @@ from portal.services.limits.slurm_limits import NO_ANSWER, AssociationState
 from spawner.slurm.parse_accounting import InUse
 
 SYNC_PENDING = "The limit is being applied to Slurm. This can take a minute."
-MOST_GROUPS = 3
+MAX_GROUPS = 3
 State = Literal["written", "pending", "refused", "nothing"]
 
 
@@ -105,7 +105,7 @@ async def load_group_use(context: AppContext, limits: UserLimits) -> list[tuple[
         for group in limits.groups
         if group not in totals and account_of(context.settings, group) in accounts
     ]
-    return [(group, await load_group_total_use(context, group)) for group in groups[:MOST_GROUPS]]
+    return [(group, await load_group_total_use(context, group)) for group in groups[:MAX_GROUPS]]
 
 
 @dataclass(frozen=True)

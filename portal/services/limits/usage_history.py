@@ -12,8 +12,8 @@ from portal.context import AppContext
 from portal.models import UsageRead
 from portal.services.limits.gpu_hours import UsageKey, UsageQuery, load_coverage, select_usage
 
-MOST_SERIES = 8
-MOST_PERIODS = 400
+MAX_SERIES = 8
+MAX_PERIODS = 400
 
 UsageStep = Literal["day", "month"]
 UsageMeasure = Literal["gpu_hours", "cpu_hours"]
@@ -78,7 +78,7 @@ async def _find_largest(
     rows = select_usage(requested, key)
     total = func.sum(rows.c[_SECONDS[measure]])
     query = select(rows.c.name).group_by(rows.c.name).having(total > 0)
-    return [*await db.scalars(query.order_by(total.desc(), rows.c.name).limit(MOST_SERIES))]
+    return [*await db.scalars(query.order_by(total.desc(), rows.c.name).limit(MAX_SERIES))]
 
 
 async def _load_sums(

@@ -28,7 +28,7 @@ from portal.services.store import change
 from spawner.slurm.model import Resources
 
 MOST = 50
-MOST_RECENT = 6
+MAX_RECENT = 6
 LOOKED_THROUGH = 60
 """Number of recent sessions that are searched for distinct configurations."""
 
@@ -168,7 +168,7 @@ async def recent(context: AppContext, user: User) -> list[RecentSetup]:
             row.name, row.environment or "", launch.resources_to_json(resources), row.created_at
         )
         setups.setdefault((row.environment, resources), used)
-    return list(setups.values())[:MOST_RECENT]
+    return list(setups.values())[:MAX_RECENT]
 
 
 def problem_of(context: AppContext, environment: str, resources: Mapping[str, Any]) -> str | None:

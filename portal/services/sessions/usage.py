@@ -22,7 +22,7 @@ LEAST = timedelta(seconds=5)
 """Reports that arrive sooner than this after the last one are not saved."""
 KEPT = timedelta(days=30)
 TIDY_S = 6 * 3600.0
-MOST_LOOKED_AT = 5000
+MAX_LOOKED_AT = 5000
 SILENT = timedelta(minutes=5)
 """A session whose node program has not reported for this long is not shown as idle."""
 SAME_REST = timedelta(minutes=1)
@@ -94,7 +94,7 @@ async def load_usage(context: AppContext, session: Session) -> SessionUse | None
     """Return the last report, None if there is none; record that a user is viewing it."""
     now = utcnow()
     context.usage_requested_at[session.id] = now
-    if len(context.usage_requested_at) > MOST_LOOKED_AT:
+    if len(context.usage_requested_at) > MAX_LOOKED_AT:
         _forget_views(context, now)
     async with context.db.session() as db:
         return await db.get(SessionUse, session.id)
@@ -102,7 +102,7 @@ async def load_usage(context: AppContext, session: Session) -> SessionUse | None
 
 def _forget_views(context: AppContext, now: datetime) -> None:
     old = [key for key, at in context.usage_requested_at.items() if now - at > STILL_LOOKING]
-    for key in old or list(context.usage_requested_at)[: MOST_LOOKED_AT // 2]:
+    for key in old or list(context.usage_requested_at)[: MAX_LOOKED_AT // 2]:
         del context.usage_requested_at[key]
 
 

@@ -17,7 +17,7 @@ from portal.services.slurm.placement import last_job_info
 from spawner.slurm.missing_jobs import SAME_SUBMISSION
 from spawner.slurm.model import JobInfo, SlurmState
 
-MOST_TRIES = 3  # to submit a job that Slurm has lost
+MAX_TRIES = 3  # to submit a job that Slurm has lost
 END_PATIENCE = timedelta(minutes=1)  # from the report of a session's program to its job's end
 ALIVE = {SlurmState.QUEUED, SlurmState.RUNNING, SlurmState.SUSPENDED}
 QUIET = {JobState.QUEUED, JobState.RUNNING, JobState.SUSPENDED}
@@ -180,7 +180,7 @@ class RowSync:
 
     def may_try_again(self, job: Job) -> bool:
         """Return whether a job that Slurm has lost is to be submitted again."""
-        return self.again[job.id] < MOST_TRIES
+        return self.again[job.id] < MAX_TRIES
 
     def find_duplicate_jobs(self, job: BatchJob) -> set[int]:
         """Return Slurm's extra jobs of this row, which exist after a crash in which an answer was

@@ -24,7 +24,7 @@ from portal.services.users import lookup
 log = structlog.get_logger(__name__)
 
 MARK = "admins"
-MOST_LOOKED_UP = 20
+MAX_LOOKED_UP = 20
 NONE_LEFT = (
     "No other administrator of this portal can log in. Make another user an administrator first."
 )
@@ -88,7 +88,7 @@ async def _list_other_admins(db: AsyncSession, user: User) -> list[User]:
         User.deleted_at.is_(None),
         User.missing_since.is_(None),
     )
-    newest = query.order_by(User.last_login_at.desc()).limit(MOST_LOOKED_UP)
+    newest = query.order_by(User.last_login_at.desc()).limit(MAX_LOOKED_UP)
     return list((await db.scalars(newest)).all())
 
 

@@ -18,7 +18,7 @@ from portal.services.audit.audit import By
 from spawner.tasks import end_all
 
 KEPT_S = 2 * 3600.0
-MOST_KEPT = 20
+MAX_KEPT = 20
 
 
 class ImportResult(StrEnum):
@@ -167,7 +167,7 @@ class UserImports:
             user_import for user_import in self._imports.values() if not user_import.is_running
         ]
         ended.sort(key=lambda user_import: user_import.started_at)
-        for user_import in ended[: max(0, len(self._imports) - MOST_KEPT + 1)]:
+        for user_import in ended[: max(0, len(self._imports) - MAX_KEPT + 1)]:
             self._imports.pop(user_import.id)
 
     def _handle_ended(self, import_id: str) -> None:

@@ -33,11 +33,11 @@ from spawner.usage_file import (
     thin_points,
 )
 
-MOST_NODES = 32
-MOST_RESTARTS = 8
+MAX_NODES = 32
+MAX_RESTARTS = 8
 """The last runs of a job that was restarted."""
-MOST_ENTRIES = 20_000
-MOST_VALUES = 60_000
+MAX_ENTRIES = 20_000
+MAX_VALUES = 60_000
 """Numbers in one answer, which limits the number of points of each node."""
 
 
@@ -51,7 +51,7 @@ class _File:
 def usage(context: FilesContext, request: Request) -> Result:
     """Return what was measured for one task of a job: by node a header and points.
 
-    `left_out` is the number of nodes above MOST_NODES. Nodes that could not be read before the
+    `left_out` is the number of nodes above MAX_NODES. Nodes that could not be read before the
     deadline are missing. With `since`, in seconds since 1970, earlier points are left out.
     """
     uuid, task = required_field(request, "uuid", str, UUID), required_field(request, "task", int)
@@ -63,7 +63,7 @@ def usage(context: FilesContext, request: Request) -> Result:
         return {"nodes": [], "left_out": 0}
     with opened(folder):
         by_node = _list_files(folder, task)
-        shown = sorted(by_node)[:MOST_NODES]
+        shown = sorted(by_node)[:MAX_NODES]
         series = [
             (node, *_read_node(folder, by_node[node], deadline, since))
             for node in shown
@@ -77,12 +77,12 @@ def _list_files(folder: int, task: int) -> dict[str, list[_File]]:
     """Return by node the files of a task, the first run first."""
     by_node: dict[str, list[_File]] = {}
     with os.scandir(folder) as entries:
-        for entry in itertools.islice(entries, MOST_ENTRIES):
+        for entry in itertools.islice(entries, MAX_ENTRIES):
             match = NAME.fullmatch(entry.name)
             if match and int(match[1]) == task:
                 file = _File(match[3], int(match[2]), entry.name)
                 by_node.setdefault(file.node, []).append(file)
-    return {node: sorted(files)[-MOST_RESTARTS:] for node, files in by_node.items()}
+    return {node: sorted(files)[-MAX_RESTARTS:] for node, files in by_node.items()}
 
 
 def _read_node(
@@ -111,7 +111,7 @@ def _read(folder: int, name: str) -> str:
 
 
 def _within_budget(series: list[tuple[str, Header, list[Point]]]) -> list[Result]:
-    return list(_to_results(series, MOST_VALUES // max(1, len(series))))
+    return list(_to_results(series, MAX_VALUES // max(1, len(series))))
 
 
 def _to_results(series: list[tuple[str, Header, list[Point]]], budget: int) -> Iterator[Result]:

@@ -23,7 +23,7 @@ from spawner.node.usage.meter import Meter
 from spawner.node.usage.time_series import Series
 from spawner.usage_file import (
     FOLDER,
-    MOST_POINTS,
+    MAX_POINTS,
     Header,
     Point,
     encode_header,
@@ -128,7 +128,7 @@ def cpu_time_s() -> float:
 
 def sample(file: UsageFile, meter: Meter, runs: Callable[[], bool], loop: asyncio.Runner) -> None:
     """Measure and write until `runs` returns False."""
-    series, longest_s = Series(EVERY_S, MOST_POINTS), EVERY_S
+    series, longest_s = Series(EVERY_S, MAX_POINTS), EVERY_S
     wall, began = time.time(), time.monotonic()
     while runs():
         cost_s = cpu_time_s()

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from spawner.node.usage.meter import Use
-from spawner.usage_file import MOST_GPUS, GpuInfo, Header, Point, merge_groups, merge_points
+from spawner.usage_file import MAX_GPUS, GpuInfo, Header, Point, merge_groups, merge_points
 
 MOST_POINTS = 240
 MB = 1 << 20
@@ -41,7 +41,7 @@ class Series:
 
         Return whether a process was killed for lack of memory since the last measurement.
         """
-        gpus = use.gpus[:MOST_GPUS] if use.gpus is not None else None
+        gpus = use.gpus[:MAX_GPUS] if use.gpus is not None else None
         if gpus is not None and self._names != [gpu.name for gpu in gpus]:
             self._names = [gpu.name for gpu in gpus]
             self._points = [Point(p.start, p.values[:2], p.samples) for p in self._points]

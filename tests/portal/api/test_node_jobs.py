@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select, update
 
-from portal.api.node_jobs import LOG_BYTES, MOST_ENDED
+from portal.api.node_jobs import LOG_BYTES, MAX_ENDED
 from portal.db import utcnow
 from portal.models import AuditEvent, JobState, User, Wanted
 from spawner.slurm.model import Outcome
@@ -29,13 +29,13 @@ class TestNodeJobs:
         await kept.job_portal.submit("bob", name="secret-of-bob")
         ended_at = utcnow() - timedelta(minutes=1)
         past = {"state": JobState.ENDED, "outcome": Outcome.FAILED, "ended_at": ended_at}
-        await kept.job_portal.rows(MOST_ENDED + 5, "alice", **past)
+        await kept.job_portal.rows(MAX_ENDED + 5, "alice", **past)
         answer = await kept.node("GET", "jobs")
         assert answer.status == 200, answer
         live = [item for item in answer.body["jobs"] if item["state"] != "ended"]
         assert [(item["id"], item["name"]) for item in live] == [(job["id"], "train")]
         assert live[0]["page"] == f"http://127.0.0.1:8000/jobs/{job['id']}"
-        assert len(answer.body["jobs"]) == MOST_ENDED + 1
+        assert len(answer.body["jobs"]) == MAX_ENDED + 1
         assert answer.body["jobs"][-1]["outcome"] == "failed"
         assert "secret-of-bob" not in str(answer.body)
         assert live[0].keys() == {

@@ -3,7 +3,7 @@ origin."""
 
 import pytest
 
-from deploy.nginx import MOST_REMOVED
+from deploy.nginx import MAX_REMOVED
 from tests.servers.nginx import HOME, PAGE, NginxServer, read_answer, reply, run_nginx
 
 pytest_plugins = ["tests.portal.gate_fixtures"]
@@ -78,7 +78,7 @@ def test_node_cookie_all_of_ours_are_removed_and_the_others_kept(cookies: str) -
 
 def test_node_cookie_more_of_ours_than_are_removed_leaves_none() -> None:
     with run_nginx(content_url="http://jupyter.test") as made:
-        planted = "; ".join(["a=1", *["portal_session=x"] * MOST_REMOVED])
+        planted = "; ".join(["a=1", *["portal_session=x"] * MAX_REMOVED])
         sent = {"Host": "jupyter.test", "Cookie": f"{planted}; portal_content=token-of-alice"}
         made.ask(HOME, headers=sent)
         assert made.node.seen[-1].all("cookie") == []

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from spawner import usage_file
 from spawner.usage_file import (
+    MAX_GPUS,
     MAX_LINE,
-    MOST_GPUS,
-    MOST_POINTS,
+    MAX_POINTS,
     GpuInfo,
     Header,
     Point,
@@ -47,7 +47,7 @@ def test_last_header_counts() -> None:
         "", "nonsense", "null", "3", '"text"', "{}", "[]", "[1,1]", '{"step_s":0}',
         '{"step_s":NaN}', "[" * 100_000, "[" * (MAX_LINE - 1), "9" * 5000, '["1",1,1,1]',
         "[NaN,1,1,1]", "[1e999,1,1,1]", "[-1,1,1,1]", "[true,1,1,1]", "[5,0,1,1]", "[5,1.5,1,1]",
-        f"[5,1{',1' * (3 + 2 * MOST_GPUS)}]", '[5,1,1,1', "\x00", "[5,1,Infinity,1]",
+        f"[5,1{',1' * (3 + 2 * MAX_GPUS)}]", '[5,1,1,1', "\x00", "[5,1,Infinity,1]",
     ],
 )  # fmt: skip
 def test_malformed_line_is_skipped(line: str) -> None:
@@ -73,14 +73,14 @@ def test_names_of_gpus_are_bounded_and_printable() -> None:
     assert header is not None
     assert header.gpus is not None
     assert [gpu.name for gpu in header.gpus[:3]] == ["A" + "x" * 97, "", ""]
-    assert len(header.gpus) == MOST_GPUS
+    assert len(header.gpus) == MAX_GPUS
 
 
 def test_points_ascend_and_are_bounded() -> None:
     lines = [f"[{at},1,1,1]\n" for at in (5, 3, 5, 7)]
     assert [point.start for point in parse_file("".join(lines))[1]] == [5, 7]
-    many = "".join(f"[{at},1,1,1]\n" for at in range(3 * MOST_POINTS))
-    assert len(parse_file(many)[1]) == 2 * MOST_POINTS
+    many = "".join(f"[{at},1,1,1]\n" for at in range(3 * MAX_POINTS))
+    assert len(parse_file(many)[1]) == 2 * MAX_POINTS
 
 
 @given(st.recursive(

@@ -195,7 +195,7 @@ async def test_refusals_at_once_are_all_counted(run_portal: RunPortal) -> None:
 async def test_many_names_and_addresses_cost_a_bounded_number_of_rows(
     portal: Portal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(refused_logins, "MOST_KEYS", 3)
+    monkeypatch.setattr(refused_logins, "MAX_KEYS", 3)
     database = portal.context.db
     for number in range(8):
         await refused_logins.note(

@@ -18,7 +18,7 @@ from portal.api.packages import MAX_REMOVED_SHOWN
 from portal.models import AuditEvent
 from portal.services.files import operations
 from portal.services.files.packages import UNSEEN
-from spawner.files.trash import MOST_SHOWN
+from spawner.files.trash import MAX_SHOWN
 from spawner.launcher.file_answers import Deleted
 from tests.portal.conftest import Answer
 from tests.portal.file_portal import FilePortal, run_file_portal
@@ -123,7 +123,7 @@ async def test_removed_long_before_much_else_and_brought_back(file_portal: FileP
     install(file_portal, "einops-0.8.0.dist-info")
     (first,) = (await ask(file_portal, "/reset")).body["removed"]
     os.utime(file_portal.home / ".portal-trash" / first["id"], (1, 1))
-    for number in range(MOST_SHOWN):
+    for number in range(MAX_SHOWN):
         own = f".portal-trash/{number:08x}-0000-4000-8000-000000000000"
         path = f"{OWN}/python3" if number < MAX_REMOVED_SHOWN else "notes.txt"
         file_portal.write(f"{own}/item")

@@ -262,8 +262,8 @@ async def test_so_many_of_ones_runs_count_and_no_more(
     job_portal: JobPortal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The newest of each user and kind of hardware."""
-    monkeypatch.setattr(figures, "MOST_OF_ONE", 2)
-    monkeypatch.setattr(figures, "MOST_COUNTED", 4)
+    monkeypatch.setattr(figures, "MAX_OF_ONE", 2)
+    monkeypatch.setattr(figures, "MAX_COUNTED", 4)
     sort: dict[str, Any] = {"labels": {}, "measure": "m", "unit": "u", "better": "higher"}
     database = job_portal.context.db
     left = [("alice", 1, 9.0), *(("bob", 1, value) for value in (1.0, 2.0, 3.0, 4.0))]

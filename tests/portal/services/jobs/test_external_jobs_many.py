@@ -15,7 +15,7 @@ from portal.context import allow_always
 from portal.db import utcnow
 from portal.models import BatchJob, Job, JobState, Mark, User
 from portal.services.jobs import external_jobs
-from portal.services.jobs.external_jobs import MARK, MOST_AT_ONCE, MOST_LIVE, ExternalJobImport
+from portal.services.jobs.external_jobs import MARK, MAX_AT_ONCE, MAX_LIVE, ExternalJobImport
 from spawner.errors import QueryTooLarge, Unreachable
 from spawner.slurm.model import JobInfo, SlurmState
 from tests.portal.reconcile_loop import ReconcileHarness, looping
@@ -70,7 +70,7 @@ async def test_all_jobs_of_many_users_are_taken(harness: ReconcileHarness) -> No
     importer = ExternalJobImport(harness.context)
     for count in range(1, 5):
         await look(harness, importer)
-        assert await rows(harness) == count * MOST_AT_ONCE
+        assert await rows(harness) == count * MAX_AT_ONCE
     assert [await rows(harness, name) for name in names] == [100] * 20
     for again in (
         importer,
@@ -82,19 +82,19 @@ async def test_all_jobs_of_many_users_are_taken(harness: ReconcileHarness) -> No
 
 async def test_how_many_of_one_users_are_taken_is_bounded(harness: ReconcileHarness) -> None:
     names = await add_users(harness, 2)
-    harness.slurm.shown = jobs_of(names, MOST_LIVE + 50, SlurmState.QUEUED)
+    harness.slurm.shown = jobs_of(names, MAX_LIVE + 50, SlurmState.QUEUED)
     for importer in (ExternalJobImport(harness.context), ExternalJobImport(harness.context)):
         for _ in range(2):
             await look(harness, importer)
-        assert [await rows(harness, name) for name in names] == [MOST_LIVE] * 2
+        assert [await rows(harness, name) for name in names] == [MAX_LIVE] * 2
 
 
 async def test_of_the_disabled_all_are_taken_for_they_are_to_end(harness: ReconcileHarness) -> None:
     (name,) = await add_users(harness, 1, disabled_at=utcnow())
-    harness.slurm.shown = jobs_of([name], MOST_LIVE + 50, SlurmState.RUNNING)
+    harness.slurm.shown = jobs_of([name], MAX_LIVE + 50, SlurmState.RUNNING)
     importer = ExternalJobImport(harness.context)
     await look(harness, importer)
-    assert await rows(harness) == MOST_LIVE + 50
+    assert await rows(harness) == MAX_LIVE + 50
 
 
 async def test_all_ended_jobs_are_read_before_the_mark_moves(

@@ -134,9 +134,9 @@ async def test_number_and_time_are_limited(
     file_portal: FilePortal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at = (utcnow() - timedelta(seconds=60)).timestamp()
-    for _ in range(recent_usage.MOST_JOBS + 2):
+    for _ in range(recent_usage.MAX_JOBS + 2):
         await running_job(file_portal, [at, 1, 1, 1, 40, 1])
-    assert len(await recent(file_portal)) == recent_usage.MOST_JOBS
+    assert len(await recent(file_portal)) == recent_usage.MAX_JOBS
     monkeypatch.setattr(recent_usage, "WITHIN_S", 0.0)
     assert await recent(file_portal) == {}
 

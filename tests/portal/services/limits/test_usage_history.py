@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import delete, insert, select
 
 from portal.models import GroupManager, GroupMembership, UsageDay, UsageRead, User
-from portal.services.limits.usage_history import MOST_SERIES
+from portal.services.limits.usage_history import MAX_SERIES
 from tests.portal.job_portal import JobPortal, run_job_portal
 from tests.servers.slapd import Slapd
 
@@ -100,12 +100,12 @@ async def test_hours_by_group_are_those_of_members(job_portal: JobPortal) -> Non
 
 
 async def test_names_beyond_the_largest_are_added_up(job_portal: JobPortal) -> None:
-    rows = [used(DAYS[0], f"user{n}", 10 + n) for n in range(MOST_SERIES)]
+    rows = [used(DAYS[0], f"user{n}", 10 + n) for n in range(MAX_SERIES)]
     async with job_portal.context.db.session() as db:
         await db.execute(insert(UsageDay), rows)
         await db.commit()
     found = await load(job_portal, f"/admin/usage/history?{SPAN}")
-    assert [*hours(found)] == [f"user{n}" for n in reversed(range(MOST_SERIES))]
+    assert [*hours(found)] == [f"user{n}" for n in reversed(range(MAX_SERIES))]
     assert found["others"] == [5, 4, 1, None]
 
 

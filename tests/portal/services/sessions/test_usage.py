@@ -199,6 +199,6 @@ async def test_who_looked_is_remembered_for_so_many_only(session: Extending) -> 
     async with context.db.session() as db:
         row = await db.get_one(Session, session.session_id)
     long_ago = utcnow() - uses.STILL_LOOKING * 2
-    context.usage_requested_at.update(dict.fromkeys(map(str, range(uses.MOST_LOOKED_AT)), long_ago))
+    context.usage_requested_at.update(dict.fromkeys(map(str, range(uses.MAX_LOOKED_AT)), long_ago))
     await uses.load_usage(context, row)
     assert set(context.usage_requested_at) == {row.id}

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from spawner.files.trash import MOST_SHOWN
+from spawner.files.trash import MAX_SHOWN
 from tests.needs import needs_root
 from tests.unit.spawner.files.file_home import ODD, Filer, Problem, b64, deepen, refused
 from tests.unit.spawner.launcher.launcher_home import GID, OTHER, UID, UUID
@@ -189,7 +189,7 @@ class TestDeleting:
         filer.write("a")
         self.delete(filer, "a")
         os.utime(filer.home / ".portal-trash" / UUID, (1, 1))
-        for number in range(MOST_SHOWN):
+        for number in range(MAX_SHOWN):
             own = filer.folder(f".portal-trash/{number:08x}-0000-4000-8000-000000000000")
             filer.write(f"{own.relative_to(filer.home)}/item")
             filer.write(f"{own.relative_to(filer.home)}/about.json", b'{"path": "b"}')

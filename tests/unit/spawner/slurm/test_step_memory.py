@@ -36,6 +36,6 @@ def test_what_is_there_at_once_is_added(steps: list[Step], most: int | None) -> 
 
 
 def test_too_many_steps_yield_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(step_memory, "MOST_PARTS", 3)
+    monkeypatch.setattr(step_memory, "MAX_PARTS", 3)
     assert most_on_a_node([ONE] * 3) == 30
     assert most_on_a_node([replace(ONE, nodes="node[01-04]")]) is None

@@ -167,12 +167,12 @@ def test_only_what_is_alike_is_put_together() -> None:
 
 def test_many_results_of_one_user_displace_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
     """Results under ever new parameters of one user leave other users' results in place."""
-    monkeypatch.setattr(figures, "MOST_SORTS", 4)
+    monkeypatch.setattr(figures, "MAX_SORTS", 4)
     forged = [Run(1, "mallory", size=1000 + n) for n in range(50)]
     honest = [Run(2, "alice", size=8), Run(3, "bob", size=8), Run(4, "carol", size=16)]
     found = aggregate_figures([*forged, *honest])
     assert [one.labels["size"] for one in found] == [8, 16, 1000, 1001]
-    monkeypatch.setattr(figures, "MOST_OF_A_RUN", 0)
+    monkeypatch.setattr(figures, "MAX_OF_A_RUN", 0)
     assert aggregate_figures(honest) == []
 
 

@@ -10,7 +10,7 @@ import pytest
 from portal.api.job_schemas import array_out
 from portal.models import BatchJob, JobState, User
 from portal.services.jobs import scalars
-from portal.services.jobs.scalar_cache import EVERY_S, MOST_ARRAYS, REST, ScalarCache
+from portal.services.jobs.scalar_cache import EVERY_S, MAX_ARRAYS, REST, ScalarCache
 from spawner.errors import LauncherUnavailable
 from tests.fakes.context import partial_context
 
@@ -157,7 +157,7 @@ async def test_few_arrays_are_kept_and_what_is_left_is_not_read_on() -> None:
     known = ScalarCache(Clock())
     first = known.of("first")
     first.reading = asyncio.create_task(asyncio.Event().wait())  # type: ignore[arg-type]
-    for number in range(MOST_ARRAYS):
+    for number in range(MAX_ARRAYS):
         known.of(str(number))
     assert known.of("first") is not first
     await asyncio.wait({first.reading})

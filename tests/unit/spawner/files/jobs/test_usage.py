@@ -89,10 +89,10 @@ def test_answer_for_many_nodes_is_thinned_to_fit(filer: Filer) -> None:
     header = json.dumps({"step_s": 10, "gpus": gpus}) + "\n"
     rows = [f"{json.dumps([1.7e9 + at, 1, 1e9, *[1e9] * 33])}\n" for at in range(1000)]
     data = (header + "".join(rows)).encode()
-    for number in range(operation.MOST_NODES + 3):
+    for number in range(operation.MAX_NODES + 3):
         put(filer, f"0-0-node{number:03}.jsonl", data)
     answer = read(filer)
-    assert (len(answer["nodes"]), answer["left_out"]) == (operation.MOST_NODES, 3)
+    assert (len(answer["nodes"]), answer["left_out"]) == (operation.MAX_NODES, 3)
     counts = {len(node["points"]) for node in answer["nodes"]}
     assert counts == {50}
     assert answer["nodes"][0]["header"]["step_s"] == 200.0
