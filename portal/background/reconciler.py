@@ -49,7 +49,7 @@ from portal.services.slurm.row_sync import RowSync
 from portal.services.store import change
 from portal.services.tensorboards import tensorboards
 from spawner.errors import JobNotFound, SpawnerError
-from spawner.slurm.model import SlurmState
+from spawner.slurm.model import JobPhase
 
 log = structlog.get_logger(__name__)
 
@@ -374,7 +374,7 @@ class Reconcile:
         async with self._cancels:
             await self.context.fence()
             info = await find_job(self.context, job, job_id)
-            if info.state is SlurmState.ENDED:
+            if info.state is JobPhase.ENDED:
                 return
             if isinstance(job, BatchJob) and job.external and not disabled:
                 await self.context.launchers.cancel(job.user.username, job_id)

@@ -39,14 +39,14 @@ from spawner.slurm.missing_jobs import (
     select_matching,
     to_key,
 )
-from spawner.slurm.model import JobInfo, SlurmState
+from spawner.slurm.model import JobInfo, JobPhase
 
 LOST_AFTER = timedelta(minutes=5)
 RUNAWAY_AFTER = timedelta(minutes=1)
 CONFIRMED_AFTER = timedelta(seconds=10)
 CONFIRMING_ANSWERS = 3  # at least
 AGE_MARGIN = timedelta(seconds=30)  # for the duration of commands, and for clocks that differ
-LIVE = frozenset({SlurmState.QUEUED, SlurmState.RUNNING, SlurmState.SUSPENDED})
+LIVE = frozenset({JobPhase.QUEUED, JobPhase.RUNNING, JobPhase.SUSPENDED})
 NEW_JOB = timedelta(seconds=20)  # a job whose id is unknown may not be in squeue yet
 FORGET_QUESTION = timedelta(minutes=10)
 HISTORY = timedelta(days=2)  # how far back accounting is searched for a job that was never seen
@@ -406,4 +406,4 @@ def _job_refs(job: JobInfo) -> tuple[JobRef, ...]:
 
 
 def _is_ended(job: JobInfo) -> bool:
-    return job.state is SlurmState.ENDED
+    return job.state is JobPhase.ENDED

@@ -14,8 +14,8 @@ from types import MappingProxyType
 from typing import Literal
 
 
-class SlurmState(StrEnum):
-    """State of a job for the portal; `JobInfo.slurm_state` has Slurm's own."""
+class JobPhase(StrEnum):
+    """Phase of a Slurm job, which the portal derives from Slurm's state (`JobInfo.slurm_state`)."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -84,7 +84,7 @@ class JobInfo:
     job_id: int
     user: str
     name: str
-    state: SlurmState
+    state: JobPhase
     slurm_state: str
     outcome: Outcome | None = None
     reason: str | None = None

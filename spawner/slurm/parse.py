@@ -25,7 +25,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from spawner.names import JOB_COMMENT, UUID
-from spawner.slurm.model import JobInfo, Outcome, SlurmState
+from spawner.slurm.model import JobInfo, JobPhase, Outcome
 
 _UUID = re.compile(f"{JOB_COMMENT}({UUID.pattern})")
 
@@ -49,20 +49,20 @@ MAX_NAME = 64
 _NOBODY, _NOBODY_UID = "nobody", "65534"
 
 _LIVE = {
-    "PENDING": SlurmState.QUEUED,
-    "CONFIGURING": SlurmState.QUEUED,
-    "REQUEUED": SlurmState.QUEUED,
-    "REQUEUE_FED": SlurmState.QUEUED,
-    "REQUEUE_HOLD": SlurmState.QUEUED,
-    "SPECIAL_EXIT": SlurmState.QUEUED,
-    "RESV_DEL_HOLD": SlurmState.QUEUED,
-    "RUNNING": SlurmState.RUNNING,
-    "RESIZING": SlurmState.RUNNING,
-    "SIGNALING": SlurmState.RUNNING,
-    "SUSPENDED": SlurmState.SUSPENDED,
-    "STOPPED": SlurmState.SUSPENDED,
-    "COMPLETING": SlurmState.COMPLETING,
-    "STAGE_OUT": SlurmState.COMPLETING,
+    "PENDING": JobPhase.QUEUED,
+    "CONFIGURING": JobPhase.QUEUED,
+    "REQUEUED": JobPhase.QUEUED,
+    "REQUEUE_FED": JobPhase.QUEUED,
+    "REQUEUE_HOLD": JobPhase.QUEUED,
+    "SPECIAL_EXIT": JobPhase.QUEUED,
+    "RESV_DEL_HOLD": JobPhase.QUEUED,
+    "RUNNING": JobPhase.RUNNING,
+    "RESIZING": JobPhase.RUNNING,
+    "SIGNALING": JobPhase.RUNNING,
+    "SUSPENDED": JobPhase.SUSPENDED,
+    "STOPPED": JobPhase.SUSPENDED,
+    "COMPLETING": JobPhase.COMPLETING,
+    "STAGE_OUT": JobPhase.COMPLETING,
 }
 _ENDED = {
     "COMPLETED": Outcome.COMPLETED,
@@ -165,7 +165,7 @@ def _squeue_job(record: _Record) -> JobInfo:
     start, end, limit, reason = fields[10:]
     names = expand_nodes(nodes)
     parsed_state = _parse_state(state) or _assume_alive(names)
-    queued = parsed_state[0] is SlurmState.QUEUED
+    queued = parsed_state[0] is JobPhase.QUEUED
     return JobInfo(
         job_id=_parse_job_id(job_id),
         user=_parse_user(user),
@@ -224,7 +224,7 @@ def sacct_job(fields: list[str]) -> JobInfo:
     parsed_state = _parse_state(state_name)
     if parsed_state is None:
         has_ended = moment(end) is not None
-        parsed_state = (SlurmState.ENDED, Outcome.FAILED) if has_ended else _assume_alive(names)
+        parsed_state = (JobPhase.ENDED, Outcome.FAILED) if has_ended else _assume_alive(names)
     return JobInfo(
         job_id=_parse_job_id(job_id),
         user=user,
@@ -278,18 +278,18 @@ def uuid_of(comment: str) -> str | None:
     return match.group(1) if match else None
 
 
-def _parse_state(text: str) -> tuple[SlurmState, Outcome | None] | None:
+def _parse_state(text: str) -> tuple[JobPhase, Outcome | None] | None:
     if text in _ENDED:
-        return SlurmState.ENDED, _ENDED[text]
+        return JobPhase.ENDED, _ENDED[text]
     return (_LIVE[text], None) if text in _LIVE else None
 
 
-def _assume_alive(nodes: tuple[str, ...]) -> tuple[SlurmState, None]:
+def _assume_alive(nodes: tuple[str, ...]) -> tuple[JobPhase, None]:
     """Return the state of a job with a state word of a newer Slurm: an omitted job would be lost.
 
     One that has ended after all leaves squeue soon, and accounting reports its end.
     """
-    return (SlurmState.RUNNING if nodes else SlurmState.QUEUED), None
+    return (JobPhase.RUNNING if nodes else JobPhase.QUEUED), None
 
 
 def _parse_job_id(text: str) -> int:

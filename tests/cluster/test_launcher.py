@@ -24,7 +24,7 @@ from spawner.errors import (
 )
 from spawner.launcher.pool import LauncherPool
 from spawner.slurm.client import Slurm
-from spawner.slurm.model import JobInfo, JobSpec, Resources, SlurmState
+from spawner.slurm.model import JobInfo, JobPhase, JobSpec, Resources
 from tests.cluster.slurm_tools import (
     home_of,
     launcher_path,
@@ -59,7 +59,7 @@ async def agents(portal: Live, commands: Path, slurm: Slurm) -> AsyncIterator[La
     async with pool_of(portal, commands, PATIENTLY_S) as pool:
         yield pool
         for job in await slurm.jobs():
-            if job.uuid and job.name == "launcher-test" and job.state is not SlurmState.ENDED:
+            if job.uuid and job.name == "launcher-test" and job.state is not JobPhase.ENDED:
                 with contextlib.suppress(JobNotFound):
                     await slurm.cancel(job.job_id, job.user)
 
@@ -85,10 +85,10 @@ def folder(portal: Live, user: str, uuid: str) -> Path:
 
 
 async def running(slurm: Slurm, job_id: int) -> JobInfo:
-    return await in_state(slurm, job_id, SlurmState.RUNNING)
+    return await in_state(slurm, job_id, JobPhase.RUNNING)
 
 
-async def in_state(slurm: Slurm, job_id: int, state: SlurmState) -> JobInfo:
+async def in_state(slurm: Slurm, job_id: int, state: JobPhase) -> JobInfo:
     found: list[JobInfo] = []
 
     async def there() -> bool:
@@ -190,7 +190,7 @@ async def test_cancel_is_for_ones_own(agents: LauncherPool, slurm: Slurm) -> Non
         await agents.cancel("alice", job_id)
     assert caught.value.code == "not-permitted"
     await agents.cancel("bob", job_id)
-    await in_state(slurm, job_id, SlurmState.ENDED)
+    await in_state(slurm, job_id, JobPhase.ENDED)
     with pytest.raises(JobNotFound):
         await agents.cancel("bob", 4_000_000)
 
@@ -222,7 +222,7 @@ async def test_a_step_beside_a_job(
         return f"portal-{uuid}" not in steps_of(portal, job_id)
 
     await until(gone)
-    assert (await running(slurm, job_id)).state is SlurmState.RUNNING
+    assert (await running(slurm, job_id)).state is JobPhase.RUNNING
     await other.end_step("alice", job_id, uuid)
     await other.close()
     await asyncio.gather(*(left.wait() for left in other._abandoned))

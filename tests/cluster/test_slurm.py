@@ -14,7 +14,7 @@ import pytest
 from spawner.call_budget import Pace
 from spawner.errors import JobNotFound, Rejected, Unreachable
 from spawner.slurm.client import Slurm
-from spawner.slurm.model import JobInfo, Outcome, SlurmState, WallLimit
+from spawner.slurm.model import JobInfo, JobPhase, Outcome, WallLimit
 from spawner.slurm.watcher import Watcher
 from tests.cluster.slurm_tools import make_bin, quickly, slurm_conf, stopped, until
 from tests.live import Live
@@ -49,7 +49,7 @@ async def find(slurm: Slurm, job_id: int) -> JobInfo:
     return job
 
 
-async def in_state(slurm: Slurm, job_id: int, *states: SlurmState) -> JobInfo:
+async def in_state(slurm: Slurm, job_id: int, *states: JobPhase) -> JobInfo:
     found: list[JobInfo] = []
 
     async def there() -> bool:
@@ -84,14 +84,14 @@ async def test_hostile_job_comment_matches_no_session(
 ) -> None:
     uuid = str(uuid4())
     job_id = submit(portal, submitted, "bob", "exit 3", f"--comment=portal:{uuid}\n4000000000")
-    await in_state(slurm, job_id, SlurmState.ENDED)
+    await in_state(slurm, job_id, JobPhase.ENDED)
     began = datetime.now(UTC) - timedelta(minutes=5)
 
     async def recorded() -> bool:
         jobs = {job.job_id: job for job in await slurm.accounting(began)}
         assert 4_000_000_000 not in jobs
         assert all(job.uuid != uuid for job in jobs.values())
-        return job_id in jobs and jobs[job_id].state is SlurmState.ENDED
+        return job_id in jobs and jobs[job_id].state is JobPhase.ENDED
 
     await until(recorded)
 
@@ -102,12 +102,12 @@ async def test_the_life_of_a_job(slurm: Slurm, portal: Live, submitted: list[int
         portal, submitted, "alice", "sleep 2; exit 3",
         "--partition=gpu", "--gres=gpu:v100:1", f"--comment=portal:{uuid}",
     )  # fmt: skip
-    running = await in_state(slurm, job_id, SlurmState.RUNNING)
+    running = await in_state(slurm, job_id, JobPhase.RUNNING)
     (node,) = [node for node in (await slurm.cluster()).nodes if node.name in running.nodes]
     assert dict(node.gpus) == {"v100": 4}
     assert node.gpus_allocated["v100"] >= 1
     assert node.address.count(".") == 3
-    ended = await in_state(slurm, job_id, SlurmState.ENDED)
+    ended = await in_state(slurm, job_id, JobPhase.ENDED)
     assert (ended.outcome, ended.reason) == (Outcome.FAILED, "NonZeroExitCode")
 
     async def recorded() -> bool:
@@ -143,11 +143,11 @@ async def test_the_portal_may_end_and_extend_anyones_job(
     slurm: Slurm, portal: Live, submitted: list[int]
 ) -> None:
     job_id = submit(portal, submitted, "bob", "sleep 60")
-    await in_state(slurm, job_id, SlurmState.RUNNING)
+    await in_state(slurm, job_id, JobPhase.RUNNING)
     await slurm.set_time_limit(job_id, 20)
     assert (await find(slurm, job_id)).time_limit_minutes == 20
     await slurm.cancel(job_id, "bob")
-    ended = await in_state(slurm, job_id, SlurmState.ENDED)
+    ended = await in_state(slurm, job_id, JobPhase.ENDED)
     assert ended.outcome is Outcome.CANCELLED
     with contextlib.suppress(JobNotFound):  # no error until Slurm has forgotten it
         await slurm.cancel(job_id, "bob")
@@ -158,7 +158,7 @@ async def test_what_bounds_a_jobs_time_though_not_the_portals_changes(
 ) -> None:
     """The portal must check these limits itself before it extends a job."""
     job_id = submit(portal, submitted, "bob", "sleep 60")
-    job = await in_state(slurm, job_id, SlurmState.RUNNING)
+    job = await in_state(slurm, job_id, JobPhase.RUNNING)
     name = f"bounds-{job_id}"
     kept = ["StartTime=now+3days", "Duration=10", "Users=root", "Flags=MAINT"]
     bob = ["sacctmgr", "-i", "modify", "user", "bob", "set"]
@@ -234,14 +234,14 @@ async def test_a_job_that_vanishes_ends_by_accounting_alone(
     loop = asyncio.create_task(watcher.run())
     job_id = submit(portal, submitted, "alice", "sleep 60", f"--comment=portal:{uuid}")
 
-    def state() -> SlurmState | None:
+    def state() -> JobPhase | None:
         found = watcher.by_uuid(uuid, "alice", job_id)
         return found.state if found else None
 
-    async def is_in(wanted: SlurmState) -> bool:
+    async def is_in(wanted: JobPhase) -> bool:
         return state() is wanted
 
-    await until(lambda: is_in(SlurmState.RUNNING))
+    await until(lambda: is_in(JobPhase.RUNNING))
     slurm.forgotten = frozenset({job_id})
     looked = watcher.at
 
@@ -249,9 +249,9 @@ async def test_a_job_that_vanishes_ends_by_accounting_alone(
         return watcher.at is not None and looked is not None and watcher.at > looked
 
     await until(looked_again)
-    assert state() is SlurmState.RUNNING, "accounting has not reported the end"
+    assert state() is JobPhase.RUNNING, "accounting has not reported the end"
     await slurm.cancel(job_id, "alice")
-    await until(lambda: is_in(SlurmState.ENDED))
+    await until(lambda: is_in(JobPhase.ENDED))
     found = watcher.by_uuid(uuid, "alice", job_id)
     assert found is not None
     assert (found.outcome, found.uuid) == (Outcome.CANCELLED, uuid)

@@ -22,13 +22,13 @@ from spawner.launcher.connection import UserInfo
 from spawner.launcher.file_answers import CurveColumns, FolderCurves
 from spawner.slurm.model import (
     JobInfo,
+    JobPhase,
     JobSpec,
     JobUsage,
     NodeInfo,
     PartitionInfo,
     ReservationInfo,
     Resources,
-    SlurmState,
 )
 from spawner.slurm.watcher import Watcher
 from tests.fakes.accounting import FakeAccounting
@@ -201,7 +201,7 @@ class FakeAgents:
         self.submitted.append((username, spec, files))
         job_id = 100 + len(self.submitted)
         self.slurm.shown[job_id] = JobInfo(
-            job_id, username, spec.name, SlurmState.QUEUED, "PENDING", uuid=spec.uuid,
+            job_id, username, spec.name, JobPhase.QUEUED, "PENDING", uuid=spec.uuid,
             submit_time=datetime.now(UTC).replace(microsecond=0), reason="Priority",
             account=spec.resources.account,
         )  # fmt: skip

@@ -21,7 +21,7 @@ from portal.metrics import Metrics
 from portal.models import BatchJob, Job, JobState, User, Wanted, new_id
 from portal.services.store import change
 from spawner.errors import JobNotFound, LauncherUnavailable, Unreachable
-from spawner.slurm.model import JobInfo, SlurmState
+from spawner.slurm.model import JobInfo, JobPhase
 from spawner.slurm.watcher import Watcher
 from tests.servers.databases import database_of
 
@@ -137,8 +137,8 @@ class ReconcileHarness:
         await self.look()
         return ids
 
-    def show(self, job_id: int, uuid: str, state: SlurmState = SlurmState.QUEUED) -> None:
-        nodes = () if state is SlurmState.QUEUED else ("node01",)
+    def show(self, job_id: int, uuid: str, state: JobPhase = JobPhase.QUEUED) -> None:
+        nodes = () if state is JobPhase.QUEUED else ("node01",)
         self.slurm.shown[job_id] = JobInfo(
             job_id, "alice", "x", state, state.upper(), uuid=uuid, nodes=nodes,
             submit_time=datetime(2026, 1, 1, tzinfo=UTC), reason="Priority",

@@ -22,7 +22,7 @@ from spawner.launcher.sbatch import sbatch_options
 from spawner.slurm import parse_accounting
 from spawner.slurm.accounting import Accounting
 from spawner.slurm.client import CommandResult
-from spawner.slurm.model import JobInfo, JobSpec, Resources, SlurmState
+from spawner.slurm.model import JobInfo, JobPhase, JobSpec, Resources
 from tests.polling import wait_until
 from tests.recording.ground import CLUSTER, Ground
 
@@ -219,7 +219,7 @@ def _settle(ground: Ground, jobs: dict[str, int]) -> None:
 async def _ask_everything(ground: Ground, folder: Path, jobs: dict[str, int]) -> None:
     slurm, now = Recorder(ground, folder), datetime.now(UTC)
     asked = JobInfo(
-        jobs["running"], "alice", "", SlurmState.RUNNING, "RUNNING", None,
+        jobs["running"], "alice", "", JobPhase.RUNNING, "RUNNING", None,
         account="research", qos="high",
     )  # fmt: skip
     await slurm.ask("squeue", slurm.jobs())

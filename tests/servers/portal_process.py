@@ -20,7 +20,7 @@ from typing import Any
 
 from portal import context
 from portal.__main__ import main
-from spawner.slurm.model import JobInfo, JobSpec, SlurmState
+from spawner.slurm.model import JobInfo, JobPhase, JobSpec
 from spawner.slurm.watcher import Watcher
 from tests.fakes.accounting import FakeAccounting
 from tests.portal.job_portal import OFTEN, FakeAgents, FakeSlurm
@@ -83,7 +83,7 @@ class FolderAgents(FakeAgents):
 def _info(file: Path) -> JobInfo:
     job = json.loads(file.read_text())
     return JobInfo(
-        int(file.name.removeprefix("job-")), job["user"], job["name"], SlurmState.QUEUED, "PENDING",
+        int(file.name.removeprefix("job-")), job["user"], job["name"], JobPhase.QUEUED, "PENDING",
         uuid=job["uuid"], submit_time=datetime.fromisoformat(job["submit_time"]),
         reason="Priority",
     )  # fmt: skip

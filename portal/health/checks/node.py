@@ -21,7 +21,7 @@ from spawner.errors import HomeUnavailable, JobNotFound, SpawnerError
 from spawner.launcher.folders import JOBS_FOLDER
 from spawner.launcher.pool import LauncherPool
 from spawner.slurm.client import Slurm
-from spawner.slurm.model import JobInfo, JobSpec, Outcome, Resources, SlurmState
+from spawner.slurm.model import JobInfo, JobPhase, JobSpec, Outcome, Resources
 from spawner.sources import hash_package
 
 MARK = "portal-check: "
@@ -136,7 +136,7 @@ async def _wait_for_output(
     while True:
         shown = await slurm.find(job_id)
         job = next((job for job in shown if job.uuid == job_uuid), None)
-        if job is None or job.state is SlurmState.ENDED:
+        if job is None or job.state is JobPhase.ENDED:
             break
         if time.monotonic() > until:
             await _cancel(slurm, job)

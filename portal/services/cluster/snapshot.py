@@ -9,9 +9,9 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 
-from spawner.slurm.model import JobInfo, SlurmState
+from spawner.slurm.model import JobInfo, JobPhase
 
-HOLDING = (SlurmState.RUNNING, SlurmState.SUSPENDED, SlurmState.COMPLETING)
+HOLDING = (JobPhase.RUNNING, JobPhase.SUSPENDED, JobPhase.COMPLETING)
 # Prefixes of Slurm's reasons for which a job is not in line.
 _NOT_IN_LINE = (
     "Assoc", "QOS", "Max", "JobHeld", "JobHold", "launch failed", "Dependency", "BeginTime",
@@ -73,7 +73,7 @@ def build_snapshot(jobs: Mapping[int, JobInfo]) -> ClusterSnapshot:
             for partition in _split_partitions(job):
                 running[partition] += 1
                 runs[job.user][partition] += 1
-        elif job.state is SlurmState.QUEUED:
+        elif job.state is JobPhase.QUEUED:
             is_in_line = not (job.reason or "").startswith(_NOT_IN_LINE)
             for partition in _split_partitions(job):
                 ahead = in_line[partition] if is_in_line else None

@@ -51,7 +51,7 @@ from portal.services.audit.audit import Action, record
 from portal.services.identity import home_directories, memberships
 from portal.services.store import change
 from portal.services.tensorboards import tensorboards
-from spawner.slurm.model import JobInfo, SlurmState
+from spawner.slurm.model import JobInfo, JobPhase
 from spawner.slurm.watcher import Watcher
 
 log = structlog.get_logger(__name__)
@@ -349,7 +349,7 @@ def still_in_slurm(watcher: Watcher, user: User) -> bool:
 
 def _iter_live_jobs(watcher: Watcher, username: str) -> Iterator[JobInfo]:
     for info in watcher.jobs.values():
-        if info.user == username and info.state is not SlurmState.ENDED:
+        if info.user == username and info.state is not JobPhase.ENDED:
             yield info
 
 

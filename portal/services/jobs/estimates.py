@@ -29,7 +29,7 @@ from portal.services.limits import allowances
 from portal.services.slurm import launch
 from spawner.durations import format_minutes
 from spawner.errors import LauncherUnavailable, Rejected, SpawnerError, Unreachable
-from spawner.slurm.model import JobInfo, JobSpec, Resources, SlurmState
+from spawner.slurm.model import JobInfo, JobPhase, JobSpec, Resources
 
 MAX_ALTERNATIVES = 3
 NOW = timedelta(seconds=60)
@@ -176,7 +176,7 @@ def _find_limits(context: AppContext, user: User, resources: Resources) -> list[
     def concerns(info: JobInfo) -> bool:
         reason = info.reason or ""
         limited = reason.startswith(("Assoc", "QOS"))
-        waits = info.state is SlurmState.QUEUED
+        waits = info.state is JobPhase.QUEUED
         same_account = resources.account in {None, info.account}
         is_own = info.user == user.username and same_account
         group = reason.startswith("AssocGrp") and info.account == resources.account

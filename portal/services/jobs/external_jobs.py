@@ -31,7 +31,7 @@ from portal.services.slurm import arrays, launch
 from portal.services.slurm.lifecycle import observe
 from spawner.errors import QueryTooLarge, SlurmError
 from spawner.slurm.missing_jobs import CLOCK_SLACK, SAME_SUBMISSION
-from spawner.slurm.model import JobInfo, Resources, SlurmState
+from spawner.slurm.model import JobInfo, JobPhase, Resources
 
 log = structlog.get_logger(__name__)
 
@@ -128,7 +128,7 @@ class ExternalJobImport:
         """Import jobs from accounting; return False if not all could be written: they are read
         again.
         """
-        ended = [info for info in records if info.state is SlurmState.ENDED]
+        ended = [info for info in records if info.state is JobPhase.ENDED]
         identified = [info for info in ended if _to_key(info) is not None]
         unknown_uuids = await self._find_unknown_uuids(identified)
         self._context.watcher.mark_unknown_uuids(unknown_uuids)

@@ -26,7 +26,7 @@ from portal.services.slurm.placement import last_job_info
 from portal.services.store import change
 from spawner.durations import format_minutes
 from spawner.errors import JobNotFound, Rejected, SlurmError
-from spawner.slurm.model import ClusterInfo, JobInfo, ReservationInfo, SlurmState, WallLimit
+from spawner.slurm.model import ClusterInfo, JobInfo, JobPhase, ReservationInfo, WallLimit
 
 NOT_RUNNING = "Only a running session can be extended."
 NO_LIMIT = "This session has no time limit."
@@ -94,7 +94,7 @@ async def extend(
         _check_offered(offered(session, context.settings, context.watcher.cluster), minutes)
         launch.check_slurm_answers(context)
         info = last_job_info(context, session)
-        if info is None or info.state is not SlurmState.RUNNING:
+        if info is None or info.state is not JobPhase.RUNNING:
             raise Conflict(NOT_RUNNING)
         limit = await _raise_slurm_limit(context, session, info, minutes)
         changed = await _save_new_end(context, session, info, limit + minutes)

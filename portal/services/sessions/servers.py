@@ -19,7 +19,7 @@ from portal.services.slurm import certificates, launch
 from portal.services.slurm.placement import last_job_info
 from portal.services.store import change
 from spawner import guard
-from spawner.slurm.model import SlurmState
+from spawner.slurm.model import JobPhase
 
 log = structlog.get_logger(__name__)
 
@@ -104,7 +104,7 @@ async def runs(context: AppContext, session: Session | None) -> bool:
         info = last_job_info(context, session)
     if info is None:
         return context.watcher.stale_since is not None
-    return info.state is not SlurmState.ENDED
+    return info.state is not JobPhase.ENDED
 
 
 async def confirm(context: AppContext, decision: Decision, live: LiveSession | None) -> Decision:

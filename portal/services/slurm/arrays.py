@@ -14,16 +14,16 @@ from typing import Any
 from portal.models import BatchJob, JobState, Wanted
 from portal.services.slurm.lifecycle import Explain, Update, awaits_accounting, explain_queued
 from spawner.slurm.missing_jobs import SAME_SUBMISSION
-from spawner.slurm.model import JobInfo, Outcome, SlurmState
+from spawner.slurm.model import JobInfo, JobPhase, Outcome
 from spawner.slurm.reasons import Explanation, explain_outcome
 
 Task = dict[str, Any]
 _STATES = {
-    SlurmState.QUEUED: JobState.QUEUED,
-    SlurmState.RUNNING: JobState.RUNNING,
-    SlurmState.SUSPENDED: JobState.SUSPENDED,
-    SlurmState.COMPLETING: JobState.STOPPING,
-    SlurmState.ENDED: JobState.ENDED,
+    JobPhase.QUEUED: JobState.QUEUED,
+    JobPhase.RUNNING: JobState.RUNNING,
+    JobPhase.SUSPENDED: JobState.SUSPENDED,
+    JobPhase.COMPLETING: JobState.STOPPING,
+    JobPhase.ENDED: JobState.ENDED,
 }
 # The job's state is the first of these that one of its tasks is in.
 _STATE_PRECEDENCE = (
@@ -63,7 +63,7 @@ def merge_tasks(
             if _adds_nothing(known, info):
                 continue
             by_index[index] = {**known, **_to_task_fields(info, now)}
-            if info.state is not SlurmState.ENDED or _compare_submissions(known, info) > 0:
+            if info.state is not JobPhase.ENDED or _compare_submissions(known, info) > 0:
                 for of_earlier_run in ("cause", "metrics", "read"):
                     by_index[index].pop(of_earlier_run, None)
     return [by_index[index] for index in sorted(by_index)]
@@ -91,9 +91,9 @@ def _adds_nothing(task: Task, info: JobInfo) -> bool:
         return compared < 0
     if task.get("state") != JobState.ENDED or info.exit_code is not None:
         return False
-    if info.state is SlurmState.COMPLETING:
+    if info.state is JobPhase.COMPLETING:
         return True
-    return info.state is SlurmState.ENDED and task.get("outcome") == info.outcome
+    return info.state is JobPhase.ENDED and task.get("outcome") == info.outcome
 
 
 def _to_task_fields(info: JobInfo, now: datetime) -> Task:
@@ -134,7 +134,7 @@ def has_vanished_tasks(tasks: Sequence[Mapping[str, Any]], infos: Iterable[JobIn
     """Return whether some tasks have not ended in our record and are not alive in squeue:
     accounting has their end.
     """
-    alive = {index for info in infos if info.state is not SlurmState.ENDED for index in info.tasks}
+    alive = {index for info in infos if info.state is not JobPhase.ENDED for index in info.tasks}
     return any(t["state"] != JobState.ENDED and t["index"] not in alive for t in tasks)
 
 
@@ -146,8 +146,8 @@ def observe(
 ) -> Update:
     """Return the columns that follow from squeue's or accounting's report on the tasks."""
     tasks = merge_tasks(job.tasks or [], infos, now)
-    running = [info for info in infos if info.state is SlurmState.RUNNING]
-    queued = [info for info in infos if info.state is SlurmState.QUEUED]
+    running = [info for info in infos if info.state is JobPhase.RUNNING]
+    queued = [info for info in infos if info.state is JobPhase.QUEUED]
     starts = [info.start_time for info in infos if info.start_time and info.nodes]
     first = min(infos, key=lambda info: info.job_id, default=None)
     values: dict[str, Any] = {

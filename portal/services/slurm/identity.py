@@ -16,7 +16,7 @@ from portal.context import AppContext
 from portal.models import Job
 from portal.services.slurm import lifecycle
 from spawner.errors import JobNotFound
-from spawner.slurm.model import JobInfo, SlurmState
+from spawner.slurm.model import JobInfo, JobPhase
 
 
 async def find_job(context: AppContext, job: Job, job_id: int) -> JobInfo:
@@ -32,7 +32,7 @@ async def find_job(context: AppContext, job: Job, job_id: int) -> JobInfo:
     ]
     if not ours:
         raise JobNotFound("Slurm no longer has this job.")
-    return min(ours, key=lambda info: info.state is SlurmState.ENDED)
+    return min(ours, key=lambda info: info.state is JobPhase.ENDED)
 
 
 def cancelling_user(info: JobInfo) -> str | None:

@@ -10,7 +10,7 @@ from typing import Any
 from portal.models import BatchJob, Job, JobState, Session, Wanted
 from spawner.catalog.launch_files import EXIT_CLAIMED
 from spawner.slurm.missing_jobs import CLOCK_SLACK, SAME_SUBMISSION
-from spawner.slurm.model import JobInfo, Outcome, SlurmState
+from spawner.slurm.model import JobInfo, JobPhase, Outcome
 from spawner.slurm.reasons import Explanation, explain_outcome, explain_reason
 
 LOST_PATIENCE = timedelta(minutes=2)
@@ -69,7 +69,7 @@ def choose_copy(copies: Iterable[JobInfo]) -> JobInfo | None:
     """
     return min(
         copies,
-        key=lambda i: (not i.nodes, i.start_time or NEVER, i.state is SlurmState.ENDED, i.job_id),
+        key=lambda i: (not i.nodes, i.start_time or NEVER, i.state is JobPhase.ENDED, i.job_id),
         default=None,
     )
 
@@ -79,7 +79,7 @@ def awaits_accounting(info: JobInfo, now: datetime) -> bool:
     outcome.
     """
     fresh = info.end_time is not None and now - info.end_time < ACCOUNTING_PATIENCE
-    return info.state is SlurmState.ENDED and info.exit_code is None and fresh
+    return info.state is JobPhase.ENDED and info.exit_code is None and fresh
 
 
 def explain_queued(info: JobInfo) -> Explanation | None:
@@ -90,7 +90,7 @@ def explain_queued(info: JobInfo) -> Explanation | None:
 def observe(job: Job, info: JobInfo, now: datetime, explain: Explain = explain_queued) -> Update:
     """Return the columns that follow from Slurm's report on the job."""
     columns = _build_columns(job, info, now, explain)
-    if isinstance(job, BatchJob | Session) and info.state is SlurmState.ENDED:
+    if isinstance(job, BatchJob | Session) and info.state is JobPhase.ENDED:
         columns["usage_due"] = job.usage_due or now
     if not isinstance(job, BatchJob):
         return columns
@@ -115,15 +115,15 @@ def _build_columns(job: Job, info: JobInfo, now: datetime, explain: Explain) -> 
         "submitted_at": job.submitted_at or info.submit_time or now,
     }
     match info.state:
-        case SlurmState.QUEUED:
+        case JobPhase.QUEUED:
             columns |= _build_queued_columns(job, info, explain(info))
-        case SlurmState.RUNNING:
+        case JobPhase.RUNNING:
             columns |= _build_running_columns(job, info)
-        case SlurmState.SUSPENDED:
+        case JobPhase.SUSPENDED:
             columns |= {"state": JobState.SUSPENDED, "reason": "Slurm has suspended this job."}
-        case SlurmState.COMPLETING:
+        case JobPhase.COMPLETING:
             columns |= {"state": JobState.STOPPING}
-        case SlurmState.ENDED:
+        case JobPhase.ENDED:
             columns |= _build_ended_columns(job, info, now)
     return columns
 

@@ -22,7 +22,7 @@ from sqlalchemy.orm import with_polymorphic
 
 from portal.context import AppContext
 from portal.models import SESSIONS_TABLE, BatchJob, Job, JobState, Session
-from spawner.slurm.model import JobInfo, SlurmState
+from spawner.slurm.model import JobInfo, JobPhase
 
 # A full pass finds changes that were hidden by a clock that was set back.
 EVERYTHING_EVERY = timedelta(minutes=5)
@@ -155,7 +155,7 @@ class PendingRows:
 
 
 def _is_alive(info: JobInfo) -> bool:
-    return info.state is not SlurmState.ENDED
+    return info.state is not JobPhase.ENDED
 
 
 async def load(db: AsyncSession, ids: Iterable[str]) -> list[Job]:

@@ -4,16 +4,16 @@ from portal.context import AppContext
 from portal.errors import Conflict
 from portal.models import Job
 from portal.services.slurm.lifecycle import is_external, is_ours
-from spawner.slurm.model import JobInfo, SlurmState
+from spawner.slurm.model import JobInfo, JobPhase
 
 
 async def where_it_runs(context: AppContext, job: Job) -> JobInfo:
     """Return Slurm's state of a job that claims to run. Concurrent calls share one query."""
     info = last_job_info(context, job)
-    if info is None or info.state is not SlurmState.RUNNING:
+    if info is None or info.state is not JobPhase.RUNNING:
         await context.watcher.refresh()
         info = last_job_info(context, job)
-    if info is None or info.state is not SlurmState.RUNNING or not info.nodes:
+    if info is None or info.state is not JobPhase.RUNNING or not info.nodes:
         raise Conflict("Slurm has not reported this job as running yet.")
     if not is_ours(job, info):
         raise Conflict("Slurm's job with this ID is a different one.")

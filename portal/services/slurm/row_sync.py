@@ -15,11 +15,11 @@ from portal.services.limits.gpu_limit import explain_pending
 from portal.services.slurm import arrays, lifecycle
 from portal.services.slurm.placement import last_job_info
 from spawner.slurm.missing_jobs import SAME_SUBMISSION
-from spawner.slurm.model import JobInfo, SlurmState
+from spawner.slurm.model import JobInfo, JobPhase
 
 MAX_TRIES = 3  # to submit a job that Slurm has lost
 END_PATIENCE = timedelta(minutes=1)  # from the report of a session's program to its job's end
-ALIVE = {SlurmState.QUEUED, SlurmState.RUNNING, SlurmState.SUSPENDED}
+ALIVE = {JobPhase.QUEUED, JobPhase.RUNNING, JobPhase.SUSPENDED}
 QUIET = {JobState.QUEUED, JobState.RUNNING, JobState.SUSPENDED}
 
 
@@ -88,7 +88,7 @@ class RowSync:
         if not lifecycle.has_reported_its_end(row) or row.wanted is Wanted.STOP:
             return None
         info = last_job_info(self._context, row)
-        if info is None or info.state is not SlurmState.RUNNING:
+        if info is None or info.state is not JobPhase.RUNNING:
             return None
         if now - self._outliving.setdefault(row.id, now) <= END_PATIENCE:
             return None
@@ -190,7 +190,7 @@ class RowSync:
         live = {
             info.array_job_id or info.job_id
             for info in copies
-            if info.state is not SlurmState.ENDED and lifecycle.is_ours(job, info)
+            if info.state is not JobPhase.ENDED and lifecycle.is_ours(job, info)
         }
         return live - {job.job_id}
 

@@ -19,7 +19,7 @@ from portal.services.slurm.failures import FailedLog
 from portal.services.store import change
 from spawner.errors import SlurmError
 from spawner.slurm.missing_jobs import CLOCK_SLACK, SAME_SUBMISSION
-from spawner.slurm.model import JobInfo, JobUsage, Outcome, SlurmState
+from spawner.slurm.model import JobInfo, JobPhase, JobUsage, Outcome
 from spawner.slurm.reasons import Explanation, explain_outcome
 
 log = structlog.get_logger(__name__)
@@ -158,10 +158,10 @@ def usage_columns(row: Measured, ours: Sequence[JobUsage], now: datetime) -> dic
     if isinstance(row, Session):
         return columns
     if row.array_size is not None:
-        ended = [usage.info for usage in ours if usage.info.state is SlurmState.ENDED]
+        ended = [usage.info for usage in ours if usage.info.state is JobPhase.ENDED]
         return columns | (dict(arrays.observe(row, ended, now)) if ended else {})
     info = ours[0].info
-    if info.state is SlurmState.ENDED:
+    if info.state is JobPhase.ENDED:
         columns |= lifecycle.observe(row, info, now)
     if row.external and ours[0].cpus and info.nodes:
         per_node = max(1, ours[0].cpus // len(info.nodes))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from portal.services.cluster.node_table import TableAddresses
-from spawner.slurm.model import JobInfo, ReservationInfo, SlurmState
+from spawner.slurm.model import JobInfo, JobPhase, ReservationInfo
 from tests.portal.conftest import Browser
 from tests.portal.job_portal import JobPortal, run_job_portal
 from tests.servers.slapd import Slapd
@@ -38,7 +38,7 @@ def job_portal(shared: JobPortal) -> Iterator[JobPortal]:
 
 
 def job(number: int, user: str, **values: Any) -> JobInfo:
-    state = SlurmState.RUNNING if values.get("nodes") else SlurmState.QUEUED
+    state = JobPhase.RUNNING if values.get("nodes") else JobPhase.QUEUED
     times = {"submit_time": NOW, "partition": "gpu", "slurm_state": state.value}
     return JobInfo(number, user, f"job\n{number}", state, **{**times, **values})
 

@@ -16,7 +16,7 @@ from portal.background.notifier import ALL_ROWS
 from portal.db import utcnow
 from portal.models import BatchJob, JobState
 from portal.services.store import change
-from spawner.slurm.model import SlurmState
+from spawner.slurm.model import JobPhase
 from tests.polling import PATIENCE_S, until
 from tests.portal.job_portal import JobPortal, run_job_portal
 from tests.servers.slapd import Slapd
@@ -64,7 +64,7 @@ class TestCancel:
         )
         shown = job_portal.slurm.shown[job["job_id"]]
         job_portal.slurm.shown[job["job_id"]] = replace(
-            shown, state=SlurmState.ENDED, slurm_state="CANCELLED", exit_code=0
+            shown, state=JobPhase.ENDED, slurm_state="CANCELLED", exit_code=0
         )
         await job_portal.context.watcher.refresh()
         ended = await job_portal.settled(job["id"], "ended")

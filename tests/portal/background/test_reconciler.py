@@ -29,7 +29,7 @@ from portal.models import (
 from portal.services.jobs import scalars
 from portal.services.slurm import usage
 from portal.services.slurm.pending_rows import EVERYTHING_EVERY, OVERLAP, load
-from spawner.slurm.model import Outcome, SlurmState
+from spawner.slurm.model import JobPhase, Outcome
 from tests.portal.reconcile_loop import ReconcileHarness, looping, stop
 
 pytestmark = pytest.mark.anyio
@@ -98,7 +98,7 @@ async def test_row_changed_by_a_request_during_a_round_is_written_again(
     ids = await harness.queued(3)
     await harness.round()
     for number, row_id in enumerate(ids, start=1):
-        harness.show(number, row_id, SlurmState.RUNNING)
+        harness.show(number, row_id, JobPhase.RUNNING)
     await harness.look()
 
     async def load_then_stop(db: Any, changed: list[str]) -> Any:
@@ -115,7 +115,7 @@ async def test_row_changed_by_a_request_during_a_round_is_written_again(
 async def test_what_squeue_shows_differently_is_looked_at(harness: ReconcileHarness) -> None:
     ids = await harness.queued(3)
     await harness.round()
-    harness.show(2, ids[1], SlurmState.RUNNING)
+    harness.show(2, ids[1], JobPhase.RUNNING)
     await harness.look()
     assert await harness.round() == {ids[1]}
     assert (await harness.row(ids[1])).state is JobState.RUNNING
@@ -287,7 +287,7 @@ async def test_an_array_with_a_task_that_is_requeued_after_its_end_lives_again(
         job_id=1, state=JobState.ENDED, outcome=Outcome.COMPLETED, ended_at=harness.now,
         exit_code=0, submit_time=submitted, array_size=2, tasks=tasks,
     )  # fmt: skip
-    harness.show(2, array, SlurmState.RUNNING)
+    harness.show(2, array, JobPhase.RUNNING)
     shown = replace(harness.slurm.shown.pop(2), array_job_id=1, tasks=(1,))
     harness.slurm.shown[2] = shown
     await harness.look()

@@ -16,7 +16,7 @@ from portal.db import utcnow
 from portal.models import BatchJob, Job, JobsPolicy, JobState, Session, User, Wanted, new_id
 from portal.services.jobs import jobs
 from portal.services.slurm.pending_rows import EVERYTHING_EVERY
-from spawner.slurm.model import Outcome, SlurmState
+from spawner.slurm.model import JobPhase, Outcome
 from tests.portal.reconcile_loop import ReconcileHarness, looping, stop
 
 pytestmark = pytest.mark.anyio
@@ -231,7 +231,7 @@ async def test_one_that_has_begun_is_found_and_cancelled(harness: ReconcileHarne
     await harness.round()
     await harness.acts()
     assert (await harness.row(made)).state is JobState.STOPPING
-    harness.show(7, made, SlurmState.RUNNING)
+    harness.show(7, made, JobPhase.RUNNING)
     await harness.look()
     await harness.round(timedelta(seconds=5))
     await harness.acts()

@@ -15,7 +15,7 @@ from portal.db import utcnow
 from portal.models import JobState, Session, Wanted
 from portal.services.sessions import nodes, servers
 from portal.services.slurm.pending_rows import EVERYTHING_EVERY
-from spawner.slurm.model import SlurmState
+from spawner.slurm.model import JobPhase
 from tests.portal.reconcile_loop import ReconcileHarness, looping
 
 pytestmark = pytest.mark.anyio
@@ -58,7 +58,7 @@ async def running(harness: ReconcileHarness, **columns: Any) -> str:
     return row_id
 
 
-def show(harness: ReconcileHarness, row_id: str, state: SlurmState = SlurmState.RUNNING) -> None:
+def show(harness: ReconcileHarness, row_id: str, state: JobPhase = JobPhase.RUNNING) -> None:
     harness.show(5, row_id, state)
     harness.slurm.shown[5] = replace(harness.slurm.shown[5], start_time=STARTED)
 
@@ -119,7 +119,7 @@ async def test_time_of_a_silence_of_slurms_does_not_count(
 async def test_time_of_a_suspension_does_not_count(harness: ReconcileHarness) -> None:
     columns = {"called_home_at": None, "target_port": None}
     row_id = await running(harness, state=JobState.SUSPENDED, **columns)
-    show(harness, row_id, SlurmState.SUSPENDED)
+    show(harness, row_id, JobPhase.SUSPENDED)
     await rounds(harness)
     show(harness, row_id)
     await rounds(harness, AGES)
@@ -148,7 +148,7 @@ async def test_a_job_that_completes_after_its_program_keeps_its_outcome(
     row_id = await running(harness, ready_at=STARTED, first_ready_at=STARTED)
     await rounds(harness)
     await nodes.report(harness.context, await session(harness, row_id), "exiting", "shut down")
-    show(harness, row_id, SlurmState.COMPLETING)
+    show(harness, row_id, JobPhase.COMPLETING)
     await rounds(harness)
     await rounds(harness, timedelta(minutes=2))
     assert (await session(harness, row_id)).wanted is Wanted.RUN

@@ -16,7 +16,7 @@ from portal.models import ClusterSample, Job, JobState, Session, SessionUse, Use
 from portal.services.cluster import history
 from portal.services.cluster.history import LEVELS, RANGES, Level
 from portal.services.cluster.samples import floor_time
-from spawner.slurm.model import JobInfo, SlurmState
+from spawner.slurm.model import JobInfo, JobPhase
 from tests.portal.job_portal import JobPortal, run_job_portal
 from tests.servers.slapd import Slapd
 
@@ -84,8 +84,8 @@ async def test_a_sample_appears_in_every_level_with_the_median_wait(
     job_portal: JobPortal, context: AppContext
 ) -> None:
     job_portal.slurm.shown = {
-        1: JobInfo(1, "bob", "a", SlurmState.QUEUED, "PENDING", tasks=(1, 2, 3)),
-        2: JobInfo(2, "bob", "b", SlurmState.RUNNING, "RUNNING", nodes=("node01",)),
+        1: JobInfo(1, "bob", "a", JobPhase.QUEUED, "PENDING", tasks=(1, 2, 3)),
+        2: JobInfo(2, "bob", "b", JobPhase.RUNNING, "RUNNING", nodes=("node01",)),
     }
     await context.watcher.refresh()
     await add_started(

@@ -24,7 +24,7 @@ from portal.models import (
     Wanted,
 )
 from portal.services.deprovision import deprovision
-from spawner.slurm.model import JobInfo, SlurmState
+from spawner.slurm.model import JobInfo, JobPhase
 from spawner.slurm.watcher import Watcher
 from tests.fakes.hub import PlayedHub, played_hub
 from tests.polling import until
@@ -265,7 +265,7 @@ async def test_the_name_stays_while_slurm_has_jobs_of_that_name(here: Portal) ->
         db.add(gone)
         await db.commit()
     assert not await deprovision.retire(context, gone.id), "no look yet"
-    own.shown[9] = JobInfo(9, "ghost", "x", SlurmState.RUNNING, "RUNNING", submit_time=now)
+    own.shown[9] = JobInfo(9, "ghost", "x", JobPhase.RUNNING, "RUNNING", submit_time=now)
     await watcher.refresh()
     assert not await deprovision.retire(context, gone.id)
     own.shown.clear()
@@ -280,7 +280,7 @@ async def test_it_is_open_while_slurm_shows_what_is_to_end(
     name = f"sender-{jobs}"
     await made(carol, name)
     context, later = here.context, utcnow() + timedelta(hours=1)
-    running = JobInfo(9, name, "x", SlurmState.RUNNING, "RUNNING", submit_time=later)
+    running = JobInfo(9, name, "x", JobPhase.RUNNING, "RUNNING", submit_time=later)
     slurm.shown[9] = running
     await context.watcher.refresh()
     assert (await disable(carol, name, jobs)).status == 200
@@ -288,7 +288,7 @@ async def test_it_is_open_while_slurm_shows_what_is_to_end(
         while 9 not in slurm.cancelled:
             assert (await row(here, name)).closed_at is None
             await asyncio.sleep(0.05)
-    slurm.shown[9] = replace(running, state=SlurmState.ENDED)
+    slurm.shown[9] = replace(running, state=JobPhase.ENDED)
     await context.watcher.refresh()
     await closed(carol, name)
 

@@ -14,7 +14,7 @@ import pytest
 
 from portal.services.jobs import forecasts
 from spawner.errors import LauncherUnavailable, Rejected, Unreachable
-from spawner.slurm.model import JobInfo, SlurmState
+from spawner.slurm.model import JobInfo, JobPhase
 from tests.portal.job_portal import JobPortal, run_job_portal
 from tests.servers.slapd import Slapd
 
@@ -121,13 +121,13 @@ async def test_slurm_can_not_say(job_portal: JobPortal, forecast: Any) -> None:
         ({"reason": "QOSMaxGRESPerUser"}, True),
         ({"reason": "QOSMaxGRESPerUser", "user": "bob"}, False),
         ({"reason": "Priority"}, False),
-        ({"reason": "AssocGrpGRES", "state": SlurmState.RUNNING}, False),
+        ({"reason": "AssocGrpGRES", "state": JobPhase.RUNNING}, False),
     ],
 )
 async def test_limits_that_the_forecast_can_not_see(
     job_portal: JobPortal, job: Any, seen: bool
 ) -> None:
-    waiting = JobInfo(7, "alice", "x", SlurmState.QUEUED, "PENDING", account="research")
+    waiting = JobInfo(7, "alice", "x", JobPhase.QUEUED, "PENDING", account="research")
     job_portal.slurm.shown[7] = replace(waiting, **job)
     await job_portal.context.watcher.refresh()
     job_portal.agents.starts = {("gpu", 4): NOW}

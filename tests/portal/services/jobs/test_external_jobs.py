@@ -15,7 +15,7 @@ import pytest
 from sqlalchemy import select
 
 from portal.models import Job, Role, User, new_id
-from spawner.slurm.model import JobInfo, SlurmState
+from spawner.slurm.model import JobInfo, JobPhase
 from tests.polling import PATIENCE_S, until
 from tests.portal.job_portal import JobPortal, run_job_portal
 from tests.servers.slapd import Slapd
@@ -34,7 +34,7 @@ async def job_portal(
 def show(job_portal: JobPortal, number: int, uuid: str | None, **changes: Any) -> None:
     submitted = datetime.now(UTC).replace(microsecond=0)
     waiting = JobInfo(
-        number, "alice", f"number {number}", SlurmState.QUEUED, "PENDING", uuid=uuid,
+        number, "alice", f"number {number}", JobPhase.QUEUED, "PENDING", uuid=uuid,
         submit_time=submitted, reason="Priority",
     )  # fmt: skip
     job_portal.slurm.shown[number] = replace(waiting, **changes)
@@ -62,7 +62,7 @@ async def test_a_comment_like_ours_hides_no_job(job_portal: JobPortal) -> None:
     assert [job["external"] for job in jobs.values()] == [True] * 3
     for number, uuid in comments.items():
         now = datetime.now(UTC)
-        show(job_portal, number, uuid, state=SlurmState.RUNNING, nodes=("node03",), start_time=now)
+        show(job_portal, number, uuid, state=JobPhase.RUNNING, nodes=("node03",), start_time=now)
     for job in jobs.values():
         assert (await job_portal.settled(job["id"], "running"))["nodes"] == ["node03"]
     assert (await job_portal.ask("POST", f"/jobs/{jobs[902]['id']}/cancel")).status == 202

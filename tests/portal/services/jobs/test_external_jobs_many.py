@@ -17,7 +17,7 @@ from portal.models import BatchJob, Job, JobState, Mark, User
 from portal.services.jobs import external_jobs
 from portal.services.jobs.external_jobs import MARK, MAX_AT_ONCE, MAX_LIVE, ExternalJobImport
 from spawner.errors import QueryTooLarge, Unreachable
-from spawner.slurm.model import JobInfo, SlurmState
+from spawner.slurm.model import JobInfo, JobPhase
 from tests.portal.reconcile_loop import ReconcileHarness, looping
 
 pytestmark = pytest.mark.anyio
@@ -42,7 +42,7 @@ async def add_users(harness: ReconcileHarness, count: int, **columns: Any) -> li
     return names
 
 
-def jobs_of(names: list[str], each: int, state: SlurmState) -> dict[int, JobInfo]:
+def jobs_of(names: list[str], each: int, state: JobPhase) -> dict[int, JobInfo]:
     """Return jobs of each user; the last user's have the highest ids."""
     found: dict[int, JobInfo] = {}
     for name in names:
@@ -66,7 +66,7 @@ async def rows(harness: ReconcileHarness, name: str | None = None) -> int:
 
 async def test_all_jobs_of_many_users_are_taken(harness: ReconcileHarness) -> None:
     names = await add_users(harness, 20)
-    harness.slurm.shown = jobs_of(names, 100, SlurmState.RUNNING)
+    harness.slurm.shown = jobs_of(names, 100, JobPhase.RUNNING)
     importer = ExternalJobImport(harness.context)
     for count in range(1, 5):
         await look(harness, importer)
@@ -82,7 +82,7 @@ async def test_all_jobs_of_many_users_are_taken(harness: ReconcileHarness) -> No
 
 async def test_how_many_of_one_users_are_taken_is_bounded(harness: ReconcileHarness) -> None:
     names = await add_users(harness, 2)
-    harness.slurm.shown = jobs_of(names, MAX_LIVE + 50, SlurmState.QUEUED)
+    harness.slurm.shown = jobs_of(names, MAX_LIVE + 50, JobPhase.QUEUED)
     for importer in (ExternalJobImport(harness.context), ExternalJobImport(harness.context)):
         for _ in range(2):
             await look(harness, importer)
@@ -91,7 +91,7 @@ async def test_how_many_of_one_users_are_taken_is_bounded(harness: ReconcileHarn
 
 async def test_of_the_disabled_all_are_taken_for_they_are_to_end(harness: ReconcileHarness) -> None:
     (name,) = await add_users(harness, 1, disabled_at=utcnow())
-    harness.slurm.shown = jobs_of([name], MAX_LIVE + 50, SlurmState.RUNNING)
+    harness.slurm.shown = jobs_of([name], MAX_LIVE + 50, JobPhase.RUNNING)
     importer = ExternalJobImport(harness.context)
     await look(harness, importer)
     assert await rows(harness) == MAX_LIVE + 50
@@ -101,7 +101,7 @@ async def test_all_ended_jobs_are_read_before_the_mark_moves(
     harness: ReconcileHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = await add_users(harness, 10)
-    ended = list(jobs_of(names, 100, SlurmState.ENDED).values())
+    ended = list(jobs_of(names, 100, JobPhase.ENDED).values())
 
     async def accounting(*_: Any, **__: Any) -> list[JobInfo]:
         return ended
@@ -124,7 +124,7 @@ async def test_history_too_large_for_one_answer_is_read_in_parts(
     now = utcnow()
     ended = {
         hours: JobInfo(
-            hours, name, "x", SlurmState.ENDED, "COMPLETED", submit_time=now - hours * HOUR
+            hours, name, "x", JobPhase.ENDED, "COMPLETED", submit_time=now - hours * HOUR
         )
         for hours in range(1, 48)
     }
@@ -158,7 +158,7 @@ async def test_one_that_the_database_refuses_does_not_keep_the_others_out(
     harness: ReconcileHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (name,) = await add_users(harness, 1)
-    harness.slurm.shown = jobs_of([name], 5, SlurmState.RUNNING)
+    harness.slurm.shown = jobs_of([name], 5, JobPhase.RUNNING)
     refused = max(harness.slurm.shown)
     to_row = external_jobs._to_row
 
@@ -176,7 +176,7 @@ async def test_one_that_the_database_refuses_does_not_keep_the_others_out(
 # --- the portal's own jobs that look like others --------------------------------------------------
 
 
-def record(number: int, submitted: datetime, state: SlurmState, array: bool = False) -> JobInfo:
+def record(number: int, submitted: datetime, state: JobPhase, array: bool = False) -> JobInfo:
     return JobInfo(
         number, "user0", "x", state, state.upper(), submit_time=submitted,
         array_job_id=number if array else None, tasks=(0,) if array else (),
@@ -196,8 +196,8 @@ async def test_unended_record_that_slurmctld_lacks_is_not_imported(
     """As of an array that slurmctld has forgotten, and the portal submitted again."""
     await add_users(harness, 1)
     now = utcnow()
-    ended = record(8, now, SlurmState.ENDED)
-    forgotten = record(7, now, SlurmState.RUNNING, array)
+    ended = record(8, now, JobPhase.ENDED)
+    forgotten = record(7, now, JobPhase.RUNNING, array)
 
     async def accounting(*_: Any, **__: Any) -> list[JobInfo]:
         return [forgotten, ended]
@@ -221,7 +221,7 @@ async def test_ended_row_whose_job_slurm_never_showed_is_not_doubled(
     )  # fmt: skip
     later = now + timedelta(minutes=5)
     for number, at in ((7, now), (7, later)):  # Slurm has given the number to another job
-        harness.slurm.shown = {number: record(number, at, SlurmState.RUNNING, array)}
+        harness.slurm.shown = {number: record(number, at, JobPhase.RUNNING, array)}
         await look(harness, ExternalJobImport(harness.context))
         assert await external_ids(harness) == ({7} if at == later else set())
     assert (await harness.row(made)).state is JobState.ENDED
@@ -236,13 +236,13 @@ async def test_job_may_be_the_one_that_is_being_submitted(harness: ReconcileHarn
         user_id=user.id, owner_id=user.id, state=JobState.SUBMITTING, created_at=utcnow()
     )
     importer, now = ExternalJobImport(harness.context), utcnow()
-    earlier = record(6, now - timedelta(minutes=5), SlurmState.QUEUED)
-    others = record(5, now, SlurmState.QUEUED)
+    earlier = record(6, now - timedelta(minutes=5), JobPhase.QUEUED)
+    others = record(5, now, JobPhase.QUEUED)
     harness.slurm.shown = {
         5: replace(others, user="user1"),
         6: earlier,
-        7: record(7, now, SlurmState.QUEUED),
-        8: record(8, now, SlurmState.QUEUED),
+        7: record(7, now, JobPhase.QUEUED),
+        8: record(8, now, JobPhase.QUEUED),
     }
     await look(harness, importer)
     assert await external_ids(harness) == {5, 6}
@@ -259,7 +259,7 @@ async def test_submission_that_never_answers_hides_no_job_for_long(
         user = (await db.scalars(select(User).where(User.username == name))).one()
     await harness.add(user_id=user.id, owner_id=user.id, state=JobState.SUBMITTING)
     importer, now = ExternalJobImport(harness.context), utcnow()
-    harness.slurm.shown = {7: record(7, now, SlurmState.QUEUED)}
+    harness.slurm.shown = {7: record(7, now, JobPhase.QUEUED)}
     await harness.look()
     await importer.import_new(now)
     assert await external_ids(harness) == set()

@@ -25,9 +25,9 @@ from spawner.errors import JobNotFound, Rejected, SlurmError, Unreachable
 from spawner.slurm.model import (
     ClusterInfo,
     JobInfo,
+    JobPhase,
     PartitionInfo,
     ReservationInfo,
-    SlurmState,
     WallLimit,
 )
 from tests.portal.conftest import Answer, Browser
@@ -135,7 +135,7 @@ async def extending(slapd: Slapd, folder: Path) -> AsyncIterator[Extending]:
                 db.add(row)
                 await db.commit()
             slurm.shown[JOB_ID] = JobInfo(
-                JOB_ID, "alice", "portal-s1", SlurmState.RUNNING, "RUNNING", nodes=("node03",),
+                JOB_ID, "alice", "portal-s1", JobPhase.RUNNING, "RUNNING", nodes=("node03",),
                 uuid=row.id, submit_time=started, start_time=started, time_limit_minutes=LIMIT,
                 partition="cpu", account="research",
             )  # fmt: skip
@@ -157,7 +157,7 @@ async def session(kept: Extending) -> AsyncIterator[Extending]:
     slurm.wall_limits, slurm.kept, slurm.refusal, slurm.away = (), (), None, False
     slurm.given_again = False
     job = dataclasses.replace(slurm.shown[JOB_ID], time_limit_minutes=LIMIT)
-    slurm.shown[JOB_ID] = dataclasses.replace(job, state=SlurmState.RUNNING)
+    slurm.shown[JOB_ID] = dataclasses.replace(job, state=JobPhase.RUNNING)
     await kept.change(
         state=JobState.RUNNING,
         wanted=Wanted.RUN,

@@ -17,7 +17,7 @@ from portal.db import utcnow
 from portal.models import JobState, Session, SessionUse
 from portal.services.sessions import usage as uses
 from portal.services.slurm import usage
-from spawner.slurm.model import JobInfo, JobUsage, Outcome, SlurmState
+from spawner.slurm.model import JobInfo, JobPhase, JobUsage, Outcome
 from tests.portal.services.sessions.test_extending import JOB_ID, Extending, extending
 from tests.servers.slapd import Slapd
 
@@ -158,7 +158,7 @@ async def test_after_the_end_accounting_has_its_say(
     async def sacct(job_ids: Collection[int]) -> list[JobUsage]:
         assert set(job_ids) == {JOB_ID}
         info = JobInfo(
-            JOB_ID, "alice", "portal-s1", SlurmState.ENDED, "CANCELLED", uuid=session.session_id,
+            JOB_ID, "alice", "portal-s1", JobPhase.ENDED, "CANCELLED", uuid=session.session_id,
             outcome=Outcome.CANCELLED, submit_time=session.started,
         )  # fmt: skip
         return [JobUsage(info, 600, 300.0, 2, 3 << 30, 0, complete=True)]

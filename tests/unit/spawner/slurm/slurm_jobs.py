@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from spawner.slurm.model import JobInfo, Outcome, SlurmState
+from spawner.slurm.model import JobInfo, JobPhase, Outcome
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
@@ -14,10 +14,10 @@ def job(
     job_id: int = 1,
     user: str = "alice",
     uuid: str | None = UUID,
-    state: SlurmState = SlurmState.RUNNING,
+    state: JobPhase = JobPhase.RUNNING,
     submitted: datetime = NOW,
 ) -> JobInfo:
-    outcome = Outcome.COMPLETED if state is SlurmState.ENDED else None
+    outcome = Outcome.COMPLETED if state is JobPhase.ENDED else None
     return JobInfo(
         job_id, user, "x", state, state.value.upper(), outcome, uuid=uuid, submit_time=submitted
     )

@@ -5,13 +5,13 @@ from datetime import datetime, timedelta
 import pytest
 
 from spawner.slurm.job_tracker import JobTracker
-from spawner.slurm.model import JobInfo, SlurmState
+from spawner.slurm.model import JobInfo, JobPhase
 from tests.unit.spawner.slurm.slurm_jobs import KEY, NOW, SECOND, job
 
 POLL = 4 * SECOND
 MIN_JOB_AGE = timedelta(minutes=5)
 AGAIN = NOW + SECOND  # slurmctld answers again
-ENDED = job(state=SlurmState.ENDED)
+ENDED = job(state=JobPhase.ENDED)
 
 
 def poll(
@@ -43,14 +43,14 @@ def poll(
     return None
 
 
-def see(tracker: JobTracker, state: SlurmState = SlurmState.RUNNING, at: datetime = NOW) -> None:
+def see(tracker: JobTracker, state: JobPhase = JobPhase.RUNNING, at: datetime = NOW) -> None:
     tracker.apply_squeue([job(state=state)], at)
 
 
-@pytest.mark.parametrize("state", [SlurmState.QUEUED, SlurmState.RUNNING, SlurmState.SUSPENDED])
+@pytest.mark.parametrize("state", [JobPhase.QUEUED, JobPhase.RUNNING, JobPhase.SUSPENDED])
 @pytest.mark.parametrize("recorded", [None, (), (job(uuid=None),)])
 def test_a_job_seen_live_is_forgotten_within_seconds(
-    state: SlurmState, recorded: tuple[JobInfo, ...] | None
+    state: JobPhase, recorded: tuple[JobInfo, ...] | None
 ) -> None:
     """Whether accounting is away, does not have the job, or has it as running."""
     tracker = JobTracker()
@@ -113,11 +113,11 @@ def test_a_job_that_comes_back_is_not_forgotten() -> None:
 @pytest.mark.parametrize(
     ("seen", "first_answer", "changes"),
     [
-        (SlurmState.RUNNING, timedelta(minutes=5), {}),
-        (SlurmState.RUNNING, SECOND, {"min_job_age": 30 * SECOND}),
-        (SlurmState.RUNNING, SECOND, {"min_job_age": timedelta(0)}),
-        (SlurmState.RUNNING, SECOND, {"found": (job(),)}),
-        (SlurmState.RUNNING, SECOND, {"found": (job(uuid=None),)}),
+        (JobPhase.RUNNING, timedelta(minutes=5), {}),
+        (JobPhase.RUNNING, SECOND, {"min_job_age": 30 * SECOND}),
+        (JobPhase.RUNNING, SECOND, {"min_job_age": timedelta(0)}),
+        (JobPhase.RUNNING, SECOND, {"found": (job(),)}),
+        (JobPhase.RUNNING, SECOND, {"found": (job(uuid=None),)}),
         (None, SECOND, {"since": NOW - timedelta(minutes=5)}),
         (None, SECOND, {"since": NOW + timedelta(minutes=5)}),
         (None, SECOND, {"since": None}),
@@ -129,7 +129,7 @@ def test_a_job_that_comes_back_is_not_forgotten() -> None:
     ],
 )  # fmt: skip
 def test_not_forgotten(
-    seen: SlurmState | None, first_answer: timedelta, changes: dict[str, object]
+    seen: JobPhase | None, first_answer: timedelta, changes: dict[str, object]
 ) -> None:
     tracker = JobTracker()
     if seen is not None:
@@ -141,7 +141,7 @@ def test_a_completing_job_may_have_ended_long_ago() -> None:
     """Slurm counts MinJobAge from when it began to complete."""
     tracker = JobTracker()
     later = NOW + timedelta(minutes=10)
-    see(tracker, SlurmState.COMPLETING, later)
+    see(tracker, JobPhase.COMPLETING, later)
     assert poll(tracker, later + SECOND, timedelta(minutes=3)) is None
     assert tracker.find(KEY, 1) is not None
 

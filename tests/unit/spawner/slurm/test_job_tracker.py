@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spawner.slurm.job_tracker import LOST_AFTER, RUNAWAY_AFTER, JobTracker
-from spawner.slurm.model import JobInfo, SlurmState
+from spawner.slurm.model import JobInfo, JobPhase
 from tests.unit.spawner.slurm.slurm_jobs import KEY, NOW, SECOND, UUID, job
 
 
@@ -31,7 +31,7 @@ class TestLedger:
 
     def test_of_two_copies_the_one_that_lives_or_is_named(self) -> None:
         tracker = JobTracker()
-        first, second = job(1, state=SlurmState.ENDED), job(2)
+        first, second = job(1, state=JobPhase.ENDED), job(2)
         tracker.apply_squeue([first, second], NOW)
         assert tracker.find(KEY, None) == second
         assert tracker.find(KEY, 1) == first
@@ -43,9 +43,9 @@ class TestLedger:
         assert tracker.take_changed() == {KEY, 8}
         tracker.apply_squeue([job(7), other], NOW)
         assert tracker.take_changed() == set()
-        tracker.apply_squeue([job(7, state=SlurmState.COMPLETING), job(9)], NOW)
+        tracker.apply_squeue([job(7, state=JobPhase.COMPLETING), job(9)], NOW)
         assert tracker.take_changed() == {KEY, 8}
-        assert tracker.copies(KEY, None) == (job(7, state=SlurmState.COMPLETING), job(9))
+        assert tracker.copies(KEY, None) == (job(7, state=JobPhase.COMPLETING), job(9))
         tracker.apply_squeue([], NOW)
         assert tracker.take_changed() == {KEY}
         assert tracker.records(KEY, None, False) == ()
@@ -73,11 +73,11 @@ class TestLedger:
         tracker.apply_squeue([], NOW)
         tracker.request_lookup(row, 8, NOW, NOW)
         tracker.apply_accounting(
-            tracker.due_lookups(NOW), [job(8, state=SlurmState.ENDED)], NOW, current=True
+            tracker.due_lookups(NOW), [job(8, state=JobPhase.ENDED)], NOW, current=True
         )
         found = tracker.find(row, 8, True)
         assert found is not None
-        assert (found.state, found.uuid) == (SlurmState.ENDED, row[0])
+        assert (found.state, found.uuid) == (JobPhase.ENDED, row[0])
 
     def test_a_job_whose_comment_is_changed_stays_known(self) -> None:
         """As by `scontrol update Comment=`, and also once it is requeued."""
@@ -88,14 +88,14 @@ class TestLedger:
         assert tracker.find(KEY, 7) == job(7)
         assert tracker.copies(KEY, 7) == (job(7),)
         assert tracker.take_changed() == set()
-        requeued = job(7, state=SlurmState.QUEUED, submitted=NOW + 60 * SECOND)
+        requeued = job(7, state=JobPhase.QUEUED, submitted=NOW + 60 * SECOND)
         tracker.apply_squeue([replace(requeued, uuid=None)], NOW)
         assert tracker.find(KEY, 7) == requeued
         assert not tracker.due_lookups(NOW + SECOND)
 
     def test_tasks_of_an_array_whose_comment_is_changed_stay_known(self) -> None:
         tracker = JobTracker()
-        waiting = replace(job(7, state=SlurmState.QUEUED), array_job_id=7, tasks=(0, 1))
+        waiting = replace(job(7, state=JobPhase.QUEUED), array_job_id=7, tasks=(0, 1))
         tracker.apply_squeue([waiting], NOW)
         first = replace(job(8), array_job_id=7, tasks=(0,))
         tracker.apply_squeue(
@@ -154,7 +154,7 @@ class TestLedger:
         tracker.apply_squeue([], NOW + SECOND)
         found = tracker.find(KEY, None)
         assert found is not None
-        assert found.state is SlurmState.RUNNING
+        assert found.state is JobPhase.RUNNING
         assert KEY in tracker.due_lookups(NOW + SECOND), "accounting is asked at once"
 
     def test_accounting_reports_the_end(self) -> None:
@@ -162,22 +162,22 @@ class TestLedger:
         tracker.apply_squeue([job()], NOW)
         tracker.apply_squeue([], NOW)
         before = tracker.version
-        ended = job(state=SlurmState.ENDED, uuid=None)  # comments may be lost
+        ended = job(state=JobPhase.ENDED, uuid=None)  # comments may be lost
         tracker.apply_accounting(tracker.due_lookups(NOW), [ended], NOW, current=True)
         found = tracker.find(KEY, None)
         assert found is not None
-        assert (found.state, found.uuid) == (SlurmState.ENDED, UUID)
+        assert (found.state, found.uuid) == (JobPhase.ENDED, UUID)
         assert tracker.version > before
         assert not tracker.due_lookups(NOW + timedelta(hours=1))
 
     @pytest.mark.parametrize(
         "other",
         [
-            job(state=SlurmState.ENDED, user="bob"),
-            job(state=SlurmState.ENDED, uuid="00000000-1234-1234-1234-123456789abc"),
-            job(state=SlurmState.ENDED, uuid=None, submitted=NOW - timedelta(days=1)),
-            job(2, state=SlurmState.ENDED, uuid=None),
-            job(state=SlurmState.RUNNING),
+            job(state=JobPhase.ENDED, user="bob"),
+            job(state=JobPhase.ENDED, uuid="00000000-1234-1234-1234-123456789abc"),
+            job(state=JobPhase.ENDED, uuid=None, submitted=NOW - timedelta(days=1)),
+            job(2, state=JobPhase.ENDED, uuid=None),
+            job(state=JobPhase.RUNNING),
         ],
         ids=["user", "uuid", "an older job of the same id", "id", "not ended"],
     )
@@ -217,8 +217,8 @@ class TestLedger:
             now += SECOND
         assert tracker.unknown_since(KEY) == NOW
 
-    @pytest.mark.parametrize("state", [SlurmState.QUEUED, SlurmState.RUNNING])
-    def test_lagging_accounting_does_not_make_a_job_missing(self, state: SlurmState) -> None:
+    @pytest.mark.parametrize("state", [JobPhase.QUEUED, JobPhase.RUNNING])
+    def test_lagging_accounting_does_not_make_a_job_missing(self, state: JobPhase) -> None:
         tracker = JobTracker()
         tracker.apply_squeue([], NOW)
         tracker.request_lookup(KEY, 1, NOW, NOW)
@@ -231,11 +231,11 @@ class TestLedger:
             assert tracker.missing_since(KEY) is None
             assert tracker.unknown_since(KEY) is None
         now += timedelta(minutes=6)
-        ended = job(state=SlurmState.ENDED, uuid=None)
+        ended = job(state=JobPhase.ENDED, uuid=None)
         tracker.apply_accounting(tracker.due_lookups(now), [ended], now, current=False)
         found = tracker.find(KEY, 1)
         assert found is not None
-        assert found.state is SlurmState.ENDED
+        assert found.state is JobPhase.ENDED
 
     def test_accounting_that_lags_does_not_make_a_job_unknown(self) -> None:
         tracker = JobTracker()
@@ -271,13 +271,13 @@ class TestLedger:
         requeued = job(submitted=NOW + 10 * SECOND)
         tracker.apply_squeue([requeued], NOW)
         tracker.apply_squeue([], NOW)
-        earlier = job(uuid=uuid, state=SlurmState.ENDED)
+        earlier = job(uuid=uuid, state=JobPhase.ENDED)
         tracker.apply_accounting(tracker.due_lookups(NOW), [earlier], NOW, current=False)
         assert tracker.find(KEY, 1) == requeued
         later = NOW + 10 * SECOND
-        own = job(uuid=uuid, state=SlurmState.ENDED, submitted=later)
+        own = job(uuid=uuid, state=JobPhase.ENDED, submitted=later)
         tracker.apply_accounting(tracker.due_lookups(later), [earlier, own], later, current=True)
-        assert tracker.find(KEY, 1) == job(state=SlurmState.ENDED, submitted=later)
+        assert tracker.find(KEY, 1) == job(state=JobPhase.ENDED, submitted=later)
 
     def test_a_job_that_comes_back_was_never_away(self) -> None:
         tracker = JobTracker()
@@ -289,7 +289,7 @@ class TestLedger:
 
     def test_an_ended_job_is_remembered_when_squeue_forgets_it(self) -> None:
         tracker = JobTracker()
-        ended = job(state=SlurmState.ENDED)
+        ended = job(state=JobPhase.ENDED)
         tracker.apply_squeue([ended], NOW)
         tracker.apply_squeue([], NOW)
         assert tracker.find(KEY, None) == ended
@@ -300,11 +300,11 @@ class TestLedger:
         tracker.apply_squeue([], NOW)
         tracker.request_lookup(KEY, 5, NOW, NOW)
         tracker.apply_accounting(
-            tracker.due_lookups(NOW), [job(5, state=SlurmState.ENDED)], NOW, current=True
+            tracker.due_lookups(NOW), [job(5, state=JobPhase.ENDED)], NOW, current=True
         )
         found = tracker.find(KEY, 5)
         assert found is not None
-        assert found.state is SlurmState.ENDED
+        assert found.state is JobPhase.ENDED
 
     def test_a_job_just_submitted_is_not_looked_up_yet(self) -> None:
         tracker = JobTracker()
@@ -337,7 +337,7 @@ class TestLedger:
 
     def test_ended_jobs_may_leave_in_any_number(self) -> None:
         tracker = JobTracker()
-        tracker.apply_squeue([job(n, uuid=None, state=SlurmState.ENDED) for n in range(100)], NOW)
+        tracker.apply_squeue([job(n, uuid=None, state=JobPhase.ENDED) for n in range(100)], NOW)
         assert tracker.apply_squeue([], NOW)
 
     def test_one_doubt_does_not_count_for_the_next(self) -> None:

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from spawner.slurm.model import JobInfo, Outcome, SlurmState
+from spawner.slurm.model import JobInfo, JobPhase, Outcome
 from spawner.slurm.reasons import GpuLimit, explain_outcome, explain_reason, explain_rejection
 from tests.paths import TESTS
 
 RECORDED = TESTS / "data" / "slurm" / "22.05.8"
 REFUSALS: list[dict[str, Any]] = json.loads((RECORDED / "refusals.json").read_text())
-ENDED = JobInfo(7, "alice", "x", SlurmState.ENDED, "FAILED", Outcome.FAILED)
+ENDED = JobInfo(7, "alice", "x", JobPhase.ENDED, "FAILED", Outcome.FAILED)
 
 CODES = """
 Resources Priority Dependency DependencyNeverSatisfied BeginTime JobHeldUser JobHeldAdmin NodeDown
@@ -179,4 +179,4 @@ def test_exit_code_of_a_killed_program_hints_at_memory(code: int) -> None:
 
 def test_nothing_to_explain() -> None:
     assert explain_outcome(replace(ENDED, outcome=Outcome.COMPLETED)) is None
-    assert explain_outcome(replace(ENDED, state=SlurmState.RUNNING, outcome=None)) is None
+    assert explain_outcome(replace(ENDED, state=JobPhase.RUNNING, outcome=None)) is None

@@ -17,11 +17,11 @@ from spawner.errors import Rejected, Unreachable
 from spawner.slurm.job_tracker import NEW_JOB
 from spawner.slurm.model import (
     JobInfo,
+    JobPhase,
     JobUsage,
     NodeInfo,
     PartitionInfo,
     ReservationInfo,
-    SlurmState,
 )
 from spawner.slurm.watcher import Watcher
 from tests.polling import until
@@ -266,9 +266,9 @@ class TestWatcher:
         async with running(slurm) as watcher:
             await until(lambda: watcher.by_uuid(*KEY) is not None)
             assert slurm.accountings == 0, "nothing to ask"
-            slurm.accounted = [job(state=SlurmState.ENDED)]
+            slurm.accounted = [job(state=JobPhase.ENDED)]
             slurm.shown = []
-            await until(lambda: state_of(watcher) is SlurmState.ENDED)
+            await until(lambda: state_of(watcher) is JobPhase.ENDED)
         assert slurm.asked_ids == [{1}]
 
     async def test_many_lookups_are_split_and_those_without_an_id_apart(self) -> None:
@@ -334,7 +334,7 @@ class TestWatcher:
 
     async def test_a_program_that_starts_learns_what_ended_before(self) -> None:
         slurm = PlayedSlurm()
-        slurm.accounted = [job(5, state=SlurmState.ENDED)]
+        slurm.accounted = [job(5, state=JobPhase.ENDED)]
         async with running(slurm) as watcher:
             await until(lambda: watcher.stale_since is None)
             assert watcher.by_uuid(*KEY, job_id=5, since=NOW) is None
@@ -379,6 +379,6 @@ class TestWatcher:
         assert 60 / pace.hurried_s + other <= pace.hurried_per_minute - pace.burst
 
 
-def state_of(watcher: Watcher) -> SlurmState | None:
+def state_of(watcher: Watcher) -> JobPhase | None:
     found = watcher.by_uuid(*KEY)
     return found.state if found else None

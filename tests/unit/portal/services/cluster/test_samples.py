@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from portal.services.cluster.samples import Sample, downsample, floor_time, measure
-from spawner.slurm.model import ClusterInfo, JobInfo, NodeInfo, SlurmState
+from spawner.slurm.model import ClusterInfo, JobInfo, JobPhase, NodeInfo
 
 NOON = datetime(2026, 11, 1, 12, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -24,7 +24,7 @@ def node(name: str, **values: Any) -> NodeInfo:
     return NodeInfo(name, name, "MIXED", cpus=16, gpus={"v100": 2, "a100": 2}, **values)
 
 
-def job(number: int, state: SlurmState, tasks: tuple[int, ...] = ()) -> JobInfo:
+def job(number: int, state: JobPhase, tasks: tuple[int, ...] = ()) -> JobInfo:
     return JobInfo(number, "alice", "job", state, state.value, tasks=tasks)
 
 
@@ -38,9 +38,9 @@ def test_measure_sums_nodes_and_counts_pending_array_tasks() -> None:
         node("n2", cpus_allocated=2, cpu_load=40.0, gpus_allocated={"v100": 1}),
     )
     jobs = (
-        job(1, SlurmState.RUNNING),
-        job(2, SlurmState.QUEUED),
-        job(3, SlurmState.QUEUED, (1, 2)),
+        job(1, JobPhase.RUNNING),
+        job(2, JobPhase.QUEUED),
+        job(3, JobPhase.QUEUED, (1, 2)),
     )
     assert measure(cluster(*nodes), jobs, NOON) == Sample(
         NOON, gpus=8, gpus_allocated=4, gpus_used=None, cpus=32, cpus_allocated=10,

@@ -11,7 +11,7 @@ import pytest
 from portal.services.limits import gpu_hours
 from portal.services.limits.gpu_hours import GpuHours, by_day, months_back
 from spawner.errors import QueryTooLarge, Unreachable
-from spawner.slurm.model import JobInfo, SlurmState
+from spawner.slurm.model import JobInfo, JobPhase
 from spawner.slurm.parse_accounting import JobTime
 
 DAY = date(2026, 10, 31)
@@ -104,7 +104,7 @@ async def test_jobs_whose_end_was_never_recorded_are_not_counted() -> None:
     old = NOW - 3 * A_DAY
     lost, runs, new = job(old, None, 8), job(old, None, job_id=2), job(NOW, None, job_id=3)
     accounting = Accounting(A_DAY, [lost, runs, new])
-    running = JobInfo(2, "alice", "x", SlurmState.RUNNING, "RUNNING", start_time=old)
+    running = JobInfo(2, "alice", "x", JobPhase.RUNNING, "RUNNING", start_time=old)
     accounting.jobs = {2: running}
     context: Any = accounting
     used = await gpu_hours._read_span(context, MIDNIGHT, NOW + HOUR, NOW + HOUR)
@@ -127,7 +127,7 @@ async def test_jobs_whose_end_was_never_recorded_are_not_counted() -> None:
 def test_is_runaway_of_an_id_that_slurm_has(changes: dict[str, Any], runaway: bool) -> None:
     started = NOW - 3 * A_DAY
     info = JobInfo(
-        1, "alice", "x", SlurmState.RUNNING, "RUNNING", start_time=started, submit_time=started
+        1, "alice", "x", JobPhase.RUNNING, "RUNNING", start_time=started, submit_time=started
     )
     shown = {1: replace(info, **changes)}
     assert gpu_hours.is_runaway(job(started, None), shown, NOW) is runaway

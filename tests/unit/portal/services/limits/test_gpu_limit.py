@@ -10,11 +10,11 @@ import pytest
 
 from portal.services.cluster.identity_cache import IdentityCache
 from portal.services.limits.gpu_limit import find_gpu_limit
-from spawner.slurm.model import JobInfo, SlurmState
+from spawner.slurm.model import JobInfo, JobPhase
 from spawner.slurm.reasons import GpuLimit
 
 PENDING = JobInfo(
-    1, "alice", "x", SlurmState.QUEUED, "PENDING", reason="AssocGrpGRES", account="research",
+    1, "alice", "x", JobPhase.QUEUED, "PENDING", reason="AssocGrpGRES", account="research",
     partition="gpu", gpus=(("v100", 2),), uuid="u",
 )  # fmt: skip
 
@@ -23,7 +23,7 @@ def running(number: int, user: str, gpus: int, nodes: int = 1, **fields: Any) ->
     names = tuple(f"node{n}" for n in range(nodes))
     asked = (("v100", gpus),) if gpus else ()
     info = replace(PENDING, job_id=number, user=user, nodes=names, gpus=asked, reason=None)
-    return replace(info, **{"state": SlurmState.RUNNING, **fields})
+    return replace(info, **{"state": JobPhase.RUNNING, **fields})
 
 
 def find(found: Any, *jobs: JobInfo, **fields: Any) -> GpuLimit | None:

@@ -22,7 +22,7 @@ from portal.services.slurm.logs import LogPlace, read_piece
 from spawner.errors import Unreachable
 from spawner.files.jobs.scalars import last_scalars
 from spawner.slurm import parse, parse_usage
-from spawner.slurm.model import JobInfo, JobUsage, Outcome, SlurmState
+from spawner.slurm.model import JobInfo, JobPhase, JobUsage, Outcome
 from spawner.slurm.reasons import Explanation
 from tests.paths import TESTS
 
@@ -40,7 +40,7 @@ def job(**columns: object) -> BatchJob:
     return BatchJob(**(made | columns))
 
 
-def info(state: SlurmState, **fields: Any) -> JobInfo:
+def info(state: JobPhase, **fields: Any) -> JobInfo:
     base = JobInfo(
         job_id=7, user="alice", name="j", state=state, slurm_state=state.upper(), uuid=UUID,
         submit_time=NOW, start_time=NOW, nodes=("node01",), time_limit_minutes=60,
@@ -50,36 +50,36 @@ def info(state: SlurmState, **fields: Any) -> JobInfo:
 
 class TestEnd:
     def test_squeue_alone_does_not_end_it_at_once(self) -> None:
-        ended = info(SlurmState.ENDED, outcome=Outcome.FAILED, end_time=NOW)
+        ended = info(JobPhase.ENDED, outcome=Outcome.FAILED, end_time=NOW)
         found = lifecycle.observe(job(), ended, NOW + SECOND)
         assert found["state"] is JobState.STOPPING
         assert found["usage_due"] == NOW + SECOND
         assert "outcome" not in found
 
     def test_without_accounting_it_ends_all_the_same(self) -> None:
-        ended = info(SlurmState.ENDED, outcome=Outcome.FAILED, end_time=NOW)
+        ended = info(JobPhase.ENDED, outcome=Outcome.FAILED, end_time=NOW)
         found = lifecycle.observe(job(), ended, NOW + lifecycle.ACCOUNTING_PATIENCE)
         assert (found["state"], found["outcome"]) == (JobState.ENDED, Outcome.FAILED)
 
     def test_duplicate_copy_is_reported_as_such(self) -> None:
-        ended = info(SlurmState.ENDED, outcome=Outcome.FAILED, exit_code=75, end_time=NOW)
+        ended = info(JobPhase.ENDED, outcome=Outcome.FAILED, exit_code=75, end_time=NOW)
         found = lifecycle.observe(job(), ended, NOW)
         assert found["reason"] == lifecycle.TWICE
 
     def test_a_requeue_leads_back_to_the_queue(self) -> None:
         row = job(state=JobState.RUNNING, node="node01", started_at=NOW)
-        found = lifecycle.observe(row, info(SlurmState.QUEUED, nodes=(), start_time=None), NOW)
+        found = lifecycle.observe(row, info(JobPhase.QUEUED, nodes=(), start_time=None), NOW)
         assert (found["state"], found["node"], found["started_at"]) == (JobState.QUEUED, None, None)
 
 
 class TestCopies:
     def test_the_one_that_started_first_is_the_job(self) -> None:
-        first = info(SlurmState.ENDED, job_id=9)
-        second = info(SlurmState.RUNNING, job_id=8, start_time=NOW + SECOND)
+        first = info(JobPhase.ENDED, job_id=9)
+        second = info(JobPhase.RUNNING, job_id=8, start_time=NOW + SECOND)
         assert lifecycle.choose_copy([second, first]) is first
 
     def test_of_those_that_wait_the_first(self) -> None:
-        waiting = [info(SlurmState.QUEUED, job_id=n, nodes=(), start_time=None) for n in (9, 8)]
+        waiting = [info(JobPhase.QUEUED, job_id=n, nodes=(), start_time=None) for n in (9, 8)]
         found = lifecycle.choose_copy(waiting)
         assert found is not None
         assert found.job_id == 8
@@ -88,7 +88,7 @@ class TestCopies:
         assert lifecycle.choose_copy([]) is None
 
 
-def task(index: int, state: SlurmState, **fields: Any) -> JobInfo:
+def task(index: int, state: JobPhase, **fields: Any) -> JobInfo:
     return info(state, **{"job_id": 100 + index, "array_job_id": 7, "tasks": (index,), **fields})
 
 
@@ -98,7 +98,7 @@ def measured(info: JobInfo) -> JobUsage:
 
 class TestArrays:
     def test_a_waiting_array_is_explained_by_its_first_record(self) -> None:
-        waiting = [task(n, SlurmState.QUEUED, nodes=(), reason="AssocGrpGRES") for n in (0, 1)]
+        waiting = [task(n, JobPhase.QUEUED, nodes=(), reason="AssocGrpGRES") for n in (0, 1)]
         seen = []
 
         def explain(info: JobInfo) -> Explanation:
@@ -115,7 +115,7 @@ class TestArrays:
 
     def test_tasks_that_wait_are_one_record(self) -> None:
         waiting = info(
-            SlurmState.QUEUED, array_job_id=7, tasks=(0, 1, 2), nodes=(), reason="Priority"
+            JobPhase.QUEUED, array_job_id=7, tasks=(0, 1, 2), nodes=(), reason="Priority"
         )
         found = arrays.observe(self.row(), [waiting], NOW)
         assert (found["state"], found["job_id"]) == (JobState.QUEUED, 7)
@@ -124,31 +124,31 @@ class TestArrays:
 
     def test_one_that_runs_makes_it_run(self) -> None:
         infos = [
-            task(0, SlurmState.RUNNING),
-            info(SlurmState.QUEUED, array_job_id=7, tasks=(1, 2), nodes=()),
+            task(0, JobPhase.RUNNING),
+            info(JobPhase.QUEUED, array_job_id=7, tasks=(1, 2), nodes=()),
         ]
         found = arrays.observe(self.row(), infos, NOW)
         assert (found["state"], found["node"]) == (JobState.RUNNING, "node01")
 
     def test_an_ended_task_stays_ended_when_squeue_forgets_it(self) -> None:
         row = self.row(2)
-        ended = task(0, SlurmState.ENDED, outcome=Outcome.COMPLETED, exit_code=0, end_time=NOW)
-        row.tasks = arrays.observe(row, [ended, task(1, SlurmState.RUNNING)], NOW)["tasks"]
-        found = arrays.observe(row, [task(1, SlurmState.RUNNING)], NOW)
+        ended = task(0, JobPhase.ENDED, outcome=Outcome.COMPLETED, exit_code=0, end_time=NOW)
+        row.tasks = arrays.observe(row, [ended, task(1, JobPhase.RUNNING)], NOW)["tasks"]
+        found = arrays.observe(row, [task(1, JobPhase.RUNNING)], NOW)
         assert [t["state"] for t in found["tasks"]] == ["ended", "running"]
         assert "usage_due" not in found
 
     def test_a_task_that_vanished_is_asked_for(self) -> None:
         row = self.row(2)
-        row.tasks = arrays.merge_tasks(row.tasks or [], [task(0, SlurmState.RUNNING)], NOW)
-        found = arrays.observe(row, [task(1, SlurmState.RUNNING)], NOW)
+        row.tasks = arrays.merge_tasks(row.tasks or [], [task(0, JobPhase.RUNNING)], NOW)
+        found = arrays.observe(row, [task(1, JobPhase.RUNNING)], NOW)
         assert found["usage_due"] == NOW
 
     def test_array_ends_with_its_last_task_and_counts_failures(self) -> None:
         infos = [
-            task(0, SlurmState.ENDED, outcome=Outcome.COMPLETED, exit_code=0, end_time=NOW),
-            task(1, SlurmState.ENDED, outcome=Outcome.FAILED, exit_code=3, end_time=NOW),
-            task(2, SlurmState.ENDED, outcome=Outcome.TIMEOUT, exit_code=0, end_time=NOW),
+            task(0, JobPhase.ENDED, outcome=Outcome.COMPLETED, exit_code=0, end_time=NOW),
+            task(1, JobPhase.ENDED, outcome=Outcome.FAILED, exit_code=3, end_time=NOW),
+            task(2, JobPhase.ENDED, outcome=Outcome.TIMEOUT, exit_code=0, end_time=NOW),
         ]
         found = arrays.observe(self.row(), infos, NOW)
         assert (found["state"], found["outcome"]) == (JobState.ENDED, Outcome.FAILED)
@@ -157,13 +157,13 @@ class TestArrays:
 
     def test_accounting_that_lags_revives_no_ended_task(self) -> None:
         ended = [
-            task(n, SlurmState.ENDED, outcome=Outcome.COMPLETED, exit_code=0, end_time=NOW)
+            task(n, JobPhase.ENDED, outcome=Outcome.COMPLETED, exit_code=0, end_time=NOW)
             for n in (0, 1)
         ]
         columns = dict(arrays.observe(self.row(2), ended, NOW))
         row = self.row(2)
         row.state, row.tasks = JobState.ENDED, columns["tasks"]
-        lagging = [measured(task(n, SlurmState.RUNNING)) for n in (0, 1)]
+        lagging = [measured(task(n, JobPhase.RUNNING)) for n in (0, 1)]
         found = usage.usage_columns(row, lagging, NOW)
         assert found.get("state", row.state) is JobState.ENDED
         assert found.get("tasks", row.tasks) == columns["tasks"]
@@ -172,10 +172,10 @@ class TestArrays:
         """Slurm has shown the new run while slurmdbd only has the one on the failed node."""
         row = self.row(2)
         later = NOW + 60 * SECOND
-        running = task(1, SlurmState.RUNNING)
-        requeued = task(0, SlurmState.RUNNING, submit_time=later)
+        running = task(1, JobPhase.RUNNING)
+        requeued = task(0, JobPhase.RUNNING, submit_time=later)
         row.tasks = arrays.observe(row, [requeued, running], later)["tasks"]
-        earlier = task(0, SlurmState.ENDED, outcome=Outcome.NODE_FAILED, exit_code=1, end_time=NOW)
+        earlier = task(0, JobPhase.ENDED, outcome=Outcome.NODE_FAILED, exit_code=1, end_time=NOW)
         found = usage.usage_columns(row, [measured(earlier)], later)
         assert found["tasks"] == row.tasks
         own = replace(earlier, outcome=Outcome.COMPLETED, exit_code=0, submit_time=later)
@@ -183,16 +183,16 @@ class TestArrays:
         assert (ended["state"], ended["outcome"]) == ("ended", "completed")
 
     def test_squeue_takes_no_exit_code_away(self) -> None:
-        ended = task(0, SlurmState.ENDED, outcome=Outcome.FAILED, exit_code=3, end_time=NOW)
+        ended = task(0, JobPhase.ENDED, outcome=Outcome.FAILED, exit_code=3, end_time=NOW)
         tasks = arrays.merge_tasks([], [ended], NOW)
-        for shown in (replace(ended, exit_code=None), task(0, SlurmState.COMPLETING)):
+        for shown in (replace(ended, exit_code=None), task(0, JobPhase.COMPLETING)):
             assert arrays.merge_tasks(tasks, [shown], NOW + SECOND) == tasks
-        requeued = arrays.merge_tasks(tasks, [task(0, SlurmState.QUEUED, nodes=())], NOW + SECOND)
+        requeued = arrays.merge_tasks(tasks, [task(0, JobPhase.QUEUED, nodes=())], NOW + SECOND)
         assert requeued[0]["state"] == JobState.QUEUED
 
     def ended_by_failure(self, size: int = 2) -> dict[str, Any]:
         infos = [
-            task(n, SlurmState.ENDED, outcome=Outcome.FAILED, exit_code=1, end_time=NOW)
+            task(n, JobPhase.ENDED, outcome=Outcome.FAILED, exit_code=1, end_time=NOW)
             for n in range(size)
         ]
         return dict(arrays.observe(self.row(size), infos, NOW))
@@ -210,15 +210,15 @@ class TestArrays:
 
     def test_metrics_are_those_of_the_last_run(self) -> None:
         ended = {"index": 0, "state": "ended", "metrics": {"loss": 1.0}, "read": True}
-        (kept,) = arrays.merge_tasks([ended], [task(0, SlurmState.COMPLETING)], NOW)
+        (kept,) = arrays.merge_tasks([ended], [task(0, JobPhase.COMPLETING)], NOW)
         assert kept["metrics"] == {"loss": 1.0}
-        (again,) = arrays.merge_tasks([ended], [task(0, SlurmState.QUEUED, nodes=())], NOW)
+        (again,) = arrays.merge_tasks([ended], [task(0, JobPhase.QUEUED, nodes=())], NOW)
         assert not {"metrics", "read"} & again.keys()
 
     def test_a_later_run_that_has_ended_has_nothing_of_the_one_before(self) -> None:
         cause = {"reason": "The port was taken."}
         ended = {"index": 0, "state": "ended", "submit_time": NOW.isoformat(), "cause": cause}
-        later = task(0, SlurmState.ENDED, outcome=Outcome.COMPLETED, exit_code=0, end_time=NOW)
+        later = task(0, JobPhase.ENDED, outcome=Outcome.COMPLETED, exit_code=0, end_time=NOW)
         later = replace(later, submit_time=NOW + 60 * SECOND)
         known = {**ended, "metrics": {"loss": 1.0}, "read": True}
         (found,) = arrays.merge_tasks([known], [later], NOW + 90 * SECOND)
@@ -231,12 +231,12 @@ class TestArrays:
         row.tasks = arrays.with_causes(columns, {0: Explanation("x", "X.", "Y.")})["tasks"]
         kept = arrays.observe(row, [], NOW)
         assert kept["reason"] == "2 of 2 tasks failed. X."
-        again = arrays.observe(row, [task(0, SlurmState.RUNNING)], NOW)
+        again = arrays.observe(row, [task(0, JobPhase.RUNNING)], NOW)
         assert "cause" not in again["tasks"][0]
 
     def test_of_two_arrays_the_jobs_own(self) -> None:
-        other = [replace(task(0, SlurmState.QUEUED), array_job_id=9, job_id=9)]
-        mine = [task(0, SlurmState.RUNNING)]
+        other = [replace(task(0, JobPhase.QUEUED), array_job_id=9, job_id=9)]
+        mine = [task(0, JobPhase.RUNNING)]
         assert arrays.select_tasks(self.row(), [*other, *mine]) == mine
 
 
@@ -293,13 +293,13 @@ class TestCollecting:
     async def test_an_earlier_run_is_not_the_end_of_a_requeued_job(self) -> None:
         self.row.created_at = NOW - timedelta(hours=2)
         first = info(
-            SlurmState.ENDED, outcome=Outcome.NODE_FAILED, submit_time=NOW - timedelta(hours=1)
+            JobPhase.ENDED, outcome=Outcome.NODE_FAILED, submit_time=NOW - timedelta(hours=1)
         )
         await self.collect([replace(measured(first), complete=True)])
         assert (self.row.state, self.row.outcome) == (JobState.STOPPING, None)
         assert self.row.usage_due is not None, "it is asked for again"
 
-        last = info(SlurmState.ENDED, outcome=Outcome.COMPLETED, exit_code=0, end_time=NOW)
+        last = info(JobPhase.ENDED, outcome=Outcome.COMPLETED, exit_code=0, end_time=NOW)
         await self.collect([replace(measured(last), complete=True)])
         assert (self.row.state, self.row.outcome) == (JobState.ENDED, Outcome.COMPLETED)
         assert self.row.usage_due is None
@@ -332,7 +332,7 @@ class TestUsage:
         }  # fmt: skip
 
     def test_a_requeued_job_is_one_with_its_last_run(self, found: dict[int, JobUsage]) -> None:
-        assert (found[8].restarts, found[8].info.state) == (1, SlurmState.RUNNING)
+        assert (found[8].restarts, found[8].info.state) == (1, JobPhase.RUNNING)
         assert found[8].elapsed_s == 15
         longest_s = found[8].longest_run_s
         assert longest_s is not None
@@ -401,9 +401,9 @@ def test_a_jobs_name_forges_no_path() -> None:
 
 def test_the_same_job_from_outside_has_the_same_id() -> None:
     context: Any = SimpleNamespace(settings=SimpleNamespace(cluster_name="c"))
-    one = info(SlurmState.QUEUED, uuid=None)
+    one = info(JobPhase.QUEUED, uuid=None)
     assert external_jobs.row_id(context, one) == external_jobs.row_id(
-        context, replace(one, state=SlurmState.ENDED)
+        context, replace(one, state=JobPhase.ENDED)
     )
     assert external_jobs.row_id(context, one) != external_jobs.row_id(
         context, replace(one, submit_time=NOW + SECOND)

@@ -18,11 +18,11 @@ from portal.services.sessions.servers import url_of
 from portal.services.slurm import certificates
 from spawner.jupyterhub.plugin import InternalResponse, _server_url
 from spawner.node.identity import NodeIdentity
-from spawner.slurm.model import JobInfo, SlurmState
+from spawner.slurm.model import JobInfo, JobPhase
 from tests.unit.portal.test_node_ca import settings
 
 NAME = "s.session.portal.internal"
-INFO = JobInfo(job_id=1, user="alice", name="s1", state=SlurmState.RUNNING, slurm_state="RUNNING")
+INFO = JobInfo(job_id=1, user="alice", name="s1", state=JobPhase.RUNNING, slurm_state="RUNNING")
 HUB = "http://127.0.0.1:8081/hub/"
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from portal.models import JobState, Session, User, Wanted
 from portal.services.slurm import lifecycle
-from spawner.slurm.model import JobInfo, Outcome, SlurmState
+from spawner.slurm.model import JobInfo, JobPhase, Outcome
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
@@ -25,7 +25,7 @@ def session(**columns: object) -> Session:
     return Session(**(made | columns))
 
 
-def info(state: SlurmState, **fields: Any) -> JobInfo:
+def info(state: JobPhase, **fields: Any) -> JobInfo:
     base = JobInfo(
         job_id=7, user="alice", name="portal-s1", state=state, slurm_state=state.upper(),
         uuid="5b1c", submit_time=NOW, time_limit_minutes=60,
@@ -43,8 +43,8 @@ def info(state: SlurmState, **fields: Any) -> JobInfo:
     ],
 )
 def test_job_with_other_identity_is_foreign(stranger: dict[str, object]) -> None:
-    assert lifecycle.is_ours(session(), info(SlurmState.RUNNING))
-    assert not lifecycle.is_ours(session(), info(SlurmState.RUNNING, **stranger))
+    assert lifecycle.is_ours(session(), info(JobPhase.RUNNING))
+    assert not lifecycle.is_ours(session(), info(JobPhase.RUNNING, **stranger))
 
 
 def external(**columns: object) -> Session:
@@ -75,13 +75,13 @@ LATER = NOW + timedelta(hours=1)
 def test_a_later_job_with_the_same_number_is_not_the_same(
     row: Session, shown: dict[str, object], same: bool
 ) -> None:
-    assert lifecycle.is_same(row, info(SlurmState.RUNNING, **shown)) is same
+    assert lifecycle.is_same(row, info(JobPhase.RUNNING, **shown)) is same
 
 
 def test_queued_job_has_reason_and_estimate() -> None:
     start = NOW + timedelta(minutes=9)
     found = lifecycle.observe(
-        session(), info(SlurmState.QUEUED, reason="Resources", estimated_start=start), NOW
+        session(), info(JobPhase.QUEUED, reason="Resources", estimated_start=start), NOW
     )
     assert found["state"] is JobState.QUEUED
     assert "free resources" in str(found["reason"])
@@ -89,7 +89,7 @@ def test_queued_job_has_reason_and_estimate() -> None:
 
 
 def test_a_running_job_without_a_server_is_starting() -> None:
-    running = info(SlurmState.RUNNING, start_time=NOW, nodes=("node01",))
+    running = info(JobPhase.RUNNING, start_time=NOW, nodes=("node01",))
     found = lifecycle.observe(session(), running, NOW)
     assert found["state"] is JobState.STARTING
     assert found["node"] == "node01"
@@ -100,45 +100,45 @@ def test_a_running_job_without_a_server_is_starting() -> None:
     assert ready["state"] is JobState.RUNNING
 
 
-@pytest.mark.parametrize("state", [SlurmState.QUEUED, SlurmState.RUNNING])
-def test_what_should_stop_is_stopping_until_it_has(state: SlurmState) -> None:
+@pytest.mark.parametrize("state", [JobPhase.QUEUED, JobPhase.RUNNING])
+def test_what_should_stop_is_stopping_until_it_has(state: JobPhase) -> None:
     found = lifecycle.observe(session(wanted=Wanted.STOP), info(state, nodes=("node01",)), NOW)
     assert found["state"] is JobState.STOPPING
 
 
 def test_a_stopped_session_was_cancelled_whatever_slurm_calls_it() -> None:
-    ended = info(SlurmState.ENDED, outcome=Outcome.FAILED, exit_code=143)
+    ended = info(JobPhase.ENDED, outcome=Outcome.FAILED, exit_code=143)
     found = lifecycle.observe(session(wanted=Wanted.STOP), ended, NOW)
     assert (found["state"], found["outcome"]) == (JobState.ENDED, Outcome.CANCELLED)
 
 
 def test_a_session_given_up_by_us_keeps_our_reason() -> None:
     row = session(wanted=Wanted.STOP, outcome=Outcome.FAILED, reason="ours")
-    found = lifecycle.observe(row, info(SlurmState.ENDED, outcome=Outcome.CANCELLED), NOW)
+    found = lifecycle.observe(row, info(JobPhase.ENDED, outcome=Outcome.CANCELLED), NOW)
     assert found["outcome"] is Outcome.FAILED
     assert "reason" not in found
 
 
-@pytest.mark.parametrize("state", [SlurmState.QUEUED, SlurmState.RUNNING])
-def test_a_session_stopped_by_an_administrator_says_so_until_the_end(state: SlurmState) -> None:
+@pytest.mark.parametrize("state", [JobPhase.QUEUED, JobPhase.RUNNING])
+def test_a_session_stopped_by_an_administrator_says_so_until_the_end(state: JobPhase) -> None:
     decided = {"reason": "An administrator …", "suggestion": "Ask them."}
     row = session(wanted=Wanted.STOP, outcome=Outcome.CANCELLED, **decided)
     found = lifecycle.observe(row, info(state, nodes=("node01",)), NOW)
     assert {name: found[name] for name in decided} == decided
-    found = lifecycle.observe(row, info(SlurmState.ENDED, outcome=Outcome.FAILED), NOW)
+    found = lifecycle.observe(row, info(JobPhase.ENDED, outcome=Outcome.FAILED), NOW)
     assert found["outcome"] is Outcome.CANCELLED
     assert "reason" not in found
 
 
 def test_time_limit_is_reported_with_suggestion() -> None:
-    found = lifecycle.observe(session(), info(SlurmState.ENDED, outcome=Outcome.TIMEOUT), NOW)
+    found = lifecycle.observe(session(), info(JobPhase.ENDED, outcome=Outcome.TIMEOUT), NOW)
     assert "time limit of 1 hour" in str(found["reason"])
     assert "longer" in str(found["suggestion"])
 
 
 def test_the_node_programs_own_words_win_over_the_exit_code() -> None:
     row = session(outcome=Outcome.FAILED, reason="There is no space left.")
-    found = lifecycle.observe(row, info(SlurmState.ENDED, outcome=Outcome.FAILED, exit_code=1), NOW)
+    found = lifecycle.observe(row, info(JobPhase.ENDED, outcome=Outcome.FAILED, exit_code=1), NOW)
     assert found["reason"] == "There is no space left."
 
 
