@@ -87,9 +87,8 @@ class _Template:
 
 
 class Reader:
-    """Translates with one catalog:
-
-    English template → the same in another language, gaps as {0}, {1} …
+    """Translates with one catalog, which maps an English template to one in another language. Gaps
+    are {0}, {1} …
     """
 
     def __init__(self, catalogue: Mapping[str, str]) -> None:

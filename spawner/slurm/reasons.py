@@ -19,9 +19,8 @@ from spawner.slurm.model import JobInfo, Outcome
 
 @dataclass(frozen=True)
 class Explanation:
-    """Explanation of a code:
-
-    `text` is the problem, `suggestion` what to do, None if nothing can be done.
+    """Explanation of a code. `text` is the problem, `suggestion` what to do, None if nothing can be
+    done.
     """
 
     code: str

@@ -181,8 +181,8 @@ def compare(
 ) -> AssociationDiff:
     """Compare one association.
 
-    `desired` are the desired values, `applied` the last applied ones, `actual` the actual ones
-    (None: no such association), `accepted` the drift that an administrator accepted.
+    `applied` are the last applied values, `accepted` the drift that an administrator accepted.
+    `actual` is None if there is no such association.
     """
     current = {EXISTS: PRESENT, **actual} if actual is not None else {EXISTS: ABSENT}
     if actual is None and applied and desired.get(EXISTS) == PRESENT:

@@ -1,4 +1,4 @@
-"""Jobs from importer the portal on a busy cluster: each gets a row, in batches per poll."""
+"""Jobs from outside the portal on a busy cluster: each gets a row, in batches per poll."""
 
 from __future__ import annotations
 
