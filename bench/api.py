@@ -1,7 +1,7 @@
 """Latency of the API calls behind the pages on a busy site, compared with an empty one.
 
-The busy site has 20,000 queued sessions, all of them in squeue, and 100,000 in its history. Four
-clients send requests at once, each pausing briefly between two requests.
+The busy site has 5,000 nodes, 20,000 queued sessions, all of them in squeue, and 100,000 in its
+history. Four clients send requests at once, each pausing briefly between two requests.
 """
 
 from __future__ import annotations
@@ -11,15 +11,22 @@ import asyncio
 from bench.cluster_access import BenchCluster
 from bench.figure import Figure, Result, at_most
 from bench.load import BadResponse, Load, Target, hammer
+from bench.many_nodes import NODES
 from bench.portal_stack import PortalStack, running_stack
 from bench.rows import Scene
 
-BUSY = Scene(users=500, queued=20_000, ended=100_000)
+BUSY = Scene(users=500, queued=20_000, ended=100_000, nodes=NODES)
 EMPTY = Scene(users=500)
 CONNECTIONS, SECONDS, WARM_S, PAUSE_S = 4, 8.0, 1.0, 0.05
 FIRST_LOOK_S = 60.0
 BUDGET_MS = 100
-PATHS = ("/api/v1/sessions", "/api/v1/cluster", "/api/v1/admin/sessions")
+PATHS = (
+    "/api/v1/sessions",
+    "/api/v1/cluster",
+    "/api/v1/cluster/nodes?order=gpus",
+    "/api/v1/cluster/map",
+    "/api/v1/admin/sessions",
+)
 
 
 async def measure(cluster: BenchCluster) -> Result:
@@ -27,7 +34,7 @@ async def measure(cluster: BenchCluster) -> Result:
     busy = await _measure_loads(cluster, BUSY)
     figures = [
         Figure(
-            f"{path} with {BUSY.queued:,} queued, {BUSY.ended:,} ended: p99",
+            f"{path} with {BUSY.nodes:,} nodes, {BUSY.queued:,} queued, {BUSY.ended:,} ended: p99",
             busy[path].p99_ms, "ms", empty[path].p99_ms, "an empty site", at_most(BUDGET_MS),
         )
         for path in PATHS

@@ -2,13 +2,15 @@
 
 They are real programs that use the cluster's real Slurm and a database that was filled beforehand.
 A wrapper appends lines for the sessions of that database to squeue's real output; without them the
-portal would correctly conclude that the sessions have ended. Everything lies in one folder below
+portal would correctly conclude that the sessions have ended. For a scene with many nodes, another
+one replaces scontrol's lists of nodes and partitions. Everything lies in one folder below
 the cluster's state folder, which is removed afterwards.
 """
 
 from __future__ import annotations
 
 import asyncio
+import functools
 import shutil
 import tomllib
 from collections.abc import AsyncIterator, Iterator
@@ -18,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.cluster_access import BenchCluster, Failed, connects, free_port, started, wait_until
+from bench.many_nodes import render_nodes, render_partitions
 from bench.rows import MARK, BenchLogins, Scene, fill_beside
 from cluster.config.render_portal import toml
 from cluster.host.machine import run
@@ -28,7 +31,14 @@ SQUEUE = """#!/bin/sh
 mark=${{SQUEUE_FORMAT%%\\%*}}
 exec sed "s/{mark}/$mark/g" {lines}
 """
-SLURM = ("sacct", "scontrol", "scancel")
+SCONTROL = """#!/bin/sh
+case "$*" in
+    *"show node"*) exec cat {folder}/nodes.txt ;;
+    *"show partition"*) exec cat {folder}/partitions.txt ;;
+esac
+exec /usr/bin/scontrol "$@"
+"""
+SLURM = ("sacct", "scancel")
 
 
 @dataclass(frozen=True)
@@ -74,6 +84,7 @@ async def running_stack(
         logins = await asyncio.to_thread(fill_beside, cluster.paths.app, database, lines, scene)
         stack = PortalStack(cluster, folder, logins, *ports)
         _configure(stack)
+        _show_nodes(stack, scene.nodes)
         with _run_upstream(stack), _run_programs(stack, with_hub) as running:
             yield running
     finally:
@@ -97,6 +108,21 @@ def _configure(stack: PortalStack) -> None:
         (folder / f"{name}.toml").write_text(toml({**kept, **changes}))
     _chown_like(folder / "portal", cluster.paths.portal_home)
     _chown_like(folder / "hub", cluster.paths.hub_home)
+
+
+def _show_nodes(stack: PortalStack, count: int) -> None:
+    """Let the portal see this many nodes, made of the cluster's own; with 0, its own."""
+    scontrol = stack.folder / "bin" / "scontrol"
+    if count == 0:
+        scontrol.symlink_to("/usr/bin/scontrol")
+        return
+    ask = functools.partial(stack.cluster.exec_as, "portal")
+    nodes = render_nodes(ask(["scontrol", "-o", "-d", "show", "node"]), count)
+    partitions = render_partitions(ask(["scontrol", "-a", "-o", "show", "partition"]), count)
+    (stack.folder / "nodes.txt").write_text(nodes)
+    (stack.folder / "partitions.txt").write_text(partitions)
+    scontrol.write_text(SCONTROL.format(folder=stack.folder))
+    scontrol.chmod(0o755)
 
 
 def _portal_settings(stack: PortalStack) -> dict[str, Any]:

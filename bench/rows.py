@@ -45,12 +45,15 @@ RESOURCES = {
 
 @dataclass(frozen=True)
 class Scene:
-    """The amounts of data; running sessions claim to serve at `target`."""
+    """The amounts of data; running sessions claim to serve at `target`. With `nodes`, the portal
+    sees so many made-up nodes instead of the cluster's own.
+    """
 
     users: int
     running: int = 0
     queued: int = 0
     ended: int = 0
+    nodes: int = 0
     target: tuple[str, int] = ("127.0.0.1", 1)
 
 

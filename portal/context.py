@@ -24,6 +24,8 @@ from portal.services.announcements.cache import AnnouncementCache
 from portal.services.benchmarks.figures import Benchmarks
 from portal.services.catalog.live_catalog import LiveCatalog, places
 from portal.services.cluster.identity_cache import IdentityCache
+from portal.services.cluster.node_map import MapVersion, MapVersions
+from portal.services.cluster.node_rows import NodeRow
 from portal.services.cluster.node_table_file import NodeTable
 from portal.services.cluster.snapshot import ClusterSnapshot
 from portal.services.concurrency import (
@@ -95,7 +97,9 @@ class AppContext:
     cluster_snapshot: IdentityCache[ClusterSnapshot] = field(default_factory=IdentityCache)
     running_gpus: IdentityCache[Any] = field(default_factory=IdentityCache)
     cluster_response: IdentityCache[Any] = field(default_factory=IdentityCache)
-    node_responses: dict[tuple[bool, bool], IdentityCache[Any]] = field(default_factory=dict)
+    node_rows: IdentityCache[tuple[NodeRow, ...]] = field(default_factory=IdentityCache)
+    map_version: IdentityCache[MapVersion] = field(default_factory=IdentityCache)
+    map_versions: MapVersions = field(default_factory=MapVersions)
     node_table: NodeTable = field(default_factory=NodeTable)
     fence: Callable[[], Awaitable[None]] = allow_always
     """Return if this portal is the leader: called directly before operations that must not run

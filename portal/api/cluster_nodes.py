@@ -1,34 +1,49 @@
-"""Route of the cluster's nodes: state, GPU usage and addresses of each.
+"""Routes of the cluster's nodes: a page of those that match a filter, one node, and the GPUs of all
+together, each with the caller's part of it.
 
 From the watcher's last data; sends no request to Slurm. Other users' names are for administrators
 and viewers, addresses for the roles that the settings name.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass
 from datetime import datetime
+from typing import Annotated
 
-from fastapi import APIRouter, Response
-from pydantic import BaseModel
+from fastapi import APIRouter, Path, Query
+from pydantic import BaseModel, ConfigDict, Field
 
 from portal.config.settings import Settings
 from portal.context import AppContext
+from portal.errors import NotFound
 from portal.models import Role
 from portal.services.auth.tokens import Scope
-from portal.services.catalog.feasible import MB_PER_GB
-from portal.services.cluster.conditions import Condition, condition, takes_work
-from portal.services.cluster.gpus import gpu_use, shares_by_user
-from portal.services.cluster.identity_cache import IdentityCache
+from portal.services.cluster.conditions import Condition
+from portal.services.cluster.gpus import shares_by_user
+from portal.services.cluster.node_rows import (
+    NodeFilter,
+    NodeOrder,
+    NodeRow,
+    NodeView,
+    Show,
+    build_rows,
+    find_own_rows,
+    matches,
+    sum_gpus,
+    take_page,
+    to_gb,
+)
 from portal.services.cluster.node_table import TableAddresses
 from portal.services.cluster.snapshot import ClusterSnapshot, build_snapshot
 from portal.services.jobs.external_jobs import printable, row_id
 from portal.web.dependencies import ContextDep, CurrentIdentity, CurrentUser, Identity
-from spawner.slurm.model import ClusterInfo, JobInfo, NodeInfo
+from portal.web.pages import Page
+from spawner.slurm.model import JobInfo, NodeInfo
 
-router = APIRouter(prefix="/cluster/nodes", tags=["cluster"])
+router = APIRouter(prefix="/cluster", tags=["cluster"])
 
-HIDDEN_USER = ""
-"""A username that no user has, for the view without any jobs of the caller's own."""
+PAGE = 50
+MAX_PAGE = 200
 
 
 class NodeGpus(BaseModel):
@@ -96,18 +111,72 @@ class ClusterNode(BaseModel):
     addresses: NodeAddresses | None
 
 
-class ClusterNodes(BaseModel):
-    """All nodes. `at`: when Slurm last reported its nodes; null: not yet. `stale_since`: since when
-    it has not answered.
+class NodePage(Page[ClusterNode]):
+    """A page of nodes. `at`: when Slurm last reported its nodes; null: not yet. `stale_since`:
+    since when it has not answered. `matching`: how many nodes match the filter.
 
     `sees_users`, `sees_addresses`: whether the caller may see these.
     """
 
     at: datetime | None
     stale_since: datetime | None
+    matching: int
     sees_users: bool
     sees_addresses: bool
-    nodes: list[ClusterNode]
+
+
+class ClusterGpus(BaseModel):
+    """The GPUs of all nodes by type, as the caller sees them. `at` and `stale_since` are those of a
+    page of nodes.
+    """
+
+    at: datetime | None
+    stale_since: datetime | None
+    items: list[NodeGpus]
+
+
+Name = Annotated[str, Field(min_length=1, max_length=100)]
+
+
+class NodeFilterIn(BaseModel):
+    """A filter for nodes; all conditions apply.
+
+    `q`: words in the name, Slurm's state, reason, partitions or GPU types, and in the users and
+    addresses that the caller may see. `show`: `free` has free GPUs, or free CPUs if it has no GPUs;
+    `mine` has jobs of the caller, `busy` of any user; `out` accepts no jobs. `gpu`: a GPU type, or
+    `-` for nodes without GPUs. `gpus_free`: at least this many free GPUs, of that type.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    q: Annotated[str, Field(max_length=200)] = ""
+    state: Condition | None = None
+    show: Show | None = None
+    partition: Name | None = None
+    gpu: Name | None = None
+    gpus_free: Annotated[int, Field(ge=0, le=1024)] = 0
+
+    def to_filter(self) -> NodeFilter:
+        return NodeFilter(
+            words=tuple(self.q.lower().split()),
+            state=self.state,
+            show=self.show,
+            partition=self.partition,
+            gpu_type=self.gpu,
+            gpus_free=self.gpus_free,
+        )
+
+
+class NodeQuery(NodeFilterIn):
+    """A filter with a page.
+
+    `order` by free GPUs, CPUs or memory has the most first; `desc` reverses any order.
+    """
+
+    order: NodeOrder = NodeOrder.NAME
+    desc: bool = False
+    limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = PAGE
+    cursor: Annotated[str, Field(max_length=4000)] | None = None
 
 
 @dataclass(frozen=True)
@@ -119,52 +188,90 @@ class Viewer:
     addresses: bool
 
 
-@router.get("", response_model=ClusterNodes)
-def cluster_nodes(_user: CurrentUser, who: CurrentIdentity, context: ContextDep) -> Response:
-    """Return every node, with the caller's part of it."""
+@router.get("/nodes")
+def cluster_nodes(
+    _user: CurrentUser,
+    who: CurrentIdentity,
+    context: ContextDep,
+    query: Annotated[NodeQuery, Query()],
+) -> NodePage:
+    """Return the nodes that match a filter, in pages."""
     viewer = to_viewer(who, context.settings)
-    cluster = context.watcher.cluster
-    answer = ClusterNodes(
-        at=cluster.at if cluster else None,
+    view = load_view(context, viewer)
+    found = find_rows(context, view, viewer, query.to_filter())
+    page, cursor = take_page(found, query.order, query.desc, query.limit, query.cursor or None)
+    return NodePage(
+        items=[_to_node(context, row, viewer) for row in page],
+        next_cursor=cursor,
+        at=view.at,
         stale_since=context.watcher.stale_since,
+        matching=len(found),
         sees_users=viewer.users,
         sees_addresses=viewer.addresses,
-        nodes=_list_nodes(context, cluster, viewer) if cluster else [],
     )
-    # Serialize directly: FastAPI would validate up to 5,000 nodes a second time.
-    return Response(answer.model_dump_json(), media_type="application/json")
+
+
+@router.get("/nodes/{name}")
+def cluster_node(
+    name: Annotated[str, Path(max_length=100)],
+    _user: CurrentUser,
+    who: CurrentIdentity,
+    context: ContextDep,
+) -> ClusterNode:
+    """Return one node."""
+    viewer = to_viewer(who, context.settings)
+    for row in load_view(context, viewer).rows():
+        if row.node.name == name:
+            return _to_node(context, row, viewer)
+    raise NotFound("The cluster has no node with this name.")
+
+
+@router.get("/gpus")
+def cluster_gpus(_user: CurrentUser, who: CurrentIdentity, context: ContextDep) -> ClusterGpus:
+    """Return the GPUs of all nodes by type."""
+    view = load_view(context, to_viewer(who, context.settings))
+    return ClusterGpus(
+        at=view.at,
+        stale_since=context.watcher.stale_since,
+        items=[NodeGpus(**asdict(gpus)) for gpus in sum_gpus(view.rows())],
+    )
+
+
+def load_view(context: AppContext, viewer: Viewer) -> NodeView:
+    """Return the nodes of Slurm's last answers, as this caller sees them."""
+    cluster, snapshot = context.watcher.cluster, looked(context)
+    if cluster is None:
+        return NodeView(None, (), {})
+    shared = context.node_rows.of(cluster, snapshot, make=lambda: build_rows(cluster, snapshot))
+    return NodeView(cluster.at, shared, find_own_rows(shared, snapshot, viewer.username))
+
+
+def find_rows(
+    context: AppContext, view: NodeView, viewer: Viewer, wanted: NodeFilter
+) -> list[NodeRow]:
+    """Return the nodes that match a filter, in Slurm's order."""
+    searches = bool(wanted.words)
+    return [
+        row
+        for row in view.rows()
+        if matches(
+            row, wanted, viewer.username, _to_more_text(context, row, viewer) if searches else ""
+        )
+    ]
+
+
+def _to_more_text(context: AppContext, row: NodeRow, viewer: Viewer) -> str:
+    """Return what the search matches only for some callers: users and addresses."""
+    texts = [job.user for job in row.jobs] if viewer.users else []
+    if viewer.addresses:
+        texts += filter(None, _find_addresses(context, row.node).model_dump().values())
+    return "\n".join(texts).lower()
 
 
 def looked(context: AppContext) -> ClusterSnapshot:
     """Return the summary of squeue's last answer."""
     jobs = context.watcher.jobs
     return context.cluster_snapshot.of(jobs, make=lambda: build_snapshot(jobs))
-
-
-def _list_nodes(context: AppContext, cluster: ClusterInfo, viewer: Viewer) -> list[ClusterNode]:
-    """Return all nodes for this caller.
-
-    The view of a user without jobs is the same for all and is cached, so only the nodes with jobs
-    of the caller are built for each request.
-    """
-    snapshot, addresses = looked(context), context.node_table.nodes
-
-    def strangers() -> list[ClusterNode]:
-        stranger = replace(viewer, username=HIDDEN_USER)
-        jobs = snapshot.on_node
-        return [
-            _to_node(context, node, jobs.get(node.name, ()), stranger) for node in cluster.nodes
-        ]
-
-    kept = context.node_responses.setdefault((viewer.users, viewer.addresses), IdentityCache())
-    shown: list[ClusterNode] = kept.of(cluster, snapshot, addresses, make=strangers)
-    own_nodes = snapshot.nodes_of.get(viewer.username, frozenset())
-    return [
-        _to_node(context, node, snapshot.on_node[node.name], viewer)
-        if node.name in own_nodes
-        else stranger
-        for node, stranger in zip(cluster.nodes, shown, strict=True)
-    ]
 
 
 def to_viewer(who: Identity, settings: Settings) -> Viewer:
@@ -187,27 +294,24 @@ def my_job(context: AppContext, info: JobInfo) -> MyJob:
     )
 
 
-def _to_node(
-    context: AppContext, node: NodeInfo, jobs: tuple[JobInfo, ...], viewer: Viewer
-) -> ClusterNode:
-    usable = takes_work(node.state)
-    free_mb = max(0, node.memory_mb - node.memory_allocated_mb) if usable else 0
+def _to_node(context: AppContext, row: NodeRow, viewer: Viewer) -> ClusterNode:
+    node = row.node
     return ClusterNode(
         name=node.name,
-        condition=condition(node.state),
+        condition=row.condition,
         state=node.state,
-        takes_work=usable,
+        takes_work=row.takes_work,
         reason=node.reason,
         since=node.reason_at if node.reason else None,
         partitions=list(node.partitions),
         cpus=node.cpus,
-        cpus_free=max(0, node.cpus - node.cpus_allocated) if usable else 0,
-        memory_gb=round(node.memory_mb / MB_PER_GB, 1),
-        memory_free_gb=round(free_mb / MB_PER_GB, 1),
-        gpus=[NodeGpus(**vars(use)) for use in gpu_use(node, jobs, viewer.username)],
-        mine=[my_job(context, job) for job in jobs if job.user == viewer.username],
-        jobs=len(jobs),
-        users=_list_users(node, jobs) if viewer.users else None,
+        cpus_free=row.cpus_free,
+        memory_gb=to_gb(node.memory_mb),
+        memory_free_gb=to_gb(row.memory_free_mb),
+        gpus=[NodeGpus(**asdict(gpus)) for gpus in row.gpus],
+        mine=[my_job(context, job) for job in row.jobs if job.user == viewer.username],
+        jobs=len(row.jobs),
+        users=_list_users(node, row.jobs) if viewer.users else None,
         addresses=_find_addresses(context, node) if viewer.addresses else None,
     )
 

@@ -110,8 +110,9 @@ class Watcher:
     `stale_since` is None while the last answer of Slurm is good, else the time of the last good one
     (before the first: of the start), and `trouble` is the reason. `took_s` is the duration of the
     last good answer. `answers_since` is since when Slurm has answered without interruption; None
-    while it does not. `reservations` is None until Slurm has reported them, and
-    `reservations_stale_since` is the time of the last report if the latest attempt failed.
+    while it does not. `cluster_changed_at` is when nodes or partitions last changed. `reservations`
+    is None until Slurm has reported them, and `reservations_stale_since` is the time of the last
+    report if the latest attempt failed.
     """
 
     def __init__(
@@ -138,6 +139,7 @@ class Watcher:
         self.trouble: str | None = None
         self.took_s: float | None = None
         self.cluster: ClusterInfo | None = None
+        self.cluster_changed_at: datetime | None = None
         self.reservations: tuple[ReservationInfo, ...] | None = None
         self.reservations_stale_since: datetime | None = None
 
@@ -479,4 +481,5 @@ class Watcher:
         same = before and (before.nodes, before.partitions) == (cluster.nodes, cluster.partitions)
         if not same:
             self._cluster_version += 1
+            self.cluster_changed_at = cluster.at
             self._notify()

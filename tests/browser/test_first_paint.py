@@ -42,7 +42,7 @@ DELAY_NODES = """() => {
   window.fetch = async (request, ...more) => {
     const answer = await fetchNow(request, ...more);
     const { pathname } = new URL(request.url ?? request, location.href);
-    if (pathname.endsWith('/cluster/nodes')) await new Promise((end) => setTimeout(end, 1500));
+    if (pathname.endsWith('/cluster/map')) await new Promise((end) => setTimeout(end, 1500));
     return answer;
   };
 }"""
@@ -104,7 +104,7 @@ def test_the_cluster_page_does_not_move_when_its_nodes_come_last(
 
 # Everything that a form waits for arrives late
 DELAY_FORMS = DELAY_NODES.replace(
-    "pathname.endsWith('/cluster/nodes')",
+    "pathname.endsWith('/cluster/map')",
     "/.api.v1.(environments|templates|resources|admin.new-user)/.test(pathname)",
 )
 # Where the cluster's panel is, beside the form

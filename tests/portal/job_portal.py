@@ -64,15 +64,29 @@ script: |
 """
 
 
+NODES = (
+    NodeInfo("node01", "127.0.0.1", "IDLE", ("gpu",), 32, 0, 65536, 0, {"v100": 4}),
+    NodeInfo("node03", "127.0.0.3", "IDLE", ("cpu",), 8, 0, 16384),
+)
+PARTITIONS = (
+    PartitionInfo("cpu", True, "UP", 1440, 60, ("node03",)),
+    PartitionInfo("gpu", False, "UP", 2880, 60, ("node01",)),
+)
+
+
 @dataclass
 class FakeSlurm:
-    """`shown` is squeue's output. `away`: Slurm does not answer."""
+    """`shown` is squeue's output, `all_nodes` and `all_partitions` are scontrol's. `away`: Slurm
+    does not answer.
+    """
 
     shown: dict[int, JobInfo] = field(default_factory=dict)
     cancelled: list[int] = field(default_factory=list)
     reserved: list[ReservationInfo] = field(default_factory=list)
     away: bool = False
     kept_for: timedelta = timedelta(0)  # MinJobAge
+    all_nodes: tuple[NodeInfo, ...] = NODES
+    all_partitions: tuple[PartitionInfo, ...] = PARTITIONS
 
     async def jobs(self) -> list[JobInfo]:
         self._there()
@@ -102,15 +116,10 @@ class FakeSlurm:
         return []
 
     async def nodes(self) -> tuple[NodeInfo, ...]:
-        gpus = {"v100": 4}
-        small = NodeInfo("node03", "127.0.0.3", "IDLE", ("cpu",), 8, 0, 16384)
-        return (NodeInfo("node01", "127.0.0.1", "IDLE", ("gpu",), 32, 0, 65536, 0, gpus), small)
+        return self.all_nodes
 
     async def partitions(self) -> tuple[PartitionInfo, ...]:
-        return (
-            PartitionInfo("cpu", True, "UP", 1440, 60, ("node03",)),
-            PartitionInfo("gpu", False, "UP", 2880, 60, ("node01",)),
-        )
+        return self.all_partitions
 
     async def reservations(self) -> tuple[ReservationInfo, ...]:
         self._there()
@@ -324,9 +333,11 @@ class JobPortal:
 
 
 @asynccontextmanager
-async def run_job_portal(slapd: Slapd, folder: Path, **changed: Any) -> AsyncIterator[JobPortal]:
+async def run_job_portal(
+    slapd: Slapd, folder: Path, slurm: FakeSlurm | None = None, **changed: Any
+) -> AsyncIterator[JobPortal]:
     """Run a portal as in production, except for its two connections to the cluster."""
-    slurm = FakeSlurm()
+    slurm = slurm or FakeSlurm()
     agents, accounting = FakeAgents(slurm), FakeAccounting()
     for name in ("site/environments", "site/templates", "env/bin"):
         (folder / name).mkdir(parents=True)

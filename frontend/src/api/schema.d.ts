@@ -1070,9 +1070,29 @@ export interface paths {
         };
         /**
          * Cluster
-         * @description Return partitions, nodes, and GPUs by type, and the presets of this site.
+         * @description Return partitions, counts and totals of the nodes, and the presets of this site.
          */
         get: operations["cluster"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/cluster/gpus": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Cluster Gpus
+         * @description Return the GPUs of all nodes by type.
+         */
+        get: operations["cluster_gpus"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1102,6 +1122,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/cluster/map": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Cluster Map
+         * @description Return a short record of every node that matches a filter, or of those that have changed.
+         */
+        get: operations["cluster_map"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/cluster/nodes": {
         parameters: {
             query?: never;
@@ -1111,9 +1151,29 @@ export interface paths {
         };
         /**
          * Cluster Nodes
-         * @description Return every node, with the caller's part of it.
+         * @description Return the nodes that match a filter, in pages.
          */
         get: operations["cluster_nodes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/cluster/nodes/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Cluster Node
+         * @description Return one node.
+         */
+        get: operations["cluster_node"];
         put?: never;
         post?: never;
         delete?: never;
@@ -3982,6 +4042,19 @@ export interface components {
             items: components["schemas"]["ClusterFigureOut"][];
         };
         /**
+         * ClusterGpus
+         * @description The GPUs of all nodes by type, as the caller sees them. `at` and `stale_since` are those of a
+         *     page of nodes.
+         */
+        ClusterGpus: {
+            /** At */
+            at: string | null;
+            /** Items */
+            items: components["schemas"]["NodeGpus"][];
+            /** Stale Since */
+            stale_since: string | null;
+        };
+        /**
          * ClusterHistory
          * @description The history of the cluster in steps of equal length, the last one being the current.
          *
@@ -4087,43 +4160,33 @@ export interface components {
             users: components["schemas"]["NodeUser"][] | null;
         };
         /**
-         * ClusterNodes
-         * @description All nodes. `at`: when Slurm last reported its nodes; null: not yet. `stale_since`: since when
-         *     it has not answered.
-         *
-         *     `sees_users`, `sees_addresses`: whether the caller may see these.
-         */
-        ClusterNodes: {
-            /** At */
-            at: string | null;
-            /** Nodes */
-            nodes: components["schemas"]["ClusterNode"][];
-            /** Sees Addresses */
-            sees_addresses: boolean;
-            /** Sees Users */
-            sees_users: boolean;
-            /** Stale Since */
-            stale_since: string | null;
-        };
-        /**
          * ClusterOut
-         * @description The cluster. `at` is when Slurm last answered; null: not yet.
+         * @description The cluster. `at` is when Slurm last answered; null: not yet. `changed_at` is when its nodes
+         *     or partitions last changed.
          *
-         *     `gpu_memory_gb` is of one GPU, by type, as far as the settings name it.
+         *     `nodes` is their number, `nodes_out` that of the nodes that accept no jobs, and `states` that of
+         *     the nodes in each condition. `gpu_memory_gb` is of one GPU, by type, as far as the settings name
+         *     it.
          */
         ClusterOut: {
             /** At */
             at: string | null;
+            /** Changed At */
+            changed_at: string | null;
+            cpus: components["schemas"]["CpuTotal"];
             /** Gpu Memory Gb */
             gpu_memory_gb: {
                 [key: string]: number;
             };
             /** Gpus */
             gpus: components["schemas"]["Gpus"][];
+            memory: components["schemas"]["MemoryTotal"];
             /** Name */
             name: string;
             /** Nodes */
-            nodes: components["schemas"]["Node"][];
+            nodes: number;
+            /** Nodes Out */
+            nodes_out: number;
             /** Notice */
             notice: string | null;
             /** Partitions */
@@ -4132,6 +4195,10 @@ export interface components {
             presets: components["schemas"]["Preset"][];
             /** Stale Since */
             stale_since: string | null;
+            /** States */
+            states: {
+                [key: string]: number;
+            };
         };
         /**
          * ClusterQueue
@@ -4268,6 +4335,16 @@ export interface components {
             value: number | string[] | {
                 [key: string]: number;
             } | null;
+        };
+        /**
+         * CpuTotal
+         * @description CPUs; `free` ones are in nodes that accept jobs.
+         */
+        CpuTotal: {
+            /** Free */
+            free: number;
+            /** Total */
+            total: number;
         };
         /**
          * Created
@@ -5948,6 +6025,29 @@ export interface components {
             refused: components["schemas"]["LeftAlone"][];
         };
         /**
+         * MapHardware
+         * @description The hardware of nodes that are alike: GPUs by type, in order, CPUs and memory.
+         */
+        MapHardware: {
+            /** Cpus */
+            cpus: number;
+            /** Gpus */
+            gpus: [
+                string,
+                number
+            ][];
+            /** Memory Gb */
+            memory_gb: number;
+        };
+        MapRecord: [
+            string,
+            number,
+            components["schemas"]["Condition"],
+            string,
+            number | null,
+            string | null
+        ];
+        /**
          * Me
          * @description The caller.
          *
@@ -5988,6 +6088,16 @@ export interface components {
             use: components["schemas"]["UseOut"];
             /** Username */
             username: string;
+        };
+        /**
+         * MemoryTotal
+         * @description Memory in GB; the `free` part is in nodes that accept jobs.
+         */
+        MemoryTotal: {
+            /** Free Gb */
+            free_gb: number;
+            /** Total Gb */
+            total_gb: number;
         };
         /**
          * MoveIn
@@ -6212,27 +6322,6 @@ export interface components {
             /** Username */
             username: string;
         };
-        /** Node */
-        Node: {
-            /** Cpus */
-            cpus: number;
-            /** Cpus Free */
-            cpus_free: number;
-            /** Gpus */
-            gpus: components["schemas"]["Gpus"][];
-            /** Memory Free Gb */
-            memory_free_gb: number;
-            /** Memory Gb */
-            memory_gb: number;
-            /** Name */
-            name: string;
-            /** Partitions */
-            partitions: string[];
-            /** Reason */
-            reason: string | null;
-            /** State */
-            state: string;
-        };
         /**
          * NodeAddresses
          * @description Addresses from the operator's table; `in_band` falls back to Slurm's own.
@@ -6266,6 +6355,66 @@ export interface components {
             type: string;
             /** Unclear */
             unclear: number;
+        };
+        /**
+         * NodeMap
+         * @description Nodes as short records, to draw all of them.
+         *
+         *     A record is `[name, hardware, condition, gpus, cpus_free, reason]`: an index into `hardware`; a
+         *     letter for each GPU, in the order of the hardware's types (`m` the caller's, `o` others', `u` in
+         *     use by an unknown user, `f` free, `x` unused on a node that accepts no jobs); the free CPUs, or
+         *     null on a node that accepts no jobs, only then with its reason. `own` are the nodes with jobs of
+         *     the caller, in place of their records in `nodes`, where all jobs are others'.
+         *
+         *     `complete`: `nodes` are all that match the filter. Otherwise they are those that have changed
+         *     since the version in the request, and `gone` are the names of removed ones.
+         */
+        NodeMap: {
+            /** At */
+            at: string | null;
+            /** Complete */
+            complete: boolean;
+            /** Gone */
+            gone: string[];
+            /** Hardware */
+            hardware: components["schemas"]["MapHardware"][];
+            /** Nodes */
+            nodes: components["schemas"]["MapRecord"][];
+            /** Own */
+            own: components["schemas"]["MapRecord"][];
+            /** Stale Since */
+            stale_since: string | null;
+            /** Version */
+            version: string;
+        };
+        /**
+         * NodeOrder
+         * @description By name or state, or by free resources with the most first.
+         * @enum {string}
+         */
+        NodeOrder: "name" | "state" | "gpus" | "cpus" | "memory" | "partitions";
+        /**
+         * NodePage
+         * @description A page of nodes. `at`: when Slurm last reported its nodes; null: not yet. `stale_since`:
+         *     since when it has not answered. `matching`: how many nodes match the filter.
+         *
+         *     `sees_users`, `sees_addresses`: whether the caller may see these.
+         */
+        NodePage: {
+            /** At */
+            at: string | null;
+            /** Items */
+            items: components["schemas"]["ClusterNode"][];
+            /** Matching */
+            matching: number;
+            /** Next Cursor */
+            next_cursor?: string | null;
+            /** Sees Addresses */
+            sees_addresses: boolean;
+            /** Sees Users */
+            sees_users: boolean;
+            /** Stale Since */
+            stale_since: string | null;
         };
         /**
          * NodeUsageOut
@@ -6487,18 +6636,30 @@ export interface components {
             /** Next Cursor */
             next_cursor?: string | null;
         };
-        /** Partition */
+        /**
+         * Partition
+         * @description A partition, with the number of its `nodes`.
+         *
+         *     `largest` are the sizes of its largest nodes that accept jobs, `largest_free` those of the
+         *     largest free parts of nodes: a request starts now if it fits into one of these.
+         */
         Partition: {
+            cpus: components["schemas"]["CpuTotal"];
             /** Default */
             default: boolean;
             /** Gpus */
             gpus: components["schemas"]["Gpus"][];
+            /** Largest */
+            largest: components["schemas"]["Size"][];
+            /** Largest Free */
+            largest_free: components["schemas"]["Size"][];
             /** Max Time Minutes */
             max_time_minutes: number | null;
+            memory: components["schemas"]["MemoryTotal"];
             /** Name */
             name: string;
             /** Nodes */
-            nodes: string[];
+            nodes: number;
             /** State */
             state: string;
         };
@@ -7318,6 +7479,20 @@ export interface components {
             logo: boolean;
             /** Tagline */
             tagline: string | null;
+        };
+        /**
+         * Size
+         * @description GPUs by type, CPUs and memory of one node.
+         */
+        Size: {
+            /** Cpus */
+            cpus: number;
+            /** Gpus */
+            gpus: {
+                [key: string]: number;
+            };
+            /** Memory Gb */
+            memory_gb: number;
         };
         /**
          * SizingOut
@@ -10286,6 +10461,35 @@ export interface operations {
             };
         };
     };
+    cluster_gpus: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClusterGpus"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     cluster_history: {
         parameters: {
             query?: {
@@ -10317,9 +10521,17 @@ export interface operations {
             };
         };
     };
-    cluster_nodes: {
+    cluster_map: {
         parameters: {
-            query?: never;
+            query?: {
+                q?: string;
+                state?: components["schemas"]["Condition"] | null;
+                show?: ("free" | "mine" | "busy" | "out") | null;
+                partition?: string | null;
+                gpu?: string | null;
+                gpus_free?: number;
+                since?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -10332,7 +10544,78 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ClusterNodes"];
+                    "application/json": components["schemas"]["NodeMap"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cluster_nodes: {
+        parameters: {
+            query?: {
+                q?: string;
+                state?: components["schemas"]["Condition"] | null;
+                show?: ("free" | "mine" | "busy" | "out") | null;
+                partition?: string | null;
+                gpu?: string | null;
+                gpus_free?: number;
+                order?: components["schemas"]["NodeOrder"];
+                desc?: boolean;
+                limit?: number;
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodePage"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cluster_node: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClusterNode"];
                 };
             };
             /** @description Error */

@@ -18,7 +18,6 @@ export type Resources = Schemas['ResourcesOut'];
 /** for presets and requests, which may omit fields */
 export type SomeResources = Schemas['ResourcesIn'];
 export type Cluster = Schemas['ClusterOut'];
-export type ClusterNode = Schemas['Node'];
 export type Partition = Schemas['Partition'];
 export type Preset = Schemas['Preset'];
 export type GpuCount = Schemas['Gpus'];

@@ -1,6 +1,7 @@
 """The condition of a node, derived from Slurm's state. Pure."""
 
 from enum import StrEnum
+from functools import lru_cache
 
 # Nothing new starts on a node in one of these states, even if resources are free.
 CLOSED = (
@@ -60,7 +61,11 @@ _SUFFIXES = {
     "^": Condition.RESTARTING,
 }
 
+# Thousands of nodes share a few states.
+_MOST_STATES = 1000
 
+
+@lru_cache(_MOST_STATES)
 def takes_work(state: str) -> bool:
     """Return whether Slurm starts jobs on a node in this state, such as `IDLE+DRAIN` or `MIXED`."""
     return not any(word.startswith(CLOSED) for word in _split_flags(state)) and not state.endswith(
@@ -68,6 +73,7 @@ def takes_work(state: str) -> bool:
     )
 
 
+@lru_cache(_MOST_STATES)
 def condition(state: str) -> Condition:
     """Return the condition for a state of Slurm's."""
     flags = _split_flags(state)

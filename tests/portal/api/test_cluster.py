@@ -62,7 +62,7 @@ async def seen(job_portal: JobPortal, path: str, who: str = "alice") -> Any:
 
 
 async def node01(job_portal: JobPortal, who: str) -> Any:
-    return next(n for n in (await seen(job_portal, "nodes", who))["nodes"] if n["name"] == "node01")
+    return await seen(job_portal, "nodes/node01", who)
 
 
 GPU_JOBS = (
@@ -79,8 +79,10 @@ async def test_each_sees_their_own_gpus_and_that_others_are_in_use(job_portal: J
     assert bobs["gpus"] == [{**split, "mine": 2, "others": 1}]
     assert [(one["job_id"], one["name"]) for one in alices["mine"]] == [(1, "job1")]
     assert alices["jobs"] == 2
-    cpu_only = (await seen(job_portal, "nodes"))["nodes"][1]
+    cpu_only = (await seen(job_portal, "nodes"))["items"][1]
     assert (cpu_only["name"], cpu_only["gpus"], cpu_only["condition"]) == ("node03", [], "free")
+    assert (await seen(job_portal, "gpus"))["items"] == alices["gpus"]
+    assert (await seen(job_portal, "gpus", "bob"))["items"] == bobs["gpus"]
 
 
 async def test_names_and_addresses_need_permission(job_portal: JobPortal) -> None:
@@ -88,7 +90,7 @@ async def test_names_and_addresses_need_permission(job_portal: JobPortal) -> Non
     job_portal.context.node_table.nodes = {"node01": TableAddresses(None, "10.1.0.11", "10.2.0.11")}
     plain = await seen(job_portal, "nodes")
     assert (plain["sees_users"], plain["sees_addresses"]) == (False, False)
-    assert all(n["users"] is None and n["addresses"] is None for n in plain["nodes"])
+    assert all(n["users"] is None and n["addresses"] is None for n in plain["items"])
     assert "bob" not in str(plain)
     admins = await node01(job_portal, "carol")
     assert admins["users"] == [

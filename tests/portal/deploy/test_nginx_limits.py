@@ -181,6 +181,20 @@ def test_connections_from_one_address_are_bounded() -> None:
         wait_until(lambda: made.ask("/api/v1/me").status == 200, "the place is free again")
 
 
+def test_answers_of_the_api_are_compressed_and_streams_are_not(own_door: NginxServer) -> None:
+    body = b'{"items": [' + b"1," * 5000 + b"1]}"
+    own_door.portal.answer = lambda *_: reply(
+        headers="Content-Type: application/json\r\n", body=body
+    )
+    compressed = own_door.ask("/api/v1/cluster/map", headers={"Accept-Encoding": "gzip"})
+    assert compressed.one("content-encoding") == "gzip"
+    assert gzip.decompress(compressed.body) == body
+    assert len(compressed.body) < len(body) / 10
+    assert own_door.ask("/api/v1/cluster/map").body == body
+    stream = own_door.ask("/api/v1/events", headers={"Accept-Encoding": "gzip"})
+    assert (stream.all("content-encoding"), stream.body) == ([], body)
+
+
 def test_built_files_come_from_nginx_itself() -> None:
     dist = Path(tempfile.mkdtemp(prefix="gate-dist-", dir="/tmp"))
     dist.chmod(0o755)

@@ -1,28 +1,24 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { SegmentedControl, Skeleton } from '@mantine/core';
+import { Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useNavigate, useSearch } from '@tanstack/react-router';
-import { useCallback, useMemo } from 'react';
+import { useSearch } from '@tanstack/react-router';
 import { sentence } from '@/api/problem';
+import { useLive } from '@/live/store';
 import { Notice } from '@/ui/Notice';
 import { PageTitle } from '@/ui/PageTitle';
 import { Time } from '@/ui/Time';
 import { TryAgain } from '@/ui/TryAgain';
 import classes from './Cluster.module.css';
 import { HistorySection } from './HistorySection';
-import { NodeDetails } from './NodeDetails';
-import { NodeFilters } from './NodeFilters';
-import { NodeMap } from './NodeMap';
-import { NodeTable } from './NodeTable';
-import { filterNodes, sortNodes } from './nodeMap';
+import { NodesSection } from './NodesSection';
 import { OutOfService } from './OutOfService';
 import { QueueSection } from './QueueSection';
-import { nodesQuery, queueQuery, reservationsQuery, useFreshCluster } from './queries';
+import { gpusQuery, outQuery, queueQuery, reservationsQuery, useFreshCluster } from './queries';
 import { ReservationsSection } from './ReservationsSection';
-import { type ClusterSearch, isFiltered, unfiltered, type View, withChange } from './search';
 import { Totals } from './Totals';
-import type { VisibleNodes } from './types';
+import type { ClusterGpus } from './types';
+import { useNodes } from './useNodes';
 
 /**
  * The cluster: its nodes, their usage, the queue and the reservations. A section appears once those
@@ -30,24 +26,67 @@ import type { VisibleNodes } from './types';
  */
 export function ClusterPage() {
   useFreshCluster();
-  const nodes = useQuery(nodesQuery);
+  const cluster = useLive((s) => s.cluster);
+  const search = useSearch({ from: '/member/cluster' });
+  const gpus = useQuery(gpusQuery);
+  const nodes = useNodes(search);
+  const out = useQuery(outQuery);
   const queue = useQuery(queueQuery);
   const ahead = useQuery(reservationsQuery);
+  const error = gpus.error ?? nodes.error ?? out.error;
+  const isKnown = cluster !== null && gpus.data && nodes.matching !== undefined && out.data;
+  return (
+    <>
+      <Head gpus={gpus.data} withLinks={Boolean(isKnown)} />
+      {error && !isKnown && (
+        <TryAgain
+          error={sentence(error)}
+          onRetry={() => {
+            for (const query of [gpus, nodes, out]) void query.refetch();
+          }}
+        />
+      )}
+      {error && isKnown && (
+        <Notice tone="warning">{t`This page may be out of date. ${{ problem: sentence(error) }}`}</Notice>
+      )}
+      {!isKnown && !error && <Skeleton height={360} radius="lg" aria-label={t`Loading`} />}
+      {isKnown && gpus.data.at === null && (
+        <Notice tone="info">
+          <Trans>The node list is not available yet.</Trans>
+        </Notice>
+      )}
+      {isKnown && gpus.data.at !== null && (
+        <>
+          <Totals cluster={cluster} gpus={gpus.data.items} />
+          <NodesSection cluster={cluster} nodes={nodes} search={search} />
+          <OutOfService page={out.data} search={search} />
+        </>
+      )}
+      {(isKnown || error) && <QueueSection queue={queue.data} error={queue.error} />}
+      {(isKnown || error) && !queue.isPending && (
+        <ReservationsSection ahead={ahead.data} error={ahead.error} />
+      )}
+      {isKnown && !queue.isPending && !ahead.isPending && <HistorySection />}
+    </>
+  );
+}
+
+function Head({ gpus, withLinks }: { gpus: ClusterGpus | undefined; withLinks: boolean }) {
   return (
     <>
       <div className={classes.head}>
         <PageTitle tab={t`Cluster`}>
           <Trans>Cluster</Trans>
         </PageTitle>
-        {nodes.data?.at && (
+        {gpus?.at && (
           <p className={classes.quiet}>
             <Trans>
-              Reported by Slurm at <Time at={nodes.data.at} />
+              Reported by Slurm at <Time at={gpus.at} />
             </Trans>
           </p>
         )}
       </div>
-      {nodes.data && (
+      {withLinks && (
         <nav className={classes.parts} aria-label={t`On this page`}>
           <a href="#nodes-title">
             <Trans>Nodes</Trans>
@@ -63,106 +102,6 @@ export function ClusterPage() {
           </a>
         </nav>
       )}
-      {nodes.error && !nodes.data && (
-        <TryAgain error={sentence(nodes.error)} onRetry={() => void nodes.refetch()} />
-      )}
-      {nodes.error && nodes.data && (
-        <Notice tone="warning">{t`This page may be out of date. ${{ problem: sentence(nodes.error) }}`}</Notice>
-      )}
-      {!nodes.data && !nodes.error && <Skeleton height={360} radius="lg" aria-label={t`Loading`} />}
-      {nodes.data && <Nodes snapshot={nodes.data} />}
-      {!nodes.isPending && <QueueSection queue={queue.data} error={queue.error} />}
-      {!nodes.isPending && !queue.isPending && (
-        <ReservationsSection ahead={ahead.data} error={ahead.error} />
-      )}
-      {nodes.data && !queue.isPending && !ahead.isPending && <HistorySection />}
     </>
-  );
-}
-
-function Nodes({ snapshot }: { snapshot: VisibleNodes }) {
-  const search = useSearch({ from: '/member/cluster' });
-  const navigate = useNavigate({ from: '/cluster' });
-  const go = (next: ClusterSearch): void => {
-    void navigate({ to: '/cluster', search: next, replace: true, resetScroll: false });
-  };
-  const chooseNode = useCallback(
-    (node: string | undefined): void => {
-      void navigate({
-        to: '/cluster',
-        search: (now) => withChange(now, { node }),
-        replace: true,
-        resetScroll: false,
-      });
-    },
-    [navigate],
-  );
-  const visible = useMemo(
-    () => sortNodes(filterNodes(snapshot.nodes, search), search),
-    [snapshot.nodes, search],
-  );
-  if (snapshot.at === null)
-    return (
-      <Notice tone="info">
-        <Trans>The node list is not available yet.</Trans>
-      </Notice>
-    );
-  const chosen = snapshot.nodes.find((node) => node.name === search.node);
-  return (
-    <>
-      <Totals nodes={snapshot.nodes} />
-      <section aria-labelledby="nodes-title">
-        <div className={classes.bar}>
-          <h2 id="nodes-title" className={classes.title}>
-            <Trans>Nodes</Trans>
-          </h2>
-          <SegmentedControl<View>
-            aria-label={t`View`}
-            size="xs"
-            value={search.view ?? 'picture'}
-            onChange={(view) =>
-              go(withChange(search, { view: view === 'table' ? view : undefined }))
-            }
-            data={[
-              { value: 'picture', label: t`Grid` },
-              { value: 'table', label: t`Table` },
-            ]}
-          />
-        </div>
-        <NodeFilters nodes={snapshot.nodes} count={visible.length} search={search} go={go} />
-        <div className={classes.split} data-open={chosen !== undefined}>
-          {visible.length === 0 && <NoneLeft search={search} go={go} />}
-          {visible.length > 0 && search.view === 'table' && (
-            <NodeTable snapshot={snapshot} nodes={visible} search={search} go={go} />
-          )}
-          {visible.length > 0 && search.view !== 'table' && (
-            <NodeMap nodes={visible} chosen={search.node} choose={chooseNode} />
-          )}
-          {chosen && (
-            <NodeDetails node={chosen} snapshot={snapshot} close={() => chooseNode(undefined)} />
-          )}
-        </div>
-      </section>
-      <OutOfService nodes={snapshot.nodes} search={search} />
-    </>
-  );
-}
-
-function NoneLeft({ search, go }: { search: ClusterSearch; go: (next: ClusterSearch) => void }) {
-  if (!isFiltered(search))
-    return (
-      <p className={classes.quiet}>
-        <Trans>This cluster has no nodes.</Trans>
-      </p>
-    );
-  return (
-    <p className={classes.quiet}>
-      <Trans>
-        No matching nodes.{' '}
-        <button type="button" className={classes.link} onClick={() => go(unfiltered(search))}>
-          Show all nodes
-        </button>
-      </Trans>
-    </p>
   );
 }

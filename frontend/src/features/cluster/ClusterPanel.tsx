@@ -2,16 +2,17 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Paper, Skeleton } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
+import { Suspense } from 'react';
 import { useLive } from '@/live/store';
+import { lazyPart } from '@/ui/lazyPart';
 import classes from './ClusterPanel.module.css';
 import { GpuTypeRow } from './GpuTypeRow';
-import { NodeRow } from './NodeRow';
-import { inNodeOrder, isKnown } from './nodes';
+import { NodeSkeletons } from './NodeSkeletons';
+import { countText, FEW_NODES, isKnown } from './nodes';
 
-/** With more nodes than this, the list of nodes is collapsed. */
-const SHOWN_OPEN = 8;
+const FewNodes = lazyPart(async () => (await import('./FewNodes')).FewNodes);
 
-/** The cluster's use by GPU type and by node. */
+/** The cluster's use by GPU type and, if it is small, by node. */
 export function ClusterPanel() {
   const cluster = useLive((s) => s.cluster);
   if (cluster === null) return <Skeleton height={220} radius="lg" />;
@@ -35,20 +36,22 @@ export function ClusterPanel() {
           <GpuTypeRow key={gpu.type} gpu={gpu} />
         ))}
       </ul>
-      <details
-        hidden={cluster.nodes.length === 0}
-        className={classes.nodes}
-        open={cluster.nodes.length <= SHOWN_OPEN}
-      >
-        <summary>
-          <Trans>By node</Trans>
-        </summary>
-        <ul>
-          {inNodeOrder(cluster.nodes).map((node) => (
-            <NodeRow key={node.name} node={node} />
-          ))}
-        </ul>
-      </details>
+      {cluster.nodes > FEW_NODES ? (
+        <p className={classes.inService}>
+          {t`${{ working: countText(cluster.nodes - cluster.nodes_out) }} of ${{ total: countText(cluster.nodes) }} nodes in service`}
+        </p>
+      ) : (
+        cluster.nodes > 0 && (
+          <details className={classes.nodes} open>
+            <summary>
+              <Trans>By node</Trans>
+            </summary>
+            <Suspense fallback={<NodeSkeletons count={cluster.nodes} />}>
+              <FewNodes count={cluster.nodes} changedAt={cluster.changed_at} />
+            </Suspense>
+          </details>
+        )
+      )}
     </Paper>
   );
 }

@@ -1,30 +1,32 @@
 import { plural, t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { ActionIcon, Paper } from '@mantine/core';
+import { ActionIcon, Paper, Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useEffect } from 'react';
+import { sentence } from '@/api/problem';
 import { MaybeTerm } from '@/features/glossary/Term';
 import { joinWithCommas } from '@/i18n/lists';
 import { translateExact } from '@/i18n/translate';
 import { memoryText } from '@/lib/sizes';
 import { isForDialog } from '@/ui/focus';
+import { Notice } from '@/ui/Notice';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
 import classes from './Cluster.module.css';
 import { conditionLabel, cpusText, gpusText, memoryFreeText, reservationTitle } from './labels';
 import { MyJobLink } from './MyJobLink';
-import { reservationsOf } from './nodeMap';
-import { reservationsQuery } from './queries';
-import type { VisibleNode, VisibleNodes } from './types';
+import { nodeQuery, reservationsQuery } from './queries';
+import { reservationsOf } from './timeline';
+import type { VisibleNode } from './types';
 
 interface Props {
-  node: VisibleNode;
-  snapshot: VisibleNodes;
+  name: string;
   close: () => void;
 }
 
 /** The details of a node: state and reason, the user's own jobs on it, and its reservations. */
-export function NodeDetails({ node, snapshot, close }: Props) {
+export function NodeDetails({ name, close }: Props) {
+  const { data: node, error } = useQuery(nodeQuery(name));
   useEffect(() => {
     const key = (event: KeyboardEvent): void => {
       if (event.key === 'Escape' && !event.defaultPrevented && !isForDialog(event)) close();
@@ -32,47 +34,55 @@ export function NodeDetails({ node, snapshot, close }: Props) {
     window.addEventListener('keydown', key);
     return () => window.removeEventListener('keydown', key);
   }, [close]);
-  const label = conditionLabel(node);
+  const label = node && conditionLabel(node);
   return (
-    <Paper
-      component="aside"
-      className={classes.details}
-      aria-label={t`Node ${{ name: node.name }}`}
-    >
+    <Paper component="aside" className={classes.details} aria-label={t`Node ${name}`}>
       <div className={classes.detailsHead}>
-        <h3>{node.name}</h3>
-        <StateChip tone={label.tone} label={label.label} />
+        <h3>{name}</h3>
+        {label && <StateChip tone={label.tone} label={label.label} />}
         <ActionIcon variant="subtle" color="gray" onClick={close} aria-label={t`Close`}>
           <span aria-hidden="true">✕</span>
         </ActionIcon>
       </div>
-      <div aria-live="polite">
-        <p className={classes.quiet}>{label.means}</p>
-        <Reason node={node} />
-      </div>
-      <dl className={classes.facts}>
-        {node.gpus.map((gpus) => (
-          <Fact key={gpus.type} word="GPUs" name={t`GPUs`}>
-            {gpusText(gpus)}
-          </Fact>
-        ))}
-        <Fact word="CPUs" name={t`CPUs`}>
-          {node.takes_work ? cpusText(node) : String(node.cpus)}
-        </Fact>
-        <Fact word="Memory" name={t`Memory`}>
-          {node.takes_work ? memoryFreeText(node) : memoryText(node.memory_gb)}
-        </Fact>
-        <Fact word="Partitions" name={t`Partitions`}>
-          {joinWithCommas(node.partitions) || t`none`}
-        </Fact>
-        <Fact name={t`Slurm state`}>
-          <code>{node.state}</code>
-        </Fact>
-        <NodeJobs node={node} />
-        <Resources node={node} snapshot={snapshot} />
-        <Planned node={node} />
-      </dl>
+      {error && <Notice tone={node ? 'warning' : 'error'}>{sentence(error)}</Notice>}
+      {!node && !error && <Skeleton height={240} aria-label={t`Loading`} />}
+      {node && label && (
+        <>
+          <div aria-live="polite">
+            <p className={classes.quiet}>{label.means}</p>
+            <Reason node={node} />
+          </div>
+          <Facts node={node} />
+        </>
+      )}
     </Paper>
+  );
+}
+
+function Facts({ node }: { node: VisibleNode }) {
+  return (
+    <dl className={classes.facts}>
+      {node.gpus.map((gpus) => (
+        <Fact key={gpus.type} word="GPUs" name={t`GPUs`}>
+          {gpusText(gpus)}
+        </Fact>
+      ))}
+      <Fact word="CPUs" name={t`CPUs`}>
+        {node.takes_work ? cpusText(node) : String(node.cpus)}
+      </Fact>
+      <Fact word="Memory" name={t`Memory`}>
+        {node.takes_work ? memoryFreeText(node) : memoryText(node.memory_gb)}
+      </Fact>
+      <Fact word="Partitions" name={t`Partitions`}>
+        {joinWithCommas(node.partitions) || t`none`}
+      </Fact>
+      <Fact name={t`Slurm state`}>
+        <code>{node.state}</code>
+      </Fact>
+      <NodeJobs node={node} />
+      <Resources node={node} />
+      <Planned node={node} />
+    </dl>
   );
 }
 
@@ -145,8 +155,8 @@ function whoText(username: string, jobs: number, gpus: number | null): string {
   return t`${username}: ${plural(jobs, { one: '# job', other: '# jobs' })}, ${plural(gpus, { one: '# GPU', other: '# GPUs' })}`;
 }
 
-function Resources({ node, snapshot }: { node: VisibleNode; snapshot: VisibleNodes }) {
-  if (!snapshot.sees_addresses || !node.addresses) return null;
+function Resources({ node }: { node: VisibleNode }) {
+  if (!node.addresses) return null;
   const { in_band, infiniband, management } = node.addresses;
   return (
     <>
@@ -165,7 +175,7 @@ function Resources({ node, snapshot }: { node: VisibleNode; snapshot: VisibleNod
 
 function Planned({ node }: { node: VisibleNode }) {
   const { data } = useQuery(reservationsQuery);
-  const ahead = reservationsOf(node, data?.items ?? []);
+  const ahead = reservationsOf(node.name, data?.items ?? []);
   if (ahead.length === 0) return null;
   return (
     <Fact name={t`Maintenance and reservations`}>

@@ -1,34 +1,31 @@
 import { plural, t } from '@lingui/core/macro';
 import { NativeSelect } from '@mantine/core';
+import type { Cluster } from '@/api/types';
 import { SearchField } from '@/ui/SearchField';
 import classes from './Cluster.module.css';
-import { countText, nodesText } from './labels';
-import { gpuTypes } from './nodeMap';
-import { type ClusterSearch, NO_GPU, type Show, withChange } from './search';
-import type { VisibleNode } from './types';
+import { conditionLabel, nodesText } from './labels';
+import { countText } from './nodes';
+import { type ClusterSearch, CONDITIONS, NO_GPU, type Show, withChange } from './search';
 
 interface Props {
-  nodes: readonly VisibleNode[];
-  /** the number of matching nodes */
-  count: number;
+  cluster: Cluster;
+  /** the number of matching nodes; undefined while it is not known */
+  count: number | undefined;
   search: ClusterSearch;
   go: (next: ClusterSearch) => void;
 }
 
-const SHOWS: readonly { value: Show | ''; label: string }[] = [
-  { value: '', label: t`All states` },
+const SHOWS: readonly { value: Show; label: string }[] = [
   { value: 'free', label: t`With free resources` },
   { value: 'mine', label: t`With my jobs or sessions` },
   { value: 'busy', label: t`With jobs` },
   { value: 'out', label: t`Out of service` },
 ];
+const FREE_GPUS = [1, 2, 4, 8];
 
 /** The filters of the nodes, kept in the address, so that a link shows the same. */
-export function NodeFilters({ nodes, count, search, go }: Props) {
-  const partitions = [...new Set(nodes.flatMap((node) => node.partitions))].sort();
-  const types = gpuTypes(nodes);
-  const left = countText(count);
-  const without = nodes.some((node) => node.gpus.length === 0);
+export function NodeFilters({ cluster, count, search, go }: Props) {
+  const types = cluster.gpus.map(({ type }) => type);
   return (
     <search className={classes.filters} aria-label={t`Filters`}>
       <SearchField
@@ -42,34 +39,89 @@ export function NodeFilters({ nodes, count, search, go }: Props) {
         aria-label={t`Partition`}
         value={search.partition ?? ''}
         onChange={(event) => go(withChange(search, { partition: event.currentTarget.value }))}
-        data={[{ value: '', label: t`All partitions` }, ...partitions]}
+        data={[
+          { value: '', label: t`All partitions` },
+          ...cluster.partitions.map(({ name }) => name),
+        ]}
       />
       {types.length > 0 && (
-        <NativeSelect
-          aria-label={t`GPU type`}
-          value={search.gpu ?? ''}
-          onChange={(event) => go(withChange(search, { gpu: event.currentTarget.value }))}
-          data={[
-            { value: '', label: t`All GPU types` },
-            ...types,
-            ...(without ? [{ value: NO_GPU, label: t`Without GPUs` }] : []),
-          ]}
-        />
+        <>
+          <NativeSelect
+            aria-label={t`GPU type`}
+            value={search.gpu ?? ''}
+            onChange={(event) => go(withChange(search, { gpu: event.currentTarget.value }))}
+            data={[
+              { value: '', label: t`All GPU types` },
+              ...types,
+              { value: NO_GPU, label: t`Without GPUs` },
+            ]}
+          />
+          <NativeSelect
+            aria-label={t`Free GPUs`}
+            value={search.free ?? ''}
+            onChange={(event) =>
+              go(withChange(search, { free: Number(event.currentTarget.value) || undefined }))
+            }
+            data={[
+              { value: '', label: t`Any number of free GPUs` },
+              ...freeChoices(search.free).map((free) => ({
+                value: String(free),
+                label: plural(free, { one: '# free GPU or more', other: '# free GPUs or more' }),
+              })),
+            ]}
+          />
+        </>
       )}
-      <NativeSelect
-        aria-label={t`State`}
-        value={search.show ?? ''}
-        onChange={(event) => {
-          const show = SHOWS.find(({ value }) => value === event.currentTarget.value)?.value;
-          go(withChange(search, { show: show || undefined }));
-        }}
-        data={[...SHOWS]}
-      />
-      <p className={classes.count} role="status">
-        {count === nodes.length
-          ? nodesText(count)
-          : plural(nodes.length, { one: `${left} of # node`, other: `${left} of # nodes` })}
-      </p>
+      <StateSelect cluster={cluster} search={search} go={go} />
+      {count !== undefined && (
+        <p className={classes.count} role="status">
+          {matchText(count, cluster.nodes)}
+        </p>
+      )}
     </search>
   );
 }
+
+/** Return the choices, with that of an address that is none of them. */
+const freeChoices = (free: number | undefined): number[] =>
+  [...new Set([...FREE_GPUS, ...(free === undefined ? [] : [free])])].sort((a, b) => a - b);
+
+function matchText(count: number, all: number): string {
+  const left = countText(count);
+  return count === all
+    ? nodesText(count)
+    : plural(all, { one: `${left} of # node`, other: `${left} of # nodes` });
+}
+
+/** The choice of nodes by their resources and jobs, or by a state that nodes are in now. */
+function StateSelect({ cluster, search, go }: Omit<Props, 'count'>) {
+  const present = CONDITIONS.filter(
+    (condition) => condition === search.state || cluster.states[condition] !== undefined,
+  );
+  return (
+    <NativeSelect
+      aria-label={t`State`}
+      value={search.state === undefined ? (search.show ?? '') : `${STATE}${search.state}`}
+      onChange={(event) => {
+        const { value } = event.currentTarget;
+        const show = SHOWS.find((choice) => choice.value === value)?.value;
+        const state = CONDITIONS.find((condition) => `${STATE}${condition}` === value);
+        go(withChange(search, { show, state }));
+      }}
+      data={[
+        { value: '', label: t`All states` },
+        ...SHOWS,
+        {
+          group: t`State`,
+          items: present.map((condition) => ({
+            value: `${STATE}${condition}`,
+            label: t`${{ state: conditionLabel({ condition }).label }} (${{ count: countText(cluster.states[condition] ?? 0) }})`,
+          })),
+        },
+      ]}
+    />
+  );
+}
+
+/** Distinguishes the state "free" from what has free resources. */
+const STATE = 'state ';

@@ -1,90 +1,110 @@
 import { Trans } from '@lingui/react/macro';
 import { Paper, VisuallyHidden } from '@mantine/core';
-import { type KeyboardEvent, useMemo, useRef } from 'react';
+import { type KeyboardEvent, type ReactNode, useMemo, useRef } from 'react';
+import clusterClasses from './Cluster.module.css';
 import { countsText, hardwareText, nodesText } from './labels';
+import { NodeCanvas } from './NodeCanvas';
 import classes from './NodeMap.module.css';
-import { countGpus, type Group, groupNodes } from './nodeMap';
-import { SmallTile, Tile } from './Tile';
-import type { VisibleNode } from './types';
+import { boxSize, countGpus, type Group, groupNodes, type MapNode } from './nodeMap';
+import { Tile } from './Tile';
 
-/** With more nodes than this, each is a small tile without its name. */
+/** With more nodes than this, each is a small box without its name. */
 const MOST_NAMED = 240;
 
 interface Props {
-  nodes: readonly VisibleNode[];
+  nodes: readonly MapNode[];
   chosen: string | undefined;
-  /** must be stable between renders, or thousands of tiles are rendered again */
   choose: (name: string) => void;
+  /** shows the same as a table */
+  showTable: () => void;
 }
 
-/** A map with a tile for each node and a square for each GPU; nodes with the same hardware are
- * grouped. It is one tab stop: arrow keys move between nodes, Enter opens one. */
-export function NodeMap({ nodes, chosen, choose }: Props) {
-  const box = useRef<HTMLDivElement>(null);
-  const all = useMemo(() => groupNodes(nodes), [nodes]);
-  const dense = nodes.length > MOST_NAMED;
-  const first = all[0]?.nodes[0]?.name;
-  const stop = nodes.some((node) => node.name === chosen) ? chosen : first;
+/** A map of the nodes, grouped by hardware, with the state of each GPU. */
+export function NodeMap(props: Props) {
+  const groups = useMemo(() => groupNodes(props.nodes), [props.nodes]);
+  return props.nodes.length > MOST_NAMED ? (
+    <DenseMap groups={groups} {...props} />
+  ) : (
+    <TileMap groups={groups} {...props} />
+  );
+}
+
+interface MapProps extends Props {
+  groups: readonly Group[];
+}
+
+/** A box for each node, in one picture for each kind of hardware. The table has the same for
+ * keyboards and screen readers. */
+function DenseMap({ groups, nodes, chosen, choose, showTable }: MapProps) {
+  const size = useMemo(() => boxSize(nodes.length), [nodes.length]);
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: the buttons inside have the focus
-    <div
-      ref={box}
-      className={classes.picture}
-      data-dense={dense}
-      onKeyDown={(event) => move(event, box.current)}
-    >
-      <VisuallyHidden component="p" className={classes.hint} id="picture-keys">
+    <div className={classes.picture}>
+      <p className={classes.dense}>
         <Trans>
-          Arrow keys move between the nodes, Enter shows one. The table has the same as text.
+          Each box is a node, each stripe in it a GPU. Point at a box for its name and state.{' '}
+          <button type="button" className={clusterClasses.link} onClick={showTable}>
+            Show the nodes as a table
+          </button>
         </Trans>
-      </VisuallyHidden>
-      {dense && (
-        <p className={classes.dense}>
-          <Trans>Each box is a node, each stripe in it a GPU.</Trans>
-        </p>
-      )}
-      {all.map((group) => (
-        <GroupOfNodes
-          key={group.key}
-          group={group}
-          One={dense ? SmallTile : Tile}
-          stop={stop}
-          chosen={chosen}
-          choose={choose}
-        />
+      </p>
+      {groups.map((group) => (
+        <GroupOfNodes key={group.key} group={group}>
+          <NodeCanvas
+            label={`${nodesText(group.nodes.length)}. ${countsText(countGpus(group.nodes))}`}
+            nodes={group.nodes}
+            size={size}
+            chosen={chosen}
+            choose={choose}
+          />
+        </GroupOfNodes>
       ))}
     </div>
   );
 }
 
-interface GroupProps {
-  group: Group;
-  One: typeof Tile;
-  stop: string | undefined;
-  chosen: string | undefined;
-  choose: (name: string) => void;
+/** A tile for each node and a square for each GPU. It is one tab stop: arrow keys move between
+ * nodes, Enter opens one. */
+function TileMap({ groups, nodes, chosen, choose }: MapProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const first = groups[0]?.nodes[0]?.name;
+  const stop = nodes.some((node) => node.name === chosen) ? chosen : first;
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: the buttons inside have the focus
+    <div ref={box} className={classes.picture} onKeyDown={(event) => move(event, box.current)}>
+      <VisuallyHidden component="p" className={classes.hint} id="picture-keys">
+        <Trans>
+          Arrow keys move between the nodes, Enter shows one. The table has the same as text.
+        </Trans>
+      </VisuallyHidden>
+      {groups.map((group) => (
+        <GroupOfNodes key={group.key} group={group}>
+          <ul className={classes.tiles} aria-describedby="picture-keys">
+            {group.nodes.map((node) => (
+              <Tile
+                key={node.name}
+                node={node}
+                stop={node.name === stop}
+                chosen={node.name === chosen}
+                choose={choose}
+              />
+            ))}
+          </ul>
+        </GroupOfNodes>
+      ))}
+    </div>
+  );
 }
 
-function GroupOfNodes({ group, One, stop, chosen, choose }: GroupProps) {
+function GroupOfNodes({ group, children }: { group: Group; children: ReactNode }) {
   const counts = useMemo(() => countGpus(group.nodes), [group]);
   return (
-    <Paper component="section" className={classes.group} aria-label={hardwareText(group.like)}>
+    <Paper component="section" className={classes.group} aria-label={hardwareText(group.hardware)}>
       <h3 className={classes.made}>
-        <span>{hardwareText(group.like)}</span>
+        <span>{hardwareText(group.hardware)}</span>
         <span className={classes.sum}>{nodesText(group.nodes.length)}</span>
         {counts.total > 0 && <span className={classes.sum}>{countsText(counts)}</span>}
       </h3>
-      <ul className={classes.tiles} aria-describedby="picture-keys">
-        {group.nodes.map((node) => (
-          <One
-            key={node.name}
-            node={node}
-            stop={node.name === stop}
-            chosen={node.name === chosen}
-            choose={choose}
-          />
-        ))}
-      </ul>
+      {children}
     </Paper>
   );
 }

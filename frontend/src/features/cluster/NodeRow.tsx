@@ -1,14 +1,14 @@
 import { t } from '@lingui/core/macro';
-import type { ClusterNode, GpuCount } from '@/api/types';
 import classes from './ClusterPanel.module.css';
-import { isUsable, nodeText } from './nodes';
+import { nodeText } from './nodeText';
+import type { NodeGpus, VisibleNode } from './types';
 
 /** One dot for each GPU; above this number they are shown as text. */
 const MOST_DOTS = 16;
 
-function Dots({ gpu }: { gpu: GpuCount }) {
-  const { free, total, type } = gpu;
-  const used = total - free;
+function Dots({ gpu }: { gpu: NodeGpus }) {
+  const { free, out, total, type } = gpu;
+  const used = total - free - out;
   const label = t`${used} of ${total} ${type} GPUs in use`;
   if (total > MOST_DOTS)
     return (
@@ -26,8 +26,8 @@ function Dots({ gpu }: { gpu: GpuCount }) {
   );
 }
 
-export function NodeRow({ node }: { node: ClusterNode }) {
-  const usable = isUsable(node);
+export function NodeRow({ node }: { node: VisibleNode }) {
+  const usable = node.takes_work;
   return (
     <li className={usable ? classes.node : `${classes.node} ${classes.out}`}>
       <p>

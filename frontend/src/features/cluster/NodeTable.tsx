@@ -1,6 +1,6 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { Paper } from '@mantine/core';
+import { Button, Paper } from '@mantine/core';
 import { type ReactNode, useRef } from 'react';
 import { useWindowed } from '@/features/files/useWindowed';
 import { Term } from '@/features/glossary/Term';
@@ -9,49 +9,68 @@ import { translateExact } from '@/i18n/translate';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
 import { conditionLabel, gpusShort, memoryCell } from './labels';
+import { countText } from './nodes';
 import classes from './NodeTable.module.css';
 import { type ClusterSearch, type Column, sortBy, withChange } from './search';
-import type { VisibleNode, VisibleNodes } from './types';
+import type { NodePage, VisibleNode } from './types';
 
 const ROW_REM = 2.6;
 
 interface Props {
-  snapshot: VisibleNodes;
-  nodes: readonly VisibleNode[];
+  pages: readonly NodePage[];
   search: ClusterSearch;
   go: (next: ClusterSearch) => void;
+  /** whether other rows are being fetched */
+  busy: boolean;
+  /** fetches the next page; undefined on the last one */
+  more: (() => void) | undefined;
+  fetchingMore: boolean;
 }
 
-/** The node map's data as a table; rows outside the viewport are not rendered. */
-export function NodeTable({ snapshot, nodes, search, go }: Props) {
+/** The nodes as a table, in pages; rows outside the viewport are not rendered. */
+export function NodeTable({ pages, search, go, busy, more, fetchingMore }: Props) {
   const body = useRef<HTMLTableSectionElement>(null);
+  const nodes = pages.flatMap(({ items }) => items);
   const { from, to } = useWindowed(body, nodes.length, ROW_REM);
-  const columns = snapshot.sees_addresses ? 10 : 7;
+  const { matching = 0, sees_addresses: addresses = false } = pages[0] ?? {};
+  const columns = addresses ? 10 : 7;
   return (
-    <Paper className={classes.box}>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards must be able to scroll it */}
-      <section className={classes.scroll} aria-label={t`Table of nodes`} tabIndex={0}>
-        <table className={classes.table} aria-rowcount={nodes.length + 1}>
-          <thead>
-            <Heads search={search} go={go} addresses={snapshot.sees_addresses} />
-          </thead>
-          <tbody ref={body}>
-            <Spacer rows={from} columns={columns} />
-            {nodes.slice(from, to).map((node, at) => (
-              <Row
-                key={node.name}
-                node={node}
-                row={from + at + 2}
-                chosen={search.node === node.name}
-                choose={() => go(withChange(search, { node: node.name }))}
-                addresses={snapshot.sees_addresses}
-              />
-            ))}
-            <Spacer rows={nodes.length - to} columns={columns} />
-          </tbody>
-        </table>
-      </section>
-    </Paper>
+    <div>
+      <Paper className={classes.box}>
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards must be able to scroll it */}
+        <section className={classes.scroll} aria-label={t`Table of nodes`} tabIndex={0}>
+          <table className={classes.table} aria-rowcount={matching + 1} aria-busy={busy}>
+            <thead>
+              <Heads search={search} go={go} addresses={addresses} />
+            </thead>
+            <tbody ref={body}>
+              <Spacer rows={from} columns={columns} />
+              {nodes.slice(from, to).map((node, at) => (
+                <Row
+                  key={node.name}
+                  node={node}
+                  row={from + at + 2}
+                  chosen={search.node === node.name}
+                  choose={() => go(withChange(search, { node: node.name }))}
+                  addresses={addresses}
+                />
+              ))}
+              <Spacer rows={nodes.length - to} columns={columns} />
+            </tbody>
+          </table>
+        </section>
+      </Paper>
+      {more && (
+        <div className={classes.foot}>
+          <span>
+            {t`${{ shown: countText(nodes.length) }} of ${{ all: countText(matching) }} are shown.`}
+          </span>
+          <Button variant="default" loading={fetchingMore} onClick={more}>
+            <Trans>Show more</Trans>
+          </Button>
+        </div>
+      )}
+    </div>
   );
 }
 

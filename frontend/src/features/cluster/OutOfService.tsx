@@ -7,38 +7,34 @@ import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
 import classes from './Cluster.module.css';
 import { conditionLabel } from './labels';
-import { sortNodes } from './nodeMap';
-import { type ClusterSearch, withChange } from './search';
-import type { VisibleNode } from './types';
-
-const MOST = 8;
+import { countText } from './nodes';
+import { type ClusterSearch, unfiltered, withChange } from './search';
+import type { NodePage, VisibleNode } from './types';
 
 interface Props {
-  nodes: readonly VisibleNode[];
+  /** the first of them */
+  page: NodePage;
   search: ClusterSearch;
 }
 
 /** The nodes out of service with their reasons; empty if there are none. */
-export function OutOfService({ nodes, search }: Props) {
-  const out = sortNodes(
-    nodes.filter((node) => !node.takes_work),
-    {},
-  );
-  if (out.length === 0) return null;
-  const rest = withChange(search, { view: 'table', show: 'out', node: undefined });
+export function OutOfService({ page, search }: Props) {
+  const { items, matching } = page;
+  if (matching === 0) return null;
+  const rest = withChange(unfiltered(search), { view: 'table', show: 'out', node: undefined });
   return (
     <section className={classes.section} aria-labelledby="out-title">
       <h2 id="out-title" className={classes.title}>
         <Trans>Out of service</Trans>
       </h2>
       <Paper component="ul" className={classes.list}>
-        {out.slice(0, MOST).map((node) => (
+        {items.map((node) => (
           <Out key={node.name} node={node} />
         ))}
-        {out.length > MOST && (
+        {matching > items.length && (
           <li>
             <Link to="/cluster" search={rest} resetScroll={false}>
-              {t`All ${{ total: out.length }} nodes that are out of service`}
+              {t`All ${{ total: countText(matching) }} nodes that are out of service`}
             </Link>
           </li>
         )}

@@ -10,7 +10,7 @@ import { Notice } from '@/ui/Notice';
 import { Time } from '@/ui/Time';
 import classes from './Cluster.module.css';
 import { reservationNodes, reservationSuggestion, reservationTitle } from './labels';
-import { DAY, spanOf, ticks, timelineLength } from './nodeMap';
+import { DAY, spanOf, ticks, timelineLength } from './timeline';
 import type { Reservation, Reservations } from './types';
 
 interface Props {

@@ -1,12 +1,11 @@
 import { memo } from 'react';
 import { conditionLabel, nodeSentence } from './labels';
 import classes from './NodeMap.module.css';
-import { cpuParts, squaresOf, stripesOf } from './nodeMap';
+import { cpuParts, type MapNode, squaresByType } from './nodeMap';
 import { Swatch } from './Swatch';
-import type { VisibleNode } from './types';
 
 interface TileProps {
-  node: VisibleNode;
+  node: MapNode;
   /** whether it is the tab stop */
   stop: boolean;
   chosen: boolean;
@@ -16,6 +15,7 @@ interface TileProps {
 /** A node's tile: its name, and a square for each GPU. */
 export const Tile = memo(function Tile({ node, stop, chosen, choose }: TileProps) {
   const label = nodeSentence(node);
+  const out = node.cpusFree === null;
   return (
     <li>
       <button
@@ -25,14 +25,14 @@ export const Tile = memo(function Tile({ node, stop, chosen, choose }: TileProps
         aria-label={label}
         aria-pressed={chosen}
         title={label}
-        data-out={!node.takes_work}
-        data-mine={node.mine.length > 0}
+        data-out={out}
+        data-mine={node.mine}
         onClick={() => choose(node.name)}
       >
         <span className={classes.name}>{node.name}</span>
-        {node.gpus.length > 0 ? <Gpus node={node} /> : <Cpus node={node} />}
+        {node.squares.length > 0 ? <Gpus node={node} /> : <Cpus node={node} />}
         {/* Decorative: the name above contains the state. */}
-        {!node.takes_work && (
+        {out && (
           <span className={classes.why} data-word={conditionLabel(node).label} aria-hidden="true" />
         )}
       </button>
@@ -40,33 +40,13 @@ export const Tile = memo(function Tile({ node, stop, chosen, choose }: TileProps
   );
 });
 
-/** A small tile for maps of hundreds of nodes: a colored box with a stripe for each GPU. */
-export const SmallTile = memo(function SmallTile({ node, stop, chosen, choose }: TileProps) {
-  const label = nodeSentence(node);
-  return (
-    <li>
-      <button
-        type="button"
-        className={classes.small}
-        tabIndex={stop ? 0 : -1}
-        aria-label={label}
-        aria-pressed={chosen}
-        title={label}
-        data-mine={node.mine.length > 0}
-        style={{ background: stripesOf(node) }}
-        onClick={() => choose(node.name)}
-      />
-    </li>
-  );
-});
-
 /** The GPUs of a node, one row for each type. */
-function Gpus({ node }: { node: VisibleNode }) {
+function Gpus({ node }: { node: MapNode }) {
   return (
     <>
-      {node.gpus.map((gpus) => (
-        <span key={gpus.type} className={classes.squares}>
-          {squaresOf(gpus).map((square, index) => (
+      {squaresByType(node).map(({ type, squares }) => (
+        <span key={type} className={classes.squares}>
+          {squares.map((square, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: the squares have no identity but their place
             <Swatch key={index} square={square} />
           ))}
@@ -77,7 +57,7 @@ function Gpus({ node }: { node: VisibleNode }) {
 }
 
 /** The free CPUs of a node without GPUs. */
-function Cpus({ node }: { node: VisibleNode }) {
+function Cpus({ node }: { node: MapNode }) {
   return (
     <span className={classes.cpus}>
       {cpuParts(node).map(({ square, share }) => (

@@ -1,29 +1,38 @@
 import { t } from '@lingui/core/macro';
 import { Plural, Trans } from '@lingui/react/macro';
 import { Paper } from '@mantine/core';
+import type { Cluster } from '@/api/types';
 import classes from './Cluster.module.css';
-import { countsText, countText, SQUARE_LABELS } from './labels';
-import { type Counts, countGpus, gpuTypes, SQUARES } from './nodeMap';
+import { countsText, SQUARE_LABELS } from './labels';
+import { countText } from './nodes';
+import { type Counts, SQUARES, sumCounts } from './nodeMap';
 import { Swatch } from './Swatch';
-import type { VisibleNode } from './types';
+import type { NodeGpus } from './types';
+
+interface Props {
+  cluster: Cluster;
+  /** those of all nodes, by type */
+  gpus: readonly NodeGpus[];
+}
 
 /** The totals: GPUs of each type, and nodes. Also the legend of the map's colors. */
-export function Totals({ nodes }: { nodes: readonly VisibleNode[] }) {
-  const all = countGpus(nodes);
+export function Totals({ cluster, gpus }: Props) {
+  const all = sumCounts(gpus);
   return (
     <Paper component="section" className={classes.totals} aria-label={t`At a glance`}>
       <ul className={classes.types}>
-        {gpuTypes(nodes).map((type) => (
-          <GpuType key={type} type={type} counts={countGpus(nodes, type)} />
+        {gpus.map((counts) => (
+          <GpuType key={counts.type} counts={counts} />
         ))}
-        <NodeCounts nodes={nodes} />
+        <NodeCounts cluster={cluster} />
       </ul>
       {all.total > 0 && <Legend all={all} />}
     </Paper>
   );
 }
 
-function GpuType({ type, counts }: { type: string; counts: Counts }) {
+function GpuType({ counts }: { counts: NodeGpus }) {
+  const { type } = counts;
   const free = countText(counts.free);
   const total = countText(counts.total);
   return (
@@ -43,25 +52,23 @@ function GpuType({ type, counts }: { type: string; counts: Counts }) {
   );
 }
 
-function NodeCounts({ nodes }: { nodes: readonly VisibleNode[] }) {
-  const out = nodes.filter((node) => !node.takes_work).length;
-  const cpus = nodes.reduce((sum, node) => sum + node.cpus, 0);
-  const free = nodes.reduce((sum, node) => sum + node.cpus_free, 0);
-  const working = countText(nodes.length - out);
+function NodeCounts({ cluster }: { cluster: Cluster }) {
+  const { nodes, nodes_out: out, cpus } = cluster;
+  const working = countText(nodes - out);
   return (
     <li>
       <p className={classes.figure}>
         <Trans>
-          <strong>{working}</strong> of <Plural value={nodes.length} one="# node" other="# nodes" />{' '}
-          in service
+          <strong>{working}</strong> of <Plural value={nodes} one="# node" other="# nodes" /> in
+          service
         </Trans>
       </p>
       <div className={classes.track} aria-hidden="true">
-        <span data-square="others" style={{ flexGrow: nodes.length - out }} />
+        <span data-square="others" style={{ flexGrow: nodes - out }} />
         {out > 0 && <span data-square="out" style={{ flexGrow: out }} />}
       </div>
       <p className={classes.quiet}>
-        {t`${{ free: countText(free) }} of ${{ total: countText(cpus) }} CPUs free`}
+        {t`${{ free: countText(cpus.free) }} of ${{ total: countText(cpus.total) }} CPUs free`}
       </p>
     </li>
   );

@@ -12,125 +12,118 @@ import {
   waitingText,
 } from './labels';
 import {
+  applyAnswer,
+  boxAt,
+  boxSize,
+  columnsIn,
   countGpus,
-  DAY,
-  filterNodes,
   groupNodes,
-  reservationsOf,
-  sortNodes,
-  spanOf,
-  squaresOf,
-  stripesOf,
-  ticks,
-  timelineLength,
+  gpusOf,
+  type MapNode,
+  partsOf,
 } from './nodeMap';
-import { isFiltered, NO_GPU, readClusterSearch, sortBy, unfiltered, withChange } from './search';
-import type { MyWaiting, NodeGpus, PartitionQueue, Reservation, VisibleNode } from './types';
+import {
+  filterOf,
+  isFiltered,
+  readClusterSearch,
+  sortBy,
+  toQuery,
+  unfiltered,
+  withChange,
+} from './search';
+import { DAY, reservationsOf, spanOf, ticks, timelineLength } from './timeline';
+import type { MapAnswer, MapRecord, MyWaiting, PartitionQueue, Reservation } from './types';
 
-const gpus = (over: Partial<NodeGpus> = {}): NodeGpus => ({
-  type: 'v100',
-  total: 4,
-  free: 1,
-  mine: 1,
-  others: 2,
-  unclear: 0,
-  out: 0,
+const HARDWARE: MapAnswer['hardware'] = [
+  { gpus: [], cpus: 32, memory_gb: 128 },
+  { gpus: [['v100', 4]], cpus: 32, memory_gb: 128 },
+];
+const FIRST: MapRecord = ['node1', 1, 'partly', 'ooof', 8, null];
+const DRAINED: MapRecord = ['node2', 1, 'drained', 'xxxx', null, 'fan 2 <b>broken</b>'];
+const PLAIN: MapRecord = ['node10', 0, 'partly', '', 30, null];
+
+const answer = (over: Partial<MapAnswer> = {}): MapAnswer => ({
+  at: '2026-11-22T12:00:00Z',
+  stale_since: null,
+  version: 'a-1',
+  complete: true,
+  hardware: HARDWARE,
+  nodes: [PLAIN, DRAINED, FIRST],
+  own: [['node1', 1, 'partly', 'moof', 8, null]],
+  gone: [],
   ...over,
 });
+const names = (nodes: readonly MapNode[]): string[] => nodes.map(({ name }) => name);
+const map = applyAnswer(undefined, answer());
+const [mine, drained, plain] = map.nodes as [MapNode, MapNode, MapNode];
 
-const node = (name: string, over: Partial<VisibleNode> = {}): VisibleNode => ({
-  name,
-  condition: 'partly',
-  state: 'MIXED',
-  takes_work: true,
-  reason: null,
-  since: null,
-  partitions: ['gpu', 'debug'],
-  cpus: 32,
-  cpus_free: 8,
-  memory_gb: 128,
-  memory_free_gb: 64,
-  gpus: [gpus()],
-  mine: [],
-  jobs: 1,
-  users: null,
-  addresses: null,
-  ...over,
-});
+describe('the map', () => {
+  it('has all nodes in natural order, and what is mine on them', () => {
+    expect(names(map.nodes)).toEqual(['node1', 'node2', 'node10']);
+    expect(map.nodes.map((node) => node.mine)).toEqual([true, false, false]);
+    expect(gpusOf(mine)).toEqual([
+      { type: 'v100', total: 4, free: 1, mine: 1, others: 2, unclear: 0, out: 0 },
+    ]);
+    expect(countGpus(map.nodes)).toEqual({
+      mine: 1,
+      others: 2,
+      unclear: 0,
+      free: 1,
+      out: 4,
+      total: 8,
+    });
+  });
 
-const drained = node('node2', {
-  condition: 'drained',
-  state: 'IDLE+DRAIN',
-  takes_work: false,
-  reason: 'fan 2 <b>broken</b>',
-  memory_free_gb: 0,
-  jobs: 0,
-  gpus: [gpus({ free: 0, mine: 0, others: 0, out: 4 })],
-});
-const plain = node('node10', { gpus: [], partitions: ['cpu'], cpus_free: 30, memory_free_gb: 100 });
-const mine = node('node1', { mine: [{ id: 'a', job_id: 7, name: 'train' }] });
-const ALL = [plain, drained, mine];
-const names = (nodes: readonly VisibleNode[]): string[] => nodes.map(({ name }) => name);
+  it('takes over what has changed since its version', () => {
+    const changed: MapRecord = ['node2', 1, 'free', 'ffff', 32, null];
+    const added: MapRecord = ['node3', 0, 'free', '', 32, null];
+    const partial = { version: 'a-2', complete: false, nodes: [changed, added], gone: ['node10'] };
+    const next = applyAnswer(map, answer({ ...partial, own: [] }));
+    expect(next.version).toBe('a-2');
+    expect(names(next.nodes)).toEqual(['node1', 'node2', 'node3']);
+    expect(next.nodes[0]).toMatchObject({ mine: false, squares: ['others', 'others', 'others', 'free'] });
+    expect(next.nodes[1]).toMatchObject({ condition: 'free', cpusFree: 32, reason: null });
+  });
 
-describe('the picture', () => {
-  it('has a square for each GPU, equal states together', () => {
-    expect(squaresOf(gpus())).toEqual(['mine', 'others', 'others', 'free']);
-    expect(countGpus(ALL)).toEqual({ mine: 1, others: 2, unclear: 0, free: 1, out: 4, total: 8 });
-    expect(countGpus(ALL, 'a100').total).toBe(0);
+  it('forgets all others with a complete answer', () => {
+    expect(names(applyAnswer(map, answer({ nodes: [PLAIN], own: [] })).nodes)).toEqual(['node10']);
+    expect(applyAnswer(map, answer({ nodes: [], own: [] })).nodes).toEqual([]);
   });
 
   it('groups nodes by hardware, GPUs first', () => {
-    const result = groupNodes(ALL);
-    expect(result.map((group) => names(group.nodes))).toEqual([['node2', 'node1'], ['node10']]);
-    expect(hardwareText(result[0]?.like ?? plain)).toBe('4 v100 GPUs, 32 CPUs, 128 GB');
-    expect(hardwareText(plain)).toBe('no GPU, 32 CPUs, 128 GB');
+    const groups = groupNodes(map.nodes);
+    expect(groups.map((group) => names(group.nodes))).toEqual([['node1', 'node2'], ['node10']]);
+    expect(groups.map(({ hardware }) => hardwareText(hardware))).toEqual([
+      '4 v100 GPUs, 32 CPUs, 128 GB',
+      'no GPU, 32 CPUs, 128 GB',
+    ]);
   });
 
-  it('draws a small node in stripes', () => {
-    expect(stripesOf(plain)).toBe(
-      'linear-gradient(90deg, var(--stripe-others) 0% 6.3%, var(--stripe-free) 6.3% 100%)',
-    );
-    const stripes = stripesOf(mine).match(/--stripe-\w+/g);
-    expect(stripes).toEqual([
-      '--stripe-mine',
-      '--stripe-others',
-      '--stripe-others',
-      '--stripe-free',
+  it('draws a node in stripes', () => {
+    expect(partsOf(mine).map(({ square }) => square)).toEqual(['mine', 'others', 'others', 'free']);
+    expect(partsOf(plain)).toEqual([
+      { square: 'others', share: 2 },
+      { square: 'free', share: 30 },
     ]);
+    expect(partsOf({ ...plain, cpusFree: null })).toEqual([{ square: 'out', share: 32 }]);
+  });
+
+  it('finds the box at a point', () => {
+    const size = { side: 15, gap: 3 };
+    const columns = columnsIn(51, size);
+    expect(columns).toBe(3);
+    expect(columnsIn(1, size)).toBe(1);
+    expect(boxAt(0, 0, columns, 5, size)).toBe(0);
+    expect(boxAt(40, 20, columns, 6, size)).toBe(5);
+    expect(boxAt(40, 20, columns, 5, size), 'beyond the last').toBeUndefined();
+    expect(boxAt(16, 5, columns, 5, size), 'in a gap').toBeUndefined();
+    expect(boxAt(55, 5, columns, 5, size), 'right of all').toBeUndefined();
+    expect(boxAt(-1, 5, columns, 5, size)).toBeUndefined();
+    expect(boxSize(5000).side).toBeLessThan(boxSize(500).side);
   });
 });
 
 describe('which nodes are shown', () => {
-  it.each([
-    [{ q: 'FAN broken' }, ['node2']],
-    [{ q: 'v100 debug' }, ['node2', 'node1']],
-    [{ partition: 'cpu' }, ['node10']],
-    [{ gpu: 'v100' }, ['node2', 'node1']],
-    [{ gpu: NO_GPU }, ['node10']],
-    [{ show: 'free' as const }, ['node10', 'node1']],
-    [{ show: 'mine' as const }, ['node1']],
-    [{ show: 'busy' as const }, ['node10', 'node1']],
-    [{ show: 'out' as const }, ['node2']],
-    [{ q: 'nothing' }, []],
-  ])('%o', (search, expected) => {
-    expect(names(filterNodes(ALL, search))).toEqual(expected);
-  });
-
-  it('finds addresses and users where they are known', () => {
-    const seen = node('n', {
-      users: [{ username: 'bob', jobs: 1, gpus: 1 }],
-      addresses: { in_band: '10.0.0.1', infiniband: null, management: 'n-bmc' },
-    });
-    for (const q of ['bob', '10.0.0.1', 'bmc']) expect(filterNodes([seen], { q })).toHaveLength(1);
-  });
-
-  it('sorts in natural order, numbers with the largest first', () => {
-    expect(names(sortNodes(ALL, {}))).toEqual(['node1', 'node2', 'node10']);
-    expect(names(sortNodes(ALL, { desc: true }))).toEqual(['node10', 'node2', 'node1']);
-    expect(names(sortNodes(ALL, { sort: 'memory' }))).toEqual(['node10', 'node1', 'node2']);
-    expect(names(sortNodes(ALL, { sort: 'gpus' }))).toEqual(['node1', 'node2', 'node10']);
-  });
-
   it('is kept in the address without invalid parameters', () => {
     const odd = { view: 'wall', q: 7, show: 'all', sort: 'colour', desc: 'yes', node: '', x: 1 };
     expect(readClusterSearch(odd)).toEqual({ q: '7' });
@@ -138,7 +131,21 @@ describe('which nodes are shown', () => {
     expect(readClusterSearch({ ...search })).toEqual(search);
     expect(withChange(search, { gpu: '' })).toEqual({ view: 'table', sort: 'cpus', desc: true });
     expect(isFiltered({ node: 'node1', view: 'table' })).toBe(false);
-    expect(unfiltered({ q: 'a', show: 'out', view: 'table' })).toEqual({ view: 'table' });
+    const filtered = { q: 'a', show: 'out', state: 'down', free: 2, view: 'table' } as const;
+    expect(isFiltered(filtered)).toBe(true);
+    expect(unfiltered(filtered)).toEqual({ view: 'table' });
+  });
+
+  it('ignores a state and a number of GPUs that do not exist', () => {
+    expect(readClusterSearch({ state: 'exploded', free: 'many' })).toEqual({});
+    expect(readClusterSearch({ state: 'unknown', free: '2' })).toEqual({ state: 'unknown', free: 2 });
+    for (const free of [0, -1, 1.5, 5000]) expect(readClusterSearch({ free })).toEqual({});
+  });
+
+  it('is decided by the portal', () => {
+    const search = { q: 'fan', gpu: 'v100', free: 2, view: 'table', sort: 'cpus' } as const;
+    expect(toQuery(filterOf(search))).toEqual({ q: 'fan', gpu: 'v100', gpus_free: 2 });
+    expect(toQuery(filterOf({ node: 'node1' }))).toEqual({});
   });
 
   it('reverses the order at the second click', () => {
@@ -159,12 +166,14 @@ describe('a node in words', () => {
       'node2: Out of service. fan 2 <b>broken</b>. v100: 4 out of service.',
     );
     expect(nodeSentence(plain)).toBe('node10: Partly in use. 30 of 32 CPUs free.');
-    expect(gpusShort(gpus())).toBe('1 of 4 v100 free, 1 yours');
-    expect(memoryCell(drained)).toBe('0 of 128 GB');
+    const counts = { type: 'v100', total: 4, free: 1, mine: 1, others: 2, unclear: 0, out: 0 };
+    expect(gpusShort(counts)).toBe('1 of 4 v100 free, 1 yours');
+    expect(memoryCell({ memory_gb: 128, memory_free_gb: 0 })).toBe('0 of 128 GB');
   });
 
   it('has a label for each condition', () => {
     expect(conditionLabel(drained)).toMatchObject({ label: 'Out of service', tone: 'bad' });
+    expect(conditionLabel({ condition: 'unknown' })).toMatchObject({ label: 'Unknown' });
   });
 });
 
@@ -242,7 +251,7 @@ describe('reservations', () => {
     const many = Array.from({ length: 9 }, (_, at) => `n${at}`);
     expect(reservationNodes(plan(1, 1, { nodes: many }))).toBe('n0, n1, n2, n3 and 5 more');
     expect(reservationNodes(plan(1, 1, { nodes: many, all_nodes: true }))).toBe('all nodes');
-    expect(reservationsOf(mine, [plan(1, 1), plan(2, 1, { nodes: ['other'] })])).toHaveLength(1);
+    expect(reservationsOf('node1', [plan(1, 1), plan(2, 1, { nodes: ['other'] })])).toHaveLength(1);
   });
 
   it('has a position in the timeline', () => {

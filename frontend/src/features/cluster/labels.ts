@@ -1,14 +1,15 @@
 /** Labels of the cluster page. Pure. */
 import { plural, t } from '@lingui/core/macro';
-import { locale } from '@/i18n';
 import { joinSentences, joinWithCommas } from '@/i18n/lists';
 import { translateExact } from '@/i18n/translate';
 import { gpuText } from '@/lib/resourceLabels';
 import { memoryText } from '@/lib/sizes';
 import type { StateLabel } from '@/ui/StateChip';
-import type { Counts, Square } from './nodeMap';
+import { type Counts, gpusOf, type MapNode, type Square } from './nodeMap';
+import { countText } from './nodes';
 import type {
   Condition,
+  Hardware,
   MyWaiting,
   NodeGpus,
   PartitionQueue,
@@ -98,27 +99,27 @@ export const memoryFreeText = (node: Memory): string =>
   t`${{ free: memoryFree(node) }} of ${{ total: memoryText(node.memory_gb) }} free`;
 
 /** Describe a node in one sentence, for screen readers. */
-export function nodeSentence(node: VisibleNode): string {
-  const parts: string[] = [];
+export function nodeSentence(node: MapNode): string {
+  const { name, hardware, cpusFree } = node;
+  const parts = gpusOf(node).map(gpusText);
   const reason = translateExact(node.reason);
-  if (!node.takes_work && reason) parts.push(reason);
-  for (const gpus of node.gpus) parts.push(gpusText(gpus));
-  if (node.takes_work && node.gpus.length === 0) parts.push(cpusText(node));
-  const { name } = node;
+  if (reason) parts.unshift(reason);
+  if (cpusFree !== null && parts.length === 0)
+    parts.push(cpusText({ cpus: hardware.cpus, cpus_free: cpusFree }));
   const condition = t`${name}: ${{ condition: conditionLabel(node).label }}.`;
   return joinSentences([condition, ...parts.map((part) => t`${part}.`)]);
 }
 
 /** Describe the hardware of a group of nodes: "4 v100 GPUs, 32 CPUs, 128 GB". */
-export function hardwareText(node: Pick<VisibleNode, 'gpus' | 'cpus' | 'memory_gb'>): string {
-  const gpus = node.gpus.map(({ type, total }) => gpuText({ gpus: total, gpu_type: type }));
-  const all = gpus.length === 0 ? [t`no GPU`] : gpus;
-  const cpus = plural(node.cpus, { one: '# CPU', other: '# CPUs' });
-  return joinWithCommas([...all, cpus, memoryText(node.memory_gb)]);
+export function hardwareText({ gpus, cpus, memory_gb }: Hardware): string {
+  const each = gpus.map(([gpu_type, count]) => gpuText({ gpus: count, gpu_type }));
+  const all = each.length === 0 ? [t`no GPU`] : each;
+  return joinWithCommas([
+    ...all,
+    plural(cpus, { one: '# CPU', other: '# CPUs' }),
+    memoryText(memory_gb),
+  ]);
 }
-
-/** Format a number in the reader's locale: "12,500". */
-export const countText = (number: number): string => number.toLocaleString(locale());
 
 export const nodesText = (number: number): string =>
   plural(number, { one: '# node', other: '# nodes' });

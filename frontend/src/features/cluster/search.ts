@@ -1,5 +1,5 @@
 /** The cluster page's filters and choices, kept in its address. Pure. */
-import type { HistoryRange } from './types';
+import type { Condition, HistoryRange } from './types';
 
 export type View = 'picture' | 'table';
 export type Show = 'free' | 'mine' | 'busy' | 'out';
@@ -12,6 +12,9 @@ export interface ClusterSearch {
   /** a type of GPU, or NO_GPU */
   gpu?: string;
   show?: Show;
+  state?: Condition;
+  /** the least number of free GPUs */
+  free?: number;
   sort?: Exclude<Column, 'name'>;
   desc?: true;
   /** the node whose details are open */
@@ -25,6 +28,22 @@ export const HISTORY_RANGES: readonly HistoryRange[] = ['24h', '7d', '30d', '1y'
 /** Selects nodes without GPUs. No GPU type of Slurm has this name. */
 export const NO_GPU = '-';
 
+export const CONDITIONS: readonly Condition[] = [
+  'free',
+  'partly',
+  'full',
+  'reserved',
+  'maintenance',
+  'draining',
+  'drained',
+  'restarting',
+  'waking',
+  'asleep',
+  'silent',
+  'down',
+  'unknown',
+];
+const MOST_FREE = 1024;
 const SHOWS: readonly Show[] = ['free', 'mine', 'busy', 'out'];
 const COLUMNS: readonly Column[] = ['name', 'state', 'gpus', 'cpus', 'memory', 'partitions'];
 const TEXTS = ['q', 'partition', 'gpu', 'node'] as const;
@@ -40,6 +59,10 @@ export function readClusterSearch(search: Record<string, unknown>): ClusterSearc
   if (search.view === 'table') result.view = 'table';
   const show = SHOWS.find((choice) => choice === search.show);
   if (show) result.show = show;
+  const state = CONDITIONS.find((choice) => choice === search.state);
+  if (state) result.state = state;
+  const free = Number(search.free);
+  if (Number.isInteger(free) && free > 0 && free <= MOST_FREE) result.free = free;
   const sort = COLUMNS.find((column) => column === search.sort);
   if (sort && sort !== 'name') result.sort = sort;
   if (search.desc === true) result.desc = true;
@@ -63,8 +86,25 @@ export function sortBy(search: ClusterSearch, column: Column): ClusterSearch {
   });
 }
 
-export const isFiltered = ({ q, partition, gpu, show }: ClusterSearch): boolean =>
-  [q, partition, gpu, show].some((value) => value !== undefined);
+/** The filters among the parameters. */
+export type NodeFilter = Pick<ClusterSearch, 'q' | 'partition' | 'gpu' | 'show' | 'state' | 'free'>;
+
+const FILTERS = ['q', 'partition', 'gpu', 'show', 'state', 'free'] as const;
+
+export function filterOf(search: ClusterSearch): NodeFilter {
+  const { q, partition, gpu, show, state, free } = readClusterSearch({ ...search });
+  return Object.fromEntries(
+    Object.entries({ q, partition, gpu, show, state, free }).filter(([, value]) => value),
+  );
+}
+
+/** Return a filter as the API's parameters. */
+export function toQuery({ free, ...filter }: NodeFilter) {
+  return { ...filter, ...(free === undefined ? {} : { gpus_free: free }) };
+}
+
+export const isFiltered = (search: ClusterSearch): boolean =>
+  FILTERS.some((name) => search[name] !== undefined);
 
 export const unfiltered = (search: ClusterSearch): ClusterSearch =>
-  withChange(search, { q: undefined, partition: undefined, gpu: undefined, show: undefined });
+  withChange(search, Object.fromEntries(FILTERS.map((name) => [name, undefined])));

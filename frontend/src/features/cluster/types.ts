@@ -3,8 +3,12 @@ import type { components } from '@/api/schema';
 
 type Schemas = components['schemas'];
 
-export type VisibleNodes = Schemas['ClusterNodes'];
 export type VisibleNode = Schemas['ClusterNode'];
+export type NodePage = Schemas['NodePage'];
+export type MapAnswer = Schemas['NodeMap'];
+export type MapRecord = Schemas['MapRecord'];
+export type Hardware = Schemas['MapHardware'];
+export type ClusterGpus = Schemas['ClusterGpus'];
 export type Condition = Schemas['Condition'];
 export type NodeGpus = Schemas['NodeGpus'];
 export type Addresses = Schemas['NodeAddresses'];

@@ -43,8 +43,7 @@ describe('the usage strip', () => {
   });
 
   it('counts CPUs on a cluster without GPUs', () => {
-    const nodes = [{ cpus: 8, cpus_free: 3 }] as Cluster['nodes'];
-    const without = { ...cluster, gpus: [], nodes };
+    const without = { ...cluster, gpus: [], cpus: { total: 8, free: 3 } };
     expect(clusterCell(without).text).toBe('5 of 8 CPUs in use');
     expect(texts({}, without)).toEqual(['You: 6 CPUs in use']);
   });

@@ -52,10 +52,7 @@ export function clusterCell(cluster: Cluster | null): UsageCell {
   const resource = resourceOf(cluster);
   const name = t`Cluster`;
   if (cluster === null || !isKnown(cluster)) return cellOf('cluster', name, resource, null, null);
-  const parts =
-    resource === 'gpus'
-      ? cluster.gpus
-      : cluster.nodes.map(({ cpus, cpus_free }) => ({ total: cpus, free: cpus_free }));
+  const parts = resource === 'gpus' ? cluster.gpus : [cluster.cpus];
   const total = parts.reduce((sum, part) => sum + part.total, 0);
   const free = parts.reduce((sum, part) => sum + part.free, 0);
   return cellOf('cluster', name, resource, total - free, total);

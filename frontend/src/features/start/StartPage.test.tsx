@@ -77,7 +77,7 @@ describe('the page where sessions start', () => {
   it('reports missing environments, and Slurm without a response', async () => {
     const none = { ...answers, '/environments': { items: [] } };
     expect(textOf(await page('/start', { answers: none }))).toContain('has no environments yet');
-    const unknown = { ...cluster, at: null, nodes: [], partitions: [] };
+    const unknown = { ...cluster, at: null, nodes: 0, partitions: [] };
     const markup = await page('/start', { answers, live: { cluster: unknown } });
     expect(textOf(markup)).toContain('Slurm has not responded yet');
     expect(names(markup, 'button')).not.toContain('Start session');

@@ -9,39 +9,12 @@ import {
   toDraft,
   toResources,
 } from './draft';
+import { cluster as recorded } from '@/testing/answers/cluster';
 import { generalRefusal, resourceRefusals } from './refusal';
 
 const cluster: Cluster = {
-  name: 'test',
-  notice: null,
-  at: null,
-  stale_since: null,
-  partitions: [
-    {
-      name: 'gpu',
-      default: true,
-      state: 'UP',
-      max_time_minutes: 120,
-      nodes: ['n1'],
-      gpus: [{ type: 'v100', total: 4, free: 4 }],
-    },
-  ],
-  nodes: [
-    {
-      name: 'n1',
-      state: 'IDLE',
-      reason: null,
-      cpus: 8,
-      cpus_free: 8,
-      memory_gb: 32,
-      memory_free_gb: 32,
-      gpus: [{ type: 'v100', total: 4, free: 4 }],
-      partitions: ['gpu'],
-    },
-  ],
-  gpus: [],
-  gpu_memory_gb: {},
-  presets: [],
+  ...recorded,
+  partitions: recorded.partitions.map((each) => ({ ...each, default: each.name === 'gpu' })),
 };
 
 const preset = (name: string, resources: Preset['resources']): Preset => ({

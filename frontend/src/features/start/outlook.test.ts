@@ -1,46 +1,23 @@
 import { describe, expect, it } from 'vitest';
-import type { Cluster, ClusterNode } from '@/api/types';
+import type { Cluster } from '@/api/types';
+import { cluster as recorded } from '@/testing/answers/cluster';
 import { outlook } from './outlook';
 import type { Draft } from './requestedResources';
 
-const node = (name: string, over: Partial<ClusterNode> = {}): ClusterNode => ({
-  name,
-  state: 'idle',
-  reason: null,
-  cpus: 8,
-  cpus_free: 8,
-  memory_gb: 32,
-  memory_free_gb: 32,
-  gpus: [{ type: 'v100', total: 4, free: 4 }],
-  partitions: ['gpu'],
-  ...over,
-});
-
+const gpu = {
+  ...recorded.partitions[0],
+  name: 'gpu',
+  state: 'UP',
+  // the largest nodes, and what is free on them: one GPU with many CPUs, or all GPUs with few
+  largest: [{ gpus: { v100: 4 }, cpus: 8, memory_gb: 32 }],
+  largest_free: [
+    { gpus: { v100: 4 }, cpus: 4, memory_gb: 32 },
+    { gpus: { v100: 1 }, cpus: 8, memory_gb: 32 },
+  ],
+};
 const cluster: Cluster = {
-  name: 'test',
-  notice: null,
-  at: '2026-01-01T00:00:00Z',
-  stale_since: null,
-  partitions: [
-    {
-      name: 'gpu',
-      default: true,
-      state: 'up',
-      max_time_minutes: 1440,
-      nodes: ['n1', 'n2'],
-      gpus: [{ type: 'v100', total: 8, free: 5 }],
-    },
-    { name: 'cpu', default: false, state: 'up', max_time_minutes: null, nodes: ['n3'], gpus: [] },
-    { name: 'old', default: false, state: 'down', max_time_minutes: null, nodes: ['n3'], gpus: [] },
-  ],
-  nodes: [
-    node('n1', { gpus: [{ type: 'v100', total: 4, free: 1 }], cpus_free: 2 }),
-    node('n2', { cpus: 4, cpus_free: 4 }),
-    node('n3', { gpus: [], cpus: 16, memory_gb: 64, partitions: ['cpu'] }),
-  ],
-  gpus: [{ type: 'v100', total: 8, free: 5 }],
-  gpu_memory_gb: {},
-  presets: [],
+  ...recorded,
+  partitions: [gpu, { ...gpu, name: 'old', state: 'DOWN' }],
 };
 
 const draft = (over: Partial<Draft> = {}): Draft => ({
@@ -62,12 +39,18 @@ describe('outlook', () => {
     expect(outlook(draft({ gpus: 2, cpus: 8 }), cluster)).toBe('wait');
   });
 
-  it('ignores nodes out of service, with any state flags', () => {
-    const down = {
-      ...cluster,
-      nodes: [node('n1', { state: 'idle+drain' }), node('n2', { state: 'down*' })],
-    };
-    expect(outlook(draft(), down)).toBe('down');
+  it('adds up the types of a node if none is requested', () => {
+    const mixed = { ...gpu, largest_free: [{ gpus: { v100: 1, a100: 2 }, cpus: 8, memory_gb: 32 }] };
+    const both = { ...cluster, partitions: [mixed] };
+    expect(outlook(draft({ gpus: 3, gpu_type: null }), both)).toBe('now');
+    expect(outlook(draft({ gpus: 2 }), both)).toBe('wait');
+  });
+
+  it('is down without a large enough node in service', () => {
+    expect(outlook(draft({ gpus: 5 }), cluster)).toBe('down');
+    expect(outlook(draft({ gpu_type: 'a100' }), cluster)).toBe('down');
     expect(outlook(draft({ partition: 'old', gpus: 0 }), cluster)).toBe('down');
+    const out = { ...cluster, partitions: [{ ...gpu, largest: [], largest_free: [] }] };
+    expect(outlook(draft(), out)).toBe('down');
   });
 });

@@ -1,23 +1,25 @@
 /** Prediction whether a request would start immediately, from the last cluster snapshot. Pure. */
 import { t } from '@lingui/core/macro';
-import type { Cluster, ClusterNode, Partition } from '@/api/types';
-import { isUsable } from '@/features/cluster/nodes';
+import type { Cluster, Partition } from '@/api/types';
 import type { Draft } from './requestedResources';
 
-function gpusOf(node: ClusterNode, type: string | null, count: 'total' | 'free'): number {
-  const counts = node.gpus.filter((g) => type === null || g.type === type).map((g) => g[count]);
+type Size = Partition['largest'][number];
+
+function gpusOf({ gpus }: Size, type: string | null): number {
+  if (type !== null) return gpus[type] ?? 0;
   // Without a type, Slurm allocates GPUs of any type on the node, so they add up.
-  return counts.reduce((sum, n) => sum + n, 0);
+  return Object.values(gpus).reduce((sum, count) => sum + count, 0);
 }
+
+const fits = ({ gpus, gpu_type, cpus, memory_gb }: Draft, size: Size): boolean =>
+  gpusOf(size, gpu_type) >= (gpus ?? 0) &&
+  size.cpus >= (cpus ?? 1) &&
+  size.memory_gb >= (memory_gb ?? 0);
 
 export function findPartition(cluster: Cluster, name: string | null): Partition | undefined {
   return name === null
     ? cluster.partitions.find((p) => p.default)
     : cluster.partitions.find((p) => p.name === name);
-}
-
-function nodesOf(cluster: Cluster, partition: Partition): ClusterNode[] {
-  return cluster.nodes.filter((n) => partition.nodes.includes(n.name));
 }
 
 export const gpuTypesOf = (partition: Partition): string[] =>
@@ -29,24 +31,8 @@ export type Outlook = 'now' | 'wait' | 'down';
 export function outlook(draft: Draft, cluster: Cluster): Outlook {
   const partition = findPartition(cluster, draft.partition);
   if (partition === undefined || !/^up$/i.test(partition.state)) return 'down';
-  const gpus = draft.gpus ?? 0;
-  const cpus = draft.cpus ?? 1;
-  const memory = draft.memory_gb ?? 0;
-  const fitting = nodesOf(cluster, partition).filter(
-    (n) =>
-      isUsable(n) &&
-      gpusOf(n, draft.gpu_type, 'total') >= gpus &&
-      n.cpus >= cpus &&
-      n.memory_gb >= memory,
-  );
-  if (fitting.length === 0) return 'down';
-  const free = fitting.some(
-    (n) =>
-      gpusOf(n, draft.gpu_type, 'free') >= gpus &&
-      n.cpus_free >= cpus &&
-      n.memory_free_gb >= memory,
-  );
-  return free ? 'now' : 'wait';
+  if (!partition.largest.some((size) => fits(draft, size))) return 'down';
+  return partition.largest_free.some((size) => fits(draft, size)) ? 'now' : 'wait';
 }
 
 export const OUTLOOK_TEXT: Record<Outlook, string> = {

@@ -68,11 +68,12 @@ describe('a new job', () => {
       ...cluster,
       partitions: cluster.partitions.map((each) =>
         each.name === 'gpu'
-          ? { ...each, nodes: [...each.nodes, 'node09'], gpus: [...each.gpus, a100] }
+          ? {
+              ...each,
+              gpus: [...each.gpus, a100],
+              largest: [...each.largest, { gpus: { a100: 2 }, cpus: 32, memory_gb: 128 }],
+            }
           : each,
-      ),
-      nodes: cluster.nodes.flatMap((each) =>
-        each.name === 'node01' ? [each, { ...each, name: 'node09', gpus: [a100] }] : [each],
       ),
     };
     const resources = { ...template.default_resources, partition: 'gpu', gpus: 1 };

@@ -29,7 +29,7 @@ def node(name: str, state: str = "MIXED", **values: Any) -> NodeInfo:
 
 def shown(*nodes: NodeInfo) -> Any:
     partition = PartitionInfo("gpu", default=True, max_time_minutes=60, nodes=("n1", "n2"))
-    return describe(ClusterInfo(nodes, (partition,), AT), SETTINGS, None)
+    return describe(ClusterInfo(nodes, (partition,), AT), SETTINGS, AT, None)
 
 
 def test_gpus_are_counted_by_type() -> None:
@@ -40,16 +40,36 @@ def test_gpus_are_counted_by_type() -> None:
     assert cluster.gpu_memory_gb == {"v100": 32.0}
 
 
-def test_what_is_free_on_a_node() -> None:
-    (only,) = shown(node("n1")).nodes
-    assert (only.cpus_free, only.memory_gb, only.memory_free_gb) == (24, 128.0, 64.0)
+def test_cpus_and_memory_are_added_up() -> None:
+    cluster = shown(node("n1"), node("n2"))
+    assert (cluster.cpus.total, cluster.cpus.free) == (64, 48)
+    assert (cluster.memory.total_gb, cluster.memory.free_gb) == (256.0, 128.0)
+    assert cluster.partitions[0].cpus == cluster.cpus
+
+
+def test_nodes_are_counted_by_state() -> None:
+    cluster = shown(node("n1"), node("n2"), node("n3", "IDLE+DRAIN"), node("n4", "FUTURE"))
+    assert (cluster.nodes, cluster.nodes_out) == (4, 1)
+    assert cluster.states == {"partly": 2, "drained": 1, "unknown": 1}
 
 
 def test_nothing_is_free_on_a_node_that_takes_no_work() -> None:
     cluster = shown(node("n1", "IDLE+DRAIN", reason="broken fan"), node("n2", "DOWN*"))
-    assert [n.cpus_free for n in cluster.nodes] == [0, 0]
+    assert (cluster.cpus.total, cluster.cpus.free, cluster.memory.free_gb) == (64, 0, 0.0)
     assert [(g.total, g.free) for g in cluster.gpus] == [(8, 0)]
-    assert cluster.nodes[0].reason == "broken fan"
+    assert (cluster.partitions[0].largest, cluster.partitions[0].largest_free) == ([], [])
+
+
+def test_a_partition_has_its_largest_nodes_and_free_parts() -> None:
+    full = node("n2", gpus_allocated={"v100": 4}, cpus_allocated=0)
+    (partition,) = shown(node("n1"), full).partitions
+    assert [size.model_dump() for size in partition.largest] == [
+        {"gpus": {"v100": 4}, "cpus": 32, "memory_gb": 128.0}
+    ]
+    assert [size.model_dump() for size in partition.largest_free] == [
+        {"gpus": {"v100": 3}, "cpus": 24, "memory_gb": 64.0},
+        {"gpus": {"v100": 0}, "cpus": 32, "memory_gb": 64.0},
+    ]
 
 
 @pytest.mark.parametrize("state", ["IDLE", "MIXED", "ALLOCATED", "IDLE+CLOUD", "MIXED+PLANNED"])
@@ -66,12 +86,12 @@ def test_these_do_not(state: str) -> None:
 
 
 def test_before_the_first_look_there_is_nothing_but_the_sites_own_words() -> None:
-    cluster = describe(None, SETTINGS, AT)
+    cluster = describe(None, SETTINGS, None, AT)
     assert (cluster.name, cluster.notice, cluster.at, cluster.stale_since) == (
         "demo",
         "No hardware",
         None,
         AT,
     )
-    assert cluster.nodes == []
+    assert (cluster.nodes, cluster.states, cluster.partitions) == (0, {}, [])
     assert cluster.presets == [PRESET]
