@@ -13,7 +13,7 @@ import pytest
 
 from bench.many_nodes import NODES, OUT, PARTITIONS, render_nodes, render_partitions
 from portal.services.cluster.node_rows import NO_GPU
-from spawner.slurm.model import JobInfo, SlurmState
+from spawner.slurm.model import JobInfo, JobPhase
 from spawner.slurm.parse_nodes import parse_nodes, parse_partitions
 from tests.paths import TESTS
 from tests.polling import until
@@ -39,13 +39,13 @@ async def shared(
     partitions = render_partitions((RECORDED / "partitions.txt").read_text("utf-8"))
     jobs = {
         number: JobInfo(
-            number, f"user{number % 300}", f"job {number}", SlurmState.RUNNING, "RUNNING",
+            number, f"user{number % 300}", f"job {number}", JobPhase.RUNNING, "RUNNING",
             nodes=(f"node{number:04}",), partition="all", gpus=(("gpu", 1),),
         )
         for number in range(1, NODES, 2)
     }  # fmt: skip
     jobs[9999] = JobInfo(
-        9999, "alice", "mine", SlurmState.RUNNING, "RUNNING", nodes=("node0042",),
+        9999, "alice", "mine", JobPhase.RUNNING, "RUNNING", nodes=("node0042",),
         submit_time=datetime.now(UTC), partition="all", gpus=(("v100", 1),),
     )  # fmt: skip
     slurm = FakeSlurm(

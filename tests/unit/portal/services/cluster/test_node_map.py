@@ -8,7 +8,7 @@ from typing import Any
 from portal.services.cluster.node_map import KEPT_VERSIONS, MapVersions
 from portal.services.cluster.node_rows import NodeRow, build_rows
 from portal.services.cluster.snapshot import build_snapshot
-from spawner.slurm.model import ClusterInfo, JobInfo, NodeInfo, SlurmState
+from spawner.slurm.model import ClusterInfo, JobInfo, JobPhase, NodeInfo
 
 AT = datetime(2030, 1, 1, tzinfo=UTC)
 
@@ -24,9 +24,7 @@ def rows(*nodes: NodeInfo, jobs: tuple[JobInfo, ...] = ()) -> tuple[NodeRow, ...
 
 
 def test_a_record_has_a_letter_for_each_gpu() -> None:
-    job = JobInfo(
-        1, "alice", "j", SlurmState.RUNNING, "RUNNING", nodes=("n1",), gpus=(("v100", 2),)
-    )
+    job = JobInfo(1, "alice", "j", JobPhase.RUNNING, "RUNNING", nodes=("n1",), gpus=(("v100", 2),))
     version = MapVersions().add(
         rows(
             node("n1", gpus={"v100": 4}, gpus_allocated={"v100": 3}),

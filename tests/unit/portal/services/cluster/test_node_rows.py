@@ -22,13 +22,11 @@ from portal.services.cluster.node_rows import (
     take_page,
 )
 from portal.services.cluster.snapshot import ClusterSnapshot, build_snapshot
-from spawner.slurm.model import ClusterInfo, JobInfo, NodeInfo, SlurmState
+from spawner.slurm.model import ClusterInfo, JobInfo, JobPhase, NodeInfo
 
 AT = datetime(2030, 1, 1, tzinfo=UTC)
 JOBS = {
-    1: JobInfo(
-        1, "alice", "train", SlurmState.RUNNING, "RUNNING", nodes=("n1",), gpus=(("v100", 1),)
-    )
+    1: JobInfo(1, "alice", "train", JobPhase.RUNNING, "RUNNING", nodes=("n1",), gpus=(("v100", 1),))
 }
 
 

@@ -36,7 +36,11 @@ def test_only_sizes_that_no_other_covers_remain() -> None:
 
 
 def test_free_sizes_leave_out_what_is_in_use() -> None:
-    used = {"cpus_allocated": 8, "memory_allocated_mb": 60, "gpus_allocated": {"v100": 3}}
+    used: dict[str, Any] = {
+        "cpus_allocated": 8,
+        "memory_allocated_mb": 60,
+        "gpus_allocated": {"v100": 3},
+    }
     assert find_largest_free([node({"v100": 4}, 32, 100, **used)]) == [
         NodeSize((("v100", 1),), 24, 40)
     ]
