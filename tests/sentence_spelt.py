@@ -244,8 +244,8 @@ SPELT_OUT: dict[str, tuple[str, ...]] = {
         "It was ended by signal {0}.",
         "It was ended by signal {0} (it crashed).",
     ),
-    "{0}Write docker://host/name:tag, or oras://host/name:tag for a file that is an image.": (
-        "Write docker://host/name:tag, or oras://host/name:tag for a file that is an image.",
+    "{0}Write docker://host/name:tag, or oras://host/name:tag for a SIF file.": (
+        "Write docker://host/name:tag, or oras://host/name:tag for a SIF file.",
     ),
     "The image of this environment can't be made from public packages.{0} An administrator can"
     " import {1} as {2}; until then choose another environment.": (

@@ -74,7 +74,7 @@ def test_credentials_that_are_there_are_the_wrong_ones() -> None:
         ("dial tcp 192.0.2.1:443: i/o timeout", "can't be reached"),
         (
             "dial tcp: lookup h.example on 192.0.2.53:53: read udp: i/o timeout",
-            "The host h.example",
+            "doesn't exist, or the name service",
         ),
         ("something unknown", "Apptainer could not import it: something unknown"),
     ],
