@@ -34,7 +34,6 @@ export function NodeCanvas({ label, nodes, size, chosen, choose }: Props) {
     return index === undefined ? undefined : nodes[index];
   };
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: the table has the same for keyboards
     <canvas
       ref={canvas}
       className={classes.boxes}

@@ -9,8 +9,8 @@ import { translateExact } from '@/i18n/translate';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
 import { conditionLabel, gpusShort, memoryCell } from './labels';
-import { countText } from './nodes';
 import classes from './NodeTable.module.css';
+import { countText } from './nodes';
 import { type ClusterSearch, type Column, sortBy, withChange } from './search';
 import type { NodePage, VisibleNode } from './types';
 

@@ -4,8 +4,8 @@ import { Paper } from '@mantine/core';
 import type { Cluster } from '@/api/types';
 import classes from './Cluster.module.css';
 import { countsText, SQUARE_LABELS } from './labels';
-import { countText } from './nodes';
 import { type Counts, SQUARES, sumCounts } from './nodeMap';
+import { countText } from './nodes';
 import { Swatch } from './Swatch';
 import type { NodeGpus } from './types';
 

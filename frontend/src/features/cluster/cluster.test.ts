@@ -17,8 +17,8 @@ import {
   boxSize,
   columnsIn,
   countGpus,
-  groupNodes,
   gpusOf,
+  groupNodes,
   type MapNode,
   partsOf,
 } from './nodeMap';
@@ -81,7 +81,10 @@ describe('the map', () => {
     const next = applyAnswer(map, answer({ ...partial, own: [] }));
     expect(next.version).toBe('a-2');
     expect(names(next.nodes)).toEqual(['node1', 'node2', 'node3']);
-    expect(next.nodes[0]).toMatchObject({ mine: false, squares: ['others', 'others', 'others', 'free'] });
+    expect(next.nodes[0]).toMatchObject({
+      mine: false,
+      squares: ['others', 'others', 'others', 'free'],
+    });
     expect(next.nodes[1]).toMatchObject({ condition: 'free', cpusFree: 32, reason: null });
   });
 
@@ -138,7 +141,10 @@ describe('which nodes are shown', () => {
 
   it('ignores a state and a number of GPUs that do not exist', () => {
     expect(readClusterSearch({ state: 'exploded', free: 'many' })).toEqual({});
-    expect(readClusterSearch({ state: 'unknown', free: '2' })).toEqual({ state: 'unknown', free: 2 });
+    expect(readClusterSearch({ state: 'unknown', free: '2' })).toEqual({
+      state: 'unknown',
+      free: 2,
+    });
     for (const free of [0, -1, 1.5, 5000]) expect(readClusterSearch({ free })).toEqual({});
   });
 

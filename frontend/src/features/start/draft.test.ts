@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '@/api/problem';
 import type { Cluster, Environment, Preset, Resources } from '@/api/types';
+import { cluster as recorded } from '@/testing/answers/cluster';
 import {
   firstPreset,
   hoursToMinutes,
@@ -9,7 +10,6 @@ import {
   toDraft,
   toResources,
 } from './draft';
-import { cluster as recorded } from '@/testing/answers/cluster';
 import { generalRefusal, resourceRefusals } from './refusal';
 
 const cluster: Cluster = {

@@ -40,7 +40,10 @@ describe('outlook', () => {
   });
 
   it('adds up the types of a node if none is requested', () => {
-    const mixed = { ...gpu, largest_free: [{ gpus: { v100: 1, a100: 2 }, cpus: 8, memory_gb: 32 }] };
+    const mixed = {
+      ...gpu,
+      largest_free: [{ gpus: { v100: 1, a100: 2 }, cpus: 8, memory_gb: 32 }],
+    };
     const both = { ...cluster, partitions: [mixed] };
     expect(outlook(draft({ gpus: 3, gpu_type: null }), both)).toBe('now');
     expect(outlook(draft({ gpus: 2 }), both)).toBe('wait');

@@ -3,142 +3,142 @@
 import type { Answer } from '../answer';
 
 export const cluster = {
-  "gpus": [
+  gpus: [
     {
-      "type": "v100",
-      "total": 8,
-      "free": 8
-    }
+      type: 'v100',
+      total: 8,
+      free: 8,
+    },
   ],
-  "cpus": {
-    "total": 96,
-    "free": 96
+  cpus: {
+    total: 96,
+    free: 96,
   },
-  "memory": {
-    "total_gb": 384.0,
-    "free_gb": 384.0
+  memory: {
+    total_gb: 384.0,
+    free_gb: 384.0,
   },
-  "name": "demo",
-  "notice": "A demonstration on one machine: its GPUs are device nodes without hardware.",
-  "at": "2026-11-22T13:45:30.375870Z",
-  "changed_at": "2026-11-22T13:45:30.375870Z",
-  "stale_since": null,
-  "nodes": 3,
-  "nodes_out": 0,
-  "states": {
-    "free": 3
+  name: 'demo',
+  notice: 'A demonstration on one machine: its GPUs are device nodes without hardware.',
+  at: '2026-11-22T13:45:30.375870Z',
+  changed_at: '2026-11-22T13:45:30.375870Z',
+  stale_since: null,
+  nodes: 3,
+  nodes_out: 0,
+  states: {
+    free: 3,
   },
-  "partitions": [
+  partitions: [
     {
-      "gpus": [
+      gpus: [
         {
-          "type": "v100",
-          "total": 8,
-          "free": 8
-        }
+          type: 'v100',
+          total: 8,
+          free: 8,
+        },
       ],
-      "cpus": {
-        "total": 64,
-        "free": 64
+      cpus: {
+        total: 64,
+        free: 64,
       },
-      "memory": {
-        "total_gb": 256.0,
-        "free_gb": 256.0
+      memory: {
+        total_gb: 256.0,
+        free_gb: 256.0,
       },
-      "name": "gpu",
-      "default": false,
-      "state": "UP",
-      "max_time_minutes": 2880,
-      "nodes": 2,
-      "largest": [
+      name: 'gpu',
+      default: false,
+      state: 'UP',
+      max_time_minutes: 2880,
+      nodes: 2,
+      largest: [
         {
-          "gpus": {
-            "v100": 4
+          gpus: {
+            v100: 4,
           },
-          "cpus": 32,
-          "memory_gb": 128.0
-        }
+          cpus: 32,
+          memory_gb: 128.0,
+        },
       ],
-      "largest_free": [
+      largest_free: [
         {
-          "gpus": {
-            "v100": 4
+          gpus: {
+            v100: 4,
           },
-          "cpus": 32,
-          "memory_gb": 128.0
-        }
-      ]
+          cpus: 32,
+          memory_gb: 128.0,
+        },
+      ],
     },
     {
-      "gpus": [],
-      "cpus": {
-        "total": 32,
-        "free": 32
+      gpus: [],
+      cpus: {
+        total: 32,
+        free: 32,
       },
-      "memory": {
-        "total_gb": 128.0,
-        "free_gb": 128.0
+      memory: {
+        total_gb: 128.0,
+        free_gb: 128.0,
       },
-      "name": "cpu",
-      "default": true,
-      "state": "UP",
-      "max_time_minutes": 1440,
-      "nodes": 1,
-      "largest": [
+      name: 'cpu',
+      default: true,
+      state: 'UP',
+      max_time_minutes: 1440,
+      nodes: 1,
+      largest: [
         {
-          "gpus": {},
-          "cpus": 32,
-          "memory_gb": 128.0
-        }
+          gpus: {},
+          cpus: 32,
+          memory_gb: 128.0,
+        },
       ],
-      "largest_free": [
+      largest_free: [
         {
-          "gpus": {},
-          "cpus": 32,
-          "memory_gb": 128.0
-        }
-      ]
+          gpus: {},
+          cpus: 32,
+          memory_gb: 128.0,
+        },
+      ],
     },
     {
-      "gpus": [
+      gpus: [
         {
-          "type": "v100",
-          "total": 8,
-          "free": 8
-        }
+          type: 'v100',
+          total: 8,
+          free: 8,
+        },
       ],
-      "cpus": {
-        "total": 96,
-        "free": 96
+      cpus: {
+        total: 96,
+        free: 96,
       },
-      "memory": {
-        "total_gb": 384.0,
-        "free_gb": 384.0
+      memory: {
+        total_gb: 384.0,
+        free_gb: 384.0,
       },
-      "name": "debug",
-      "default": false,
-      "state": "UP",
-      "max_time_minutes": 30,
-      "nodes": 3,
-      "largest": [
+      name: 'debug',
+      default: false,
+      state: 'UP',
+      max_time_minutes: 30,
+      nodes: 3,
+      largest: [
         {
-          "gpus": {
-            "v100": 4
+          gpus: {
+            v100: 4,
           },
-          "cpus": 32,
-          "memory_gb": 128.0
-        }
+          cpus: 32,
+          memory_gb: 128.0,
+        },
       ],
-      "largest_free": [
+      largest_free: [
         {
-          "gpus": {
-            "v100": 4
+          gpus: {
+            v100: 4,
           },
-          "cpus": 32,
-          "memory_gb": 128.0
-        }
-      ]
-    }
+          cpus: 32,
+          memory_gb: 128.0,
+        },
+      ],
+    },
   ],
   gpu_memory_gb: {},
   presets: [
