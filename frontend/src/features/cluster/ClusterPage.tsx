@@ -34,7 +34,7 @@ export function ClusterPage() {
   const queue = useQuery(queueQuery);
   const ahead = useQuery(reservationsQuery);
   const error = gpus.error ?? nodes.error ?? out.error;
-  const isKnown = cluster !== null && gpus.data && nodes.matching !== undefined && out.data;
+  const isKnown = cluster !== null && gpus.data && nodes.isKnown && out.data;
   return (
     <>
       <Head gpus={gpus.data} withLinks={Boolean(isKnown)} />

@@ -1,6 +1,6 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { SegmentedControl } from '@mantine/core';
+import { SegmentedControl, Skeleton } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { useCallback } from 'react';
 import type { Cluster } from '@/api/types';
@@ -52,7 +52,9 @@ export function NodesSection({ cluster, nodes, search }: Props) {
       </div>
       <NodeFilters cluster={cluster} count={nodes.matching} search={search} go={go} />
       <div className={classes.split} data-open={search.node !== undefined}>
-        {nodes.matching === 0 ? (
+        {nodes.matching === undefined ? (
+          <Skeleton height={360} radius="lg" aria-label={t`Loading`} />
+        ) : nodes.matching === 0 ? (
           <NoneLeft search={search} go={go} />
         ) : search.view === 'table' ? (
           <Table nodes={nodes} search={search} go={go} />

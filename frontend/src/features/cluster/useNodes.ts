@@ -13,6 +13,8 @@ export function useNodes(search: ClusterSearch) {
   return {
     map,
     table,
+    /** whether one of the two has arrived */
+    isKnown: map.data !== undefined || table.data !== undefined,
     /** how many nodes match; undefined until it is known */
     matching: isTable ? table.data?.pages[0]?.matching : map.data?.nodes.length,
     error,

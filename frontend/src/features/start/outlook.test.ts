@@ -1,14 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import type { Cluster } from '@/api/types';
+import type { Cluster, Partition } from '@/api/types';
 import { cluster as recorded } from '@/testing/answers/cluster';
 import { outlook } from './outlook';
 import type { Draft } from './requestedResources';
 
-const gpu = {
-  ...recorded.partitions[0],
+const gpu: Partition = {
   name: 'gpu',
+  default: true,
   state: 'UP',
-  // the largest nodes, and what is free on them: one GPU with many CPUs, or all GPUs with few
+  max_time_minutes: 1440,
+  nodes: 2,
+  gpus: [{ type: 'v100', total: 8, free: 5 }],
+  cpus: { total: 16, free: 12 },
+  memory: { total_gb: 64, free_gb: 64 },
+  // the largest nodes, and what is free on them: all GPUs with few CPUs, or one with many
   largest: [{ gpus: { v100: 4 }, cpus: 8, memory_gb: 32 }],
   largest_free: [
     { gpus: { v100: 4 }, cpus: 4, memory_gb: 32 },
