@@ -1,8 +1,8 @@
 """Usage of a user's running sessions and jobs in the last minutes, all in one bounded answer.
 
-Sessions report to the database. The files of jobs, and the last metric that each has logged, are
-read by the owner's files program, within one time limit for all; nothing is read, and no program
-started, if no job runs.
+Sessions report to the database. The files of jobs, and the last metric that each session and job
+has logged, are read by the owner's files program, within one time limit for all; nothing is read,
+and no program started, if none runs.
 """
 
 import time
@@ -30,7 +30,7 @@ USUAL_METRIC = "loss"
 
 @dataclass(frozen=True)
 class LastMetric:
-    """The last value of a scalar that a job has logged for TensorBoard."""
+    """The last value of a scalar that a session or job has logged for TensorBoard."""
 
     tag: str
     value: float
@@ -54,7 +54,8 @@ async def load_recent_usage(context: AppContext, user: User) -> list[RecentUsage
     measured = {id_: [_from_report(report)] for id_, report in reports.items()}
     deadline = time.monotonic() + WITHIN_S
     measured |= await _read_jobs(context, user.username, jobs, now, deadline)
-    metrics = await _read_metrics(context, user.username, jobs, deadline)
+    folders = _log_folders(sessions, jobs)
+    metrics = await _read_metrics(context, user.username, folders, deadline)
     return [
         RecentUsage(
             job.id, usage_trend(measured[job.id], _count_cpus(job), now), metrics.get(job.id)
@@ -108,17 +109,21 @@ async def _read_jobs(
     return measured
 
 
-async def _read_metrics(
-    context: AppContext, username: str, jobs: Sequence[BatchJob], deadline: float
-) -> dict[str, LastMetric]:
-    """Return the last metric by job, as far as they could be read in time; not of arrays, whose
-    tasks have one each.
+def _log_folders(sessions: Sequence[Session], jobs: Sequence[BatchJob]) -> dict[str, str]:
+    """Return the folders of logged metrics by session and job; not of arrays, whose tasks have one
+    each.
     """
-    folders = {
-        job.id: job.logdir
-        for job in jobs
-        if job.logdir and not job.external and job.array_size is None
-    }
+    folders = {session.id: session.logdir for session in sessions if session.logdir}
+    for job in jobs:
+        if job.logdir and not job.external and job.array_size is None:
+            folders[job.id] = job.logdir
+    return folders
+
+
+async def _read_metrics(
+    context: AppContext, username: str, folders: Mapping[str, str], deadline: float
+) -> dict[str, LastMetric]:
+    """Return the last metric by session or job, as far as they could be read in time."""
     left_s = deadline - time.monotonic()
     if not folders or left_s <= 0:
         return {}
@@ -127,7 +132,7 @@ async def _read_metrics(
     except SpawnerError:
         return {}
     found = zip(folders, map(_choose_metric, values), strict=False)
-    return {job_id: metric for job_id, metric in found if metric is not None}
+    return {id_: metric for id_, metric in found if metric is not None}
 
 
 def _choose_metric(values: Mapping[str, float | None]) -> LastMetric | None:

@@ -108,6 +108,18 @@ async def test_the_last_metric_of_a_job_is_its_loss(file_portal: FilePortal) -> 
     assert found[silent.id]["metric"] is None
 
 
+async def test_the_last_metric_of_a_session_is_what_its_notebooks_have_logged(
+    file_portal: FilePortal,
+) -> None:
+    logs = str(file_portal.home / "tensorboard")
+    logging = await add_session(file_portal, series(None), logdir=logs)
+    silent = await add_session(file_portal, series(None), logdir=f"{logs}/none")
+    file_portal.write("tensorboard/run/events.out.tfevents.1", scalar_event(1, "loss", 0.5))
+    found = await recent(file_portal)
+    assert found[logging]["metric"] == {"tag": "loss", "value": 0.5}
+    assert found[silent]["metric"] is None
+
+
 async def test_only_what_runs_is_answered(
     file_portal: FilePortal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
