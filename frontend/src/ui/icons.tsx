@@ -8,6 +8,7 @@ const PATHS = {
   copy: 'M9 9h10v10H9zM5 15V5h10',
   check: 'M5 12.5l4.5 4.5L19 7.5',
   alert: 'M12 4l9 16H3zM12 10v4M12 17v.01',
+  calendar: 'M4.5 6h15v14h-15zM4.5 10h15M8.5 3.5v5M15.5 3.5v5',
   clock: 'M12 4a8 8 0 1 0 0 16 8 8 0 0 0 0-16zM12 8v4.5l3 1.5',
   chip: 'M7 7h10v10H7zM10 3v4M14 3v4M10 17v4M14 17v4M3 10h4M3 14h4M17 10h4M17 14h4',
   user: 'M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM4.5 20c1-4 4-5 7.5-5s6.5 1 7.5 5',

@@ -7,6 +7,7 @@ import { conflictNotice } from '@/features/admin/conflictNotice';
 import { useFormDraft } from '@/lib/useFormDraft';
 import type { Level } from '@/live/types';
 import { ChoiceCard } from '@/ui/ChoiceCard';
+import { DateField } from '@/ui/DateField';
 import { RecordForm } from '@/ui/RecordForm';
 import { type Form, useForm } from '@/ui/useForm';
 import { AnnouncementCard } from './AnnouncementCard';
@@ -124,17 +125,21 @@ function Times({ form }: PartProps) {
   return (
     <>
       <div className={classes.times}>
-        <TextInput
-          type="datetime-local"
+        <DateField
+          hasTime
           label={t({ message: 'From', context: 'a time' })}
           description={t`Leave empty to show it immediately.`}
-          {...form.text('starts', 'starts_at')}
+          value={form.values.starts}
+          onChange={(starts) => form.set({ starts })}
+          error={form.error('starts_at')}
         />
-        <TextInput
-          type="datetime-local"
+        <DateField
+          hasTime
           label={t({ message: 'Until', context: 'a time' })}
           description={t`Leave empty to show it until someone ends it.`}
-          {...form.text('ends', 'ends_at')}
+          value={form.values.ends}
+          onChange={(ends) => form.set({ ends })}
+          error={form.error('ends_at')}
         />
       </div>
       <Checkbox

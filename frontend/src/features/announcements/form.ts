@@ -1,5 +1,6 @@
 /** The form of an announcement: its fields, their errors, and the request to the API. Pure. */
 import { t } from '@lingui/core/macro';
+import { isMoment } from '@/lib/days';
 import { isBoolean, isLike, isNumber, isOneOf, isText, orNull } from '@/lib/drafts';
 import type { Level, Announcement as Shown } from '@/live/types';
 
@@ -9,7 +10,7 @@ export interface Draft {
   level: Level;
   title: string;
   text: string;
-  /** as the browser's field has it, 2026-11-22T06:00 in the reader's time zone; empty: now */
+  /** as 2026-11-22T06:00 in the reader's time zone, or what was typed instead; empty: now */
   starts: string;
   /** empty: until deleted */
   ends: string;
@@ -71,7 +72,7 @@ export const isEditedDraft = isLike<EditedDraft>({
 
 const twoDigits = (n: number): string => String(n).padStart(2, '0');
 
-/** Format a time for the browser's field, in the reader's time zone. */
+/** Format a time for the field, in the reader's time zone. */
 export function toField(at: string | null): string {
   if (at === null) return '';
   const d = new Date(at);
@@ -98,8 +99,7 @@ export const draftOf = (announcement: Announcement): Draft => ({
 });
 
 function moment(field: string): string | null {
-  const at = new Date(field);
-  return Number.isNaN(at.getTime()) ? null : at.toISOString();
+  return isMoment(field) ? new Date(field).toISOString() : null;
 }
 
 export type Errors = Partial<Record<'title' | 'starts_at' | 'ends_at', string>>;

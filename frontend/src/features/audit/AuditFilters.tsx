@@ -1,10 +1,11 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { Button, NativeSelect, TextInput } from '@mantine/core';
+import { Button, NativeSelect } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { translate } from '@/i18n/translate';
+import { DateField } from '@/ui/DateField';
 import { SearchField } from '@/ui/SearchField';
 import classes from './Audit.module.css';
 import { groupByKind } from './labels';
@@ -23,13 +24,12 @@ export function AuditFilters({ search }: { search: AuditSearch }) {
     <SearchField label={label} value={search[name] ?? ''} onSearch={(value) => set(name, value)} />
   );
   const day = (name: 'from' | 'to', label: string, ariaLabel: string) => (
-    <TextInput
-      type="date"
-      leftSection={<span className={classes.quiet}>{label}</span>}
-      leftSectionWidth={50}
+    <DateField
+      word={<span className={classes.quiet}>{label}</span>}
+      wordWidth={50}
       aria-label={ariaLabel}
       value={search[name] ?? ''}
-      onChange={(event) => set(name, event.currentTarget.value)}
+      onChange={(value) => set(name, value)}
     />
   );
   return (
