@@ -1,5 +1,6 @@
 """Routes of several jobs: lists with filters, counts, bulk operations and comparison."""
 
+from dataclasses import replace
 from typing import Annotated, Self
 
 from fastapi import APIRouter, Query
@@ -7,7 +8,9 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, model_validator
 
 from portal.api.job_schemas import JobOut, jobs_out
 from portal.context import AppContext
+from portal.errors import FieldError, invalid_input
 from portal.services.jobs import bulk, listing
+from portal.services.jobs.column_order import COLUMN_PATTERN
 from portal.services.jobs.listing import JobOrder, Which
 from portal.web.dependencies import ByDep, ContextDep, CurrentUser, JobsUser
 from portal.web.fields import DateTime
@@ -16,6 +19,7 @@ from spawner.slurm.model import Outcome
 
 router = APIRouter(tags=["jobs"])
 JobId = Annotated[str, Field(min_length=1, max_length=36)]
+MOST_IDS = 100  # an address holds no more
 
 
 class JobFilter(BaseModel):
@@ -51,12 +55,26 @@ class JobQuery(JobFilter):
     """A filter with a page.
 
     `order`: `ended` and `started` list only jobs that have ended or started, the most recent
-    first; with `_up`, the earliest first.
+    first; with `_up`, the earliest first. `value` lists only jobs that have a value of `by`, the
+    highest first; with `_up`, the lowest first. `by` is a parameter ("param:NAME") or a metric of
+    ended jobs ("metric:TAG"). `id` selects these jobs only.
     """
 
+    id: Annotated[list[JobId], Field(max_length=MOST_IDS)] = []
     order: JobOrder = JobOrder.NEWEST
+    by: Annotated[str, Field(max_length=120, pattern=COLUMN_PATTERN)] | None = None
     limit: Annotated[int, Field(ge=1, le=listing.MAX_PAGE)] = listing.PAGE
     cursor: Annotated[str, Field(max_length=300)] | None = None
+
+    def selection(self) -> listing.JobSelection:
+        return replace(super().selection(), ids=tuple(self.id))
+
+    def column(self) -> str | None:
+        """Return the column of an order by value. Raises InvalidInput if one of both is missing."""
+        if (self.by is None) == (self.order in listing.BY_VALUE):
+            problem = "Set `by` with the orders value and value_up, and with no other."
+            raise invalid_input([FieldError("by", problem)])
+        return self.by
 
 
 class JobFilterIn(JobFilter):
@@ -143,9 +161,14 @@ async def list_jobs(
     user: CurrentUser, context: ContextDep, query: Annotated[JobQuery, Query()]
 ) -> Page[JobOut]:
     """Return the caller's jobs, in pages."""
-    jobs = await listing.page(
-        context, user, query.selection(), query.limit, query.order, query.cursor or None
-    )
+    selection, cursor, column = query.selection(), query.cursor or None, query.column()
+    if column is not None:
+        ascending = query.order is JobOrder.VALUE_UP
+        jobs, following = await listing.page_by_column(
+            context, user, selection, column, ascending=ascending, limit=query.limit, cursor=cursor
+        )
+        return Page[JobOut](items=await jobs_out(context, jobs), next_cursor=following)
+    jobs = await listing.page(context, user, selection, query.limit, query.order, cursor)
     shown = await jobs_out(context, jobs[: query.limit])
     return Page[JobOut](items=shown, next_cursor=listing.cursor_of(jobs, query.order, query.limit))
 

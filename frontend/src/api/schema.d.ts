@@ -5492,10 +5492,11 @@ export interface components {
          *
          *     `ended` and `started`: only jobs that have ended or started, the most recent first; with `_up`,
          *     the earliest first. `duration`: only jobs that have run and ended, the longest first; with
-         *     `_up`, the shortest first.
+         *     `_up`, the shortest first. `value`: only jobs that have the value of one column (a parameter or
+         *     metric), the highest first; with `_up`, the lowest first.
          * @enum {string}
          */
-        JobOrder: "newest" | "oldest" | "name" | "name_down" | "ended" | "ended_up" | "started" | "started_up" | "duration" | "duration_up";
+        JobOrder: "newest" | "oldest" | "name" | "name_down" | "ended" | "ended_up" | "started" | "started_up" | "duration" | "duration_up" | "value" | "value_up";
         /**
          * JobOut
          * @description A job for its owner; times in UTC. `external`: submitted outside the portal.
@@ -11934,7 +11935,9 @@ export interface operations {
                 external?: boolean | null;
                 since?: string | null;
                 until?: string | null;
+                id?: string[];
                 order?: components["schemas"]["JobOrder"];
+                by?: string | null;
                 limit?: number;
                 cursor?: string | null;
             };

@@ -1,8 +1,9 @@
 """Lists of a user's jobs: filtered, sorted, paginated and counted.
 
 A page is read along an index, so that its cost does not depend on the length of the history; only a
-search without results reads all of the user's rows. Conditions on a job's second table are
-subqueries of IDs, because its rows are long and must not be read only to be left out.
+search without results, and the order by a parameter or metric, read all of the user's rows.
+Conditions on a job's second table are subqueries of IDs, because its rows are long and must not be
+read only to be left out.
 """
 
 from collections import Counter
@@ -18,6 +19,7 @@ from portal.context import AppContext
 from portal.errors import FieldError, invalid_input
 from portal.models import JOBS_TABLE, BatchJob, JobKind, JobState, User
 from portal.services import paging
+from portal.services.jobs import column_order
 from spawner.slurm.model import Outcome
 
 PAGE = 50
@@ -35,7 +37,8 @@ class JobOrder(StrEnum):
 
     `ended` and `started`: only jobs that have ended or started, the most recent first; with `_up`,
     the earliest first. `duration`: only jobs that have run and ended, the longest first; with
-    `_up`, the shortest first.
+    `_up`, the shortest first. `value`: only jobs that have the value of one column (a parameter or
+    metric), the highest first; with `_up`, the lowest first.
     """
 
     NEWEST = "newest"
@@ -48,6 +51,8 @@ class JobOrder(StrEnum):
     STARTED_UP = "started_up"
     DURATION = "duration"
     DURATION_UP = "duration_up"
+    VALUE = "value"
+    VALUE_UP = "value_up"
 
 
 @dataclass(frozen=True)
@@ -56,7 +61,7 @@ class JobSelection:
 
     `q` is searched in names and Slurm's IDs. `template` is a template's name; "" selects free
     scripts and external jobs. `since` and `until` bound the time of submission to the portal. Empty
-    `outcomes` means any.
+    `outcomes` or `ids` means any.
     """
 
     state: Which = "all"
@@ -66,6 +71,7 @@ class JobSelection:
     external: bool | None = None
     since: datetime | None = None
     until: datetime | None = None
+    ids: tuple[str, ...] = ()
 
 
 async def page(
@@ -84,6 +90,31 @@ async def page(
         query = query.where(_build_after_condition(order, cursor))
     async with context.db.session() as db:
         return list((await db.scalars(query.limit(limit + 1))).all())
+
+
+async def page_by_column(
+    context: AppContext,
+    user: User,
+    selection: JobSelection,
+    column: str,
+    *,
+    ascending: bool,
+    limit: int = PAGE,
+    cursor: str | None = None,
+) -> tuple[list[BatchJob], str | None]:
+    """Return a user's jobs that have a value of this parameter or metric, by the value; and the
+    cursor of the next page. Raises InvalidInput.
+    """
+    condition = to_condition(user, selection)
+    async with context.db.session() as db:
+        order = column_order.ColumnOrder(column, ascending, db.get_bind().dialect.name)
+        keys = (await db.execute(order.build_query(condition, cursor).limit(limit + 1))).all()
+        ids = [key.id for key in keys[:limit]]
+        # apart, because only the keys need to be sorted
+        jobs = await db.scalars(select(BatchJob).where(BatchJob.id.in_(ids)))
+        by_id = {job.id: job for job in jobs}
+    following = column_order.cursor_of(keys[limit - 1]) if len(keys) > limit else None
+    return [by_id[id_] for id_ in ids if id_ in by_id], following
 
 
 def query_of(user: User, selection: JobSelection) -> Select[BatchJob]:
@@ -178,6 +209,8 @@ def _build_search_conditions(user: User, selection: JobSelection) -> list[Column
         conditions.append(JOBS_TABLE.c.created_at >= selection.since)
     if selection.until is not None:
         conditions.append(JOBS_TABLE.c.created_at < selection.until)
+    if selection.ids:
+        conditions.append(JOBS_TABLE.c.id.in_(selection.ids))
     own_ids = select(_BATCH.c.id).where(_BATCH.c.owner_id == user.id)
     if selection.template is not None:
         same = (
@@ -202,6 +235,7 @@ def ordered(query: Select[BatchJob], order: JobOrder) -> Select[BatchJob]:
     return query.order_by(*(key.asc() if order in _UP else key.desc() for key in keys))
 
 
+BY_VALUE = {JobOrder.VALUE, JobOrder.VALUE_UP}
 _COLUMNS = {
     JobOrder.NEWEST: JOBS_TABLE.c.created_at,
     JobOrder.OLDEST: JOBS_TABLE.c.created_at,

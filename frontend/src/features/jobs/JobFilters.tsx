@@ -1,10 +1,12 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { Button, NativeSelect, TextInput } from '@mantine/core';
+import { Button, NativeSelect } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { locale } from '@/i18n';
+import { DateField } from '@/ui/DateField';
 import { SearchField } from '@/ui/SearchField';
+import { columnLabel } from './columns';
 import classes from './JobFilters.module.css';
 import { isFiltered, type JobsSearch, NO_TEMPLATE, readJobsSearch } from './search';
 
@@ -52,16 +54,13 @@ export function JobFilters({ search, titles, withOrder, children }: Props) {
         titles={titles}
         onChange={(name) => set('template', name)}
       />
-      <TextInput
-        type="date"
+      <DateField
         className={classes.since}
-        leftSection={
-          <span className={classes.word}>{t({ message: 'Since', context: 'a day' })}</span>
-        }
-        leftSectionWidth={56}
+        word={<span className={classes.word}>{t({ message: 'Since', context: 'a day' })}</span>}
+        wordWidth={56}
         aria-label={t`Submitted since this day`}
         value={search.since ?? ''}
-        onChange={(event) => set('since', event.currentTarget.value)}
+        onChange={(day) => set('since', day)}
       />
       {withOrder && (
         <NativeSelect
@@ -70,6 +69,9 @@ export function JobFilters({ search, titles, withOrder, children }: Props) {
           onChange={(event) => set('order', event.currentTarget.value)}
         >
           <Options choices={ORDERS} />
+          {search.by && (
+            <option value={search.order}>{t`By ${{ column: columnLabel(search.by) }}`}</option>
+          )}
         </NativeSelect>
       )}
       {isFiltered(search) && (
@@ -78,8 +80,8 @@ export function JobFilters({ search, titles, withOrder, children }: Props) {
           variant="subtle"
           color="gray"
           onClick={() => {
-            const { order, group } = search;
-            const kept = readJobsSearch({ order, group });
+            const { order, by, group } = search;
+            const kept = readJobsSearch({ order, by, group });
             void navigate({ to: '/jobs', search: kept });
           }}
         >

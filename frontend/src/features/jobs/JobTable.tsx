@@ -263,11 +263,12 @@ function Heads({ columns, search }: HeadsProps) {
           <VisuallyHidden>{t`Selected`}</VisuallyHidden>
         </td>
         <Head id="name" label={t`Name`} search={search} className={classes.name} />
-        {columns.map(({ id, label, isNumber }) => (
+        {columns.map(({ id, label, isNumber, hint }) => (
           <Head
             key={id}
             id={id}
             label={label}
+            hint={hint}
             search={search}
             className={isNumber && classes.number}
           />
@@ -283,25 +284,25 @@ function Heads({ columns, search }: HeadsProps) {
 interface HeadProps {
   id: string;
   label: string;
+  hint?: string | undefined;
   search: JobsSearch;
   className: string | undefined;
 }
 
-function Head({ id, label, search, className }: HeadProps) {
+function Head({ id, label, hint, search, className }: HeadProps) {
   if (!isSortable(id))
     return (
-      <th scope="col" className={className} title={label}>
+      <th scope="col" className={className} title={hint ?? label}>
         {label}
       </th>
     );
-  const direction = directionOf(id, search.order);
-  const { order: _order, ...rest } = search;
-  const order = orderAfterClick(id, search.order);
+  const direction = directionOf(id, search);
+  const { order: _order, by: _by, ...rest } = search;
   return (
     <th scope="col" className={className} aria-sort={direction ?? 'none'}>
       <Link
         to="/jobs"
-        search={order === undefined ? rest : { ...rest, order }}
+        search={{ ...rest, ...orderAfterClick(id, search) }}
         className={classes.sort}
         title={t`Sort by ${{ column: label }}`}
         activeOptions={{ exact: true, includeSearch: true }}

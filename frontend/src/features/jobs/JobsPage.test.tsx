@@ -86,6 +86,7 @@ describe('the table of jobs', () => {
     const listed = { answers: { ...scene.answers, '/jobs': { ...jobs, items } } };
     const markup = await page('/jobs', listed);
     expect(heads(markup)).toEqual(['Name', 'GPU used']);
+    expect(markup).toContain('Running jobs: the present use, of the newest 8.');
     expect(rows(markup).map((each) => /(\d+ %|–)$/.exec(textOf(each).trim())?.[0])).toEqual([
       '42 %',
       '–',
@@ -99,6 +100,19 @@ describe('the table of jobs', () => {
     const markup = await page('/jobs', listed);
     expect(heads(markup)).toEqual(['Name', 'loss', 'bad']);
     expect(textOf(row(markup, 'hyperparameter-array'))).toContain('0.1235 not a number');
+  });
+
+  it('sorts by a metric, and says which jobs are left out', async () => {
+    const items = jobs.items.map((job) => ({ ...job, metrics: { loss: 1 } }));
+    const scene = withTable({ columns: ['metric:loss'], views: [] });
+    const listed = { answers: { ...scene.answers, '/jobs': { ...jobs, items } } };
+    const markup = await page('/jobs?order=value_up&by=metric:loss', listed);
+    expect(markup).toMatch(
+      /aria-sort="ascending"[^>]*><a[^>]*href="\/jobs\?order=value&amp;by=metric%3Aloss"/,
+    );
+    expect(textOf(markup)).toContain(
+      'Sorted by loss: jobs that have no such value are not listed.',
+    );
   });
 
   it('has groups that fold, with their numbers', async () => {

@@ -10,7 +10,7 @@ import { Icon } from '@/ui/icons';
 import { ListSkeleton } from '@/ui/ListSkeleton';
 import { PageTitle } from '@/ui/PageTitle';
 import { TryAgain } from '@/ui/TryAgain';
-import { shownColumns } from './columns';
+import { columnLabel, shownColumns } from './columns';
 import { JobCard } from './JobCard';
 import { JobFilters } from './JobFilters';
 import filterClasses from './JobFilters.module.css';
@@ -125,6 +125,11 @@ function List({ search, jobs, columns }: ListProps) {
       />
       {search.order && SPARSE[search.order] && (
         <p className={classes.note}>{sparseText(search.order)}</p>
+      )}
+      {search.by && (
+        <p className={classes.note}>
+          {t`Sorted by ${{ column: columnLabel(search.by) }}: jobs that have no such value are not listed.`}
+        </p>
       )}
       {!shown ? (
         <Cards jobs={jobs} selection={selection} onChoose={choose} />

@@ -5,14 +5,8 @@ import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { Job } from '@/api/types';
 import { Icon } from '@/ui/icons';
-import {
-  allColumns,
-  chosenIds,
-  metricOf,
-  ownColumnIds,
-  parameterOf,
-  toggledColumn,
-} from './columns';
+import { allColumns, chosenIds, ownColumnIds, toggledColumn } from './columns';
+import { metricOf, parameterOf } from './columnValues';
 import { type JobsSearch, readJobsSearch } from './search';
 import classes from './TableTools.module.css';
 import type { TablePreferences } from './useTablePreferences';
@@ -77,10 +71,11 @@ function ColumnList({ jobs, columns, onChange }: ListProps) {
   const boxes = (isInGroup: (id: string) => boolean) =>
     all
       .filter(({ id, label }) => isInGroup(id) && label.toLowerCase().includes(wanted))
-      .map(({ id, label }) => (
+      .map(({ id, label, hint }) => (
         <Checkbox
           key={id}
           label={label}
+          description={hint}
           checked={chosen.includes(id)}
           disabled={isFull && !chosen.includes(id)}
           onChange={() => onChange(toggledColumn(columns, id))}

@@ -15,7 +15,7 @@ import { metricText } from '@/ui/metricText';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
 import { UsedBar } from '@/ui/UsedBar';
-import { metricOf, parameterOf } from './columns';
+import { metricOf, parameterOf } from './columnValues';
 import classes from './JobTable.module.css';
 import {
   jobReason,

@@ -3,11 +3,13 @@ import type { Job } from '@/api/types';
 import {
   allColumns,
   directionOf,
+  isSortable,
   orderAfterClick,
   ownColumnIds,
   shownColumns,
   toggledColumn,
 } from './columns';
+import type { ListOrder } from './search';
 
 const ids = (columns: { id: string }[]): string[] => columns.map(({ id }) => id);
 
@@ -62,21 +64,35 @@ describe('columns', () => {
 
 describe('sorting', () => {
   it('begins with the usual direction, then turns around', () => {
-    expect(orderAfterClick('name', undefined)).toBe('name');
-    expect(orderAfterClick('name', 'name')).toBe('name_down');
-    expect(orderAfterClick('ended', 'name_down')).toBe('ended');
-    expect(orderAfterClick('ended', 'ended')).toBe('ended_up');
-    expect(orderAfterClick('submitted', undefined)).toBe('oldest');
-    expect(orderAfterClick('submitted', 'oldest')).toBeUndefined();
-    expect(orderAfterClick('duration', 'name')).toBe('duration');
-    expect(orderAfterClick('duration', 'duration')).toBe('duration_up');
-    expect(orderAfterClick('node', 'name')).toBe('name');
+    const clicked = (id: string, order?: ListOrder) =>
+      orderAfterClick(id, order ? { order } : {}).order;
+    expect(clicked('name')).toBe('name');
+    expect(clicked('name', 'name')).toBe('name_down');
+    expect(clicked('ended', 'name_down')).toBe('ended');
+    expect(clicked('ended', 'ended')).toBe('ended_up');
+    expect(clicked('submitted')).toBe('oldest');
+    expect(clicked('submitted', 'oldest')).toBeUndefined();
+    expect(clicked('duration', 'name')).toBe('duration');
+    expect(clicked('duration', 'duration')).toBe('duration_up');
+    expect(clicked('node', 'name')).toBe('name');
+  });
+
+  it('is by one column of the jobs’ own values', () => {
+    const first = orderAfterClick('metric:loss', { order: 'name' });
+    expect(first).toEqual({ order: 'value_up', by: 'metric:loss' });
+    const second = orderAfterClick('metric:loss', first);
+    expect(second).toEqual({ order: 'value', by: 'metric:loss' });
+    expect(orderAfterClick('param:lr', second)).toEqual({ order: 'value_up', by: 'param:lr' });
+    expect(orderAfterClick('ended', second)).toEqual({ order: 'ended' });
+    expect(directionOf('metric:loss', second)).toBe('descending');
+    expect(directionOf('param:lr', second)).toBeNull();
+    expect(isSortable(`param:${'x'.repeat(200)}`)).toBe(false);
   });
 
   it('marks one column', () => {
     const marked = (order?: 'oldest' | 'started') =>
-      ['name', 'submitted', 'started', 'ended', 'node'].flatMap((id) => {
-        const direction = directionOf(id, order);
+      ['name', 'submitted', 'started', 'ended', 'node', 'metric:loss'].flatMap((id) => {
+        const direction = directionOf(id, order ? { order } : {});
         return direction === null ? [] : [[id, direction]];
       });
     expect(marked()).toEqual([['submitted', 'descending']]);

@@ -2,7 +2,15 @@
 import { t } from '@lingui/core/macro';
 import type { Job } from '@/api/types';
 import { readable } from '@/features/files/paths';
-import type { ListOrder } from './search';
+import {
+  isOwnColumn,
+  LONGEST_ID,
+  metricColumn,
+  metricOf,
+  parameterColumn,
+  parameterOf,
+} from './columnValues';
+import type { JobsSearch, ListOrder } from './search';
 
 export type Direction = 'ascending' | 'descending';
 
@@ -14,12 +22,15 @@ export interface Column {
   rem: number;
   grows?: true;
   isNumber?: true;
+  /** what the values are, if the label does not say it */
+  hint?: string;
 }
 
-const PARAMETER = 'param:';
-const METRIC = 'metric:';
 /** The width that the name has at least. */
 export const NAME_REM = 12;
+
+/** The portal measures no more running jobs of a user at once. */
+const MEASURED_JOBS = 8;
 
 /** All columns but the name, which is always shown, the parameters and the metrics. */
 const COLUMNS: readonly Column[] = [
@@ -33,7 +44,13 @@ const COLUMNS: readonly Column[] = [
   { id: 'gpus', label: t`GPUs`, rem: 6.5 },
   { id: 'memory', label: t`Memory used`, rem: 8, isNumber: true },
   { id: 'cpu', label: t`CPU used`, rem: 7, isNumber: true },
-  { id: 'gpu', label: t`GPU used`, rem: 7, isNumber: true },
+  {
+    id: 'gpu',
+    label: t`GPU used`,
+    rem: 7,
+    isNumber: true,
+    hint: t`Ended jobs: the mean. Running jobs: the present use, of the newest ${{ count: MEASURED_JOBS }}.`,
+  },
   { id: 'node', label: t`Node`, rem: 6 },
   { id: 'partition', label: t`Partition`, rem: 7 },
   { id: 'reason', label: t`Reason`, rem: 10, grows: true },
@@ -44,17 +61,6 @@ const COLUMNS: readonly Column[] = [
 
 const DEFAULTS = ['state', 'template', 'submitted', 'duration', 'resources', 'node', 'reason'];
 
-/** Return the name of a parameter whose column this is; null for other columns. */
-export const parameterOf = (id: string): string | null =>
-  id.startsWith(PARAMETER) ? id.slice(PARAMETER.length) : null;
-
-/** Return the tag of the metric whose column this is; null for other columns. */
-export const metricOf = (id: string): string | null =>
-  id.startsWith(METRIC) ? id.slice(METRIC.length) : null;
-
-/** The longest id that the portal stores. */
-const LONGEST_ID = 120;
-
 /** Return whether the portal stores the id: it refuses control and bidirectional characters. */
 const isStorable = (id: string): boolean => id.length <= LONGEST_ID && readable(id) === id;
 
@@ -63,8 +69,8 @@ export function ownColumnIds(jobs: readonly Job[]): string[] {
   const namesOf = (pick: (job: Job) => object | null | undefined): string[] =>
     [...new Set(jobs.flatMap((job) => Object.keys(pick(job) ?? {})))].sort();
   return [
-    ...namesOf((job) => job.parameters).map((name) => PARAMETER + name),
-    ...namesOf((job) => job.metrics).map((tag) => METRIC + tag),
+    ...namesOf((job) => job.parameters).map(parameterColumn),
+    ...namesOf((job) => job.metrics).map(metricColumn),
   ].filter(isStorable);
 }
 
@@ -72,11 +78,13 @@ export function ownColumnIds(jobs: readonly Job[]): string[] {
 export const chosenIds = (chosen: readonly string[] | null): readonly string[] =>
   chosen ?? DEFAULTS;
 
+/** Return the name of a parameter or metric as it is shown. */
+export const columnLabel = (id: string): string => readable(metricOf(id) ?? parameterOf(id) ?? id);
+
 /** Return the column of a parameter or metric. */
 function toOwnColumn(id: string): Column {
-  const tag = metricOf(id);
-  const label = readable(tag ?? parameterOf(id) ?? id);
-  return { id, label, rem: 8, ...(tag !== null && { isNumber: true }) };
+  const isMetric = metricOf(id) !== null;
+  return { id, label: columnLabel(id), rem: 8, ...(isMetric && { isNumber: true }) };
 }
 
 /** Return all columns to choose from: the fixed ones, then the jobs' own (`own`), with those that are
@@ -116,21 +124,31 @@ const SORTS: Readonly<Record<string, Sorting>> = {
   duration: { ascending: 'duration_up', descending: 'duration', first: 'descending' },
 };
 
-export const isSortable = (id: string): boolean => Object.hasOwn(SORTS, id);
+/** The orders by a column of the jobs' own values, which are sorted without an index. */
+const OWN_SORT: Sorting = { ascending: 'value_up', descending: 'value', first: 'ascending' };
+
+type Order = Pick<JobsSearch, 'order' | 'by'>;
+
+const sortingOf = (id: string): Sorting | undefined =>
+  Object.hasOwn(SORTS, id) ? SORTS[id] : isOwnColumn(id) ? OWN_SORT : undefined;
+
+export const isSortable = (id: string): boolean => sortingOf(id) !== undefined;
 
 /** Return how the list is sorted by a column; null if it is not. */
-export function directionOf(id: string, order: ListOrder | undefined): Direction | null {
-  const sorting = SORTS[id];
-  if (!sorting) return null;
+export function directionOf(id: string, { order, by }: Order): Direction | null {
+  const sorting = sortingOf(id);
+  if (!sorting || (sorting === OWN_SORT && by !== id)) return null;
   if (sorting.ascending === order) return 'ascending';
   return sorting.descending === order ? 'descending' : null;
 }
 
 /** Return the order after a click on a head: the column's first direction, then the other. */
-export function orderAfterClick(id: string, order: ListOrder | undefined): ListOrder | undefined {
-  const sorting = SORTS[id];
-  if (!sorting) return order;
-  const direction = directionOf(id, order);
-  if (direction === null) return sorting[sorting.first];
-  return sorting[direction === 'ascending' ? 'descending' : 'ascending'];
+export function orderAfterClick(id: string, search: Order): Order {
+  const sorting = sortingOf(id);
+  const { order, by } = search;
+  if (!sorting) return { ...(order && { order }), ...(by && { by }) };
+  const direction = directionOf(id, search);
+  const other = direction === 'ascending' ? 'descending' : 'ascending';
+  const next = sorting[direction === null ? sorting.first : other];
+  return { ...(next && { order: next }), ...(sorting === OWN_SORT && { by: id }) };
 }

@@ -15,7 +15,6 @@ import {
   taskColumns,
   valueText,
 } from './labels';
-import { jobRows, unplaced } from './list';
 
 const job = (id: string, over: Partial<Job> = {}): Job =>
   ({
@@ -35,47 +34,6 @@ const job = (id: string, over: Partial<Job> = {}): Job =>
   }) as Job;
 
 const NOW = Date.parse('2026-01-01T10:11:00Z');
-
-describe('jobRows', () => {
-  const none = new Set<string>();
-  const ids = (rows: Job[]): string[] => rows.map(({ id }) => id);
-
-  it('applies the changes from the stream, and adds new jobs, newest first', () => {
-    const read = [job('a'), job('b', { submitted_at: '2026-01-01T09:00:00Z' })];
-    const live = [job('a', { state: 'ended' }), job('c', { submitted_at: '2026-01-01T11:00:00Z' })];
-    const rows = jobRows(read, live, none, {});
-    expect(rows.map((j) => [j.id, j.state])).toEqual([
-      ['c', 'running'],
-      ['a', 'ended'],
-      ['b', 'running'],
-    ]);
-  });
-
-  it('keeps another order of the portal, and leaves new jobs for the portal to place', () => {
-    const read = [job('a'), job('z'), job('m')];
-    const live = [job('z', { state: 'ended' }), job('new')];
-    const rows = jobRows(read, live, none, { order: 'name' });
-    expect(rows.map((j) => [j.id, j.state])).toEqual([
-      ['a', 'running'],
-      ['z', 'ended'],
-      ['m', 'running'],
-    ]);
-  });
-
-  it('detects jobs whose position is unknown', () => {
-    const live = [job('z', { state: 'ended' }), job('new')];
-    expect(unplaced([job('z')], live, none, { order: 'name' })).toEqual(['new']);
-    expect(unplaced([], live, new Set(['z']), { order: 'name', state: 'ended' })).toEqual([]);
-    expect(unplaced([], live, none, {})).toEqual([]);
-  });
-
-  it('drops jobs that no longer match or were removed', () => {
-    const read = [job('a'), job('b')];
-    const ended = [job('a', { state: 'ended' })];
-    expect(ids(jobRows(read, ended, none, { state: 'live' }))).toEqual(['b']);
-    expect(ids(jobRows(read, [], new Set(['b']), {}))).toEqual(['a']);
-  });
-});
 
 describe('words', () => {
   it('name success, and the reason of a failure', () => {

@@ -1,39 +1,86 @@
 /** The list of jobs: the fetched pages with later changes applied. Pure. */
 import type { Job } from '@/api/types';
+import { columnValue } from './columnValues';
 import { type JobsSearch, matches } from './search';
 
-// not localeCompare, which takes a second for 10,000 jobs
-const newestFirst = (a: Job, b: Job): number =>
-  Number(a.submitted_at < b.submitted_at) - Number(a.submitted_at > b.submitted_at);
+type Key = string | number | null;
+type Compare = (a: Job, b: Job) => number;
 
-/** Merge the loaded pages with the stream's newer data. New jobs go to the top if the newest come
- * first; in any other order the portal decides their position, so the list is refetched. */
-export function jobRows(
-  read: readonly Job[],
-  live: readonly Job[],
-  removed: ReadonlySet<string>,
-  search: JobsSearch,
-): Job[] {
-  const liveJobs = new Map(live.map((job) => [job.id, job]));
-  const rows = read.map((job) => liveJobs.get(job.id) ?? job);
-  if (search.order === undefined) {
-    const there = new Set(read.map(({ id }) => id));
-    rows.push(...live.filter(({ id }) => !there.has(id)));
-    rows.sort(newestFirst);
-  }
-  return rows.filter((job) => !removed.has(job.id) && matches(job, search));
+// not localeCompare, which takes a second for 10,000 jobs
+function byKey(a: Key, b: Key): number {
+  if (typeof a !== typeof b) return typeof a === 'number' ? -1 : 1;
+  if (a === b || a === null || b === null) return 0;
+  return a < b ? -1 : 1;
 }
 
-/** Return jobs that belong to a list whose order only the portal knows, and that it has not
- * returned yet: their position may be on a page that is already loaded. */
-export function unplaced(
+function durationS({ started_at: started, ended_at: ended }: Job): number | null {
+  if (started === null || ended === null) return null;
+  return Math.floor((Date.parse(ended) - Date.parse(started)) / 1000);
+}
+
+function keyOf(job: Job, { order, by }: JobsSearch): Key {
+  switch (order) {
+    case 'name':
+    case 'name_down':
+      return job.name;
+    case 'ended':
+    case 'ended_up':
+      return job.ended_at;
+    case 'started':
+    case 'started_up':
+      return job.started_at;
+    case 'duration':
+    case 'duration_up':
+      return durationS(job);
+    case 'value':
+    case 'value_up':
+      return by === undefined ? null : columnValue(job, by);
+    default:
+      return job.submitted_at;
+  }
+}
+
+const ASCENDING = new Set(['oldest', 'name', 'ended_up', 'started_up', 'duration_up', 'value_up']);
+
+/** Return how the portal sorts the jobs, except for letters: these follow its database's rules. */
+function comparison(search: JobsSearch): Compare {
+  const sign = ASCENDING.has(search.order ?? 'newest') ? 1 : -1;
+  return (a, b) => sign * (byKey(keyOf(a, search), keyOf(b, search)) || byKey(a.id, b.id));
+}
+
+/** Put a job before the first row that comes after it; the others keep their places. */
+function insert(rows: Job[], job: Job, compare: Compare): void {
+  let [from, to] = [0, rows.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    const there = rows[middle];
+    if (there && compare(there, job) < 0) from = middle + 1;
+    else to = middle;
+  }
+  rows.splice(from, 0, job);
+}
+
+/** Merge the loaded pages with newer data of jobs (`changed`, the newest last). A job that is on no
+ * page gets its place among the rows, unless it belongs on a later page. */
+export function jobRows(
   read: readonly Job[],
-  live: readonly Job[],
+  changed: readonly Job[],
   removed: ReadonlySet<string>,
   search: JobsSearch,
-): string[] {
-  if (search.order === undefined) return [];
-  const there = new Set(read.map(({ id }) => id));
-  const missing = live.filter((job) => !there.has(job.id) && !removed.has(job.id));
-  return missing.filter((job) => matches(job, search)).map(({ id }) => id);
+  hasMore: boolean,
+): Job[] {
+  const isShown = (job: Job): boolean => !removed.has(job.id) && matches(job, search);
+  const newest = new Map(changed.map((job) => [job.id, job]));
+  const pages = new Map(read.map((job) => [job.id, newest.get(job.id) ?? job]));
+  const rows = [...pages.values()].filter(isShown);
+  const compare = comparison(search);
+  const last = read.at(-1);
+  const added = [...newest.values()].filter(
+    (job) => !pages.has(job.id) && isShown(job) && !(hasMore && last && compare(job, last) > 0),
+  );
+  if (search.order === 'name' || search.order === 'name_down') {
+    for (const job of added) insert(rows, job, compare);
+    return rows;
+  }
+  return [...rows, ...added].sort(compare);
 }

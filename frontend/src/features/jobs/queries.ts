@@ -1,33 +1,47 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
+import type { operations } from '@/api/schema';
+import type { Job } from '@/api/types';
 import { jobKey } from '@/lib/queries';
 import { filterOf, type JobsSearch, toQuery } from './search';
 
 export const JOBS_KEY = ['jobs'] as const;
 
-/** jobs per request; each page of a long list is fetched again with it */
+/** jobs per request, and the most that can be asked for by id */
 const PAGE = 100;
+
+type Query = NonNullable<operations['list_jobs']['parameters']['query']>;
+
+const fetchPage = (query: Query) => unwrap(api.GET('/api/v1/jobs', { params: { query } }));
+
+function listQuery(search: JobsSearch): Query {
+  const { order = 'newest', by } = search;
+  return { ...toQuery(search), order, ...(by && { by }), limit: PAGE };
+}
 
 export const jobsQuery = ({ group: _group, ...search }: JobsSearch) =>
   infiniteQueryOptions({
     queryKey: [...JOBS_KEY, 'pages', search],
-    queryFn: ({ pageParam }) =>
-      unwrap(
-        api.GET('/api/v1/jobs', {
-          params: {
-            query: {
-              ...toQuery(search),
-              order: search.order ?? 'newest',
-              limit: PAGE,
-              cursor: pageParam,
-            },
-          },
-        }),
-      ),
+    queryFn: ({ pageParam }) => fetchPage({ ...listQuery(search), cursor: pageParam }),
     initialPageParam: null as string | null,
     getNextPageParam: (last) => last.next_cursor ?? null,
     staleTime: 0,
+    // the stream and useLeftJobs keep the pages up to date
+    refetchOnWindowFocus: false,
+    refetchOnReconnect: false,
   });
+
+/** Return those of the jobs that still exist. */
+export async function fetchJobs(ids: readonly string[]): Promise<Job[]> {
+  const found: Job[] = [];
+  for (let from = 0; from < ids.length; from += PAGE)
+    found.push(...(await fetchPage({ id: ids.slice(from, from + PAGE), limit: PAGE })).items);
+  return found;
+}
+
+/** Return the first page of a list. */
+export const fetchNewestJobs = async (search: JobsSearch): Promise<Job[]> =>
+  (await fetchPage(listQuery(search))).items;
 
 export const COUNTS_KEY = [...JOBS_KEY, 'count'] as const;
 

@@ -34,6 +34,15 @@ describe('the address of the list', () => {
     expect(isFiltered(readJobsSearch(search))).toBe(true);
   });
 
+  it('keeps the column of an order by value, and of no other', () => {
+    const search = { order: 'value', by: 'metric:val/loss' };
+    expect(readJobsSearch(search)).toEqual(search);
+    expect(readJobsSearch({ order: 'name', by: 'metric:loss' })).toEqual({ order: 'name' });
+    for (const by of ['metric:', 'node', 7, undefined])
+      expect(readJobsSearch({ order: 'value_up', by })).toEqual({});
+    expect(isFiltered({ order: 'value', by: 'metric:loss' })).toBe(false);
+  });
+
   it('drops invalid parameters, and counts the order as no filter', () => {
     const search = { state: 'gone', q: ' ', since: 'yesterday', order: 'newest', template: [1] };
     expect(readJobsSearch(search)).toEqual({});

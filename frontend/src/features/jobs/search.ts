@@ -1,6 +1,7 @@
 /** The filters and order of the list of jobs: from and to the page's address, and as API
  * parameters. Pure. */
 import type { Job, Outcome } from '@/api/types';
+import { columnValue, isOwnColumn } from './columnValues';
 
 const SHOWN = [
   'live',
@@ -25,6 +26,8 @@ const ORDERS = [
   'started_up',
   'duration',
   'duration_up',
+  'value',
+  'value_up',
 ] as const;
 export type ListOrder = (typeof ORDERS)[number];
 
@@ -44,12 +47,14 @@ export interface JobsSearch {
   since?: string;
   /** newest first if absent */
   order?: ListOrder;
+  /** the column of the orders by value: "param:NAME" or "metric:TAG" */
+  by?: string;
   /** not grouped if absent */
   group?: Grouping;
 }
 
 /** The filters alone. */
-export type JobsFilter = Omit<JobsSearch, 'order' | 'group'>;
+export type JobsFilter = Omit<JobsSearch, 'order' | 'by' | 'group'>;
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 
@@ -59,10 +64,17 @@ const oneOf = <T extends string>(all: readonly T[], value: unknown): T | undefin
 const textOf = (value: unknown): string =>
   typeof value === 'string' || typeof value === 'number' ? String(value).trim() : '';
 
+/** Return a valid order; an order by value needs a column, and no other has one. */
+function readOrder(search: Record<string, unknown>): Pick<JobsSearch, 'order' | 'by'> {
+  const order = oneOf(ORDERS, search.order);
+  if (order !== 'value' && order !== 'value_up') return order ? { order } : {};
+  const { by } = search;
+  return typeof by === 'string' && isOwnColumn(by) ? { order, by } : {};
+}
+
 /** Parse an address's parameters; invalid ones are dropped. */
 export function readJobsSearch(search: Record<string, unknown>): JobsSearch {
   const state = oneOf(SHOWN, search.state);
-  const order = oneOf(ORDERS, search.order);
   const group = oneOf(GROUPS, search.group);
   const [q, template, since] = [search.q, search.template, search.since].map(textOf);
   return {
@@ -70,13 +82,15 @@ export function readJobsSearch(search: Record<string, unknown>): JobsSearch {
     ...(q && { q }),
     ...(template && { template }),
     ...(since && DAY.test(since) && !Number.isNaN(Date.parse(since)) && { since }),
-    ...(order && { order }),
+    ...readOrder(search),
     ...(group && { group }),
   };
 }
 
-export const filterOf = ({ order: _order, group: _group, ...filter }: JobsSearch): JobsFilter =>
-  filter;
+export const filterOf = (search: JobsSearch): JobsFilter => {
+  const { order: _order, by: _by, group: _group, ...filter } = search;
+  return filter;
+};
 
 /** Return whether any filter is set. */
 export const isFiltered = (search: JobsSearch): boolean => Object.keys(filterOf(search)).length > 0;
@@ -118,7 +132,16 @@ export function toQuery({ state, q, template, since }: JobsFilter): JobsQuery {
 
 type Followed = Pick<
   Job,
-  'state' | 'outcome' | 'name' | 'job_id' | 'template' | 'submitted_at' | 'started_at' | 'ended_at'
+  | 'state'
+  | 'outcome'
+  | 'name'
+  | 'job_id'
+  | 'template'
+  | 'submitted_at'
+  | 'started_at'
+  | 'ended_at'
+  | 'parameters'
+  | 'metrics'
 >;
 
 const WAITING = ['submitting', 'queued'];
@@ -151,8 +174,9 @@ export const SPARSE: Partial<Record<ListOrder, readonly [ListedTime, ...ListedTi
 
 /** Return whether the portal would list this job; the same rules as the portal's. */
 export function matches(job: Followed, search: JobsSearch): boolean {
-  const { state, q = '', template, since, order } = search;
+  const { state, q = '', template, since, order, by } = search;
   if (!isShown(job, state)) return false;
+  if (by !== undefined && columnValue(job, by) === null) return false;
   if (order && SPARSE[order]?.some((time) => job[time] === null)) return false;
   if (template && job.template !== (template === NO_TEMPLATE ? null : template)) return false;
   if (since && Date.parse(job.submitted_at) < Date.parse(beginningOf(since))) return false;

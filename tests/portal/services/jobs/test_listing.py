@@ -93,7 +93,10 @@ def _waiting_as_one(by_state: dict[str, int]) -> dict[str, int]:
         ("order=name&cursor=nothing", "cursor"), ("order=random", "order"),
         ("outcome=lost", "outcome.0"), ("since=yesterday", "since"),
         ("until=2026-01-01T00:00:00", "until"), ("from=2026-01-01", "from"),
-        ("q=" + "x" * 201, "q"), ("limit=0", "limit"), ("limit=201", "limit"),
+        ("order=value", "by"), ("order=name&by=param:a", "by"), ("by=metric:a", "by"),
+        ("order=value&by=node", "by"), ("order=value&by=metric:a&cursor=x~number~nan", "cursor"),
+        ("id=" + "x" * 37, "id.0"), ("q=" + "x" * 201, "q"),
+        ("limit=0", "limit"), ("limit=201", "limit"),
     ],
 )  # fmt: skip
 async def test_what_can_not_be_asked(job_portal: JobPortal, query: str, field: str) -> None:
@@ -181,6 +184,65 @@ async def test_a_cursor_of_another_order_is_refused(job_portal: JobPortal, curso
     assert answer.status == 422
 
 
+async def test_certain_jobs_are_listed_if_they_are_still_there(job_portal: JobPortal) -> None:
+    mine = [(await job_portal.job(name=f"certain {n}"))["id"] for n in range(3)]
+    other = await job_portal.job(who="carol")
+    asked = "&".join(f"id={id_}" for id_ in (*mine[:2], other["id"], "none"))
+    assert {job["id"] for job in await listed(job_portal, asked)} == set(mine[:2])
+    assert await listed(job_portal, f"{asked}&state=ended") == []
+
+
+COLUMN_VALUES: tuple[Any, ...] = (
+    -1, 2, 0.5, 10, 10**400, 1e-5, True, [1],
+    "text", "Text", "中文", "x" * 60 + "b", "x" * 60 + "a",
+)  # fmt: skip
+HOSTILE_NAMES = ("loss", "val/acc", 'a"b', "a\\b", "中文", "$.x", "a'b; --", "0")
+
+
+@pytest.mark.parametrize("name", HOSTILE_NAMES)
+async def test_by_a_parameter_jobs_that_have_it_are_listed_once(
+    job_portal: JobPortal, name: str
+) -> None:
+    """Numbers before texts, in pages, in both directions, whatever the name."""
+    label = f"by {HOSTILE_NAMES.index(name)}"
+    parameters: list[dict[str, Any]] = [{name: value} for value in COLUMN_VALUES * 2]
+    for given in (*parameters, {}, {name: None}, {"other": 1}):
+        await job_portal.rows(1, "carol", name=label, parameters=given)
+    up = await column_values(job_portal, label, f"param:{name}", "value_up")
+    numbers = [value for value in up if type(value) in (int, float)]
+    assert numbers == sorted(numbers) == up[: len(numbers)]
+    assert sorted(map(str, up)) == sorted(map(str, COLUMN_VALUES * 2))
+    assert up[len(numbers) :].count("text") == 2
+    down = await column_values(job_portal, label, f"param:{name}", "value")
+    assert [value for value in down if type(value) in (int, float)] == numbers[::-1]
+    assert sorted(map(str, down)) == sorted(map(str, up))
+
+
+async def column_values(job_portal: JobPortal, name: str, column: str, order: str) -> list[Any]:
+    """Return the values of a column in pages of three."""
+    query = f"/jobs?q={quote(name)}&order={order}&by={quote(column)}&limit=3"
+    key = column.partition(":")[2]
+    values: list[Any] = []
+    cursor: str | None = ""
+    while cursor is not None:
+        following = f"&cursor={quote(cursor)}" if cursor else ""
+        answer = await job_portal.ask("GET", query + following, who="carol")
+        assert answer.status == 200, answer
+        values += [
+            job["parameters" if column.startswith("param") else "metrics"][key]
+            for job in answer.body["items"]
+        ]
+        cursor = answer.body["next_cursor"]
+    return values
+
+
+async def test_by_a_metric_jobs_without_a_number_are_not_listed(job_portal: JobPortal) -> None:
+    for metrics in ({"loss": 0.3}, {"loss": None}, {"acc": 1}, None, {"loss": 1e-300}, {"loss": 2}):
+        await job_portal.rows(1, "carol", name="measured", metrics=metrics)
+    assert await column_values(job_portal, "measured", "metric:loss", "value") == [2, 0.3, 1e-300]
+    assert await column_values(job_portal, "measured", "metric:none", "value") == []
+
+
 async def test_by_the_end_only_what_has_ended_is_listed(job_portal: JobPortal) -> None:
     live = await job_portal.job(who="carol", name="has not ended")
     for order in ("ended", "ended_up"):
@@ -207,7 +269,7 @@ async def test_a_page_is_as_long_as_asked(job_portal: JobPortal) -> None:
 async def test_every_order_of_a_long_history_follows_an_index(job_portal: JobPortal) -> None:
     """In SQLite's query plan, only equal rows are sorted, and no other user's rows are read."""
     user = await user_of(job_portal, "bob")
-    for order in listing.JobOrder:
+    for order in set(listing.JobOrder) - listing.BY_VALUE:
         for wanted in (listing.JobSelection(), listing.JobSelection(template="none")):
             steps = await plan(job_portal, listing.ordered(listing.query_of(user, wanted), order))
             assert not [step for step in steps if "SCAN" in step], (order, steps)

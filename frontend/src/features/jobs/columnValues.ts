@@ -1,0 +1,36 @@
+/** The columns of the jobs' own values: parameters of their templates and metrics. Pure. */
+import type { Job } from '@/api/types';
+
+const PARAMETER = 'param:';
+const METRIC = 'metric:';
+
+export const parameterColumn = (name: string): string => PARAMETER + name;
+export const metricColumn = (tag: string): string => METRIC + tag;
+
+/** Return the name of a parameter whose column this is; null for other columns. */
+export const parameterOf = (id: string): string | null =>
+  id.startsWith(PARAMETER) ? id.slice(PARAMETER.length) : null;
+
+/** Return the tag of the metric whose column this is; null for other columns. */
+export const metricOf = (id: string): string | null =>
+  id.startsWith(METRIC) ? id.slice(METRIC.length) : null;
+
+/** The longest id that the portal stores and sorts by. */
+export const LONGEST_ID = 120;
+
+/** Return whether the portal sorts by such a column. */
+export const isOwnColumn = (id: string): boolean =>
+  id.length <= LONGEST_ID && Boolean(parameterOf(id) ?? metricOf(id));
+
+/** Return what the portal sorts a job by: a number or a text; null if it has no such value. */
+export function columnValue(
+  { parameters, metrics }: Pick<Job, 'parameters' | 'metrics'>,
+  id: string,
+): number | string | null {
+  const tag = metricOf(id);
+  const values: Readonly<Record<string, unknown>> = (tag === null ? parameters : metrics) ?? {};
+  const key = tag ?? parameterOf(id) ?? '';
+  const value = Object.hasOwn(values, key) ? values[key] : null;
+  if (value === null || value === undefined) return null;
+  return typeof value === 'number' || typeof value === 'string' ? value : JSON.stringify(value);
+}
