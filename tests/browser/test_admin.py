@@ -147,7 +147,8 @@ def look_at_audit_and_status(portal: Live, admin: Page, username: str) -> None:
 def leave(portal: Live, admin: Page, newcomer: Page, username: str, password: str) -> None:
     """carol disables eve: her open page loses access, and a new login is refused."""
     admin.goto(f"{portal.base_url}/admin/users/{username}")
-    admin.get_by_role("button", name="Disable…").click()
+    admin.get_by_role("button", name="More actions").click()
+    admin.get_by_role("menuitem", name="Disable…").click()
     dialog = admin.get_by_role("dialog")
     dialog.get_by_label("Reason").fill("moved away")
     dialog.get_by_role("button", name="Disable", exact=True).click()

@@ -106,7 +106,8 @@ def test_from_a_template_to_tensorboard(
 
 def share_with_bob(page: Page, alices: BrowserContext, log_in: LogIn, board_url: str) -> None:
     """Share on alice's job page: bob finds it, opens it, and loses access again."""
-    page.get_by_role("button", name="Share TensorBoard").click()
+    page.get_by_role("button", name="More actions").click()
+    page.get_by_role("menuitem", name="Share TensorBoard…").click()
     dialog = page.get_by_role("dialog")
     dialog.get_by_label("User name").fill("unknown-user")
     dialog.get_by_role("button", name="Share", exact=True).click()

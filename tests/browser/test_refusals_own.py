@@ -176,7 +176,8 @@ def job(portal: Live, api: Api) -> Iterator[str]:
 
 def test_sharing(portal: Live, page: Page, job: str) -> None:
     page.goto(f"{portal.base_url}/jobs/{job}")
-    page.get_by_role("button", name="Share TensorBoard").click()
+    page.get_by_role("button", name="More actions").click()
+    page.get_by_role("menuitem", name="Share TensorBoard…").click()
     user = "User name"
     form = Form(
         f"/api/v1/jobs/{job}/shares/alice",

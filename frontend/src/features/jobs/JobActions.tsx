@@ -1,16 +1,17 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { Button, Group, Modal, Text } from '@mantine/core';
+import { ActionIcon, Button, Group, Menu, Modal, Text } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { Job } from '@/api/types';
-import { ShareButton } from '@/features/tensorboard/ShareButton';
+import { ShareDialog } from '@/features/tensorboard/ShareDialog';
 import { TensorboardLink } from '@/features/tensorboard/TensorboardLink';
-import classes from '@/ui/CardList.module.css';
+import pageClasses from '@/ui/DetailPage.module.css';
 import { focusPageIfLost } from '@/ui/focus';
 import { Icon } from '@/ui/icons';
 import { useAction } from '@/ui/useAction';
 import { allowedActions, cancelJob, removeJob } from './actions';
+import { JobCopyItems } from './JobCopyItems';
 
 interface Props {
   job: Job;
@@ -19,19 +20,76 @@ interface Props {
   onRemoved: () => void;
 }
 
-/** The actions that are possible in the job's state, on its page. */
+/** The actions that are possible in the job's state, on its page: the usual next one stands out,
+ * and what is rarely needed is in a menu. */
 export function JobActions({ job, shared = false, onRemoved }: Props) {
   const can = allowedActions(job);
   return (
-    <div className={classes.actions}>
-      {can.tensorboard && <TensorboardLink id={job.id} kind="jobs" variant="default" />}
-      {(can.tensorboard || shared) && (
-        <ShareButton parent={{ kind: 'jobs', id: job.id }} name={job.name} />
-      )}
+    <div className={pageClasses.actions}>
       {can.runAgain && <RunAgain id={job.id} />}
+      {can.tensorboard && (
+        <TensorboardLink id={job.id} kind="jobs" variant={can.runAgain ? 'default' : 'filled'} />
+      )}
       {can.cancel && <CancelButton job={job} />}
-      {can.remove && <RemoveButton id={job.id} onRemoved={onRemoved} />}
+      <MoreActions job={job} canShare={can.tensorboard || shared} onRemoved={onRemoved} />
     </div>
+  );
+}
+
+interface MoreProps {
+  job: Job;
+  canShare: boolean;
+  onRemoved: () => void;
+}
+
+function MoreActions({ job, canShare, onRemoved }: MoreProps) {
+  const [busy, run] = useAction();
+  const [sharing, setSharing] = useState(false);
+  const can = allowedActions(job);
+  return (
+    <>
+      <Menu position="bottom-start" width={260} shadow="md">
+        <Menu.Target>
+          <ActionIcon variant="default" size="input-sm" loading={busy} aria-label={t`More actions`}>
+            <Icon name="more" />
+          </ActionIcon>
+        </Menu.Target>
+        <Menu.Dropdown>
+          {can.log && (
+            <Menu.Item
+              component={Link}
+              to={`/jobs/${job.id}/log`}
+              leftSection={<Icon name="log" />}
+            >
+              <Trans>Open the log</Trans>
+            </Menu.Item>
+          )}
+          {canShare && (
+            <Menu.Item leftSection={<Icon name="share" />} onClick={() => setSharing(true)}>
+              <Trans>Share TensorBoard…</Trans>
+            </Menu.Item>
+          )}
+          <JobCopyItems job={job} />
+          {can.remove && (
+            <>
+              <Menu.Divider />
+              <Menu.Item
+                leftSection={<Icon name="trash" />}
+                onClick={() => void run(() => removeJob(job.id).then(onRemoved))}
+              >
+                <Trans>Remove</Trans>
+              </Menu.Item>
+            </>
+          )}
+        </Menu.Dropdown>
+      </Menu>
+      <ShareDialog
+        parent={{ kind: 'jobs', id: job.id }}
+        name={job.name}
+        opened={sharing}
+        onClose={() => setSharing(false)}
+      />
+    </>
   );
 }
 
@@ -51,29 +109,8 @@ export function JobLogLink({ job }: { job: Job }) {
 
 function RunAgain({ id }: { id: string }) {
   return (
-    <Button
-      component={Link}
-      to={`/jobs/new?from=${id}`}
-      variant="subtle"
-      color="gray"
-      leftSection={<Icon name="again" />}
-    >
+    <Button component={Link} to={`/jobs/new?from=${id}`} leftSection={<Icon name="again" />}>
       <Trans>Run again</Trans>
-    </Button>
-  );
-}
-
-function RemoveButton({ id, onRemoved }: { id: string; onRemoved: () => void }) {
-  const [busy, run] = useAction();
-  return (
-    <Button
-      variant="subtle"
-      color="gray"
-      loading={busy}
-      leftSection={<Icon name="trash" />}
-      onClick={() => void run(() => removeJob(id).then(onRemoved))}
-    >
-      <Trans>Remove</Trans>
     </Button>
   );
 }
@@ -83,8 +120,7 @@ function CancelButton({ job }: { job: Job }) {
   return (
     <>
       <Button
-        variant="subtle"
-        color="red"
+        variant="default"
         c="var(--bad)"
         leftSection={<Icon name="stop" />}
         onClick={() => setConfirming(true)}

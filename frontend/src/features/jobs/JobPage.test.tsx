@@ -70,6 +70,20 @@ describe('a job’s page', () => {
     expect(textOf(markup)).not.toContain('It ended with');
   });
 
+  it('puts what is rarely needed into a menu', async () => {
+    const running = { ...failedJob, state: 'running', outcome: null, ended_at: null, reason: null };
+    for (const [job, first] of [
+      [failedJob, 'Run again'],
+      [running, 'TensorBoard'],
+    ] as const) {
+      const markup = await page(FAILED, { answers: { ...answers, [FAILED]: job } });
+      const filled = [...markup.matchAll(/<a [^>]*data-variant="filled".*?<\/a>/gs)];
+      expect(filled.map(([each]) => textOf(each).trim())).toEqual([first]);
+      expect(names(markup, 'button')).toContain('More actions');
+      expect(names(markup, 'button')).not.toContain('Share TensorBoard');
+    }
+  });
+
   it('shows options to start sooner while it is pending', async () => {
     const queued = { state: 'queued', outcome: null, started_at: null, ended_at: null };
     const other = { title: '2 GPUs instead of 4', start_at: '2026-01-01T00:00:00Z' };

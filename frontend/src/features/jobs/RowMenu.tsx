@@ -1,16 +1,12 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Menu } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
-import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { Job } from '@/api/types';
-import { rootsQuery } from '@/features/files/queries';
-import { searchForFolder } from '@/features/files/search';
-import { copyText } from '@/lib/copy';
 import { Icon } from '@/ui/icons';
 import { useAction } from '@/ui/useAction';
 import { allowedActions, removeJob } from './actions';
+import { JobCopyItems } from './JobCopyItems';
 import { PopupAnchor } from './PopupAnchor';
 import { useReturnedFocus } from './useReturnedFocus';
 
@@ -27,11 +23,6 @@ interface Props extends RowPopup {
   onClose: () => void;
   onCancel: (job: Job) => void;
   onRemoved: (id: string) => void;
-}
-
-async function copy(text: string): Promise<void> {
-  const copied = await copyText(text);
-  notifications.show({ message: copied ? t`Copied.` : t`Could not copy.`, autoClose: 3000 });
 }
 
 /** The menu of a row: what its state allows, at the button or the pointer. */
@@ -70,13 +61,7 @@ export function RowMenu({ job, x, y, onClose, onCancel, onRemoved }: Props) {
           </Menu.Item>
         )}
         <Menu.Divider />
-        <Menu.Item
-          leftSection={<Icon name="copy" />}
-          onClick={() => void copy(String(job.job_id ?? job.id))}
-        >
-          {job.job_id === null ? t`Copy the id` : t`Copy the Slurm job number`}
-        </Menu.Item>
-        {job.logdir !== null && <FolderItems folder={job.logdir} />}
+        <JobCopyItems job={job} />
         {(can.runAgain || can.cancel || can.remove) && <Menu.Divider />}
         {can.runAgain && (
           <Menu.Item
@@ -106,25 +91,5 @@ export function RowMenu({ job, x, y, onClose, onCancel, onRemoved }: Props) {
         )}
       </Menu.Dropdown>
     </Menu>
-  );
-}
-
-function FolderItems({ folder }: { folder: string }) {
-  const { data } = useQuery(rootsQuery);
-  const search = searchForFolder(data?.items ?? [], folder);
-  return (
-    <>
-      <Menu.Item leftSection={<Icon name="copy" />} onClick={() => void copy(folder)}>
-        <Trans>Copy the folder’s path</Trans>
-      </Menu.Item>
-      {search && (
-        <Menu.Item
-          renderRoot={(props) => <Link {...props} to="/files" search={search} preload={false} />}
-          leftSection={<Icon name="link" />}
-        >
-          <Trans>Open the folder in Files</Trans>
-        </Menu.Item>
-      )}
-    </>
   );
 }

@@ -4,7 +4,7 @@ import { Icon } from '@/ui/icons';
 interface Props {
   id: string;
   kind?: 'sessions' | 'jobs';
-  variant: 'default' | 'subtle';
+  variant: 'filled' | 'default' | 'subtle';
 }
 
 /** A link for a live or ended session or job: its page starts a TensorBoard and opens it. */

@@ -1,11 +1,12 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { Button, Text } from '@mantine/core';
+import { ActionIcon, Button, Menu, Text } from '@mantine/core';
 import { useEffect, useRef } from 'react';
 import { useMe } from '@/lib/useMe';
 import { ConfirmDialog } from '@/ui/ConfirmDialog';
 import classes from '@/ui/DetailPage.module.css';
 import { focusPageIfLost } from '@/ui/focus';
+import { Icon } from '@/ui/icons';
 import { enableUser, lockUser, unlockUser } from './actions';
 import { DeleteDialog } from './DeleteDialog';
 import { DisableDialog } from './DisableDialog';
@@ -31,12 +32,17 @@ interface ActionsProps {
   setDialog: (action: UserAction | null) => void;
 }
 
+/** What is needed next for a user who can't log in, or else usual; the others are in a menu. */
+const FIRST: readonly UserAction[] = ['enable', 'unlock', 'edit'];
+
 /** The actions on a user that are possible now; others have no button. */
 export function UserActions({ user, dialog, setDialog }: ActionsProps) {
   const me = useMe();
   const acts = actionsFor(user, me.username);
   useFocusKept(acts.join(' '));
   if (acts.length === 0) return null;
+  const first = FIRST.find((action) => acts.includes(action));
+  const others = acts.filter((action) => action !== first);
   const at = (action: UserAction) => ({
     user,
     opened: dialog === action,
@@ -45,16 +51,27 @@ export function UserActions({ user, dialog, setDialog }: ActionsProps) {
   return (
     <>
       <div className={classes.actions}>
-        {acts.map((action) => (
-          <Button
-            key={action}
-            variant="default"
-            {...(action === 'disable' || action === 'delete' ? { c: 'var(--bad)' } : {})}
-            onClick={() => setDialog(action)}
-          >
-            {LABELS[action]}
-          </Button>
-        ))}
+        {first && <Button onClick={() => setDialog(first)}>{LABELS[first]}</Button>}
+        {others.length > 0 && (
+          <Menu position="bottom-start" width={220} shadow="md">
+            <Menu.Target>
+              <ActionIcon variant="default" size="input-sm" aria-label={t`More actions`}>
+                <Icon name="more" />
+              </ActionIcon>
+            </Menu.Target>
+            <Menu.Dropdown>
+              {others.map((action) => (
+                <Menu.Item
+                  key={action}
+                  {...(action === 'disable' || action === 'delete' ? { c: 'var(--bad)' } : {})}
+                  onClick={() => setDialog(action)}
+                >
+                  {LABELS[action]}
+                </Menu.Item>
+              ))}
+            </Menu.Dropdown>
+          </Menu>
+        )}
       </div>
       <EditDialog {...at('edit')} />
       <PasswordReset {...at('password')} />
