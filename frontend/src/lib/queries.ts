@@ -13,6 +13,13 @@ export const queryClient = new QueryClient({
   defaultOptions: { queries: { retry: worthAnotherTry, staleTime: 30_000 } },
 });
 
+/** Fetch those of the queries again that failed. */
+export function refetchFailed(
+  ...queries: readonly { error: Error | null; refetch: () => Promise<unknown> }[]
+): void {
+  for (const { error, refetch } of queries) if (error) void refetch();
+}
+
 export const meQuery = queryOptions({
   queryKey: ['me'],
   queryFn: () => unwrap(api.GET('/api/v1/me')),

@@ -11,10 +11,11 @@ import { canStoreLanguage, storeLanguageBeforeLogin } from '@/i18n/storedLanguag
 import classes from '@/ui/AccountSection.module.css';
 import { ChoiceCard } from '@/ui/ChoiceCard';
 import { Notice } from '@/ui/Notice';
+import { TryAgain } from '@/ui/TryAgain';
 
 /** The display language, stored by the portal. */
 export function LanguageSection() {
-  const { data, error } = useQuery(preferencesQuery);
+  const { data, error, refetch } = useQuery(preferencesQuery);
   const [keeps] = useState(canStoreLanguage);
   return (
     <Paper className={classes.section} component="section" aria-labelledby="language">
@@ -38,7 +39,7 @@ export function LanguageSection() {
           </Notice>
         </Box>
       )}
-      {error && !data && <Notice tone="error">{sentence(error)}</Notice>}
+      {error && !data && <TryAgain error={sentence(error)} onRetry={() => void refetch()} />}
       {!data && !error && <Skeleton height={120} aria-label={t`Loading`} />}
       {data && <Languages chosen={data.language} />}
     </Paper>

@@ -3,7 +3,7 @@ import { Paper, Skeleton, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { sentence } from '@/api/problem';
 import classes from '@/ui/AccountSection.module.css';
-import { Notice } from '@/ui/Notice';
+import { TryAgain } from '@/ui/TryAgain';
 
 interface SectionProps {
   id: string;
@@ -12,11 +12,20 @@ interface SectionProps {
   action: ReactNode;
   loading: boolean;
   error: Error | null;
+  onRetry: () => void;
   children: ReactNode;
 }
 
 /** A section of the account page that lists what the user holds. */
-export function ListSection({ id, title, action, loading, error, children }: SectionProps) {
+export function ListSection({
+  id,
+  title,
+  action,
+  loading,
+  error,
+  onRetry,
+  children,
+}: SectionProps) {
   return (
     <Paper className={classes.section} component="section" aria-labelledby={id}>
       <div className={classes.top}>
@@ -25,7 +34,7 @@ export function ListSection({ id, title, action, loading, error, children }: Sec
         </Title>
         {action}
       </div>
-      {error && <Notice tone="error">{sentence(error)}</Notice>}
+      {error && <TryAgain error={sentence(error)} onRetry={onRetry} />}
       {loading && !error && <Skeleton height={60} aria-label={t`Loading`} />}
       {children}
     </Paper>

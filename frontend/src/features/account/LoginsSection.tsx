@@ -11,7 +11,7 @@ import { endLogin, endOtherLogins, loginsQuery } from './logins';
 
 /** The user's logins in browsers; each can be ended here. */
 export function LoginsSection() {
-  const { data, error } = useQuery(loginsQuery);
+  const { data, error, refetch } = useQuery(loginsQuery);
   const queries = useQueryClient();
   const [busy, run] = useAction();
   const end = (what: () => Promise<unknown>): void => {
@@ -24,6 +24,7 @@ export function LoginsSection() {
       title={<Trans>Logins</Trans>}
       loading={!data}
       error={error}
+      onRetry={() => void refetch()}
       action={
         <Button
           variant="default"

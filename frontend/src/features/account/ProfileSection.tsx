@@ -9,6 +9,7 @@ import { ROLE_LABELS } from '@/lib/roles';
 import { useMe } from '@/lib/useMe';
 import classes from '@/ui/AccountSection.module.css';
 import { Time } from '@/ui/Time';
+import { TryAgain } from '@/ui/TryAgain';
 
 /** The user's data from the directory, which cannot be changed here. */
 export function ProfileSection() {
@@ -65,8 +66,8 @@ const Quiet = ({ children }: { children: React.ReactNode }) => (
 );
 
 function Groups() {
-  const { data, error } = useQuery(myGroupsQuery);
-  if (error && !data) return <Quiet>{sentence(error)}</Quiet>;
+  const { data, error, refetch } = useQuery(myGroupsQuery);
+  if (error && !data) return <TryAgain error={sentence(error)} onRetry={() => void refetch()} />;
   if (!data)
     return (
       <Quiet>

@@ -12,6 +12,7 @@ import { useWithPassword } from '@/lib/reauth';
 import classes from '@/ui/AccountSection.module.css';
 import { Notice } from '@/ui/Notice';
 import { Time } from '@/ui/Time';
+import { TryAgain } from '@/ui/TryAgain';
 import { CodeForm } from './CodeForm';
 import { Enrolment } from './Enrolment';
 import { RecoveryCodes } from './RecoveryCodes';
@@ -26,13 +27,13 @@ function titleOf(dialog: Dialog): string {
 
 /** The section of the authenticator app, the login's second factor. */
 export function SecondFactorSection() {
-  const { data, error } = useQuery(secondFactorQuery);
+  const { data, error, refetch } = useQuery(secondFactorQuery);
   return (
     <Paper className={classes.section} component="section" aria-labelledby="second-factor">
       <Title order={2} size="h4" id="second-factor" mb="xs">
         <Term word="Two-factor authentication">{t`Two-factor authentication`}</Term>
       </Title>
-      {error && <Notice tone="error">{sentence(error)}</Notice>}
+      {error && <TryAgain error={sentence(error)} onRetry={() => void refetch()} />}
       {!data && !error && <Skeleton height={60} aria-label={t`Loading`} />}
       {data && <Standing factor={data} />}
     </Paper>

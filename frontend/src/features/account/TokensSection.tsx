@@ -17,7 +17,7 @@ import { revokeToken, SCOPES, tokensQuery } from './tokens';
 
 /** The user's access tokens, which programs use instead of a password. */
 export function TokensSection() {
-  const { data, error } = useQuery(tokensQuery);
+  const { data, error, refetch } = useQuery(tokensQuery);
   const [creating, setCreating] = useState(false);
   return (
     <ListSection
@@ -25,6 +25,7 @@ export function TokensSection() {
       title={<Term word="Access tokens">{t`Access tokens`}</Term>}
       loading={!data}
       error={error}
+      onRetry={() => void refetch()}
       action={
         <Button
           leftSection={<Icon name="plus" />}

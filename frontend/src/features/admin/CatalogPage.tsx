@@ -6,7 +6,7 @@ import { sentence } from '@/api/problem';
 import type { Catalog } from '@/api/types';
 import { translate } from '@/i18n/translate';
 import { ListSkeleton } from '@/ui/ListSkeleton';
-import { Notice } from '@/ui/Notice';
+import { TryAgain } from '@/ui/TryAgain';
 import { AdminFrame } from './AdminFrame';
 import classes from './CatalogPage.module.css';
 import { CatalogTable } from './CatalogTable';
@@ -23,10 +23,10 @@ export function CatalogPage() {
 }
 
 function WholeCatalog() {
-  const { data, error } = useQuery(catalogQuery);
+  const { data, error, refetch } = useQuery(catalogQuery);
   return (
     <>
-      {error && <Notice tone="error">{sentence(error)}</Notice>}
+      {error && <TryAgain error={sentence(error)} onRetry={() => void refetch()} />}
       {!data && !error && <ListSkeleton rows={6} />}
       {data && (
         <div className={classes.sections}>

@@ -6,10 +6,12 @@ import { useEffect, useId } from 'react';
 import { sentence } from '@/api/problem';
 import type { ImageImport, ImportedImage } from '@/api/types';
 import { translate } from '@/i18n/translate';
+import { refetchFailed } from '@/lib/queries';
 import { mayChange } from '@/lib/roles';
 import { useMe } from '@/lib/useMe';
 import { ListSkeleton } from '@/ui/ListSkeleton';
 import { Notice } from '@/ui/Notice';
+import { TryAgain } from '@/ui/TryAgain';
 import { AdminFrame } from './AdminFrame';
 import { ImageRow } from './ImageRow';
 import classes from './ImagesPage.module.css';
@@ -35,7 +37,7 @@ function Images() {
   const error = images.error ?? imports.error;
   return (
     <>
-      {error && <Notice tone="error">{sentence(error)}</Notice>}
+      {error && <TryAgain error={sentence(error)} onRetry={() => refetchFailed(images, imports)} />}
       {!error && (images.isPending || imports.isPending) && <ListSkeleton rows={6} />}
       {images.data?.off && <Notice tone="info">{translate(images.data.off)}</Notice>}
       {images.data && !images.data.off && imports.data && (

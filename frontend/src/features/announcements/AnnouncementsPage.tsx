@@ -10,7 +10,7 @@ import { mayChange } from '@/lib/roles';
 import { useMe } from '@/lib/useMe';
 import { useNow } from '@/lib/useNow';
 import { Icon } from '@/ui/icons';
-import { Notice } from '@/ui/Notice';
+import { TryAgain } from '@/ui/TryAgain';
 import { AnnouncementForm } from './AnnouncementForm';
 import { AnnouncementRow } from './AnnouncementRow';
 import classes from './Announcements.module.css';
@@ -57,7 +57,7 @@ interface ListProps {
 const ORDER: Record<AnnouncementState, number> = { shown: 0, planned: 1, over: 2 };
 
 function List({ onEdit }: ListProps) {
-  const { data, error, hasNextPage, isFetchingNextPage, fetchNextPage } =
+  const { data, error, hasNextPage, isFetchingNextPage, fetchNextPage, refetch } =
     useInfiniteQuery(announcementsQuery);
   const now = useNow();
   const rank = (announcement: AdminAnnouncement): number =>
@@ -66,7 +66,7 @@ function List({ onEdit }: ListProps) {
   const rows = all.sort((a, b) => rank(a) - rank(b) || b.starts_at.localeCompare(a.starts_at));
   return (
     <>
-      {error && <Notice tone="error">{sentence(error)}</Notice>}
+      {error && <TryAgain error={sentence(error)} onRetry={() => void refetch()} />}
       {!data && !error && <Skeleton height={200} radius="lg" aria-label={t`Loading`} />}
       {data && all.length === 0 && (
         <Paper className={classes.none}>

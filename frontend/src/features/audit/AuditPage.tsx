@@ -7,7 +7,7 @@ import { useEffect, useRef } from 'react';
 import { sentence } from '@/api/problem';
 import { AdminFrame } from '@/features/admin/AdminFrame';
 import { ListSkeleton } from '@/ui/ListSkeleton';
-import { Notice } from '@/ui/Notice';
+import { TryAgain } from '@/ui/TryAgain';
 import classes from './Audit.module.css';
 import { AuditFilters } from './AuditFilters';
 import { AuditTable } from './AuditTable';
@@ -51,14 +51,7 @@ function Events({ search }: { search: AuditSearch }) {
   });
   return (
     <>
-      {error && (
-        <div className={classes.trouble}>
-          <Notice tone="error">{sentence(error)}</Notice>
-          <Button variant="default" loading={isFetching} onClick={() => void query.refetch()}>
-            <Trans>Try again</Trans>
-          </Button>
-        </div>
-      )}
+      {error && <TryAgain error={sentence(error)} onRetry={() => void query.refetch()} />}
       {isPending && !error && <ListSkeleton />}
       {data && events.length === 0 && <NothingFound search={search} />}
       {events.length > 0 && <AuditTable events={events} />}

@@ -10,10 +10,11 @@ import { templatesQuery } from '@/features/jobs/queries';
 import { joinSentences } from '@/i18n/lists';
 import { translateExact } from '@/i18n/translate';
 import { clock } from '@/lib/clock';
+import { refetchFailed } from '@/lib/queries';
 import { Icon } from '@/ui/icons';
-import { Notice } from '@/ui/Notice';
 import { PageTitle } from '@/ui/PageTitle';
 import { MOST_MARKS } from '@/ui/plot/marks';
+import { TryAgain } from '@/ui/TryAgain';
 import classes from './Benchmarks.module.css';
 import { FiguresTable } from './FiguresTable';
 import { clusterColumns, firstTemplate, measuresOf, runColumn, sameText, toLines } from './figures';
@@ -49,7 +50,12 @@ export function BenchmarksPage() {
           on this cluster.
         </Trans>
       </p>
-      {error && <Notice tone="error">{sentence(error)}</Notice>}
+      {error && (
+        <TryAgain
+          error={sentence(error)}
+          onRetry={() => refetchFailed(templates, cluster, newest)}
+        />
+      )}
       {!error && !loaded && <Skeleton height={420} radius="lg" aria-label={t`Loading`} />}
       {loaded && chosen === undefined && (
         <Paper className={classes.none}>
@@ -121,7 +127,9 @@ function Benchmark({ name, templates, selected, cluster }: Props) {
         )}
       </div>
       {template && <p className={classes.lead}>{translateExact(template.description)}</p>}
-      {query.error && <Notice tone="error">{sentence(query.error)}</Notice>}
+      {query.error && (
+        <TryAgain error={sentence(query.error)} onRetry={() => void query.refetch()} />
+      )}
       {query.isPending && <Skeleton height={320} radius="lg" aria-label={t`Loading`} />}
       {query.data && measure === undefined && <Nothing runs={runs} />}
       {measure !== undefined && about && (

@@ -7,6 +7,7 @@ import { ApiError, sentence } from '@/api/problem';
 import { translate, translateExact } from '@/i18n/translate';
 import { ConfirmForm } from '@/ui/ConfirmDialog';
 import { Notice } from '@/ui/Notice';
+import { TryAgain } from '@/ui/TryAgain';
 import { move } from './actions';
 import { FileIcon } from './FileIcon';
 import classes from './Files.module.css';
@@ -100,11 +101,11 @@ const named = (entry: Entry, error: unknown): unknown =>
     : error;
 
 function Folders({ at, go }: { at: At; go: (path: string) => void }) {
-  const { data, error, isPending } = useQuery(subfoldersQuery(at));
+  const { data, error, isPending, refetch } = useQuery(subfoldersQuery(at));
   const folders = data?.items.filter(isFolder) ?? [];
   return (
     <>
-      {error && <Notice tone="error">{sentence(error)}</Notice>}
+      {error && <TryAgain error={sentence(error)} onRetry={() => void refetch()} />}
       <ul className={classes.pick} aria-label={t`Folders`}>
         {at.path !== '' && (
           <li>

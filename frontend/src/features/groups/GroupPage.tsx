@@ -14,8 +14,8 @@ import { useMe } from '@/lib/useMe';
 import { Chips } from '@/ui/Chips';
 import { ConfirmDialog } from '@/ui/ConfirmDialog';
 import classes from '@/ui/DetailPage.module.css';
-import { Notice } from '@/ui/Notice';
 import { PageSkeleton } from '@/ui/PageSkeleton';
+import { TryAgain } from '@/ui/TryAgain';
 import { useChange } from '@/ui/useChange';
 import { deleteGroup, setManager, setMember } from './actions';
 import { groupEffects, sizeText } from './labels';
@@ -34,7 +34,7 @@ export function GroupPage() {
 }
 
 function Body({ name }: { name: string }) {
-  const { data, error } = useQuery(groupQuery(name));
+  const { data, error, refetch } = useQuery(groupQuery(name));
   if (error instanceof ApiError && error.status === 404)
     return (
       <Paper className={classes.box}>
@@ -48,7 +48,7 @@ function Body({ name }: { name: string }) {
     );
   return (
     <div className={classes.page}>
-      {error && <Notice tone="error">{sentence(error)}</Notice>}
+      {error && <TryAgain error={sentence(error)} onRetry={() => void refetch()} />}
       {!data && !error && <PageSkeleton />}
       {data && <Whole group={data} />}
     </div>

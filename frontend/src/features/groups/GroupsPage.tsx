@@ -16,6 +16,7 @@ import { Icon } from '@/ui/icons';
 import { ListSkeleton } from '@/ui/ListSkeleton';
 import { Notice } from '@/ui/Notice';
 import { SearchField } from '@/ui/SearchField';
+import { TryAgain } from '@/ui/TryAgain';
 import { groupEffects, sizeText } from './labels';
 import { NewGroupDialog } from './NewGroupDialog';
 import { groupsQuery } from './queries';
@@ -79,7 +80,7 @@ function Groups() {
         />
       </search>
       <div className={classes.stack}>
-        {error && <Notice tone="error">{sentence(error)}</Notice>}
+        {error && <TryAgain error={sentence(error)} onRetry={() => void query.refetch()} />}
         {incomplete && <Notice tone="warning">{incomplete}</Notice>}
         {isPending && !error && <ListSkeleton rows={6} />}
         {data && (groups.length > 0 || leftOut === 0) && (

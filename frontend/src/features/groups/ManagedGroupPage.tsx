@@ -8,9 +8,9 @@ import { GroupLimits } from '@/features/limits/GroupLimits';
 import { GroupUsage } from '@/features/usage/GroupUsage';
 import { useMe } from '@/lib/useMe';
 import classes from '@/ui/DetailPage.module.css';
-import { Notice } from '@/ui/Notice';
 import { PageSkeleton } from '@/ui/PageSkeleton';
 import { PageTitle } from '@/ui/PageTitle';
+import { TryAgain } from '@/ui/TryAgain';
 import { sizeText } from './labels';
 import { Members } from './Members';
 import { ledGroupQuery } from './queries';
@@ -19,7 +19,7 @@ import { ledGroupQuery } from './queries';
 export function ManagedGroupPage() {
   const me = useMe();
   const { group } = useParams({ from: '/member/groups/$group' });
-  const { data, error } = useQuery(ledGroupQuery(group));
+  const { data, error, refetch } = useQuery(ledGroupQuery(group));
   const size = sizeText(data?.members.length ?? null);
   const about = data?.description;
   return (
@@ -27,7 +27,7 @@ export function ManagedGroupPage() {
       <PageTitle tab={t`Group ${group}`}>
         <Trans>Group {group}</Trans>
       </PageTitle>
-      {error && <Notice tone="error">{sentence(error)}</Notice>}
+      {error && <TryAgain error={sentence(error)} onRetry={() => void refetch()} />}
       {!data && !error && <PageSkeleton />}
       {data && (
         <>

@@ -10,6 +10,7 @@ import { UsageCharts } from '@/features/measurements/UsageCharts';
 import { useNow } from '@/lib/useNow';
 import { Notice } from '@/ui/Notice';
 import { Time } from '@/ui/Time';
+import { TryAgain } from '@/ui/TryAgain';
 import classes from './JobUsage.module.css';
 import {
   isDrawable,
@@ -57,13 +58,13 @@ function usageOwner(job: JobDetail, task: number | undefined) {
 
 function Charts({ job, task }: { job: JobDetail; task: number | undefined }) {
   const now = useNow();
-  const { data, error } = useQuery({
+  const { data, error, refetch } = useQuery({
     ...jobUsageQuery(job.id, task),
     refetchInterval: ({ state }) => refreshInterval(job, state.data, Date.now()),
   });
   if (data === undefined)
     return error ? (
-      <Notice tone="error">{sentence(error)}</Notice>
+      <TryAgain error={sentence(error)} onRetry={() => void refetch()} />
     ) : (
       <Skeleton height={190} aria-label={t`Loading`} />
     );

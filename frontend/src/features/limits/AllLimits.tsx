@@ -10,7 +10,7 @@ import { GroupPick } from '@/features/directory/GroupPick';
 import { UserPick } from '@/features/directory/UserPick';
 import { CellNote, type Column, DataTable } from '@/ui/DataTable';
 import { ListSkeleton } from '@/ui/ListSkeleton';
-import { Notice } from '@/ui/Notice';
+import { TryAgain } from '@/ui/TryAgain';
 import classes from './Limits.module.css';
 import { limitText } from './labels';
 import { limitsQuery } from './queries';
@@ -19,13 +19,13 @@ import type { LimitsSearch } from './search';
 
 /** All limits: the default, those of groups, and those of users. */
 export function AllLimits() {
-  const { data, error } = useQuery(limitsQuery);
+  const { data, error, refetch } = useQuery(limitsQuery);
   const limitsOfScope = (...scopes: Limit['scope'][]): Limit[] =>
     data?.filter(({ scope }) => scopes.includes(scope)) ?? [];
   return (
     <>
       <OpenLimits />
-      {error && <Notice tone="error">{sentence(error)}</Notice>}
+      {error && <TryAgain error={sentence(error)} onRetry={() => void refetch()} />}
       {!data && !error && <ListSkeleton rows={6} />}
       {data && (
         <>

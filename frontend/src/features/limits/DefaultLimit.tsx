@@ -2,14 +2,14 @@ import { t } from '@lingui/core/macro';
 import { Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { sentence } from '@/api/problem';
-import { Notice } from '@/ui/Notice';
+import { TryAgain } from '@/ui/TryAgain';
 import { LimitCard } from './LimitCard';
 import { limitsQuery } from './queries';
 
 /** The limit of every user without a more specific one. */
 export function DefaultLimit() {
-  const { data, error } = useQuery(limitsQuery);
-  if (error) return <Notice tone="error">{sentence(error)}</Notice>;
+  const { data, error, refetch } = useQuery(limitsQuery);
+  if (error) return <TryAgain error={sentence(error)} onRetry={() => void refetch()} />;
   if (!data) return <Skeleton height={320} radius="lg" aria-label={t`Loading`} />;
   return (
     <LimitCard

@@ -13,13 +13,14 @@ import { useNow } from '@/lib/useNow';
 import { ConfirmDialog } from '@/ui/ConfirmDialog';
 import { Notice } from '@/ui/Notice';
 import { Time } from '@/ui/Time';
+import { TryAgain } from '@/ui/TryAgain';
 import classes from './Drift.module.css';
 import { associationText } from './labels';
 import { driftQuery, settleDrift } from './queries';
 
 /** Drift: associations that were changed outside the portal, to restore or to accept. */
 export function DriftSection() {
-  const { data, error } = useQuery(driftQuery);
+  const { data, error, refetch } = useQuery(driftQuery);
   const problem = translate(data?.trouble);
   const open = data?.items.filter((item) => !item.accepted) ?? [];
   const accepted = data?.items.filter((item) => item.accepted) ?? [];
@@ -31,7 +32,7 @@ export function DriftSection() {
         </Title>
         {data && <Checked at={data.checked_at} />}
       </div>
-      {error && <Notice tone="error">{sentence(error)}</Notice>}
+      {error && <TryAgain error={sentence(error)} onRetry={() => void refetch()} />}
       {!data && !error && <Skeleton height={60} radius="lg" aria-label={t`Loading`} />}
       {problem && (
         <Notice tone="warning">

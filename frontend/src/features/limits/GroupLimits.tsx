@@ -8,7 +8,7 @@ import { sentence } from '@/api/problem';
 import type { GroupMember, GroupLimits as Limits } from '@/api/types';
 import { translate } from '@/i18n/translate';
 import { CellNote, type Column, DataTable } from '@/ui/DataTable';
-import { Notice } from '@/ui/Notice';
+import { TryAgain } from '@/ui/TryAgain';
 import { LimitForm } from './LimitForm';
 import classes from './Limits.module.css';
 import { ceilingText, groupTotalValues, limitText, managerMaySet, usageText } from './labels';
@@ -24,9 +24,9 @@ interface Props {
 
 /** A group's limits and usage, with the limits of its members, for group managers. */
 export function GroupLimits({ group, change = true }: Props) {
-  const { data, error } = useQuery(groupLimitsQuery(group));
+  const { data, error, refetch } = useQuery(groupLimitsQuery(group));
   const [editing, setEditing] = useState<string | null>(null);
-  if (error && !data) return <Notice tone="error">{sentence(error)}</Notice>;
+  if (error && !data) return <TryAgain error={sentence(error)} onRetry={() => void refetch()} />;
   if (!data) return <Skeleton height={260} radius="lg" aria-label={t`Loading`} />;
   const member = data.members.find(({ username }) => username === editing);
   const name = member?.username ?? '';

@@ -4,7 +4,7 @@ import { Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { sentence } from '@/api/problem';
-import { Notice } from '@/ui/Notice';
+import { TryAgain } from '@/ui/TryAgain';
 import { LimitCard } from './LimitCard';
 import classes from './Limits.module.css';
 import { defaultFallbacks } from './labels';
@@ -13,8 +13,8 @@ import type { Scope } from './types';
 
 /** Both limits of a group: per member, and the group total. */
 export function GroupView({ group }: { group: string }) {
-  const { data, error } = useQuery(limitsQuery);
-  if (error && !data) return <Notice tone="error">{sentence(error)}</Notice>;
+  const { data, error, refetch } = useQuery(limitsQuery);
+  if (error && !data) return <TryAgain error={sentence(error)} onRetry={() => void refetch()} />;
   if (!data) return <Skeleton height={320} radius="lg" aria-label={t`Loading`} />;
   const limitOfScope = (requested: Scope) =>
     data.find(({ scope, name }) => scope === requested && name === group);

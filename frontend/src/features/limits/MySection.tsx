@@ -4,7 +4,7 @@ import { Paper, Skeleton, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { sentence } from '@/api/problem';
 import type { UserLimits } from '@/api/types';
-import { Notice } from '@/ui/Notice';
+import { TryAgain } from '@/ui/TryAgain';
 import { GroupTotals } from './GroupTotals';
 import classes from './Limits.module.css';
 import { FIELDS, LABELS, originText, valueText } from './labels';
@@ -13,14 +13,14 @@ import { UsageBars } from './UsageBars';
 
 /** The user's own limits and usage, with the source of each limit. */
 export function MySection() {
-  const { data, error } = useQuery(myLimitsQuery);
+  const { data, error, refetch } = useQuery(myLimitsQuery);
   return (
     <>
       <Paper component="section" className={classes.card} aria-labelledby="my-limits">
         <Title order={2} size="h4" id="my-limits" mb="sm">
           <Trans>Your limits</Trans>
         </Title>
-        {error && !data && <Notice tone="error">{sentence(error)}</Notice>}
+        {error && !data && <TryAgain error={sentence(error)} onRetry={() => void refetch()} />}
         {!data && !error && <Skeleton height={120} aria-label={t`Loading`} />}
         {data && (
           <>

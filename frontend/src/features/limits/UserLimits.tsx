@@ -5,14 +5,14 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useId } from 'react';
 import { sentence } from '@/api/problem';
-import { Notice } from '@/ui/Notice';
+import { TryAgain } from '@/ui/TryAgain';
 import classes from './Limits.module.css';
 import { userLimitsQuery } from './queries';
 import { UsageBars } from './UsageBars';
 
 /** A user's usage and limits in short, for the user's page. */
 export function UserLimits({ username }: { username: string }) {
-  const { data, error } = useQuery(userLimitsQuery(username));
+  const { data, error, refetch } = useQuery(userLimitsQuery(username));
   const id = useId();
   return (
     <Paper component="section" className={classes.card} aria-labelledby={id}>
@@ -24,7 +24,7 @@ export function UserLimits({ username }: { username: string }) {
           <Trans>All limits of {username}</Trans>
         </Link>
       </div>
-      {error && !data && <Notice tone="error">{sentence(error)}</Notice>}
+      {error && !data && <TryAgain error={sentence(error)} onRetry={() => void refetch()} />}
       {!data && !error && <Skeleton height={120} aria-label={t`Loading`} />}
       {data && <UsageBars effective={data.effective} use={data.use} user={username} />}
     </Paper>

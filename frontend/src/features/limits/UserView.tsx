@@ -8,7 +8,7 @@ import type { UserLimits } from '@/api/types';
 import { mayChange } from '@/lib/roles';
 import { useMe } from '@/lib/useMe';
 import { DataTable } from '@/ui/DataTable';
-import { Notice } from '@/ui/Notice';
+import { TryAgain } from '@/ui/TryAgain';
 import { Associations } from './Associations';
 import { GroupTotals } from './GroupTotals';
 import { LimitCard } from './LimitCard';
@@ -19,9 +19,9 @@ import { UsageBars } from './UsageBars';
 
 /** One user: usage, effective limits, the user's own limit, and their associations in Slurm. */
 export function UserView({ username }: { username: string }) {
-  const { data, error } = useQuery(userLimitsQuery(username));
+  const { data, error, refetch } = useQuery(userLimitsQuery(username));
   const all = useQuery(limitsQuery);
-  if (error && !data) return <Notice tone="error">{sentence(error)}</Notice>;
+  if (error && !data) return <TryAgain error={sentence(error)} onRetry={() => void refetch()} />;
   if (!data || all.isPending) return <Skeleton height={420} radius="lg" aria-label={t`Loading`} />;
   // The limit in the list also has its state in Slurm.
   const listed = all.data?.find(({ scope, name }) => scope === 'user' && name === username);

@@ -6,6 +6,7 @@ import { sentence } from '@/api/problem';
 import type { Job } from '@/api/types';
 import { translate } from '@/i18n/translate';
 import { Notice } from '@/ui/Notice';
+import { TryAgain } from '@/ui/TryAgain';
 import { Limits } from './JobMetrics';
 import { MetricCharts } from './MetricCharts';
 import classes from './Metrics.module.css';
@@ -15,7 +16,7 @@ import { comparedCurvesQuery, curvesInterval } from './queries';
  * same object until it changes. */
 export function ComparedMetrics({ jobs }: { jobs: readonly Job[] }) {
   const ids = useMemo(() => jobs.map(({ id }) => id), [jobs]);
-  const { data, error } = useQuery({
+  const { data, error, refetch } = useQuery({
     ...comparedCurvesQuery(ids),
     refetchInterval: ({ state }) => curvesInterval(jobs, state.data?.items, Date.now()),
   });
@@ -25,7 +26,7 @@ export function ComparedMetrics({ jobs }: { jobs: readonly Job[] }) {
   }, [jobs, data]);
   if (data === undefined)
     return error ? (
-      <Notice tone="error">{sentence(error)}</Notice>
+      <TryAgain error={sentence(error)} onRetry={() => void refetch()} />
     ) : (
       <Skeleton height={200} aria-label={t`Loading`} />
     );

@@ -5,7 +5,7 @@ import { useMemo, useState } from 'react';
 import { sentence } from '@/api/problem';
 import type { JobDetail } from '@/api/types';
 import { Fold } from '@/ui/Fold';
-import { Notice } from '@/ui/Notice';
+import { TryAgain } from '@/ui/TryAgain';
 import { MetricCharts } from './MetricCharts';
 import classes from './Metrics.module.css';
 import { type JobCurves, jobCurvesQuery, useCurves } from './queries';
@@ -33,10 +33,10 @@ export function JobMetrics({ job }: { job: JobDetail }) {
 }
 
 function Curves({ job, task }: { job: JobDetail; task: number | undefined }) {
-  const { data, error } = useCurves(job, jobCurvesQuery(job.id, task));
+  const { data, error, refetch } = useCurves(job, jobCurvesQuery(job.id, task));
   if (data === undefined)
     return error ? (
-      <Notice tone="error">{sentence(error)}</Notice>
+      <TryAgain error={sentence(error)} onRetry={() => void refetch()} />
     ) : (
       <Skeleton height={200} aria-label={t`Loading`} />
     );

@@ -9,6 +9,7 @@ import type { MyMail } from '@/api/types';
 import { translate } from '@/i18n/translate';
 import { Notice } from '@/ui/Notice';
 import { Time } from '@/ui/Time';
+import { TryAgain } from '@/ui/TryAgain';
 import { KindBoxes } from './KindBoxes';
 import type { Kind } from './notifications';
 import { mailQuery, sendTestMail } from './queries';
@@ -21,8 +22,8 @@ interface Props {
 
 /** The e-mail settings: on or off, the address, and the events. */
 export function MailPart({ choices, onChange }: Props) {
-  const { data, error } = useQuery(mailQuery);
-  if (error && !data) return <Notice tone="error">{sentence(error)}</Notice>;
+  const { data, error, refetch } = useQuery(mailQuery);
+  if (error && !data) return <TryAgain error={sentence(error)} onRetry={() => void refetch()} />;
   if (!data) return <Skeleton height={100} aria-label={t`Loading`} />;
   if (!data.configured)
     return (

@@ -3,7 +3,7 @@ import { Trans } from '@lingui/react/macro';
 import { Paper, Skeleton, Title, VisuallyHidden } from '@mantine/core';
 import { sentence } from '@/api/problem';
 import classes from '@/ui/AccountSection.module.css';
-import { Notice } from '@/ui/Notice';
+import { TryAgain } from '@/ui/TryAgain';
 import { BrowserSwitch } from './BrowserSwitch';
 import { KindBoxes } from './KindBoxes';
 import { MailPart } from './MailPart';
@@ -11,8 +11,8 @@ import { useNotifySettings } from './useNotifySettings';
 
 /** The user's notification settings. Each change applies at once, in all browsers. */
 export function NotificationsSection() {
-  const { choices, error, set, saved } = useNotifySettings();
-  if (error && !choices) return <Notice tone="error">{sentence(error)}</Notice>;
+  const { choices, error, retry, set, saved } = useNotifySettings();
+  if (error && !choices) return <TryAgain error={sentence(error)} onRetry={retry} />;
   return (
     <>
       <Paper className={classes.section} component="section" aria-labelledby="notify-browser">

@@ -8,6 +8,7 @@ export type KindChoices = Readonly<Record<Kind, boolean>>;
 interface NotifySettings {
   choices: Readonly<Record<Channel, KindChoices>> | undefined;
   error: Error | null;
+  retry: () => void;
   set: (way: Channel, kind: Kind, on: boolean) => void;
   /** the last saved change, announced to screen readers */
   saved: boolean;
@@ -17,11 +18,12 @@ interface NotifySettings {
  * The user's notification settings. A change shows at once, and is reverted if it cannot be saved.
  */
 export function useNotifySettings(): NotifySettings {
-  const { data, error } = useQuery(preferencesQuery);
+  const { data, error, refetch } = useQuery(preferencesQuery);
   const { mutate, isSuccess } = useSavePreferences();
   return {
     choices: data?.notify,
     error,
+    retry: () => void refetch(),
     set: (way, kind, on) => mutate({ notify: { [way]: { [kind]: on } } }),
     saved: isSuccess,
   };

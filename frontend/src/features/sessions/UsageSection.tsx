@@ -9,6 +9,7 @@ import { UsageCharts } from '@/features/measurements/UsageCharts';
 import { useNow } from '@/lib/useNow';
 import { Notice } from '@/ui/Notice';
 import { Time } from '@/ui/Time';
+import { TryAgain } from '@/ui/TryAgain';
 import { MEASURE_EVERY_MS, sessionUsageQuery } from './queries';
 import pageClasses from './SessionPage.module.css';
 import type { SessionUsage } from './types';
@@ -38,7 +39,7 @@ function pollInterval(session: Session, use: SessionUsage | undefined): number |
 
 /** Current and past usage of the session, as far as it is measured. */
 export function UsageSection({ session }: { session: Session }) {
-  const { data, error } = useQuery({
+  const { data, error, refetch } = useQuery({
     ...sessionUsageQuery(session.id),
     refetchInterval: ({ state }) => pollInterval(session, state.data),
   });
@@ -46,7 +47,7 @@ export function UsageSection({ session }: { session: Session }) {
     <section aria-labelledby="use" className={pageClasses.section}>
       <h2 id="use">{t`Usage`}</h2>
       {error && data === undefined ? (
-        <Notice tone="error">{sentence(error)}</Notice>
+        <TryAgain error={sentence(error)} onRetry={() => void refetch()} />
       ) : (
         <Figures session={session} use={data ?? NOTHING} loading={data === undefined} />
       )}

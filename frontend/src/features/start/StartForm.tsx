@@ -10,6 +10,7 @@ import type { StartLink } from '@/features/sessions/startLink';
 import { useFocusProblem } from '@/ui/focus';
 import { Notice } from '@/ui/Notice';
 import { RestoredNotice } from '@/ui/RestoredForm';
+import { TryAgain } from '@/ui/TryAgain';
 import { EnvironmentCards } from './EnvironmentCards';
 import { GpuTypes } from './GpuTypes';
 import { ResourceChoice } from './ResourceChoice';
@@ -36,12 +37,12 @@ export function StartForm({ environments, link, onStartOver, aside }: Props) {
   const navigate = useNavigate();
   const form = useRef<HTMLFormElement>(null);
   const focusProblem = useFocusProblem(form);
-  const { start, failure } = useStartForm(environments, link);
+  const { start, failure, retry } = useStartForm(environments, link);
   const [busy, setBusy] = useState(false);
   // A second click may come before the button is rendered as busy.
   const submitted = useRef(false);
 
-  if (failure) return <Notice tone="error">{sentence(failure)}</Notice>;
+  if (failure) return <TryAgain error={sentence(failure)} onRetry={retry} />;
   if (start === null) return <StartSkeleton aside={aside} />;
 
   const submit = async (event: FormEvent): Promise<void> => {

@@ -12,6 +12,7 @@ import { useDropArea } from '@/features/files/useDropArea';
 import { useLive } from '@/live/store';
 import { Notice } from '@/ui/Notice';
 import { PageTitle } from '@/ui/PageTitle';
+import { TryAgain } from '@/ui/TryAgain';
 import { keepDropped } from './droppedFiles';
 import { StartForm } from './StartForm';
 import classes from './StartPage.module.css';
@@ -38,7 +39,10 @@ export function StartPage() {
         </PageTitle>
       </div>
       {environments.error && !environments.data ? (
-        <Notice tone="error">{sentence(environments.error)}</Notice>
+        <TryAgain
+          error={sentence(environments.error)}
+          onRetry={() => void environments.refetch()}
+        />
       ) : environments.data === undefined || cluster === null || sessions === null ? (
         <StartSkeleton aside={<ClusterPanel />} />
       ) : !isKnown(cluster) ? (

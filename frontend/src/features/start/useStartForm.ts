@@ -156,7 +156,7 @@ function useResources(
   fromLink: SomeResources | null,
   last: LastStart,
   kept: FormDraft,
-): { resources: ResourcesState | null; failure: Error | null } {
+): { resources: ResourcesState | null; failure: Error | null; retry: () => void } {
   const cluster = useCluster();
   const [chosen, choose] = useDraftField<string | null>(
     kept,
@@ -187,7 +187,8 @@ function useResources(
     ({ requests, name }) => completionQuery(purpose, requests, name),
   );
   const [completedOwn, ...completedPresets] = answer?.items ?? [];
-  if (answer === undefined || completedOwn === undefined) return { resources: null, failure };
+  if (answer === undefined || completedOwn === undefined)
+    return { resources: null, failure, retry: outdate };
 
   const offers = presets.flatMap((preset, index): Offer[] => {
     const completed = completedPresets[index];
@@ -232,14 +233,14 @@ function useResources(
     },
     outdate,
   };
-  return { resources, failure: null };
+  return { resources, failure: null, retry: outdate };
 }
 
 /** Keep the state of the start form: choices, their errors, and the resulting request. */
 export function useStartForm(
   environments: Environment[],
   link: StartLink,
-): { start: StartFormState | null; failure: Error | null } {
+): { start: StartFormState | null; failure: Error | null; retry: () => void } {
   const cluster = useCluster();
   const { data: limits } = useQuery(myLimitsQuery);
   const { username } = useMe();
@@ -256,7 +257,7 @@ export function useStartForm(
   );
   const environment = environments.find((e) => e.name === environmentName);
   const [name, setName] = useDraftField(kept, 'name', () => '', isText);
-  const { resources, failure } = useResources(
+  const { resources, failure, retry } = useResources(
     environment,
     name.trim(),
     linkResources(link),
@@ -265,7 +266,7 @@ export function useStartForm(
   );
   const { starter, choose: chooseStarter } = useStarter(environment, link.starter, kept);
   const [refusal, setRefusal] = useState<unknown>(null);
-  if (resources === null) return { start: null, failure };
+  if (resources === null) return { start: null, failure, retry };
   const { preset, draft, current } = resources;
 
   const empty = emptyProblems(draft);
@@ -335,5 +336,5 @@ export function useStartForm(
       kept.drop();
     },
   };
-  return { start, failure: null };
+  return { start, failure: null, retry };
 }

@@ -13,6 +13,7 @@ import { ListSkeleton } from '@/ui/ListSkeleton';
 import { Notice } from '@/ui/Notice';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
+import { TryAgain } from '@/ui/TryAgain';
 import { answerText, overall, partName, purpose, stateLabel, worstFirst } from './labels';
 import { STATUS_MS, statusQuery } from './queries';
 import classes from './Status.module.css';
@@ -30,10 +31,10 @@ export function StatusPage() {
 }
 
 function Status() {
-  const { data, error, dataUpdatedAt } = useQuery(statusQuery);
+  const { data, error, dataUpdatedAt, refetch } = useQuery(statusQuery);
   return (
     <>
-      {error && !data && <Notice tone="error">{sentence(error)}</Notice>}
+      {error && !data && <TryAgain error={sentence(error)} onRetry={() => void refetch()} />}
       {!data && !error && <ListSkeleton />}
       {data && (
         <>

@@ -18,12 +18,14 @@ import {
 import { completionQuery } from '@/features/start/completion';
 import startClasses from '@/features/start/StartPage.module.css';
 import { translateExact } from '@/i18n/translate';
+import { refetchFailed } from '@/lib/queries';
 import { useLive } from '@/live/store';
 import { FormSkeleton } from '@/ui/FormSkeleton';
 import { lazyPart } from '@/ui/lazyPart';
 import { Notice } from '@/ui/Notice';
 import head from '@/ui/PageHead.module.css';
 import { PageTitle } from '@/ui/PageTitle';
+import { TryAgain } from '@/ui/TryAgain';
 import type { Filled } from './link';
 import { ScriptFile } from './ScriptFile';
 import classes from './SubmitPage.module.css';
@@ -45,7 +47,8 @@ export function SubmitPage() {
   const [imported, setImported] = useState<ImportedFile | null>(null);
   const cluster = useLive((s) => s.cluster);
   const earlier = useQuery({ ...jobQuery(from ?? ''), enabled: from !== undefined });
-  if (earlier.error) return <Notice tone="error">{sentence(earlier.error)}</Notice>;
+  if (earlier.error)
+    return <TryAgain error={sentence(earlier.error)} onRetry={() => void earlier.refetch()} />;
   if (cluster === null || (from !== undefined && earlier.data === undefined))
     return <LoadingForm />;
   if (!isKnown(cluster))
@@ -154,7 +157,7 @@ function SourceSwitch({ value }: { value: 'templates' | 'own' }) {
 }
 
 function TemplateChoice({ fileButton }: { fileButton: ReactNode }) {
-  const { data, error } = useQuery(templatesQuery);
+  const { data, error, refetch } = useQuery(templatesQuery);
   const { data: recent } = useQuery(recentTemplatesQuery);
   return (
     <>
@@ -169,7 +172,7 @@ function TemplateChoice({ fileButton }: { fileButton: ReactNode }) {
       <SourceSwitch value="templates" />
       {fileButton}
       {error ? (
-        <Notice tone="error">{sentence(error)}</Notice>
+        <TryAgain error={sentence(error)} onRetry={() => void refetch()} />
       ) : data === undefined ? (
         <FormSkeleton groups={GROUPS.cards} />
       ) : (
@@ -192,14 +195,15 @@ function FromTemplate({
   from,
   filled,
 }: FromProps & { name: string; filled: Filled }) {
-  const { data, error } = useQuery(templateQuery(name));
+  const template = useQuery(templateQuery(name));
+  const { data, error } = template;
   const environments = useQuery(environmentsQuery);
   const [round, setRound] = useState(0);
   const failure = (data ? null : error) ?? (environments.data ? null : environments.error);
   if (failure)
     return (
       <>
-        <Notice tone="error">{sentence(failure)}</Notice>
+        <TryAgain error={sentence(failure)} onRetry={() => refetchFailed(template, environments)} />
         <Button component={Link} to="/jobs/new" variant="default" mt="md">
           <Trans>All templates</Trans>
         </Button>
@@ -253,11 +257,15 @@ interface FromScriptProps extends FromProps {
 }
 
 function FromScript({ cluster, from, imported, isImported, fileButton }: FromScriptProps) {
-  const { data, error } = useQuery(environmentsQuery);
+  const environments = useQuery(environmentsQuery);
+  const { data, error } = environments;
   const defaults = useQuery(completionQuery({}, [{}]));
   const [round, setRound] = useState(0);
   const failure = (data ? null : error) ?? (defaults.data ? null : defaults.error);
-  if (failure) return <Notice tone="error">{sentence(failure)}</Notice>;
+  if (failure)
+    return (
+      <TryAgain error={sentence(failure)} onRetry={() => refetchFailed(environments, defaults)} />
+    );
   const first = defaults.data?.items[0]?.resources;
   if (data === undefined || first === undefined) return <LoadingForm />;
   return (

@@ -14,7 +14,7 @@ import { type FormEvent, useRef, useState } from 'react';
 import { fieldMessage, sentence } from '@/api/problem';
 import type { Shares } from '@/api/types';
 import { useFocusProblem } from '@/ui/focus';
-import { Notice } from '@/ui/Notice';
+import { TryAgain } from '@/ui/TryAgain';
 import { useAction } from '@/ui/useAction';
 import classes from './ShareDialog.module.css';
 import {
@@ -43,7 +43,7 @@ export function ShareDialog({ parent, name, opened, onClose }: Props) {
 }
 
 function Body({ parent }: { parent: Parent }) {
-  const { data, error } = useQuery(sharesQuery(parent));
+  const { data, error, refetch } = useQuery(sharesQuery(parent));
   return (
     <div className={classes.body}>
       <Text size="sm">
@@ -53,7 +53,7 @@ function Body({ parent }: { parent: Parent }) {
         </Trans>
       </Text>
       <Form parent={parent} />
-      {error && <Notice tone="error">{sentence(error)}</Notice>}
+      {error && <TryAgain error={sentence(error)} onRetry={() => void refetch()} />}
       {data ? (
         <List parent={parent} shares={data} />
       ) : (

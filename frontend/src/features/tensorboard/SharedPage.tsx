@@ -7,17 +7,17 @@ import { sentence } from '@/api/problem';
 import type { SeenTensorboard } from '@/api/types';
 import classes from '@/ui/CardList.module.css';
 import { Icon } from '@/ui/icons';
-import { Notice } from '@/ui/Notice';
 import head from '@/ui/PageHead.module.css';
 import { PageTitle } from '@/ui/PageTitle';
 import { StateChip } from '@/ui/StateChip';
+import { TryAgain } from '@/ui/TryAgain';
 import { STATE_TONES } from '@/ui/tones';
 import { aboutText, sharedWithMeQuery } from './sharing';
 import { STATE_LABELS } from './TensorboardLine';
 
 /** The TensorBoards that other users have shared with this one. */
 export function SharedPage() {
-  const { data, error, isPending } = useQuery(sharedWithMeQuery);
+  const { data, error, isPending, refetch } = useQuery(sharedWithMeQuery);
   return (
     <>
       <Link to="/jobs" className={head.back}>
@@ -28,7 +28,7 @@ export function SharedPage() {
           <Trans>Shared with you</Trans>
         </PageTitle>
       </div>
-      {error && <Notice tone="error">{sentence(error)}</Notice>}
+      {error && <TryAgain error={sentence(error)} onRetry={() => void refetch()} />}
       {isPending && <Skeleton height={90} radius="lg" aria-label={t`Loading`} />}
       {data?.length === 0 && <Nothing />}
       <div className={classes.list}>

@@ -6,7 +6,7 @@ import { useState } from 'react';
 import { sentence } from '@/api/problem';
 import { clock } from '@/lib/clock';
 import { ListSkeleton } from '@/ui/ListSkeleton';
-import { Notice } from '@/ui/Notice';
+import { TryAgain } from '@/ui/TryAgain';
 import { type Measure, nameText, periodText } from './chart';
 import { type GroupBy, groupUsageHistoryQuery, groupUsageHref, groupUsageQuery } from './queries';
 import { SpanFields } from './SpanFields';
@@ -23,7 +23,7 @@ export function GroupUsage({ group }: { group: string }) {
   const [measure, setMeasure] = useState<Measure | null>(null);
   const span = spanOf(search, clock.now());
   const [by, setBy] = useState<GroupBy>('user');
-  const { data, error } = useQuery(groupUsageQuery(group, span, by));
+  const { data, error, refetch } = useQuery(groupUsageQuery(group, span, by));
   return (
     <section aria-labelledby="group-usage">
       <div className={classes.head}>
@@ -47,7 +47,7 @@ export function GroupUsage({ group }: { group: string }) {
           ]}
         />
       </div>
-      {error && !data && <Notice tone="error">{sentence(error)}</Notice>}
+      {error && !data && <TryAgain error={sentence(error)} onRetry={() => void refetch()} />}
       {!data && !error && <ListSkeleton rows={4} />}
       {data && (
         <>

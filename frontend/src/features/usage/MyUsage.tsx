@@ -5,7 +5,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { sentence } from '@/api/problem';
 import { clock } from '@/lib/clock';
-import { Notice } from '@/ui/Notice';
+import { TryAgain } from '@/ui/TryAgain';
 import { type Measure, periodText } from './chart';
 import { myUsageHistoryQuery, myUsageQuery } from './queries';
 import { SpanFields } from './SpanFields';
@@ -21,7 +21,7 @@ export function MyUsage() {
   const [search, setSearch] = useState<UsageSearch>({ range: 'year' });
   const [measure, setMeasure] = useState<Measure | null>(null);
   const span = spanOf(search, clock.now());
-  const { data, error } = useQuery(myUsageQuery(span));
+  const { data, error, refetch } = useQuery(myUsageQuery(span));
   return (
     <Paper component="section" className={classes.card} aria-labelledby="my-usage">
       <Title order={2} size="h4" id="my-usage" mb="sm">
@@ -30,7 +30,7 @@ export function MyUsage() {
       <div className={classes.filters}>
         <SpanFields span={span} search={search} onChange={setSearch} />
       </div>
-      {error && !data && <Notice tone="error">{sentence(error)}</Notice>}
+      {error && !data && <TryAgain error={sentence(error)} onRetry={() => void refetch()} />}
       {!data && !error && <Skeleton height={80} aria-label={t`Loading`} />}
       {data && <Total rows={data.items} asOf={data.as_of} from={data.counted_from} range={span} />}
       {data && data.items.length > 0 && (

@@ -5,8 +5,8 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { sentence } from '@/api/problem';
 import type { UsageHistory } from '@/api/types';
-import { Notice } from '@/ui/Notice';
 import { StackedChart } from '@/ui/plot/StackedChart';
+import { TryAgain } from '@/ui/TryAgain';
 import { HOURS, initialMeasure, type Measure, periodTexts, usageSeries } from './chart';
 import type { HistoryQuery } from './queries';
 import type { Row } from './rows';
@@ -25,7 +25,10 @@ interface Props {
 /** Hours by day or month as stacked bars, with the choice of GPU-hours or CPU-hours. */
 export function UsageChart({ query, rows, chosen, onChoose }: Props) {
   const measure = chosen ?? initialMeasure(rows);
-  const { data, error } = useQuery({ ...query(measure), placeholderData: keepPreviousData });
+  const { data, error, refetch } = useQuery({
+    ...query(measure),
+    placeholderData: keepPreviousData,
+  });
   return (
     <Paper className={classes.chart}>
       <SegmentedControl<Measure>
@@ -38,7 +41,7 @@ export function UsageChart({ query, rows, chosen, onChoose }: Props) {
           { value: 'cpu_hours', label: t`CPU-hours` },
         ]}
       />
-      {error && !data && <Notice tone="error">{sentence(error)}</Notice>}
+      {error && !data && <TryAgain error={sentence(error)} onRetry={() => void refetch()} />}
       {!data && !error && <Skeleton height={260} aria-label={t`Loading`} />}
       {data && <Bars history={data} />}
     </Paper>

@@ -13,6 +13,7 @@ import { useDraft } from '@/lib/useFormDraft';
 import { Notice } from '@/ui/Notice';
 import { RestoredNotice } from '@/ui/RestoredForm';
 import { Cancelled } from '@/ui/showError';
+import { TryAgain } from '@/ui/TryAgain';
 import { TEMPLATE, textProblem } from './csv';
 import classes from './Import.module.css';
 import { ImportProgress } from './ImportProgress';
@@ -140,8 +141,8 @@ interface CheckedProps {
 
 /** The result of the dry run. */
 function Checked({ id, creating, onCreate }: CheckedProps) {
-  const { data, error } = useQuery(importQuery(id));
-  if (error) return <Notice tone="error">{sentence(error)}</Notice>;
+  const { data, error, refetch } = useQuery(importQuery(id));
+  if (error) return <TryAgain error={sentence(error)} onRetry={() => void refetch()} />;
   if (!data) return null;
   if (data.state === 'running') return <ImportProgress run={data} />;
   return <DryRunResult run={data} creating={creating} onCreate={onCreate} />;

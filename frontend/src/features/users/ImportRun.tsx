@@ -11,6 +11,7 @@ import { download } from '@/lib/download';
 import { mayChange } from '@/lib/roles';
 import { useMe } from '@/lib/useMe';
 import { Notice } from '@/ui/Notice';
+import { TryAgain } from '@/ui/TryAgain';
 import { useChange } from '@/ui/useChange';
 import { passwordsFile } from './csv';
 import classes from './Import.module.css';
@@ -22,20 +23,19 @@ import type { FirstPassword, UserImport } from './types';
 /** An import that creates users: its progress, the report, and the passwords, shown once. */
 export function ImportRun({ id }: { id: string }) {
   const queries = useQueryClient();
-  const { data, error } = useQuery(importQuery(id));
+  const { data, error, refetch } = useQuery(importQuery(id));
   const ended = data !== undefined && data.state !== 'running';
   useEffect(() => {
     if (ended) void queries.invalidateQueries({ queryKey: USERS_KEY });
   }, [ended, queries]);
   return (
     <div className={classes.page}>
-      {error && (
-        <Notice
-          tone={error instanceof ApiError && error.status === 404 ? 'warning' : 'error'}
-          urgent
-        >
+      {error instanceof ApiError && error.status === 404 ? (
+        <Notice tone="warning" urgent>
           {sentence(error)}
         </Notice>
+      ) : (
+        error && <TryAgain error={sentence(error)} onRetry={() => void refetch()} />
       )}
       {!data && !error && <Skeleton height={160} radius="lg" aria-label={t`Loading`} />}
       {data?.state === 'running' && <ImportProgress run={data} />}

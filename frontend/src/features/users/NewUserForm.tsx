@@ -7,8 +7,8 @@ import { sentence } from '@/api/problem';
 import { GroupPick } from '@/features/directory/GroupPick';
 import { Chips } from '@/ui/Chips';
 import { FormSkeleton } from '@/ui/FormSkeleton';
-import { Notice } from '@/ui/Notice';
 import { RecordForm } from '@/ui/RecordForm';
+import { TryAgain } from '@/ui/TryAgain';
 import classes from './NewUser.module.css';
 import { NewUserAccess, NewUserLimits } from './NewUserAccess';
 import { homeOf, RARE, type TextField, usernameOf } from './newUser';
@@ -42,9 +42,9 @@ const HINTS: Partial<Record<TextField, string>> = {
 
 /** The form for a new user, with the settings' defaults filled in. */
 export function NewUserForm(props: Props) {
-  const { data, error } = useQuery(newUserQuery);
+  const { data, error, refetch } = useQuery(newUserQuery);
   if (data) return <NewForm {...props} defaults={data} />;
-  if (error) return <Notice tone="error">{sentence(error)}</Notice>;
+  if (error) return <TryAgain error={sentence(error)} onRetry={() => void refetch()} />;
   return (
     <Paper className={classes.form}>
       <FormSkeleton groups={GROUPS} bare />

@@ -15,6 +15,7 @@ import classes from '@/ui/DetailPage.module.css';
 import { Notice } from '@/ui/Notice';
 import { PageSkeleton } from '@/ui/PageSkeleton';
 import { StateChip } from '@/ui/StateChip';
+import { TryAgain } from '@/ui/TryAgain';
 import { DeprovisionState } from './DeprovisionState';
 import { HomeRuns } from './HomeRuns';
 import { isLeaving, type UserAction, userStateLabel } from './labels';
@@ -45,7 +46,7 @@ function Title({ username }: { username: string }) {
 }
 
 function Body({ username }: { username: string }) {
-  const { data, error } = useQuery(userQuery(username));
+  const { data, error, refetch } = useQuery(userQuery(username));
   if (error instanceof ApiError && error.status === 404)
     return data && isLeaving(data) ? (
       <Deleted username={loginOf(data)} />
@@ -54,7 +55,7 @@ function Body({ username }: { username: string }) {
     );
   return (
     <div className={classes.page}>
-      {error && <Notice tone="error">{sentence(error)}</Notice>}
+      {error && <TryAgain error={sentence(error)} onRetry={() => void refetch()} />}
       {!data && !error && <PageSkeleton />}
       {data && <Whole user={data} />}
     </div>
