@@ -13,6 +13,7 @@ import { RestoredNotice } from '@/ui/RestoredForm';
 import { TryAgain } from '@/ui/TryAgain';
 import { EnvironmentCards } from './EnvironmentCards';
 import { GpuTypes } from './GpuTypes';
+import { PartitionWaits } from './PartitionWaits';
 import { ResourceChoice } from './ResourceChoice';
 import { ResourceFields } from './ResourceFields';
 import { SetupList } from './SetupList';
@@ -134,6 +135,11 @@ function ResourceSection({ start }: { start: StartFormState }) {
             problems={problems}
             onChange={start.setDraft}
             withoutGpuType
+          />
+          <PartitionWaits
+            cluster={cluster}
+            draft={draft}
+            purpose={start.environment && { environment: start.environment.name }}
           />
           <GpuTypes
             cluster={cluster}

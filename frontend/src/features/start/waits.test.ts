@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { Cluster } from '@/api/types';
+import type { Cluster, Partition } from '@/api/types';
 import { cluster as recorded } from '@/testing/answers/cluster';
 import type { Draft } from './requestedResources';
-import { choicesToAsk, waitTexts } from './waits';
+import { choicesToAsk, inPartition, waitTexts } from './waits';
 
 const cluster: Cluster = { ...recorded, stale_since: null };
 const small: Draft = {
@@ -26,6 +26,16 @@ describe('the expected wait of choices', () => {
       'Expected wait: 2 h',
       'Expected wait: unknown',
     ]);
+  });
+
+  it('is that of the same resources in another partition', () => {
+    const [partition] = cluster.partitions;
+    if (!partition) throw new Error('no partition');
+    const draft = { ...small, gpus: 1, gpu_type: 'no such type' };
+    const moved = { ...draft, partition: partition.name };
+    expect(inPartition(draft, partition)).toEqual({ ...moved, gpu_type: null });
+    const type = { ...partition, gpus: [{ type: 'no such type', total: 1, free: 0 }] };
+    expect(inPartition(draft, type as Partition)).toEqual(moved);
   });
 
   it('is unknown without an answer', () => {

@@ -1,13 +1,19 @@
 /** The expected wait of each of a form's choices. Pure. */
 import { t } from '@lingui/core/macro';
-import type { ChoiceEstimate, Cluster } from '@/api/types';
+import type { ChoiceEstimate, Cluster, Partition } from '@/api/types';
 import { duration } from '@/lib/time';
-import { outlook } from './outlook';
+import { gpuTypesOf, outlook } from './outlook';
 import type { Draft } from './requestedResources';
 
 /** The portal's limit for one request. */
 const MAX_CHOICES = 8;
 const IMMEDIATE_S = 60;
+
+/** Return the draft in another partition, with any type of GPU where that has not the chosen one. */
+export function inPartition(draft: Draft, partition: Partition): Draft {
+  const hasType = draft.gpu_type === null || gpuTypesOf(partition).includes(draft.gpu_type);
+  return { ...draft, partition: partition.name, gpu_type: hasType ? draft.gpu_type : null };
+}
 
 /** Return the drafts that Slurm is asked about: those that don't start immediately. */
 export const choicesToAsk = (drafts: readonly Draft[], cluster: Cluster): Draft[] =>

@@ -9,7 +9,7 @@ import classes from '@/features/start/StartPage.module.css';
 import { lazyPart } from '@/ui/lazyPart';
 import type { JobDraft } from './request';
 
-const TypeWaits = lazyPart(async () => (await import('./TypeWaits')).TypeWaits);
+const ChoiceWaits = lazyPart(async () => (await import('./ChoiceWaits')).ChoiceWaits);
 
 interface Props {
   cluster: Cluster;
@@ -37,7 +37,7 @@ export function JobResources({ cluster, purpose, draft, problems, onChange }: Pr
       />
       {(draft.nodes ?? 1) === 1 && (
         <Suspense>
-          <TypeWaits cluster={cluster} draft={draft.node} purpose={purpose} />
+          <ChoiceWaits cluster={cluster} draft={draft.node} purpose={purpose} />
         </Suspense>
       )}
     </fieldset>

@@ -4,7 +4,7 @@ import type { Purpose } from '@/features/start/completion';
 import { findPartition, gpuTypesOf } from '@/features/start/outlook';
 import type { Draft } from '@/features/start/requestedResources';
 import { useWaits } from '@/features/start/useWaits';
-import classes from './SubmitPage.module.css';
+import { WaitList } from '@/features/start/WaitList';
 
 interface Props {
   cluster: Cluster;
@@ -22,14 +22,6 @@ export function TypeWaits({ cluster, draft, purpose }: Props) {
     cluster,
     purpose,
   );
-  if (choices.length === 0) return null;
-  return (
-    <ul className={classes.waits} aria-label={t`Expected waits by GPU type`}>
-      {choices.map((type, index) => (
-        <li key={type}>
-          {type ?? t`Any type`} · {waits[index]}
-        </li>
-      ))}
-    </ul>
-  );
+  const items = choices.map((type, index) => [type ?? t`Any type`, waits[index]] as const);
+  return <WaitList label={t`Expected waits by GPU type`} items={items} />;
 }

@@ -1,0 +1,25 @@
+import { t } from '@lingui/core/macro';
+import type { Cluster } from '@/api/types';
+import type { Purpose } from './completion';
+import type { Draft } from './requestedResources';
+import { useWaits } from './useWaits';
+import { WaitList } from './WaitList';
+import { inPartition } from './waits';
+
+interface Props {
+  cluster: Cluster;
+  draft: Draft;
+  purpose: Purpose | undefined;
+}
+
+/** The expected wait for the same resources in each partition, if there is a choice. */
+export function PartitionWaits({ cluster, draft, purpose }: Props) {
+  const choices = cluster.partitions.length > 1 ? cluster.partitions : [];
+  const waits = useWaits(
+    choices.map((partition) => inPartition(draft, partition)),
+    cluster,
+    purpose,
+  );
+  const items = choices.map(({ name }, index) => [name, waits[index]] as const);
+  return <WaitList label={t`Expected waits by partition`} items={items} />;
+}
