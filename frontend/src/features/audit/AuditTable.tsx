@@ -64,7 +64,7 @@ function Row({ event }: { event: AuditEvent }) {
           >
             <Icon name="down" size={14} />
           </UnstyledButton>
-          <Time at={event.at} />
+          <Time at={event.at} relative />
         </Table.Td>
         <Table.Td className={classes.who}>{actor || '–'}</Table.Td>
         <Table.Td className={classes.what}>

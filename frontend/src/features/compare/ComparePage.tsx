@@ -161,7 +161,7 @@ function Head({ job, onLeave }: { job: Job; onLeave: (() => void) | undefined })
           <StateChip {...jobStateLabel(job)} />
         </span>
         <span className={classes.quiet}>
-          <Time at={job.submitted_at} />
+          <Time at={job.submitted_at} relative />
         </span>
         {reason && <span className={classes.quiet}>{reason}</span>}
         <span className={classes.acts}>

@@ -233,7 +233,7 @@ function Row({ entry, row, root, search, entries, selection, select, acts }: Row
         {entry.size_bytes === null || isFolder(entry) ? '–' : sizeText(entry.size_bytes)}
       </div>
       <div role="gridcell" className={classes.when}>
-        <Time at={entry.modified_at} />
+        <Time at={entry.modified_at} relative />
       </div>
     </div>
   );

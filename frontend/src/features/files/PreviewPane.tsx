@@ -68,7 +68,7 @@ function Facts({ entry }: { entry: Entry }) {
       {size}
       {entry.owner} · {(entry.mode & 0o7777).toString(8).padStart(3, '0')} ·{' '}
       <Trans>
-        changed <Time at={entry.modified_at} />
+        changed <Time at={entry.modified_at} relative />
       </Trans>
     </p>
   );

@@ -123,7 +123,7 @@ function Line({ root, item, forever }: { root: Root; item: TrashItem; forever: (
         <b>{name}</b>
         <p className={classes.quiet}>
           <Trans>
-            from {place} · deleted <Time at={item.deleted_at} />
+            from {place} · deleted <Time at={item.deleted_at} relative />
           </Trans>
           {item.size_bytes !== null && item.kind === 'file' && ` · ${sizeText(item.size_bytes)}`}
         </p>

@@ -94,7 +94,7 @@ function Line({ upload, roots, drop }: LineProps) {
         <p className={classes.quiet}>{placeText(upload, roots)}</p>
         <p className={classes.quiet}>
           <Trans>
-            {came} Started <Time at={upload.created_at} />.
+            {came} Started <Time at={upload.created_at} relative />.
           </Trans>
         </p>
         {problem && <Notice tone="error">{problem}</Notice>}
