@@ -3,14 +3,9 @@ import { useMemo } from 'react';
 import type uPlot from 'uplot';
 import { LAST_HOOKS, lineColors, lineCursor, lineLegend, lineOptions } from './lines';
 import classes from './Plot.module.css';
-import {
-  NEAR_THRESHOLD,
-  type Threshold,
-  type TimeRange,
-  type TimeSeries,
-  upperBound,
-} from './series';
+import { type Threshold, type TimeRange, type TimeSeries, upperBound } from './series';
 import { axisStyle, cssColor, plotFont } from './styles';
+import { strokeNear } from './threshold';
 import { axisText, type PlotUnit, TIME_STEPS_S, tickText, timeFormat } from './units';
 import { type Drawing, usePlot } from './usePlot';
 
@@ -27,21 +22,6 @@ export interface TimePlotProps {
   range?: TimeRange | undefined;
   /** charts with the same key share the cursor */
   syncKey?: string | undefined;
-}
-
-/** Return a line's color, red above the height at which the values are near the threshold. */
-function strokeNear(plot: uPlot, color: string, threshold: Threshold): CanvasGradient | string {
-  const { top, height } = plot.bbox;
-  const turn = plot.valToPos(threshold.value * NEAR_THRESHOLD, 'y', true);
-  const share = (turn - top) / height;
-  if (!Number.isFinite(share) || share <= 0) return color;
-  const gradient = plot.ctx.createLinearGradient(0, top, 0, top + height);
-  const stop = Math.min(1, share);
-  gradient.addColorStop(0, cssColor('--bad'));
-  gradient.addColorStop(stop, cssColor('--bad'));
-  gradient.addColorStop(stop, color);
-  gradient.addColorStop(1, color);
-  return gradient;
 }
 
 /** Draw the threshold with its label, if the axis reaches it. */
@@ -73,7 +53,9 @@ function seriesOptions(
     const color = colors[index] ?? '';
     return {
       ...lineOptions(line, index, color, unit),
-      ...(threshold && { stroke: (plot: uPlot) => strokeNear(plot, color, threshold) }),
+      ...(threshold && {
+        stroke: (plot: uPlot) => strokeNear(plot, color, cssColor('--bad'), threshold),
+      }),
     };
   });
 }
