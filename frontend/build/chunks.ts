@@ -7,6 +7,7 @@
  * - `editor` and `plot`: large libraries, which pages fetch once they show code or a chart, and the
  *   shared sources that need them
  * - `table` and `form`: those of records, which the heaviest pages do not use, or only one of them
+ * - `date`: the date field, which lists and announcements use
  * - `widgets`: other libraries that several pages use
  * - a chunk for each feature and one for the layers below, with what several pages use
  *
@@ -30,6 +31,7 @@ const LARGE: Readonly<Record<string, RegExp>> = {
 const RECORDS: Readonly<Record<string, RegExp>> = {
   table: /\/src\/ui\/DataTable\./,
   form: /\/src\/ui\/(RecordForm|useForm)\./,
+  date: /\/src\/(ui\/DateField|lib\/days)\./,
 };
 
 const isLibrary = (id: string): boolean => id.includes('/node_modules/');

@@ -124,9 +124,9 @@ export function readField(locale: string, text: string, hasTime: boolean): strin
         .formatToParts(0)
         .map(({ type }) => type)
         .filter((type) => type !== 'literal');
-  const of = (part: string): number => numbers[order.indexOf(part)] ?? 0;
-  if (of('year') < EARLIEST_YEAR) return null;
-  const day = `${of('year')}-${twoDigits(of('month'))}-${twoDigits(of('day'))}`;
+  const numberOf = (part: string): number => numbers[order.indexOf(part)] ?? 0;
+  if (numberOf('year') < EARLIEST_YEAR) return null;
+  const day = `${numberOf('year')}-${twoDigits(numberOf('month'))}-${twoDigits(numberOf('day'))}`;
   if (!hasTime) return isDay(day) ? day : null;
   const hour = readHour(locale, text, numbers[3] ?? 0);
   if (hour === null) return null;
