@@ -4,7 +4,7 @@ import { Button, Paper } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { Job } from '@/api/types';
-import { CancelDialog } from '@/features/jobs/JobActions';
+import { CancelDialog } from '@/features/jobs/CancelDialog';
 import { JobTimes } from '@/features/jobs/JobTimes';
 import { failed, jobReason, jobStateLabel } from '@/features/jobs/labels';
 import { useJobCount } from '@/features/jobs/useJobCount';

@@ -1,16 +1,16 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { ActionIcon, Button, Group, Menu, Modal, Text } from '@mantine/core';
+import { ActionIcon, Button, Menu } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { Job } from '@/api/types';
 import { ShareDialog } from '@/features/tensorboard/ShareDialog';
 import { TensorboardLink } from '@/features/tensorboard/TensorboardLink';
 import pageClasses from '@/ui/DetailPage.module.css';
-import { focusPageIfLost } from '@/ui/focus';
 import { Icon } from '@/ui/icons';
 import { useAction } from '@/ui/useAction';
-import { allowedActions, cancelJob, removeJob } from './actions';
+import { allowedActions, removeJob } from './actions';
+import { CancelDialog } from './CancelDialog';
 import { JobCopyItems } from './JobCopyItems';
 
 interface Props {
@@ -93,20 +93,6 @@ function MoreActions({ job, canShare, onRemoved }: MoreProps) {
   );
 }
 
-export function JobLogLink({ job }: { job: Job }) {
-  return (
-    <Button
-      component={Link}
-      to={`/jobs/${job.id}/log`}
-      variant="subtle"
-      color="gray"
-      leftSection={<Icon name="log" />}
-    >
-      <Trans>Log</Trans>
-    </Button>
-  );
-}
-
 function RunAgain({ id }: { id: string }) {
   return (
     <Button component={Link} to={`/jobs/new?from=${id}`} leftSection={<Icon name="again" />}>
@@ -129,43 +115,5 @@ function CancelButton({ job }: { job: Job }) {
       </Button>
       <CancelDialog job={job} opened={confirming} onClose={() => setConfirming(false)} />
     </>
-  );
-}
-
-interface CancelProps {
-  job: Job;
-  opened: boolean;
-  onClose: () => void;
-}
-
-/** The confirmation before a job is cancelled. */
-export function CancelDialog({ job, opened, onClose }: CancelProps) {
-  const [busy, run] = useAction();
-  const cancel = async (): Promise<void> => {
-    await run(() => cancelJob(job.id));
-    onClose();
-  };
-  return (
-    <Modal
-      opened={opened}
-      onClose={onClose}
-      title={t`Cancel job ${{ name: job.name }}?`}
-      size="sm"
-      onExitTransitionEnd={focusPageIfLost}
-    >
-      <Text size="sm">
-        {job.started_at === null
-          ? t`It has not started yet and loses its place in the queue.`
-          : t`It ends now. What it has written to files stays, with its log.`}
-      </Text>
-      <Group justify="flex-end" mt="lg">
-        <Button variant="default" onClick={onClose} data-autofocus>
-          {job.started_at === null ? t`Keep it` : t`Keep it running`}
-        </Button>
-        <Button color="red.9" loading={busy} onClick={() => void cancel()}>
-          <Trans>Cancel it</Trans>
-        </Button>
-      </Group>
-    </Modal>
   );
 }

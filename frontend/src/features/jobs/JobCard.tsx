@@ -12,7 +12,7 @@ import { Icon } from '@/ui/icons';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
 import { allowedActions, stopJobTensorboard } from './actions';
-import { CancelDialog, JobLogLink } from './JobActions';
+import { CancelDialog } from './CancelDialog';
 import { JobError } from './JobError';
 import { JobTimes } from './JobTimes';
 import {
@@ -144,5 +144,19 @@ function CardMenu({ job, onRemoved }: Pick<Props, 'job' | 'onRemoved'>) {
       )}
       <CancelDialog job={job} opened={cancelling} onClose={() => setCancelling(false)} />
     </>
+  );
+}
+
+function JobLogLink({ job }: { job: Job }) {
+  return (
+    <Button
+      component={Link}
+      to={`/jobs/${job.id}/log`}
+      variant="subtle"
+      color="gray"
+      leftSection={<Icon name="log" />}
+    >
+      <Trans>Log</Trans>
+    </Button>
   );
 }

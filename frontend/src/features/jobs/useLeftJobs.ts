@@ -50,7 +50,7 @@ export function useLeftJobs(live: readonly Job[] | null, search: JobsSearch): Le
   return useMemo(() => toLeft(left), [left]);
 }
 
-/** Fetch the first page after an outage of the stream: jobs may have come and left meanwhile. */
+/** Fetch the first page after an outage of the stream: some may have come and left by then. */
 function useMissedJobs(
   search: JobsSearch,
   keep: (found: Iterable<readonly [string, Job | null]>) => void,

@@ -1,4 +1,4 @@
-import { CancelDialog } from '@/features/jobs/JobActions';
+import { CancelDialog } from '@/features/jobs/CancelDialog';
 import { ConfirmStop } from '@/features/sessions/ConfirmStop';
 import type { Question } from './commands';
 
