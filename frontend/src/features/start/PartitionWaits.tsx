@@ -1,6 +1,7 @@
 import { t } from '@lingui/core/macro';
 import type { Cluster } from '@/api/types';
 import type { Purpose } from './completion';
+import { gpuTypesOf } from './outlook';
 import type { Draft } from './requestedResources';
 import { useWaits } from './useWaits';
 import { WaitList } from './WaitList';
@@ -14,7 +15,8 @@ interface Props {
 
 /** The expected wait for the same resources in each partition, if there is a choice. */
 export function PartitionWaits({ cluster, draft, purpose }: Props) {
-  const choices = cluster.partitions.length > 1 ? cluster.partitions : [];
+  const fitting = cluster.partitions.filter((each) => !draft.gpus || gpuTypesOf(each).length > 0);
+  const choices = fitting.length > 1 ? fitting : [];
   const waits = useWaits(
     choices.map((partition) => inPartition(draft, partition)),
     cluster,

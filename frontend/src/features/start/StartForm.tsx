@@ -1,19 +1,19 @@
 import { t } from '@lingui/core/macro';
 import { TextInput } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
-import { type FormEvent, type ReactNode, useRef, useState } from 'react';
+import { type FormEvent, type ReactNode, Suspense, useRef, useState } from 'react';
 import { sentence } from '@/api/problem';
 import type { Environment } from '@/api/types';
 import { Term } from '@/features/glossary/Term';
 import { startSession } from '@/features/sessions/actions';
 import type { StartLink } from '@/features/sessions/startLink';
 import { useFocusProblem } from '@/ui/focus';
+import { lazyPart } from '@/ui/lazyPart';
 import { Notice } from '@/ui/Notice';
 import { RestoredNotice } from '@/ui/RestoredForm';
 import { TryAgain } from '@/ui/TryAgain';
 import { EnvironmentCards } from './EnvironmentCards';
 import { GpuTypes } from './GpuTypes';
-import { PartitionWaits } from './PartitionWaits';
 import { ResourceChoice } from './ResourceChoice';
 import { ResourceFields } from './ResourceFields';
 import { SetupList } from './SetupList';
@@ -23,6 +23,8 @@ import { StartSkeleton } from './StartSkeleton';
 import { StartBar, StartSummary } from './StartSummary';
 import { setupsChanged } from './setups';
 import { type StartFormState, useStartForm } from './useStartForm';
+
+const ChoiceWaits = lazyPart(async () => (await import('./ChoiceWaits')).ChoiceWaits);
 
 interface Props {
   environments: Environment[];
@@ -136,11 +138,13 @@ function ResourceSection({ start }: { start: StartFormState }) {
             onChange={start.setDraft}
             withoutGpuType
           />
-          <PartitionWaits
-            cluster={cluster}
-            draft={draft}
-            purpose={start.environment && { environment: start.environment.name }}
-          />
+          <Suspense>
+            <ChoiceWaits
+              cluster={cluster}
+              draft={draft}
+              purpose={start.environment && { environment: start.environment.name }}
+            />
+          </Suspense>
           <GpuTypes
             cluster={cluster}
             environment={start.environment}

@@ -9,7 +9,9 @@ import classes from '@/features/start/StartPage.module.css';
 import { lazyPart } from '@/ui/lazyPart';
 import type { JobDraft } from './request';
 
-const ChoiceWaits = lazyPart(async () => (await import('./ChoiceWaits')).ChoiceWaits);
+const ChoiceWaits = lazyPart(
+  async () => (await import('@/features/start/ChoiceWaits')).ChoiceWaits,
+);
 
 interface Props {
   cluster: Cluster;
@@ -37,7 +39,7 @@ export function JobResources({ cluster, purpose, draft, problems, onChange }: Pr
       />
       {(draft.nodes ?? 1) === 1 && (
         <Suspense>
-          <ChoiceWaits cluster={cluster} draft={draft.node} purpose={purpose} />
+          <ChoiceWaits cluster={cluster} draft={draft.node} purpose={purpose} withTypes />
         </Suspense>
       )}
     </fieldset>

@@ -62,7 +62,7 @@ describe('a new job', () => {
     expect(textOf(markup)).not.toContain('batch_size is wrong.');
   });
 
-  it('shows the expected wait for each GPU type', async () => {
+  it('shows the expected wait for each GPU type and partition', async () => {
     const a100 = { type: 'a100', total: 2, free: 0 };
     const two = {
       ...cluster,
@@ -95,6 +95,7 @@ describe('a new job', () => {
     expect(textOf(markup)).toContain(
       'Any type · Expected wait: none v100 · Expected wait: none a100 · Expected wait: 25 min',
     );
+    expect(textOf(markup)).toContain('gpu · Expected wait: none debug · Expected wait: none');
     expect(asked).toEqual([
       expect.objectContaining({
         template: template.name,

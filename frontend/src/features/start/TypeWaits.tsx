@@ -1,15 +1,15 @@
 import { t } from '@lingui/core/macro';
 import type { Cluster } from '@/api/types';
-import type { Purpose } from '@/features/start/completion';
-import { findPartition, gpuTypesOf } from '@/features/start/outlook';
-import type { Draft } from '@/features/start/requestedResources';
-import { useWaits } from '@/features/start/useWaits';
-import { WaitList } from '@/features/start/WaitList';
+import type { Purpose } from './completion';
+import { findPartition, gpuTypesOf } from './outlook';
+import type { Draft } from './requestedResources';
+import { useWaits } from './useWaits';
+import { WaitList } from './WaitList';
 
 interface Props {
   cluster: Cluster;
   draft: Draft;
-  purpose: Purpose;
+  purpose: Purpose | undefined;
 }
 
 /** The expected wait for each GPU type of the partition, if there is a choice. */
