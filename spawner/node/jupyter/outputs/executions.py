@@ -1,0 +1,263 @@
+"""Executions of cells: who requested them, their state and outputs, and which the notebook lacks.
+
+Pure.
+
+The session's server keeps the last execution of each cell until a page has saved it or the server
+has written it into the notebook. A *page* is one connection of JupyterLab to a kernel; its id is
+that of the Jupyter client session, which every message names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from spawner.node.jupyter.outputs.cell_outputs import CellOutputs
+
+KEPT_BYTES = 64_000_000
+"""Size of all kept outputs; beyond it, those of the oldest ended executions are dropped."""
+KEPT_EXECUTIONS = 1000
+CODE_CHARACTERS = 1_000_000
+
+
+@dataclass
+class Execution:
+    """One execution of a cell. `count` is its number in the prompt, once it has started.
+
+    `in_file` means that the notebook's file has had the cell since the request, so that a missing
+    cell was deleted. `saved` means that the file has the outputs. `written` is the last version
+    that the server wrote into the file. `detached` means that the page had no connection while it
+    ran, and `lost` that the page missed messages, so that it shows the outputs as other pages do.
+    """
+
+    id: str
+    kernel_id: str
+    page: str
+    cell: str
+    code: str
+    changed: int
+    outputs: CellOutputs = field(default_factory=CellOutputs)
+    count: int | None = None
+    done: bool = False
+    in_file: bool = False
+    saved: bool = False
+    written: int = 0
+    detached: bool = False
+    lost: bool = False
+
+    @property
+    def state(self) -> str:
+        """Return `queued`, `running` or `done`."""
+        if self.done:
+            return "done"
+        return "queued" if self.count is None else "running"
+
+    def to_json(self, page: str, since: int, *, connected: bool) -> dict[str, Any]:
+        """Return what changed after a version, for a page.
+
+        `whole` means that the outputs are complete, `own` that the page itself requested the
+        execution, and `connected` that the page that did is open, so that it saves the outputs.
+        """
+        whole = since < self.outputs.reset_at or since == 0
+        return {
+            "id": self.id,
+            "cell": self.cell,
+            "state": self.state,
+            "count": self.count,
+            "own": self.page == page,
+            "connected": connected,
+            "whole": whole,
+            "length": len(self.outputs.outputs),
+            "outputs": self.outputs.changed_since(0 if whole else since),
+        }
+
+    def matches(self, cell: Mapping[str, Any]) -> bool:
+        """Return whether a cell of a saved notebook has this execution's outputs."""
+        outputs = cell.get("outputs")
+        own = self.outputs.outputs
+        if cell.get("execution_count") != self.count or not isinstance(outputs, list):
+            return False
+        if len(outputs) != len(own):
+            return False
+        if not own or own[-1].stream is None:
+            return True
+        text = outputs[-1].get("text", "") if isinstance(outputs[-1], Mapping) else ""
+        saved = text if isinstance(text, str) else "".join(map(str, text))
+        return saved.rstrip() == own[-1].stream.text.rstrip()
+
+
+@dataclass
+class Executions:
+    """All kept executions of a session's server, oldest request first."""
+
+    version: int = 0
+    _by_id: dict[str, Execution] = field(default_factory=dict)
+    _pages: dict[tuple[str, str], int] = field(default_factory=dict)
+    _size: int = 0
+
+    def connect(self, kernel_id: str, page: str) -> None:
+        """Note that a page has connected to a kernel."""
+        self._pages[kernel_id, page] = self._pages.get((kernel_id, page), 0) + 1
+
+    def disconnect(self, kernel_id: str, page: str) -> None:
+        """Note that a connection of a page has closed."""
+        number = self._pages.get((kernel_id, page), 0)
+        if number > 1:
+            self._pages[kernel_id, page] = number - 1
+        else:
+            self._pages.pop((kernel_id, page), None)
+            for execution in self._of_page(kernel_id, page):
+                execution.detached |= not execution.done
+
+    def restore(self, kernel_id: str, page: str) -> None:
+        """Note that a page that was without connection got all messages."""
+        for execution in self._of_page(kernel_id, page):
+            execution.detached = False
+
+    def lose(self, kernel_id: str, page: str) -> None:
+        """Note that a page without connection misses messages."""
+        for execution in self._of_page(kernel_id, page):
+            if execution.detached:
+                self.version += 1
+                execution.lost, execution.changed = True, self.version
+
+    def is_watched(self, kernel_id: str) -> bool:
+        """Return whether any page is connected to the kernel."""
+        return any(kernel == kernel_id for kernel, _ in self._pages)
+
+    def request(self, kernel_id: str, header: Mapping[str, Any], cell: str, code: str) -> None:
+        """Note a page's request to execute a cell."""
+        for execution in self.of_kernel(kernel_id):
+            if execution.cell == cell:
+                self._remove(execution)
+        self.version += 1
+        request_id, page = str(header.get("msg_id")), str(header.get("session"))
+        code = code if len(code) <= CODE_CHARACTERS else ""
+        execution = Execution(request_id, kernel_id, page, cell, code, self.version)
+        self._by_id[request_id] = execution
+
+    def add_message(
+        self, kernel_id: str, parent_id: str, kind: str, content: Mapping[str, Any]
+    ) -> None:
+        """Add a message of a kernel about one of its requests."""
+        self.version += 1
+        if kind == "update_display_data":
+            self._update_displays(kernel_id, content)
+            return
+        execution = self._by_id.get(parent_id)
+        if execution is None:
+            return
+        before = execution.outputs.size
+        if kind == "execute_input":
+            count = content.get("execution_count")
+            execution.count = count if isinstance(count, int) else 0
+        elif kind == "status":
+            if content.get("execution_state") != "idle":
+                return
+            if execution.count is None:  # an earlier cell failed, and the kernel skipped this one
+                execution.saved = True
+            execution.done = True
+        elif not execution.outputs.add_message(kind, content, self.version):
+            return
+        execution.changed = self.version
+        self._size += execution.outputs.size - before
+        self._bound()
+
+    def end(self, kernel_id: str, *, page_open: bool = False) -> None:
+        """Mark all executions as done, because the kernel ended or restarted.
+
+        With `page_open`, their pages have the outputs and save them.
+        """
+        for execution in self.of_kernel(kernel_id):
+            if not execution.done:
+                self.version += 1
+                execution.done, execution.changed = True, self.version
+                execution.saved |= execution.count is None
+            execution.saved |= page_open and self._is_connected(execution)
+
+    def of_kernel(self, kernel_id: str) -> list[Execution]:
+        """Return the executions of a kernel, oldest request first."""
+        return [one for one in self._by_id.values() if one.kernel_id == kernel_id]
+
+    def _of_page(self, kernel_id: str, page: str) -> list[Execution]:
+        return [one for one in self.of_kernel(kernel_id) if one.page == page]
+
+    def kernel_ids(self) -> set[str]:
+        """Return the kernels that have executions."""
+        return {one.kernel_id for one in self._by_id.values()}
+
+    def to_json(self, kernel_id: str, page: str, since: int) -> dict[str, Any]:
+        """Return what changed after a version in executions that the page does not show itself."""
+        chosen = []
+        for one in self.of_kernel(kernel_id):
+            if one.page == page and not one.lost:
+                continue
+            if one.changed > since and (since > 0 or one.lost or not one.saved):
+                connected = self._is_connected(one) and not one.lost
+                chosen.append(one.to_json(page, since, connected=connected))
+        return {"version": self.version, "executions": chosen}
+
+    def unwritten(self, kernel_id: str) -> list[Execution]:
+        """Return the executions with outputs that the notebook's file lacks."""
+        return [
+            one
+            for one in self.of_kernel(kernel_id)
+            if not one.saved and one.count is not None and one.written < one.changed
+        ]
+
+    def note_written(self, execution: Execution, version: int) -> None:
+        """Note that the server wrote an execution into the notebook's file, as of a version."""
+        execution.written, execution.in_file = version, True
+        execution.saved = execution.done and execution.changed <= version
+
+    def note_saved(self, kernel_id: str, cells: Iterable[Mapping[str, Any]]) -> None:
+        """Note that a page saved the notebook with these cells."""
+        saved = {str(cell.get("id")): cell for cell in cells}
+        for execution in self.of_kernel(kernel_id):
+            if execution.cell in saved:
+                execution.in_file = True
+                execution.saved |= execution.done and execution.matches(saved[execution.cell])
+
+    def forget(self, kernel_id: str, cells: Iterable[str]) -> None:
+        """Drop the ended executions of cells whose outputs the user has cleared."""
+        cleared = set(cells)
+        for execution in self.of_kernel(kernel_id):
+            if execution.cell in cleared and execution.done:
+                self._remove(execution)
+
+    def _is_connected(self, execution: Execution) -> bool:
+        return (execution.kernel_id, execution.page) in self._pages
+
+    def _update_displays(self, kernel_id: str, content: Mapping[str, Any]) -> None:
+        transient = content.get("transient")
+        display_id = transient.get("display_id") if isinstance(transient, Mapping) else None
+        if display_id is None:
+            return
+        for execution in self.of_kernel(kernel_id):
+            before = execution.outputs.size
+            if execution.outputs.update_display(str(display_id), content, self.version):
+                execution.changed, execution.saved = self.version, False
+                self._size += execution.outputs.size - before
+        self._bound()
+
+    def _remove(self, execution: Execution) -> None:
+        del self._by_id[execution.id]
+        self._size -= execution.outputs.size
+
+    def _bound(self) -> None:
+        """Drop executions that the file has, then replace outputs of ended ones by a note."""
+        if self._size <= KEPT_BYTES and len(self._by_id) <= KEPT_EXECUTIONS:
+            return
+        ended = [one for one in self._by_id.values() if one.done]
+        for execution in sorted(ended, key=lambda one: not one.saved):
+            if self._size <= KEPT_BYTES and len(self._by_id) <= KEPT_EXECUTIONS:
+                return
+            if execution.saved or self._size <= KEPT_BYTES:
+                self._remove(execution)
+                continue
+            self._size -= execution.outputs.size
+            self.version += 1
+            execution.outputs.replace_by_note(self.version)
+            execution.changed = self.version
+            self._size += execution.outputs.size

@@ -1,0 +1,206 @@
+"""Executions of cells: what pages are shown, and what the notebook's file lacks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from spawner.node.jupyter.outputs import executions as module
+from spawner.node.jupyter.outputs.executions import Executions
+
+K = "kernel"
+
+
+class Session:
+    """A kernel with cells that the page `page` has run."""
+
+    def __init__(self) -> None:
+        self.all = Executions()
+        self.all.connect(K, "page")
+
+    def request(self, cell: str, name: str = "", page: str = "page") -> None:
+        header = {"msg_id": name or f"run-{cell}", "session": page}
+        self.all.request(K, header, cell, f"code of {cell}")
+
+    def say(self, kind: str, cell: str = "a", **content: Any) -> None:
+        self.all.add_message(K, f"run-{cell}", kind, content)
+
+    def run(self, cell: str = "a", text: str | None = None, *, page: str = "page") -> None:
+        self.request(cell, page=page)
+        self.start(cell)
+        self.say("stream", cell, name="stdout", text=text or f"output of {cell}")
+        self.finish(cell)
+
+    def start(self, cell: str = "a", count: int = 1) -> None:
+        self.say("status", cell, execution_state="busy")
+        self.say("execute_input", cell, execution_count=count)
+
+    def finish(self, cell: str = "a") -> None:
+        self.say("status", cell, execution_state="idle")
+
+    def unwritten(self) -> list[str]:
+        return [one.cell for one in self.all.unwritten(K)]
+
+    def shown(self, page: str = "other", since: int = 0) -> list[dict[str, Any]]:
+        chosen: list[dict[str, Any]] = self.all.to_json(K, page, since)["executions"]
+        return chosen
+
+
+@pytest.fixture
+def session() -> Session:
+    return Session()
+
+
+def saved_cell(cell: str = "a", text: str = "output of a", count: int | None = 1) -> dict[str, Any]:
+    outputs = [{"output_type": "stream", "name": "stdout", "text": [text]}]
+    return {"id": cell, "execution_count": count, "outputs": outputs}
+
+
+def test_execution_goes_from_queued_to_done(session: Session) -> None:
+    states = []
+    for step in (lambda: session.request("a"), session.start, session.finish):
+        step()
+        states.append(session.shown()[0]["state"])
+    assert states == ["queued", "running", "done"]
+
+
+def test_page_is_shown_the_executions_of_other_pages_only(session: Session) -> None:
+    session.run("a")
+    session.run("b", page="other")
+    assert [one["cell"] for one in session.shown("page")] == ["b"]
+    assert [one["cell"] for one in session.shown("other")] == ["a"]
+    assert session.shown("other")[0]["connected"]
+    session.all.disconnect(K, "page")
+    assert not session.shown("other")[0]["connected"]
+    assert session.all.to_json("another kernel", "other", 0)["executions"] == []
+
+
+def test_page_is_shown_only_what_changed(session: Session) -> None:
+    session.run("a")
+    version = session.all.version
+    assert session.shown(since=version) == []
+    session.request("b")
+    session.start("b")
+    session.say("display_data", "b", data={"text/plain": "1"})
+    version = session.all.version
+    session.say("display_data", "b", data={"text/plain": "2"})
+    (one,) = session.shown(since=version)
+    assert (one["cell"], one["whole"], one["length"]) == ("b", False, 2)
+    assert [index for index, _ in one["outputs"]] == [1]
+    session.say("clear_output", "b", wait=False)
+    (one,) = session.shown(since=version)
+    assert (one["whole"], one["length"], one["outputs"]) == (True, 0, [])
+
+
+def test_repeated_cell_replaces_its_execution(session: Session) -> None:
+    session.run("a", "old")
+    session.request("a", "again")
+    (one,) = session.shown()
+    assert (one["id"], one["outputs"]) == ("again", [])
+
+
+def test_skipped_cell_leaves_the_file_as_it_is(session: Session) -> None:
+    session.request("a")
+    session.say("status", execution_state="busy")
+    session.finish()
+    assert session.unwritten() == []
+
+
+def test_file_lacks_outputs_until_they_are_written(session: Session) -> None:
+    session.request("a")
+    assert session.unwritten() == []
+    session.start()
+    assert session.unwritten() == ["a"]
+    (one,) = session.all.unwritten(K)
+    session.all.note_written(one, session.all.version)
+    assert (session.unwritten(), one.saved) == ([], False)
+    session.finish()
+    assert session.unwritten() == ["a"]
+    session.all.note_written(one, session.all.version)
+    assert (session.unwritten(), one.saved) == ([], True)
+    assert session.shown() == []
+
+
+@pytest.mark.parametrize(
+    ("cell", "lacks"),
+    [
+        (saved_cell(), []),
+        (saved_cell(text="output of a\n"), []),
+        (saved_cell(text="output"), ["a"]),
+        (saved_cell(count=None), ["a"]),
+        ({"id": "a", "execution_count": 1, "outputs": []}, ["a"]),
+        ({"id": "a", "execution_count": 1, "outputs": "broken"}, ["a"]),
+        ({"id": "b"}, ["a"]),
+    ],
+)
+def test_saved_notebook_is_compared(session: Session, cell: dict[str, Any], lacks: Any) -> None:
+    session.run("a")
+    session.all.note_saved(K, [cell])
+    assert session.unwritten() == lacks
+    assert session.all.of_kernel(K)[0].in_file == (cell["id"] == "a")
+
+
+def test_cleared_outputs_are_forgotten(session: Session) -> None:
+    session.run("a")
+    session.request("b")
+    session.start("b")
+    session.all.forget(K, ["a", "b"])
+    assert session.unwritten() == ["b"]
+
+
+def test_page_without_connection_that_got_all_messages_misses_nothing(session: Session) -> None:
+    session.request("a")
+    session.start()
+    session.all.disconnect(K, "page")
+    session.all.restore(K, "page")
+    session.all.lose(K, "page")
+    assert session.shown("page") == []
+
+
+def test_page_that_missed_messages_is_shown_what_ran_meanwhile(session: Session) -> None:
+    session.run("a")
+    session.request("b")
+    session.start("b")
+    session.all.disconnect(K, "page")
+    session.finish("b")
+    session.all.lose(K, "page")
+    session.all.connect(K, "page")
+    session.run("c")
+    (one,) = session.shown("page")
+    assert (one["cell"], one["own"], one["connected"]) == ("b", True, False)
+
+
+def test_kernel_that_ends_ends_its_executions(session: Session) -> None:
+    session.request("a")
+    session.request("b")
+    session.start()
+    session.all.end(K)
+    assert {one["state"] for one in session.shown(since=1)} == {"done"}
+    assert session.unwritten() == ["a"]
+    session.all.end(K, page_open=True)
+    assert session.unwritten() == []
+
+
+def test_display_of_an_earlier_cell_is_updated(session: Session) -> None:
+    session.request("a")
+    session.start()
+    session.say("display_data", data={"text/plain": "0"}, transient={"display_id": "d"})
+    session.finish()
+    session.all.note_written(session.all.of_kernel(K)[0], session.all.version)
+    session.run("b")
+    session.say("update_display_data", "b", data={"text/plain": "1"}, transient={"display_id": "d"})
+    assert session.unwritten() == ["a", "b"]
+
+
+def test_kept_outputs_are_bounded(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "KEPT_BYTES", 5000)
+    for number in range(10):
+        session.run(f"cell-{number}", "x" * 1000)
+        if number == 5:
+            session.all.note_written(session.all.of_kernel(K)[5], session.all.version)
+    kept = session.all.of_kernel(K)
+    assert [one.cell for one in kept] == [f"cell-{n}" for n in range(10) if n != 5]
+    assert sum(one.outputs.size for one in kept) <= 5000
+    assert "1 outputs left out" in kept[0].outputs.to_json()[0]["text"]
+    assert kept[-1].outputs.to_json()[0]["text"] == "x" * 1000
