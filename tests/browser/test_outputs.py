@@ -202,7 +202,7 @@ def test_large_notebook_does_not_end_the_session(session: Session, notebook: str
     lab.keyboard.insert_text("print(6 * 7)")
     lab.keyboard.press("Shift+Enter")
     expect(outputs(lab, 0)).to_have_text(["42\n"])
-    begin = ["/usr/bin/head", "-c", "1000", f"/home/alice/{notebook}"]
+    begin = ["/bin/sh", "-c", f"head -c 1000 ~/{notebook}"]
     wait_until(
         lambda: "42" in session.portal.exec_as("alice", begin), "it is saved", 180, pause_s=1
     )

@@ -57,7 +57,10 @@ describe('a notebook that is opened', () => {
     expect([a.model.executionState, a.model.executionCount]).toEqual(['running', 3]);
     expect(a.model.trusted).toBe(true);
 
-    const changes: Execution['outputs'] = [[0, stream('one two')], [1, { output_type: 'error' }]];
+    const changes: Execution['outputs'] = [
+      [0, stream('one two')],
+      [1, { output_type: 'error' }],
+    ];
     const next = execution({ state: 'done', whole: false, length: 2, outputs: changes });
     world.executions = { version: 9, executions: [next] };
     message('another page');
@@ -81,18 +84,21 @@ describe('a notebook that is opened', () => {
   it.each([
     [true, false],
     [false, true],
-  ])('leaves saving to the page that runs the cell while it is open: %s', async (connected, dirty) => {
-    const { world, panel, a } = await opened([]);
-    const { fromJSON } = a.model.outputs;
-    a.model.outputs.fromJSON = (all) => {
-      panel.context.model.dirty = true;
-      fromJSON(all);
-    };
-    world.executions = { version: 9, executions: [execution({ connected })] };
-    panel.sessionContext.connectionStatusChanged.emit('connected');
-    await vi.advanceTimersByTimeAsync(0);
-    expect(panel.context.model.dirty).toBe(dirty);
-  });
+  ])(
+    'leaves saving to the page that runs the cell while it is open: %s',
+    async (connected, dirty) => {
+      const { world, panel, a } = await opened([]);
+      const { fromJSON } = a.model.outputs;
+      a.model.outputs.fromJSON = (all) => {
+        panel.context.model.dirty = true;
+        fromJSON(all);
+      };
+      world.executions = { version: 9, executions: [execution({ connected })] };
+      panel.sessionContext.connectionStatusChanged.emit('connected');
+      await vi.advanceTimersByTimeAsync(0);
+      expect(panel.context.model.dirty).toBe(dirty);
+    },
+  );
 
   it('takes over cells of its own whose messages it missed', async () => {
     const { world, a, message } = await opened([execution({ own: true })]);
@@ -100,6 +106,19 @@ describe('a notebook that is opened', () => {
     message('page');
     await vi.advanceTimersByTimeAsync(SYNC_MS);
     expect(world.requests).toHaveLength(2);
+  });
+
+  it('never shows a part of outputs that it does not have', async () => {
+    const { world, a, message } = await opened([]);
+    a.model.outputs.add(stream('of the file'));
+    const part = execution({ state: 'done', whole: false, length: 2, outputs: [[1, stream('b')]] });
+    world.executions = { version: 9, executions: [part] };
+    message('another page');
+    await vi.advanceTimersByTimeAsync(SYNC_MS);
+    expect(a.model.outputs.shown).toEqual([stream('of the file')]);
+    world.executions = { version: 9, executions: [] };
+    await vi.advanceTimersByTimeAsync(AGAIN_MS);
+    expect(world.requests.slice(2)).toEqual([['k1', 'page', 0]]);
   });
 
   it('reports cleared outputs together', async () => {

@@ -3,7 +3,7 @@
  * opened, that another tab or browser runs, or whose messages were lost with the connection. The
  * session's server keeps them.
  */
-import type { Execution } from './facts';
+import type { Execution, Executions } from './facts';
 import type {
   CellOutput,
   CodeCellModel,
@@ -46,6 +46,7 @@ export class OutputFollower {
   #since = 0;
   #outputs = new Map<string, CellOutput[]>();
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #dueMs = Number.POSITIVE_INFINITY;
   #requesting = false;
   /** This page shows cells of its own as the server has them. */
   #missed = false;
@@ -87,11 +88,14 @@ export class OutputFollower {
     return this.panel.sessionContext.session?.kernel ?? null;
   }
 
+  /** Ask after this time, unless a request is due before. */
   #schedule(delayMs: number): void {
-    if (delayMs > 0 && this.#timer !== undefined) return;
+    const dueMs = performance.now() + delayMs;
+    if (dueMs >= this.#dueMs) return;
     clearTimeout(this.#timer);
+    this.#dueMs = dueMs;
     this.#timer = setTimeout(() => {
-      this.#timer = undefined;
+      this.#dueMs = Number.POSITIVE_INFINITY;
       void this.#sync();
     }, delayMs);
   }
@@ -108,10 +112,7 @@ export class OutputFollower {
     this.#requesting = true;
     try {
       const answer = await this.server.outputs(kernel.id, kernel.clientId, this.#since);
-      if (this.panel.isDisposed || kernel.id !== this.#kernelId) return;
-      for (const execution of answer.executions) this.#show(execution);
-      this.#since = answer.version;
-      if (answer.executions.some(({ state }) => state !== 'done')) this.#schedule(AGAIN_MS);
+      if (!this.panel.isDisposed && kernel.id === this.#kernelId) this.#showAll(answer);
     } catch (error) {
       this.#fail(error);
     } finally {
@@ -119,9 +120,21 @@ export class OutputFollower {
     }
   }
 
-  /** A server without these outputs is not asked again; after other failures the next message is. */
+  #showAll({ version, executions }: Executions): void {
+    const known = ({ whole, id }: Execution) => whole || this.#outputs.has(id);
+    for (const execution of executions.filter(known)) this.#show(execution);
+    this.#since = version;
+    if (!executions.every(known)) {
+      // this page has the outputs from the file, which have changed since
+      this.#since = 0;
+      this.#schedule(SYNC_MS);
+    } else if (executions.some(({ state }) => state !== 'done')) this.#schedule(AGAIN_MS);
+  }
+
+  /** A server without these outputs is not asked again; after other refusals, the next message asks. */
   #fail(error: unknown): void {
-    this.#absent = error instanceof Refusal && error.status === NOT_HERE;
+    if (!(error instanceof Refusal)) throw error;
+    this.#absent = error.status === NOT_HERE;
   }
 
   #show(execution: Execution): void {
@@ -145,8 +158,7 @@ export class OutputFollower {
     outputs.length = execution.length;
     this.#outputs.set(execution.id, outputs);
     model.trusted = true; // as JupyterLab does with a cell that its user runs
-    if (execution.whole || model.outputs.length !== before.length)
-      model.outputs.fromJSON(outputs);
+    if (execution.whole || model.outputs.length !== before.length) model.outputs.fromJSON(outputs);
     else applyChanges(model.outputs, execution.outputs);
     model.executionCount = execution.count;
     model.executionState = execution.state === 'done' ? 'idle' : 'running';

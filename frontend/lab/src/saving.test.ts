@@ -27,7 +27,8 @@ function opened(saving: () => Promise<void> = async () => {}) {
     forEach: () => {},
     find,
   });
-  const run = () => actions.executionScheduled.emit({ notebook: panel.content, cell: codeCell('a') });
+  const run = () =>
+    actions.executionScheduled.emit({ notebook: panel.content, cell: codeCell('a') });
   return { panel, model, calls, run, actions };
 }
 

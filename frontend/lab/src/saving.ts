@@ -6,7 +6,7 @@ import type { Notebook, NotebookActions, NotebookPanel, NotebookTracker } from '
 
 export const SAVE_DELAY_MS = 500;
 /** Saving takes at most one part in this many of the time: a large notebook is saved rarely. */
-export const SHARE = 10;
+export const SHARE = 3;
 
 interface Saving {
   waits: boolean;

@@ -105,7 +105,12 @@ export function codeCell(id: string) {
     },
   };
   const executionState: 'idle' | 'running' = 'idle';
-  const future = { disposed: 0, dispose: () => void (future.disposed += 1) };
+  const future = {
+    disposed: 0,
+    dispose: () => {
+      future.disposed += 1;
+    },
+  };
   const executionCount: number | null = null;
   const model = { id, type: 'code', trusted: false, executionCount, executionState, outputs };
   return { model, outputArea: { future } };

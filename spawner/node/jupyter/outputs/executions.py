@@ -28,7 +28,8 @@ class Execution:
     `in_file` means that the notebook's file has had the cell since the request, so that a missing
     cell was deleted. `saved` means that the file has the outputs. `written` is the last version
     that the server wrote into the file. `detached` means that the page had no connection while it
-    ran, and `lost` that the page missed messages, so that it shows the outputs as other pages do.
+    ran. `lost_at` is the version since which the page misses messages, so that it is shown the
+    outputs as other pages are; 0 if it has all.
     """
 
     id: str
@@ -44,7 +45,7 @@ class Execution:
     saved: bool = False
     written: int = 0
     detached: bool = False
-    lost: bool = False
+    lost_at: int = 0
 
     @property
     def state(self) -> str:
@@ -59,13 +60,14 @@ class Execution:
         `whole` means that the outputs are complete, `own` that the page itself requested the
         execution, and `connected` that the page that did is open, so that it saves the outputs.
         """
-        whole = since < self.outputs.reset_at or since == 0
+        own = self.page == page
+        whole = since == 0 or since < self.outputs.reset_at or (own and since < self.lost_at)
         return {
             "id": self.id,
             "cell": self.cell,
             "state": self.state,
             "count": self.count,
-            "own": self.page == page,
+            "own": own,
             "connected": connected,
             "whole": whole,
             "length": len(self.outputs.outputs),
@@ -120,7 +122,7 @@ class Executions:
         for execution in self._of_page(kernel_id, page):
             if execution.detached:
                 self.version += 1
-                execution.lost, execution.changed = True, self.version
+                execution.lost_at = self.version
 
     def is_watched(self, kernel_id: str) -> bool:
         """Return whether any page is connected to the kernel."""
@@ -156,7 +158,7 @@ class Executions:
             if content.get("execution_state") != "idle":
                 return
             if execution.count is None:  # an earlier cell failed, and the kernel skipped this one
-                execution.saved = True
+                execution.saved = execution.in_file
             execution.done = True
         elif not execution.outputs.add_message(kind, content, self.version):
             return
@@ -173,7 +175,7 @@ class Executions:
             if not execution.done:
                 self.version += 1
                 execution.done, execution.changed = True, self.version
-                execution.saved |= execution.count is None
+                execution.saved |= execution.count is None and execution.in_file
             execution.saved |= page_open and self._is_connected(execution)
 
     def of_kernel(self, kernel_id: str) -> list[Execution]:
@@ -191,19 +193,23 @@ class Executions:
         """Return what changed after a version in executions that the page does not show itself."""
         chosen = []
         for one in self.of_kernel(kernel_id):
-            if one.page == page and not one.lost:
+            own = one.page == page
+            changed = max(one.changed, one.lost_at if own else 0) > since
+            if (own and not one.lost_at) or not changed:
                 continue
-            if one.changed > since and (since > 0 or one.lost or not one.saved):
-                connected = self._is_connected(one) and not one.lost
+            if since > 0 or own or not one.saved:
+                connected = self._is_connected(one) and not one.lost_at
                 chosen.append(one.to_json(page, since, connected=connected))
         return {"version": self.version, "executions": chosen}
 
     def unwritten(self, kernel_id: str) -> list[Execution]:
-        """Return the executions with outputs that the notebook's file lacks."""
+        """Return the executions whose outputs, or whose cells, the notebook's file lacks."""
         return [
             one
             for one in self.of_kernel(kernel_id)
-            if not one.saved and one.count is not None and one.written < one.changed
+            if not one.saved
+            and one.written < one.changed
+            and (one.count is not None or not one.in_file)
         ]
 
     def note_written(self, execution: Execution, version: int) -> None:

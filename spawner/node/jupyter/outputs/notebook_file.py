@@ -3,11 +3,12 @@
     python -I -m spawner.node.jupyter.outputs.notebook_file
 
 It reads `{"path": file, "updates": [{"cell": id, "code": text, "count": number, "outputs": [...],
-"append": bool}]}` from stdin, and writes `{"written": [cell ids]}` to stdout. A process of its own,
-so that a large notebook neither stops the session's server nor stays in its memory.
+"unsaved": bool}]}` from stdin, and writes `{"written": [cell ids]}` to stdout. A process of its
+own, so that a large notebook neither stops the session's server nor stays in its memory.
 
-A cell that is not in the file is added at the end with `append`, and otherwise left out: its user
-has deleted it. A notebook that its user trusted before stays trusted.
+With `unsaved`, the notebook was not saved since the cell was run: the cell gets its code too, and
+is added at the end if it is missing. Otherwise a missing cell was deleted, and stays so. A notebook
+that its user trusted before stays trusted.
 """
 
 from __future__ import annotations
@@ -37,13 +38,15 @@ def set_outputs(notebook: dict[str, Any], updates: Sequence[dict[str, Any]]) -> 
     written = []
     for update in updates:
         cell = by_id.get(update["cell"]) or by_source.get(update["code"])
-        if cell is None and update["append"]:
+        if cell is None and update["unsaved"]:
             mapping = type(update)  # nbformat reads and writes mappings of its own
-            cell = mapping(cell_type="code", metadata=mapping(), source=update["code"])
+            cell = mapping(cell_type="code", metadata=mapping())
             if has_ids(notebook):
                 cell["id"] = update["cell"]
             cells.append(cell)
         if cell is not None:
+            if update["unsaved"]:
+                cell["source"] = update["code"]
             cell["execution_count"], cell["outputs"] = update["count"], with_count(update)
             written.append(update["cell"])
     return written

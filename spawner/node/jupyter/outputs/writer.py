@@ -141,10 +141,10 @@ class OutputWriter:
         if not unwritten or not kernel.paths:
             return
         begin = self.clock()
-        append = len(kernel.paths) == 1
+        only = len(kernel.paths) == 1
         try:
             async with self.lock:
-                updates = [to_update(one, append=append) for one in unwritten]
+                updates = [to_update(one, only=only) for one in unwritten]
                 for path in kernel.paths:
                     await write_file(self.root / path, updates)
         except (OSError, WriteFailed) as error:
@@ -156,14 +156,17 @@ class OutputWriter:
             self.executions.note_written(execution, version)
 
 
-def to_update(execution: Execution, *, append: bool) -> dict[str, Any]:
-    """Return the request of the program in notebook_file.py for an execution."""
+def to_update(execution: Execution, *, only: bool) -> dict[str, Any]:
+    """Return the request of the program in notebook_file.py for an execution.
+
+    `only` means that the kernel has no other notebook, to which the cell could belong.
+    """
     return {
         "cell": execution.cell,
         "code": execution.code,
         "count": execution.count or None,
         "outputs": execution.outputs.to_json(),
-        "append": append and not execution.in_file,
+        "unsaved": only and not execution.in_file,
     }
 
 

@@ -102,6 +102,7 @@ def test_repeated_cell_replaces_its_execution(session: Session) -> None:
 
 def test_skipped_cell_leaves_the_file_as_it_is(session: Session) -> None:
     session.request("a")
+    session.all.note_saved(K, [{"id": "a"}])
     session.say("status", execution_state="busy")
     session.finish()
     assert session.unwritten() == []
@@ -109,6 +110,8 @@ def test_skipped_cell_leaves_the_file_as_it_is(session: Session) -> None:
 
 def test_file_lacks_outputs_until_they_are_written(session: Session) -> None:
     session.request("a")
+    assert session.unwritten() == ["a"]  # the file may lack the cell itself
+    session.all.note_saved(K, [{"id": "a"}])
     assert session.unwritten() == []
     session.start()
     assert session.unwritten() == ["a"]
@@ -158,7 +161,7 @@ def test_page_without_connection_that_got_all_messages_misses_nothing(session: S
     assert session.shown("page") == []
 
 
-def test_page_that_missed_messages_is_shown_what_ran_meanwhile(session: Session) -> None:
+def test_page_that_missed_messages_is_shown_what_ran_then(session: Session) -> None:
     session.run("a")
     session.request("b")
     session.start("b")
@@ -167,14 +170,30 @@ def test_page_that_missed_messages_is_shown_what_ran_meanwhile(session: Session)
     session.all.lose(K, "page")
     session.all.connect(K, "page")
     session.run("c")
-    (one,) = session.shown("page")
-    assert (one["cell"], one["own"], one["connected"]) == ("b", True, False)
+    for since in (0, session.all.of_kernel(K)[1].changed):
+        (one,) = session.shown("page", since)
+        assert (one["cell"], one["own"], one["connected"]) == ("b", True, False)
+        assert one["whole"]
+
+
+def test_lost_page_changes_nothing_for_others(session: Session) -> None:
+    session.request("a")
+    session.start()
+    session.all.disconnect(K, "page")
+    session.finish()
+    session.all.note_written(session.all.of_kernel(K)[0], session.all.version)
+    assert session.shown() == []
+    version = session.all.version
+    session.all.lose(K, "page")
+    assert session.shown() == []
+    assert session.shown(since=version) == []
 
 
 def test_kernel_that_ends_ends_its_executions(session: Session) -> None:
     session.request("a")
     session.request("b")
     session.start()
+    session.all.note_saved(K, [{"id": "a"}, {"id": "b"}])
     session.all.end(K)
     assert {one["state"] for one in session.shown(since=1)} == {"done"}
     assert session.unwritten() == ["a"]

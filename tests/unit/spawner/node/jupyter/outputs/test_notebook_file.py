@@ -23,9 +23,9 @@ def notebook(*cells: dict[str, Any], minor: int = 5) -> dict[str, Any]:
     return {"nbformat": 4, "nbformat_minor": minor, "metadata": {}, "cells": list(cells)}
 
 
-def update(cell: str = "a", *, append: bool = False, **over: Any) -> dict[str, Any]:
+def update(cell: str = "a", *, unsaved: bool = False, **over: Any) -> dict[str, Any]:
     outputs = [{"output_type": "stream", "name": "stdout", "text": "new"}]
-    made = {"cell": cell, "code": "print(1)", "count": 7, "outputs": outputs, "append": append}
+    made = {"cell": cell, "code": "print(1)", "count": 7, "outputs": outputs, "unsaved": unsaved}
     return {**made, **over}
 
 
@@ -46,6 +46,12 @@ def test_cell_of_an_old_notebook_is_found_by_its_code(source: Any) -> None:
     assert [one["outputs"] == ["old"] for one in book["cells"]] == [True, False, True]
 
 
+def test_cell_that_was_not_saved_since_it_was_run_gets_its_code() -> None:
+    book = notebook(cell("a", ""))
+    set_outputs(book, [update(unsaved=True)])
+    assert book["cells"][0]["source"] == "print(1)"
+
+
 def test_deleted_cell_stays_deleted() -> None:
     book = notebook(cell("b"))
     assert set_outputs(book, [update()]) == []
@@ -54,7 +60,7 @@ def test_deleted_cell_stays_deleted() -> None:
 
 def test_cell_that_was_never_saved_is_added_at_the_end() -> None:
     book, old = notebook(cell("b")), notebook(cell(None, "other"), minor=4)
-    assert set_outputs(book, [update(append=True)]) == ["a"]
+    assert set_outputs(book, [update(unsaved=True)]) == ["a"]
     assert book["cells"][1] == {
         "cell_type": "code",
         "id": "a",
@@ -63,7 +69,7 @@ def test_cell_that_was_never_saved_is_added_at_the_end() -> None:
         "execution_count": 7,
         "outputs": update()["outputs"],
     }
-    set_outputs(old, [update(append=True)])
+    set_outputs(old, [update(unsaved=True)])
     assert "id" not in old["cells"][1]
 
 

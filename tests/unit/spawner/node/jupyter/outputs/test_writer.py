@@ -85,7 +85,7 @@ async def test_open_notebook_is_never_written(session: Session) -> None:
     assert await session.pass_time(2) == 1
     path, (update,) = session.written[0]
     assert path == Path("/home/alice", PATH)
-    assert (update["cell"], update["count"], update["append"]) == ("a", 1, True)
+    assert (update["cell"], update["count"], update["unsaved"]) == ("a", 1, True)
     assert update["outputs"][0]["text"] == "text"
     assert await session.pass_time(3600) == 1
 
@@ -171,11 +171,11 @@ async def test_server_that_ends_writes_all(session: Session) -> None:
     assert [path for path, _ in session.written] == [Path("/home/alice", PATH)]
 
 
-async def test_shared_kernel_adds_no_cells(session: Session) -> None:
+async def test_shared_kernel_changes_no_code(session: Session) -> None:
     session.notebooks.append((K, "b.ipynb"))
     session.run_cell()
     await session.writer.write_all()
-    assert [update["append"] for _, (update,) in session.written] == [False, False]
+    assert [update["unsaved"] for _, (update,) in session.written] == [False, False]
 
 
 async def test_program_that_fails_reports_why(tmp_path: Path) -> None:
