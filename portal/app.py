@@ -32,6 +32,7 @@ from portal.api import (
     cluster_nodes,
     cluster_queue,
     content,
+    device_login,
     environments,
     estimates,
     events,
@@ -113,6 +114,7 @@ API = "/api/v1"
 API_ROUTERS = (
     login,
     logins,
+    device_login,
     tokens,
     second_factor,
     environments,

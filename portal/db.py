@@ -48,6 +48,7 @@ OWN_LOCKS = 0x706F7275
 class OwnLock(IntEnum):
     LOGIN_ATTEMPTS = 1
     RETENTION_MARK = 2
+    DEVICE_LOGINS = 3
 
 
 def utcnow() -> datetime:

@@ -11,7 +11,7 @@ from portal.db import utcnow
 from portal.models import AccessToken
 from portal.services.auth import tokens
 from portal.services.auth.tokens import Scope, TokenRequest
-from portal.web.dependencies import ContextDep, CurrentWebSession, FreshPassword
+from portal.web.dependencies import ContextDep, CurrentToken, CurrentWebSession, FreshPassword
 
 router = APIRouter(tags=["tokens"])
 
@@ -76,6 +76,15 @@ async def create_token(
     token, text = await tokens.create(context.db, context.settings, user, request, caller)
     response.headers["Cache-Control"] = "no-store"
     return NewToken(**_to_out(token).model_dump(), token=text)
+
+
+@router.delete("/tokens/current", status_code=204)
+async def revoke_current_token(
+    token: CurrentToken, context: ContextDep, caller: CallerDep
+) -> Response:
+    """Revoke the access token that this request is made with, as a program's logout."""
+    await tokens.revoke(context.db, token.user, token.id, caller)
+    return Response(status_code=204)
 
 
 @router.delete("/tokens/{token_id}", status_code=204)

@@ -8,6 +8,11 @@
           AccountDisabled      likewise
         PasswordExpired        401 wrong-credentials, with another message
         WrongCode              401 wrong-code, for a second factor
+      DeviceLoginProblem       400 for a device that polls for its token
+        AuthorizationPending   400 authorization-pending
+        SlowDown               400 slow-down
+        AccessDenied           400 access-denied
+        DeviceCodeExpired      400 expired-token
       PasswordRequired         403 password-required
       EnrolmentRequired        403 second-factor-enrolment-required
       Forbidden                403 forbidden
@@ -78,14 +83,19 @@ from portal.errors.cluster import (
     TooManyQuestions,
 )
 from portal.errors.login import (
+    AccessDenied,
     AccountDisabled,
     AccountLocked,
+    AuthorizationPending,
+    DeviceCodeExpired,
+    DeviceLoginProblem,
     EnrolmentRequired,
     InsufficientScope,
     InvalidToken,
     LoginRequired,
     PasswordExpired,
     PasswordRequired,
+    SlowDown,
     TooManyAttempts,
     WrongCode,
     WrongCredentials,
@@ -108,11 +118,15 @@ from portal.errors.words import (
 __all__ = [
     "MAX_FIELD_ERRORS",
     "MEDIA_TYPE",
+    "AccessDenied",
     "AccountDisabled",
     "AccountLocked",
+    "AuthorizationPending",
     "Conflict",
     "DatabaseBusy",
     "DatabaseFull",
+    "DeviceCodeExpired",
+    "DeviceLoginProblem",
     "DirectoryChanged",
     "DirectoryReadOnly",
     "DirectoryUnavailable",
@@ -139,6 +153,7 @@ __all__ = [
     "PasswordRequired",
     "PortalError",
     "Problem",
+    "SlowDown",
     "SlurmRejected",
     "SlurmUnreachable",
     "TooLarge",

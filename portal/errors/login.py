@@ -76,6 +76,35 @@ class InsufficientScope(Forbidden):
         )
 
 
+class DeviceLoginProblem(PortalError):
+    """The answer to a device that polls for its token; `error` is the code of RFC 8628, 3.5."""
+
+    status = 400
+
+    def __init__(self) -> None:
+        super().__init__(extension={"error": self.slug.replace("-", "_")})
+
+
+class AuthorizationPending(DeviceLoginProblem):
+    slug = "authorization-pending"
+    title = "The login isn't confirmed yet"
+
+
+class SlowDown(DeviceLoginProblem):
+    slug = "slow-down"
+    title = "The login was polled too often"
+
+
+class AccessDenied(DeviceLoginProblem):
+    slug = "access-denied"
+    title = "The login was refused in the browser"
+
+
+class DeviceCodeExpired(DeviceLoginProblem):
+    slug = "expired-token"
+    title = "The login has expired or was already used"
+
+
 class TooManyAttempts(PortalError):
     status = 429
     slug = "too-many-attempts"

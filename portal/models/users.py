@@ -216,6 +216,36 @@ class AccessToken(Base):
     user: Mapped[User] = relationship(lazy="joined", innerjoin=True)
 
 
+class DeviceLogin(Base):
+    """A login of a program on a user's device, until its user has confirmed it in the browser and
+    the device has collected its token.
+
+    The device keeps the device code, and its user types the user code; both are stored as hashes.
+    `device` and `ip` are as the device reported them. `approved` is null until the user decides;
+    `user_id` and the token's `days` are set with the decision.
+    """
+
+    __tablename__ = "device_logins"
+
+    id: Mapped[str] = mapped_column(String(36), primary_key=True, default=new_id)
+    device_code_hash: Mapped[str] = mapped_column(String(64), unique=True)
+    user_code_hash: Mapped[str] = mapped_column(String(64), unique=True)
+    device: Mapped[str] = mapped_column(String(60))
+    scopes: Mapped[list[Any]]
+    ip: Mapped[str] = mapped_column(String(45))
+    network: Mapped[str] = mapped_column(String(45), index=True)
+    created_at: Mapped[datetime] = mapped_column(default=utcnow)
+    expires_at: Mapped[datetime] = mapped_column(index=True)
+    polled_at: Mapped[datetime | None]
+    approved: Mapped[bool | None]
+    user_id: Mapped[str | None] = mapped_column(
+        ForeignKey("users.id", ondelete="CASCADE"), index=True
+    )
+    days: Mapped[int | None]
+
+    user: Mapped[User | None] = relationship(lazy="joined")
+
+
 class SecondFactor(Base):
     """A user's authenticator app. `secret` is encrypted; it counts once `confirmed_at` is set.
 

@@ -158,6 +158,16 @@ def web_session(who: CurrentIdentity) -> WebSession:
 CurrentWebSession = Annotated[WebSession, Depends(web_session)]
 
 
+def access_token(who: CurrentIdentity) -> AccessToken:
+    """Return the access token of the request, whatever its scopes; a browser is refused."""
+    if who.token is None:
+        raise errors.Forbidden("This is only possible with an access token.")
+    return who.token
+
+
+CurrentToken = Annotated[AccessToken, Depends(access_token)]
+
+
 async def enrolling_session(
     connection: HTTPConnection, context: ContextDep, _no_token: Annotated[None, Depends(no_token)]
 ) -> WebSession:

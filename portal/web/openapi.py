@@ -74,6 +74,8 @@ def _to_security(method: str, calls: set[Any]) -> list[dict[str, list[str]]]:
         return []
     if dependencies.metrics_reader in calls:
         return [{}, {"metrics": []}]
+    if dependencies.access_token in calls:
+        return [{"token": []}]
     by_cookie: dict[str, list[str]] = {"cookie": []}
     reads_only = dependencies.current_user in calls and method not in SAFE_METHODS
     if dependencies.web_session in calls or reads_only:

@@ -29,6 +29,10 @@ RECORDED: dict[tuple[str, str], set[audit.Action]] = {
     ("DELETE", f"{V1}/me/logins/{{login_id}}"): {A.LOGIN_ENDED},
     ("POST", f"{V1}/me/password"): {A.PASSWORD_CHANGED},
     ("POST", f"{V1}/tokens"): {A.TOKEN_CREATED},
+    ("POST", f"{V1}/login/device/token"): {A.TOKEN_CREATED},
+    ("POST", f"{V1}/login/device/approve"): {A.DEVICE_APPROVED},
+    ("POST", f"{V1}/login/device/deny"): {A.DEVICE_DENIED},
+    ("DELETE", f"{V1}/tokens/current"): {A.TOKEN_REVOKED},
     ("DELETE", f"{V1}/tokens/{{token_id}}"): {A.TOKEN_REVOKED},
     ("POST", f"{V1}/second-factor/confirm"): {A.SECOND_FACTOR_ON},
     ("POST", f"{V1}/second-factor/recovery-codes"): {A.RECOVERY_CODES_NEW},
@@ -108,6 +112,8 @@ OWN_PREFERENCES = "one's own appearance and notifications; it grants and forbids
 OWN_SETUPS = "a form that was filled in, kept for oneself; starting with it is recorded"
 OWN_FILES = "one's own files in one's own home, as in a terminal; deleting is recorded"
 NOT_RECORDED: dict[tuple[str, str], str] = {
+    ("POST", f"{V1}/login/device"): "waits for its user, whose decision is recorded",
+    ("POST", f"{V1}/login/device/find"): "shows what waits, and changes nothing",
     ("POST", f"{V1}/login/password"): "two acts: the change of the password, and the login",
     ("POST", f"{V1}/second-factor/enrolment"): "a secret that counts once it is confirmed",
     ("POST", f"{V1}/templates/{{name}}/render"): "shows a script, and changes nothing",

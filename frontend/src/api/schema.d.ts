@@ -2380,6 +2380,110 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/login/device": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Start Device Login
+         * @description Start a login of a program, which its user confirms in the browser within ten minutes.
+         */
+        post: operations["start_device_login"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/login/device/approve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Approve Device Login
+         * @description Confirm a program's login: it gets an access token. A token cannot confirm one.
+         */
+        post: operations["approve_device_login"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/login/device/deny": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Deny Device Login
+         * @description Refuse a program's login.
+         */
+        post: operations["deny_device_login"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/login/device/find": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Find Device Login
+         * @description Return the program that waits with this code, for its user's decision.
+         */
+        post: operations["find_device_login"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/login/device/token": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Collect Device Token
+         * @description Return the program's access token, once.
+         *
+         *     Until the user has decided, the error is `authorization-pending`, or `slow-down` for a program
+         *     that polls too often; then `access-denied` or `expired-token`. The member `error` has RFC 8628's
+         *     spelling.
+         */
+        post: operations["collect_device_token"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/login/password": {
         parameters: {
             query?: never;
@@ -3481,6 +3585,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/tokens/current": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke Current Token
+         * @description Revoke the access token that this request is made with, as a program's logout.
+         */
+        delete: operations["revoke_current_token"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tokens/{token_id}": {
         parameters: {
             query?: never;
@@ -4427,6 +4551,75 @@ export interface components {
             path: string;
             /** Trash Id */
             trash_id: string | null;
+        };
+        /** DeviceApproval */
+        DeviceApproval: {
+            /** Expires In Days */
+            expires_in_days: number;
+            /** User Code */
+            user_code: string;
+        };
+        /** DeviceCodeIn */
+        DeviceCodeIn: {
+            /** Device Code */
+            device_code: string;
+        };
+        /**
+         * DeviceLoginIn
+         * @description A program's request for a login. `device`: a name by which its user recognizes the device.
+         */
+        DeviceLoginIn: {
+            /** Device */
+            device: string;
+            /** Scopes */
+            scopes: components["schemas"]["Scope"][];
+        };
+        /**
+         * DeviceLoginOut
+         * @description A login that waits for its user.
+         *
+         *     The program shows `verification_uri` and `user_code`, and polls with `device_code` every
+         *     `interval` seconds. `verification_uri_complete` has the code in its fragment, which browsers
+         *     don't send.
+         */
+        DeviceLoginOut: {
+            /** Device Code */
+            device_code: string;
+            /** Expires In */
+            expires_in: number;
+            /** Interval */
+            interval: number;
+            /** User Code */
+            user_code: string;
+            /** Verification Uri */
+            verification_uri: string;
+            /** Verification Uri Complete */
+            verification_uri_complete: string;
+        };
+        /**
+         * DeviceToken
+         * @description The token of a confirmed login; its text is shown only this once.
+         */
+        DeviceToken: {
+            /** Access Token */
+            access_token: string;
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at: string;
+            /** Scope */
+            scope: string;
+            /** Token Name */
+            token_name: string;
+            /**
+             * Token Type
+             * @default Bearer
+             * @constant
+             */
+            token_type: "Bearer";
+            /** Username */
+            username: string;
         };
         /**
          * DisableIn
@@ -8154,6 +8347,11 @@ export interface components {
             /** Items */
             items: components["schemas"]["UsedSetup"][];
         };
+        /** UserCodeIn */
+        UserCodeIn: {
+            /** User Code */
+            user_code: string;
+        };
         /**
          * UserEdit
          * @description Changes to a user; omitted fields stay. `email` "" removes it.
@@ -8415,6 +8613,31 @@ export interface components {
             user_id: string | null;
             /** Username */
             username: string;
+        };
+        /**
+         * WaitingDevice
+         * @description A login that waits for this user's decision. `device` is as the program reports it, `ip` the
+         *     address from which it asked; `max_days` is the longest lifetime of its token.
+         */
+        WaitingDevice: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Device */
+            device: string;
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at: string;
+            /** Ip */
+            ip: string;
+            /** Max Days */
+            max_days: number;
+            /** Scopes */
+            scopes: components["schemas"]["Scope"][];
         };
     };
     responses: never;
@@ -12751,6 +12974,167 @@ export interface operations {
             };
         };
     };
+    start_device_login: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DeviceLoginIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeviceLoginOut"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    approve_device_login: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DeviceApproval"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deny_device_login: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UserCodeIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    find_device_login: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UserCodeIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WaitingDevice"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    collect_device_token: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DeviceCodeIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeviceToken"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     login_with_new_password: {
         parameters: {
             query?: never;
@@ -14685,6 +15069,33 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["NewToken"];
                 };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    revoke_current_token: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description Error */
             default: {

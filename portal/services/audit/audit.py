@@ -49,6 +49,9 @@ class Action(StrEnum):
     RECOVERY_CODES_NEW = "recovery_codes.new"
     TOKEN_CREATED = "token.created"  # noqa: S105
     TOKEN_REVOKED = "token.revoked"  # noqa: S105
+    DEVICE_APPROVED = "device.approved"
+    DEVICE_DENIED = "device.denied"
+    DEVICE_CODE_REFUSED = "device.code_refused"
     SESSION_START = "session.start"
     SESSION_EXTEND = "session.extend"
     SESSION_STOP = "session.stop"

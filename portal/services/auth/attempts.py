@@ -39,6 +39,7 @@ class SecretKind(StrEnum):
 
     PASSWORD = "password"  # noqa: S105
     SECOND_FACTOR = "second-factor"
+    DEVICE_CODE = "device-code"
 
 
 @dataclass(frozen=True)

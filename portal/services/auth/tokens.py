@@ -170,7 +170,7 @@ async def create(
 
     Raises InvalidInput with the field, Conflict if the user has too many.
     """
-    _validate_request(settings, user, request)
+    validate_request(settings, user, request)
     text, now = new_text(), utcnow()
     token = AccessToken(
         user_id=user.id,
@@ -188,7 +188,7 @@ async def create(
         if request.name in names:
             raise _name_taken_error()
         if len(names) >= MAX_TOKENS:
-            raise errors.Conflict(f"You have {MAX_TOKENS} tokens. Revoke one that you don't need.")
+            raise _too_many_error()
         db.add(token)
         detail = {"scopes": " ".join(token.scopes), "expires_at": token.expires_at.isoformat()}
         record(
@@ -199,6 +199,18 @@ async def create(
         except IntegrityError as error:  # the same name in two concurrent requests
             raise _name_taken_error() from error
     return token, text
+
+
+async def find_free_name(database: Database, user: User, wanted: str) -> str:
+    """Return the wanted name, with a number if the user already has a token of this name.
+
+    Raises Conflict if the user can have no further token.
+    """
+    names = {token.name for token in await listed(database, user)}
+    if len(names) >= MAX_TOKENS:
+        raise _too_many_error()
+    numbered = (f"{wanted} ({number})" for number in range(2, MAX_TOKENS + 2))
+    return next(name for name in (wanted, *numbered) if name not in names)
 
 
 async def revoke(database: Database, user: User, token_id: str, caller: Caller) -> None:
@@ -212,7 +224,8 @@ async def revoke(database: Database, user: User, token_id: str, caller: Caller) 
         await db.commit()
 
 
-def _validate_request(settings: Settings, user: User, request: TokenRequest) -> None:
+def validate_request(settings: Settings, user: User, request: TokenRequest) -> None:
+    """Raise InvalidInput with each field that a token can't have."""
     problems = []
     if not request.name or not request.name.isprintable():
         problems.append(errors.FieldError("name", "Enter a token name of one line."))
@@ -225,6 +238,10 @@ def _validate_request(settings: Settings, user: User, request: TokenRequest) -> 
         problems.append(errors.FieldError("scopes", message))
     if problems:
         raise errors.invalid_input(problems)
+
+
+def _too_many_error() -> errors.Conflict:
+    return errors.Conflict(f"You have {MAX_TOKENS} tokens. Revoke one that you don't need.")
 
 
 def _name_taken_error() -> errors.InvalidInput:

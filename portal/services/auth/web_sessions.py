@@ -13,7 +13,15 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from portal import errors
 from portal.config.settings import Settings
 from portal.db import Database, utcnow
-from portal.models import AccessToken, ContentLogin, HalfLogin, HalfLoginStep, User, WebSession
+from portal.models import (
+    AccessToken,
+    ContentLogin,
+    DeviceLogin,
+    HalfLogin,
+    HalfLoginStep,
+    User,
+    WebSession,
+)
 from portal.services.audit.audit import Action, record
 from portal.services.auth import second_factor
 from portal.services.auth.attempts import Caller
@@ -261,9 +269,10 @@ async def end_oldest(db: AsyncSession, user: User, most: int) -> int:
 
 
 async def end_all(db: AsyncSession, user_id: str) -> None:
-    """Delete all credentials of a user: web sessions, half logins and access tokens.
+    """Delete all credentials of a user: web sessions, half logins, access tokens and the logins
+    of devices that have not collected theirs.
 
     Runs in the caller's transaction, in which the user is disabled.
     """
-    for table in (WebSession, HalfLogin, AccessToken):
+    for table in (WebSession, HalfLogin, AccessToken, DeviceLogin):
         await db.execute(delete(table).where(table.user_id == user_id))

@@ -17,6 +17,8 @@ from tests.portal.conftest import Browser, Portal
 # Routes without a login, each for a reason given in its docstring.
 OPEN = {
     ("POST", "/api/v1/login"),
+    ("POST", "/api/v1/login/device"),
+    ("POST", "/api/v1/login/device/token"),
     ("POST", "/api/v1/logout"),
     ("GET", "/api/v1/announcements/public"),
     ("GET", "/api/v1/site"),

@@ -175,6 +175,17 @@ class TestEnding:
         assert "invalid_token" in answer.headers["WWW-Authenticate"]
         assert (await alice.send("DELETE", f"/api/v1/tokens/{made['id']}")).status == 404
 
+    async def test_a_token_revokes_itself(self, alice: Browser, program: Browser) -> None:
+        await make(alice, "read", name="kept")
+        headers = showing((await make(alice, "jobs")).body["token"])
+        current = "/api/v1/tokens/current"
+        assert (await program.send("DELETE", current, headers=headers)).status == 204
+        assert (await program.send("DELETE", current, headers=headers)).status == 401
+        assert [item["name"] for item in (await alice.get("/api/v1/tokens")).body["items"]] == [
+            "kept"
+        ]
+        assert (await alice.send("DELETE", current)).slug == "forbidden"
+
     async def test_token_of_another_user_cannot_be_revoked(
         self, alice: Browser, carol: Browser
     ) -> None:
@@ -303,6 +314,7 @@ def api_routes() -> list[RouteContext]:
     return [route for route in routes() if path_of(route).startswith("/api/v1/")]
 
 
+BY_TOKEN_ONLY = ("DELETE", "/api/v1/tokens/current")  # a program's logout, with any scope
 ALWAYS = {"admin/": Scope.ADMIN, "groups/": Scope.ADMIN, "files": Scope.FILES}
 CHANGES = dict.fromkeys(
     ("environments", "sessions", "setups", "tensorboards"), Scope.SESSIONS
@@ -329,7 +341,9 @@ def test_each_route_declares_the_scope_it_needs(route: RouteContext) -> None:
     scopes_found = {scope for guard, scope in dependencies.SCOPES.items() if guard in asked}
     for method in methods(route):
         wanted = scope_wanted(method, path_of(route))
-        if wanted is not None:
+        if (method, path_of(route)) == BY_TOKEN_ONLY:
+            assert dependencies.access_token in asked
+        elif wanted is not None:
             assert scopes_found == {wanted}
         elif dependencies.identity in guards(route):
             only_browsers = dependencies.web_session in asked or scopes_found == {Scope.READ}
@@ -348,8 +362,12 @@ def test_schema_declares_required_credentials() -> None:
         for method, operation in operations.items():
             wanted = scope_wanted(method.upper(), path)
             tokens = [] if wanted is None else [{"token": [wanted.value]}]
-            public = (method.upper(), path) in OPEN
-            if operation["security"] != ([] if public else [{"cookie": []}, *tokens]):
+            expected = [{"cookie": []}, *tokens]
+            if (method.upper(), path) in OPEN:
+                expected = []
+            elif (method.upper(), path) == BY_TOKEN_ONLY:
+                expected = [{"token": []}]
+            if operation["security"] != expected:
                 wrong.append((method, path, operation["security"]))
     assert wrong == []
 
@@ -364,6 +382,8 @@ async def test_a_token_opens_what_its_scopes_say_and_nothing_else(
             if path_of(route).endswith("/events"):
                 continue  # a stream without an end; another test opens it
             for method in sorted(methods(route)):
+                if (method, path_of(route)) == BY_TOKEN_ONLY:
+                    continue  # ends the token; another test calls it
                 wanted = scope_wanted(method, path_of(route))
                 body: dict[str, Any] | None = {} if method not in SAFE_METHODS else None
                 answer = await program.send(
