@@ -69,6 +69,7 @@ PLACES = (
     Place("files", "/files"),
     Place("glossary", "/glossary"),
     Place("account", "/account"),
+    Place("device", "/device"),
     *(
         Place(f"account-{section}", "/account/$section", given=section)
         for section in (

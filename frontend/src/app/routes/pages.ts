@@ -181,6 +181,13 @@ const accountSectionRoute = createRoute({
   component: lazyPage(() => import('@/features/account/AccountPage'), 'AccountPage'),
 });
 
+/** The page to which the command line sends its user. The fragment is the code to confirm. */
+const deviceRoute = createRoute({
+  getParentRoute: () => memberRoute,
+  path: '/device',
+  component: lazyPage(() => import('@/features/account/DevicePage'), 'DevicePage'),
+});
+
 /** The page for the managers of a group. */
 const groupRoute = createRoute({
   getParentRoute: () => memberRoute,
@@ -209,5 +216,6 @@ export const pages = [
   clusterRoute,
   accountRoute,
   accountSectionRoute,
+  deviceRoute,
   groupRoute,
 ] as const;

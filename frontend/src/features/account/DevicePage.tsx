@@ -1,0 +1,162 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
+import { Button, Group, List, NativeSelect, Text, TextInput } from '@mantine/core';
+import { useRouterState } from '@tanstack/react-router';
+import { useState } from 'react';
+import type { WaitingDevice } from '@/api/types';
+import classes from '@/ui/AccountSection.module.css';
+import { Notice } from '@/ui/Notice';
+import { PageTitle } from '@/ui/PageTitle';
+import { RecordForm } from '@/ui/RecordForm';
+import { Time } from '@/ui/Time';
+import { useAction } from '@/ui/useAction';
+import { useForm } from '@/ui/useForm';
+import { approveDevice, codeInFragment, denyDevice, findDevice } from './devices';
+import { lifetimes, SCOPES, usualLifetime } from './tokens';
+
+/** A device that waits, with the code that leads to it. */
+interface Waiting {
+  code: string;
+  device: WaitingDevice;
+}
+
+type Decision = 'approved' | 'denied';
+
+/** The page on which a user confirms the login of the command line on a device. */
+export function DevicePage() {
+  const [waiting, setWaiting] = useState<Waiting | null>(null);
+  const [decision, setDecision] = useState<Decision | null>(null);
+  return (
+    <>
+      <PageTitle tab={t`Log in on a device`}>
+        <Trans>Log in on a device</Trans>
+      </PageTitle>
+      {decision !== null ? (
+        <Decided decision={decision} />
+      ) : waiting === null ? (
+        <CodeStep onFound={setWaiting} />
+      ) : (
+        <DecisionStep {...waiting} onDecided={setDecision} />
+      )}
+    </>
+  );
+}
+
+function CodeStep({ onFound }: { onFound: (waiting: Waiting) => void }) {
+  const hash = useRouterState({ select: ({ location }) => location.hash });
+  const form = useForm({
+    initial: () => ({ code: codeInFragment(hash) }),
+    fields: ['user_code'],
+    check: ({ code }) => (code.trim() === '' ? { user_code: t`Enter the code.` } : {}),
+    save: async ({ code }) => ({ code, device: await findDevice(code.trim()) }),
+    saved: onFound,
+  });
+  return (
+    <RecordForm form={form} button={<Trans>Continue</Trans>} card={classes.section}>
+      <TextInput
+        className={classes.narrow}
+        label={t`Code`}
+        description={t`The code that the program on your device shows.`}
+        maxLength={20}
+        autoComplete="off"
+        spellCheck={false}
+        data-autofocus
+        {...form.text('code', 'user_code')}
+      />
+    </RecordForm>
+  );
+}
+
+function DecisionStep({ code, device, onDecided }: Waiting & { onDecided: (d: Decision) => void }) {
+  const [refusing, refuse] = useAction();
+  const form = useForm({
+    initial: () => ({ days: usualLifetime(device.max_days) }),
+    fields: ['expires_in_days'],
+    save: ({ days }) => approveDevice(code.trim(), Number(days)),
+    saved: () => onDecided('approved'),
+  });
+  const deny = async (): Promise<void> => {
+    if (await refuse(() => denyDevice(code.trim()))) onDecided('denied');
+  };
+  const buttons = (
+    <Group justify="flex-end" mt="md">
+      <Button variant="default" loading={refusing} onClick={() => void deny()}>
+        <Trans>Refuse</Trans>
+      </Button>
+      <Button type="submit" loading={form.busy} disabled={refusing}>
+        <Trans>Confirm the login</Trans>
+      </Button>
+    </Group>
+  );
+  return (
+    <RecordForm form={form} foot={buttons} card={classes.section}>
+      <Notice tone="warning">
+        <Trans>
+          Confirm only a login that you started yourself, on this device, just now. Refuse it if you
+          received the code or the link from someone else.
+        </Trans>
+      </Notice>
+      <Facts code={code} device={device} />
+      <NativeSelect
+        className={classes.narrow}
+        label={t`Expires after`}
+        data={lifetimes(device.max_days)}
+        {...form.text('days', 'expires_in_days')}
+      />
+    </RecordForm>
+  );
+}
+
+function Facts({ code, device }: Waiting) {
+  return (
+    <dl className={classes.facts}>
+      <div>
+        <dt>{t`Device`}</dt>
+        <dd data-testid="device">{device.device}</dd>
+      </div>
+      <div>
+        <dt>{t`Code`}</dt>
+        <dd>{code.toUpperCase()}</dd>
+      </div>
+      <div>
+        <dt>{t`Address`}</dt>
+        <dd>{device.ip}</dd>
+      </div>
+      <div>
+        <dt>{t`Started`}</dt>
+        <dd>
+          <Time at={device.created_at} relative />
+        </dd>
+      </div>
+      <div>
+        <dt>
+          <Trans context="what a token">May</Trans>
+        </dt>
+        <dd>
+          <List size="sm">
+            {device.scopes.map((scope) => (
+              <List.Item key={scope}>{SCOPES[scope].description}</List.Item>
+            ))}
+          </List>
+        </dd>
+      </div>
+    </dl>
+  );
+}
+
+function Decided({ decision }: { decision: Decision }) {
+  return (
+    <div role="status">
+      <Text>
+        {decision === 'approved' ? (
+          <Trans>
+            The device is logged in. You can close this page. To log the device out, revoke its
+            token under Your account.
+          </Trans>
+        ) : (
+          <Trans>The login was refused. The device has no access.</Trans>
+        )}
+      </Text>
+    </div>
+  );
+}
