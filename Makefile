@@ -131,7 +131,7 @@ lint: prepare-checks          ## ruff, mypy, import-linter, wording, Biome, tsc,
 
 lint-python:
 	@$(DEV)/ruff check . && $(DEV)/ruff format --check .
-	@$(DEV)/mypy
+	@$(DEV)/mypy && $(DEV)/mypy --python-version 3.10 -p client
 	@$(DEV)/lint-imports --no-cache
 	@$(DEV)/python -m tests.readability
 	@$(DEV)/python -m portal openapi | diff -u openapi.json - || { echo "openapi.json is stale: make api"; exit 1; }
@@ -165,7 +165,7 @@ lock:            ## the locks of Python packages, from pyproject.toml; needs uv 
 api: prepare-checks           ## openapi.json and the client generated from it
 	@$(DEV)/python -m portal openapi > openapi.json && $(NPM) run api
 
-wheel: prepare   ## the portal as one wheel, with its lock, in STATE/wheel
+wheel: prepare   ## the portal as one wheel, with its lock, and the client as another, in STATE/wheel
 	@$(STATE)/build/bin/python -m deploy.wheel --out $(STATE)/wheel
 
 screenshots: prepare-parts   ## every page of the running demo, in pictures

@@ -1,4 +1,5 @@
-"""Packaging of the portal as one wheel: code, migrations, pages, and the nodes' files.
+"""Packaging of the portal as one wheel (code, migrations, pages, and the nodes' files), and of the
+command line for users as another.
 
     STATE/build/bin/python -m deploy.wheel --out DIR
 
@@ -27,6 +28,8 @@ PARTS: Mapping[str, str] = {
     "deploy/lab": "frontend/lab/dist",
     "deploy/requirements-runtime.lock": "requirements-runtime.lock",
 }
+CLIENT = "client"
+COMPILED = shutil.ignore_patterns("__pycache__", "*.pyc")
 BUILT = {"portal/pages": "index.html", "deploy/lab": "package.json"}
 
 
@@ -41,32 +44,46 @@ def stage(checkout: Path, folder: Path) -> None:
             raise BuildMissing(
                 f"{PARTS[target]}/{file} does not exist: run `make prepare` to build it"
             )
-    ignore = shutil.ignore_patterns("__pycache__", "*.pyc")
     for target, source in PARTS.items():
         if (checkout / source).is_dir():
-            shutil.copytree(checkout / source, folder / target, ignore=ignore)
+            shutil.copytree(checkout / source, folder / target, ignore=COMPILED)
         else:
             shutil.copyfile(checkout / source, folder / target)
 
 
 def build(out: Path, checkout: Path = CHECKOUT) -> Path:
-    """Build the wheel and return its path; `out` then contains no other wheel of the portal.
+    """Build the portal's wheel and return its path; `out` then contains no other one of it.
 
     Raises NotBuilt, CalledProcessError.
     """
-    out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="portal-wheel-") as folder:
-        source, output_folder = Path(folder) / "source", Path(folder) / "made"
+        source = Path(folder) / "source"
         source.mkdir()
         stage(checkout, source)
-        pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-index", "--no-deps"]
-        subprocess.run([*pip, "--no-build-isolation", "-w", output_folder, source], check=True)
-        (wheel,) = output_folder.glob("*.whl")
-        for old in out.glob("data_scientist_portal-*.whl"):
-            old.unlink()
-        target = out / wheel.name
-        shutil.copyfile(wheel, target)
+        target = _pack(source, out, "data_scientist_portal")
     shutil.copyfile(checkout / LOCK, out / LOCK)
+    return target
+
+
+def build_client(out: Path, checkout: Path = CHECKOUT) -> Path:
+    """Build the wheel of the command line for users, likewise. Raises CalledProcessError."""
+    with tempfile.TemporaryDirectory(prefix="portal-wheel-") as folder:
+        source = Path(folder) / "source"
+        shutil.copytree(checkout / CLIENT, source, ignore=COMPILED)
+        return _pack(source, out, "data_scientist_portal_client")
+
+
+def _pack(source: Path, out: Path, name: str) -> Path:
+    """Build the wheel of a folder with a pyproject.toml, in place of older ones of this name."""
+    out.mkdir(parents=True, exist_ok=True)
+    made = source.parent / "made"
+    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-index", "--no-deps"]
+    subprocess.run([*pip, "--no-build-isolation", "-w", made, source], check=True)
+    (wheel,) = made.glob("*.whl")
+    for old in out.glob(f"{name}-*.whl"):
+        old.unlink()
+    target = out / wheel.name
+    shutil.copyfile(wheel, target)
     return target
 
 
@@ -74,11 +91,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m deploy.wheel", description=__doc__)
     parser.add_argument("--out", type=Path, required=True, help="output folder")
     try:
-        wheel = build(parser.parse_args().out)
+        out = parser.parse_args().out
+        wheels = build(out), build_client(out)
     except (BuildMissing, subprocess.CalledProcessError) as error:
         print(error, file=sys.stderr)
         return 1
-    print(wheel)
+    print(*wheels, sep="\n")
     return 0
 
 

@@ -25,7 +25,7 @@ from pathlib import Path
 
 from tests.paths import CHECKOUT
 
-PRODUCT = ("portal", "spawner", "cluster", "deploy", "bench")
+PRODUCT = ("portal", "spawner", "client", "cluster", "deploy", "bench")
 # programs that run in containers and jobs, and are read by their users
 PROGRAMS = re.compile(r"spawner/catalog/(images|jobs|kernel)/")
 PAGES = re.compile(r"frontend/(src|lab/src)/.*\.tsx?$")
@@ -52,7 +52,7 @@ ODD_OPENING = re.compile(
 QUOTED = re.compile(r"```.*?```|`[^`\n]*`|\"[^\"\n]*\"|“[^”\n]*”|\*[^*\n]+\*", re.DOTALL)
 DOCUMENTS = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "docs")
 SHARED_NAMES = frozenset({"Progress", "Report", "Unreachable", "User"})
-ROOTS = re.compile(r"(portal|spawner|cluster|spawner/[a-z_]+)/[a-z_]+\.py")
+ROOTS = re.compile(r"(portal|spawner|client|cluster|spawner/[a-z_]+)/[a-z_]+\.py")
 MAX_MODULES = 15
 TEST = re.compile(r"tests/(?P<level>unit|portal)/(?P<folder>.+)/test_\w+\.py")
 OF_THE_CHECKOUT = "checkout"

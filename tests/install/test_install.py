@@ -92,7 +92,7 @@ def _children(pid: int) -> list[int]:
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[Site]:
-    (wheel,) = WHEELS.glob("*.whl")
+    (wheel,) = WHEELS.glob("data_scientist_portal-*.whl")
     assert (WHEELS / "requirements.lock").is_file()
     with one_machine("t-inst") as cluster:
         cluster.run(*RAISE)

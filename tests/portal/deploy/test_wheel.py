@@ -31,7 +31,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     argv = [str(BUILDER), "-m", "deploy.wheel", "--out", str(out)]
     done = subprocess.run(argv, cwd=CHECKOUT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    (found,) = out.glob("*.whl")
+    (found,) = out.glob("data_scientist_portal-*.whl")
     assert (out / "requirements.lock").read_bytes() == (CHECKOUT / "requirements.lock").read_bytes()
     return found
 
@@ -114,3 +114,17 @@ def test_it_migrates_and_renders(
     assert (out / "etc/systemd/system/portal-hub.service").is_file()
     nginx = (out / "var/lib/portal-nginx/nginx.conf").read_text()
     assert f'root "{installed}/lib/' in nginx
+
+
+def test_the_client_is_a_wheel_of_its_own_that_needs_no_portal(wheel: Path, tmp_path: Path) -> None:
+    (found,) = wheel.parent.glob("data_scientist_portal_client-*.whl")
+    names = zipfile.ZipFile(found).namelist()
+    assert {"dsp_client/app.py", "dsp_client/commands/run.py"} <= set(names)
+    assert all(name.startswith(("dsp_client/", "data_scientist_portal_client-")) for name in names)
+    env = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "PYTHONPATH": str(found)}
+    program = "import sys; from dsp_client.app import main; sys.exit(main(['--version']))"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path, env=env, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "dsp 0.1.0\n"), done.stderr

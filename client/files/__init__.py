@@ -1,0 +1,1 @@
+"""Files: names on the cluster, the working folder, uploads and downloads."""

@@ -1,0 +1,72 @@
+"""The command line for users against everything real: a job from its upload to its end."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from cluster.client import Client
+from tests.live import Live
+from tests.polling import PATIENCE_S
+from tests.portal.client.program import SCOPES, ClientProgram, finish
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture(scope="module")
+async def alice(portal: Live) -> AsyncIterator[Client]:
+    async with portal.login("alice") as client:
+        yield client
+
+
+@pytest.fixture
+async def program(portal: Live, alice: Client, tmp_path: Path) -> AsyncIterator[ClientProgram]:
+    body = {"name": f"dsp {tmp_path.name}"[:100], "scopes": SCOPES, "expires_in_days": 1}
+    made = await alice.api("POST", "/tokens", body)
+    program = ClientProgram(portal.base_url, tmp_path)
+    program.save_token(made["token"])
+    yield program
+    await alice.api("DELETE", f"/tokens/{made['id']}")
+
+
+async def test_run_waits_and_exits_with_the_jobs_outcome(program: ClientProgram) -> None:
+    (program.home / "helper.py").write_text("VALUE = 'helped'\n")
+    (program.home / "train.py").write_text(
+        "import pathlib, sys, helper\n"
+        "print(helper.VALUE, *sys.argv[1:])\n"
+        "pathlib.Path('result.txt').write_text('done')\n"
+        "sys.exit(int(sys.argv[1]))\n"
+    )
+    done = await program.run("run", "train.py", "--wait", "--cpus", "1", "--", "0", "$(id)")
+    assert done.code == 0, done
+    assert "helped 0 $(id)\n" in done.out
+    assert "was submitted" in done.err
+    failed = await program.run("run", "train.py", "--wait", "--json", "--", "3")
+    assert failed.code == 10
+    assert (failed.value["outcome"], failed.value["exit_code"]) == ("failed", 3)
+
+
+async def test_a_log_is_followed_and_the_job_is_cancelled(program: ClientProgram) -> None:
+    (program.home / "wait.sh").write_text("echo begun; exec sleep 300\n")
+    started = await program.run("run", "wait.sh", "--json", "--minutes", "10")
+    assert started.code == 0, started
+    job = started.value["id"]
+    async with (
+        program.started("logs", "-f", job) as follower,
+        asyncio.timeout(PATIENCE_S),
+    ):
+        assert follower.stdout is not None
+        assert await follower.stdout.readline() == b"begun\n"
+        cancelled = await program.run("cancel", str(started.value["job_id"]), "--json")
+        assert cancelled.code == 0, cancelled
+        assert (await finish(follower)).code == 0
+    again = await program.run("cancel", job, "--json")
+    assert (again.code, "cancelled" in again.problem["detail"]) == (5, True)
+
+
+async def test_files_go_to_the_cluster_and_come_back(program: ClientProgram) -> None:
+    (program.home / "data.txt").write_text("round trip")
+    assert (await program.run("cp", "--overwrite", "data.txt", ":dsp-test/")).code == 0
+    assert (await program.run("cp", ":dsp-test/data.txt", "back.txt")).code == 0
+    assert (program.home / "back.txt").read_text() == "round trip"
