@@ -107,21 +107,31 @@ def run(
         ),
     )  # fmt: skip
     context = open_context(portal, as_json=as_json)
-    check_request(request, folder)
-    schema = None
-    if template is not None:
-        schema = context.connection.call(operations.GET_TEMPLATE, {"name": template})
-        parse_values(request.values, schema)  # before anything is uploaded
-    where = None
-    if program is not None:
-        where = upload_folder(context, collect_folder(folder, max_mb * MEBIBYTE), program)
-    body = build_body(request, schema, where)
-    job = context.connection.call(operations.SUBMIT_JOB, body=body, key=str(uuid.uuid4()))
+    job = submit(context, request, folder, max_mb * MEBIBYTE)
     context.output.note(f"{describe(job)} was submitted.")
     if wait:
         job = wait_for_end(context, job)
     context.output.result(job, "" if wait else job.id)
     check_outcome(job, waited=wait)
+
+
+def submit(
+    context: CommandContext, request: RunRequest, folder: Path, max_bytes: int
+) -> JobSummary:
+    """Upload the folder if a program of it is to run, and submit the job.
+
+    Whatever can be refused here is refused before anything is sent.
+    """
+    check_request(request, folder)
+    schema = None
+    if request.template is not None:
+        schema = context.connection.call(operations.GET_TEMPLATE, {"name": request.template})
+    build_body(request, schema, "")
+    where = ""
+    if request.program is not None:
+        where = upload_folder(context, collect_folder(folder, max_bytes), request.program)
+    body = build_body(request, schema, where)
+    return context.connection.call(operations.SUBMIT_JOB, body=body, key=str(uuid.uuid4()))
 
 
 def check_request(request: RunRequest, folder: Path) -> None:
@@ -168,9 +178,7 @@ def parse_values(values: Sequence[str], schema: TemplateSchema) -> dict[str, Any
     return parsed
 
 
-def build_body(
-    request: RunRequest, schema: TemplateSchema | None, where: str | None
-) -> dict[str, Any]:
+def build_body(request: RunRequest, schema: TemplateSchema | None, where: str) -> dict[str, Any]:
     """Return the job to submit; `where` is the uploaded folder's full path. Pure.
 
     Raises UsageProblem for a template that runs no program of the user.
@@ -182,7 +190,7 @@ def build_body(
     if name:
         body["name"] = name[:MAX_NAME]
     if schema is None:
-        body["script"] = render_script(where or "", request.program or "", request.arguments)
+        body["script"] = render_script(where, request.program or "", request.arguments)
         return body
     body |= {"template": schema.name, "parameters": parse_values(request.values, schema)}
     if request.program is None:

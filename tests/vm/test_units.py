@@ -57,7 +57,8 @@ PACKAGE = """
 umask 022
 python3 -m venv --without-pip {app}
 cp -a {state}/venv/lib/python3.*/site-packages/. {app}/lib/python3.*/site-packages/
-{app}/bin/python -m pip install --quiet --no-deps --no-index {state}/wheel/data_scientist_portal-*.whl
+{app}/bin/python -m pip install --quiet --no-deps --no-index \
+  {state}/wheel/data_scientist_portal-*.whl
 ln -sf {app}/bin/portal /usr/local/bin/portal
 mkdir -p {shared}/images
 cp -a {state}/runtime/. {shared}/runtime
