@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
+from secrets import token_hex
 
 import pytest
 
@@ -70,3 +71,18 @@ async def test_files_go_to_the_cluster_and_come_back(program: ClientProgram) -> 
     assert (await program.run("cp", "--overwrite", "data.txt", ":dsp-test/")).code == 0
     assert (await program.run("cp", ":dsp-test/data.txt", "back.txt")).code == 0
     assert (program.home / "back.txt").read_text() == "round trip"
+
+
+async def test_a_session_is_started_opened_and_stopped(program: ClientProgram) -> None:
+    name = f"dsp-{token_hex(3)}"
+    started = await program.run("sessions", "start", "--env", "python3", "--name", name, "--json")
+    assert started.code == 0, started
+    assert started.value["state"] == "running"
+    opened = await program.run("sessions", "open", name, "--no-browser")
+    assert opened.code == 0, opened
+    assert opened.out.startswith("http://127.0.0.1:")
+    board = await program.run("tensorboard", name, "--session", "--no-browser", "--json")
+    assert (board.code, board.value["state"]) == (0, "running"), board
+    listed = (await program.run("sessions", "list", "--json")).value
+    assert name in {session["name"] for session in listed}
+    assert (await program.run("sessions", "stop", name)).code == 0

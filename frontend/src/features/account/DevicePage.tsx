@@ -1,6 +1,6 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { Button, Group, List, NativeSelect, Text, TextInput } from '@mantine/core';
+import { Button, Group, NativeSelect, Paper, Text, TextInput } from '@mantine/core';
 import { useRouterState } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { WaitingDevice } from '@/api/types';
@@ -28,16 +28,20 @@ export function DevicePage() {
   const [decision, setDecision] = useState<Decision | null>(null);
   return (
     <>
-      <PageTitle tab={t`Log in on a device`}>
-        <Trans>Log in on a device</Trans>
-      </PageTitle>
-      {decision !== null ? (
-        <Decided decision={decision} />
-      ) : waiting === null ? (
-        <CodeStep onFound={setWaiting} />
-      ) : (
-        <DecisionStep {...waiting} onDecided={setDecision} />
-      )}
+      <div className={classes.title}>
+        <PageTitle tab={t`Log in on a device`}>
+          <Trans>Log in on a device</Trans>
+        </PageTitle>
+      </div>
+      <Paper className={classes.section}>
+        {decision !== null ? (
+          <Decided decision={decision} />
+        ) : waiting === null ? (
+          <CodeStep onFound={setWaiting} />
+        ) : (
+          <DecisionStep {...waiting} onDecided={setDecision} />
+        )}
+      </Paper>
     </>
   );
 }
@@ -52,7 +56,7 @@ function CodeStep({ onFound }: { onFound: (waiting: Waiting) => void }) {
     saved: onFound,
   });
   return (
-    <RecordForm form={form} button={<Trans>Continue</Trans>} card={classes.section}>
+    <RecordForm form={form} button={<Trans>Continue</Trans>}>
       <TextInput
         className={classes.narrow}
         label={t`Code`}
@@ -79,7 +83,7 @@ function DecisionStep({ code, device, onDecided }: Waiting & { onDecided: (d: De
     if (await refuse(() => denyDevice(code.trim()))) onDecided('denied');
   };
   const buttons = (
-    <Group justify="flex-end" mt="md">
+    <Group justify="flex-end">
       <Button variant="default" loading={refusing} onClick={() => void deny()}>
         <Trans>Refuse</Trans>
       </Button>
@@ -89,7 +93,7 @@ function DecisionStep({ code, device, onDecided }: Waiting & { onDecided: (d: De
     </Group>
   );
   return (
-    <RecordForm form={form} foot={buttons} card={classes.section}>
+    <RecordForm form={form} foot={buttons}>
       <Notice tone="warning">
         <Trans>
           Confirm only a login that you started yourself, on this device, just now. Refuse it if you
@@ -133,11 +137,9 @@ function Facts({ code, device }: Waiting) {
           <Trans context="what a token">May</Trans>
         </dt>
         <dd>
-          <List size="sm">
-            {device.scopes.map((scope) => (
-              <List.Item key={scope}>{SCOPES[scope].description}</List.Item>
-            ))}
-          </List>
+          {device.scopes.map((scope) => (
+            <div key={scope}>{SCOPES[scope].description}</div>
+          ))}
         </dd>
       </div>
     </dl>
