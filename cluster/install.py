@@ -25,14 +25,17 @@ PACKAGES = (
     *("mariadb-server", "nginx-light", "chromium", "sudo", "iproute2", "util-linux", "procps"),
     *("mmdebstrap", "squashfs-tools", "squashfuse", "fuse3"),
     "lmod",
+    # the nodes' sshd, which sessions start for SSH connections; its daemon never runs
+    *("openssh-client", "openssh-server"),
     *VENV_PACKAGES,
 )
 # Only for tests: a registry, a shell for minimal images, an independent implementation of zip
 # files, PostgreSQL, wrong clocks, systemd's verification of units, a mail server, a linter for
-# shell scripts, a Chinese font for screenshots, and the dependencies of a separate Docker.
+# shell scripts, a user of SSH, a Chinese font for screenshots, and the dependencies of a separate
+# Docker.
 TEST_PACKAGES = (
     *("docker-registry", "busybox-static", "unzip", "postgresql", "libfaketime", "systemd"),
-    *("postfix", "shellcheck"),
+    *("postfix", "shellcheck", "rsync"),
     "fonts-wqy-microhei",
     *("iptables", "runc", "slirp4netns"),
 )
@@ -41,7 +44,7 @@ VM_PACKAGES = ("qemu-system-x86", "e2fsprogs")
 # the daemons that systemd would start at each boot after installing these packages
 DAEMONS = (
     *("docker-registry", "mariadb", "munge", "nginx", "nslcd", "postfix", "postgresql", "slapd"),
-    *("slurmctld", "slurmd", "slurmdbd"),
+    *("slurmctld", "slurmd", "slurmdbd", "ssh"),
 )
 POLICY = Path("/usr/sbin/policy-rc.d")
 POLICY_TEXT = "#!/bin/sh\nexit 101\n"

@@ -27,6 +27,7 @@ from deploy.front_door import (
 from deploy.nginx_program import HTTP2_DIRECTIVE, version_here
 from portal.config.settings import Settings
 from spawner import names
+from spawner.ssh import grant
 
 TEMPLATES = Path(__file__).resolve().parent / "templates"
 PAGES = (
@@ -79,6 +80,9 @@ HIDDEN_HEADERS = (
 # JupyterHub's own, at the hub's paths.
 HUB_COOKIES = ("jupyterhub-hub-login", "jupyterhub-session-id", "_xsrf")
 
+SSH_CONNECTIONS = 60
+"""The number of open SSH connections of one user, to all their sessions."""
+
 MAX_REMOVED = 16
 """The number of the portal's cookies that are removed from a request. A page can plant more of
 any name from another port of the host; a node then gets no cookie at all."""
@@ -121,6 +125,10 @@ def render(door: FrontDoor) -> dict[str, str]:
         username=names.USERNAME.pattern,
         server=names.SESSION.pattern,
         hidden_headers=HIDDEN_HEADERS,
+        ssh_key=grant.KEY_HEADER,
+        ssh_grant=grant.HEADER,
+        ssh_host_key=grant.HOST_KEY_HEADER,
+        ssh_connections=SSH_CONNECTIONS,
     )
     pages = {f"_pages/{name}": (TEMPLATES / name).read_text("utf-8") for name in PAGES}
     return {"nginx.conf": text, **pages}

@@ -64,6 +64,7 @@ from portal.api import (
     shares,
     site,
     sizing,
+    ssh,
     templates,
     tensorboard_proxy,
     tensorboards,
@@ -126,6 +127,7 @@ API_ROUTERS = (
     cluster_queue,
     sessions,
     session_use,
+    ssh,
     recent_usage,
     packages,
     setups,
@@ -224,6 +226,7 @@ def _routes() -> tuple[BaseRoute, ...]:
     router = APIRouter(generate_unique_id_function=lambda route: route.name)
     for module in API_ROUTERS:
         router.include_router(module.router, prefix=API)
+    router.include_router(ssh.root_router)  # before the gate's, which matches its path as well
     for module in ROOT_ROUTERS:
         router.include_router(module.router)
     return tuple(router.routes)

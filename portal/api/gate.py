@@ -140,10 +140,11 @@ async def not_entered(request: Request, context: ContextDep, owner: str, server:
         # A cookie that another page planted looks like another user's. A new login replaces it.
         again = f"{BEGIN}?next={quote(path_of(request), safe='')}" if host else None
         return _render_page(answer, session, language, at_portal(settings, host, ""), again)
-    raise _to_problem(answer, session)
+    raise to_problem(answer, session)
 
 
-def _to_problem(answer: GateAnswer, session: Session | None) -> errors.PortalError:
+def to_problem(answer: GateAnswer, session: Session | None) -> errors.PortalError:
+    """Return the error of a request for a session that is not proxied."""
     if answer is GateAnswer.LOGIN:
         return errors.LoginRequired()
     if answer is GateAnswer.REFUSED:

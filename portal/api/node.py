@@ -16,7 +16,7 @@ from portal.context import AppContext
 from portal.db import utcnow
 from portal.errors import Gone
 from portal.models import Session, Tensorboard
-from portal.services.sessions import extending, nodes, usage
+from portal.services.sessions import extending, nodes, ssh, usage
 from portal.services.tensorboards import tensorboards, tickets
 from portal.web.bearer import bearer
 from portal.web.dependencies import GUARDS, ClientIp, ContextDep
@@ -203,6 +203,17 @@ async def _build_facts(context: AppContext, session: Session) -> Facts:
             start_again=f"{portal}/start-again/{session.name}",
         ),
     )
+
+
+@router.get("/sessions/{session_id}/ssh/{token_id}", status_code=204)
+async def ssh_admitted(
+    token_id: str, session: LiveSession, context: ContextDep, wait_s: WaitS = 20.0
+) -> Response:
+    """Return 204 after a while: keep the SSH connections of this token and ask again; 410: close
+    them.
+    """
+    await ssh.wait_while_admitted(context, session, token_id, wait_s)
+    return Response(status_code=204)
 
 
 @router.post("/sessions/{session_id}/report", status_code=204)

@@ -21,7 +21,7 @@ class TokenIn(BaseModel):
 
     Its `scopes` permit: `read`, reading all of the caller's data except files; `sessions`, changing
     sessions and TensorBoards; `jobs`, submitting and changing jobs; `files`, reading and changing
-    files; `admin`, for administrators.
+    files; `ssh`, SSH connections to the caller's sessions; `admin`, for administrators.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -93,6 +93,7 @@ async def revoke_token(
 ) -> Response:
     """Revoke a token: the next request with it is refused."""
     await tokens.revoke(context.db, session.user, token_id, caller)
+    context.notifier.notify(session.user_id)  # its streams and SSH connections end
     return Response(status_code=204)
 
 

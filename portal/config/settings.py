@@ -198,6 +198,7 @@ class Settings(
     session_extend_minutes: int = Field(default=240, ge=0)
     session_max_hours: PositiveFloat | None = None
     session_idle_warning_minutes: float = Field(default=60.0, ge=0)
+    session_ssh: bool = True
     directory_sweep_minutes: PositiveFloat = 5.0
     tensorboard_idle_minutes: PositiveFloat = 30.0
     call_home_minutes: PositiveFloat = 3.0

@@ -96,18 +96,20 @@ class PortalClient:
         """Wait for the single-user server's `env`, `args` and `base_url`. Raises HomeError."""
         return self._repeat_until_accepted("GET", f"server?wait_s={WAIT_S}", None, WAIT_S).body
 
-    def while_wanted(self) -> None:
-        """Wait until the portal no longer wants this program.
+    def while_wanted(
+        self, action: str = "wanted", is_over: Callable[[], bool] = lambda: False
+    ) -> None:
+        """Wait until the portal no longer wants this program, or what `action` names.
 
-        Return also if the portal no longer accepts its secret, or has been out of reach for too
-        long. For a program that no other process ends.
+        Return also if the portal no longer accepts its secret, has been out of reach for too long,
+        or `is_over`. For a program or a connection that no other process ends.
         """
         pauses = _pauses()
         deadline = time.monotonic() + self.give_up_s
-        while time.monotonic() < deadline:
+        while time.monotonic() < deadline and not is_over():
             try:
                 response = self._send(
-                    "GET", f"wanted?wait_s={WAIT_S}", None, REQUEST_TIMEOUT_S + WAIT_S
+                    "GET", f"{action}?wait_s={WAIT_S}", None, REQUEST_TIMEOUT_S + WAIT_S
                 )
                 _check_status(response)
             except (NotWanted, PortalRefused) as refusal:

@@ -133,7 +133,8 @@ def _run(
         apply_environment(response, listener.getsockname(), "http" if tls is None else "https")
         with _server_errors():
             settings = server.settings(for_folder(config["server_config"], folder), folder)
-            app = server.prepare(listener.dup(), settings, list(response["args"]), home, tls)
+            arguments = list(response["args"])
+            app = server.prepare(listener.dup(), settings, arguments, home, folder, tls)
             server.forget_secrets(app, SECRETS)
             server.run(app, lambda: clock.mark("listening"))
     finally:

@@ -3233,6 +3233,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/sessions/{session_id}/ssh": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Session Ssh
+         * @description Return how to connect to a running session by SSH; 424 for one that doesn't run.
+         */
+        get: operations["session_ssh"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/sessions/{session_id}/tensorboard": {
         parameters: {
             query?: never;
@@ -3405,6 +3425,26 @@ export interface paths {
          * @description Return the site's logo, a PNG or SVG image.
          */
         get: operations["site_logo"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/ssh/portal_ssh.py": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Ssh Program
+         * @description Return the program that a user's ssh runs as its ProxyCommand.
+         */
+        get: operations["ssh_program"];
         put?: never;
         post?: never;
         delete?: never;
@@ -7412,7 +7452,7 @@ export interface components {
          * @description Permissions of a token; none includes another.
          * @enum {string}
          */
-        Scope: "read" | "sessions" | "jobs" | "files" | "admin";
+        Scope: "read" | "sessions" | "jobs" | "files" | "ssh" | "admin";
         /**
          * ScriptIn
          * @description A script with #SBATCH lines.
@@ -7723,6 +7763,28 @@ export interface components {
             items: components["schemas"]["RoomOut"][];
         };
         /**
+         * SshOut
+         * @description How the owner connects to a session by SSH.
+         *
+         *     `problem` is the reason if that isn't possible now. `config` is a block of ssh_config for all
+         *     sessions of the owner, `host` this session's name in it, `host_key` the key that it shows.
+         *     `editor_link` opens the home directory in VS Code; null if the session's server doesn't answer.
+         */
+        SshOut: {
+            /** Command */
+            command: string;
+            /** Config */
+            config: string;
+            /** Editor Link */
+            editor_link: string | null;
+            /** Host */
+            host: string;
+            /** Host Key */
+            host_key: string;
+            /** Problem */
+            problem: string | null;
+        };
+        /**
          * StatusItem
          * @description The status of one part.
          *
@@ -8026,7 +8088,7 @@ export interface components {
          *
          *     Its `scopes` permit: `read`, reading all of the caller's data except files; `sessions`, changing
          *     sessions and TensorBoards; `jobs`, submitting and changing jobs; `files`, reading and changing
-         *     files; `admin`, for administrators.
+         *     files; `ssh`, SSH connections to the caller's sessions; `admin`, for administrators.
          */
         TokenIn: {
             /** Expires In Days */
@@ -14427,6 +14489,37 @@ export interface operations {
             };
         };
     };
+    session_ssh: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SshOut"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     get_session_tensorboard: {
         parameters: {
             query?: never;
@@ -14771,6 +14864,33 @@ export interface operations {
         };
     };
     site_logo: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    ssh_program: {
         parameters: {
             query?: never;
             header?: never;

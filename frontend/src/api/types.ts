@@ -13,6 +13,7 @@ export type NewToken = Schemas['NewToken'];
 export type TokenRequest = Schemas['TokenIn'];
 export type Scope = Schemas['Scope'];
 export type WaitingDevice = Schemas['WaitingDevice'];
+export type Ssh = Schemas['SshOut'];
 export type LoginSummary = Schemas['LoginSummary'];
 export type Environment = Schemas['EnvironmentOut'];
 export type Resources = Schemas['ResourcesOut'];

@@ -46,6 +46,7 @@ class Scope(StrEnum):
     SESSIONS = "sessions"
     JOBS = "jobs"
     FILES = "files"
+    SSH = "ssh"
     ADMIN = "admin"
 
 
@@ -138,15 +139,20 @@ async def _touch(db: AsyncSession, token: AccessToken) -> None:
 
 async def is_valid(database: Database, settings: Settings, token_id: str) -> bool:
     """Return whether a token still grants access; for streams that were opened long ago."""
+    return await find_valid(database, settings, token_id) is not None
+
+
+async def find_valid(database: Database, settings: Settings, token_id: str) -> AccessToken | None:
+    """Return a token that still grants access; None if it does not."""
     async with database.session() as db:
         query = select(AccessToken, _ENROLLED).where(AccessToken.id == token_id)
         row = (await db.execute(query)).one_or_none()
     if row is None or not may_enter(row[0].user):
-        return False
-    token, enrolled = row
-    if second_factor.required_of(token.user, settings) and not enrolled:
-        return False
-    return bool(utcnow() < token.expires_at)
+        return None
+    token: AccessToken = row[0]
+    if second_factor.required_of(token.user, settings) and not row[1]:
+        return None
+    return token if utcnow() < token.expires_at else None
 
 
 # --- management -----------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_server.serverapp import ServerApp
 from traitlets.config import Config
 
-from spawner.node.jupyter import portal_link, terminal_link
+from spawner.node.jupyter import portal_link, ssh_link, terminal_link
 from spawner.node.jupyter.handlers import SessionSources
 from spawner.node.jupyter.idle import Kernels
 from spawner.node.jupyter.imports import import_singleuser
@@ -31,6 +31,9 @@ from spawner.node.jupyter.outputs.contents import NodeContents
 from spawner.node.jupyter.outputs.kernels import NodeConnection, NodeKernels
 from spawner.node.jupyter.outputs.writer import OutputWriter
 from spawner.node.portal_client import PortalClient
+from spawner.node.ssh.connections import SshConnections
+from spawner.node.ssh.sshd import Sshd
+from spawner.node.terminals import terminal_environ
 from spawner.node.usage.recorder import Recorder, recording
 
 # Jupyter Server imports these by name during its setup: import them now instead.
@@ -156,10 +159,12 @@ class NodeSingleUser(JupyterHubSingleUser):  # type: ignore[misc]
     serverapp_class = NodeServer
 
     def initialize_handlers(self) -> None:
-        """Add handlers for terminal links and for JupyterLab's questions about the session."""
+        """Add handlers for terminal links, JupyterLab's questions about the session, and SSH."""
         super().initialize_handlers()
         self.handlers.append((terminal_link.PATH, terminal_link.TerminalLink))
-        self.handlers.extend((*portal_link.HANDLERS, *output_handlers.HANDLERS))
+        self.handlers.extend(portal_link.HANDLERS)
+        self.handlers.extend(ssh_link.HANDLERS)
+        self.handlers.extend(output_handlers.HANDLERS)
 
     async def check_hub_version(self) -> None:
         """Check in the background, and only log: the original waits for the hub, then exits."""
@@ -211,17 +216,21 @@ def prepare(
     settings: Config,
     arguments: list[str],
     home: PortalClient,
+    folder: Path,
     tls: ssl.SSLContext | None = None,
 ) -> NodeServer:
     """Return a server ready to `start()`, which asks `home` about the session.
 
-    The hub's environment must be in os.environ. Without `tls` it serves plain HTTP. May exit.
+    The hub's environment must be in os.environ. `folder` is the session's own on the node. Without
+    `tls` it serves plain HTTP. May exit.
     """
     server: NodeServer = NodeSingleUser.make_serverapp(jpserver_extensions=dict(EXTENSIONS))
     server.serve_on(listener, settings, tls)
     server.initialize(argv=arguments, starter_extension=NodeSingleUser.name)
     desk = SessionSources(home)
     server.web_app.settings[portal_link.SETTING] = desk
+    sshd = Sshd(folder / "ssh", home.secret, terminal_environ(os.environ))
+    server.web_app.settings[ssh_link.SETTING] = SshConnections(home, sshd)
     server.io_loop.add_callback(server.keep_recording, Recorder(desk, server.kernels_now))
     server.io_loop.add_callback(server.keep_outputs)
     return server

@@ -1,0 +1,123 @@
+"""Routes of SSH connections to sessions: nginx's question about one, its refusal, and the setup.
+
+For `/user/NAME/SESSION/ssh`, nginx asks `/internal/gate/ssh`, which knows access tokens only. A
+refused request comes to the same path here, for the reason.
+"""
+
+from importlib.resources import files
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Request, Response
+from pydantic import BaseModel
+
+from portal import errors
+from portal.api.gate import address_of, to_problem
+from portal.context import AppContext
+from portal.models import JobState
+from portal.services.sessions import sessions, ssh, ssh_config
+from portal.services.sessions.gate import GateAnswer, host_port, newest
+from portal.services.sessions.ssh import SshAdmission
+from portal.web.bearer import bearer
+from portal.web.content_host import CONTENT_HOST, content_host
+from portal.web.dependencies import Anyone, ContextDep, CurrentUser, LoopbackOnly
+from spawner.ssh.grant import HEADER, HOST_KEY_HEADER, KEY_HEADER
+
+router = APIRouter(tags=["sessions"])
+root_router = APIRouter(include_in_schema=False)
+
+NOT_STORED = {"Cache-Control": "no-store"}
+PublicKey = Annotated[str, Header(alias=KEY_HEADER)]
+
+
+class SshOut(BaseModel):
+    """How the owner connects to a session by SSH.
+
+    `problem` is the reason if that isn't possible now. `config` is a block of ssh_config for all
+    sessions of the owner, `host` this session's name in it, `host_key` the key that it shows.
+    `editor_link` opens the home directory in VS Code; null if the session's server doesn't answer.
+    """
+
+    problem: str | None
+    host: str
+    config: str
+    command: str
+    host_key: str
+    editor_link: str | None
+
+
+@router.get("/sessions/{session_id}/ssh")
+async def session_ssh(session_id: str, user: CurrentUser, context: ContextDep) -> SshOut:
+    """Return how to connect to a running session by SSH; 424 for one that doesn't run."""
+    session = await sessions.get(context, user, session_id)
+    if session.state is not JobState.RUNNING:
+        raise errors.NotRunning("The session isn't running.")
+    settings, username = context.settings, session.user.username
+    status = await ssh.fetch_status(context, session)
+    host = ssh_config.host_name(settings.public_url, session.name)
+    notebooks = settings.notebook_origin(username) or settings.public_url
+    return SshOut(
+        problem=status.problem,
+        host=host,
+        config=ssh_config.render_block(settings.public_url, notebooks, username),
+        command=f"ssh {host}",
+        host_key=ssh.host_key(context, session),
+        editor_link=ssh_config.editor_link(host, status.home) if status.home else None,
+    )
+
+
+@router.get("/ssh/portal_ssh.py", response_class=Response)
+async def ssh_program(_user: CurrentUser) -> Response:
+    """Return the program that a user's ssh runs as its ProxyCommand."""
+    text = files("portal.downloads").joinpath(ssh_config.PROGRAM).read_text("utf-8")
+    name = f'attachment; filename="{ssh_config.PROGRAM}"'
+    return Response(text, media_type="text/x-python", headers={"Content-Disposition": name})
+
+
+@root_router.get("/internal/gate/ssh", dependencies=[LoopbackOnly])
+async def ssh_gate(
+    request: Request,
+    context: ContextDep,
+    owner: Annotated[str, Header(alias="X-Owner")],
+    server: Annotated[str, Header(alias="X-Server")],
+    public_key: PublicKey = "",
+) -> Response:
+    """Return 204 with the target, the grant and the host key, 401 or 403; never cached."""
+    settings = context.settings
+    hosts = settings.content.notebooks if settings.content else None
+    if hosts and hosts.here(request.headers.get(CONTENT_HOST, "")) != hosts.host_of(owner):
+        return Response(status_code=403, headers=NOT_STORED)
+    try:
+        admission = await ssh.admit(context, bearer(request), owner, server, public_key)
+    except errors.PortalError as refusal:
+        if refusal.status >= 500:
+            raise
+        return Response(status_code=401 if refusal.status == 401 else 403, headers=NOT_STORED)
+    decision = admission.decision
+    if decision.answer is not GateAnswer.ENTER:
+        return Response(status_code=403, headers=NOT_STORED)
+    target = host_port(await address_of(decision.host), decision.port)
+    headers = {"X-Target": target, HEADER: admission.grant, HOST_KEY_HEADER: admission.host_key}
+    if decision.tls_name is not None:
+        headers["X-Target-Name"] = decision.tls_name
+    return Response(status_code=204, headers={**headers, **NOT_STORED})
+
+
+@root_router.get("/user/{owner}/{server}/ssh", dependencies=[Anyone])
+async def ssh_refused(
+    request: Request, context: ContextDep, owner: str, server: str, public_key: PublicKey = ""
+) -> None:
+    """Respond with the reason why nginx did not admit this connection."""
+    settings = context.settings
+    notebooks = settings.content.notebooks if settings.content else None
+    if notebooks and content_host(request, settings) != notebooks.host_of(owner):
+        raise errors.NotFound(f"This is at {notebooks.origin_of(owner)}.")
+    admission = await ssh.admit(context, bearer(request), owner, server, public_key)
+    raise await _explain(context, admission, owner, server)
+
+
+async def _explain(
+    context: AppContext, admission: SshAdmission, owner: str, server: str
+) -> errors.PortalError:
+    answer = admission.decision.answer
+    session = await newest(context.db, owner, server) if answer is GateAnswer.AWAY else None
+    return to_problem(answer, session)

@@ -1,0 +1,1 @@
+"""Programs that users download from the portal, for their own computers."""

@@ -1,0 +1,228 @@
+"""Connects ssh to a session of the Data Scientist Portal: the ProxyCommand in ssh_config.
+
+    ProxyCommand python3 ~/.ssh/portal/portal_ssh.py https://HOST/user/NAME/ %h
+
+The first label of %h is the session's name. The program opens a websocket to the portal and copies
+ssh's bytes both ways. Beside it are
+
+    token        your access token with the permission "SSH", in a file that only you can read;
+                 the variable PORTAL_TOKEN takes precedence
+    id_ed25519   your key for all sessions, created when it is missing
+    known_hosts  the key of each session, as the portal states it
+
+Python 3.8 or later, standard library only. For OpenSSH on Linux, macOS and Windows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import json
+import os
+import re
+import secrets
+import ssl
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import NoReturn
+from urllib.parse import urlsplit
+
+FOLDER = Path(__file__).resolve().parent
+CHUNK_BYTES = 64 * 1024
+HEAD_BYTES = 64 * 1024
+FRAME_BYTES = 16 * 1024 * 1024
+CONNECT_S = 30
+ACCEPT_SALT = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # RFC 6455, section 1.3
+BINARY, CLOSE, PING, PONG = 2, 8, 9, 10
+
+
+class Refused(Exception):
+    """The connection is not possible; the message is for the user."""
+
+
+def main() -> NoReturn:
+    if len(sys.argv) != 3:
+        sys.exit("usage: portal_ssh.py https://HOST/user/NAME/ SESSION[.ANYTHING]")
+    try:
+        asyncio.run(connect(sys.argv[1], sys.argv[2]))
+        status = 0
+    except (Refused, OSError, asyncio.TimeoutError, EOFError) as error:  # noqa: UP041 - Python 3.8
+        print(f"portal: {printable(str(error)) or type(error).__name__}", file=sys.stderr)
+        status = 1
+    sys.stderr.flush()
+    os._exit(status)  # a thread may still wait for ssh's next bytes
+
+
+def printable(text: str) -> str:
+    """Return a text of the server without characters that control the terminal."""
+    return "".join(char if char.isprintable() else " " for char in text)[:500]
+
+
+# --- files beside this program --------------------------------------------------------------------
+
+
+def read_token() -> str:
+    """Return the access token. Raises Refused."""
+    token = os.environ.get("PORTAL_TOKEN", "").strip()
+    if token:
+        return token
+    file = FOLDER / "token"
+    try:
+        if os.name == "posix" and stat.S_IMODE(file.stat().st_mode) & 0o077:
+            raise Refused(f"Other users can read {file}. Run: chmod 600 {file}")
+        return file.read_text("utf-8").strip()
+    except FileNotFoundError:
+        raise Refused(f"There is no access token. Create one in the portal, into {file}") from None
+
+
+def public_key() -> str:
+    """Return the public half of the key for sessions; create the key if it is missing."""
+    private = FOLDER / "id_ed25519"
+    if not private.exists():
+        argv = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "portal", "-f", str(private)]
+        done = subprocess.run(
+            argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=False
+        )
+        if done.returncode != 0 and not private.exists():  # unless another ssh was faster
+            raise Refused(f"ssh-keygen could not create {private}")
+    return private.with_suffix(".pub").read_text("utf-8").strip()
+
+
+def remember(host: str, host_key: str) -> None:
+    """Write the session's key to known_hosts, in place of an earlier session's of that name."""
+    if not re.fullmatch(r"[a-z0-9-]+ [A-Za-z0-9+/=]+", host_key):
+        raise Refused("The portal did not state the session's key.")
+    file, line = FOLDER / "known_hosts", f"{host} {host_key}"
+    lines = file.read_text("utf-8").splitlines() if file.exists() else []
+    if line in lines:
+        return
+    others = [other for other in lines if other.split(" ")[0] != host]
+    fresh = FOLDER / f".known_hosts-{secrets.token_hex(8)}"
+    fresh.write_text("\n".join([*others, line, ""]), "utf-8")
+    fresh.replace(file)
+
+
+# --- the websocket (RFC 6455) ---------------------------------------------------------------------
+
+
+async def connect(base_url: str, host: str) -> None:
+    """Connect standard input and output to the session's sshd, until one side ends."""
+    session = host.partition(".")[0]
+    url = urlsplit(f"{base_url.rstrip('/')}/{session}/ssh")
+    if url.scheme not in ("http", "https") or not url.hostname:
+        raise Refused(f"{base_url} is not the address of a portal")
+    context = ssl.create_default_context() if url.scheme == "https" else None
+    opening = asyncio.open_connection(
+        url.hostname, url.port or (443 if context else 80), ssl=context, limit=CHUNK_BYTES
+    )
+    reader, writer = await asyncio.wait_for(opening, CONNECT_S)
+    headers = await asyncio.wait_for(shake_hands(reader, writer, url.netloc, url.path), CONNECT_S)
+    remember(host, headers.get("x-portal-ssh-host-key", ""))
+    directions = [
+        asyncio.ensure_future(copy_from_ssh(writer)),
+        asyncio.ensure_future(copy_to_ssh(reader, writer)),
+    ]
+    done, _ = await asyncio.wait(directions, return_when=asyncio.FIRST_COMPLETED)
+    for direction in done:
+        direction.result()
+
+
+async def shake_hands(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, netloc: str, path: str
+) -> dict[str, str]:
+    """Open the websocket and return the headers of the answer. Raises Refused."""
+    nonce = base64.b64encode(secrets.token_bytes(16)).decode()
+    request = {
+        "Host": netloc,
+        "Upgrade": "websocket",
+        "Connection": "Upgrade",
+        "Sec-WebSocket-Version": "13",
+        "Sec-WebSocket-Key": nonce,
+        "Authorization": f"Bearer {read_token()}",
+        "X-Portal-Ssh-Key": public_key(),
+    }
+    lines = "".join(f"{name}: {value}\r\n" for name, value in request.items())
+    writer.write(f"GET {path} HTTP/1.1\r\n{lines}\r\n".encode())
+    head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+    first, *pairs = head.strip().split("\r\n")
+    headers = {name.lower(): value.strip() for name, _, value in (p.partition(":") for p in pairs)}
+    if first.split(" ")[1:2] != ["101"]:
+        raise Refused(await read_problem(reader, headers, first))
+    digest = hashlib.sha1((nonce + ACCEPT_SALT).encode()).digest()  # noqa: S324 - as the RFC says
+    if headers.get("sec-websocket-accept") != base64.b64encode(digest).decode():
+        raise Refused("The server's answer is not that of a websocket.")
+    return headers
+
+
+async def read_problem(reader: asyncio.StreamReader, headers: dict[str, str], first: str) -> str:
+    """Return the reason of a refusal: the `detail` of its JSON, else its status line."""
+    try:
+        length = min(int(headers.get("content-length", "0")), HEAD_BYTES)
+        body = json.loads(await reader.readexactly(length))
+        return str(body.get("detail") or body["title"])
+    except (ValueError, KeyError, AttributeError, EOFError):
+        return first
+
+
+async def copy_from_ssh(writer: asyncio.StreamWriter) -> None:
+    """Send ssh's bytes. A thread reads them, because pipes cannot be waited for on Windows."""
+    loop = asyncio.get_running_loop()
+    while True:
+        chunk = await loop.run_in_executor(None, os.read, 0, CHUNK_BYTES)
+        if not chunk:
+            writer.write(frame(CLOSE, b"\x03\xe8"))
+            await writer.drain()
+            return
+        writer.write(frame(BINARY, chunk))
+        await writer.drain()
+
+
+async def copy_to_ssh(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Pass the server's bytes to ssh until it closes. Raises Refused if it gives a reason."""
+    loop = asyncio.get_running_loop()
+    while True:
+        opcode, payload = await read_frame(reader)
+        if opcode == PING:
+            writer.write(frame(PONG, payload))
+        elif opcode == CLOSE:
+            reason = payload[2:].decode("utf-8", "replace")
+            if reason:
+                raise Refused(reason)
+            return
+        elif opcode != PONG:
+            while payload:
+                written = await loop.run_in_executor(None, os.write, 1, payload)
+                payload = payload[written:]
+
+
+async def read_frame(reader: asyncio.StreamReader) -> tuple[int, bytes]:
+    """Return the opcode and the payload; a server's frames are not masked."""
+    first, second = await reader.readexactly(2)
+    length = second & 0x7F
+    if length > 125:
+        length = int.from_bytes(await reader.readexactly(2 if length == 126 else 8), "big")
+    if second & 0x80 or length > FRAME_BYTES:
+        raise Refused("The server sent an invalid frame.")
+    return first & 0x0F, await reader.readexactly(length)
+
+
+def frame(opcode: int, payload: bytes) -> bytes:
+    """Return one masked frame, as clients must send them."""
+    size = len(payload)
+    if size <= 125:
+        head = bytes([0x80 | opcode, 0x80 | size])
+    elif size <= 0xFFFF:
+        head = bytes([0x80 | opcode, 0x80 | 126]) + size.to_bytes(2, "big")
+    else:
+        head = bytes([0x80 | opcode, 0x80 | 127]) + size.to_bytes(8, "big")
+    mask = secrets.token_bytes(4)
+    repeated = (mask * (size // 4 + 1))[:size]
+    masked = int.from_bytes(payload, "big") ^ int.from_bytes(repeated, "big")
+    return head + mask + masked.to_bytes(size, "big")
+
+
+if __name__ == "__main__":
+    main()

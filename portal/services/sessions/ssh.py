@@ -1,0 +1,159 @@
+"""SSH connections to sessions: which the gate admits, and until when.
+
+An access token with the scope `ssh` admits its owner to their own running session, never a cookie.
+The portal is not in a connection's path: the session's node program asks whether the connection's
+token is still valid, and the portal trusts nothing that the program reports.
+"""
+
+import asyncio
+import json
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import aiohttp
+import structlog
+from yarl import URL
+
+from portal import errors
+from portal.context import AppContext
+from portal.models import Session
+from portal.services.auth import tokens
+from portal.services.auth.tokens import Scope
+from portal.services.sessions import nodes, servers
+from portal.services.sessions.gate import Decision, GateAnswer, LiveSession, decide
+from portal.services.slurm import certificates, launch
+from spawner import guard
+from spawner.ssh.grant import KEY_HEADER, BadKey, SshGrant, parse_public_key, render_grant
+from spawner.ssh.host_key import render_public_key
+
+log = structlog.get_logger(__name__)
+
+CHECK_S = 3.0
+"""Interval between checks of a token with open connections."""
+STATUS_TIMEOUT = aiohttp.ClientTimeout(total=3)
+MAX_STATUS_BYTES = 16 * 1024
+MAX_HOME_CHARS = 1000
+DISABLED = "SSH is disabled on this site."
+NO_SSHD = (
+    "SSH isn't available: the session's node has no sshd. Ask your administrators to install "
+    "openssh-server there."
+)
+NO_ANSWER = "The session's server doesn't answer about SSH. Try again, or start the session again."
+
+
+@dataclass(frozen=True)
+class SshAdmission:
+    """The decision about a request; `grant` and `host_key` are set if it enters."""
+
+    decision: Decision
+    grant: str = ""
+    host_key: str = ""
+
+
+@dataclass(frozen=True)
+class SshStatus:
+    """The reason why a session can't be reached by SSH, None if it can, and the owner's home."""
+
+    problem: str | None
+    home: str = ""
+
+
+def check_enabled(context: AppContext) -> None:
+    """Raise Forbidden if the site has disabled SSH."""
+    if not context.settings.session_ssh:
+        raise errors.Forbidden(DISABLED)
+
+
+async def admit(
+    context: AppContext, token: str, owner: str, server: str, public_key: str
+) -> SshAdmission:
+    """Decide about one connection with this access token and the client's public key.
+
+    Raises Forbidden, InvalidToken, EnrolmentRequired, InsufficientScope, InvalidInput.
+    """
+    check_enabled(context)
+    caller = await tokens.use(context.db, context.settings, token)
+    if Scope.SSH not in caller.scopes:
+        raise errors.InsufficientScope(Scope.SSH.value)
+    username = caller.user.username
+    session = await servers.find(context, owner, server) if username == owner else None
+    live = LiveSession.of(session)
+    decision = await servers.confirm(context, decide(username, owner, server, live), live)
+    if decision.answer is not GateAnswer.ENTER or session is None:
+        return SshAdmission(decision)
+    try:
+        granted = SshGrant(caller.id, parse_public_key(public_key))
+    except BadKey as error:
+        raise errors.invalid_input([errors.FieldError(KEY_HEADER, str(error))]) from error
+    secret = launch.derive_secret(context, session.id)
+    grant = render_grant(secret, f"/user/{owner}/{server}/ssh", granted, time.time())
+    log.info("SSH connection admitted", user=username, session=session.id, token=caller.name)
+    return SshAdmission(decision, grant, render_public_key(secret))
+
+
+def host_key(context: AppContext, session: Session) -> str:
+    """Return the public key that the session's sshd shows, as in known_hosts."""
+    return render_public_key(launch.derive_secret(context, session.id))
+
+
+async def wait_while_admitted(
+    context: AppContext, session: Session, token_id: str, wait_s: float
+) -> None:
+    """Return after `wait_s`, or raise Gone as soon as the token admits no connection any longer."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + wait_s
+    async with context.notifier.listen(session.user_id, session.id) as listener:
+        while True:
+            await _check_admitted(context, session, token_id)
+            left = deadline - loop.time()
+            if left <= 0 or context.notifier.closed:
+                return
+            await listener.wait(min(left, CHECK_S))
+
+
+async def _check_admitted(context: AppContext, session: Session, token_id: str) -> None:
+    token = await tokens.find_valid(context.db, context.settings, token_id)
+    if token is None or token.user_id != session.user_id or Scope.SSH not in token.scopes:
+        raise errors.Gone
+    async with context.db.session() as db:
+        row = await db.get(Session, session.id)
+    if row is None or not context.settings.session_ssh:
+        raise errors.Gone
+    nodes.check_wanted(row)
+
+
+async def fetch_status(context: AppContext, session: Session) -> SshStatus:
+    """Ask the session's server whether its node has an sshd.
+
+    The answer is the user's own program's, so only the owner may see it.
+    """
+    if not context.settings.session_ssh:
+        return SshStatus(DISABLED)
+    try:
+        found = await _ask_server(context, session)
+    except (aiohttp.ClientError, TimeoutError, ValueError) as error:
+        log.info("a session does not answer about SSH", session=session.id, error=str(error)[:200])
+        return SshStatus(NO_ANSWER)
+    home = found.get("home")
+    is_path = isinstance(home, str) and home.startswith("/") and len(home) <= MAX_HOME_CHARS
+    shown = home if is_path and home.isprintable() else ""
+    return SshStatus(None if found.get("sshd") is True else NO_SSHD, shown)
+
+
+async def _ask_server(context: AppContext, session: Session) -> dict[str, Any]:
+    """Return the server's answer. Raises ClientError, TimeoutError, ValueError."""
+    path = f"/user/{session.user.username}/{session.name}/portal/ssh"
+    key = launch.derive_secret(context, session.id)
+    headers = {guard.SIGNATURE_HEADER: guard.sign(key, "GET", path, time.time())}
+    url = URL(f"{servers.url_of(session)}{path}", encoded=True)
+    tls = certificates.connecting(context, session.tls_name)
+    async with context.http.get(
+        url, headers=headers, timeout=STATUS_TIMEOUT, allow_redirects=False, **tls
+    ) as answer:
+        if answer.status != 200:
+            raise ValueError(f"status {answer.status}")
+        found = json.loads(await answer.content.read(MAX_STATUS_BYTES))
+    if not isinstance(found, dict):
+        raise ValueError("not an object")  # noqa: TRY004 - as for bad JSON
+    return found

@@ -1,0 +1,110 @@
+"""The SSH connections of a session: how many there may be, and until when.
+
+The portal is not in a connection's path. For each access token with open connections, a thread
+waits for the portal's answer that the token no longer admits them: revoked, expired, its owner
+disabled, or the session to be stopped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from spawner.guard import LIFETIME_S
+from spawner.node.portal_client import PortalClient
+from spawner.node.ssh.sshd import Sshd
+from spawner.ssh.grant import SshGrant, parse_grant
+
+MAX_CONNECTIONS = 20
+FULL = (
+    f"This session has {MAX_CONNECTIONS} SSH connections. Close one, or share one (ControlMaster)."
+)
+NO_SSHD = (
+    "SSH is not available: the session's node has no /usr/sbin/sshd. Ask your administrators to "
+    "install openssh-server there."
+)
+
+Close = Callable[[], None]
+
+
+class SshRefusal(Exception):
+    """A connection is not accepted now; the message is for the user."""
+
+    def __init__(self, status: int, detail: str) -> None:
+        super().__init__(detail)
+        self.status = status
+
+
+@dataclass
+class SshConnections:
+    """The open connections, as functions that close them, by the id of their token."""
+
+    home: PortalClient
+    sshd: Sshd
+    _open: defaultdict[str, set[Close]] = field(default_factory=lambda: defaultdict(set))
+    _watched: set[str] = field(default_factory=set)
+    _used: dict[str, float] = field(default_factory=dict)
+
+    def admit(self, path: str, text: str) -> SshGrant:
+        """Return the grant of a request, which is valid once.
+
+        Raises BadGrant, BadKey, and SshRefusal if there is no sshd or no room.
+        """
+        now = time.time()
+        grant = parse_grant(self.home.secret, path, text, now)
+        self._used = {old: at for old, at in self._used.items() if now - at <= 2 * LIFETIME_S}
+        if text in self._used:
+            raise SshRefusal(403, "This connection was opened before.")
+        self._used[text] = now
+        if not self.sshd.is_installed:
+            raise SshRefusal(501, NO_SSHD)
+        if sum(map(len, self._open.values())) >= MAX_CONNECTIONS:
+            raise SshRefusal(429, FULL)
+        return grant
+
+    @contextlib.contextmanager
+    def keep(self, token_id: str, close: Close) -> Iterator[None]:
+        """Count a connection within the block; `close` is called when it must end."""
+        self._open[token_id].add(close)
+        try:
+            self._watch(token_id)
+            yield
+        finally:
+            self._open[token_id].discard(close)
+            if not self._open[token_id]:
+                del self._open[token_id]
+
+    def _watch(self, token_id: str) -> None:
+        """Start the token's thread, unless it runs."""
+        if token_id in self._watched:
+            return
+        loop = asyncio.get_running_loop()
+        unused = threading.Event()
+
+        def is_unused() -> bool:
+            if token_id not in self._open:
+                unused.set()
+            return unused.is_set()
+
+        def wait() -> None:
+            self.home.while_wanted(f"ssh/{token_id}", is_unused)
+            with contextlib.suppress(RuntimeError):  # the server has ended, and its loop with it
+                loop.call_soon_threadsafe(self._end_watch, token_id, unused.is_set())
+
+        self._watched.add(token_id)
+        threading.Thread(target=wait, name="ssh", daemon=True).start()
+
+    def _end_watch(self, token_id: str, unused: bool) -> None:
+        """Close all connections of a token that the portal no longer admits."""
+        self._watched.discard(token_id)
+        connections = list(self._open.get(token_id, ()))
+        if unused and connections:  # opened since
+            self._watch(token_id)
+            return
+        for close in connections:
+            close()

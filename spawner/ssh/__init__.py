@@ -1,0 +1,1 @@
+"""SSH connections to sessions: what the portal and the node programs share."""

@@ -1,0 +1,151 @@
+"""The program that users download as their ssh's ProxyCommand, against a small server."""
+
+import ast
+import asyncio
+import os
+import stat
+import sys
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from aiohttp import WSMsgType, web
+
+from spawner.ssh.grant import HOST_KEY_HEADER, KEY_HEADER, parse_public_key
+from spawner.ssh.host_key import render_public_key
+from tests.paths import CHECKOUT
+
+pytestmark = pytest.mark.anyio
+
+PROGRAM = CHECKOUT / "portal/downloads/portal_ssh.py"
+HOST_KEY = render_public_key("the session's secret")
+
+
+@dataclass
+class Laptop:
+    """A user's computer, and a portal that admits the token `good` and echoes."""
+
+    folder: Path
+    url: str = ""
+    host_key: str = HOST_KEY
+    seen: list[web.Request] = field(default_factory=list)
+
+    async def start(self, **environ: str) -> asyncio.subprocess.Process:
+        program = self.folder / PROGRAM.name
+        pipe = asyncio.subprocess.PIPE
+        return await asyncio.create_subprocess_exec(
+            *(sys.executable, "-I", str(program), self.url, "s1.portal"),
+            env={"PATH": os.environ["PATH"], **environ}, stdin=pipe, stdout=pipe, stderr=pipe,
+        )  # fmt: skip
+
+    async def refusal(self, **environ: str) -> str:
+        """Return what the program prints when it fails."""
+        process = await self.start(**environ)
+        _, errors = await asyncio.wait_for(process.communicate(), 60)
+        assert process.returncode == 1
+        return errors.decode()
+
+    async def echo(self, sent: bytes, **environ: str) -> None:
+        """Send bytes, expect them back, and end the connection as ssh does."""
+        process = await self.start(**environ)
+        assert process.stdin
+        assert process.stdout
+        process.stdin.write(sent)
+        assert await asyncio.wait_for(process.stdout.readexactly(len(sent)), 60) == sent
+        process.stdin.close()
+        assert await asyncio.wait_for(process.wait(), 60) == 0
+
+    async def answer(self, request: web.Request) -> web.StreamResponse:
+        self.seen.append(request)
+        if request.headers["Authorization"] != "Bearer good":
+            return web.json_response({"detail": "It was \x1b[2Jrevoked."}, status=401)
+        socket = web.WebSocketResponse(heartbeat=0.2)
+        socket.headers[HOST_KEY_HEADER] = self.host_key
+        await socket.prepare(request)
+        async for message in socket:
+            assert message.type is WSMsgType.BINARY
+            if message.data == b"cut":
+                await socket.close(code=1008, message=b"The access token was revoked.")
+                break
+            await socket.send_bytes(message.data)
+        return socket
+
+
+@pytest.fixture
+async def laptop(tmp_path: Path) -> AsyncIterator[Laptop]:
+    made = Laptop(tmp_path)
+    (tmp_path / PROGRAM.name).write_bytes(PROGRAM.read_bytes())
+    (tmp_path / "token").touch(0o600)
+    (tmp_path / "token").write_text("good\n")
+    app = web.Application()
+    app.router.add_get("/user/alice/s1/ssh", made.answer)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    made.url = f"http://127.0.0.1:{runner.addresses[0][1]}/user/alice/"
+    yield made
+    await runner.cleanup()
+
+
+async def test_bytes_pass_both_ways(laptop: Laptop) -> None:
+    for size in (1, 125, 126, 65_535, 65_536, 1_000_000):
+        await laptop.echo(os.urandom(size))
+
+
+async def test_its_key_is_made_once_and_kept_private(laptop: Laptop) -> None:
+    await laptop.echo(b"x")
+    await laptop.echo(b"x")
+    private = laptop.folder / "id_ed25519"
+    assert stat.S_IMODE(private.stat().st_mode) == 0o600
+    keys = {parse_public_key(request.headers[KEY_HEADER]) for request in laptop.seen}
+    assert keys == {parse_public_key(private.with_suffix(".pub").read_text())}
+
+
+async def test_the_sessions_key_replaces_an_earlier_one(laptop: Laptop) -> None:
+    file = laptop.folder / "known_hosts"
+    file.write_text(f"s2.portal {HOST_KEY}\ns1.portal {render_public_key('an earlier one')}\n")
+    await laptop.echo(b"x")
+    assert file.read_text().splitlines() == [f"s2.portal {HOST_KEY}", f"s1.portal {HOST_KEY}"]
+
+
+async def test_a_key_that_is_none_ends_the_connection(laptop: Laptop) -> None:
+    laptop.host_key = "* ssh-ed25519 AAAA"
+    assert "did not state the session's key" in await laptop.refusal()
+    assert not (laptop.folder / "known_hosts").exists()
+
+
+async def test_the_token_is_in_a_private_file_or_in_the_environment(laptop: Laptop) -> None:
+    file = laptop.folder / "token"
+    file.chmod(0o640)
+    assert f"chmod 600 {file}" in await laptop.refusal()
+    file.unlink()
+    assert "no access token" in await laptop.refusal()
+    assert laptop.seen == []
+    await laptop.echo(b"x", PORTAL_TOKEN="good")
+
+
+async def test_the_portals_reason_is_printed_without_control_characters(laptop: Laptop) -> None:
+    text = await laptop.refusal(PORTAL_TOKEN="bad")
+    assert text == "portal: It was  [2Jrevoked.\n"
+
+
+async def test_a_cut_connection_has_a_reason(laptop: Laptop) -> None:
+    process = await laptop.start()
+    assert process.stdin
+    process.stdin.write(b"cut")
+    _, errors = await asyncio.wait_for(process.communicate(), 60)
+    assert (process.returncode, errors) == (1, b"portal: The access token was revoked.\n")
+
+
+async def test_a_portal_out_of_reach_is_an_error(laptop: Laptop) -> None:
+    laptop.url = "http://127.0.0.1:1/user/alice/"
+    assert "portal: " in await laptop.refusal()
+
+
+def test_it_runs_with_the_oldest_python_that_it_names() -> None:
+    text = PROGRAM.read_text()
+    assert "Python 3.8 or later" in text
+    ast.parse(text, feature_version=(3, 8))
+    imports = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Import)]
+    assert {node.names[0].name for node in imports} <= sys.stdlib_module_names
