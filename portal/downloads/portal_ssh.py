@@ -39,7 +39,7 @@ ACCEPT_SALT = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # RFC 6455, section 1.3
 BINARY, CLOSE, PING, PONG = 2, 8, 9, 10
 
 
-class Refused(Exception):
+class ConnectionRefusal(Exception):
     """The connection is not possible; the message is for the user."""
 
 
@@ -49,7 +49,7 @@ def main() -> NoReturn:
     try:
         asyncio.run(connect(sys.argv[1], sys.argv[2]))
         status = 0
-    except (Refused, OSError, asyncio.TimeoutError, EOFError) as error:  # noqa: UP041 - Python 3.8
+    except (ConnectionRefusal, OSError, asyncio.TimeoutError, EOFError) as error:  # noqa: UP041 - Python 3.8
         print(f"portal: {printable(str(error)) or type(error).__name__}", file=sys.stderr)
         status = 1
     sys.stderr.flush()
@@ -65,17 +65,19 @@ def printable(text: str) -> str:
 
 
 def read_token() -> str:
-    """Return the access token. Raises Refused."""
+    """Return the access token. Raises ConnectionRefusal."""
     token = os.environ.get("PORTAL_TOKEN", "").strip()
     if token:
         return token
     file = FOLDER / "token"
     try:
         if os.name == "posix" and stat.S_IMODE(file.stat().st_mode) & 0o077:
-            raise Refused(f"Other users can read {file}. Run: chmod 600 {file}")
+            raise ConnectionRefusal(f"Other users can read {file}. Run: chmod 600 {file}")
         return file.read_text("utf-8").strip()
     except FileNotFoundError:
-        raise Refused(f"There is no access token. Create one in the portal, into {file}") from None
+        raise ConnectionRefusal(
+            f"There is no access token. Create one in the portal, into {file}"
+        ) from None
 
 
 def public_key() -> str:
@@ -87,14 +89,14 @@ def public_key() -> str:
             argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=False
         )
         if done.returncode != 0 and not private.exists():  # unless another ssh was faster
-            raise Refused(f"ssh-keygen could not create {private}")
+            raise ConnectionRefusal(f"ssh-keygen could not create {private}")
     return private.with_suffix(".pub").read_text("utf-8").strip()
 
 
 def remember(host: str, host_key: str) -> None:
     """Write the session's key to known_hosts, in place of an earlier session's of that name."""
     if not re.fullmatch(r"[a-z0-9-]+ [A-Za-z0-9+/=]+", host_key):
-        raise Refused("The portal did not state the session's key.")
+        raise ConnectionRefusal("The portal did not state the session's key.")
     file, line = FOLDER / "known_hosts", f"{host} {host_key}"
     lines = file.read_text("utf-8").splitlines() if file.exists() else []
     if line in lines:
@@ -113,7 +115,7 @@ async def connect(base_url: str, host: str) -> None:
     session = host.partition(".")[0]
     url = urlsplit(f"{base_url.rstrip('/')}/{session}/ssh")
     if url.scheme not in ("http", "https") or not url.hostname:
-        raise Refused(f"{base_url} is not the address of a portal")
+        raise ConnectionRefusal(f"{base_url} is not the address of a portal")
     context = ssl.create_default_context() if url.scheme == "https" else None
     opening = asyncio.open_connection(
         url.hostname, url.port or (443 if context else 80), ssl=context, limit=CHUNK_BYTES
@@ -133,7 +135,7 @@ async def connect(base_url: str, host: str) -> None:
 async def shake_hands(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, netloc: str, path: str
 ) -> dict[str, str]:
-    """Open the websocket and return the headers of the answer. Raises Refused."""
+    """Open the websocket and return the headers of the answer. Raises ConnectionRefusal."""
     nonce = base64.b64encode(secrets.token_bytes(16)).decode()
     request = {
         "Host": netloc,
@@ -150,10 +152,10 @@ async def shake_hands(
     first, *pairs = head.strip().split("\r\n")
     headers = {name.lower(): value.strip() for name, _, value in (p.partition(":") for p in pairs)}
     if first.split(" ")[1:2] != ["101"]:
-        raise Refused(await read_problem(reader, headers, first))
+        raise ConnectionRefusal(await read_problem(reader, headers, first))
     digest = hashlib.sha1((nonce + ACCEPT_SALT).encode()).digest()  # noqa: S324 - as the RFC says
     if headers.get("sec-websocket-accept") != base64.b64encode(digest).decode():
-        raise Refused("The server's answer is not that of a websocket.")
+        raise ConnectionRefusal("The server's answer is not that of a websocket.")
     return headers
 
 
@@ -181,7 +183,10 @@ async def copy_from_ssh(writer: asyncio.StreamWriter) -> None:
 
 
 async def copy_to_ssh(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Pass the server's bytes to ssh until it closes. Raises Refused if it gives a reason."""
+    """Pass the server's bytes to ssh until it closes.
+
+    Raises ConnectionRefusal if it gives a reason.
+    """
     loop = asyncio.get_running_loop()
     while True:
         opcode, payload = await read_frame(reader)
@@ -190,7 +195,7 @@ async def copy_to_ssh(reader: asyncio.StreamReader, writer: asyncio.StreamWriter
         elif opcode == CLOSE:
             reason = payload[2:].decode("utf-8", "replace")
             if reason:
-                raise Refused(reason)
+                raise ConnectionRefusal(reason)
             return
         elif opcode != PONG:
             while payload:
@@ -205,7 +210,7 @@ async def read_frame(reader: asyncio.StreamReader) -> tuple[int, bytes]:
     if length > 125:
         length = int.from_bytes(await reader.readexactly(2 if length == 126 else 8), "big")
     if second & 0x80 or length > FRAME_BYTES:
-        raise Refused("The server sent an invalid frame.")
+        raise ConnectionRefusal("The server sent an invalid frame.")
     return first & 0x0F, await reader.readexactly(length)
 
 

@@ -3,7 +3,7 @@
 Pure.
 
 The portal and the node program have the secret, so both know the key without sending or storing
-it: the portal tells the owner's client which key to expect before the session has shown it. The
+it, and the portal can name it to the owner's client before the session's server has shown it. The
 key stays the same when Slurm requeues the session.
 """
 

@@ -155,5 +155,5 @@ async def _ask_server(context: AppContext, session: Session) -> dict[str, Any]:
             raise ValueError(f"status {answer.status}")
         found = json.loads(await answer.content.read(MAX_STATUS_BYTES))
     if not isinstance(found, dict):
-        raise ValueError("not an object")  # noqa: TRY004 - as for bad JSON
+        raise ValueError("malformed")  # noqa: TRY004 - as for bad JSON
     return found

@@ -103,7 +103,7 @@ class SshLink(WebSocketHandler):
             await ssh.end()
 
 
-class SshStatus(RequestHandler):
+class SshReport(RequestHandler):
     """GET, signed with the session's secret: whether SSH is available, and the home directory."""
 
     def get(self) -> None:
@@ -120,4 +120,4 @@ class SshStatus(RequestHandler):
         self.finish(json.dumps({"sshd": connections.sshd.is_installed, "home": home}))
 
 
-HANDLERS = [(CONNECT, SshLink), (STATUS, SshStatus)]
+HANDLERS = [(CONNECT, SshLink), (STATUS, SshReport)]

@@ -103,11 +103,11 @@ def test_only_a_running_session_is_entered(real: Real) -> None:
     real.add_session(name="queued", state=JobState.QUEUED)
     real.add_session(name="ended", state=JobState.ENDED)
     real.add_session(name="stopping", wanted=Wanted.STOP)
-    for name, told in (("queued", "waiting"), ("ended", "isn’t running"), ("never", "no session")):
+    for name, words in (("queued", "waiting"), ("ended", "isn’t running"), ("never", "no session")):
         assert gate(real, headers(token), name).status == 403
         answer = real.ask(f"/user/alice/{name}/ssh", headers=headers(token))
         assert answer.status == 424
-        assert told in problem(answer)["detail"]
+        assert words in problem(answer)["detail"]
     assert gate(real, headers(token), "stopping").status == 403
 
 
@@ -169,16 +169,16 @@ def test_the_owner_sees_how_to_connect(real: Real) -> None:
     shown = real.ask(f"/api/v1/sessions/{made.id}/ssh", user="alice")
     (seen,) = real.node.seen
     assert (seen.path, seen.all("cookie")) == ("/user/alice/s1/portal/ssh", [])
-    told = json.loads(shown.body)
-    assert (told["problem"], told["command"]) == (None, "ssh s1.portal.test")
-    assert told["editor_link"] == "vscode://vscode-remote/ssh-remote+s1.portal.test/home/al%20ice"
-    assert told["host_key"] == render_public_key(derive_secret(CONTEXT, made.id))
-    assert "User alice" in told["config"]
+    found = json.loads(shown.body)
+    assert (found["problem"], found["command"]) == (None, "ssh s1.portal.test")
+    assert found["editor_link"] == "vscode://vscode-remote/ssh-remote+s1.portal.test/home/al%20ice"
+    assert found["host_key"] == render_public_key(derive_secret(CONTEXT, made.id))
+    assert "User alice" in found["config"]
     assert real.ask(f"/api/v1/sessions/{made.id}/ssh", user="bob").status == 404
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "words"),
     [
         (b'{"sshd": false, "home": "/home/alice"}', b"no sshd"),
         (b'{"sshd": "yes", "home": "javascript:alert(1)"}', b'"editor_link":null'),
@@ -187,11 +187,11 @@ def test_the_owner_sees_how_to_connect(real: Real) -> None:
         (b"x" * 20_000, b"doesn't answer"),
     ],
 )
-def test_a_node_without_ssh_is_reported(real: Real, body: bytes, told: bytes) -> None:
+def test_a_node_without_ssh_is_reported(real: Real, body: bytes, words: bytes) -> None:
     made = real.add_session(target_host="127.0.0.1", target_port=real.node.port)
     real.node.answer = lambda *_: _json(body)
     shown = real.ask(f"/api/v1/sessions/{made.id}/ssh", user="alice")
-    assert (shown.status, told in shown.body) == (200, True)
+    assert (shown.status, words in shown.body) == (200, True)
 
 
 def test_a_session_that_does_not_run_has_no_ssh(real: Real) -> None:

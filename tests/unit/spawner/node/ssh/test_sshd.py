@@ -1,4 +1,4 @@
-"""sshd's configuration: the job's environment, and what nobody may put into it."""
+"""sshd's configuration: the job's environment, without variables that could change it."""
 
 from pathlib import Path
 
