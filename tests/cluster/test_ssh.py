@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import shlex
 import shutil
 import socket
 import tempfile
@@ -218,11 +219,11 @@ async def test_ports_are_forwarded_in_all_directions(laptop: Laptop) -> None:
         assert await _read(socks, _socks_request(port)) == b"from the node"
     answers = await asyncio.start_server(_answer, "127.0.0.1", 0)
     here = answers.sockets[0].getsockname()[1]
-    shown = await laptop.ssh(
-        *("-R", f"ssh.sock:127.0.0.1:{here}"), laptop.host,
-        "python3 -c 'import socket; s = socket.socket(socket.AF_UNIX); s.connect(\"ssh.sock\");"
-        " print(s.recv(99).decode())'; rm ssh.sock",
-    )  # fmt: skip
+    path = f"{(await laptop.ssh(laptop.host, 'pwd')).strip()}/ssh.sock"
+    read = f"import socket; s = socket.socket(socket.AF_UNIX); s.connect({path!r});"
+    read += " print(s.recv(99).decode())"
+    command = f"python3 -c {shlex.quote(read)}; rm {path}"
+    shown = await laptop.ssh("-R", f"{path}:127.0.0.1:{here}", laptop.host, command)
     assert shown == "from the laptop\n"
     answers.close()
     server.kill()

@@ -5,6 +5,8 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Token } from '@/api/types';
 import { Term } from '@/features/glossary/Term';
+import { TokenDialog } from '@/features/tokens/TokenDialog';
+import { revokeToken, SCOPES, tokensQuery } from '@/features/tokens/tokens';
 import { joinWithCommas } from '@/i18n/lists';
 import classes from '@/ui/AccountSection.module.css';
 import { ConfirmDialog } from '@/ui/ConfirmDialog';
@@ -12,8 +14,6 @@ import { type Column, DataTable } from '@/ui/DataTable';
 import { Icon } from '@/ui/icons';
 import { Time } from '@/ui/Time';
 import { ListSection } from './ListSection';
-import { TokenDialog } from './TokenDialog';
-import { revokeToken, SCOPES, tokensQuery } from './tokens';
 
 /** The user's access tokens, which programs use instead of a password. */
 export function TokensSection() {

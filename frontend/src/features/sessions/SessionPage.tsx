@@ -1,7 +1,7 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Link, useParams } from '@tanstack/react-router';
-import { Suspense } from 'react';
+import { Suspense, useState } from 'react';
 import { ApiError, sentence } from '@/api/problem';
 import type { Session } from '@/api/types';
 import { translateExact } from '@/i18n/translate';
@@ -28,6 +28,7 @@ import { UsageSection } from './UsageSection';
 import { useAnySession } from './useAnySession';
 
 const SessionMetrics = lazyPart(async () => (await import('./SessionMetrics')).SessionMetrics);
+const SshSetup = lazyPart(async () => (await import('./SshSetup')).SshSetup);
 
 /** The page of a session. */
 export function SessionPage() {
@@ -84,10 +85,25 @@ function Detail({ session }: { session: Session }) {
         <FactBoxes session={session} />
         <Packages session={session} />
         {session.state === 'running' && <Notebooks id={session.id} />}
+        {session.state === 'running' && <SshFold session={session} />}
         {ready && <StartFold session={session} />}
         {started && <LogSection session={session} />}
       </div>
     </>
+  );
+}
+
+/** The setup of SSH connections; loaded once the section is opened. */
+function SshFold({ session }: { session: Session }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <Fold summary={t`Connect by SSH`} open={open} onTurn={setOpen}>
+      {open && (
+        <Suspense>
+          <SshSetup id={session.id} />
+        </Suspense>
+      )}
+    </Fold>
   );
 }
 

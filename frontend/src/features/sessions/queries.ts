@@ -23,6 +23,17 @@ export const sessionUsageQuery = (id: string) =>
     staleTime: MEASURE_EVERY_MS / 2,
   });
 
+/** The setup of SSH connections to a running session; its server is asked each time. */
+export const sshQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['session-ssh', id],
+    queryFn: () =>
+      unwrap(
+        api.GET('/api/v1/sessions/{session_id}/ssh', { params: { path: { session_id: id } } }),
+      ),
+    staleTime: 0,
+  });
+
 export const packagesQuery = (environment: string) =>
   queryOptions({
     queryKey: ['packages', environment],

@@ -29,14 +29,22 @@ import {
   usualLifetime,
 } from './tokens';
 
+/** A token for one purpose: what its form begins with, and the command that uses it. */
+export interface TokenPurpose {
+  name: string;
+  scopes: Scope[];
+  command: string;
+}
+
 interface Props {
   opened: boolean;
   maxDays: number;
   onClose: () => void;
+  purpose?: TokenPurpose;
 }
 
 /** The dialog that creates a token and shows it once. */
-export function TokenDialog({ opened, maxDays, onClose }: Props) {
+export function TokenDialog({ opened, maxDays, onClose, purpose }: Props) {
   const queries = useQueryClient();
   const [created, setCreated] = useState<NewToken | null>(null);
   const close = (): void => {
@@ -53,15 +61,21 @@ export function TokenDialog({ opened, maxDays, onClose }: Props) {
       closeOnEscape={created === null}
     >
       {created ? (
-        <Made token={created} onDone={close} />
+        <Made token={created} purpose={purpose} onDone={close} />
       ) : (
-        <TokenForm maxDays={maxDays} onMade={setCreated} onCancel={close} />
+        <TokenForm maxDays={maxDays} purpose={purpose} onMade={setCreated} onCancel={close} />
       )}
     </Modal>
   );
 }
 
-function Made({ token, onDone }: { token: NewToken; onDone: () => void }) {
+interface MadeProps {
+  token: NewToken;
+  purpose: TokenPurpose | undefined;
+  onDone: () => void;
+}
+
+function Made({ token, purpose, onDone }: MadeProps) {
   return (
     <Stack>
       <Notice tone="warning">
@@ -76,9 +90,13 @@ function Made({ token, onDone }: { token: NewToken; onDone: () => void }) {
         <CopyButton text={token.token} />
       </Group>
       <Text size="sm">
-        <Trans>To try it, in a terminal:</Trans>
+        {purpose ? (
+          <Trans>To save it on your computer, in a terminal:</Trans>
+        ) : (
+          <Trans>To try it, in a terminal:</Trans>
+        )}
       </Text>
-      <pre className={classes.token}>{curlExample(window.location.origin)}</pre>
+      <pre className={classes.token}>{purpose?.command ?? curlExample(window.location.origin)}</pre>
       <Group justify="flex-end">
         <Button onClick={onDone}>
           <Trans>Done</Trans>
@@ -90,14 +108,19 @@ function Made({ token, onDone }: { token: NewToken; onDone: () => void }) {
 
 interface FormProps {
   maxDays: number;
+  purpose: TokenPurpose | undefined;
   onMade: (token: NewToken) => void;
   onCancel: () => void;
 }
 
-function TokenForm({ maxDays, onMade, onCancel }: FormProps) {
+function TokenForm({ maxDays, purpose, onMade, onCancel }: FormProps) {
   const me = useMe();
   const form = useForm({
-    initial: () => ({ name: '', scopes: ['read'] as Scope[], days: usualLifetime(maxDays) }),
+    initial: () => ({
+      name: purpose?.name ?? '',
+      scopes: purpose?.scopes ?? (['read'] as Scope[]),
+      days: usualLifetime(maxDays),
+    }),
     fields: ['name', 'scopes', 'expires_in_days'],
     check: ({ name }) => (name.trim() === '' ? { name: t`Give it a name.` } : {}),
     save: ({ name, scopes, days }) => createToken({ name, scopes, expires_in_days: Number(days) }),

@@ -24,6 +24,10 @@ export const SCOPES: Record<Scope, { label: string; description: string }> = {
   sessions: { label: t`Sessions`, description: t`Start and stop sessions and TensorBoards.` },
   jobs: { label: t`Jobs`, description: t`Submit, cancel and remove jobs.` },
   files: { label: t`Files`, description: t`Read, change and delete your files.` },
+  ssh: {
+    label: t`SSH`,
+    description: t`Connect to your running sessions by SSH, as in a terminal.`,
+  },
   admin: {
     label: t`Administration`,
     description: t`Everything under “Admin”, as long as you are an administrator.`,
@@ -32,7 +36,7 @@ export const SCOPES: Record<Scope, { label: string; description: string }> = {
 
 /** Return the scopes that this role can give to a token. */
 export function scopesFor(role: Role): Scope[] {
-  const own: Scope[] = ['read', 'sessions', 'jobs', 'files'];
+  const own: Scope[] = ['read', 'sessions', 'jobs', 'files', 'ssh'];
   return role === 'admin' ? [...own, 'admin'] : own;
 }
 
