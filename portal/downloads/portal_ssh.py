@@ -43,17 +43,26 @@ class ConnectionRefusal(Exception):
     """The connection is not possible; the message is for the user."""
 
 
-def main() -> NoReturn:
+def main() -> None:
     if len(sys.argv) != 3:
         sys.exit("usage: portal_ssh.py https://HOST/user/NAME/ SESSION[.ANYTHING]")
+    asyncio.run(run(sys.argv[1], sys.argv[2]))
+
+
+async def run(base_url: str, host: str) -> NoReturn:
+    """Connect, and exit with the result.
+
+    The end is immediate: a thread may wait for ssh's next bytes, and asyncio would wait for it.
+    """
     try:
-        asyncio.run(connect(sys.argv[1], sys.argv[2]))
+        await connect(base_url, host)
         status = 0
-    except (ConnectionRefusal, OSError, asyncio.TimeoutError, EOFError) as error:  # noqa: UP041 - Python 3.8
-        print(f"portal: {printable(str(error)) or type(error).__name__}", file=sys.stderr)
+    except (ConnectionRefusal, OSError, asyncio.TimeoutError, EOFError) as error:  # noqa: UP041 - 3.8
+        text = "The connection was lost." if isinstance(error, EOFError) else str(error)
+        print(f"portal: {printable(text) or type(error).__name__}", file=sys.stderr)
         status = 1
     sys.stderr.flush()
-    os._exit(status)  # a thread may still wait for ssh's next bytes
+    os._exit(status)
 
 
 def printable(text: str) -> str:

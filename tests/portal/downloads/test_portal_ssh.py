@@ -68,6 +68,10 @@ class Laptop:
             if message.data == b"cut":
                 await socket.close(code=1008, message=b"The access token was revoked.")
                 break
+            if message.data == b"lose":
+                assert request.transport
+                request.transport.abort()
+                break
             await socket.send_bytes(message.data)
         return socket
 
@@ -130,12 +134,23 @@ async def test_the_portals_reason_is_printed_without_control_characters(laptop: 
     assert text == "portal: It was  [2Jrevoked.\n"
 
 
-async def test_a_cut_connection_has_a_reason(laptop: Laptop) -> None:
+async def test_a_cut_connection_ends_the_program_with_the_reason(laptop: Laptop) -> None:
+    """Its input stays open: ssh waits for the program's end."""
     process = await laptop.start()
     assert process.stdin
+    assert process.stderr
     process.stdin.write(b"cut")
-    _, errors = await asyncio.wait_for(process.communicate(), 60)
-    assert (process.returncode, errors) == (1, b"portal: The access token was revoked.\n")
+    assert await asyncio.wait_for(process.wait(), 60) == 1
+    assert await process.stderr.read() == b"portal: The access token was revoked.\n"
+
+
+async def test_a_lost_connection_ends_the_program(laptop: Laptop) -> None:
+    process = await laptop.start()
+    assert process.stdin
+    assert process.stderr
+    process.stdin.write(b"lose")
+    assert await asyncio.wait_for(process.wait(), 60) == 1
+    assert await process.stderr.read() == b"portal: The connection was lost.\n"
 
 
 async def test_a_portal_out_of_reach_is_an_error(laptop: Laptop) -> None:
