@@ -106,7 +106,9 @@ class PortalClient:
         """
         pauses = _pauses()
         deadline = time.monotonic() + self.give_up_s
-        while time.monotonic() < deadline and not is_over():
+        while time.monotonic() < deadline:
+            if is_over():
+                return
             try:
                 response = self._send(
                     "GET", f"{action}?wait_s={WAIT_S}", None, REQUEST_TIMEOUT_S + WAIT_S

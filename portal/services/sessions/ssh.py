@@ -88,7 +88,7 @@ async def admit(
         raise errors.invalid_input([errors.FieldError(KEY_HEADER, str(error))]) from error
     secret = launch.derive_secret(context, session.id)
     grant = render_grant(secret, f"/user/{owner}/{server}/ssh", granted, time.time())
-    log.info("SSH connection admitted", user=username, session=session.id, token=caller.name)
+    log.info("SSH connection admitted", user=username, session=session.id, credential=caller.name)
     return SshAdmission(decision, grant, render_public_key(secret))
 
 
@@ -135,10 +135,14 @@ async def fetch_status(context: AppContext, session: Session) -> SshStatus:
     except (aiohttp.ClientError, TimeoutError, ValueError) as error:
         log.info("a session does not answer about SSH", session=session.id, error=str(error)[:200])
         return SshStatus(NO_ANSWER)
-    home = found.get("home")
-    is_path = isinstance(home, str) and home.startswith("/") and len(home) <= MAX_HOME_CHARS
-    shown = home if is_path and home.isprintable() else ""
-    return SshStatus(None if found.get("sshd") is True else NO_SSHD, shown)
+    return SshStatus(None if found.get("sshd") is True else NO_SSHD, _parse_home(found.get("home")))
+
+
+def _parse_home(home: object) -> str:
+    """Return a path that a link may contain; empty if it is none."""
+    if not isinstance(home, str) or not home.startswith("/") or len(home) > MAX_HOME_CHARS:
+        return ""
+    return home if home.isprintable() else ""
 
 
 async def _ask_server(context: AppContext, session: Session) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import threading
 import time
 from collections import defaultdict
@@ -19,6 +20,8 @@ from spawner.guard import LIFETIME_S
 from spawner.node.portal_client import PortalClient
 from spawner.node.ssh.sshd import Sshd
 from spawner.ssh.grant import SshGrant, parse_grant
+
+log = logging.getLogger("portal")
 
 MAX_CONNECTIONS = 20
 FULL = (
@@ -103,8 +106,10 @@ class SshConnections:
         """Close all connections of a token that the portal no longer admits."""
         self._watched.discard(token_id)
         connections = list(self._open.get(token_id, ()))
-        if unused and connections:  # opened since
-            self._watch(token_id)
+        if unused:
+            if connections:  # opened since
+                self._watch(token_id)
             return
+        log.info("an access token no longer admits SSH: %d connections end", len(connections))
         for close in connections:
             close()

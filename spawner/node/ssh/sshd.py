@@ -92,7 +92,6 @@ class SshProcess:
 
     async def end(self) -> None:
         """Close the connection, and end sshd if it does not end by itself. Repeatable."""
-        self.key_file.unlink(missing_ok=True)
         self.writer.close()
         try:
             async with asyncio.timeout(END_S):
@@ -100,6 +99,8 @@ class SshProcess:
         except TimeoutError:
             self.process.kill()
             await self.process.wait()
+        finally:
+            self.key_file.unlink(missing_ok=True)
 
 
 class Sshd:

@@ -168,6 +168,13 @@ def test_wanted_until_it_is_not(portal: Portal, last: int) -> None:
     assert len(portal.seen) == 4
 
 
+def test_a_connection_is_asked_about_until_it_is_over(portal: Portal) -> None:
+    portal.answers = [(204, b""), (204, b"")]
+    home(portal.url).while_wanted("ssh/1", lambda: len(portal.seen) == 2)
+    paths = {path.partition("?")[0] for _, path, _, _ in portal.seen}
+    assert (len(portal.seen), paths) == (2, {"/node/sessions/some-id/ssh/1"})
+
+
 def test_the_secret_is_in_no_repr() -> None:
     assert SECRET not in repr(home("http://127.0.0.1:1"))
 

@@ -96,13 +96,16 @@ async def serve(folder: Path) -> AsyncIterator[Node]:
     home = AdmittingPortal("http://127.0.0.1:1", "sessions", TOKEN, SECRET)
     ssh = SshConnections(home, Sshd(folder / "ssh", SECRET, {"SLURM_JOB_ID": "7"}))
     handlers = [(f"/user/alice/s1{path}", handler) for path, handler in ssh_link.HANDLERS]
-    server = HTTPServer(Application(handlers, **{ssh_link.SETTING: ssh}))
+    app = Application(handlers)
+    app.settings[ssh_link.SETTING] = ssh
+    server = HTTPServer(app)
     listener, port = bind_unused_port()
     server.add_socket(listener)
     async with aiohttp.ClientSession() as http:
         yield Node(port, home, ssh, folder, http)
     server.stop()
     await server.close_all_connections()
+    await until(lambda: not [*folder.glob("ssh/key-*")], "every sshd has ended")
 
 
 async def test_bytes_pass_both_ways_and_the_files_are_private(node: Node) -> None:
