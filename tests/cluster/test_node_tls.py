@@ -20,6 +20,7 @@ from cluster.client import Client
 from cluster.config.paths import Paths
 from portal.node_ca import DOMAIN
 from tests.cluster.job_tools import scalars
+from tests.cluster.ssh_tools import access_token, set_up
 from tests.live import Live, command
 from tests.polling import PATIENCE_S
 
@@ -139,6 +140,15 @@ def shown(address: tuple[str, int], bundle: str, name: str) -> str:
         return str(error.reason)
 
 
+async def connects(alice: Client, session: Any) -> None:
+    """Check that SSH, whose bytes the same server relays, reaches the session."""
+    laptop = await set_up(alice, session)
+    async with access_token(alice, "ssh") as token:
+        laptop.write_token(token["token"])
+        assert await laptop.ssh(laptop.host, "echo $SLURM_JOB_ID") == f"{session['job_id']}\n"
+    shutil.rmtree(laptop.folder)
+
+
 async def test_what_ran_before_goes_on_and_what_starts_proves_itself(
     portal: Live, alice: Client, switch: Switch
 ) -> None:
@@ -164,6 +174,7 @@ async def test_what_ran_before_goes_on_and_what_starts_proves_itself(
         assert looked.text.split() == ["looked"]
     board = await alice.wait_tensorboard(proven["id"], timeout_s=PATIENCE_S)
     await draws(portal, board)
+    await connects(alice, proven)
 
     command(portal.state, "restart", "hub")
     portal.kill("portal")
