@@ -15,7 +15,7 @@ from portal.api.gate import address_of, to_problem
 from portal.context import AppContext
 from portal.models import JobState
 from portal.services.sessions import sessions, ssh, ssh_config
-from portal.services.sessions.gate import GateAnswer, host_port, newest
+from portal.services.sessions.gate import GateAnswer, host_port, load_newest_session
 from portal.services.sessions.ssh import SshAdmission
 from portal.web.bearer import bearer
 from portal.web.content_host import CONTENT_HOST, content_host
@@ -119,5 +119,7 @@ async def _explain(
     context: AppContext, admission: SshAdmission, owner: str, server: str
 ) -> errors.PortalError:
     answer = admission.decision.answer
-    session = await newest(context.db, owner, server) if answer is GateAnswer.AWAY else None
+    session = (
+        await load_newest_session(context.db, owner, server) if answer is GateAnswer.AWAY else None
+    )
     return to_problem(answer, session)

@@ -4606,7 +4606,9 @@ export interface components {
         };
         /**
          * DeviceLoginIn
-         * @description A program's request for a login. `device`: a name by which its user recognizes the device.
+         * @description A program's request for a login.
+         *
+         *     `device`: a name by which its user recognizes program and device; the token gets this name.
          */
         DeviceLoginIn: {
             /** Device */

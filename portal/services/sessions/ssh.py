@@ -151,7 +151,7 @@ async def _ask_server(context: AppContext, session: Session) -> dict[str, Any]:
     key = launch.derive_secret(context, session.id)
     headers = {guard.SIGNATURE_HEADER: guard.sign(key, "GET", path, time.time())}
     url = URL(f"{servers.url_of(session)}{path}", encoded=True)
-    tls = certificates.connecting(context, session.tls_name)
+    tls = certificates.build_connect_arguments(context, session.tls_name)
     async with context.http.get(
         url, headers=headers, timeout=STATUS_TIMEOUT, allow_redirects=False, **tls
     ) as answer:

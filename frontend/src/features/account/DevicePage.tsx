@@ -4,6 +4,7 @@ import { Button, Group, NativeSelect, Paper, Text, TextInput } from '@mantine/co
 import { useRouterState } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { WaitingDevice } from '@/api/types';
+import { lifetimes, SCOPES, usualLifetime } from '@/features/tokens/tokens';
 import classes from '@/ui/AccountSection.module.css';
 import { Notice } from '@/ui/Notice';
 import { PageTitle } from '@/ui/PageTitle';
@@ -12,7 +13,6 @@ import { Time } from '@/ui/Time';
 import { useAction } from '@/ui/useAction';
 import { useForm } from '@/ui/useForm';
 import { approveDevice, codeInFragment, denyDevice, findDevice } from './devices';
-import { lifetimes, SCOPES, usualLifetime } from './tokens';
 
 /** A device that waits, with the code that leads to it. */
 interface Waiting {

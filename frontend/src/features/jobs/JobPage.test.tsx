@@ -16,7 +16,7 @@ describe('a job’s page', () => {
     expect(text).toContain("ModuleNotFoundError: No module named 'nothing_like_that'");
     expect(text).toMatch(/Exit code 3/);
     expect(names(markup, 'button')).toEqual(
-      expect.arrayContaining(['Show it in the log', 'Share TensorBoard', 'Remove']),
+      expect.arrayContaining(['Show it in the log', 'More actions']),
     );
     expect(names(markup, 'a')).toContain('Run again');
     expect(names(markup, 'button')).not.toContain('Cancel');

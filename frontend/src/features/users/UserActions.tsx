@@ -32,7 +32,8 @@ interface ActionsProps {
   setDialog: (action: UserAction | null) => void;
 }
 
-/** What is needed next for a user who can't log in, or else usual; the others are in a menu. */
+/** The actions with buttons: the next step for a user who can't log in, or else the usual one. The
+ * others are in a menu. */
 const FIRST: readonly UserAction[] = ['enable', 'unlock', 'edit'];
 
 /** The actions on a user that are possible now; others have no button. */

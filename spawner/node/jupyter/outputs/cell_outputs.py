@@ -92,7 +92,7 @@ class StreamText:
 
 
 @dataclass
-class Output:
+class CellOutput:
     """One output; `changed` is the version in which it changed last."""
 
     value: dict[str, Any]
@@ -114,7 +114,7 @@ class CellOutputs:
     """
 
     limit: int = OUTPUT_BYTES
-    outputs: list[Output] = field(default_factory=list)
+    outputs: list[CellOutput] = field(default_factory=list)
     reset_at: int = 0
     size: int = 0
     _clear_before_next: bool = False
@@ -181,15 +181,15 @@ class CellOutputs:
         stream = last.stream if last is not None and last.value.get("name") == name else None
         if last is None or stream is None:
             stream = StreamText(min(TEXT_CHARACTERS, self.limit))
-            last = Output({"output_type": "stream", "name": name}, version, stream=stream)
+            last = CellOutput({"output_type": "stream", "name": name}, version, stream=stream)
             self.outputs.append(last)
         stream.write(text)
         self.size += stream.size - last.size
         last.size, last.changed = stream.size, version
 
-    def _to_output(self, kind: str, content: Mapping[str, Any], version: int) -> Output:
+    def _to_output(self, kind: str, content: Mapping[str, Any], version: int) -> CellOutput:
         if kind == "error":
-            fields = {"ename": "", "evalue": "", "traceback": []}
+            fields: dict[str, Any] = {"ename": "", "evalue": "", "traceback": []}
         else:
             fields = {"data": {}, "metadata": {}}
             if kind == "execute_result":
@@ -197,11 +197,11 @@ class CellOutputs:
         picked = {name: content.get(name, default) for name, default in fields.items()}
         transient = content.get("transient")
         display_id = transient.get("display_id") if isinstance(transient, Mapping) else None
-        output = Output({"output_type": kind, **picked}, version, display_id=display_id)
+        output = CellOutput({"output_type": kind, **picked}, version, display_id=display_id)
         output.size = _size_of(output.value)
         return output
 
-    def _add(self, output: Output) -> None:
+    def _add(self, output: CellOutput) -> None:
         self.outputs.append(output)
         self.size += output.size
 
@@ -218,7 +218,7 @@ class CellOutputs:
             note = {"output_type": "stream", "name": "stderr"}
             text = left_out(self._dropped, "outputs") + "\n"
             if self._dropped == 1:
-                self.outputs.insert(self._beginning, Output(note, version))
+                self.outputs.insert(self._beginning, CellOutput(note, version))
             self.outputs[self._beginning].value = {**note, "text": text}
             self.outputs[self._beginning].changed = self.reset_at = version
 

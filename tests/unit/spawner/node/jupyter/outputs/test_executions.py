@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -59,7 +60,8 @@ def saved_cell(cell: str = "a", text: str = "output of a", count: int | None = 1
 
 def test_execution_goes_from_queued_to_done(session: Session) -> None:
     states = []
-    for step in (lambda: session.request("a"), session.start, session.finish):
+    steps: list[Callable[[], Any]] = [lambda: session.request("a"), session.start, session.finish]
+    for step in steps:
         step()
         states.append(session.shown()[0]["state"])
     assert states == ["queued", "running", "done"]

@@ -75,7 +75,12 @@ def test_cell_that_was_never_saved_is_added_at_the_end() -> None:
 
 def test_result_without_a_number_gets_the_cell_s() -> None:
     book = notebook(cell("a"))
-    result = {"output_type": "execute_result", "data": {}, "metadata": {}, "execution_count": None}
+    result: dict[str, Any] = {
+        "output_type": "execute_result",
+        "data": {},
+        "metadata": {},
+        "execution_count": None,
+    }
     set_outputs(book, [update(outputs=[result])])
     assert book["cells"][0]["outputs"][0]["execution_count"] == 7
 
