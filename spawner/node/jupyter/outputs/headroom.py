@@ -3,7 +3,7 @@
 Pure.
 
 Slurm ends a program of a job that exceeds its memory, and often the whole session. The factors are
-measured ([decision 26](../../../../docs/decisions/0026-outputs.md)).
+measured: docs/decisions/0026-outputs.md has the numbers.
 """
 
 from __future__ import annotations
