@@ -30,9 +30,9 @@ import type { Filled } from './link';
 import { ScriptFile } from './ScriptFile';
 import classes from './SubmitPage.module.css';
 import { TemplateCards } from './TemplateCards';
-import { TemplateForm } from './TemplateForm';
 
 const ScriptForm = lazyPart(async () => (await import('./ScriptForm')).ScriptForm);
+const TemplateForm = lazyPart(async () => (await import('./TemplateForm')).TemplateForm);
 
 /** A new job: from a template, from an own script, or with the values of an earlier job. */
 export function SubmitPage() {
@@ -221,15 +221,17 @@ function FromTemplate({
       }
     >
       {data.starter && !from && <Starter template={data.name} file={data.starter} />}
-      <TemplateForm
-        key={round}
-        onStartOver={() => setRound(round + 1)}
-        template={data}
-        environments={environments.data}
-        cluster={cluster}
-        from={from}
-        filled={filled}
-      />
+      <Suspense fallback={<FormSkeleton groups={GROUPS.form} />}>
+        <TemplateForm
+          key={round}
+          onStartOver={() => setRound(round + 1)}
+          template={data}
+          environments={environments.data}
+          cluster={cluster}
+          from={from}
+          filled={filled}
+        />
+      </Suspense>
     </WithPanel>
   );
 }
