@@ -1,4 +1,4 @@
-"""Order of a list of jobs by a parameter or a final metric, which are fields of JSON columns. Pure.
+"""Order of a list of jobs by a parameter or a final metric, which are fields of JSON columns.
 
 A value is a number or a text; numbers come first. A job without the value, or whose value is null,
 is not listed.
