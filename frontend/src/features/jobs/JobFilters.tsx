@@ -1,14 +1,16 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { Button, NativeSelect } from '@mantine/core';
+import { Button, NativeSelect, Skeleton } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
+import { type ReactNode, Suspense } from 'react';
 import { locale } from '@/i18n';
-import { DateField } from '@/ui/DateField';
+import { lazyPart } from '@/ui/lazyPart';
 import { SearchField } from '@/ui/SearchField';
 import { columnLabel } from './columns';
 import classes from './JobFilters.module.css';
 import { isFiltered, type JobsSearch, NO_TEMPLATE, readJobsSearch } from './search';
+
+const DateField = lazyPart(async () => (await import('@/ui/DateField')).DateField);
 
 const ORDERS: [value: string, label: string][] = [
   ['', t`Newest first`],
@@ -54,14 +56,16 @@ export function JobFilters({ search, titles, withOrder, children }: Props) {
         titles={titles}
         onChange={(name) => set('template', name)}
       />
-      <DateField
-        className={classes.since}
-        word={<span className={classes.word}>{t({ message: 'Since', context: 'a day' })}</span>}
-        wordWidth={56}
-        aria-label={t`Submitted since this day`}
-        value={search.since ?? ''}
-        onChange={(day) => set('since', day)}
-      />
+      <Suspense fallback={<Skeleton className={classes.since} height={36} />}>
+        <DateField
+          className={classes.since}
+          word={<span className={classes.word}>{t({ message: 'Since', context: 'a day' })}</span>}
+          wordWidth={56}
+          aria-label={t`Submitted since this day`}
+          value={search.since ?? ''}
+          onChange={(day) => set('since', day)}
+        />
+      </Suspense>
       {withOrder && (
         <NativeSelect
           aria-label={t`Order`}
