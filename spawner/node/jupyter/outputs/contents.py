@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -43,11 +44,25 @@ class NodeContents(AsyncLargeFileManager):  # type: ignore[misc]
             return await super().save(model, path)
         async with self.outputs.lock:
             saved = await super().save(model, path)
-        content = model.get("content")
-        cells = content.get("cells") if isinstance(content, dict) else None
-        if isinstance(cells, list):
-            await self.outputs.note_saved(path.strip("/"), cells)
+            content = model.get("content")
+            cells = content.get("cells") if isinstance(content, dict) else None
+            if isinstance(cells, list):
+                await self.outputs.note_saved(path.strip("/"), cells)
         return saved
+
+    async def rename_file(self, old_path: str, new_path: str) -> None:
+        """Rename a file or folder, but none whose notebook is being written."""
+        async with self._unwritten():
+            await super().rename_file(old_path, new_path)
+
+    async def delete_file(self, path: str) -> None:
+        """Delete a file or folder, but none whose notebook is being written."""
+        async with self._unwritten():
+            await super().delete_file(path)
+
+    def _unwritten(self) -> AbstractAsyncContextManager[Any]:
+        """Return a context in which no notebook is written."""
+        return nullcontext() if self.outputs is None else self.outputs.lock
 
 
 def is_notebook(path: str) -> bool:

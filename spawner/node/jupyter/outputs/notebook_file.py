@@ -13,8 +13,11 @@ that its user trusted before stays trusted.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import shutil
+import stat
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -23,6 +26,7 @@ from typing import Any
 
 NICENESS = 5
 IDS_SINCE = (4, 5)
+COMPARED = ("st_dev", "st_ino", "st_mtime_ns", "st_size")
 
 
 class NotANotebook(Exception):
@@ -89,6 +93,7 @@ def write(path: Path, updates: Sequence[dict[str, Any]]) -> list[str]:
 
     target = path.resolve()
     with target.open(encoding="utf-8") as file:
+        before = os.fstat(file.fileno())
         content = json.load(file)
     check(content)
     notebook = v4.to_notebook(content)
@@ -99,13 +104,17 @@ def write(path: Path, updates: Sequence[dict[str, Any]]) -> list[str]:
         if written and trusted:
             notary.sign(notebook)
     if written:
-        replace(target, split_lines(notebook))
+        replace(target, split_lines(notebook), before)
     return written
 
 
-def replace(target: Path, notebook: Mapping[str, Any]) -> None:
-    """Replace the file's content in one step, in Jupyter's layout and with the same mode."""
-    mode = target.stat().st_mode & 0o7777
+def replace(target: Path, notebook: Mapping[str, Any], before: os.stat_result) -> None:
+    """Replace the file's content, in Jupyter's layout; `before` is its state when it was read.
+
+    Raises OSError if the file may not be changed, or has changed since it was read.
+    """
+    if not os.access(target, os.W_OK):
+        raise PermissionError(errno.EACCES, "the file is read-only", str(target))
     handle, name = tempfile.mkstemp(prefix=".~", suffix=target.suffix, dir=target.parent)
     fresh = Path(name)
     try:
@@ -114,11 +123,45 @@ def replace(target: Path, notebook: Mapping[str, Any]) -> None:
             file.write("\n")
             file.flush()
             os.fsync(handle)
-        fresh.chmod(mode)
-        fresh.replace(target)
+        check_unchanged(target, before)
+        if is_replaceable(target, before):
+            fresh.chmod(stat.S_IMODE(before.st_mode))
+            fresh.replace(target)
+            return
     except BaseException:
         fresh.unlink(missing_ok=True)
         raise
+    overwrite(target, fresh)
+
+
+def check_unchanged(target: Path, before: os.stat_result) -> None:
+    """Raise OSError if the file was changed or replaced since."""
+    now = target.stat()
+    if any(getattr(now, name) != getattr(before, name) for name in COMPARED):
+        raise OSError(errno.EBUSY, "the file was changed by another program", str(target))
+
+
+def is_replaceable(target: Path, state: os.stat_result) -> bool:
+    """Return whether a new file in its place has the same owner, group, links and access list."""
+    if (state.st_uid, state.st_gid, state.st_nlink) != (os.geteuid(), os.getegid(), 1):
+        return False
+    try:
+        return all(name.startswith("security.") for name in os.listxattr(target))
+    except OSError:
+        return True  # the file system has none
+
+
+def overwrite(target: Path, fresh: Path) -> None:
+    """Copy the new content into the file, as Jupyter does; the copy stays if that fails."""
+    try:
+        with fresh.open("rb") as source, target.open("r+b") as file:
+            shutil.copyfileobj(source, file)
+            file.truncate()
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise OSError(f"{error}; the complete notebook is in {fresh.name}") from error
+    fresh.unlink()
 
 
 def main() -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -91,14 +93,54 @@ def test_other_files_are_refused(content: Any) -> None:
         check(content)
 
 
-def test_file_is_replaced_in_one_step(tmp_path: Any) -> None:
-    file = tmp_path / "a.ipynb"
-    file.write_text("old")
-    file.chmod(0o640)
-    replace(file, {"b": 1, "a": "é"})
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    made = tmp_path / "a.ipynb"
+    made.write_text("old content of the file\n")
+    made.chmod(0o640)
+    return made
+
+
+def test_file_is_replaced_in_one_step(file: Path) -> None:
+    before = file.stat()
+    replace(file, {"b": 1, "a": "é"}, before)
     assert file.read_text() == '{\n "a": "é",\n "b": 1\n}\n'
     assert file.stat().st_mode & 0o777 == 0o640
+    assert file.stat().st_ino != before.st_ino
     with pytest.raises(TypeError):
-        replace(file, {"a": object()})
+        replace(file, {"a": object()}, file.stat())
     assert file.read_text().endswith("}\n")
-    assert [path.name for path in tmp_path.iterdir()] == ["a.ipynb"]
+    assert [path.name for path in file.parent.iterdir()] == ["a.ipynb"]
+
+
+def test_read_only_file_is_left_alone(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "access", lambda path, mode: False)  # root may write everything
+    with pytest.raises(PermissionError, match="read-only"):
+        replace(file, {}, file.stat())
+    assert [path.read_text() for path in file.parent.iterdir()] == ["old content of the file\n"]
+
+
+def test_file_changed_by_another_program_is_left_alone(file: Path) -> None:
+    before = file.stat()
+    file.write_text("changed since")
+    with pytest.raises(OSError, match="changed by another program"):
+        replace(file, {}, before)
+    assert [path.read_text() for path in file.parent.iterdir()] == ["changed since"]
+
+
+def test_file_with_two_links_keeps_both(file: Path) -> None:
+    link = file.parent / "link.ipynb"
+    link.hardlink_to(file)
+    replace(file, {}, file.stat())
+    assert [link.read_text(), link.stat().st_ino] == ["{}\n", file.stat().st_ino]
+    assert {path.name for path in file.parent.iterdir()} == {"a.ipynb", "link.ipynb"}
+
+
+@pytest.mark.parametrize("function", ["geteuid", "getegid"])
+def test_file_of_another_user_or_group_keeps_its_owner(
+    file: Path, function: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = file.stat()
+    monkeypatch.setattr(os, function, lambda: 54321)
+    replace(file, {}, before)
+    assert (file.read_text(), file.stat().st_ino) == ("{}\n", before.st_ino)
