@@ -267,3 +267,13 @@ class Executions:
             execution.outputs.replace_by_note(self.version)
             execution.changed = self.version
             self._size += execution.outputs.size
+
+
+def cell_of_request(metadata: Mapping[str, Any]) -> str | None:
+    """Return the id of a notebook's cell from the metadata of the request to execute it.
+
+    JupyterLab's code consoles send an id too, but only notebooks send the cells deleted before.
+    """
+    cell = metadata.get("cellId")
+    from_notebook = isinstance(metadata.get("deletedCells"), list)
+    return cell if isinstance(cell, str) and from_notebook else None

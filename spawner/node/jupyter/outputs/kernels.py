@@ -14,7 +14,7 @@ from jupyter_server.services.kernels.connection.base import deserialize_msg_from
 from jupyter_server.services.kernels.connection.channels import ZMQChannelsWebsocketConnection
 from jupyter_server.services.kernels.kernelmanager import AsyncMappingKernelManager
 
-from spawner.node.jupyter.outputs.executions import Executions
+from spawner.node.jupyter.outputs.executions import Executions, cell_of_request
 
 BUFFER_BYTES = 16_000_000
 """Size of the messages that Jupyter keeps for a page without connection."""
@@ -154,7 +154,7 @@ def page_of(kernel_id: str, session_key: str) -> str:
 
 
 def parse_request(message: Any, protocol: str | None) -> tuple[dict[str, Any], str, str] | None:
-    """Return header, cell id and code of a page's request to execute a cell; None for others."""
+    """Return header, cell id and code of a request to execute a notebook's cell; else None."""
     if protocol == WEBSOCKET_V1:
         _, (header_part, _, metadata_part, content_part, *_) = deserialize_msg_from_ws_v1(message)
         header = json.loads(header_part)
@@ -166,7 +166,7 @@ def parse_request(message: Any, protocol: str | None) -> tuple[dict[str, Any], s
             return None
         whole = json.loads(message)
         header, metadata, content = (whole.get(name) or {} for name in PARTS)
-    cell = metadata.get("cellId")
-    if header.get("msg_type") != EXECUTE or not isinstance(cell, str):
+    cell = cell_of_request(metadata)
+    if header.get("msg_type") != EXECUTE or cell is None:
         return None
     return header, cell, str(content.get("code", ""))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from spawner.node.jupyter.outputs import executions as module
-from spawner.node.jupyter.outputs.executions import Executions
+from spawner.node.jupyter.outputs.executions import Executions, cell_of_request
 
 K = "kernel"
 
@@ -225,3 +225,16 @@ def test_kept_outputs_are_bounded(session: Session, monkeypatch: pytest.MonkeyPa
     assert sum(one.outputs.size for one in kept) <= 5000
     assert "1 outputs left out" in kept[0].outputs.to_json()[0]["text"]
     assert kept[-1].outputs.to_json()[0]["text"] == "x" * 1000
+
+
+@pytest.mark.parametrize(
+    ("metadata", "cell"),
+    [
+        ({"cellId": "a", "deletedCells": [], "trusted": True}, "a"),
+        ({"cellId": "a", "trusted": True}, None),  # a code console
+        ({"cellId": 1, "deletedCells": []}, None),
+        ({}, None),
+    ],
+)
+def test_only_cells_of_notebooks_are_kept(metadata: dict[str, Any], cell: str | None) -> None:
+    assert cell_of_request(metadata) == cell
