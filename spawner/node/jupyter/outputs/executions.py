@@ -14,11 +14,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from spawner.node.jupyter.outputs.cell_outputs import CellOutputs
+from spawner.node.jupyter.outputs.notebook_file import source_of
 
 KEPT_BYTES = 64_000_000
 """Size of all kept outputs; beyond it, those of the oldest ended executions are dropped."""
 KEPT_EXECUTIONS = 1000
 CODE_CHARACTERS = 1_000_000
+"""Longer code isn't kept, and the outputs of its cell are not written."""
 
 
 @dataclass
@@ -26,10 +28,10 @@ class Execution:
     """One execution of a cell. `count` is its number in the prompt, once it has started.
 
     `in_file` means that the notebook's file has had the cell since the request, so that a missing
-    cell was deleted. `saved` means that the file has the outputs. `written` is the last version
-    that the server wrote into the file. `detached` means that the page had no connection while it
-    ran. `lost_at` is the version since which the page misses messages, so that it is shown the
-    outputs as other pages are; 0 if it has all.
+    cell was deleted; `file_code` is the code it has there. `saved` means that the file has the
+    outputs. `written` is the last version that the server wrote into the file. `detached` means
+    that the page had no connection while it ran. `lost_at` is the version since which the page
+    misses messages, so that it is shown the outputs as other pages are; 0 if it has all.
     """
 
     id: str
@@ -42,6 +44,7 @@ class Execution:
     count: int | None = None
     done: bool = False
     in_file: bool = False
+    file_code: str = ""
     saved: bool = False
     written: int = 0
     detached: bool = False
@@ -135,8 +138,8 @@ class Executions:
                 self._remove(execution)
         self.version += 1
         request_id, page = str(header.get("msg_id")), str(header.get("session"))
-        code = code if len(code) <= CODE_CHARACTERS else ""
-        execution = Execution(request_id, kernel_id, page, cell, code, self.version)
+        execution = Execution(request_id, kernel_id, page, cell, bounded(code), self.version)
+        execution.file_code = execution.code
         self._by_id[request_id] = execution
 
     def add_message(
@@ -217,13 +220,26 @@ class Executions:
         execution.written, execution.in_file = version, True
         execution.saved = execution.done and execution.changed <= version
 
-    def note_saved(self, kernel_id: str, cells: Iterable[Mapping[str, Any]]) -> None:
-        """Note that a page saved the notebook with these cells."""
-        saved = {str(cell.get("id")): cell for cell in cells}
+    def note_saved(
+        self, kernel_id: str, cells: Iterable[Mapping[str, Any]], *, only: bool = True
+    ) -> None:
+        """Note that a page saved a notebook with these cells, the kernel's only one or not.
+
+        Pages invent ids for the cells of a notebook without, so its cells are found by their code.
+        """
+        cells = list(cells)
+        by_id = {str(cell["id"]): cell for cell in cells if "id" in cell}
+        by_code = unique_by_code(cell for cell in cells if "id" not in cell)
+        latest = {one.code: one for one in self.of_kernel(kernel_id)}
         for execution in self.of_kernel(kernel_id):
-            if execution.cell in saved:
-                execution.in_file = True
-                execution.saved |= execution.done and execution.matches(saved[execution.cell])
+            cell = by_id.get(execution.cell) or by_code.get(execution.code)
+            if cell is None:
+                continue
+            if only and "id" not in cell and latest[execution.code] is not execution:
+                self._remove(execution)  # another page has run the same cell since
+                continue
+            execution.in_file, execution.file_code = True, bounded(source_of(cell))
+            execution.saved |= execution.done and execution.matches(cell)
 
     def forget(self, kernel_id: str, cells: Iterable[str]) -> None:
         """Drop the ended executions of cells whose outputs the user has cleared."""
@@ -267,6 +283,20 @@ class Executions:
             execution.outputs.replace_by_note(self.version)
             execution.changed = self.version
             self._size += execution.outputs.size
+
+
+def bounded(code: str) -> str:
+    """Return the code if it is short enough to be kept."""
+    return code if len(code) <= CODE_CHARACTERS else ""
+
+
+def unique_by_code(cells: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    """Return the code cells whose code no other cell has."""
+    by_code: dict[str, list[Mapping[str, Any]]] = {}
+    for cell in cells:
+        by_code.setdefault(source_of(cell), []).append(cell)
+    found = ((code, same[0]) for code, same in by_code.items() if code and len(same) == 1)
+    return {code: cell for code, cell in found if cell.get("cell_type") == "code"}
 
 
 def cell_of_request(metadata: Mapping[str, Any]) -> str | None:

@@ -2,13 +2,16 @@
 
     python -I -m spawner.node.jupyter.outputs.notebook_file
 
-It reads `{"path": file, "updates": [{"cell": id, "code": text, "count": number, "outputs": [...],
-"unsaved": bool}]}` from stdin, and writes `{"written": [cell ids]}` to stdout. A process of its
-own, so that a large notebook neither stops the session's server nor stays in its memory.
+It reads `{"path": file, "updates": [{"cell": id, "source": text, "count": number,
+"outputs": [...], "unsaved": bool}]}` from stdin, and writes `{"written": [cell ids]}` to stdout. A
+process of its own, so that a large notebook neither stops the session's server nor stays in its
+memory.
 
-With `unsaved`, the notebook was not saved since the cell was run: the cell gets its code too, and
-is added at the end if it is missing. Otherwise a missing cell was deleted, and stays so. A notebook
-that its user trusted before stays trusted.
+A cell is found by its id. Notebooks before version 4.5 have no ids; there it is the only one with
+this code. A cell whose code differs from `source`, the last code that a page has run or saved,
+stays as it is. With `unsaved`, the notebook was not saved since the cell was run: an empty cell
+gets its code too, and a missing one is added at the end. Otherwise a missing cell was deleted, and
+stays so. A notebook that its user trusted before stays trusted.
 """
 
 from __future__ import annotations
@@ -35,25 +38,39 @@ class NotANotebook(Exception):
 
 def set_outputs(notebook: dict[str, Any], updates: Sequence[dict[str, Any]]) -> list[str]:
     """Set the outputs of the cells; return the ids of those that were set or added."""
-    cells = notebook["cells"]
-    code_cells = [cell for cell in cells if cell.get("cell_type") == "code"]
-    by_id = {cell["id"]: cell for cell in code_cells if "id" in cell}
-    by_source = {source_of(cell): cell for cell in reversed(code_cells) if "id" not in cell}
     written = []
     for update in updates:
-        cell = by_id.get(update["cell"]) or by_source.get(update["code"])
-        if cell is None and update["unsaved"]:
-            mapping = type(update)  # nbformat reads and writes mappings of its own
-            cell = mapping(cell_type="code", metadata=mapping())
-            if has_ids(notebook):
-                cell["id"] = update["cell"]
-            cells.append(cell)
+        cell = find_cell(notebook, update)
         if cell is not None:
-            if update["unsaved"]:
-                cell["source"] = update["code"]
             cell["execution_count"], cell["outputs"] = update["count"], with_count(update)
             written.append(update["cell"])
     return written
+
+
+def find_cell(notebook: dict[str, Any], update: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the cell that was run, which may be a new one; None if it isn't certain."""
+    cells = notebook["cells"]
+    named = [cell for cell in cells if cell.get("id") == update["cell"]]
+    if not has_ids(notebook):
+        named = [cell for cell in cells if source_of(cell) == update["source"]]
+    if not update["source"] or len(named) > 1:
+        return None
+    if not named:
+        return add_cell(cells, update) if update["unsaved"] and has_ids(notebook) else None
+    cell: dict[str, Any] = named[0]
+    source = source_of(cell)
+    if update["unsaved"] and not source.strip():
+        cell["source"] = source = update["source"]
+    return cell if cell.get("cell_type") == "code" and source == update["source"] else None
+
+
+def add_cell(cells: list[Any], update: dict[str, Any]) -> dict[str, Any]:
+    """Add the cell at the notebook's end."""
+    mapping = type(update)  # nbformat reads and writes mappings of its own
+    fields = {"cell_type": "code", "id": update["cell"], "source": update["source"]}
+    cell = mapping(**fields, metadata=mapping())
+    cells.append(cell)
+    return cell
 
 
 def check(content: Any) -> None:
@@ -66,7 +83,9 @@ def check(content: Any) -> None:
 def source_of(cell: Mapping[str, Any]) -> str:
     """Return a cell's code, which the format allows as a list of lines."""
     source = cell.get("source", "")
-    return source if isinstance(source, str) else "".join(source)
+    if isinstance(source, list):
+        return "".join(map(str, source))
+    return source if isinstance(source, str) else ""
 
 
 def has_ids(notebook: Mapping[str, Any]) -> bool:

@@ -93,7 +93,8 @@ class OutputWriter:
         await self._update_paths()
         valid = [cell for cell in cells if isinstance(cell, Mapping)]
         for kernel_id in self._kernels_of(path):
-            self.executions.note_saved(kernel_id, valid)
+            only = len(self._kernels[kernel_id].paths) == 1
+            self.executions.note_saved(kernel_id, valid, only=only)
 
     async def write_all(self) -> None:
         """Write everything, because the server ends."""
@@ -163,7 +164,7 @@ def to_update(execution: Execution, *, only: bool) -> dict[str, Any]:
     """
     return {
         "cell": execution.cell,
-        "code": execution.code,
+        "source": execution.file_code if only else execution.code,
         "count": execution.count or None,
         "outputs": execution.outputs.to_json(),
         "unsaved": only and not execution.in_file,

@@ -146,6 +146,54 @@ def test_saved_notebook_is_compared(session: Session, cell: dict[str, Any], lack
     assert session.all.of_kernel(K)[0].in_file == (cell["id"] == "a")
 
 
+def old_cell(code: str = "code of a", count: int = 1) -> dict[str, Any]:
+    """Return a cell as notebooks without ids have it."""
+    cell = {**saved_cell(count=count), "cell_type": "code", "source": code}
+    del cell["id"]
+    return cell
+
+
+def test_cell_without_id_is_found_by_its_code(session: Session) -> None:
+    session.run("a")
+    session.all.note_saved(K, [old_cell("other"), old_cell(), {"cell_type": "raw"}])
+    assert session.unwritten() == []
+    assert session.all.of_kernel(K)[0].in_file
+
+
+def test_two_cells_with_the_same_code_are_not_confused(session: Session) -> None:
+    session.run("a")
+    session.all.note_saved(K, [old_cell(), old_cell()])
+    assert not session.all.of_kernel(K)[0].in_file
+
+
+def test_cell_without_id_that_another_page_ran_again_is_kept_once(session: Session) -> None:
+    session.request("a")
+    session.start("a")
+    header = {"msg_id": "run-again", "session": "other"}
+    session.all.request(K, header, "id of the other page", "code of a")
+    session.start("again", count=2)
+    session.say("stream", "again", name="stdout", text="output of a")
+    session.finish("again")
+    session.all.note_saved(K, [old_cell(count=2)])
+    assert session.unwritten() == []
+    assert [one.id for one in session.all.of_kernel(K)] == ["run-again"]
+
+
+def test_code_that_the_page_saved_last_is_known(session: Session) -> None:
+    session.run("a")
+    assert session.all.of_kernel(K)[0].file_code == "code of a"
+    session.all.note_saved(K, [{**saved_cell(), "source": ["edited ", "since"]}])
+    assert session.all.of_kernel(K)[0].file_code == "edited since"
+
+
+def test_very_long_code_is_not_kept(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "CODE_CHARACTERS", 3)
+    session.run("a")
+    session.all.note_saved(K, [{**saved_cell(), "source": "long"}])
+    (one,) = session.all.of_kernel(K)
+    assert (one.code, one.file_code) == ("", "")
+
+
 def test_cleared_outputs_are_forgotten(session: Session) -> None:
     session.run("a")
     session.request("b")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from pathlib import Path
 from typing import Any
@@ -27,30 +28,65 @@ def notebook(*cells: dict[str, Any], minor: int = 5) -> dict[str, Any]:
 
 def update(cell: str = "a", *, unsaved: bool = False, **over: Any) -> dict[str, Any]:
     outputs = [{"output_type": "stream", "name": "stdout", "text": "new"}]
-    made = {"cell": cell, "code": "print(1)", "count": 7, "outputs": outputs, "unsaved": unsaved}
+    made = {"cell": cell, "source": "print(1)", "count": 7, "outputs": outputs, "unsaved": unsaved}
     return {**made, **over}
 
 
+def is_unchanged(cell: dict[str, Any]) -> bool:
+    return bool(cell["outputs"] == ["old"] and cell["execution_count"] == 1)
+
+
 def test_cell_with_the_id_gets_the_outputs() -> None:
-    book = notebook(cell("b"), cell("a", "changed since"), cell("a", kind="markdown"))
-    assert set_outputs(book, [update()]) == ["a"]
-    assert book["cells"][0]["outputs"] == ["old"]
+    book = notebook(cell("b"), cell("a", "changed since"))
+    assert set_outputs(book, [update(source="changed since")]) == ["a"]
+    assert is_unchanged(book["cells"][0])
     assert book["cells"][1]["outputs"] == update()["outputs"]
     assert book["cells"][1]["execution_count"] == 7
     assert book["cells"][1]["source"] == "changed since"
-    assert book["cells"][2]["outputs"] == ["old"]
+
+
+@pytest.mark.parametrize("unsaved", [True, False])
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [cell("a", "changed elsewhere")],
+        [cell("a", kind="markdown")],
+        [cell("a"), cell("a")],
+    ],
+)
+def test_uncertain_cell_is_left_alone(cells: list[dict[str, Any]], unsaved: bool) -> None:
+    book = notebook(*cells)
+    before = copy.deepcopy(book)
+    assert set_outputs(book, [update(unsaved=unsaved)]) == []
+    assert book == before
+
+
+@pytest.mark.parametrize("source", ["", "x = 1"])
+def test_code_that_was_not_kept_changes_nothing(source: str) -> None:
+    book, old = notebook(cell("a", source)), notebook(cell(None, source), minor=4)
+    for one in (book, old):
+        assert set_outputs(one, [update(source="", unsaved=True)]) == []
+        assert [each["source"] for each in one["cells"]] == [source]
+        assert is_unchanged(one["cells"][0])
 
 
 @pytest.mark.parametrize("source", ["print(1)", ["print", "(1)"]])
 def test_cell_of_an_old_notebook_is_found_by_its_code(source: Any) -> None:
-    book = notebook(cell(None, "other"), cell(None, source), cell(None, source), minor=4)
-    assert set_outputs(book, [update()]) == ["a"]
-    assert [one["outputs"] == ["old"] for one in book["cells"]] == [True, False, True]
+    book = notebook(cell(None, "other"), cell(None, source), minor=4)
+    assert set_outputs(book, [update(unsaved=True)]) == ["a"]
+    assert [is_unchanged(one) for one in book["cells"]] == [True, False]
 
 
-def test_cell_that_was_not_saved_since_it_was_run_gets_its_code() -> None:
+@pytest.mark.parametrize("sources", [["print(1)", "print(1)"], ["other"]])
+def test_old_notebook_without_the_only_cell_is_left_alone(sources: list[str]) -> None:
+    book = notebook(*(cell(None, source) for source in sources), minor=4)
+    assert set_outputs(book, [update(unsaved=True)]) == []
+    assert [is_unchanged(one) for one in book["cells"]] == [True] * len(sources)
+
+
+def test_empty_cell_that_was_not_saved_since_it_was_run_gets_its_code() -> None:
     book = notebook(cell("a", ""))
-    set_outputs(book, [update(unsaved=True)])
+    assert set_outputs(book, [update(unsaved=True)]) == ["a"]
     assert book["cells"][0]["source"] == "print(1)"
 
 
@@ -61,7 +97,7 @@ def test_deleted_cell_stays_deleted() -> None:
 
 
 def test_cell_that_was_never_saved_is_added_at_the_end() -> None:
-    book, old = notebook(cell("b")), notebook(cell(None, "other"), minor=4)
+    book = notebook(cell("b"))
     assert set_outputs(book, [update(unsaved=True)]) == ["a"]
     assert book["cells"][1] == {
         "cell_type": "code",
@@ -71,8 +107,6 @@ def test_cell_that_was_never_saved_is_added_at_the_end() -> None:
         "execution_count": 7,
         "outputs": update()["outputs"],
     }
-    set_outputs(old, [update(unsaved=True)])
-    assert "id" not in old["cells"][1]
 
 
 def test_result_without_a_number_gets_the_cell_s() -> None:
