@@ -97,8 +97,10 @@ export interface Execution {
   cell: string;
   state: 'queued' | 'running' | 'done';
   count: number | null;
-  /** This page requested it, but missed messages. */
+  /** This page requested it, but may have missed messages. */
   own: boolean;
+  /** The page's connection was lost while it ran: the page may have the end, but miss the middle. */
+  gap: boolean;
   /** The page that requested it is open, and saves the outputs. */
   connected: boolean;
   /** `outputs` are all of them, not only those that changed. */

@@ -14,6 +14,7 @@ const execution = (over: Partial<Execution> = {}): Execution => ({
   state: 'running',
   count: 3,
   own: false,
+  gap: false,
   connected: false,
   whole: true,
   length: 1,
@@ -106,6 +107,20 @@ describe('a notebook that is opened', () => {
     message('page');
     await vi.advanceTimersByTimeAsync(SYNC_MS);
     expect(world.requests).toHaveLength(2);
+  });
+
+  it.each([
+    [false, 3, 'of the page'],
+    [false, null, 'one'],
+    [true, 3, 'one'],
+  ])('keeps its outputs if it has all messages: gap %s, count %s', async (gap, count, text) => {
+    const { world, panel, a } = await opened([]);
+    a.model.outputs.add(stream('of the page'));
+    a.model.executionCount = count;
+    world.executions = { version: 9, executions: [execution({ own: true, gap, state: 'done' })] };
+    panel.sessionContext.connectionStatusChanged.emit('connected');
+    await vi.advanceTimersByTimeAsync(0);
+    expect(a.model.outputs.shown).toEqual([stream(text)]);
   });
 
   it('never shows a part of outputs that it does not have', async () => {

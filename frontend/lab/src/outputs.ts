@@ -141,12 +141,15 @@ export class OutputFollower {
     const { content, context } = this.panel;
     const cell = content.widgets.find(({ model }) => model.id === execution.cell);
     if (cell === undefined || cell.model.type !== 'code') return;
+    const model = cell.model as CodeCellModel;
+    // JupyterLab sets the count after the last message, and may have more than the server keeps
+    if (execution.own && !execution.gap && model.executionCount === execution.count) return;
     if (execution.own) {
       this.#missed = true;
       cell.outputArea?.future?.dispose();
     }
     const { dirty } = context.model;
-    this.#apply(cell.model as CodeCellModel, execution);
+    this.#apply(model, execution);
     // The page that runs the cell saves it; a second page that does so would report a conflict.
     if (execution.connected && !dirty) context.model.dirty = false;
   }

@@ -111,7 +111,7 @@ export function codeCell(id: string) {
       future.disposed += 1;
     },
   };
-  const executionCount: number | null = null;
+  const executionCount = null as number | null;
   const model = { id, type: 'code', trusted: false, executionCount, executionState, outputs };
   return { model, outputArea: { future } };
 }

@@ -23,6 +23,7 @@ LINE_CHARACTERS = 16_384
 """A longer line is stored in parts, of which a carriage return overwrites only the last."""
 _CONTROL = re.compile("([\r\b])")
 _RICH = frozenset({"display_data", "execute_result"})
+_COMPARED = ("output_type", "name", "text", "data", "ename", "evalue")
 
 
 def left_out(number: int, unit: str) -> str:
@@ -85,6 +86,11 @@ class StreamText:
         return self._beginning_size + self._recent_size + len(self._line)
 
     @property
+    def truncated(self) -> bool:
+        """Whether a part is left out."""
+        return self._dropped > 0
+
+    @property
     def text(self) -> str:
         """The text, with a note where a part is left out."""
         note = f"{left_out(self._dropped, 'characters')}\n" if self._dropped else ""
@@ -120,6 +126,13 @@ class CellOutputs:
     _clear_before_next: bool = False
     _beginning: int | None = None
     _dropped: int = 0
+    _replaced: bool = False
+
+    @property
+    def truncated(self) -> bool:
+        """Whether a part is left out."""
+        streams = (output.stream for output in self.outputs)
+        return self._replaced or self._dropped > 0 or any(one and one.truncated for one in streams)
 
     def add_message(self, kind: str, content: Mapping[str, Any], version: int) -> bool:
         """Add a message of the kernel; return whether it changed or will change the outputs."""
@@ -145,12 +158,14 @@ class CellOutputs:
         """Remove all outputs."""
         self.outputs, self.size, self.reset_at = [], 0, version
         self._clear_before_next, self._beginning, self._dropped = False, None, 0
+        self._replaced = False
 
     def replace_by_note(self, version: int) -> None:
         """Remove all outputs, and note that they are left out."""
         number = len(self.outputs) + self._dropped
         self.clear(version)
         self._add_text("stderr", left_out(number, "outputs") + "\n", version)
+        self._replaced = True
 
     def update_display(self, display_id: str, content: Mapping[str, Any], version: int) -> bool:
         """Replace the outputs with this id; return whether there is one."""
@@ -221,6 +236,22 @@ class CellOutputs:
                 self.outputs.insert(self._beginning, CellOutput(note, version))
             self.outputs[self._beginning].value = {**note, "text": text}
             self.outputs[self._beginning].changed = self.reset_at = version
+
+
+def is_same_output(saved: Any, own: Mapping[str, Any]) -> bool:
+    """Return whether an output of a saved notebook is this one."""
+    if not isinstance(saved, Mapping):
+        return False
+    return all(_normalize(saved.get(name)) == _normalize(own.get(name)) for name in _COMPARED)
+
+
+def _normalize(value: Any) -> Any:
+    """Return text, which the notebook format allows as a list of lines, without its last spaces."""
+    if isinstance(value, Mapping):
+        return {name: _normalize(part) for name, part in value.items()}
+    if isinstance(value, list) and all(isinstance(part, str) for part in value):
+        value = "".join(value)
+    return value.rstrip() if isinstance(value, str) else value
 
 
 def _size_of(value: Mapping[str, Any]) -> int:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from spawner.node.jupyter.outputs.cell_outputs import CellOutputs
+from spawner.node.jupyter.outputs.cell_outputs import CellOutputs, is_same_output
 from spawner.node.jupyter.outputs.notebook_file import source_of
 
 KEPT_BYTES = 64_000_000
@@ -29,9 +29,10 @@ class Execution:
 
     `in_file` means that the notebook's file has had the cell since the request, so that a missing
     cell was deleted; `file_code` is the code it has there. `saved` means that the file has the
-    outputs. `written` is the last version that the server wrote into the file. `detached` means
-    that the page had no connection while it ran. `lost_at` is the version since which the page
-    misses messages, so that it is shown the outputs as other pages are; 0 if it has all.
+    outputs. `written` is the last version that the server wrote into the file. `ended` means that
+    the kernel ended before the cell. `lost_at` is the version since which the page may miss
+    messages, so that it is shown the outputs as other pages are; 0 if it has all. `gap` means that
+    the cell ran then: the page may have the end of the outputs, but miss others.
     """
 
     id: str
@@ -47,8 +48,9 @@ class Execution:
     file_code: str = ""
     saved: bool = False
     written: int = 0
-    detached: bool = False
+    ended: bool = False
     lost_at: int = 0
+    gap: bool = False
 
     @property
     def state(self) -> str:
@@ -72,24 +74,40 @@ class Execution:
             "count": self.count,
             "own": own,
             "connected": connected,
+            "gap": self.gap,
             "whole": whole,
             "length": len(self.outputs.outputs),
             "outputs": self.outputs.changed_since(0 if whole else since),
         }
 
-    def matches(self, cell: Mapping[str, Any]) -> bool:
-        """Return whether a cell of a saved notebook has this execution's outputs."""
-        outputs = cell.get("outputs")
-        own = self.outputs.outputs
-        if cell.get("execution_count") != self.count or not isinstance(outputs, list):
+    def is_in(self, cell: Mapping[str, Any]) -> bool:
+        """Return whether a cell of a saved notebook has the outputs of this ended execution.
+
+        A page sets the number once it has the last message. If its connection was never lost, it
+        has more than is kept here: answers to `input()`, and what a bound leaves out.
+        """
+        count = cell.get("execution_count")
+        if count != self.count and not (self.ended and count is None):
             return False
-        if len(outputs) != len(own):
-            return False
-        if not own or own[-1].stream is None:
+        if not self.gap or self.outputs.truncated:
             return True
-        text = outputs[-1].get("text", "") if isinstance(outputs[-1], Mapping) else ""
-        saved = text if isinstance(text, str) else "".join(map(str, text))
-        return saved.rstrip() == own[-1].stream.text.rstrip()
+        outputs = cell.get("outputs")
+        saved = [one for one in outputs if not is_answer(one)] if isinstance(outputs, list) else []
+        own = self.outputs.to_json()
+        return len(saved) == len(own) and all(map(is_same_output, saved, own))
+
+    def note_saved(self, cell: Mapping[str, Any], *, only: bool) -> None:
+        """Note that a page saved this cell in a notebook, the kernel's only one or not."""
+        self.in_file, self.file_code = True, bounded(source_of(cell))
+        if self.done and self.is_in(cell):
+            self.saved = True
+        elif only:
+            self.saved, self.written = False, 0
+
+    def note_change(self, version: int) -> None:
+        """Note that the outputs have changed; a page may have saved more than a bound leaves."""
+        self.changed = version
+        self.saved = self.saved and self.outputs.truncated
 
 
 @dataclass
@@ -102,8 +120,11 @@ class Executions:
     _size: int = 0
 
     def connect(self, kernel_id: str, page: str) -> None:
-        """Note that a page has connected to a kernel."""
-        self._pages[kernel_id, page] = self._pages.get((kernel_id, page), 0) + 1
+        """Note that a page has connected to a kernel, maybe before its last connection closed."""
+        number = self._pages.get((kernel_id, page), 0)
+        self._pages[kernel_id, page] = number + 1
+        if number > 0:
+            self._lose(kernel_id, page)
 
     def disconnect(self, kernel_id: str, page: str) -> None:
         """Note that a connection of a page has closed."""
@@ -112,20 +133,15 @@ class Executions:
             self._pages[kernel_id, page] = number - 1
         else:
             self._pages.pop((kernel_id, page), None)
-            for execution in self._of_page(kernel_id, page):
-                execution.detached |= not execution.done
+            self._lose(kernel_id, page)
 
-    def restore(self, kernel_id: str, page: str) -> None:
-        """Note that a page that was without connection got all messages."""
-        for execution in self._of_page(kernel_id, page):
-            execution.detached = False
-
-    def lose(self, kernel_id: str, page: str) -> None:
-        """Note that a page without connection misses messages."""
-        for execution in self._of_page(kernel_id, page):
-            if execution.detached:
+    def _lose(self, kernel_id: str, page: str) -> None:
+        """Note that the page may miss messages, sent before its connection was known to be lost."""
+        for execution in self.of_kernel(kernel_id):
+            if execution.page == page and not execution.saved:
                 self.version += 1
                 execution.lost_at = self.version
+                execution.gap |= not execution.done
 
     def is_watched(self, kernel_id: str) -> bool:
         """Return whether any page is connected to the kernel."""
@@ -163,7 +179,9 @@ class Executions:
             if execution.count is None:  # an earlier cell failed, and the kernel skipped this one
                 execution.saved = execution.in_file
             execution.done = True
-        elif not execution.outputs.add_message(kind, content, self.version):
+        elif execution.outputs.add_message(kind, content, self.version):
+            execution.note_change(self.version)
+        else:
             return
         execution.changed = self.version
         self._size += execution.outputs.size - before
@@ -177,16 +195,14 @@ class Executions:
         for execution in self.of_kernel(kernel_id):
             if not execution.done:
                 self.version += 1
-                execution.done, execution.changed = True, self.version
+                execution.done, execution.ended, execution.changed = True, True, self.version
                 execution.saved |= execution.count is None and execution.in_file
-            execution.saved |= page_open and self._is_connected(execution)
+            has_all = self._is_connected(execution) and not execution.lost_at
+            execution.saved |= page_open and has_all
 
     def of_kernel(self, kernel_id: str) -> list[Execution]:
         """Return the executions of a kernel, oldest request first."""
         return [one for one in self._by_id.values() if one.kernel_id == kernel_id]
-
-    def _of_page(self, kernel_id: str, page: str) -> list[Execution]:
-        return [one for one in self.of_kernel(kernel_id) if one.page == page]
 
     def kernel_ids(self) -> set[str]:
         """Return the kernels that have executions."""
@@ -238,8 +254,7 @@ class Executions:
             if only and "id" not in cell and latest[execution.code] is not execution:
                 self._remove(execution)  # another page has run the same cell since
                 continue
-            execution.in_file, execution.file_code = True, bounded(source_of(cell))
-            execution.saved |= execution.done and execution.matches(cell)
+            execution.note_saved(cell, only=only)
 
     def forget(self, kernel_id: str, cells: Iterable[str]) -> None:
         """Drop the ended executions of cells whose outputs the user has cleared."""
@@ -259,7 +274,7 @@ class Executions:
         for execution in self.of_kernel(kernel_id):
             before = execution.outputs.size
             if execution.outputs.update_display(str(display_id), content, self.version):
-                execution.changed, execution.saved = self.version, False
+                execution.note_change(self.version)
                 self._size += execution.outputs.size - before
         self._bound()
 
@@ -283,6 +298,11 @@ class Executions:
             execution.outputs.replace_by_note(self.version)
             execution.changed = self.version
             self._size += execution.outputs.size
+
+
+def is_answer(output: Any) -> bool:
+    """Return whether JupyterLab, not the kernel, added an output: an answer to `input()`."""
+    return isinstance(output, Mapping) and output.get("name") == "stdin"
 
 
 def bounded(code: str) -> str:

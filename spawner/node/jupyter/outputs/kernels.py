@@ -1,7 +1,8 @@
 """Jupyter Server's kernel manager and websockets, extended to keep outputs of running cells.
 
 The server follows each kernel itself, so nothing depends on a connected page. A page that loses its
-connection finds the messages that it missed in Jupyter's own buffer, which is bounded here.
+connection gets the outputs from here; Jupyter's own buffer for it, with the other messages, is
+bounded.
 """
 
 from __future__ import annotations
@@ -104,20 +105,6 @@ class NodeKernels(AsyncMappingKernelManager):  # type: ignore[misc]
         if buffer is not None:
             buffer["buffer"] = BoundedBuffer(lambda: self.stop_buffering(kernel_id))
 
-    def get_buffer(self, kernel_id: str, session_key: str) -> Any:
-        """Return the kept messages of a page that has come back."""
-        buffer = super().get_buffer(kernel_id, session_key)
-        if buffer is not None:
-            self.executions.restore(kernel_id, page_of(kernel_id, session_key))
-        return buffer
-
-    def stop_buffering(self, kernel_id: str) -> None:
-        """Discard kept messages; the page that has no connection misses them."""
-        if kernel_id in self._kernel_buffers:
-            session_key = str(self._kernel_buffers[kernel_id]["session_key"])
-            self.executions.lose(kernel_id, page_of(kernel_id, session_key))
-        super().stop_buffering(kernel_id)
-
 
 class NodeConnection(ZMQChannelsWebsocketConnection):  # type: ignore[misc]
     """Websocket of a page, which requests executions."""
@@ -131,13 +118,10 @@ class NodeConnection(ZMQChannelsWebsocketConnection):  # type: ignore[misc]
         return super().connect()
 
     def disconnect(self) -> None:
-        """Note that the page has gone; if others are open, nothing is buffered for it."""
+        """Note that the page has gone."""
         page, self._page = self._page, None
-        executions = self.multi_kernel_manager.executions
         if page is not None:
-            executions.disconnect(self.kernel_id, page)
-            if executions.is_watched(self.kernel_id):
-                executions.lose(self.kernel_id, page)
+            self.multi_kernel_manager.executions.disconnect(self.kernel_id, page)
         super().disconnect()
 
     def handle_incoming_message(self, incoming_msg: Any) -> None:
@@ -146,11 +130,6 @@ class NodeConnection(ZMQChannelsWebsocketConnection):  # type: ignore[misc]
         if request is not None:
             self.multi_kernel_manager.executions.request(self.kernel_id, *request)
         super().handle_incoming_message(incoming_msg)
-
-
-def page_of(kernel_id: str, session_key: str) -> str:
-    """Return the id of the page from Jupyter's key for its connection."""
-    return session_key.removeprefix(f"{kernel_id}:")
 
 
 def parse_request(message: Any, protocol: str | None) -> tuple[dict[str, Any], str, str] | None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from spawner.node.jupyter.outputs import cell_outputs
 from spawner.node.jupyter.outputs import executions as module
 from spawner.node.jupyter.outputs.executions import Executions, cell_of_request
 
@@ -131,19 +132,103 @@ def test_file_lacks_outputs_until_they_are_written(session: Session) -> None:
     ("cell", "lacks"),
     [
         (saved_cell(), []),
-        (saved_cell(text="output of a\n"), []),
-        (saved_cell(text="output"), ["a"]),
+        (saved_cell(text="only the page has this"), []),
+        ({"id": "a", "execution_count": 1, "outputs": []}, []),  # captured by a widget
         (saved_cell(count=None), ["a"]),
-        ({"id": "a", "execution_count": 1, "outputs": []}, ["a"]),
-        ({"id": "a", "execution_count": 1, "outputs": "broken"}, ["a"]),
+        (saved_cell(count=7), ["a"]),
         ({"id": "b"}, ["a"]),
     ],
 )
-def test_saved_notebook_is_compared(session: Session, cell: dict[str, Any], lacks: Any) -> None:
+def test_page_that_has_the_end_has_saved_all(
+    session: Session, cell: dict[str, Any], lacks: Any
+) -> None:
     session.run("a")
     session.all.note_saved(K, [cell])
     assert session.unwritten() == lacks
     assert session.all.of_kernel(K)[0].in_file == (cell["id"] == "a")
+
+
+def run_with_gap(session: Session) -> None:
+    """Run a cell whose page loses its connection before the end."""
+    session.request("a")
+    session.start("a")
+    session.say("stream", name="stdout", text="output of a")
+    session.all.disconnect(K, "page")
+    session.all.connect(K, "page")
+    session.say("display_data", data={"text/plain": "1"})
+    session.say("stream", name="stdout", text="end")
+    session.finish("a")
+
+
+SHOWN = {"output_type": "display_data", "data": {"text/plain": ["1"]}, "metadata": {"more": 1}}
+ANSWER = {"output_type": "stream", "name": "stdin", "text": "answer"}
+
+
+def text_output(text: Any) -> dict[str, Any]:
+    return {"output_type": "stream", "name": "stdout", "text": text}
+
+
+@pytest.mark.parametrize(
+    ("outputs", "lacks"),
+    [
+        ([text_output(["output", " of a\n"]), SHOWN, text_output("end")], []),
+        ([text_output("output of a"), ANSWER, SHOWN, text_output("end")], []),
+        ([text_output("output"), SHOWN, text_output("end")], ["a"]),
+        ([text_output("output of a"), {**SHOWN, "data": {}}, text_output("end")], ["a"]),
+        ([SHOWN, text_output("end")], ["a"]),
+        ([], ["a"]),
+        ("broken", ["a"]),
+        ([1, 2, 3], ["a"]),
+    ],
+)
+def test_outputs_of_a_page_with_a_gap_are_compared(
+    session: Session, outputs: Any, lacks: Any
+) -> None:
+    run_with_gap(session)
+    session.all.note_saved(K, [{**saved_cell(), "outputs": outputs}])
+    assert session.unwritten() == lacks
+
+
+def test_complete_outputs_of_a_page_are_not_shortened(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cell_outputs, "TEXT_CHARACTERS", 100)
+    session.request("a")
+    session.start("a")
+    session.all.disconnect(K, "page")
+    for number in range(100):
+        session.say("stream", name="stdout", text=f"line {number}\n")
+    session.finish("a")
+    session.all.note_saved(K, [saved_cell(text="complete")])
+    assert session.unwritten() == []
+    session.say("stream", name="stdout", text="late\n")
+    assert session.unwritten() == []
+
+
+def test_output_after_the_page_has_saved_is_lacking_again(session: Session) -> None:
+    session.run("a")
+    session.all.note_saved(K, [saved_cell()])
+    session.say("stream", name="stdout", text="from a thread")
+    assert session.unwritten() == ["a"]
+
+
+def test_page_that_overwrites_what_was_written_makes_the_file_lack_it(session: Session) -> None:
+    session.run("a")
+    session.all.note_written(session.all.of_kernel(K)[0], session.all.version)
+    assert session.unwritten() == []
+    session.all.note_saved(K, [saved_cell(count=None)], only=False)
+    assert session.unwritten() == []  # it may be the cell of the kernel's other notebook
+    session.all.note_saved(K, [saved_cell(count=None)])
+    assert session.unwritten() == ["a"]
+
+
+def test_page_open_when_the_kernel_restarts_saves_what_it_has(session: Session) -> None:
+    session.request("a")
+    session.start("a")
+    session.say("stream", name="stdout", text="begin")
+    session.all.end(K)
+    session.all.note_saved(K, [saved_cell(text="begin", count=None)])
+    assert session.unwritten() == []
 
 
 def old_cell(code: str = "code of a", count: int = 1) -> dict[str, Any]:
@@ -202,40 +287,41 @@ def test_cleared_outputs_are_forgotten(session: Session) -> None:
     assert session.unwritten() == ["b"]
 
 
-def test_page_without_connection_that_got_all_messages_misses_nothing(session: Session) -> None:
-    session.request("a")
-    session.start()
-    session.all.disconnect(K, "page")
-    session.all.restore(K, "page")
-    session.all.lose(K, "page")
-    assert session.shown("page") == []
-
-
-def test_page_that_missed_messages_is_shown_what_ran_then(session: Session) -> None:
+def test_page_that_lost_its_connection_is_shown_what_it_may_miss(session: Session) -> None:
     session.run("a")
+    session.all.note_saved(K, [saved_cell()])
+    session.run("b")
+    session.request("c")
+    session.start("c")
+    version = session.all.version
+    session.all.disconnect(K, "page")
+    session.finish("c")
+    session.all.connect(K, "page")
+    session.run("d")
+    for since in (0, version):
+        shown = session.shown("page", since)
+        assert [(one["cell"], one["gap"]) for one in shown] == [("b", False), ("c", True)]
+        for one in shown:
+            assert (one["own"], one["connected"], one["whole"]) == (True, False, True)
+
+
+def test_replaced_connection_may_have_lost_messages(session: Session) -> None:
+    session.request("a")
+    session.start("a")
+    session.all.connect(K, "page")  # the server does not know yet that the other is dead
     session.request("b")
     session.start("b")
     session.all.disconnect(K, "page")
-    session.finish("b")
-    session.all.lose(K, "page")
-    session.all.connect(K, "page")
-    session.run("c")
-    for since in (0, session.all.of_kernel(K)[1].changed):
-        (one,) = session.shown("page", since)
-        assert (one["cell"], one["own"], one["connected"]) == ("b", True, False)
-        assert one["whole"]
+    assert [one["cell"] for one in session.shown("page")] == ["a"]
 
 
 def test_lost_page_changes_nothing_for_others(session: Session) -> None:
-    session.request("a")
-    session.start()
-    session.all.disconnect(K, "page")
-    session.finish()
+    session.run("a")
     session.all.note_written(session.all.of_kernel(K)[0], session.all.version)
-    assert session.shown() == []
+    session.run("b")
     version = session.all.version
-    session.all.lose(K, "page")
-    assert session.shown() == []
+    session.all.disconnect(K, "page")
+    assert [one["cell"] for one in session.shown()] == ["b"]
     assert session.shown(since=version) == []
 
 
@@ -249,6 +335,12 @@ def test_kernel_that_ends_ends_its_executions(session: Session) -> None:
     assert session.unwritten() == ["a"]
     session.all.end(K, page_open=True)
     assert session.unwritten() == []
+
+
+def test_page_that_may_miss_outputs_does_not_save_them(session: Session) -> None:
+    run_with_gap(session)
+    session.all.end(K, page_open=True)
+    assert session.unwritten() == ["a"]
 
 
 def test_display_of_an_earlier_cell_is_updated(session: Session) -> None:
