@@ -68,8 +68,23 @@ describe('a notebook that is opened', () => {
     await vi.advanceTimersByTimeAsync(SYNC_MS);
     expect(world.requests[1]).toEqual(['k1', 'page', 7]);
     expect(a.model.outputs.shown).toEqual([stream('one two'), { output_type: 'error' }]);
-    expect(a.model.outputs.replaced).toBe(1);
+    expect(a.model.outputs.replaced).toBe(2);
     expect(a.model.executionState).toBe('idle');
+  });
+
+  it('does not trust outputs of the file', async () => {
+    const { world, panel, a } = await opened([]);
+    a.model.outputs.add(stream('of the file'));
+    const trusted: unknown[] = [];
+    Object.defineProperty(a.model, 'trusted', {
+      get: () => trusted.length > 0,
+      set: () => trusted.push([...a.model.outputs.shown]),
+    });
+    world.executions = { version: 9, executions: [execution()] };
+    panel.sessionContext.connectionStatusChanged.emit('connected');
+    await vi.advanceTimersByTimeAsync(0);
+    expect(trusted).toEqual([[]]);
+    expect(a.model.outputs.shown).toEqual([stream('one')]);
   });
 
   it('asks again while something runs, and not for its own messages', async () => {

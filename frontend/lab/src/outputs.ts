@@ -160,12 +160,19 @@ export class OutputFollower {
     for (const [index, output] of execution.outputs) outputs[index] = output;
     outputs.length = execution.length;
     this.#outputs.set(execution.id, outputs);
-    model.trusted = true; // as JupyterLab does with a cell that its user runs
-    if (execution.whole || model.outputs.length !== before.length) model.outputs.fromJSON(outputs);
+    if (execution.whole || model.outputs.length !== before.length) replaceAll(model, outputs);
     else applyChanges(model.outputs, execution.outputs);
     model.executionCount = execution.count;
     model.executionState = execution.state === 'done' ? 'idle' : 'running';
   }
+}
+
+/** Show outputs of the kernel, which are trusted as those of a cell that the user runs. */
+function replaceAll(model: CodeCellModel, outputs: CellOutput[]): void {
+  // trust renders what is shown again, and the outputs of the file may not be trusted
+  if (!model.trusted) model.outputs.fromJSON([]);
+  model.trusted = true;
+  model.outputs.fromJSON(outputs);
 }
 
 /** Change only what is different, so that the rest is not rendered again. */
