@@ -9,7 +9,7 @@ that of the Jupyter client session, which every message names.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -235,6 +235,18 @@ class Executions:
         """Note that the server wrote an execution into the notebook's file, as of a version."""
         execution.written, execution.in_file = version, True
         execution.saved = execution.done and execution.changed <= version
+
+    def note_unplaced(self, execution: Execution, version: int) -> None:
+        """Note that the file has no certain cell for an execution, until a page saves it again."""
+        execution.written = version
+
+    def drop_superseded(self, kernel_ids: Collection[str]) -> None:
+        """Drop the executions of cells that were run again since, on another kernel of these."""
+        chosen = [one for one in self._by_id.values() if one.kernel_id in kernel_ids]
+        latest = {one.cell: one for one in chosen}
+        for execution in chosen:
+            if latest[execution.cell] is not execution:
+                self._remove(execution)
 
     def note_saved(
         self, kernel_id: str, cells: Iterable[Mapping[str, Any]], *, only: bool = True

@@ -20,6 +20,7 @@ import errno
 import json
 import os
 import shutil
+import signal
 import stat
 import sys
 import tempfile
@@ -172,6 +173,7 @@ def is_replaceable(target: Path, state: os.stat_result) -> bool:
 
 def overwrite(target: Path, fresh: Path) -> None:
     """Copy the new content into the file, as Jupyter does; the copy stays if that fails."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})  # the file would be incomplete
     try:
         with fresh.open("rb") as source, target.open("r+b") as file:
             shutil.copyfileobj(source, file)
@@ -180,12 +182,15 @@ def overwrite(target: Path, fresh: Path) -> None:
             os.fsync(file.fileno())
     except OSError as error:
         raise OSError(f"{error}; the complete notebook is in {fresh.name}") from error
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     fresh.unlink()
 
 
 def main() -> int:
     """Read the request and answer it; 1 after a failure, whose reason is on stderr."""
     os.nice(NICENESS)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # removes the temporary file
     request = json.load(sys.stdin)
     try:
         written = write(Path(request["path"]), request["updates"])

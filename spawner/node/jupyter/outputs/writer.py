@@ -32,6 +32,11 @@ OPENING_S = 60.0
 SHARE = 20
 """Writing takes at most one part in this many of the time: a large notebook is written rarely."""
 FAILED_EVERY_S = 60.0
+PROGRAM_S = 120.0
+"""Longest time for writing one notebook; one of 230 MB takes 7 s on a local disk."""
+END_S = 20.0
+"""Time for writing when the server ends: Slurm kills its programs after 30 s (KillWait)."""
+TERMINATE_S = 2.0
 PROGRAM = "spawner.node.jupyter.outputs.notebook_file"
 
 ListNotebooks = Callable[[], Awaitable[Sequence[tuple[str, str]]]]
@@ -44,9 +49,13 @@ class WriteFailed(Exception):
 
 @dataclass
 class _Kernel:
-    """The notebooks of a kernel, and when they may be written, by the clock."""
+    """The notebooks of a kernel, and when they may be written, by the clock.
+
+    `gone` are those that were found deleted or renamed, until a page opens or saves them again.
+    """
 
     paths: frozenset[str] = frozenset()
+    gone: set[str] = field(default_factory=set)
     unwatched_since: float | None = None
     opened_at: float = float("-inf")
     next_write: float = float("-inf")
@@ -78,29 +87,36 @@ class OutputWriter:
             await self._update_paths()
         for kernel_id in self.executions.kernel_ids():
             if self._is_due(kernel_id):
-                await self._write(kernel_id)
+                await self._try_write(kernel_id)
 
     async def prepare_to_open(self, path: str) -> None:
         """Write the outputs that the notebook lacks, unless a page has it open."""
         await self._update_paths()
         for kernel_id in self._kernels_of(path):
             self._kernels[kernel_id].opened_at = self.clock()
-            if not self._is_open(kernel_id):
-                await self._write(kernel_id)
+            self._kernels[kernel_id].gone.discard(path)
+        for kernel_id in self._kernels_of(path):
+            await self._try_write(kernel_id)
 
     async def note_saved(self, path: str, cells: Iterable[Any]) -> None:
         """Compare the cells that a page has saved with the kept outputs."""
         await self._update_paths()
         valid = [cell for cell in cells if isinstance(cell, Mapping)]
+        self._drop_superseded(path)
         for kernel_id in self._kernels_of(path):
-            only = len(self._kernels[kernel_id].paths) == 1
-            self.executions.note_saved(kernel_id, valid, only=only)
+            kernel = self._kernels[kernel_id]
+            kernel.gone.discard(path)
+            self.executions.note_saved(kernel_id, valid, only=len(kernel.paths) == 1)
 
     async def write_all(self) -> None:
-        """Write everything, because the server ends."""
-        await self._update_paths()
-        for kernel_id in self.executions.kernel_ids():
-            await self._write(kernel_id)
+        """Write everything, because the server ends; Slurm kills it if that takes too long."""
+        try:
+            async with asyncio.timeout(END_S):
+                await self._update_paths()
+                for kernel_id in self.executions.kernel_ids():
+                    await self._try_write(kernel_id, even_if_open=True)
+        except TimeoutError:
+            log.warning("outputs could not be written: the server ends, and they took too long")
 
     async def _update_paths(self) -> None:
         """Look up the notebooks of the kernels; those of ended kernels stay known."""
@@ -116,6 +132,11 @@ class OutputWriter:
 
     def _kernels_of(self, path: str) -> list[str]:
         return [kernel_id for kernel_id, kernel in self._kernels.items() if path in kernel.paths]
+
+    def _drop_superseded(self, path: str) -> None:
+        """Drop outputs of cells that were run again on another kernel of the same notebook."""
+        kernels = [one for one in self._kernels_of(path) if len(self._kernels[one].paths) == 1]
+        self.executions.drop_superseded(kernels)
 
     def _is_open(self, kernel_id: str) -> bool:
         """Return whether a page has one of the kernel's notebooks open, with any kernel."""
@@ -135,26 +156,53 @@ class OutputWriter:
         ended = all(one.done for one in self.executions.of_kernel(kernel_id))
         return now >= kernel.next_write - (EVERY_S if ended else 0)
 
-    async def _write(self, kernel_id: str) -> None:
-        """Write a kernel's outputs into its notebooks; a failure is logged, and tried again."""
+    async def _try_write(self, kernel_id: str, *, even_if_open: bool = False) -> None:
+        """Write a kernel's outputs; a mistake of this program does not keep others from theirs."""
         kernel = self._kernels.setdefault(kernel_id, _Kernel())
+        async with self.lock:
+            if self._is_open(kernel_id) and not even_if_open:
+                return
+            begin = self.clock()
+            kernel.next_write = begin + FAILED_EVERY_S
+            try:
+                complete = await self._write(kernel_id, kernel)
+            except Exception:
+                log.exception("outputs could not be written")
+                return
+            if complete:
+                now = self.clock()
+                kernel.next_write = now + max(EVERY_S, SHARE * (now - begin))
+
+    async def _write(self, kernel_id: str, kernel: _Kernel) -> bool:
+        """Write a kernel's outputs into its notebooks; return whether no notebook failed."""
+        for path in kernel.paths:
+            self._drop_superseded(path)
         unwritten, version = self.executions.unwritten(kernel_id), self.executions.version
-        if not unwritten or not kernel.paths:
-            return
-        begin = self.clock()
-        only = len(kernel.paths) == 1
-        try:
-            async with self.lock:
-                updates = [to_update(one, only=only) for one in unwritten]
-                for path in kernel.paths:
-                    await write_file(self.root / path, updates)
-        except (OSError, WriteFailed) as error:
-            log.warning("outputs could not be written: %s", error)
-            kernel.next_write = self.clock() + FAILED_EVERY_S
-            return
-        kernel.next_write = self.clock() + max(EVERY_S, SHARE * (self.clock() - begin))
+        paths = kernel.paths - kernel.gone
+        if not unwritten or not paths:
+            return True
+        updates = [to_update(one, only=len(kernel.paths) == 1) for one in unwritten]
+        written, failed = set[str](), False
+        for path in paths:
+            try:
+                written.update(await write_file(self.root / path, updates))
+            except FileNotFoundError as error:
+                log.warning("outputs are not written any more: %s", error)
+                kernel.gone.add(path)
+            except (OSError, WriteFailed) as error:
+                log.warning("outputs could not be written: %s", error)
+                failed = True
         for execution in unwritten:
-            self.executions.note_written(execution, version)
+            if execution.cell in written:
+                self.executions.note_written(execution, version)
+            elif not failed and not paths <= kernel.gone:
+                self._note_unplaced(execution, version, paths)
+        return not failed
+
+    def _note_unplaced(self, execution: Execution, version: int, paths: Iterable[str]) -> None:
+        if not execution.written:
+            log.warning("outputs are not written: no cell of %r is certain", sorted(paths))
+        self.executions.note_unplaced(execution, version)
 
 
 def to_update(execution: Execution, *, only: bool) -> dict[str, Any]:
@@ -171,18 +219,46 @@ def to_update(execution: Execution, *, only: bool) -> dict[str, Any]:
     }
 
 
-async def write_file(path: Path, updates: list[dict[str, Any]]) -> None:
-    """Write outputs into a file, by a program of its own. Raises OSError or WriteFailed."""
+async def write_file(path: Path, updates: list[dict[str, Any]]) -> list[str]:
+    """Write outputs into a file, by a program of its own, and return the ids of the cells.
+
+    Raises OSError or WriteFailed.
+    """
     size = (await asyncio.to_thread(path.stat)).st_size
     lack = describe_lack(size, WRITE_FACTOR, memory_of_job())
     if lack is not None:
         raise WriteFailed(f"{path}: {lack}")
     request = json.dumps({"path": str(path), "updates": updates}).encode()
+    try:
+        async with asyncio.timeout(PROGRAM_S):
+            answer = await run_program([sys.executable, "-I", "-m", PROGRAM], request)
+    except TimeoutError:
+        raise WriteFailed(f"{path}: it took longer than {PROGRAM_S:.0f} seconds") from None
+    written: list[str] = json.loads(answer)["written"]
+    return written
+
+
+async def run_program(command: Sequence[str], request: bytes) -> bytes:
+    """Run a program and return its output; it never outlives the call. Raises WriteFailed."""
     pipe = asyncio.subprocess.PIPE
-    program = await asyncio.create_subprocess_exec(
-        sys.executable, "-I", "-m", PROGRAM, stdin=pipe, stdout=pipe, stderr=pipe
-    )
-    _, errors = await program.communicate(request)
+    program = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, stderr=pipe)
+    try:
+        answer, errors = await program.communicate(request)
+    finally:
+        if program.returncode is None:
+            program.terminate()
+            await end_program(program)
     if program.returncode != 0:
         reason = errors.decode(errors="replace").strip().splitlines()
         raise WriteFailed(reason[-1] if reason else f"exit status {program.returncode}")
+    return answer
+
+
+async def end_program(program: asyncio.subprocess.Process) -> None:
+    """Wait for a terminated program, which removes its temporary file, and kill it if needed."""
+    try:
+        async with asyncio.timeout(TERMINATE_S):
+            await program.wait()
+    except TimeoutError:
+        program.kill()
+        await program.wait()

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 from spawner.node.jupyter.outputs import writer as module
@@ -17,6 +21,7 @@ from spawner.node.jupyter.outputs.writer import (
     OPENING_S,
     OutputWriter,
     WriteFailed,
+    run_program,
     write_file,
 )
 
@@ -33,7 +38,8 @@ class Session:
         self.executions.connect(K, "page")
         self.notebooks: list[tuple[str, str]] = [(K, PATH)]
         self.written: list[tuple[Path, list[dict[str, Any]]]] = []
-        self.failure: Exception | None = None
+        self.failures: dict[str, Exception] = {}
+        self.places: list[str] | None = None
         self.takes_s = 0.0
         self.writer = OutputWriter(
             self.executions, Path("/home/alice"), self.list_notebooks, lambda: self.now
@@ -42,11 +48,14 @@ class Session:
     async def list_notebooks(self) -> Sequence[tuple[str, str]]:
         return self.notebooks
 
-    async def write_file(self, path: Path, updates: list[dict[str, Any]]) -> None:
-        if self.failure is not None:
-            raise self.failure
+    async def write_file(self, path: Path, updates: list[dict[str, Any]]) -> list[str]:
+        """Write all cells, or those in `places`."""
+        if path.name in self.failures:
+            raise self.failures[path.name]
         self.now += self.takes_s
         self.written.append((path, updates))
+        cells = [update["cell"] for update in updates]
+        return cells if self.places is None else self.places
 
     def run_cell(self, cell: str = "a", *, done: bool = True) -> None:
         header = {"msg_id": f"run-{cell}", "session": "page"}
@@ -146,11 +155,95 @@ async def test_page_on_another_kernel_counts_as_open(session: Session) -> None:
 async def test_failed_writing_is_tried_again(session: Session) -> None:
     session.run_cell()
     session.close_page()
-    session.failure = WriteFailed("no space left")
+    session.failures["a.ipynb"] = WriteFailed("no space left")
     assert await session.pass_time(GRACE_S) == 0
-    session.failure = None
+    session.failures.clear()
     assert await session.pass_time(FAILED_EVERY_S - EVERY_S - 1) == 0
     assert await session.pass_time(1) == 1
+
+
+@pytest.mark.parametrize("returns", ["opened", "saved"])
+async def test_deleted_notebook_is_not_tried_again(session: Session, returns: str) -> None:
+    session.run_cell()
+    session.close_page()
+    session.failures["a.ipynb"] = FileNotFoundError("none")
+    await session.pass_time(GRACE_S)
+    session.failures.clear()
+    assert await session.pass_time(3600) == 0
+    if returns == "opened":
+        await session.writer.prepare_to_open(PATH)
+    else:
+        await session.writer.note_saved(PATH, [])
+    assert await session.pass_time(3600) == 1
+
+
+async def test_failure_of_one_notebook_does_not_stop_others(session: Session) -> None:
+    session.notebooks.append((K, "b.ipynb"))
+    session.run_cell()
+    session.failures["a.ipynb"] = PermissionError("read-only")
+    await session.writer.write_all()
+    assert [path.name for path, _ in session.written] == ["b.ipynb"]
+    assert session.executions.unwritten(K) == []
+
+
+async def test_mistake_with_one_kernel_does_not_stop_others(session: Session) -> None:
+    session.run_cell()
+    session.close_page()
+    session.executions.request("second", {"msg_id": "run-b", "session": "page"}, "b", "code")
+    session.notebooks.append(("second", "b.ipynb"))
+    session.failures["a.ipynb"] = ValueError("not expected")
+    await session.writer.write_all()
+    assert [path.name for path, _ in session.written] == ["b.ipynb"]
+
+
+async def test_outputs_without_a_place_wait_for_a_save(session: Session) -> None:
+    session.places = []
+    session.run_cell()
+    session.close_page()
+    assert await session.pass_time(GRACE_S) == 1
+    assert await session.pass_time(3600) == 1
+    (execution,) = session.executions.of_kernel(K)
+    assert not execution.saved
+    await session.writer.note_saved(PATH, [{"id": "a", "source": "code", "outputs": []}])
+    session.places = None
+    assert await session.pass_time(3600) == 2
+    assert execution.saved
+
+
+async def test_cell_run_again_on_a_new_kernel_is_not_overwritten(session: Session) -> None:
+    session.run_cell()
+    session.close_page()
+    session.notebooks = [(K, PATH), ("new kernel", PATH)]
+    header = {"msg_id": "run-again", "session": "page"}
+    session.executions.request("new kernel", header, "a", "code")
+    await session.writer.write_all()
+    assert [len(updates) for _, updates in session.written] == [1]
+    assert session.executions.of_kernel(K) == []
+
+
+async def test_server_that_ends_does_not_wait_for_ever(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def hang(*_: Any) -> list[str]:
+        await anyio.sleep_forever()
+        return []
+
+    monkeypatch.setattr(module, "write_file", hang)
+    monkeypatch.setattr(module, "END_S", 0.01)
+    session.run_cell()
+    await session.writer.write_all()
+    assert len(session.executions.unwritten(K)) == 1
+    assert not session.writer.lock.locked()
+
+
+async def test_program_that_takes_too_long_is_ended(tmp_path: Path) -> None:
+    note = tmp_path / "pid"
+    program = f"import os, time; open({str(note)!r}, 'w').write(str(os.getpid())); time.sleep(60)"
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(2):
+            await run_program([sys.executable, "-I", "-c", program], b"")
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(note.read_text()), 0)
 
 
 async def test_saved_notebook_is_not_written(session: Session) -> None:
