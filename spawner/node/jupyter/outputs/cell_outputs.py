@@ -21,6 +21,10 @@ OUTPUT_BYTES = 8_000_000
 """Size of all outputs of a cell; of larger ones the middle is left out."""
 LINE_CHARACTERS = 16_384
 """A longer line is stored in parts, of which a carriage return overwrites only the last."""
+BLOCK_CHARACTERS = 1024
+"""Lines are stored together up to this size, because each string takes about 60 bytes more."""
+SHORT_CHARACTERS = 1000
+"""Longest text that stays of a stream when the session has too many outputs."""
 _CONTROL = re.compile("([\r\b])")
 _RICH = frozenset({"display_data", "execute_result"})
 _COMPARED = ("output_type", "name", "text", "data", "ename", "evalue")
@@ -50,11 +54,8 @@ class StreamText:
         for line in lines:
             self._write_in_line(line)
             self._store(self._line + "\n")
+            self._line, self._cursor = "", 0
         self._write_in_line(last)
-        while len(self._line) > LINE_CHARACTERS:
-            rest, cursor = self._line[LINE_CHARACTERS:], self._cursor - LINE_CHARACTERS
-            self._store(self._line[:LINE_CHARACTERS])
-            self._line, self._cursor = rest, max(0, cursor)
 
     def _write_in_line(self, text: str) -> None:
         for part in _CONTROL.split(text):
@@ -66,19 +67,33 @@ class StreamText:
                 end = self._cursor + len(part)
                 self._line = self._line[: self._cursor] + part + self._line[end:]
                 self._cursor = end
+                self._cut_line()
 
-    def _store(self, line: str) -> None:
-        self._line, self._cursor = "", 0
-        if not self._recent and self._beginning_size + len(line) <= self.limit // 2:
-            self._beginning.append(line)
-            self._beginning_size += len(line)
+    def _cut_line(self) -> None:
+        """Store the parts of a long line but the last."""
+        cut = (len(self._line) - 1) // LINE_CHARACTERS * LINE_CHARACTERS
+        for begin in range(0, cut, LINE_CHARACTERS):
+            self._store(self._line[begin : begin + LINE_CHARACTERS])
+        self._line, self._cursor = self._line[cut:], max(0, self._cursor - cut)
+
+    def _store(self, text: str) -> None:
+        if not self._recent and self._beginning_size + len(text) <= self.limit // 2:
+            self._append(self._beginning, text)
+            self._beginning_size += len(text)
             return
-        self._recent.append(line)
-        self._recent_size += len(line)
+        self._append(self._recent, text)
+        self._recent_size += len(text)
         while self._recent_size > self.limit // 2 and len(self._recent) > 1:
             size = len(self._recent.popleft())
             self._recent_size -= size
             self._dropped += size
+
+    def _append(self, blocks: list[str] | deque[str], text: str) -> None:
+        size = min(BLOCK_CHARACTERS, self.limit // 16)
+        if blocks and len(blocks[-1]) + len(text) <= size:
+            blocks[-1] += text
+        else:
+            blocks.append(text)
 
     @property
     def size(self) -> int:
@@ -126,13 +141,13 @@ class CellOutputs:
     _clear_before_next: bool = False
     _beginning: int | None = None
     _dropped: int = 0
-    _replaced: bool = False
+    _shortened: bool = False
 
     @property
     def truncated(self) -> bool:
         """Whether a part is left out."""
         streams = (output.stream for output in self.outputs)
-        return self._replaced or self._dropped > 0 or any(one and one.truncated for one in streams)
+        return self._shortened or self._dropped > 0 or any(one and one.truncated for one in streams)
 
     def add_message(self, kind: str, content: Mapping[str, Any], version: int) -> bool:
         """Add a message of the kernel; return whether it changed or will change the outputs."""
@@ -158,14 +173,23 @@ class CellOutputs:
         """Remove all outputs."""
         self.outputs, self.size, self.reset_at = [], 0, version
         self._clear_before_next, self._beginning, self._dropped = False, None, 0
-        self._replaced = False
+        self._shortened = False
 
-    def replace_by_note(self, version: int) -> None:
-        """Remove all outputs, and note that they are left out."""
-        number = len(self.outputs) + self._dropped
+    def shorten(self, version: int) -> None:
+        """Keep, once, only the beginning of the first text and the end of the last."""
+        if self._shortened:
+            return
+        texts = [output for output in self.outputs if output.value["output_type"] == "stream"]
+        first, last = texts[:1], texts[1:][-1:]
+        number = len(self.outputs) + self._dropped - len(first) - len(last)
+        kept = [_short_stream(output.to_json()) for output in first + last]
+        if number:
+            note = {"output_type": "stream", "name": "stderr"}
+            kept.insert(len(first), {**note, "text": left_out(number, "outputs") + "\n"})
         self.clear(version)
-        self._add_text("stderr", left_out(number, "outputs") + "\n", version)
-        self._replaced = True
+        for value in kept:
+            self._add(CellOutput(value, version, len(value["text"])))
+        self._shortened = True
 
     def update_display(self, display_id: str, content: Mapping[str, Any], version: int) -> bool:
         """Replace the outputs with this id; return whether there is one."""
@@ -254,8 +278,18 @@ def _normalize(value: Any) -> Any:
     return value.rstrip() if isinstance(value, str) else value
 
 
+def _short_stream(stream: dict[str, Any]) -> dict[str, Any]:
+    """Return a stream output with the middle of its text left out."""
+    text, half = stream["text"], SHORT_CHARACTERS // 2
+    if len(text) <= SHORT_CHARACTERS:
+        return stream
+    note = left_out(len(text) - 2 * half, "characters")
+    return {**stream, "text": f"{text[:half]}\n{note}\n{text[-half:]}"}
+
+
 def _size_of(value: Mapping[str, Any]) -> int:
     """Return about the size of an output as JSON."""
-    parts = [*value.get("data", {}).values(), *value.get("traceback", ())]
+    fields = (value.get(name, "") for name in ("ename", "evalue", "metadata"))
+    parts = [*value.get("data", {}).values(), *value.get("traceback", ()), *fields]
     texts = (part if isinstance(part, str) else json.dumps(part) for part in parts)
     return 200 + sum(map(len, texts))

@@ -80,6 +80,12 @@ class Execution:
             "outputs": self.outputs.changed_since(0 if whole else since),
         }
 
+    @property
+    def size(self) -> int:
+        """About the memory that it takes."""
+        edited = 0 if self.file_code == self.code else len(self.file_code)
+        return len(self.code) + edited + self.outputs.size
+
     def is_in(self, cell: Mapping[str, Any]) -> bool:
         """Return whether a cell of a saved notebook has the outputs of this ended execution.
 
@@ -157,6 +163,8 @@ class Executions:
         execution = Execution(request_id, kernel_id, page, cell, bounded(code), self.version)
         execution.file_code = execution.code
         self._by_id[request_id] = execution
+        self._size += execution.size
+        self._bound()
 
     def add_message(
         self, kernel_id: str, parent_id: str, kind: str, content: Mapping[str, Any]
@@ -266,7 +274,9 @@ class Executions:
             if only and "id" not in cell and latest[execution.code] is not execution:
                 self._remove(execution)  # another page has run the same cell since
                 continue
+            before = execution.size
             execution.note_saved(cell, only=only)
+            self._size += execution.size - before
 
     def forget(self, kernel_id: str, cells: Iterable[str]) -> None:
         """Drop the ended executions of cells whose outputs the user has cleared."""
@@ -292,24 +302,33 @@ class Executions:
 
     def _remove(self, execution: Execution) -> None:
         del self._by_id[execution.id]
-        self._size -= execution.outputs.size
+        self._size -= execution.size
+
+    def _fits(self) -> bool:
+        return self._size <= KEPT_BYTES and len(self._by_id) <= KEPT_EXECUTIONS
 
     def _bound(self) -> None:
-        """Drop executions that the file has, then replace outputs of ended ones by a note."""
-        if self._size <= KEPT_BYTES and len(self._by_id) <= KEPT_EXECUTIONS:
+        """Drop ended executions that the file has, then shorten others, then drop them."""
+        if self._fits():
             return
         ended = [one for one in self._by_id.values() if one.done]
-        for execution in sorted(ended, key=lambda one: not one.saved):
-            if self._size <= KEPT_BYTES and len(self._by_id) <= KEPT_EXECUTIONS:
-                return
-            if execution.saved or self._size <= KEPT_BYTES:
-                self._remove(execution)
-                continue
-            self._size -= execution.outputs.size
-            self.version += 1
-            execution.outputs.replace_by_note(self.version)
-            execution.changed = self.version
-            self._size += execution.outputs.size
+        for drop in (False, True):
+            for execution in sorted(ended, key=lambda one: not one.saved):
+                if self._fits():
+                    return
+                if execution.id not in self._by_id:
+                    continue
+                if drop or execution.saved or self._size <= KEPT_BYTES:
+                    self._remove(execution)
+                else:
+                    self._shorten(execution)
+
+    def _shorten(self, execution: Execution) -> None:
+        """Shorten outputs, not as a change: pages and the file may have more."""
+        before = execution.outputs.size
+        self.version += 1
+        execution.outputs.shorten(self.version)
+        self._size += execution.outputs.size - before
 
 
 def is_answer(output: Any) -> bool:

@@ -87,6 +87,49 @@ def test_endless_line_is_bounded() -> None:
     assert "characters left out" in stream.text
 
 
+def test_long_lines_of_one_message_are_bounded() -> None:
+    stream = StreamText(4 * LINE_CHARACTERS)
+    stream.write(f"{'x' * (100 * LINE_CHARACTERS)}\nend")
+    assert stream.size <= 5 * LINE_CHARACTERS
+    assert stream.text.endswith("x\nend")
+    assert "characters left out" in stream.text
+
+
+def test_short_lines_are_stored_together() -> None:
+    stream = StreamText(100_000)
+    for number in range(100_000):
+        stream.write(f"{number}\n")
+    assert len(stream._beginning) + len(stream._recent) < 200
+    assert stream.text.startswith("0\n1\n")
+    assert stream.text.endswith("99998\n99999\n")
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        ("error", {"ename": "E", "evalue": "v" * 5000, "traceback": []}),
+        ("display_data", {"data": {}, "metadata": {"a": "m" * 5000}}),
+    ],
+)
+def test_every_large_field_counts(output: tuple[str, dict[str, Any]]) -> None:
+    assert outputs_of(output).size > 5000
+
+
+def test_shortened_outputs_keep_beginning_and_end() -> None:
+    outputs = outputs_of(stream("begin" + "x" * 3000), display("1"), stream("y" * 3000 + "end"))
+    assert not outputs.truncated
+    outputs.shorten(9)
+    outputs.shorten(10)
+    first, note, last = texts(outputs)
+    assert first.startswith("beginxx")
+    assert "1 outputs left out" in note
+    assert last.endswith("yyend")
+    assert outputs.size < 3000
+    assert (outputs.truncated, outputs.reset_at) == (True, 9)
+    outputs.clear(10)
+    assert not outputs.truncated
+
+
 def test_consecutive_text_of_a_stream_is_one_output() -> None:
     outputs = outputs_of(stream("a"), stream("b"), stream("c", "stderr"), stream("d"))
     assert texts(outputs) == ["ab", "c", "d"]

@@ -355,16 +355,44 @@ def test_display_of_an_earlier_cell_is_updated(session: Session) -> None:
 
 
 def test_kept_outputs_are_bounded(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "KEPT_BYTES", 5000)
+    monkeypatch.setattr(module, "KEPT_BYTES", 50_000)
     for number in range(10):
-        session.run(f"cell-{number}", "x" * 1000)
+        session.run(f"cell-{number}", "x" * 10_000 + "end")
         if number == 5:
             session.all.note_written(session.all.of_kernel(K)[5], session.all.version)
     kept = session.all.of_kernel(K)
     assert [one.cell for one in kept] == [f"cell-{n}" for n in range(10) if n != 5]
-    assert sum(one.outputs.size for one in kept) <= 5000
-    assert "1 outputs left out" in kept[0].outputs.to_json()[0]["text"]
-    assert kept[-1].outputs.to_json()[0]["text"] == "x" * 1000
+    assert sum(one.size for one in kept) <= 50_000
+    text = kept[0].outputs.to_json()[0]["text"]
+    assert "9003 characters left out" in text
+    assert text.startswith("xxx")
+    assert text.endswith("xend")
+    assert kept[0].outputs.truncated
+    assert kept[-1].outputs.to_json()[0]["text"] == "x" * 10_000 + "end"
+
+
+def test_shortened_outputs_are_no_change_for_pages(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session.run("a", "x" * 10_000)
+    version = session.all.version
+    monkeypatch.setattr(module, "KEPT_BYTES", 5000)
+    session.run("b")
+    assert [one["cell"] for one in session.shown(since=version)] == ["b"]
+    assert session.unwritten() == ["a", "b"]
+
+
+def test_code_and_its_saved_version_count(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "KEPT_BYTES", 5000)
+    session.run("a")
+    session.all.note_saved(K, [{**saved_cell(count=None), "source": "y" * 4000}])
+    for cell in ("b", "c"):
+        session.all.request(K, {"msg_id": f"run-{cell}", "session": "page"}, cell, "z" * 3000)
+        session.start(cell)
+        session.finish(cell)
+    assert [one.cell for one in session.all.of_kernel(K)] == ["c"]
 
 
 @pytest.mark.parametrize(
