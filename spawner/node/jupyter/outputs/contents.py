@@ -21,12 +21,20 @@ class NodeContents(AsyncLargeFileManager):  # type: ignore[misc]
 
     outputs: OutputWriter | None = None
 
-    async def get(self, path: str, content: bool = True, *args: Any, **kwargs: Any) -> Any:
+    async def get(
+        self,
+        path: str,
+        content: bool = True,
+        type: str | None = None,  # noqa: A002 - the name in Jupyter Server
+        *args: Any,
+        **kwargs: Any,
+    ) -> Any:
         """Return a file; a notebook gets the outputs that it lacks first."""
         if content and self.outputs is not None and is_notebook(path):
             await self.outputs.prepare_to_open(path.strip("/"))
-            self._check_memory(path)
-        return await super().get(path, content, *args, **kwargs)
+            if type in {None, "notebook"}:
+                self._check_memory(path)
+        return await super().get(path, content, type, *args, **kwargs)
 
     def _check_memory(self, path: str) -> None:
         """Refuse a notebook for which the session has too little memory."""

@@ -1,11 +1,10 @@
 """Program that writes outputs into a notebook.
 
-    python -I -m spawner.node.jupyter.outputs.notebook_file
+    python -I -m spawner.node.jupyter.outputs.notebook_file FILE
 
-It reads `{"path": file, "updates": [{"cell": id, "source": text, "count": number,
-"outputs": [...], "unsaved": bool}]}` from stdin, and writes `{"written": [cell ids]}` to stdout. A
-process of its own, so that a large notebook neither stops the session's server nor stays in its
-memory.
+It reads `[{"cell": id, "source": text, "count": number, "outputs": [...], "unsaved": bool}]` from
+stdin, and writes `{"written": [cell ids]}` to stdout. A process of its own, so that a large
+notebook neither stops the session's server nor stays in its memory.
 
 A cell is found by its id. Notebooks before version 4.5 have no ids; there it is the only one with
 this code. A cell whose code differs from `source`, the last code that a page has run or saved,
@@ -191,11 +190,12 @@ def main() -> int:
     """Read the request and answer it; 1 after a failure, whose reason is on stderr."""
     os.nice(NICENESS)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # removes the temporary file
-    request = json.load(sys.stdin)
+    path = Path(sys.argv[1])
+    updates = json.load(sys.stdin.buffer)
     try:
-        written = write(Path(request["path"]), request["updates"])
+        written = write(path, updates)
     except (OSError, ValueError, NotANotebook) as error:
-        print(f"{request['path']}: {error}", file=sys.stderr)
+        print(f"{str(path)!r}: {error}", file=sys.stderr)
         return 1
     json.dump({"written": written}, sys.stdout)
     return 0

@@ -228,10 +228,11 @@ async def write_file(path: Path, updates: list[dict[str, Any]]) -> list[str]:
     lack = describe_lack(size, WRITE_FACTOR, memory_of_job())
     if lack is not None:
         raise WriteFailed(f"{path}: {lack}")
-    request = json.dumps({"path": str(path), "updates": updates}).encode()
+    # half of a surrogate pair is no text: a file with it could not be written
+    request = json.dumps(updates, ensure_ascii=False).encode(errors="replace")
     try:
         async with asyncio.timeout(PROGRAM_S):
-            answer = await run_program([sys.executable, "-I", "-m", PROGRAM], request)
+            answer = await run_program([sys.executable, "-I", "-m", PROGRAM, str(path)], request)
     except TimeoutError:
         raise WriteFailed(f"{path}: it took longer than {PROGRAM_S:.0f} seconds") from None
     written: list[str] = json.loads(answer)["written"]

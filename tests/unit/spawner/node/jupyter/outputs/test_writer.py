@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import sys
 from collections.abc import Sequence
@@ -269,6 +270,22 @@ async def test_shared_kernel_changes_no_code(session: Session) -> None:
     session.run_cell()
     await session.writer.write_all()
     assert [update["unsaved"] for _, (update,) in session.written] == [False, False]
+
+
+async def test_half_of_a_surrogate_pair_is_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    requests: list[Any] = []
+
+    async def run(command: Sequence[str], request: bytes) -> bytes:
+        requests.extend([command[-1], json.loads(request)])
+        return b'{"written": ["a"]}'
+
+    monkeypatch.setattr(module, "run_program", run)
+    file = tmp_path / "é.ipynb"
+    file.write_text("{}")
+    assert await write_file(file, [{"text": "é \ud83d."}]) == ["a"]
+    assert requests == [str(file), [{"text": "é ?."}]]
 
 
 async def test_program_that_fails_reports_why(tmp_path: Path) -> None:
